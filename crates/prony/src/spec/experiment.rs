@@ -1,0 +1,165 @@
+//! The checked experiment: what the rest of the house uses. What serde reads is another type (`wire.rs`).
+//!
+//! Goal: plain data in which nothing is left to be checked but what only a server can tell. Everything keeps the file's order.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// (key, value) in the file's order.
+pub type Pairs<V> = Vec<(String, V)>;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Experiment {
+    /// The file's stem: `old-blocks-time`.
+    pub name: String,
+    /// The file to the letter.
+    pub source: String,
+    pub title: String,
+    pub question: String,
+    pub published: Option<String>,
+    pub servers: Vec<ServerSpec>,
+    /// The sections at the file's top level: they hold in every trial.
+    pub base: Patch,
+    /// In the file's order, `variant` among them.
+    pub factors: Vec<FactorSpec>,
+    /// `ssb`
+    pub workload: String,
+    pub load: LoadSpec,
+    pub protocol: Protocol,
+    pub observe: Observe,
+    pub events: Vec<EventSpec>,
+    pub claims: Vec<record::Claim>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServerSpec {
+    pub name: String,
+    pub build: BuildSpec,
+    /// Start from the snapshot that this other server of the file made.
+    pub dataset_from: Option<String>,
+    pub settings: Pairs<Setting>,
+}
+
+/// Where a server comes from, as it is written: `mysql@5.6.14`, `mariadb`, `path:/opt/mysql`, `mysql://...`, `sqlite`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BuildSpec {
+    Mysql(String),
+    /// None: the distribution's, or one that is installed.
+    MariaDb(Option<String>),
+    Path(PathBuf),
+    External(Dsn),
+    Sqlite,
+}
+
+/// `mysql://user:password@host:port/schema?socket=/path&tls=required`
+#[derive(Clone, PartialEq, Eq)]
+pub struct Dsn {
+    pub user: String,
+    /// Never printed: `Debug` and `Display` leave it out.
+    pub password: Option<String>,
+    pub host: String,
+    pub port: u16,
+    pub schema: Option<String>,
+    pub socket: Option<PathBuf>,
+    pub tls_required: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct FactorSpec {
+    pub name: String,
+    pub levels: Vec<LevelSpec>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct LevelSpec {
+    pub name: String,
+    pub patch: Patch,
+    /// The level exists only where each of these factors (`server` is one) has one of these levels.
+    pub only: Pairs<Vec<String>>,
+    /// By server name: sections that replace those of `patch`.
+    pub on: Pairs<Patch>,
+}
+
+/// What a level, a server or the file's top level changes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Patch {
+    /// Server configuration. None: the section is not given.
+    pub settings: Option<Pairs<Setting>>,
+    /// SET SESSION on each connection.
+    pub session: Option<Pairs<Setting>>,
+    /// Keys of the workload's own section, already checked by the workload.
+    pub workload: Option<toml::Table>,
+    pub clients: Option<u32>,
+}
+
+/// The value of a server setting.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Setting {
+    /// As the server takes it: `1`, `64M`, `ON`.
+    Literal(String),
+    /// A factor of the loaded data's bytes: `"data / 8"`, `"data * 4"`.
+    OfData(f64),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoadSpec {
+    /// The clients of the file; more than one level makes it a factor named `clients`.
+    Closed { clients: Vec<u32> },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoundKind {
+    Cold,
+    Hot,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// All queries in order are one round.
+    Round,
+    /// Each query by itself: cold after a restart of its own, then hot.
+    Query,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Protocol {
+    pub rounds: Vec<RoundKind>,
+    pub unit: Unit,
+    pub blocks: u32,
+    /// A query that takes longer is stopped and noted as such.
+    pub query_timeout: Option<Duration>,
+    /// Statements of the workload that are run in this order; empty: all of them.
+    pub queries: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observe {
+    pub interval: Duration,
+    /// EXPLAIN of every query, with a hash.
+    pub plans: bool,
+    /// Names of queries whose SHOW PROFILE is kept.
+    pub profile: Vec<String>,
+}
+
+/// Something that happens beside the load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventSpec {
+    pub kind: EventKind,
+    pub when: EventTime,
+    /// Only in trials with these levels; empty: in all.
+    pub only: Pairs<Vec<String>>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum EventKind {
+    /// Statements on a connection of their own; results are read and dropped.
+    Sql(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventTime {
+    /// Once, so long after the beginning of each round.
+    At(Duration),
+    /// Again and again during each round.
+    Every(Duration),
+}

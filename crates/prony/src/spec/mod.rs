@@ -1,0 +1,5 @@
+//! Experiment files: from TOML to a checked experiment.
+
+pub mod experiment;
+
+pub use experiment::*;

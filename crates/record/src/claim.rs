@@ -1,0 +1,103 @@
+//! A claim: a statement that the record is tested for, and what came of it.
+//!
+//! Goal: the data of a claim and of its verdict. Judging (intervals, thresholds, Holm) is in `stats`.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Claim {
+    pub says: String,
+    pub subject: Subject,
+    /// The published figure: the ratio `of / to`, or the spread for `among`.
+    pub published: Option<f64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Subject {
+    /// value(of) / value(to) against a bound.
+    Ratio { value: Value, of: Cell, to: Cell, bound: Bound },
+    /// The largest over the smallest value among all cells that match lies within `1 + within`.
+    Spread { value: Value, among: Cell, within: f64 },
+    /// A shape found in the cells that match.
+    Finds { finding: Finding, of: Cell },
+}
+
+/// What is compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Value {
+    /// Seconds: of the round, or of the query that the cell names.
+    Elapsed,
+    /// A counter's difference per round or query.
+    Counter(String),
+    /// One counter over another: `"Innodb_buffer_pool_reads / Innodb_buffer_pool_read_requests"`.
+    Quotient(String, String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Bound {
+    AtLeast(f64),
+    AtMost(f64),
+    /// The ratio lies in 1/(1+w) ..= 1+w.
+    Within(f64),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Finding {
+    /// A query of the cell was answered by more than one plan.
+    PlanChanged,
+    /// The plan of the query (or of every query) that the cell names holds this text.
+    PlanHolds(String),
+}
+
+/// A part of the matrix: everything that agrees with what is given.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// (factor, allowed levels); `server` and `variant` are factors here.
+    pub levels: Vec<(String, Vec<String>)>,
+    pub round: Option<RoundSelector>,
+    /// A query by name; without it the whole round.
+    pub query: Option<String>,
+}
+
+/// `"hot"` is the mean of all hot rounds, `"hot 2"` the second alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoundSelector {
+    pub name: String,
+    pub index: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Reproduced,
+    NotReproduced,
+    Inconclusive,
+    /// The record cannot answer: a cell is empty, a counter absent, a setting not available on the server.
+    NotAvailable,
+}
+
+impl Verdict {
+    pub fn text(self) -> &'static str {
+        match self {
+            Verdict::Reproduced => "reproduced",
+            Verdict::NotReproduced => "not reproduced",
+            Verdict::Inconclusive => "inconclusive",
+            Verdict::NotAvailable => "not available",
+        }
+    }
+}
+
+/// A claim with what the record says about it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Judged {
+    pub claim: Claim,
+    /// The measured ratio (geometric mean over blocks) or spread.
+    pub measured: Option<f64>,
+    /// The confidence interval over blocks; none with fewer than two blocks.
+    pub ci: Option<(f64, f64)>,
+    /// The threshold that it was held against, in words: `>= 1.34`.
+    pub threshold: String,
+    pub verdict: Verdict,
+    /// Why, where the figures alone do not say it: "one block gives a figure and no verdict".
+    pub reason: Option<String>,
+}

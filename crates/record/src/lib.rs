@@ -1,0 +1,17 @@
+//! The record of a run: what was asked, what was measured, where, and what follows from it.
+//!
+//! Goal: one data model that the protocol writes and every report reads, the SQLite file that holds it, and the
+//! statistics of comparisons. Non-goals: it neither measures nor draws, and it knows nothing of servers or of SQL dialects.
+
+pub mod claim;
+pub mod environment;
+pub mod run;
+pub mod stats;
+pub mod store;
+pub mod trial;
+
+pub use claim::{Bound, Cell, Claim, Finding, Judged, RoundSelector, Subject, Value, Verdict};
+pub use environment::{Environment, ServerIdentity};
+pub use run::{Factor, Question, Run, WorkloadNote};
+pub use store::{Store, StoreError};
+pub use trial::{Answer, Coldness, Counters, EventNote, Flag, Query, Round, Trial, TrialKey, TrialState};

@@ -1,0 +1,61 @@
+//! One run: the question as it was asked, and where it was asked.
+
+use crate::claim::Claim;
+use crate::environment::Environment;
+use serde::{Deserialize, Serialize};
+
+/// One execution of an experiment; the first row of `run.sqlite`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// The folder's name: experiment, then the time it began, then a suffix where two began at once.
+    pub id: String,
+    /// The experiment file to the letter.
+    pub experiment_toml: String,
+    /// What was changed on the command line, as arguments (`["--scale", "0.1"]`), without passwords.
+    pub overrides: Vec<String>,
+    pub question: Question,
+    pub seed: u64,
+    /// `2/4` where only a part of the matrix was asked for.
+    pub shard: Option<String>,
+    pub started_ns: i64,
+    pub environment: Environment,
+}
+
+/// The checked experiment, as far as a reader of the results needs it. Everything is in the file's order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    /// The file's stem: `old-blocks-time`.
+    pub name: String,
+    pub title: String,
+    pub question: String,
+    /// The published block it reproduces: `P1`.
+    pub published: Option<String>,
+    /// The names of the servers.
+    pub servers: Vec<String>,
+    /// All other factors, `variant` among them.
+    pub factors: Vec<Factor>,
+    /// Names of the rounds of a trial, in order, as asked for: `["cold", "hot", "hot"]`.
+    pub rounds: Vec<String>,
+    pub blocks: u32,
+    pub workload: WorkloadNote,
+    pub claims: Vec<Claim>,
+    /// How many trials the whole matrix has (all blocks, this shard).
+    pub trials: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Factor {
+    pub name: String,
+    pub levels: Vec<String>,
+}
+
+/// The workload's own words about itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadNote {
+    /// `ssb`.
+    pub name: String,
+    /// One line: `Star Schema Benchmark, scale 0.1, InnoDB, ANSI joins`.
+    pub summary: String,
+    /// The operations in order: `Q1.1`, ...
+    pub operations: Vec<String>,
+}

@@ -1,0 +1,140 @@
+//! One trial as it was measured: its place in the matrix, its rounds, their queries.
+//!
+//! Goal: plain data that serialises. Non-goal: judging it (see `claim` and `stats`).
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Differences of the server's cumulative counters over one query or one round, by name as the server spells it.
+/// A counter that the server has and that did not move is 0; one that the server lacks is not in the map ("absent").
+pub type Counters = BTreeMap<String, i64>;
+
+/// Where a trial stands in the matrix. Two trials with the same key are repetitions by mistake.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TrialKey {
+    /// The repetition of the whole matrix, from 0.
+    pub block: u32,
+    /// The server's name in the experiment file (`5.6`), not its build.
+    pub server: String,
+    /// (factor, level) in the file's order of factors, without the server; holds `("variant", ...)` where there are variants.
+    pub levels: Vec<(String, String)>,
+}
+
+impl TrialKey {
+    /// The level of a factor; `server` counts as one.
+    pub fn level(&self, factor: &str) -> Option<&str> {
+        if factor == "server" {
+            return Some(&self.server);
+        }
+        self.levels.iter().find(|(name, _)| name == factor).map(|(_, level)| level.as_str())
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TrialState {
+    /// Measured whole; counts in the statistics.
+    Done,
+    /// Measured, but something makes the figures unusable (a wrong answer): shown, never counted.
+    Invalid,
+    /// Could not be finished; the flags say why.
+    Failed,
+}
+
+/// Something a reader of the figures has to know, in one sentence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flag {
+    /// A short stable word for scripts: `lukewarm`, `wrong_answer`, `not_available`, `setting_adjusted`, `query_failed`, ...
+    pub kind: String,
+    pub text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    pub key: TrialKey,
+    pub state: TrialState,
+    pub flags: Vec<Flag>,
+    /// Nanoseconds since the Unix epoch.
+    pub started_ns: i64,
+    pub ended_ns: i64,
+    /// Seconds that the server took from its start to its first answer, by start within the trial.
+    pub start_s: Vec<f64>,
+    pub rounds: Vec<Round>,
+    /// Effective server settings by node, as the server itself reports them.
+    pub settings: BTreeMap<String, String>,
+    /// Every plan text seen in this trial, by its hash.
+    pub plans: BTreeMap<String, String>,
+    pub events: Vec<EventNote>,
+    /// Bytes of the loaded data with its indexes, that relative settings refer to.
+    pub data_bytes: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Round {
+    /// `cold`, `hot`, or `lukewarm` where coldness was asked for and not reached.
+    pub name: String,
+    /// From 1 within its name: cold 1, hot 1, hot 2.
+    pub index: u32,
+    pub started_ns: i64,
+    pub ended_ns: i64,
+    /// The sum of the queries' times, in seconds; the protocol's own work between them is not in it.
+    pub elapsed_s: f64,
+    /// For rounds that were to be cold: what shows that they were (rule 6).
+    pub coldness: Option<Coldness>,
+    pub queries: Vec<Query>,
+    /// Over the whole round, the sum over its queries.
+    pub counters: Counters,
+}
+
+/// The evidence for a cold round, taken after the restart and the eviction, before the first query.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Coldness {
+    /// Whether all the evidence that could be had says cold.
+    pub proved: bool,
+    /// How the file cache was emptied: `drop_caches`, `fadvise`, or `none`.
+    pub eviction: String,
+    pub server_restarted: bool,
+    /// Pages of the loaded tables and everything else in the server's pool before the first query; absent where it cannot be asked.
+    pub pool_pages: Option<u64>,
+    /// Bytes of the data files that were in the page cache before the first query, and their size.
+    pub resident_bytes: Option<u64>,
+    pub file_bytes: Option<u64>,
+    /// Bytes that the device below the data folder read during the round.
+    pub device_read_bytes: Option<u64>,
+    /// Why it is not proved, in one sentence, where it is not.
+    pub reason: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Answer {
+    Ok,
+    Wrong,
+    /// There was nothing to compare with.
+    Unchecked,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Query {
+    pub name: String,
+    /// From sending the statement to having read the last row.
+    pub elapsed_ns: u64,
+    pub rows: u64,
+    pub answer: Answer,
+    /// SHA-256 of the rows in their canonical form, so that servers and rounds can be compared.
+    pub answer_hash: String,
+    /// Hash of the normalised EXPLAIN, a key of `Trial::plans`; none where it was not asked for or failed.
+    pub plan_hash: Option<String>,
+    pub counters: Counters,
+    /// Where SHOW PROFILE was asked for and is there: (stage, seconds).
+    pub profile: Vec<(String, f64)>,
+    /// The server's error where the query failed; its time then means nothing.
+    pub error: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EventNote {
+    pub at_ns: i64,
+    pub kind: String,
+    pub text: String,
+}
