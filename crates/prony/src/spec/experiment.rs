@@ -64,6 +64,26 @@ pub struct Dsn {
     pub tls_required: bool,
 }
 
+impl std::fmt::Debug for Dsn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
+/// Without the password, fit for records and messages.
+impl std::fmt::Display for Dsn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "mysql://{}@{}:{}", self.user, self.host, self.port)?;
+        if let Some(schema) = &self.schema {
+            write!(f, "/{schema}")?;
+        }
+        if let Some(socket) = &self.socket {
+            write!(f, "?socket={}", socket.display())?;
+        }
+        Ok(())
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct FactorSpec {
     pub name: String,
