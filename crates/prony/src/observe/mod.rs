@@ -1,1 +1,12 @@
+//! What a server tells about its work: counters, plans, profiles, effective settings.
+//!
+//! Goal: readings that can be subtracted, with the cost of looking taken out, and plans that can be compared.
+//! Non-goals: judging them (`record::stats`), timing anything, knowing any workload.
 
+pub mod counters;
+pub mod plans;
+pub mod profile;
+pub mod variables;
+
+pub use counters::{Observer, Reading};
+pub use plans::{Plan, explain};
