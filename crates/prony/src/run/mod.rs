@@ -1,1 +1,41 @@
+//! The protocol: from a checked experiment to a finished record.
+//!
+//! Goal: provision servers and datasets, measure trial after trial as the plan says, save each at once, and leave
+//! nothing behind, whatever fails. Non-goals: deciding what comes next (`plan`), statistics (`record`), drawing (`report`).
 
+pub mod answers;
+pub mod cold;
+pub mod conduct;
+pub mod dataset;
+pub mod event;
+pub mod folder;
+pub mod preflight;
+pub mod progress;
+pub mod round;
+pub mod servers;
+pub mod settings;
+pub mod trial;
+pub mod watch;
+
+pub use conduct::{Conducted, Request, conduct};
+pub use progress::Progress;
+
+/// Why a run did not come to its end. What was finished before is saved and can be resumed.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The experiment or the command line asks for what cannot be: exit status 2.
+    #[error("{0}")]
+    Asked(String),
+    /// Something outside failed: exit status 3.
+    #[error("{0}")]
+    Failed(String),
+    /// Ctrl-C or SIGTERM: exit status 130.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl From<crate::server::ServerError> for RunError {
+    fn from(error: crate::server::ServerError) -> RunError {
+        RunError::Failed(error.to_string())
+    }
+}

@@ -1,0 +1,246 @@
+//! A run from its beginning to its end, or from where it was left.
+//!
+//! Goal: the order of things: servers, preflight, datasets, trials, each saved at once. Non-goal: how each is done.
+
+use super::answers::Answers;
+use super::dataset::{Datasets, Ready};
+use super::folder::RunFolder;
+use super::preflight::{self, Impossible};
+use super::servers::Provided;
+use super::trial::{Bench, now_ns};
+use super::{Progress, RunError, settings};
+use crate::host::{Home, Leases, interrupt, machine};
+use crate::plan::{PlannedTrial, expand, shard::Shard};
+use crate::spec::{Experiment, question};
+use crate::workload::{self, Dataset};
+use record::{Environment, Run, Store, Trial, TrialKey, TrialState, WorkloadNote};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What is to be run. Everything in it is checked.
+pub struct Request {
+    pub experiment: Experiment,
+    /// Command line overrides as arguments, without passwords, for the record.
+    pub overrides: Vec<String>,
+    pub seed: u64,
+    pub shard: Option<Shard>,
+    pub results: PathBuf,
+    /// A run to go on with, by folder or name.
+    pub resume: Option<String>,
+    pub allow_drop: bool,
+}
+
+/// A run that came to its end.
+pub struct Conducted {
+    pub folder: PathBuf,
+    pub run: Run,
+    pub trials: Vec<Trial>,
+}
+
+impl Conducted {
+    /// Whether every trial was measured whole and answered right.
+    pub fn valid(&self) -> bool {
+        self.trials.iter().all(|trial| trial.state == TrialState::Done)
+    }
+}
+
+pub fn conduct(request: &Request, home: &Home, leases: &Arc<Leases>, progress: &Progress) -> Result<Conducted, RunError> {
+    interrupt::install().map_err(|error| RunError::Failed(format!("cannot listen for signals: {error}")))?;
+    let trials = planned(request)?;
+    let machine = machine::environment(&home.work());
+    let servers = servers(request, &trials, home, leases, progress)?;
+    let estimated = |trial: &PlannedTrial| dataset(request, trial).map_or(0, |dataset| dataset.estimate().data_bytes);
+    refuse(preflight::check(&trials, &servers, leases, &estimated, machine.memory_bytes)?)?;
+
+    let datasets = Datasets { home, leases, progress, allow_drop: request.allow_drop };
+    let ready = provision(request, &trials, &servers, &datasets)?;
+    let measured = |trial: &PlannedTrial| ready.of(request, trial).map_or(0, |ready| ready.note.data_bytes);
+    refuse(preflight::check(&trials, &servers, leases, &measured, machine.memory_bytes)?)?;
+
+    let environment = Environment { servers: servers.iter().map(|(name, server)| (name.clone(), server.identity.clone())).collect(), ..machine };
+    let (folder, mut store) = open_store(request, &trials, environment)?;
+    progress.say(&format!("run {}: {} trials", folder.path.display(), trials.len()));
+    let logs = folder.path.join("logs");
+    let bench = Bench { home, leases, progress, protocol: &request.experiment.protocol, observe: &request.experiment.observe, logs: &logs };
+    let outcome = measure(request, &trials, &servers, &ready, &bench, &mut store);
+    progress.end();
+    let (run, trials) = (store.run().map_err(stored)?, store.trials_whole().map_err(stored)?);
+    std::fs::write(folder.report(), report::html(&run, &trials)).map_err(|error| RunError::Failed(format!("cannot write {}: {error}", folder.report().display())))?;
+    outcome?;
+    Ok(Conducted { folder: folder.path.clone(), run, trials })
+}
+
+/// The trials of this run (of this shard), in the order of execution.
+pub fn planned(request: &Request) -> Result<Vec<PlannedTrial>, RunError> {
+    let mut trials = expand(&request.experiment, request.seed).map_err(|error| RunError::Asked(error.to_string()))?;
+    if let Some(shard) = &request.shard {
+        trials = shard.part(trials);
+    }
+    Ok(trials)
+}
+
+fn servers(request: &Request, trials: &[PlannedTrial], home: &Home, leases: &Arc<Leases>, progress: &Progress) -> Result<BTreeMap<String, Provided>, RunError> {
+    let mut servers = BTreeMap::new();
+    for spec in &request.experiment.servers {
+        let used = trials.iter().any(|trial| trial.key.server == spec.name);
+        let lends = request.experiment.servers.iter().any(|other| other.dataset_from.as_deref() == Some(&spec.name));
+        if used || lends {
+            progress.now(&format!("getting {}", spec.build));
+            servers.insert(spec.name.clone(), Provided::get(spec, home, leases, progress)?);
+            stop_if_interrupted()?;
+        }
+    }
+    Ok(servers)
+}
+
+fn refuse(impossible: Vec<Impossible>) -> Result<(), RunError> {
+    if impossible.is_empty() {
+        return Ok(());
+    }
+    let lines: Vec<String> = impossible.iter().map(|one| format!("server {}: {}", one.server, one.says)).collect();
+    Err(RunError::Asked(lines.join("\n")))
+}
+
+/// The datasets by what decides them: the server that loads, the tables, the form of the files.
+struct Provisioned {
+    ready: BTreeMap<(String, String, Vec<(String, String)>), Ready>,
+}
+
+impl Provisioned {
+    fn of(&self, request: &Request, trial: &PlannedTrial) -> Option<&Ready> {
+        self.ready.get(&key(request, trial, dataset(request, trial).ok()?.as_ref()))
+    }
+}
+
+fn key(request: &Request, trial: &PlannedTrial, dataset: &dyn Dataset) -> (String, String, Vec<(String, String)>) {
+    let lender = request.experiment.servers.iter().find(|server| server.name == trial.key.server).and_then(|server| server.dataset_from.clone());
+    let layout = settings::layout(&settings::resolve(&trial.settings, 0));
+    (lender.unwrap_or_else(|| trial.key.server.clone()), dataset.fingerprint(), layout)
+}
+
+fn provision(request: &Request, trials: &[PlannedTrial], servers: &BTreeMap<String, Provided>, datasets: &Datasets) -> Result<Provisioned, RunError> {
+    let mut ready = BTreeMap::new();
+    for trial in trials {
+        let dataset = dataset(request, trial)?;
+        let key = key(request, trial, dataset.as_ref());
+        if ready.contains_key(&key) {
+            continue;
+        }
+        let one = datasets.ready(&servers[&key.0], dataset.as_ref(), &key.2)?;
+        ready.insert(key, one);
+        stop_if_interrupted()?;
+    }
+    Ok(Provisioned { ready })
+}
+
+fn measure(
+    request: &Request,
+    trials: &[PlannedTrial],
+    servers: &BTreeMap<String, Provided>,
+    ready: &Provisioned,
+    bench: &Bench,
+    store: &mut Store,
+) -> Result<(), RunError> {
+    let finished = store.finished().map_err(stored)?;
+    let mut answers = recalled(request, trials, store)?;
+    for planned in trials.iter().filter(|trial| !finished.contains(&trial.key)) {
+        stop_if_interrupted()?;
+        let dataset = dataset(request, planned)?;
+        let Some(data) = ready.of(request, planned) else { continue };
+        let mut trial = bench.measure(planned, &servers[&planned.key.server], data, dataset.as_ref())?;
+        judge_answers(&mut answers, &dataset.fingerprint(), &mut trial);
+        store.save(&trial).map_err(stored)?;
+        bench.progress.say(&line(&trial, trials));
+    }
+    stop_if_interrupted()
+}
+
+/// A resumed run compares with the answers of its earlier part.
+fn recalled(request: &Request, trials: &[PlannedTrial], store: &Store) -> Result<Answers, RunError> {
+    let mut answers = Answers::default();
+    for mut trial in store.trials().map_err(stored)? {
+        let Some(planned) = trials.iter().find(|planned| planned.key == trial.key) else { continue };
+        answers.check(&dataset(request, planned)?.fingerprint(), &mut trial);
+    }
+    Ok(answers)
+}
+
+fn judge_answers(answers: &mut Answers, fingerprint: &str, trial: &mut Trial) {
+    let flags = answers.check(fingerprint, trial);
+    if !flags.is_empty() && trial.state == TrialState::Done {
+        trial.state = TrialState::Invalid;
+    }
+    trial.flags.extend(flags);
+}
+
+/// `block 1: 5.6 small pool: cold 12.3 s, hot 4.5 s`
+fn line(trial: &Trial, trials: &[PlannedTrial]) -> String {
+    let place = trials.iter().position(|planned| planned.key == trial.key).map_or(0, |place| place + 1);
+    let levels: Vec<&str> = trial.key.levels.iter().map(|(_, level)| level.as_str()).collect();
+    let rounds: Vec<String> = trial.rounds.iter().map(|round| format!("{} {:.2} s", round.name, round.elapsed_s)).collect();
+    let mut line = format!("[{place}/{}] block {}: {} {}: {}", trials.len(), trial.key.block + 1, trial.key.server, levels.join(", "), rounds.join(", "));
+    for flag in &trial.flags {
+        line.push_str(&format!("\n    {}: {}", flag.kind, flag.text.replace('\n', "\n      ")));
+    }
+    line
+}
+
+fn open_store(request: &Request, trials: &[PlannedTrial], environment: Environment) -> Result<(RunFolder, Store), RunError> {
+    if let Some(run) = &request.resume {
+        return resume(&request.results, run, &environment);
+    }
+    let folder = RunFolder::create(&request.results, &request.experiment.name)?;
+    let run = Run {
+        id: folder.id(),
+        experiment_toml: crate::spec::without_password(&request.experiment.source),
+        overrides: request.overrides.clone(),
+        question: question(&request.experiment, trials.len() as u64, workload_note(request, trials)?),
+        seed: request.seed,
+        shard: request.shard.as_ref().map(ToString::to_string),
+        started_ns: now_ns(),
+        environment,
+    };
+    let store = Store::create(&folder.store(), &run).map_err(stored)?;
+    Ok((folder, store))
+}
+
+/// Results of different environments are never mixed: a resume elsewhere is refused.
+fn resume(results: &Path, run: &str, environment: &Environment) -> Result<(RunFolder, Store), RunError> {
+    let folder = RunFolder::open(results, run)?;
+    let store = Store::resume(&folder.store()).map_err(stored)?;
+    let differences = store.run().map_err(stored)?.environment.differences(environment);
+    if differences.is_empty() {
+        return Ok((folder, store));
+    }
+    let lines: Vec<String> = differences.iter().map(|(what, then, now)| format!("  {what}: {then} then, {now} now")).collect();
+    Err(RunError::Asked(format!(
+        "{run} cannot go on here, since its trials would come from two environments:\n{}\nbegin a new run, and use prony compare for the two",
+        lines.join("\n")
+    )))
+}
+
+fn workload_note(request: &Request, trials: &[PlannedTrial]) -> Result<WorkloadNote, RunError> {
+    let Some(first) = trials.first() else { return Err(RunError::Asked("the matrix is empty".into())) };
+    let dataset = dataset(request, first)?;
+    let chosen = &request.experiment.protocol.queries;
+    let operations = dataset.operations(true).into_iter().map(|operation| operation.name).filter(|name| chosen.is_empty() || chosen.contains(name));
+    Ok(WorkloadNote { name: request.experiment.workload.clone(), summary: dataset.summary(), operations: operations.collect() })
+}
+
+fn dataset(request: &Request, trial: &PlannedTrial) -> Result<Box<dyn Dataset>, RunError> {
+    workload::open(&request.experiment.workload, &trial.workload).map_err(|mistake| RunError::Asked(mistake.to_string()))
+}
+
+/// The keys of trials that are finished in a run, for `prony check --resume` and tests.
+pub fn finished(store: &Path) -> Result<Vec<TrialKey>, RunError> {
+    Store::open(store).and_then(|store| store.finished()).map_err(stored)
+}
+
+fn stop_if_interrupted() -> Result<(), RunError> {
+    if interrupt::requested() { Err(RunError::Interrupted) } else { Ok(()) }
+}
+
+fn stored(error: record::StoreError) -> RunError {
+    RunError::Failed(error.to_string())
+}

@@ -1,0 +1,234 @@
+//! Datasets: loaded once for each server build, kept as a snapshot of the data folder that trials start from.
+//!
+//! Goal: one load for any number of trials, runs and pronys; a snapshot is whole or it is not there.
+//! Non-goal: what the tables hold (`workload`).
+
+use super::servers::Provided;
+use super::settings::plain;
+use super::{Progress, RunError};
+use crate::host::{Home, Leases, clone, interrupt};
+use crate::server::{Server, ServerError, Session, StartRequest};
+use crate::workload::{Dataset, Loaded};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// A dataset that is there to be used.
+#[derive(Clone, Debug)]
+pub struct Ready {
+    /// The snapshot's data folder; none on an external server, where the data stays.
+    pub data_folder: Option<PathBuf>,
+    pub note: Note,
+}
+
+/// What is written beside a snapshot.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Note {
+    pub fingerprint: String,
+    pub server: String,
+    pub rows: u64,
+    /// Data with indexes, as the server reports them.
+    pub data_bytes: u64,
+    pub load_s: f64,
+    pub method: String,
+}
+
+/// Where snapshots are, and what they are made with.
+pub struct Datasets<'a> {
+    pub home: &'a Home,
+    pub leases: &'a Leases,
+    pub progress: &'a Progress,
+    pub allow_drop: bool,
+}
+
+impl Datasets<'_> {
+    /// The dataset on this server's build, loaded if it is not there yet.
+    pub fn ready(&self, server: &Provided, dataset: &dyn Dataset, layout: &[(String, String)]) -> Result<Ready, RunError> {
+        if server.instance(Path::new("")).abilities().snapshots {
+            self.snapshot(server, dataset, layout)
+        } else {
+            self.in_place(server, dataset)
+        }
+    }
+
+    fn snapshot(&self, server: &Provided, dataset: &dyn Dataset, layout: &[(String, String)]) -> Result<Ready, RunError> {
+        let folder = self.home.snapshots().join(name(server, dataset, layout));
+        let _lock = self.lock(&folder)?;
+        if let Some(note) = read_note(&folder) {
+            return Ok(Ready { data_folder: Some(folder.join("data")), note });
+        }
+        let building = self.home.snapshots().join(format!("building-{}-{}", std::process::id(), name(server, dataset, layout)));
+        let lease = self.leases.folder(&building);
+        std::fs::create_dir_all(building.join("data")).map_err(|error| cannot_write(&building, &error))?;
+        self.room(server, dataset)?;
+        let note = self.build(server, dataset, layout, &building)?;
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder).map_err(|error| cannot_write(&folder, &error))?;
+        }
+        std::fs::rename(&building, &folder).map_err(|error| cannot_write(&folder, &error))?;
+        drop(lease);
+        Ok(Ready { data_folder: Some(folder.join("data")), note })
+    }
+
+    /// Two pronys that want the same snapshot: one makes it, the other waits.
+    fn lock(&self, folder: &Path) -> Result<File, RunError> {
+        use rustix::fs::{FlockOperation, flock};
+        let path = folder.with_extension("lock");
+        let lock = File::create(&path).map_err(|error| cannot_write(&path, &error))?;
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            self.progress.say(&format!("waiting for another prony that is loading {}", folder.display()));
+            while flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+                if interrupt::requested() {
+                    return Err(RunError::Interrupted);
+                }
+                std::thread::sleep(std::time::Duration::from_millis(100));
+            }
+        }
+        Ok(lock)
+    }
+
+    /// The snapshot and one trial's copy of it have to fit.
+    fn room(&self, server: &Provided, dataset: &dyn Dataset) -> Result<(), RunError> {
+        let needed = dataset.estimate().data_bytes.saturating_mul(5) / 2;
+        let free = crate::host::disk::free(&self.home.snapshots()).map_err(|error| cannot_write(&self.home.snapshots(), &error))?;
+        if free >= needed {
+            return Ok(());
+        }
+        Err(RunError::Failed(format!(
+            "no room to load {} for server {}: it needs about {} MiB with one trial's copy, and {} has {} MiB free; use --scale for less data, or point PRONY_HOME to a larger disk",
+            dataset.summary(),
+            server.spec.name,
+            needed >> 20,
+            self.home.snapshots().display(),
+            free >> 20
+        )))
+    }
+
+    fn build(&self, server: &Provided, dataset: &dyn Dataset, layout: &[(String, String)], building: &Path) -> Result<Note, RunError> {
+        let data_folder = building.join("data");
+        let mut settings = layout.to_vec();
+        if let Some(distribution) = &server.distribution {
+            self.progress.now(&format!("{}: making a data folder", server.spec.name));
+            distribution.initialise(self.leases, &data_folder)?;
+            let known = distribution.known_settings(self.leases)?;
+            for (name, value) in crate::workload::load_settings(&|name| known.contains(name)) {
+                if !settings.iter().any(|(given, _)| plain(given) == plain(&name)) {
+                    settings.push((name, value));
+                }
+            }
+        }
+        let work = building.join("instance");
+        let mut instance = server.instance(&work);
+        instance.start(&StartRequest { data_folder: data_folder.clone(), settings })?;
+        let loaded = self.load(server, instance.as_ref(), dataset);
+        let (loaded, data_bytes) = loaded.map_err(|error| explain(error, instance.as_ref()))?;
+        instance.stop()?;
+        drop(instance);
+        let _ = std::fs::remove_dir_all(&work);
+        let note = note(server, dataset, &loaded, data_bytes);
+        let text = serde_json::to_string_pretty(&note).map_err(|error| RunError::Failed(error.to_string()))?;
+        std::fs::write(building.join("dataset.json"), text).map_err(|error| cannot_write(building, &error))?;
+        clone::sync(building).map_err(|error| cannot_write(building, &error))?;
+        Ok(note)
+    }
+
+    fn load(&self, server: &Provided, instance: &dyn Server, dataset: &dyn Dataset) -> Result<(Loaded, u64), RunError> {
+        let mut session = instance.connect()?;
+        dataset.create(&mut session).map_err(failed)?;
+        self.fill(server, instance, dataset, &mut session)
+    }
+
+    fn fill(&self, server: &Provided, instance: &dyn Server, dataset: &dyn Dataset, session: &mut Session) -> Result<(Loaded, u64), RunError> {
+        let connections = Connections::new(instance);
+        let loaded = dataset.load(
+            &|| connections.another(),
+            &|progress| self.progress.now(&format!("{}: loading {progress}", server.spec.name)),
+            &interrupt::requested,
+        );
+        if interrupt::requested() {
+            return Err(RunError::Interrupted);
+        }
+        let loaded = loaded.map_err(failed)?;
+        dataset.verify(session).map_err(failed)?;
+        let data_bytes = dataset.data_bytes(session)?;
+        self.progress.say(&format!(
+            "{}: loaded {}: {} rows in {:.1} s ({:.0} rows/s, {}), {} MiB with indexes",
+            server.spec.name,
+            dataset.summary(),
+            loaded.rows,
+            loaded.elapsed_s,
+            loaded.rows as f64 / loaded.elapsed_s,
+            loaded.method,
+            data_bytes >> 20
+        ));
+        Ok((loaded, data_bytes))
+    }
+
+    /// On an external server the data is loaded into prony's own schema and stays there.
+    fn in_place(&self, server: &Provided, dataset: &dyn Dataset) -> Result<Ready, RunError> {
+        let mut instance = server.instance(Path::new(""));
+        instance.start(&StartRequest::default())?;
+        let mut session = instance.connect()?;
+        if dataset.is_complete(&mut session, self.allow_drop).map_err(failed)? {
+            let data_bytes = dataset.data_bytes(&mut session)?;
+            let there = Loaded::already_there();
+            return Ok(Ready { data_folder: None, note: note(server, dataset, &there, data_bytes) });
+        }
+        dataset.create(&mut session).map_err(failed)?;
+        let (loaded, data_bytes) = self.fill(server, instance.as_ref(), dataset, &mut session)?;
+        Ok(Ready { data_folder: None, note: note(server, dataset, &loaded, data_bytes) })
+    }
+}
+
+/// `Server` is not shared between threads; the loader's threads ask for their connections one at a time.
+struct Connections<'a>(std::sync::Mutex<&'a dyn Server>);
+
+impl<'a> Connections<'a> {
+    fn new(server: &'a dyn Server) -> Self {
+        Connections(std::sync::Mutex::new(server))
+    }
+
+    fn another(&self) -> Result<Session, ServerError> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).connect()
+    }
+}
+
+fn note(server: &Provided, dataset: &dyn Dataset, loaded: &Loaded, data_bytes: u64) -> Note {
+    Note {
+        fingerprint: dataset.fingerprint(),
+        server: server.key(),
+        rows: loaded.rows,
+        data_bytes,
+        load_s: loaded.elapsed_s,
+        method: loaded.method.clone(),
+    }
+}
+
+/// A server that died while loading says why in its log.
+fn explain(error: RunError, instance: &dyn Server) -> RunError {
+    match error {
+        RunError::Failed(text) => RunError::Failed(format!("{text}\nlast lines of the server's log:\n  {}", instance.log_tail(10).join("\n  "))),
+        other => other,
+    }
+}
+
+fn name(server: &Provided, dataset: &dyn Dataset, layout: &[(String, String)]) -> String {
+    let mut name = format!("{}-{}", server.key(), dataset.fingerprint());
+    for (setting, value) in layout {
+        name.push_str(&format!("-{}={}", plain(setting), value.replace('/', "_")));
+    }
+    name
+}
+
+fn read_note(folder: &Path) -> Option<Note> {
+    let text = std::fs::read_to_string(folder.join("dataset.json")).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+fn failed(error: crate::workload::LoadError) -> RunError {
+    RunError::Failed(error.to_string())
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> RunError {
+    RunError::Failed(format!("cannot write {}: {error}", path.display()))
+}

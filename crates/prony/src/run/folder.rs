@@ -1,0 +1,118 @@
+//! The folder of a run: `results/NAME-TIME/` with run.sqlite, logs and report.html.
+//!
+//! Goal: a name of its own for every run, also when two begin in the same second, and one writer at a time.
+
+use super::RunError;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug)]
+pub struct RunFolder {
+    pub path: PathBuf,
+    /// Held while this prony writes to the run.
+    _lock: File,
+}
+
+impl RunFolder {
+    /// A new folder below `results`.
+    pub fn create(results: &Path, name: &str) -> Result<RunFolder, RunError> {
+        let cannot = |path: &Path, error: std::io::Error| RunError::Asked(format!("cannot make the results folder {}: {error}; choose another with --results", path.display()));
+        std::fs::create_dir_all(results).map_err(|error| cannot(results, error))?;
+        let began = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
+        for attempt in 1.. {
+            let suffix = if attempt == 1 { String::new() } else { format!("-{attempt}") };
+            let path = results.join(format!("{name}-{began}{suffix}"));
+            match std::fs::create_dir(&path) {
+                Ok(()) => return RunFolder::lock(path),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
+                Err(error) => return Err(cannot(&path, error)),
+            }
+        }
+        unreachable!("an endless range ended")
+    }
+
+    /// The folder of a run that is to go on.
+    pub fn open(results: &Path, run: &str) -> Result<RunFolder, RunError> {
+        RunFolder::lock(find(results, run)?)
+    }
+
+    fn lock(path: PathBuf) -> Result<RunFolder, RunError> {
+        let name = path.join("lock");
+        let lock = File::create(&name).map_err(|error| RunError::Failed(format!("cannot write {}: {error}", name.display())))?;
+        rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive)
+            .map_err(|_| RunError::Asked(format!("{} is being written by another prony; wait for it, or stop it", path.display())))?;
+        std::fs::create_dir_all(path.join("logs")).map_err(|error| RunError::Failed(format!("cannot write to {}: {error}", path.display())))?;
+        Ok(RunFolder { path, _lock: lock })
+    }
+
+    pub fn id(&self) -> String {
+        self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    pub fn store(&self) -> PathBuf {
+        self.path.join("run.sqlite")
+    }
+
+    pub fn report(&self) -> PathBuf {
+        self.path.join("report.html")
+    }
+}
+
+/// A run by its folder, by its run.sqlite, or by its name below the results folder.
+pub fn find(results: &Path, run: &str) -> Result<PathBuf, RunError> {
+    let given = Path::new(run);
+    let given = if given.file_name().is_some_and(|name| name == "run.sqlite") { given.parent().unwrap_or(given) } else { given };
+    let candidates = [given.to_path_buf(), results.join(run)];
+    candidates
+        .iter()
+        .find(|path| path.join("run.sqlite").is_file())
+        .cloned()
+        .ok_or_else(|| RunError::Asked(format!("there is no run {run}: neither {run}/run.sqlite nor {}/run.sqlite exists{}", results.join(run).display(), latest(results))))
+}
+
+/// The newest run of an experiment.
+pub fn newest(results: &Path, experiment: &str) -> Option<PathBuf> {
+    let runs = std::fs::read_dir(results).into_iter().flatten().flatten();
+    runs.map(|entry| entry.path())
+        .filter(|path| path.join("run.sqlite").is_file() && path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(experiment)))
+        .max_by_key(|path| path.metadata().and_then(|data| data.modified()).ok())
+}
+
+/// A hint: the run that began last.
+fn latest(results: &Path) -> String {
+    match newest(results, "") {
+        Some(run) => format!("; the newest run there is {}", run.file_name().unwrap_or_default().to_string_lossy()),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_runs_of_one_experiment_in_one_second_have_two_folders() {
+        let results = tempfile::tempdir().unwrap();
+        let one = RunFolder::create(results.path(), "quickstart").unwrap();
+        let two = RunFolder::create(results.path(), "quickstart").unwrap();
+        assert_ne!(one.path, two.path);
+    }
+
+    #[test]
+    fn a_run_that_is_being_written_cannot_be_resumed() {
+        let results = tempfile::tempdir().unwrap();
+        let writing = RunFolder::create(results.path(), "x").unwrap();
+        std::fs::write(writing.store(), "").unwrap();
+        let error = RunFolder::open(results.path(), &writing.id()).unwrap_err().to_string();
+        assert!(error.contains("is being written by another prony"), "{error}");
+    }
+
+    #[test]
+    fn a_run_that_is_not_there_is_named_with_the_newest_one() {
+        let results = tempfile::tempdir().unwrap();
+        let there = RunFolder::create(results.path(), "quickstart").unwrap();
+        std::fs::write(there.store(), "").unwrap();
+        let error = find(results.path(), "nothing").unwrap_err().to_string();
+        assert!(error.contains("there is no run nothing") && error.contains(&there.id()), "{error}");
+    }
+}

@@ -1,0 +1,124 @@
+//! One pass over the queries: each timed, checked, and with what it moved.
+//!
+//! Goal: nothing but the statement itself inside the timed span. Non-goals: restarts and coldness (`trial`).
+
+use super::watch::Watch;
+use crate::observe::{Observer, Reading, explain, profile};
+use crate::server::{Reply, ServerError, Session};
+use crate::spec::{Observe, Protocol};
+use crate::workload::{Dataset, Operation};
+use record::{Answer, Counters, Flag, Query};
+use std::collections::BTreeMap;
+
+/// The connections of a server that is being measured.
+pub struct Live {
+    /// The connection that the queries run on.
+    pub session: Session,
+    /// None where the server has no counters.
+    pub observer: Option<Observer>,
+    pub watch: Watch,
+}
+
+/// What a pass is about.
+pub struct Pass<'a> {
+    pub dataset: &'a dyn Dataset,
+    pub operations: &'a [Operation],
+    pub protocol: &'a Protocol,
+    pub observe: &'a Observe,
+}
+
+#[derive(Default)]
+pub struct Passed {
+    pub queries: Vec<Query>,
+    pub plans: BTreeMap<String, String>,
+    pub flags: Vec<Flag>,
+}
+
+impl Pass<'_> {
+    /// Runs every query once, in order. An error means that the server or the connection is gone.
+    pub fn run(&self, live: &mut Live) -> Result<Passed, ServerError> {
+        let mut passed = Passed::default();
+        let mut before = read(&mut live.observer)?;
+        for operation in self.operations {
+            let (mut query, flags) = self.query(live, operation)?;
+            let after = read(&mut live.observer)?;
+            query.counters = difference(&live.observer, &before, &after);
+            before = after;
+            passed.flags.extend(flags);
+            passed.queries.push(query);
+        }
+        self.explain(live, &mut passed);
+        Ok(passed)
+    }
+
+    fn query(&self, live: &mut Live, operation: &Operation) -> Result<(Query, Vec<Flag>), ServerError> {
+        let profiled = self.observe.profile.contains(&operation.name) && profile::begin(&mut live.session);
+        let timeout = self.protocol.query_timeout;
+        let session = &mut live.session;
+        let (reply, timed_out) = live.watch.over(timeout, || session.query(&operation.sql));
+        let mut query = blank(&operation.name);
+        let mut flags = Vec::new();
+        match reply {
+            // Some statements end early and say nothing when they are stopped; their time means nothing all the same.
+            _ if timed_out => {
+                let limit_s = timeout.unwrap_or_default().as_secs_f64();
+                query.elapsed_ns = (limit_s * 1e9) as u64;
+                query.error = Some(format!("> {limit_s} s"));
+            }
+            Ok(reply) => flags.extend(self.answer(operation, &reply, &mut query)),
+            Err(ServerError::Refused { code, message }) => query.error = Some(format!("{code} {message}")),
+            Err(lost) => return Err(lost),
+        }
+        if let Some(error) = &query.error {
+            flags.push(Flag { kind: "query_failed".into(), text: format!("{}: {error}", operation.name) });
+        }
+        if profiled {
+            query.profile = profile::end(&mut live.session);
+        }
+        Ok((query, flags))
+    }
+
+    fn answer(&self, operation: &Operation, reply: &Reply, query: &mut Query) -> Option<Flag> {
+        query.elapsed_ns = reply.elapsed.as_nanos() as u64;
+        query.rows = reply.rows.len() as u64;
+        let checked = crate::workload::check_answer(self.dataset, &operation.name, reply);
+        query.answer = checked.answer;
+        query.answer_hash = checked.hash;
+        checked.differs.map(|text| Flag { kind: "wrong_answer".into(), text })
+    }
+
+    /// After the queries, since EXPLAIN reads index pages that a cold query should have read itself.
+    fn explain(&self, live: &mut Live, passed: &mut Passed) {
+        if !self.observe.plans {
+            return;
+        }
+        for (operation, query) in self.operations.iter().zip(&mut passed.queries) {
+            if let Ok(plan) = explain(&mut live.session, &operation.sql) {
+                query.plan_hash = Some(plan.hash.clone());
+                passed.plans.entry(plan.hash).or_insert(plan.text);
+            }
+        }
+    }
+}
+
+fn blank(name: &str) -> Query {
+    Query {
+        name: name.into(),
+        elapsed_ns: 0,
+        rows: 0,
+        answer: Answer::Unchecked,
+        answer_hash: String::new(),
+        plan_hash: None,
+        counters: Counters::new(),
+        profile: Vec::new(),
+        error: None,
+    }
+}
+
+fn read(observer: &mut Option<Observer>) -> Result<Reading, ServerError> {
+    observer.as_mut().map_or(Ok(Reading::new()), Observer::read)
+}
+
+fn difference(observer: &Option<Observer>, before: &Reading, after: &Reading) -> Counters {
+    observer.as_ref().map(|observer| observer.difference(before, after)).unwrap_or_default()
+}

@@ -1,0 +1,84 @@
+//! The servers of an experiment: each got and ready to be started.
+//!
+//! Goal: from a build's name to something that implements `Server`, with what is known of it before any data is loaded.
+
+use super::{Progress, RunError, settings};
+use crate::host::{Home, Leases};
+use crate::server::builds::{Cache, Distribution};
+use crate::server::external::External;
+use crate::server::managed::Managed;
+use crate::server::sqlite::Sqlite;
+use crate::server::{Server, StartRequest};
+use crate::spec::{BuildSpec, ServerSpec};
+use record::ServerIdentity;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A server of the experiment. A new instance is made for each start-up of a trial.
+pub struct Provided {
+    pub spec: ServerSpec,
+    pub identity: ServerIdentity,
+    /// None for an external server and for SQLite.
+    pub distribution: Option<Distribution>,
+    /// What the protocol sets in every trial, as far as this server knows it.
+    pub baseline: Vec<(String, String)>,
+    leases: Arc<Leases>,
+}
+
+impl Provided {
+    /// Gets the build, from the cache or from where it comes from.
+    pub fn get(spec: &ServerSpec, home: &Home, leases: &Arc<Leases>, progress: &Progress) -> Result<Provided, RunError> {
+        let distribution = match &spec.build {
+            BuildSpec::External(_) | BuildSpec::Sqlite => None,
+            build => Some(Cache::new(home).get(build, leases, &|line| progress.say(line))?),
+        };
+        let identity = match &distribution {
+            Some(distribution) => identity(distribution),
+            None => ask_identity(spec)?,
+        };
+        let baseline = distribution.as_ref().map_or(Ok(Vec::new()), |distribution| baseline(distribution, leases))?;
+        Ok(Provided { spec: spec.clone(), identity, distribution, baseline, leases: leases.clone() })
+    }
+
+    /// A new instance with the folder for its socket, log and temporary files.
+    pub fn instance(&self, folder: &Path) -> Box<dyn Server> {
+        match (&self.distribution, &self.spec.build) {
+            (Some(distribution), _) => Box::new(Managed::new(distribution.clone(), self.leases.clone(), folder.to_path_buf())),
+            (None, BuildSpec::External(dsn)) => Box::new(External::new(dsn.clone())),
+            (None, _) => Box::new(Sqlite::new()),
+        }
+    }
+
+    /// What a snapshot's name depends on: the same binary, the same data files.
+    pub fn key(&self) -> String {
+        let binary = self.identity.binary_sha256.get(..12).unwrap_or("");
+        let name = format!("{}-{}-{binary}", self.identity.build, self.identity.version);
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || ".-_@".contains(c) { c } else { '_' }).collect()
+    }
+}
+
+fn baseline(distribution: &Distribution, leases: &Leases) -> Result<Vec<(String, String)>, RunError> {
+    let known = distribution.known_settings(leases)?;
+    let all = settings::BASELINE.iter().filter(|(name, _)| known.contains(name));
+    Ok(all.map(|(name, value)| (name.to_string(), value.to_string())).collect())
+}
+
+fn identity(distribution: &Distribution) -> ServerIdentity {
+    let (major, minor, patch) = distribution.version;
+    ServerIdentity {
+        build: distribution.build.clone(),
+        version: format!("{major}.{minor}.{patch}"),
+        comment: distribution.version_text.clone(),
+        binary_sha256: distribution.binary_sha256.clone(),
+    }
+}
+
+/// A server that prony does not start can be asked at once.
+fn ask_identity(spec: &ServerSpec) -> Result<ServerIdentity, RunError> {
+    let mut server: Box<dyn Server> = match &spec.build {
+        BuildSpec::External(dsn) => Box::new(External::new(dsn.clone())),
+        _ => return Ok(ServerIdentity { build: "sqlite".into(), version: rusqlite::version().into(), comment: "in process".into(), binary_sha256: String::new() }),
+    };
+    server.start(&StartRequest::default())?;
+    server.identity().cloned().ok_or_else(|| RunError::Failed(format!("server {}: it does not say what it is", spec.name)))
+}

@@ -1,0 +1,129 @@
+//! From settings as they are planned to settings as a server takes them.
+//!
+//! Goal: sizes relative to the data become bytes, what the protocol itself needs is added, and the session's own settings
+//! become statements. Non-goal: knowing which settings a server has (`preflight`).
+
+use crate::spec::{Pairs, Setting};
+
+const MIB: u64 = 1 << 20;
+
+/// Off in every trial unless the experiment says otherwise: a cached answer measures nothing. (name, value)
+pub const BASELINE: [(&str, &str); 2] = [("query_cache_type", "0"), ("query_cache_size", "0")];
+
+/// Settings that decide how the data files look. They have to hold while loading, and another value needs other files.
+const LAYOUT: [&str; 8] = [
+    "innodb_file_per_table",
+    "innodb_page_size",
+    "innodb_file_format",
+    "innodb_default_row_format",
+    "innodb_data_file_path",
+    "innodb_checksum_algorithm",
+    "innodb_undo_tablespaces",
+    "lower_case_table_names",
+];
+
+/// Redo log files whose size differs from the setting keep MySQL before 5.6.8 from starting.
+const REDO_LOG: [&str; 2] = ["innodb_log_file_size", "innodb_log_files_in_group"];
+
+/// (name, value) as for the server's command line. `data_bytes` is what relative sizes refer to.
+pub fn resolve(settings: &Pairs<Setting>, data_bytes: u64) -> Vec<(String, String)> {
+    settings.iter().map(|(name, setting)| (name.clone(), value(name, setting, data_bytes))).collect()
+}
+
+/// The settings that the snapshot has to be made with, in a fixed order.
+pub fn layout(settings: &[(String, String)]) -> Vec<(String, String)> {
+    let mut layout: Vec<_> = settings.iter().filter(|(name, _)| LAYOUT.contains(&plain(name).as_str())).cloned().collect();
+    layout.sort();
+    layout
+}
+
+/// Whether the redo log's files have another form than the server makes by itself.
+pub fn reshapes_redo_log(settings: &[(String, String)]) -> bool {
+    settings.iter().any(|(name, _)| REDO_LOG.contains(&plain(name).as_str()))
+}
+
+/// `SET SESSION name = value` for each.
+pub fn session_statements(session: &Pairs<Setting>, data_bytes: u64) -> Vec<String> {
+    session
+        .iter()
+        .map(|(name, setting)| format!("SET SESSION {} = {}", plain(name), literal(&value(name, setting, data_bytes))))
+        .collect()
+}
+
+/// A setting's name with underscores, in lower case: `innodb-buffer-pool-size` is the same setting.
+pub fn plain(name: &str) -> String {
+    name.replace('-', "_").to_lowercase()
+}
+
+/// `64M` in bytes, where a value is a size or a whole number.
+pub fn bytes(value: &str) -> Option<u64> {
+    let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match value[digits.len()..].to_ascii_uppercase().as_str() {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+fn value(name: &str, setting: &Setting, data_bytes: u64) -> String {
+    match setting {
+        Setting::Literal(text) => text.clone(),
+        Setting::OfData(factor) => relative(name, (data_bytes as f64 * factor) as u64).to_string(),
+    }
+}
+
+/// Whole mebibytes, so that no server rounds them to something else in silence; a pool is never under the 5 MiB that
+/// every server takes.
+fn relative(name: &str, wanted_bytes: u64) -> u64 {
+    let least = if plain(name) == "innodb_buffer_pool_size" { 5 * MIB } else { MIB };
+    (wanted_bytes / MIB * MIB).max(least)
+}
+
+/// As SQL takes it: numbers and sizes as numbers, anything else as a string.
+fn literal(value: &str) -> String {
+    match bytes(value) {
+        Some(number) => number.to_string(),
+        None if value.parse::<f64>().is_ok() => value.to_string(),
+        None => format!("'{}'", value.replace('\\', "\\\\").replace('\'', "''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn literal_pair(name: &str, value: &str) -> (String, Setting) {
+        (name.into(), Setting::Literal(value.into()))
+    }
+
+    #[test]
+    fn an_eighth_of_the_data_is_whole_mebibytes() {
+        let settings = vec![("innodb_buffer_pool_size".to_string(), Setting::OfData(0.125))];
+        assert_eq!(resolve(&settings, 1_000_000_000)[0].1, (119 * MIB).to_string());
+    }
+
+    #[test]
+    fn a_pool_is_never_smaller_than_a_server_takes() {
+        let settings = vec![("innodb_buffer_pool_size".to_string(), Setting::OfData(0.125))];
+        assert_eq!(resolve(&settings, 1_000)[0].1, (5 * MIB).to_string());
+    }
+
+    #[test]
+    fn session_sizes_are_numbers_and_switches_are_strings() {
+        let session = vec![literal_pair("read_rnd_buffer_size", "4M"), literal_pair("optimizer_switch", "mrr=on"), literal_pair("long_query_time", "0.5")];
+        assert_eq!(
+            session_statements(&session, 0),
+            ["SET SESSION read_rnd_buffer_size = 4194304", "SET SESSION optimizer_switch = 'mrr=on'", "SET SESSION long_query_time = 0.5"]
+        );
+    }
+
+    #[test]
+    fn only_what_shapes_the_files_belongs_to_the_layout() {
+        let settings = [("innodb-file-per-table".to_string(), "1".to_string()), ("innodb_buffer_pool_size".to_string(), "64M".to_string())];
+        assert_eq!(layout(&settings), [("innodb-file-per-table".to_string(), "1".to_string())]);
+    }
+}

@@ -1,0 +1,107 @@
+//! The watch: ends a statement that runs too long or that the user no longer waits for.
+//!
+//! Goal: the measured connection blocks in its read; this thread frees it, by KILL QUERY after a timeout and by the
+//! server's own stop when prony is interrupted. Non-goal: timing (the session does that).
+
+use crate::host::interrupt;
+use crate::server::Stopper;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long an interrupted statement may go on before it is noticed.
+const TICK: Duration = Duration::from_millis(50);
+
+#[derive(Default)]
+struct State {
+    watching: bool,
+    deadline: Option<Instant>,
+    timed_out: bool,
+    closing: bool,
+}
+
+pub struct Watch {
+    shared: Arc<(Mutex<State>, Condvar)>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    /// `stopper` ends the statement that the measured session is executing.
+    pub fn new(mut stopper: Stopper) -> Watch {
+        let shared = Arc::new((Mutex::new(State::default()), Condvar::new()));
+        let theirs = shared.clone();
+        let thread = std::thread::spawn(move || watch(&theirs, &mut stopper));
+        Watch { shared, thread: Some(thread) }
+    }
+
+    /// Runs one statement under the watch; the second value tells whether it was stopped by the timeout.
+    pub fn over<T>(&self, timeout: Option<Duration>, statement: impl FnOnce() -> T) -> (T, bool) {
+        self.set(|state| {
+            state.watching = true;
+            state.timed_out = false;
+            state.deadline = timeout.map(|timeout| Instant::now() + timeout);
+        });
+        let result = statement();
+        let timed_out = self.set(|state| {
+            state.watching = false;
+            state.timed_out
+        });
+        (result, timed_out)
+    }
+
+    fn set<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let result = change(&mut lock(&self.shared.0));
+        self.shared.1.notify_one();
+        result
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.set(|state| state.closing = true);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn watch(shared: &(Mutex<State>, Condvar), stopper: &mut Stopper) {
+    let mut state = lock(&shared.0);
+    while !state.closing {
+        let due = state.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        if state.watching && (due || interrupt::requested()) {
+            state.timed_out = due && !interrupt::requested();
+            state.deadline = None;
+            // Under the lock: the statement cannot end and the next begin while this one is being stopped.
+            stopper();
+        }
+        let pause = if state.watching { TICK } else { Duration::from_secs(3600) };
+        state = shared.1.wait_timeout(state, pause).unwrap_or_else(|poisoned| poisoned.into_inner()).0;
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn a_statement_that_ends_in_time_is_left_alone() {
+        let watch = Watch::new(Box::new(|| panic!("stopped")));
+        assert_eq!(watch.over(Some(Duration::from_secs(3600)), || 7), (7, false));
+    }
+
+    #[test]
+    fn a_statement_past_its_timeout_is_stopped_and_said_so() {
+        let (stop, stopped) = mpsc::channel();
+        let watch = Watch::new(Box::new(move || {
+            let _ = stop.send(());
+        }));
+        let (result, timed_out) = watch.over(Some(Duration::from_millis(1)), || stopped.recv());
+        assert!(result.is_ok() && timed_out);
+    }
+}
