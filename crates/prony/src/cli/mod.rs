@@ -1,1 +1,76 @@
+//! The command line: one file a verb, and a main that reads like a summary.
+//!
+//! Goal: arguments in, exit status out; tables on stdout, progress and warnings on stderr. Non-goal: doing the work.
 
+pub mod check;
+pub mod data;
+pub mod embedded;
+pub mod experiment;
+pub mod failure;
+pub mod guard;
+pub mod list;
+pub mod report;
+pub mod run;
+pub mod server;
+pub mod show;
+
+use clap::{Parser, Subcommand};
+use failure::Status;
+use std::path::PathBuf;
+
+/// A dynamometer for database engines.
+#[derive(Parser)]
+#[command(name = "prony", version, about, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// The experiments that come with this binary
+    List,
+    /// Run an experiment, or go on with one
+    Run(run::Args),
+    /// Parse, resolve, print the trials, the disk space and the time that they are expected to take
+    Check(check::Args),
+    /// The tables and verdicts of a run
+    Show(show::Args),
+    /// Write report.html
+    Report(report::Args),
+    /// Servers in the cache
+    #[command(subcommand)]
+    Server(server::Command),
+    /// Write a workload's data as text files
+    Data(data::Args),
+    /// Works off what a dead prony left behind; started by prony itself
+    #[command(hide = true)]
+    Guard(guard::Args),
+}
+
+/// Where runs are, the same for all verbs.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Results {
+    /// The folder with the runs
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    pub results: PathBuf,
+}
+
+/// Runs the verb and says what went wrong on stderr.
+pub fn main() -> std::process::ExitCode {
+    let cli = Cli::parse();
+    let outcome = match cli.verb {
+        Verb::List => list::run(),
+        Verb::Run(args) => run::run(args),
+        Verb::Check(args) => check::run(args),
+        Verb::Show(args) => show::run(args),
+        Verb::Report(args) => report::run(args),
+        Verb::Server(command) => server::run(command).map_err(Into::into),
+        Verb::Data(args) => data::run(args).map(|()| Status::Done).map_err(Into::into),
+        Verb::Guard(args) => guard::run(args),
+    };
+    match outcome {
+        Ok(status) => status.into(),
+        Err(failure) => failure.tell(),
+    }
+}

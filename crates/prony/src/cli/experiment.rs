@@ -1,0 +1,111 @@
+//! From the command line's FILE|NAME and overrides to a checked experiment.
+
+use super::embedded;
+use super::failure::Failure;
+use crate::spec::{self, Experiment, KeyMistake, overrides};
+use crate::workload;
+use clap::Parser;
+use std::path::Path;
+
+/// Overrides of the experiment, the same for `run` and `check`.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Overrides {
+    /// The workload's scale instead of the file's
+    #[arg(long, value_name = "X")]
+    pub scale: Option<f64>,
+    /// How often the whole matrix is repeated, instead of the file's
+    #[arg(long, value_name = "N")]
+    pub blocks: Option<u32>,
+    /// Only these levels: server=5.6, variant=small pool, ...; again for other factors
+    #[arg(long, value_name = "FACTOR=LEVEL[,LEVEL]")]
+    pub only: Vec<String>,
+    /// Another server for all (mysql@5.6.14, mariadb, sqlite, a DSN), or for one: NAME=BUILD
+    #[arg(long, value_name = "[NAME=]BUILD|DSN")]
+    pub server: Vec<String>,
+}
+
+/// Overrides as they stand in a record, read back.
+#[derive(Parser)]
+#[command(no_binary_name = true)]
+struct Recorded {
+    #[command(flatten)]
+    overrides: Overrides,
+}
+
+impl Overrides {
+    /// As arguments for the record; a DSN without its password.
+    pub fn arguments(&self) -> Vec<String> {
+        let mut arguments = Vec::new();
+        let mut add = |flag: &str, value: String| arguments.extend([flag.to_string(), value]);
+        if let Some(scale) = self.scale {
+            add("--scale", scale.to_string());
+        }
+        if let Some(blocks) = self.blocks {
+            add("--blocks", blocks.to_string());
+        }
+        for only in &self.only {
+            add("--only", only.clone());
+        }
+        for server in &self.server {
+            add("--server", spec::without_password(server));
+        }
+        arguments
+    }
+
+    pub fn recorded(arguments: &[String]) -> Result<Overrides, Failure> {
+        Recorded::try_parse_from(arguments).map(|recorded| recorded.overrides).map_err(Failure::asked)
+    }
+
+    fn apply(&self, experiment: &mut Experiment) -> Result<(), Failure> {
+        if let Some(scale) = self.scale {
+            overrides::scale(experiment, scale).map_err(Failure::asked)?;
+        }
+        if let Some(blocks) = self.blocks {
+            overrides::blocks(experiment, blocks).map_err(Failure::asked)?;
+        }
+        for server in &self.server {
+            overrides::server(experiment, server).map_err(Failure::asked)?;
+        }
+        for only in &self.only {
+            overrides::only(experiment, only).map_err(Failure::asked)?;
+        }
+        Ok(())
+    }
+}
+
+/// An experiment file, or one that comes with the binary.
+pub fn load(file_or_name: &str, overrides: &Overrides) -> Result<Experiment, Failure> {
+    let path = Path::new(file_or_name);
+    let (stem, source) = match (path.is_file(), embedded::find(file_or_name)) {
+        (false, Some((name, text))) => (name.rsplit('/').next().unwrap_or(name).to_string(), text.to_string()),
+        _ => (stem(path), read(path)?),
+    };
+    parse(&stem, file_or_name, &source, overrides)
+}
+
+/// An experiment from its text.
+pub fn parse(stem: &str, shown: &str, source: &str, overrides: &Overrides) -> Result<Experiment, Failure> {
+    let mut experiment = spec::parse(stem, shown, source, &check_workload).map_err(|error| Failure::from(miette::Report::new(error)))?;
+    overrides.apply(&mut experiment)?;
+    Ok(experiment)
+}
+
+fn check_workload(name: &str, section: &toml::Table) -> Result<(), KeyMistake> {
+    workload::check(name, section).map_err(|mistake| KeyMistake { key: mistake.key, says: mistake.says, help: mistake.help })
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|error| {
+        let known: Vec<&str> = embedded::EXPERIMENTS.iter().map(|(name, _)| *name).collect();
+        let near = spec::nearest(&path.display().to_string(), known.iter().copied());
+        let hint = near.map(|near| format!(" (did you mean {near}?)")).unwrap_or_default();
+        Failure::asked(format!(
+            "cannot read {}: {error}; give the path of an experiment file, or one of the names that prony list shows{hint}",
+            path.display()
+        ))
+    })
+}

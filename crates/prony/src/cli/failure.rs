@@ -1,0 +1,90 @@
+//! How a verb ends: the exit status, and the one message on stderr.
+
+use crate::run::RunError;
+use std::process::ExitCode;
+
+/// Exit statuses are a contract with scripts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// 0: done and valid.
+    Done,
+    /// 1: a claim or a comparison failed, with `--gate` alone.
+    ClaimFailed,
+    /// 2: a wrong command line or file.
+    Asked,
+    /// 3: a trial failed or is invalid.
+    Failed,
+    /// 130: interrupted; the run can be resumed.
+    Interrupted,
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> ExitCode {
+        ExitCode::from(match status {
+            Status::Done => 0,
+            Status::ClaimFailed => 1,
+            Status::Asked => 2,
+            Status::Failed => 3,
+            Status::Interrupted => 130,
+        })
+    }
+}
+
+/// What is said before the exit.
+#[derive(Debug)]
+pub struct Failure {
+    pub status: Status,
+    message: miette::Report,
+}
+
+impl Failure {
+    pub fn asked(message: impl std::fmt::Display) -> Failure {
+        Failure { status: Status::Asked, message: miette::miette!("{message}") }
+    }
+
+    pub fn failed(message: impl std::fmt::Display) -> Failure {
+        Failure { status: Status::Failed, message: miette::miette!("{message}") }
+    }
+
+    pub fn tell(self) -> ExitCode {
+        // A reader that has gone away (`prony show | head`) is no reason to panic.
+        use std::io::Write;
+        let _ = writeln!(std::io::stderr(), "{:?}", self.message);
+        self.status.into()
+    }
+}
+
+/// Reports of miette are about command lines and files.
+impl From<miette::Report> for Failure {
+    fn from(message: miette::Report) -> Failure {
+        Failure { status: Status::Asked, message }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Failure {
+        let status = match &error {
+            RunError::Asked(_) => Status::Asked,
+            RunError::Failed(_) => Status::Failed,
+            RunError::Interrupted => Status::Interrupted,
+        };
+        Failure { status, message: miette::miette!("{error}") }
+    }
+}
+
+impl From<record::StoreError> for Failure {
+    fn from(error: record::StoreError) -> Failure {
+        Failure::asked(error)
+    }
+}
+
+/// Prints to stdout; a reader that has gone away ends it in silence.
+pub fn print(text: &str) {
+    use std::io::Write;
+    let mut stdout = std::io::stdout().lock();
+    let _ = stdout.write_all(text.as_bytes());
+    if !text.ends_with('\n') {
+        let _ = stdout.write_all(b"\n");
+    }
+    let _ = stdout.flush();
+}

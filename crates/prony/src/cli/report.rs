@@ -1,0 +1,24 @@
+//! `prony report RUN`
+
+use super::failure::{Failure, Status, print};
+use super::Results;
+use crate::run::folder;
+use record::Store;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// The run's folder, or its name in the results folder
+    run: String,
+    #[command(flatten)]
+    results: Results,
+}
+
+pub fn run(args: Args) -> Result<Status, Failure> {
+    let folder = folder::find(&args.results.results, &args.run)?;
+    let store = Store::open(&folder.join("run.sqlite"))?;
+    let path = folder.join("report.html");
+    std::fs::write(&path, report::html(&store.run()?, &store.trials_whole()?))
+        .map_err(|error| Failure::failed(format!("cannot write {}: {error}", path.display())))?;
+    print(&path.display().to_string());
+    Ok(Status::Done)
+}

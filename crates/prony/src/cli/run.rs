@@ -1,0 +1,111 @@
+//! `prony run FILE|NAME`
+
+use super::Results;
+use super::experiment::{self, Overrides};
+use super::failure::{Failure, Status, print};
+use crate::host::{Home, Leases};
+use crate::plan::shard::Shard;
+use crate::run::{Conducted, Progress, Request, conduct, folder};
+use record::{Run, Store, Verdict};
+use std::io::IsTerminal;
+use std::sync::Arc;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// An experiment file, or a name that `prony list` shows
+    #[arg(value_name = "FILE|NAME", required_unless_present = "resume")]
+    experiment: Option<String>,
+    #[command(flatten)]
+    overrides: Overrides,
+    #[command(flatten)]
+    results: Results,
+    /// Go on with a run that was interrupted or killed; what is finished is not repeated
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["scale", "blocks", "only", "server", "shard", "seed"])]
+    resume: Option<String>,
+    /// Only this part of the matrix, for several machines
+    #[arg(long, value_name = "K/N")]
+    shard: Option<Shard>,
+    /// The seed of the order of trials, to repeat an earlier run's
+    #[arg(long)]
+    seed: Option<u64>,
+    /// End with status 1 where a claim is not reproduced
+    #[arg(long)]
+    gate: bool,
+    /// Allow DROP of prony's own schemas on an external server
+    #[arg(long)]
+    allow_drop: bool,
+}
+
+pub fn run(args: Args) -> Result<Status, Failure> {
+    let request = match &args.resume {
+        Some(run) => resumed(&args, run)?,
+        None => fresh(&args)?,
+    };
+    let home = Home::from_environment().map_err(Failure::asked)?;
+    let leases = Arc::new(Leases::open(&home).map_err(Failure::failed)?);
+    let progress = Progress::stderr();
+    let outcome = conduct(&request, &home, &leases, &progress);
+    progress.end();
+    let conducted = outcome.inspect_err(|_| hint_resume(&request))?;
+    print(&report::terminal(&conducted.run, &conducted.trials, std::io::stdout().is_terminal()));
+    print(&format!("\nrun:    {}\nreport: {}", conducted.folder.display(), conducted.folder.join("report.html").display()));
+    Ok(status(&conducted, args.gate))
+}
+
+fn fresh(args: &Args) -> Result<Request, Failure> {
+    let name = args.experiment.as_deref().unwrap_or_default();
+    Ok(Request {
+        experiment: experiment::load(name, &args.overrides)?,
+        overrides: args.overrides.arguments(),
+        seed: args.seed.unwrap_or_else(rand_seed),
+        shard: args.shard.clone(),
+        results: args.results.results.clone(),
+        resume: None,
+        allow_drop: args.allow_drop,
+    })
+}
+
+/// A killed run is resumed from its run.sqlite alone: the file, the overrides, the seed and the shard are in it.
+fn resumed(args: &Args, name: &str) -> Result<Request, Failure> {
+    let path = folder::find(&args.results.results, name)?.join("run.sqlite");
+    let run: Run = Store::open(&path)?.run()?;
+    let overrides = Overrides::recorded(&run.overrides)?;
+    let experiment = experiment::parse(&run.question.name, name, &run.experiment_toml, &overrides)?;
+    if let Some(given) = &args.experiment {
+        let given = experiment::load(given, &overrides)?;
+        if crate::spec::without_password(&given.source) != run.experiment_toml {
+            return Err(Failure::asked(format!("{name} was begun from another text of the experiment; leave the file away to go on with its own, or begin a new run")));
+        }
+    }
+    let shard = run.shard.as_deref().map(str::parse).transpose().map_err(Failure::asked)?;
+    Ok(Request {
+        experiment,
+        overrides: run.overrides,
+        seed: run.seed,
+        shard,
+        results: args.results.results.clone(),
+        resume: Some(name.to_string()),
+        allow_drop: args.allow_drop,
+    })
+}
+
+/// Only a starting point that differs from run to run; it is stored.
+fn rand_seed() -> u64 {
+    let now = jiff::Timestamp::now().as_nanosecond();
+    (now as u64) ^ u64::from(std::process::id()).rotate_left(32)
+}
+
+fn hint_resume(request: &Request) {
+    if let Some(run) = folder::newest(&request.results, &request.experiment.name) {
+        eprintln!("what is finished is kept; go on with: prony run --resume {}", run.display());
+    }
+}
+
+fn status(conducted: &Conducted, gate: bool) -> Status {
+    if !conducted.valid() {
+        return Status::Failed;
+    }
+    let judged = record::stats::judge(&conducted.run.question, &conducted.trials);
+    let all_hold = judged.iter().all(|judged| judged.verdict == Verdict::Reproduced);
+    if gate && !all_hold { Status::ClaimFailed } else { Status::Done }
+}
