@@ -1,0 +1,229 @@
+//! What fails outside: each with one clear message, nothing lost, nothing left behind.
+
+mod support;
+use rustix::process::{Pid, Signal, kill_process};
+use std::path::PathBuf;
+use std::process::Child;
+use std::time::{Duration, Instant};
+use support::{Bench, Ended, has};
+
+const EXPERIMENT: &str = r#"
+title = "Many short trials"
+question = "What is lost when something fails?"
+
+[server.one]
+build = "BUILD"
+
+[workload.ssb]
+scale = 0.01
+
+[load.closed]
+clients = [1]
+
+[protocol]
+rounds = ["hot", "hot"]
+blocks = 4
+"#;
+
+fn experiment(bench: &Bench, build: &str) -> String {
+    bench.experiment("many", &EXPERIMENT.replace("BUILD", build))
+}
+
+fn signal(child: &Child, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    let _ = kill_process(pid, signal);
+}
+
+fn ended(child: Child) -> Ended {
+    child.wait_with_output().unwrap().into()
+}
+
+/// Waits for something that a running prony brings about.
+fn until(what: &str, mut there: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !there() {
+        assert!(began.elapsed() < Duration::from_secs(120), "{what} did not come about");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The server processes of this bench, not prony or its guard.
+fn servers(bench: &Bench) -> Vec<u32> {
+    let is_server = |line: &&String| line.contains("mariadbd") || line.contains("mysqld");
+    bench.processes().iter().filter(is_server).filter_map(|line| line.split(':').next()?.parse().ok()).collect()
+}
+
+fn finished(bench: &Bench) -> usize {
+    bench.runs().last().map_or(0, |run| prony::run::conduct::finished(&run.join("run.sqlite")).map_or(0, |keys| keys.len()))
+}
+
+#[test]
+fn ctrl_c_keeps_what_is_done_stops_the_server_and_can_be_resumed() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let file = experiment(&bench, "mariadb");
+    let running = bench.start(&["run", &file]);
+    until("the first trial", || finished(&bench) >= 1);
+    signal(&running, Signal::INT);
+    let interrupted = ended(running);
+    assert_eq!(interrupted.status, 130, "{}", interrupted.stderr);
+    assert!(interrupted.stderr.contains("--resume"), "{}", interrupted.stderr);
+    bench.wait_until_quiet();
+    assert_eq!(bench.leftovers(), Vec::<PathBuf>::new());
+    let done = finished(&bench);
+    let run = bench.runs()[0].display().to_string();
+    let resumed = bench.run(&["run", "--resume", &run]);
+    assert_eq!(resumed.status, 0, "{}", resumed.stderr);
+    let measured = resumed.stderr.lines().filter(|line| line.starts_with('[')).count();
+    assert_eq!((finished(&bench), measured), (4, 4 - done), "{}", resumed.stderr);
+}
+
+/// The moments are spread over the whole of a small run: start-up, copying, starting, measuring, saving, stopping.
+#[test]
+fn killed_at_a_hundred_moments_nothing_is_lost_repeated_or_left() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let file = experiment(&bench, "mariadb");
+    assert_eq!(bench.run(&["run", &file, "--blocks", "1"]).status, 0, "the snapshot is made before");
+    let mut moment = Moments(20_261_121);
+    let mut kept: Option<(PathBuf, usize)> = None;
+    for _ in 0..100 {
+        let resume = kept.as_ref().map(|(run, _)| run.display().to_string());
+        let running = match &resume {
+            Some(run) => bench.start(&["run", "--resume", run]),
+            None => bench.start(&["run", &file, "--blocks", "40"]),
+        };
+        std::thread::sleep(Duration::from_millis(moment.next_ms()));
+        signal(&running, Signal::KILL);
+        ended(running);
+        bench.wait_until_quiet();
+        assert_eq!(bench.leftovers(), Vec::<PathBuf>::new());
+        let newest = bench.runs().pop().filter(|run| run.join("run.sqlite").is_file());
+        if let (Some(run), true) = (newest, bench.runs().len() > 1) {
+            let Ok(now) = prony::run::conduct::finished(&run.join("run.sqlite")) else {
+                continue; // killed before the run had its first row
+            };
+            if let Some((_, before)) = kept.as_ref().filter(|(kept, _)| *kept == run) {
+                assert!(now.len() >= *before, "a finished trial was lost: {before} before, {} now", now.len());
+            }
+            let mut distinct = now.clone();
+            distinct.sort();
+            distinct.dedup();
+            assert_eq!(distinct.len(), now.len(), "a trial was repeated");
+            kept = Some((run, now.len()));
+        }
+    }
+    let (run, done) = kept.expect("a run that was begun");
+    let last = bench.run(&["run", "--resume", &run.display().to_string()]);
+    assert_eq!(last.status, 0, "{}", last.stderr);
+    let measured = last.stderr.lines().filter(|line| line.starts_with('[')).count();
+    assert_eq!(measured, 40 - done, "{}", last.stderr);
+}
+
+/// Moments from 0 to 2.5 s, the same ones in every test run.
+struct Moments(u64);
+
+impl Moments {
+    fn next_ms(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % 2_500
+    }
+}
+
+#[test]
+fn a_server_that_dies_in_the_middle_fails_its_trial_and_the_rest_goes_on() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let file = experiment(&bench, "mariadb");
+    assert_eq!(bench.run(&["run", &file, "--blocks", "1"]).status, 0, "the snapshot is made before");
+    let running = bench.start(&["run", &file, "--scale", "0.01"]);
+    until("a server", || !servers(&bench).is_empty());
+    for pid in servers(&bench) {
+        let _ = kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), Signal::KILL);
+    }
+    let after = ended(running);
+    assert_eq!(after.status, 3, "{}", after.stderr);
+    assert!(after.stderr.contains("trial_failed"), "{}", after.stderr);
+    assert_eq!(finished(&bench), 3, "the other trials were measured: {}", after.stderr);
+    let run = bench.runs().pop().unwrap().display().to_string();
+    assert_eq!(bench.run(&["run", "--resume", &run]).status, 0, "a failed trial is measured again");
+    assert_eq!(finished(&bench), 4);
+}
+
+#[test]
+fn two_runs_at_once_share_the_cache_and_both_end_well() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let file = experiment(&bench, "mariadb");
+    let both = [bench.start(&["run", &file, "--blocks", "2"]), bench.start(&["run", &file, "--blocks", "2"])];
+    for one in both.map(ended) {
+        assert_eq!(one.status, 0, "{}", one.stderr);
+    }
+    assert_eq!(bench.runs().len(), 2);
+}
+
+#[test]
+fn a_setting_that_the_server_does_not_know_is_found_before_anything_is_loaded() {
+    if !has("mysql@5.6.14") {
+        return;
+    }
+    let bench = Bench::new();
+    let text = EXPERIMENT.replace("BUILD", "mysql@5.6.14") + "\n[settings]\ninnodb_bufer_pool_size = \"64M\"\n";
+    let refused = bench.run(&["run", &bench.experiment("misspelt", &text)]);
+    assert_eq!(refused.status, 2, "{}", refused.stderr);
+    assert!(refused.stderr.contains("innodb_buffer_pool_size"), "{}", refused.stderr);
+    assert!(!bench.home().join("snapshots").read_dir().is_ok_and(|mut entries| entries.next().is_some()), "nothing was loaded");
+}
+
+#[test]
+fn a_pool_beyond_the_memory_is_refused_before_anything_is_loaded() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let text = EXPERIMENT.replace("BUILD", "mariadb") + "\n[settings]\ninnodb_buffer_pool_size = \"40T\"\n";
+    let refused = bench.run(&["run", &bench.experiment("huge", &text)]);
+    assert_eq!(refused.status, 2, "{}", refused.stderr);
+    assert!(refused.stderr.contains("does not fit into this machine's memory"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_refused_connection_is_one_message_with_a_way_out() {
+    let bench = Bench::new();
+    let refused = bench.run(&["run", &experiment(&bench, "mysql://root@127.0.0.1:1/")]);
+    assert_eq!(refused.status, 3, "{}", refused.stderr);
+    assert!(refused.stderr.contains("127.0.0.1"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_file_that_is_not_there_is_answered_with_what_there_is() {
+    let bench = Bench::new();
+    let refused = bench.run(&["run", "quickstrat"]);
+    assert_eq!(refused.status, 2);
+    assert!(refused.stderr.contains("did you mean quickstart?"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_damaged_snapshot_gives_a_wrong_answer_and_an_invalid_trial() {
+    let bench = Bench::new();
+    let file = experiment(&bench, "sqlite");
+    assert_eq!(bench.run(&["run", &file, "--blocks", "1"]).status, 0);
+    let snapshot = std::fs::read_dir(bench.home().join("snapshots")).unwrap().flatten().find(|entry| entry.path().is_dir()).unwrap();
+    let data = std::fs::read_dir(snapshot.path().join("data")).unwrap().flatten().next().unwrap();
+    let tampered = rusqlite::Connection::open(data.path()).unwrap();
+    tampered.execute_batch("UPDATE lineorder SET lo_revenue = lo_revenue + 1, lo_discount = 2").unwrap();
+    drop(tampered);
+    let after = bench.run(&["run", &file, "--blocks", "1"]);
+    assert_eq!(after.status, 3, "{}", after.stderr);
+    assert!(after.stderr.contains("wrong_answer"), "{}", after.stderr);
+    let shown = bench.json(&bench.runs().pop().unwrap());
+    assert_eq!(shown["valid"], false);
+}

@@ -1,0 +1,142 @@
+//! The main job, on real servers: from an experiment to a verdict.
+
+mod support;
+use support::{Bench, has};
+
+/// Two pools on one server, small enough for seconds.
+fn small(build: &str) -> String {
+    format!(
+        r#"
+title = "A small and a large pool"
+question = "Does the whole way work?"
+
+[server.one]
+build = "{build}"
+
+[variant.small]
+settings = {{ innodb_buffer_pool_size = "data / 2" }}
+[variant.large]
+settings = {{ innodb_buffer_pool_size = "data * 4" }}
+
+[workload.ssb]
+scale = 0.01
+
+[load.closed]
+clients = [1]
+
+[protocol]
+rounds = ["cold", "hot"]
+blocks = 2
+
+[observe]
+plans = true
+profile = ["Q1.1"]
+
+[[claim]]
+says = "cold is slower than hot"
+value = "elapsed"
+of = {{ server = "one", variant = "large", round = "cold" }}
+to = {{ server = "one", variant = "large", round = "hot" }}
+at_least = 1.0
+"#
+    )
+}
+
+fn runs_whole(build: &str) {
+    if !has(build) {
+        return;
+    }
+    let bench = Bench::new();
+    let file = bench.experiment("small", &small(build));
+    let ended = bench.run(&["run", &file]);
+    assert_eq!(ended.status, 0, "{}\n{}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.contains("cold is slower than hot"), "{}", ended.stdout);
+    let run = bench.runs().pop().unwrap();
+    assert!(run.join("report.html").is_file());
+
+    let shown = bench.json(&run);
+    assert_eq!(shown["valid"], true);
+    let trials = shown["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 4);
+    for trial in trials {
+        for round in trial["rounds"].as_array().unwrap() {
+            let queries = round["queries"].as_array().unwrap();
+            assert_eq!(queries.len(), 13);
+            for query in queries {
+                assert_eq!(query["answer"], "ok", "{query}");
+                assert!(query["elapsed_s"].as_f64().unwrap() > 0.0);
+                assert!(query["plan_hash"].is_string(), "{query}");
+            }
+        }
+        assert_eq!(trial["rounds"][0]["name"], "cold", "{}", trial["flags"]);
+    }
+    bench.wait_until_quiet();
+    assert_eq!(bench.leftovers(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn an_experiment_ends_with_its_verdicts_on_mariadb() {
+    runs_whole("mariadb");
+}
+
+#[test]
+fn an_experiment_ends_with_its_verdicts_on_mysql_5_6() {
+    runs_whole("mysql@5.6.14");
+}
+
+#[test]
+fn without_a_server_the_same_runs_in_process_and_says_what_is_not_available() {
+    let bench = Bench::new();
+    let ended = bench.run(&["run", "quickstart", "--server", "sqlite", "--scale", "0.01"]);
+    assert_eq!(ended.status, 0, "{}\n{}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.contains("not available"), "{}", ended.stdout);
+    let shown = bench.json(&bench.runs()[0]);
+    let flags = shown["trials"][0]["flags"].as_array().unwrap();
+    assert!(flags.iter().any(|flag| flag["kind"] == "not_available"), "{flags:?}");
+}
+
+#[test]
+fn counters_move_where_a_pool_is_too_small() {
+    if !has("mysql@5.6.14") {
+        return;
+    }
+    let bench = Bench::new();
+    let file = bench.experiment("small", &small("mysql@5.6.14").replace("data / 2", "data / 8"));
+    assert_eq!(bench.run(&["run", &file, "--scale", "0.1", "--blocks", "1"]).status, 0);
+    let shown = bench.json(&bench.runs()[0]);
+    let reads = |variant: &str| {
+        let trial = shown["trials"].as_array().unwrap().iter().find(|trial| trial["variant"] == variant).unwrap();
+        let queries = trial["rounds"][1]["queries"].as_array().unwrap();
+        queries.iter().map(|query| query["counters"]["Innodb_buffer_pool_reads"].as_i64().unwrap()).sum::<i64>()
+    };
+    assert!(reads("small") > 100, "{}", reads("small"));
+    assert_eq!(reads("large"), 0, "a hot round in a pool larger than the data reads no page");
+}
+
+#[test]
+fn a_data_folder_made_by_5_5_is_started_by_5_6() {
+    if !has("mysql@5.5.34") || !has("mysql@5.6.14") {
+        return;
+    }
+    let bench = Bench::new();
+    let text = small("mysql@5.5.34").replace("[variant.small]", "[server.two]\nbuild = \"mysql@5.6.14\"\ndataset_from = \"one\"\n\n[variant.small]");
+    let file = bench.experiment("upgrade", &text);
+    let ended = bench.run(&["run", &file, "--blocks", "1"]);
+    assert_eq!(ended.status, 0, "{}\n{}", ended.stdout, ended.stderr);
+    assert_eq!(ended.stderr.matches("loaded Star Schema").count(), 1, "one load serves both: {}", ended.stderr);
+    let servers: Vec<_> = bench.json(&bench.runs()[0])["trials"].as_array().unwrap().iter().map(|trial| trial["server"].clone()).collect();
+    assert!(servers.contains(&"one".into()) && servers.contains(&"two".into()));
+}
+
+#[test]
+fn a_snapshot_is_loaded_once_for_any_number_of_runs() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let file = bench.experiment("small", &small("mariadb"));
+    let first = bench.run(&["run", &file, "--blocks", "1"]);
+    let second = bench.run(&["run", &file, "--blocks", "1"]);
+    assert!(first.stderr.contains("loaded Star Schema"), "{}", first.stderr);
+    assert!(second.status == 0 && !second.stderr.contains("loaded Star Schema"), "{}", second.stderr);
+}

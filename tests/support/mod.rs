@@ -1,0 +1,141 @@
+//! What the end-to-end tests share: a home of their own over the user's cache of builds, real servers, the binary.
+
+#![allow(dead_code)] // each test file uses its own part
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+/// A folder with a PRONY_HOME of its own and a results folder, removed at the end. Builds come from the user's cache, so
+/// that they are fetched once.
+pub struct Bench {
+    pub folder: tempfile::TempDir,
+}
+
+impl Bench {
+    pub fn new() -> Bench {
+        let folder = tempfile::tempdir().unwrap();
+        let builds = user_home().join("builds");
+        std::fs::create_dir_all(&builds).unwrap();
+        std::fs::create_dir_all(folder.path().join("home")).unwrap();
+        std::os::unix::fs::symlink(&builds, folder.path().join("home/builds")).unwrap();
+        Bench { folder }
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    pub fn results(&self) -> PathBuf {
+        self.folder.path().join("results")
+    }
+
+    /// `prony ARGS`, ready to be run.
+    pub fn prony(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
+        command.args(arguments).env("PRONY_HOME", self.home()).current_dir(self.folder.path());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Ended {
+        Ended::from(self.prony(arguments).output().unwrap())
+    }
+
+    pub fn start(&self, arguments: &[&str]) -> Child {
+        self.prony(arguments).spawn().unwrap()
+    }
+
+    /// Writes an experiment file and gives its path.
+    pub fn experiment(&self, name: &str, text: &str) -> String {
+        let path = self.folder.path().join(format!("{name}.toml"));
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+
+    /// The folders of the runs, oldest first.
+    pub fn runs(&self) -> Vec<PathBuf> {
+        let mut runs: Vec<PathBuf> = std::fs::read_dir(self.results()).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        runs.sort();
+        runs
+    }
+
+    pub fn json(&self, run: &Path) -> serde_json::Value {
+        let shown = self.run(&["show", &run.display().to_string(), "--format", "json"]);
+        assert_eq!(shown.status, 0, "{}", shown.stderr);
+        serde_json::from_str(&shown.stdout).unwrap()
+    }
+
+    /// Processes whose command line or environment names this bench's home: servers, guards, helpers.
+    pub fn processes(&self) -> Vec<String> {
+        let home = self.home().display().to_string();
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+            let pid = entry.file_name().to_string_lossy().into_owned();
+            if !pid.bytes().all(|byte| byte.is_ascii_digit()) || pid == std::process::id().to_string() {
+                continue;
+            }
+            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+            let names = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(&home);
+            if names(&line) || names(&environment) {
+                found.push(format!("{pid}: {}", String::from_utf8_lossy(&line).replace('\0', " ")));
+            }
+        }
+        found
+    }
+
+    /// Waits until nothing of this bench runs any more; the guard needs a moment after a kill.
+    pub fn wait_until_quiet(&self) {
+        for _ in 0..600 {
+            if self.processes().is_empty() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        panic!("still running: {:#?}", self.processes());
+    }
+
+    /// Files that a dead prony must not leave: instances and copies, unfinished snapshots, leases.
+    pub fn leftovers(&self) -> Vec<PathBuf> {
+        let below = |name: &str| std::fs::read_dir(self.home().join(name)).into_iter().flatten().flatten().map(|entry| entry.path());
+        let building = below("snapshots").filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("building-")));
+        let journals = below("leases").filter(|path| path.extension().is_some_and(|extension| extension == "journal"));
+        below("work").chain(building).chain(journals).collect()
+    }
+}
+
+pub struct Ended {
+    pub status: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl From<Output> for Ended {
+    fn from(output: Output) -> Ended {
+        Ended {
+            status: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+fn user_home() -> PathBuf {
+    if let Some(home) = std::env::var_os("PRONY_HOME") {
+        return home.into();
+    }
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    cache.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache")).join("prony")
+}
+
+/// Gets a build into the user's cache; false, with the reason, where it cannot be had and need not be.
+pub fn has(build: &str) -> bool {
+    let got = Command::new(env!("CARGO_BIN_EXE_prony")).args(["server", "get", build]).env("PRONY_HOME", user_home()).output().unwrap();
+    if got.status.success() {
+        return true;
+    }
+    let reason = String::from_utf8_lossy(&got.stderr).into_owned();
+    assert!(std::env::var_os("PRONY_REQUIRE_SERVERS").is_none(), "{build} cannot be had: {reason}");
+    eprintln!("skipped: {build} cannot be had: {reason}");
+    false
+}
