@@ -15,9 +15,18 @@ pub struct Claim {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Subject {
     /// value(of) / value(to) against a bound.
-    Ratio { value: Value, of: Cell, to: Cell, bound: Bound },
+    Ratio {
+        value: Value,
+        of: Cell,
+        to: Cell,
+        bound: Bound,
+    },
     /// The largest over the smallest value among all cells that match lies within `1 + within`.
-    Spread { value: Value, among: Cell, within: f64 },
+    Spread {
+        value: Value,
+        among: Cell,
+        within: f64,
+    },
     /// A shape found in the cells that match.
     Finds { finding: Finding, of: Cell },
 }
