@@ -23,7 +23,8 @@ pub const KNOWN_BUILDS: [&str; 10] = [
 ];
 
 /// The forms of a build whose rest is the user's.
-pub const OPEN_BUILDS: &str = "path:BASEDIR for an unpacked server, mysql://user@host:port/schema for one that runs";
+pub const OPEN_BUILDS: &str =
+    "path:BASEDIR for an unpacked server, mysql://user@host:port/schema for one that runs";
 
 const DEFAULT_PORT: u16 = 3306;
 
@@ -42,13 +43,17 @@ impl BuildError {
     pub fn help(&self) -> String {
         match self {
             BuildError::Unknown(name) => {
-                let near = nearest(name, &KNOWN_BUILDS).map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
+                let near = nearest(name, &KNOWN_BUILDS)
+                    .map(|near| format!("did you mean \"{near}\"? "))
+                    .unwrap_or_default();
                 format!("{near}builds: {}; {OPEN_BUILDS}", KNOWN_BUILDS.join(", "))
             }
             BuildError::NoPath => "write \"path:/opt/mysql-5.1\"".to_string(),
-            BuildError::Dsn(_) => "write \"mysql://user:password@host:port/schema\", with ?socket=/path for a socket \
+            BuildError::Dsn(_) => {
+                "write \"mysql://user:password@host:port/schema\", with ?socket=/path for a socket \
                 and ?tls=required; the password may come from PRONY_PASSWORD instead"
-                .to_string(),
+                    .to_string()
+            }
         }
     }
 }
@@ -76,10 +81,14 @@ impl FromStr for BuildSpec {
             return Ok(BuildSpec::External(text.parse()?));
         }
         if let Some(folder) = text.strip_prefix("path:") {
-            return if folder.is_empty() { Err(BuildError::NoPath) } else { Ok(BuildSpec::Path(PathBuf::from(folder))) };
+            return if folder.is_empty() {
+                Err(BuildError::NoPath)
+            } else {
+                Ok(BuildSpec::Path(PathBuf::from(folder)))
+            };
         }
         if !KNOWN_BUILDS.contains(&text) {
-            return Err(BuildError::Unknown(text.to_string()));
+            return Err(BuildError::Unknown(mask_passwords(text)));
         }
         Ok(match text.split_once('@') {
             Some(("mysql", version)) => BuildSpec::Mysql(version.to_string()),
@@ -119,16 +128,24 @@ impl FromStr for Dsn {
         let (host, port) = host_and_port(authority)?;
         let mut dsn = Dsn {
             user: decode(if user.is_empty() { "root" } else { user })?,
-            password: password.filter(|text| !is_masked(text)).map(decode).transpose()?,
+            password: password
+                .filter(|text| !is_masked(text))
+                .map(decode)
+                .transpose()?,
             host,
             port,
             schema: (!schema.is_empty()).then(|| decode(schema)).transpose()?,
             socket: None,
             tls_required: false,
         };
-        for parameter in parameters.split('&').filter(|parameter| !parameter.is_empty()) {
+        for parameter in parameters
+            .split('&')
+            .filter(|parameter| !parameter.is_empty())
+        {
             match parameter.split_once('=') {
-                Some(("socket", path)) if !path.is_empty() => dsn.socket = Some(PathBuf::from(decode(path)?)),
+                Some(("socket", path)) if !path.is_empty() => {
+                    dsn.socket = Some(PathBuf::from(decode(path)?))
+                }
                 Some(("tls", "required")) => dsn.tls_required = true,
                 _ => return Err(DsnError::Parameter),
             }
@@ -145,7 +162,10 @@ impl FromStr for Dsn {
 
 /// `host`, `host:port`, `[::1]:port`.
 fn host_and_port(authority: &str) -> Result<(String, u16), DsnError> {
-    let (host, port) = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+    let (host, port) = match authority
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once(']'))
+    {
         Some((host, "")) => (host, None),
         Some((host, rest)) => (host, Some(rest.strip_prefix(':').ok_or(DsnError::Port)?)),
         None => match authority.split_once(':') {
@@ -155,7 +175,11 @@ fn host_and_port(authority: &str) -> Result<(String, u16), DsnError> {
     };
     let port = match port {
         None => DEFAULT_PORT,
-        Some(port) => port.parse().ok().filter(|port| *port != 0).ok_or(DsnError::Port)?,
+        Some(port) => port
+            .parse()
+            .ok()
+            .filter(|port| *port != 0)
+            .ok_or(DsnError::Port)?,
     };
     Ok((host.to_string(), port))
 }
@@ -170,7 +194,10 @@ fn decode(text: &str) -> Result<String, DsnError> {
             bytes.push(*first);
             continue;
         }
-        let digits = tail.get(..2).and_then(|digits| std::str::from_utf8(digits).ok()).ok_or(DsnError::Percent)?;
+        let digits = tail
+            .get(..2)
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .ok_or(DsnError::Percent)?;
         bytes.push(u8::from_str_radix(digits, 16).map_err(|_| DsnError::Percent)?);
         rest = &tail[2..];
     }
@@ -186,8 +213,11 @@ fn is_masked(password: &str) -> bool {
 pub fn mask_passwords(text: &str) -> String {
     let mut masked = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(start) = rest.find("mysql://").map(|at| at + "mysql://".len()) {
-        let end = rest[start..].find(['"', '\'', '\n']).map_or(rest.len(), |length| start + length);
+    // Any scheme: a misspelled one has a password too.
+    while let Some(start) = rest.find("://").map(|at| at + "://".len()) {
+        let end = rest[start..]
+            .find(['"', '\'', '\n'])
+            .map_or(rest.len(), |length| start + length);
         masked.push_str(&rest[..start]);
         masked.push_str(&mask_one(&rest[start..end]));
         rest = &rest[end..];
@@ -195,9 +225,11 @@ pub fn mask_passwords(text: &str) -> String {
     masked + rest
 }
 
-/// What stands behind `mysql://`, masked.
+/// What stands behind `://`, masked.
 fn mask_one(dsn: &str) -> String {
-    let Some(colon) = dsn.find(':') else { return dsn.to_string() };
+    let Some(colon) = dsn.find(':') else {
+        return dsn.to_string();
+    };
     let secret_end = match dsn.rfind('@') {
         Some(at) if at > colon => at,
         Some(_) => return dsn.to_string(),
@@ -205,7 +237,12 @@ fn mask_one(dsn: &str) -> String {
         // No @: whatever it was meant to be, it could be a password.
         None => dsn.len(),
     };
-    format!("{}{}{}", &dsn[..=colon], "*".repeat(secret_end - colon - 1), &dsn[secret_end..])
+    format!(
+        "{}{}{}",
+        &dsn[..=colon],
+        "*".repeat(secret_end - colon - 1),
+        &dsn[secret_end..]
+    )
 }
 
 fn is_port(text: &str) -> bool {
@@ -232,21 +269,37 @@ mod tests {
     #[test]
     fn an_unknown_build_names_the_nearest() {
         let error = "mysql@5.6.41".parse::<BuildSpec>().unwrap_err();
-        assert!(error.help().starts_with("did you mean \"mysql@5.6.14\"?"), "{}", error.help());
+        assert!(
+            error.help().starts_with("did you mean \"mysql@5.6.14\"?"),
+            "{}",
+            error.help()
+        );
     }
 
     #[test]
     fn a_dsn_holds_user_password_host_port_and_schema() {
         let dsn = dsn("mysql://me:s3cr%40t@db.example:3307/test?tls=required");
-        assert_eq!((dsn.user.as_str(), dsn.password.as_deref()), ("me", Some("s3cr@t")));
-        assert_eq!((dsn.host.as_str(), dsn.port, dsn.schema.as_deref()), ("db.example", 3307, Some("test")));
+        assert_eq!(
+            (dsn.user.as_str(), dsn.password.as_deref()),
+            ("me", Some("s3cr@t"))
+        );
+        assert_eq!(
+            (dsn.host.as_str(), dsn.port, dsn.schema.as_deref()),
+            ("db.example", 3307, Some("test"))
+        );
         assert!(dsn.tls_required);
     }
 
     #[test]
     fn a_dsn_may_be_a_host_or_a_socket_alone() {
-        assert_eq!((dsn("mysql://db").user.as_str(), dsn("mysql://db").port), ("root", 3306));
-        assert_eq!(dsn("mysql://me@?socket=/run/m.sock").socket, Some(PathBuf::from("/run/m.sock")));
+        assert_eq!(
+            (dsn("mysql://db").user.as_str(), dsn("mysql://db").port),
+            ("root", 3306)
+        );
+        assert_eq!(
+            dsn("mysql://me@?socket=/run/m.sock").socket,
+            Some(PathBuf::from("/run/m.sock"))
+        );
         assert_eq!(dsn("mysql://me@[::1]:3307/x").host, "::1");
     }
 
@@ -265,8 +318,20 @@ mod tests {
 
     #[test]
     fn a_port_is_not_taken_for_a_password() {
-        assert_eq!(mask_passwords("\"mysql://db:3306/x\""), "\"mysql://db:3306/x\"");
-        assert_eq!(mask_passwords("'mysql://root:secret'"), "'mysql://root:******'");
+        assert_eq!(
+            mask_passwords("\"mysql://db:3306/x\""),
+            "\"mysql://db:3306/x\""
+        );
+        assert_eq!(
+            mask_passwords("'mysql://root:secret'"),
+            "'mysql://root:******'"
+        );
+    }
+
+    #[test]
+    fn a_password_behind_a_misspelled_scheme_is_not_shown() {
+        let error = "mysq://me:secret@db".parse::<BuildSpec>().unwrap_err();
+        assert!(!format!("{error} {}", error.help()).contains("secret"));
     }
 
     proptest! {

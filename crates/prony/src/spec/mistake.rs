@@ -23,8 +23,18 @@ pub struct Mistake {
 
 impl Mistake {
     /// `says` is the sentence, `label` stands under the underlined key, `help` says what would be right (may be empty).
-    pub fn new(at: Span, says: impl Into<String>, label: impl Into<String>, help: impl Into<String>) -> Mistake {
-        Mistake { at, says: says.into(), label: label.into(), help: help.into() }
+    pub fn new(
+        at: Span,
+        says: impl Into<String>,
+        label: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Mistake {
+        Mistake {
+            at,
+            says: says.into(),
+            label: label.into(),
+            help: help.into(),
+        }
     }
 }
 
@@ -105,7 +115,11 @@ impl Diagnostic for SpecError {
     fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
         match self.only_one() {
             Some(_) => None,
-            None => Some(Box::new(self.mistakes.iter().map(|mistake| mistake as &dyn Diagnostic))),
+            None => Some(Box::new(
+                self.mistakes
+                    .iter()
+                    .map(|mistake| mistake as &dyn Diagnostic),
+            )),
         }
     }
 }
@@ -115,14 +129,27 @@ impl Diagnostic for SpecError {
 pub struct Notes(RefCell<Vec<Mistake>>);
 
 impl Notes {
-    pub fn note(&self, at: Span, says: impl Into<String>, label: impl Into<String>, help: impl Into<String>) {
-        self.0.borrow_mut().push(Mistake::new(at, says, label, help));
+    pub fn note(
+        &self,
+        at: Span,
+        says: impl Into<String>,
+        label: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.0
+            .borrow_mut()
+            .push(Mistake::new(at, says, label, help));
     }
 
     /// A name that is not among those that are known.
     pub fn unknown(&self, at: Span, what: &str, name: &str, known: &[&str]) {
         let help = suggestion(name, known);
-        self.note(at, format!("{what} \"{name}\" is not known"), "not known", help);
+        self.note(
+            at,
+            format!("{what} \"{name}\" is not known"),
+            "not known",
+            help,
+        );
     }
 
     /// Something that the file format has and this version does not.
@@ -131,7 +158,9 @@ impl Notes {
             at,
             format!("{what}: not built yet"),
             "not built yet",
-            format!("it comes with {comes_with}; take it out until then, nothing is ignored silently"),
+            format!(
+                "it comes with {comes_with}; take it out until then, nothing is ignored silently"
+            ),
         );
     }
 
@@ -163,7 +192,12 @@ pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let name = name.to_lowercase();
     known
         .iter()
-        .map(|candidate| (strsim::damerau_levenshtein(&name, &candidate.to_lowercase()), *candidate))
+        .map(|candidate| {
+            (
+                strsim::damerau_levenshtein(&name, &candidate.to_lowercase()),
+                *candidate,
+            )
+        })
         .filter(|(distance, candidate)| *distance <= (name.len().max(candidate.len()) / 3).max(1))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
@@ -175,7 +209,13 @@ mod tests {
 
     #[test]
     fn the_nearest_name_forgives_letters_and_case() {
-        assert_eq!(nearest("innodb_bufer_pool_size", &["innodb_buffer_pool_size", "port"]), Some("innodb_buffer_pool_size"));
+        assert_eq!(
+            nearest(
+                "innodb_bufer_pool_size",
+                &["innodb_buffer_pool_size", "port"]
+            ),
+            Some("innodb_buffer_pool_size")
+        );
         assert_eq!(nearest("INNODB", &["InnoDB", "MyISAM"]), Some("InnoDB"));
         assert_eq!(nearest("hto", &["cold", "hot"]), Some("hot"));
     }

@@ -11,7 +11,9 @@ const STEP_BYTES: f64 = (1u64 << 20) as f64;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingError {
-    #[error("\"{0}\" is not a part of the data: write \"data\", \"data / 8\" or \"data * 4\", with a number above 0")]
+    #[error(
+        "\"{0}\" is not a part of the data: write \"data\", \"data / 8\" or \"data * 4\", with a number above 0"
+    )]
     OfData(String),
     #[error("\"{0}\": only the loaded data can be divided or multiplied, as in \"data / 8\"")]
     NotData(String),
@@ -72,21 +74,38 @@ fn arithmetic(text: &str) -> Option<(&str, Option<f64>)> {
     if word != "data" && !(is_word && number.is_some()) {
         return None;
     }
-    let factor = number.map(|number| if text.as_bytes()[operator] == b'/' { 1.0 / number } else { number });
-    Some((word, factor.filter(|factor| factor.is_finite() && *factor > 0.0)))
+    let factor = number.map(|number| {
+        if text.as_bytes()[operator] == b'/' {
+            1.0 / number
+        } else {
+            number
+        }
+    });
+    Some((
+        word,
+        factor.filter(|factor| factor.is_finite() && *factor > 0.0),
+    ))
 }
 
 /// Digits and then letters: a number with its unit, right or wrong.
 fn looks_like_a_size(text: &str) -> bool {
-    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').trim_start();
-    text.starts_with(|c: char| c.is_ascii_digit()) && !unit.is_empty() && unit.bytes().all(|byte| byte.is_ascii_alphabetic())
+    let unit = text
+        .trim_start_matches(|c: char| c.is_ascii_digit() || c == '.')
+        .trim_start();
+    text.starts_with(|c: char| c.is_ascii_digit())
+        && !unit.is_empty()
+        && unit.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
 /// Servers take K, M and G behind whole numbers; everything else is written out.
 fn server_size(text: &str) -> Result<String, UnitError> {
     let bytes = size_bytes(text)?;
     let taken = !text.contains('.') && text.ends_with(['K', 'M', 'G', 'k', 'm', 'g']);
-    Ok(if taken { text.to_string() } else { bytes.to_string() })
+    Ok(if taken {
+        text.to_string()
+    } else {
+        bytes.to_string()
+    })
 }
 
 #[cfg(test)]
@@ -108,13 +127,25 @@ mod tests {
 
     #[test]
     fn relative_sizes_become_whole_mebibytes() {
-        assert_eq!(Setting::OfData(0.125).resolve(1_000_000_000), (119u64 << 20).to_string());
+        assert_eq!(
+            Setting::OfData(0.125).resolve(1_000_000_000),
+            (119u64 << 20).to_string()
+        );
         assert_eq!(Setting::OfData(0.125).resolve(10), (1u64 << 20).to_string());
     }
 
     #[test]
     fn texts_that_are_no_sizes_stay_as_they_are() {
-        for text in ["ON", "O_DIRECT", "mrr=on,mrr_cost_based=off", "ibdata1:12M:autoextend", "/tmp/x", "utf8mb4", "+00:00", "1"] {
+        for text in [
+            "ON",
+            "O_DIRECT",
+            "mrr=on,mrr_cost_based=off",
+            "ibdata1:12M:autoextend",
+            "/tmp/x",
+            "utf8mb4",
+            "+00:00",
+            "1",
+        ] {
             assert_eq!(Setting::from_text(text), Ok(literal(text)));
         }
     }
@@ -127,7 +158,14 @@ mod tests {
 
     #[test]
     fn wrong_units_and_parts_of_nothing_are_mistakes() {
-        for wrong in ["1 Gb", "64MB", "data / 0", "data / x", "data * -1", "date / 8"] {
+        for wrong in [
+            "1 Gb",
+            "64MB",
+            "data / 0",
+            "data / x",
+            "data * -1",
+            "date / 8",
+        ] {
             assert!(Setting::from_text(wrong).is_err(), "{wrong}");
         }
     }

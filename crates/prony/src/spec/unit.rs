@@ -6,24 +6,44 @@ use std::time::Duration;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
-    #[error("\"{0}\" is not a size: write it as \"64M\" or \"1.5G\" (K, M, G, T are powers of 1024; no blank, no B)")]
+    #[error(
+        "\"{0}\" is not a size: write it as \"64M\" or \"1.5G\" (K, M, G, T are powers of 1024; no blank, no B)"
+    )]
     Size(String),
-    #[error("\"{0}\" is not a duration: write it as \"500ms\", \"30s\", \"2m\" or \"1h\" (no blank)")]
+    #[error(
+        "\"{0}\" is not a duration: write it as \"500ms\", \"30s\", \"2m\" or \"1h\" (no blank)"
+    )]
     Duration(String),
 }
 
-const SIZE_UNITS: [(&str, u64); 5] = [("", 1), ("K", 1 << 10), ("M", 1 << 20), ("G", 1 << 30), ("T", 1 << 40)];
-const DURATION_UNITS_MS: [(&str, u64); 4] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000)];
+const SIZE_UNITS: [(&str, u64); 5] = [
+    ("", 1),
+    ("K", 1 << 10),
+    ("M", 1 << 20),
+    ("G", 1 << 30),
+    ("T", 1 << 40),
+];
+const DURATION_UNITS_MS: [(&str, u64); 4] =
+    [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000)];
 
 /// Bytes; units are powers of 1024 as servers take them, in capitals or not.
 pub fn size_bytes(text: &str) -> Result<u64, UnitError> {
-    let unit_of = |unit: &str| SIZE_UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).map(|(_, bytes)| *bytes);
+    let unit_of = |unit: &str| {
+        SIZE_UNITS
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(unit))
+            .map(|(_, bytes)| *bytes)
+    };
     amount(text, unit_of).ok_or_else(|| UnitError::Size(text.to_string()))
 }
 
 /// The shortest exact form: `1G`, `1536M`, `12345`.
 pub fn size_text(bytes: u64) -> String {
-    let (name, unit) = SIZE_UNITS.iter().rev().find(|(_, unit)| bytes.is_multiple_of(*unit)).expect("every number is a multiple of 1");
+    let (name, unit) = SIZE_UNITS
+        .iter()
+        .rev()
+        .find(|(_, unit)| bytes.is_multiple_of(*unit))
+        .expect("every number is a multiple of 1");
     match bytes {
         0 => "0".to_string(),
         _ => format!("{}{name}", bytes / unit),
@@ -32,21 +52,33 @@ pub fn size_text(bytes: u64) -> String {
 
 /// A duration, to the millisecond.
 pub fn duration(text: &str) -> Result<Duration, UnitError> {
-    let unit_of = |unit: &str| DURATION_UNITS_MS.iter().find(|(name, _)| *name == unit).map(|(_, ms)| *ms);
-    amount(text, unit_of).map(Duration::from_millis).ok_or_else(|| UnitError::Duration(text.to_string()))
+    let unit_of = |unit: &str| {
+        DURATION_UNITS_MS
+            .iter()
+            .find(|(name, _)| *name == unit)
+            .map(|(_, ms)| *ms)
+    };
+    amount(text, unit_of)
+        .map(Duration::from_millis)
+        .ok_or_else(|| UnitError::Duration(text.to_string()))
 }
 
 /// The shortest exact form: `30s`, `1500ms`, `2m`.
 pub fn duration_text(duration: Duration) -> String {
     let ms = duration.as_millis() as u64;
-    let fitting = DURATION_UNITS_MS.iter().rev().find(|(_, unit)| ms != 0 && ms.is_multiple_of(*unit));
+    let fitting = DURATION_UNITS_MS
+        .iter()
+        .rev()
+        .find(|(_, unit)| ms != 0 && ms.is_multiple_of(*unit));
     let (name, unit) = fitting.copied().unwrap_or(("ms", 1));
     format!("{}{name}", ms / unit)
 }
 
 /// A number with an optional fraction and its unit; whole numbers are exact.
 fn amount(text: &str, unit_of: impl Fn(&str) -> Option<u64>) -> Option<u64> {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
     let (number, unit) = (&text[..end], unit_of(&text[end..])?);
     match number.split_once('.') {
         None => number.parse::<u64>().ok()?.checked_mul(unit),
@@ -72,7 +104,17 @@ mod tests {
 
     #[test]
     fn a_blank_or_a_b_is_not_a_size() {
-        for wrong in ["1 G", "1Gb", "G", "", "-1M", "1.", ".5G", "1.2.3M", "99999999999T"] {
+        for wrong in [
+            "1 G",
+            "1Gb",
+            "G",
+            "",
+            "-1M",
+            "1.",
+            ".5G",
+            "1.2.3M",
+            "99999999999T",
+        ] {
             assert!(size_bytes(wrong).is_err(), "{wrong}");
         }
     }
