@@ -1,0 +1,127 @@
+//! What a run adds up to: its verdicts in one line, its warnings grouped, its progress.
+//!
+//! Goal: sentences that every form of a report shares.
+
+use crate::{format, names};
+use record::stats::Explanation;
+use record::{Judged, Run, Trial, TrialState, Verdict};
+
+/// A flag that one or more trials carry.
+pub struct Warning {
+    pub kind: String,
+    pub text: String,
+    /// Names of the trials, in the order in which they ended.
+    pub trials: Vec<String>,
+}
+
+/// The flags of all trials, each text once, the widest spread first.
+pub fn warnings(run: &Run, trials: &[Trial]) -> Vec<Warning> {
+    let mut found: Vec<Warning> = Vec::new();
+    for trial in trials {
+        for flag in &trial.flags {
+            let name = names::trial(&run.question, &trial.key);
+            match found
+                .iter_mut()
+                .find(|seen| seen.kind == flag.kind && seen.text == flag.text)
+            {
+                Some(seen) => seen.trials.push(name),
+                None => found.push(Warning {
+                    kind: flag.kind.clone(),
+                    text: flag.text.clone(),
+                    trials: vec![name],
+                }),
+            }
+        }
+    }
+    found.sort_by_key(|warning| std::cmp::Reverse(warning.trials.len()));
+    found
+}
+
+impl Warning {
+    /// `every trial`, `5.6 · small pool, block 2`, or the first and how many more.
+    pub fn whose(&self, all: usize) -> String {
+        match self.trials.len() {
+            n if n == all && n > 1 => "every trial".to_string(),
+            0 => String::new(),
+            1 => self.trials[0].clone(),
+            n => format!("{} and {} more", self.trials[0], n - 1),
+        }
+    }
+}
+
+/// Whether every recorded trial can be counted.
+pub fn valid(trials: &[Trial]) -> bool {
+    !trials.is_empty() && trials.iter().all(|trial| trial.state == TrialState::Done)
+}
+
+/// `Star Schema Benchmark, scale 1; 3 blocks; 15 of 15 trials; reproduces P1`.
+pub fn subtitle(run: &Run, trials: &[Trial], constant: &[(String, String)]) -> String {
+    let question = &run.question;
+    let mut parts = vec![question.workload.summary.clone()];
+    parts.extend(
+        constant
+            .iter()
+            .map(|(factor, level)| format!("{factor} {level}")),
+    );
+    parts.push(format::plural(question.blocks as usize, "block"));
+    parts.push(progress(run, trials));
+    parts.extend(run.shard.iter().map(|shard| format!("shard {shard}")));
+    parts.extend(
+        question
+            .published
+            .iter()
+            .map(|published| format!("published as {published}")),
+    );
+    parts.join("; ")
+}
+
+fn progress(run: &Run, trials: &[Trial]) -> String {
+    let state = |wanted| trials.iter().filter(|trial| trial.state == wanted).count();
+    let mut text = format!("{} of {} trials", trials.len(), run.question.trials);
+    for (count, word) in [
+        (state(TrialState::Invalid), "invalid"),
+        (state(TrialState::Failed), "failed"),
+    ] {
+        if count > 0 {
+            text.push_str(&format!(", {count} {word}"));
+        }
+    }
+    text
+}
+
+/// `hot rounds take 1.80 times as long with A as with B`, whichever of the two is slower.
+pub fn difference(explanation: &Explanation) -> String {
+    let (slow, fast, times) = match explanation.ratio {
+        ratio if ratio >= 1.0 => ("A", "B", ratio),
+        ratio => ("B", "A", 1.0 / ratio),
+    };
+    format!(
+        "{} rounds take {} times as long with {slow} as with {fast}",
+        explanation.round,
+        format::ratio(times)
+    )
+}
+
+/// `3 reproduced, 1 inconclusive`; none where nothing is claimed.
+pub fn verdicts(claims: &[Judged]) -> Option<String> {
+    let all = [
+        Verdict::Reproduced,
+        Verdict::NotReproduced,
+        Verdict::Inconclusive,
+        Verdict::NotAvailable,
+    ];
+    let counted = all.map(|verdict| {
+        (
+            verdict,
+            claims
+                .iter()
+                .filter(|claim| claim.verdict == verdict)
+                .count(),
+        )
+    });
+    let said = counted
+        .iter()
+        .filter(|(_, n)| *n > 0)
+        .map(|(verdict, n)| format!("{n} {}", verdict.text()));
+    (!claims.is_empty()).then(|| said.collect::<Vec<_>>().join(", "))
+}

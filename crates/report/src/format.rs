@@ -1,0 +1,136 @@
+//! Figures as text.
+//!
+//! Goal: one place that decides how seconds, ratios, counts and bytes are written, so that every form of a report says the
+//! same. Non-goal: locale; a decimal point and spaces between thousands everywhere.
+
+use jiff::Timestamp;
+
+/// How many decimals a column of seconds needs, so that its smallest figure still shows three digits.
+pub fn decimals(seconds: impl IntoIterator<Item = f64>) -> usize {
+    let smallest = seconds
+        .into_iter()
+        .filter(|s| *s > 0.0)
+        .fold(f64::INFINITY, f64::min);
+    match smallest {
+        s if s >= 1.0 => 2,
+        s if s >= 0.1 => 3,
+        s if s >= 0.01 => 4,
+        s if s.is_finite() => 5,
+        _ => 2,
+    }
+}
+
+/// A time with a fixed number of decimals; the column's head says that it is in seconds.
+pub fn seconds(value: f64, decimals: usize) -> String {
+    format!("{value:.decimals$}")
+}
+
+/// A dimensionless ratio: three digits, whole when large.
+pub fn ratio(value: f64) -> String {
+    match value {
+        v if v >= 1000.0 => count(v),
+        v if v >= 100.0 => format!("{v:.0}"),
+        v if v >= 10.0 => format!("{v:.1}"),
+        v if v >= 0.1 || v == 0.0 => format!("{v:.2}"),
+        v => format!("{v:.4}"),
+    }
+}
+
+pub fn interval((low, high): (f64, f64), figure: impl Fn(f64) -> String) -> String {
+    format!("{} to {}", figure(low), figure(high))
+}
+
+/// A count with spaces between its thousands; a mean keeps one decimal while it is small.
+pub fn count(value: f64) -> String {
+    if value.abs() < 1000.0 && value.fract() != 0.0 {
+        return format!("{value:.1}");
+    }
+    let digits = format!("{:.0}", value.abs());
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            text.push(NO_BREAK_SPACE);
+        }
+        text.push(digit);
+    }
+    if value < 0.0 {
+        format!("-{text}")
+    } else {
+        text
+    }
+}
+
+/// A no-break space, so that a figure is never torn at the end of a line.
+const NO_BREAK_SPACE: char = '\u{a0}';
+
+/// In binary units, as the settings of servers are: `1.5 GiB`.
+pub fn bytes(value: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut scaled = value as f64;
+    let mut unit = 0;
+    while scaled >= 1024.0 && unit + 1 < UNITS.len() {
+        scaled /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 {
+        format!("{value} B")
+    } else {
+        format!("{scaled:.1} {}", UNITS[unit])
+    }
+}
+
+/// Nanoseconds since the Unix epoch as UTC to the second.
+pub fn moment(ns: i64) -> String {
+    match Timestamp::from_nanosecond(i128::from(ns)) {
+        Ok(at) => at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+        Err(_) => "unknown".to_string(),
+    }
+}
+
+/// `1 trial`, `3 trials`.
+pub fn plural(n: usize, one: &str) -> String {
+    if n == 1 {
+        format!("1 {one}")
+    } else {
+        format!("{n} {one}s")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_of_short_times_gets_more_decimals() {
+        assert_eq!(decimals([361.49, 20.53]), 2);
+        assert_eq!(decimals([3.0, 0.25]), 3);
+        assert_eq!(decimals([0.002]), 5);
+        assert_eq!(decimals([]), 2);
+    }
+
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!(count(1_612_345.0), "1\u{a0}612\u{a0}345");
+        assert_eq!(count(999.0), "999");
+        assert_eq!(count(12.5), "12.5");
+        assert_eq!(count(-4321.0), "-4\u{a0}321");
+    }
+
+    #[test]
+    fn ratios_show_what_they_can_bear() {
+        assert_eq!(ratio(1.7), "1.70");
+        assert_eq!(ratio(39.04), "39.0");
+        assert_eq!(ratio(0.0123), "0.0123");
+    }
+
+    #[test]
+    fn bytes_are_in_binary_units() {
+        assert_eq!(bytes(512), "512 B");
+        assert_eq!(bytes(128 << 20), "128.0 MiB");
+    }
+
+    #[test]
+    fn a_moment_is_in_utc() {
+        assert_eq!(moment(1_700_000_000_000_000_000), "2023-11-14 22:13:20 UTC");
+    }
+}

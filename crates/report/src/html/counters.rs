@@ -1,0 +1,132 @@
+//! Counters side by side, for any two rows; the largest difference is chosen beforehand.
+
+use super::rows::{Row, Rows};
+use crate::{digest, format};
+use maud::{Markup, html};
+use record::Run;
+use record::stats::{self, Difference, Explanation};
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The comparison that the page opens with.
+pub struct Compared {
+    explanation: Option<Explanation>,
+}
+
+impl Compared {
+    pub fn of(run: &Run, rows: &Rows) -> Compared {
+        let trials: Vec<_> = rows
+            .list
+            .iter()
+            .flat_map(|row| row.trials.iter().copied().cloned())
+            .collect();
+        Compared {
+            explanation: stats::explain_largest(&run.question, &trials, usize::MAX),
+        }
+    }
+}
+
+pub fn section(rows: &Rows, compared: &Compared) -> Markup {
+    let Some(explanation) = &compared.explanation else {
+        return html! {};
+    };
+    html! {
+        section #counters-section {
+            h2 { "Counters side by side" }
+            p {
+                "The largest difference of the table: " strong { (digest::difference(explanation)) } ". "
+                "Differences over a round, means over blocks; a counter that a server lacks is absent, not 0."
+            }
+            (choice(rows, explanation))
+            div.scroll.tall tabindex="0" { table #counter-table {
+                thead { tr {
+                    th scope="col" { "Counter" } th.n scope="col" { "A" } th.n scope="col" { "B" } th.n scope="col" { "A / B" } th scope="col" { "Meaning" }
+                } }
+                tbody { @for difference in &explanation.differences { (line(difference)) } }
+            } }
+            p.quiet { "Grey: within what the blocks differ among themselves." }
+        }
+    }
+}
+
+fn choice(rows: &Rows, explanation: &Explanation) -> Markup {
+    let (of, to) = (
+        rows.position(&explanation.of),
+        rows.position(&explanation.to),
+    );
+    html! {
+        p { strong { "A" } " = " (name(rows, of)) br; strong { "B" } " = " (name(rows, to)) }
+        form.needs-script #counter-choice autocomplete="off" {
+            @for (id, chosen) in [("A", of), ("B", to)] {
+                label { (id) " " select name=(id) {
+                    @for (place, row) in rows.list.iter().enumerate() { option value=(place) selected[Some(place) == chosen] { (row.name) } }
+                } }
+            }
+            label { "round " select name="round" {
+                @for round in round_names(rows) { option value=(round) selected[round == explanation.round] { (round) } }
+            } }
+            label { "only names with " input type="search" name="filter" size="16"; }
+        }
+    }
+}
+
+fn name<'a>(rows: &'a Rows, place: Option<usize>) -> &'a str {
+    place.map_or("", |place| &rows.list[place].name)
+}
+
+fn line(difference: &Difference) -> Markup {
+    let count = |value: Option<f64>| value.map_or("absent".to_string(), format::count);
+    let ratio = difference
+        .ratio
+        .filter(|ratio| ratio.is_finite())
+        .map_or("-".to_string(), format::ratio);
+    html! {
+        tr.quiet[difference.beyond_noise == Some(false)] {
+            th scope="row" { code { (difference.counter) } }
+            td.n { (count(difference.of)) } td.n { (count(difference.to)) } td.n { (ratio) }
+            td.words { (difference.meaning.unwrap_or("")) }
+        }
+    }
+}
+
+/// The mean of every counter by row and name of round, and the meanings, for the page's script.
+pub fn data(rows: &Rows, compared: &Compared) -> Value {
+    let means: Vec<_> = rows.list.iter().map(means).collect();
+    let known = compared
+        .explanation
+        .iter()
+        .flat_map(|explanation| &explanation.differences);
+    let meanings = known
+        .filter_map(|d| Some((d.counter.clone(), Value::from(d.meaning?))))
+        .collect::<Map<_, _>>();
+    json!({ "rows": means, "meanings": meanings })
+}
+
+type Means = BTreeMap<String, BTreeMap<String, f64>>;
+
+/// name of round -> counter -> mean over its rounds in all blocks; counters that never moved are left out by the script.
+fn means(row: &Row) -> Means {
+    let mut sums: BTreeMap<String, BTreeMap<String, (f64, u32)>> = BTreeMap::new();
+    for round in row.trials.iter().flat_map(|trial| &trial.rounds) {
+        let named = sums.entry(round.name.clone()).or_default();
+        for (counter, delta) in &round.counters {
+            let sum = named.entry(counter.clone()).or_default();
+            *sum = (sum.0 + *delta as f64, sum.1 + 1);
+        }
+    }
+    let mean = |(counter, (sum, n)): (String, (f64, u32))| {
+        (counter, (sum / f64::from(n) * 10.0).round() / 10.0)
+    };
+    sums.into_iter()
+        .map(|(round, counters)| (round, counters.into_iter().map(mean).collect()))
+        .collect()
+}
+
+fn round_names(rows: &Rows) -> BTreeSet<String> {
+    let rounds = rows
+        .list
+        .iter()
+        .flat_map(|row| &row.trials)
+        .flat_map(|trial| &trial.rounds);
+    rounds.map(|round| round.name.clone()).collect()
+}

@@ -1,0 +1,23 @@
+//! `report.html`: one file that holds everything, works offline and loads nothing.
+//!
+//! Goal: a page that its maker would sign: the answer first, then the evidence, then how to repeat it. Every text of the
+//! record is escaped. Without JavaScript the tables still say everything; charts and the choice of rows need it.
+
+mod charts;
+mod coldness;
+mod counters;
+mod data;
+mod environment;
+mod page;
+mod plans;
+mod queries;
+mod rows;
+mod settings;
+mod summary;
+
+use record::{Run, Trial};
+
+/// The whole page. The counters of queries are not used, so the trials need not be read whole.
+pub fn html(run: &Run, trials: &[Trial]) -> String {
+    page::page(run, trials).into_string()
+}

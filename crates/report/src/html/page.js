@@ -1,0 +1,128 @@
+"use strict";
+(() => {
+  const read = (id) => JSON.parse(document.getElementById(id).textContent);
+  const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+  // ---- charts
+
+  /** The interval of a bar: a line with two ends, in the middle of the bar of the same name. */
+  const whisker = (horizontal) => (params, api) => {
+    const visible = api.currentSeriesIndices();
+    const count = visible.length / 2;
+    const place = visible.slice(count).indexOf(params.seriesIndex);
+    const layout = api.barLayout({ barGap: "12%", barCategoryGap: "28%", count })[place];
+    if (!layout) return null;
+    const [low, high] = horizontal
+      ? [api.coord([api.value(0), api.value(1)]), api.coord([api.value(2), api.value(1)])]
+      : [api.coord([api.value(0), api.value(1)]), api.coord([api.value(0), api.value(2)])];
+    const along = horizontal ? 1 : 0;
+    const middle = low[along] + layout.offsetCenter;
+    const half = Math.min(4, layout.width / 3);
+    const line = (a, b, c, d) => ({
+      type: "line",
+      shape: horizontal ? { x1: a, y1: b, x2: c, y2: d } : { x1: b, y1: a, x2: d, y2: c },
+      style: { stroke: ink("--ink"), lineWidth: 1, fill: null },
+    });
+    const [from, to] = [low[1 - along], high[1 - along]];
+    return { type: "group", children: [
+      line(from, middle, to, middle),
+      line(from, middle - half, from, middle + half),
+      line(to, middle - half, to, middle + half),
+    ] };
+  };
+
+  const styled = (option) => {
+    const base = structuredClone(option.baseOption);
+    const text = { color: ink("--ink"), fontFamily: getComputedStyle(document.body).fontFamily };
+    base.animation = false;
+    base.textStyle = text;
+    base.legend = { ...base.legend, textStyle: text, pageTextStyle: text, pageIconColor: ink("--ink"), inactiveColor: ink("--rule") };
+    base.tooltip = { ...base.tooltip, confine: true, backgroundColor: ink("--paper"), borderColor: ink("--rule"), textStyle: text };
+    for (const axis of [base.xAxis, base.yAxis]) {
+      axis.axisLabel = { ...axis.axisLabel, color: ink("--ink") };
+      axis.axisLine = { lineStyle: { color: ink("--quiet") } };
+      axis.nameTextStyle = { color: ink("--quiet") };
+      axis.splitLine = { show: axis.type === "value", lineStyle: { color: ink("--rule") } };
+      axis.axisTick = { show: false };
+    }
+    for (const series of base.series) {
+      if (series.renderItem === "whisker") series.renderItem = whisker(series.horizontal);
+    }
+    return option.media ? { baseOption: base, media: option.media } : base;
+  };
+
+  const options = read("charts");
+  const charts = [...document.querySelectorAll("[data-chart]")].map((place) => {
+    const option = options[place.dataset.chart];
+    place.style.height = `${option.height}px`;
+    place.classList.toggle("wide", option.wide === true);
+    return { option, drawn: echarts.init(place, null, { renderer: "svg" }) };
+  });
+  const draw = () => charts.forEach(({ option, drawn }) => { drawn.resize(); drawn.setOption(styled(option), true); });
+  draw();
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  addEventListener("resize", () => charts.forEach(({ drawn }) => drawn.resize()));
+
+  // ---- print: everything open, in the colours of paper
+
+  const closed = [];
+  addEventListener("beforeprint", () => {
+    for (const details of document.querySelectorAll("details:not([open])")) { details.open = true; closed.push(details); }
+    draw();
+  });
+  addEventListener("afterprint", () => {
+    for (const details of closed.splice(0)) details.open = false;
+    draw();
+  });
+
+  // ---- counters of any two rows
+
+  const form = document.getElementById("counter-choice");
+  if (!form) return;
+  const { rows, meanings } = read("counters");
+  const body = document.querySelector("#counter-table tbody");
+  const names = [...form.elements.A.options].map((option) => option.text);
+  const chosen = form.previousElementSibling;
+
+  const count = (value) => {
+    if (value === undefined) return "absent";
+    const digits = Math.abs(value) < 1000 ? 1 : 0;
+    return value.toLocaleString("en", { maximumFractionDigits: digits }).replaceAll(",", "\u00a0");
+  };
+  const ratio = (a, b) => {
+    if (a === undefined || b === undefined || b === 0) return "-";
+    const value = a / b;
+    return value >= 100 ? count(Math.round(value)) : value >= 10 ? value.toFixed(1) : value >= 0.1 || value === 0 ? value.toFixed(2) : value.toFixed(4);
+  };
+  const distance = (a, b) => {
+    if (a === undefined || b === undefined) return -1;
+    if (a <= 0 || b <= 0) return a === b ? 0 : 50;
+    return Math.abs(Math.log(a / b));
+  };
+  const cell = (tag, text, kind) => {
+    const made = document.createElement(tag);
+    made.textContent = text;
+    if (kind) made.className = kind;
+    return made;
+  };
+  const line = ({ name, a, b }) => {
+    const row = document.createElement("tr");
+    const head = cell("th", "");
+    head.scope = "row";
+    head.append(cell("code", name));
+    row.append(head, cell("td", count(a), "n"), cell("td", count(b), "n"), cell("td", ratio(a, b), "n"), cell("td", meanings[name] ?? "", "words"));
+    return row;
+  };
+  const compare = () => {
+    const { A, B, round, filter } = Object.fromEntries(new FormData(form));
+    const [of, to] = [rows[A][round] ?? {}, rows[B][round] ?? {}];
+    const all = [...new Set([...Object.keys(of), ...Object.keys(to)])].map((name) => ({ name, a: of[name], b: to[name] }));
+    const shown = all.filter(({ name, a, b }) => (a || b) && name.toLowerCase().includes(filter.toLowerCase()));
+    const known = ({ name }) => (name in meanings ? 1 : 0);
+    shown.sort((x, y) => known(y) - known(x) || distance(y.a, y.b) - distance(x.a, x.b) || x.name.localeCompare(y.name));
+    body.replaceChildren(...shown.map(line));
+    chosen.replaceChildren(cell("strong", "A"), ` = ${names[A]}`, document.createElement("br"), cell("strong", "B"), ` = ${names[B]}`);
+  };
+  form.addEventListener("input", compare);
+  form.addEventListener("submit", (event) => event.preventDefault());
+})();

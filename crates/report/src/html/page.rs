@@ -1,0 +1,59 @@
+//! The page's frame: its head, its sections in order, its data and its scripts.
+
+use super::rows::Rows;
+use super::{charts, coldness, counters, data, environment, plans, queries, settings, summary};
+use crate::matrix::Matrix;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use record::{Run, Trial};
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("page.js");
+/// ECharts, under the Apache License 2.0; see build.rs for where it comes from.
+const CHART_LIBRARY: &str = include_str!(concat!(env!("OUT_DIR"), "/echarts.min.js"));
+
+pub fn page(run: &Run, trials: &[Trial]) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="generator" content={ "prony " (run.environment.prony_version) };
+                title { (run.question.title) }
+                style { (PreEscaped(STYLE)) }
+                noscript { style { ".needs-script { display: none }" } }
+            }
+            body {
+                (body(run, trials))
+                script { (PreEscaped(CHART_LIBRARY)) }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    }
+}
+
+fn body(run: &Run, trials: &[Trial]) -> Markup {
+    let matrix = Matrix::of(run, trials);
+    let rows = Rows::of(run, trials);
+    let compared = counters::Compared::of(run, &rows);
+    html! {
+        (summary::header(run, trials, &matrix))
+        main {
+            (summary::claims(run, trials))
+            (summary::table(run, &matrix))
+            (charts::totals_section())
+            (queries::section(&rows))
+            (counters::section(&rows, &compared))
+            (plans::section(run, trials))
+            (summary::warnings(run, trials))
+            (coldness::section(run, trials))
+            (settings::section(&rows))
+            (environment::section(run))
+            (environment::repeat(run))
+        }
+        footer { "Made by prony " (run.environment.prony_version) " from run.sqlite alone." }
+        (data::block("charts", &charts::options(&matrix, &rows)))
+        (data::block("counters", &counters::data(&rows, &compared)))
+    }
+}

@@ -1,0 +1,206 @@
+//! A run as Markdown: the table, the claims and the counters, fit for pasting in an issue.
+//!
+//! Goal: pipe tables that GitHub and its like draw. Every text of the record is escaped, so that a name can neither break
+//! a table nor bring in HTML.
+
+use crate::matrix::{Matrix, marks};
+use crate::{digest, format, names};
+use record::stats::{self, Explanation};
+use record::{Environment, Judged, Run, Trial};
+
+/// Counters that are shown.
+const MOST: usize = 10;
+
+pub fn markdown(run: &Run, trials: &[Trial]) -> String {
+    let matrix = Matrix::of(run, trials);
+    let claims = stats::judge(&run.question, trials);
+    let mut parts = vec![head(run, trials, &matrix), table(run, &matrix)];
+    parts.extend(digest::verdicts(&claims).map(|summary| verdicts(&claims, &summary)));
+    parts.extend(
+        stats::explain_largest(&run.question, trials, MOST)
+            .map(|explanation| counters(run, &explanation)),
+    );
+    parts.extend(plan_changes(run, trials));
+    parts.extend(warnings(run, trials));
+    parts.push(place(run, &run.environment));
+    parts.join("\n")
+}
+
+fn head(run: &Run, trials: &[Trial], matrix: &Matrix) -> String {
+    let subtitle = digest::subtitle(run, trials, &matrix.constant);
+    format!(
+        "## {}\n\n{}\n\n{}\n",
+        safe(&run.question.title),
+        safe(&run.question.question),
+        safe(&subtitle)
+    )
+}
+
+fn table(run: &Run, matrix: &Matrix) -> String {
+    let mut text = format!("{}:\n\n", matrix.caption(run));
+    let heads = matrix
+        .factors
+        .iter()
+        .chain(&matrix.rounds)
+        .map(|head| safe(head));
+    text.push_str(&line(heads));
+    let rules = matrix
+        .factors
+        .iter()
+        .map(|_| "---")
+        .chain(matrix.rounds.iter().map(|_| "---:"));
+    text.push_str(&line(rules.map(str::to_string)));
+    for row in &matrix.lines {
+        let mut cells: Vec<String> = row.labels.iter().map(|label| safe(label)).collect();
+        if let (Some(last), false) = (cells.last_mut(), row.marks.is_empty()) {
+            last.push_str(&format!(" {}", safe(&marks(&row.marks))));
+        }
+        cells.extend(row.cells.iter().map(|cell| {
+            let spread = cell
+                .spread(matrix.decimals)
+                .map_or(String::new(), |spread| format!(" ({spread})"));
+            format!(
+                "{}{spread} {}",
+                safe(&cell.figure(matrix.decimals)),
+                safe(&marks(&cell.marks))
+            )
+            .trim()
+            .to_string()
+        }));
+        text.push_str(&line(cells.into_iter()));
+    }
+    for (place, note) in matrix.notes.iter().enumerate() {
+        text.push_str(&format!("\n\\[{}\\] {}\n", place + 1, safe(note)));
+    }
+    text
+}
+
+fn verdicts(claims: &[Judged], summary: &str) -> String {
+    let mut text = format!("### Claims: {summary}\n\n");
+    text.push_str("| verdict | claim | published | measured | 95 % interval | threshold |\n| --- | --- | ---: | ---: | ---: | ---: |\n");
+    for claim in claims {
+        let reason = claim
+            .reason
+            .as_ref()
+            .map_or(String::new(), |reason| format!(" ({reason})"));
+        text.push_str(&line(
+            [
+                format!("**{}**", claim.verdict.text()),
+                safe(&format!("{}{reason}", claim.claim.says)),
+                claim.claim.published.map_or("-".to_string(), format::ratio),
+                claim.measured.map_or("-".to_string(), format::ratio),
+                claim
+                    .ci
+                    .map_or("-".to_string(), |ci| format::interval(ci, format::ratio)),
+                safe(&claim.threshold),
+            ]
+            .into_iter(),
+        ));
+    }
+    text
+}
+
+fn counters(run: &Run, explanation: &Explanation) -> String {
+    let mut text = format!(
+        "### The largest difference\n\nA = {}, B = {}: {}.\n\n",
+        safe(&names::row(
+            &run.question,
+            &explanation.of.0,
+            &explanation.of.1
+        )),
+        safe(&names::row(
+            &run.question,
+            &explanation.to.0,
+            &explanation.to.1
+        )),
+        safe(&digest::difference(explanation)),
+    );
+    text.push_str("| counter | A | B | A / B | meaning |\n| --- | ---: | ---: | ---: | --- |\n");
+    for difference in &explanation.differences {
+        let count = |value: Option<f64>| value.map_or("absent".to_string(), format::count);
+        text.push_str(&line(
+            [
+                safe(&difference.counter),
+                count(difference.of),
+                count(difference.to),
+                difference
+                    .ratio
+                    .filter(|ratio| ratio.is_finite())
+                    .map_or("-".to_string(), format::ratio),
+                safe(difference.meaning.unwrap_or("")),
+            ]
+            .into_iter(),
+        ));
+    }
+    text
+}
+
+fn plan_changes(run: &Run, trials: &[Trial]) -> Option<String> {
+    let changes = stats::plan_changes(&run.question, trials);
+    let mut text = "### Plans that changed\n\n".to_string();
+    for change in &changes {
+        for (hash, places) in &change.seen {
+            text.push_str(&format!(
+                "- {} plan {}: {}\n",
+                safe(&change.query),
+                safe(&names::plan(hash)),
+                safe(&places.join("; "))
+            ));
+        }
+    }
+    (!changes.is_empty()).then_some(text)
+}
+
+fn warnings(run: &Run, trials: &[Trial]) -> Option<String> {
+    let warnings = digest::warnings(run, trials);
+    let items = warnings.iter().map(|warning| {
+        format!(
+            "- {}: {} ({})\n",
+            safe(&warning.kind),
+            safe(&warning.text),
+            safe(&warning.whose(trials.len()))
+        )
+    });
+    (!warnings.is_empty()).then(|| format!("### Warnings\n\n{}", items.collect::<String>()))
+}
+
+fn place(run: &Run, at: &Environment) -> String {
+    let servers = at
+        .servers
+        .iter()
+        .map(|(name, server)| format!("{name} = {} {}", server.build, server.version));
+    let servers = servers.collect::<Vec<_>>().join(", ");
+    let machine = format!(
+        "{}, {} cores, {}, {}, kernel {}",
+        at.cpu,
+        at.cores,
+        format::bytes(at.memory_bytes),
+        at.file_system,
+        at.kernel
+    );
+    safe(&format!(
+        "{servers}; {machine}; prony {}, seed {}, {}",
+        at.prony_version,
+        run.seed,
+        format::moment(run.started_ns)
+    )) + "\n"
+}
+
+fn line(cells: impl Iterator<Item = String>) -> String {
+    format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
+}
+
+/// Text that Markdown takes as text: on one line, and without meaning to it.
+fn safe(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '~' | '#' => out.extend(['\\', c]),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,277 @@
+//! The published table's own form: servers and variants down, rounds across, with footnotes.
+//!
+//! Goal: what the table says, decided once for the terminal, Markdown and HTML. Non-goal: how it is drawn.
+
+use crate::{format, names};
+use record::stats::{self, Estimate, RoundCell, Row};
+use record::{Question, Run, Trial, TrialState};
+
+pub struct Matrix {
+    /// The heads of the columns that name a row: `server`, `variant`, ... without factors of a single level.
+    pub factors: Vec<String>,
+    /// The heads of the other columns: `cold`, `hot 1`, ...
+    pub rounds: Vec<String>,
+    pub lines: Vec<Line>,
+    /// Factors that have the same level in every row.
+    pub constant: Vec<(String, String)>,
+    /// Footnotes; the first is number 1.
+    pub notes: Vec<String>,
+    /// Decimals of all seconds in the table.
+    pub decimals: usize,
+}
+
+pub struct Line {
+    pub labels: Vec<String>,
+    /// Numbers of the notes on the whole line.
+    pub marks: Vec<usize>,
+    pub cells: Vec<Cell>,
+}
+
+#[derive(Default)]
+pub struct Cell {
+    pub seconds: Option<Estimate>,
+    pub lukewarm: bool,
+    pub marks: Vec<usize>,
+}
+
+impl Matrix {
+    pub fn of(run: &Run, trials: &[Trial]) -> Matrix {
+        let question = &run.question;
+        let rows = stats::table(question, trials);
+        let columns = columns(question);
+        let varying: Vec<&str> = question
+            .factors
+            .iter()
+            .map(|f| f.name.as_str())
+            .filter(|name| names::varies(question, name))
+            .collect();
+        let mut notes = Notes::default();
+        let lines = rows
+            .iter()
+            .map(|row| line(row, &columns, &varying, trials, &mut notes))
+            .collect::<Vec<_>>();
+        let all = lines
+            .iter()
+            .flat_map(|line| &line.cells)
+            .filter_map(|cell| cell.seconds.as_ref());
+        Matrix {
+            factors: std::iter::once("server")
+                .chain(varying.iter().copied())
+                .map(str::to_string)
+                .collect(),
+            rounds: columns
+                .iter()
+                .map(|(name, index)| names::round(question, name, *index))
+                .collect(),
+            constant: constant(question),
+            decimals: format::decimals(all.map(|estimate| estimate.mean)),
+            lines,
+            notes: notes.texts,
+        }
+    }
+
+    /// What the figures are, for the table's caption.
+    pub fn caption(&self, run: &Run) -> String {
+        let queries = match run.question.workload.operations.len() {
+            1 => "the query".to_string(),
+            n => format!("all {n} queries"),
+        };
+        let estimates = self
+            .lines
+            .iter()
+            .flat_map(|line| &line.cells)
+            .filter_map(|cell| cell.seconds.as_ref());
+        let spread = match estimates
+            .map(|estimate| estimate.ci.is_some())
+            .reduce(|a, b| a | b)
+        {
+            Some(true) => ": the mean over blocks and its 95 % interval",
+            Some(false) => ", one block, so without an interval",
+            None => "",
+        };
+        format!("Seconds for {queries} of a round{spread}")
+    }
+}
+
+impl Cell {
+    /// `318.84`, `~361.49` where the round was lukewarm, `-` where there is no figure.
+    pub fn figure(&self, decimals: usize) -> String {
+        match &self.seconds {
+            Some(estimate) if self.lukewarm => {
+                format!("~{}", format::seconds(estimate.mean, decimals))
+            }
+            Some(estimate) => format::seconds(estimate.mean, decimals),
+            None => "-".to_string(),
+        }
+    }
+
+    /// Half of the interval in percent of the figure: `±2.8%`. The interval lies symmetrically about it on a log scale.
+    pub fn half_width(&self) -> Option<String> {
+        let (low, high) = self.seconds.as_ref()?.ci?;
+        let percent = ((high / low).sqrt() - 1.0) * 100.0;
+        Some(if percent < 10.0 {
+            format!("±{percent:.1}%")
+        } else {
+            format!("±{percent:.0}%")
+        })
+    }
+
+    /// The interval, or what was seen where the blocks do not give one.
+    pub fn spread(&self, decimals: usize) -> Option<String> {
+        self.seconds
+            .as_ref()
+            .and_then(|estimate| spread(estimate, decimals))
+    }
+}
+
+/// `310.20 to 327.90`, the 95 % interval of the mean; none with one block.
+pub fn spread(estimate: &Estimate, decimals: usize) -> Option<String> {
+    let figure = |value| format::seconds(value, decimals);
+    match estimate.ci {
+        Some(interval) => Some(format::interval(interval, figure)),
+        None if estimate.blocks > 1 => Some(format!(
+            "seen {}",
+            format::interval((estimate.min, estimate.max), figure)
+        )),
+        None => None,
+    }
+}
+
+/// The marks of footnotes: `[1]`, `[1, 3]`, or nothing.
+pub fn marks(numbers: &[usize]) -> String {
+    if numbers.is_empty() {
+        return String::new();
+    }
+    let list = numbers
+        .iter()
+        .map(usize::to_string)
+        .collect::<Vec<_>>()
+        .join(", ");
+    format!("[{list}]")
+}
+
+/// The rounds as asked for, each with its index within its name.
+pub fn columns(question: &Question) -> Vec<(String, u32)> {
+    let mut columns: Vec<(String, u32)> = Vec::new();
+    for name in &question.rounds {
+        let before = columns.iter().filter(|(seen, _)| seen == name).count() as u32;
+        columns.push((name.clone(), before + 1));
+    }
+    columns
+}
+
+fn constant(question: &Question) -> Vec<(String, String)> {
+    let single = question
+        .factors
+        .iter()
+        .filter(|factor| factor.levels.len() == 1);
+    single
+        .map(|factor| (factor.name.clone(), factor.levels[0].clone()))
+        .collect()
+}
+
+fn line(
+    row: &Row,
+    columns: &[(String, u32)],
+    varying: &[&str],
+    trials: &[Trial],
+    notes: &mut Notes,
+) -> Line {
+    let mine: Vec<&Trial> = trials
+        .iter()
+        .filter(|trial| trial.key.server == row.server && trial.key.levels == row.levels)
+        .collect();
+    let mut labels = vec![row.server.clone()];
+    for factor in varying {
+        let level = row
+            .levels
+            .iter()
+            .find(|(name, _)| name == factor)
+            .map(|(_, level)| level.clone());
+        labels.push(level.unwrap_or_default());
+    }
+    Line {
+        labels,
+        marks: line_marks(row, &mine, notes),
+        cells: columns
+            .iter()
+            .map(|(name, index)| cell(row, name, *index, &mine, notes))
+            .collect(),
+    }
+}
+
+/// Why the line has no figures, or fewer than its blocks.
+fn line_marks(row: &Row, mine: &[&Trial], notes: &mut Notes) -> Vec<usize> {
+    if let Some(why) = &row.missing {
+        return vec![notes.number(format!("no figure: {why}"))];
+    }
+    let left_out = mine.iter().filter(|trial| trial.state != TrialState::Done);
+    left_out
+        .map(|trial| notes.number(left_out_note(trial)))
+        .collect()
+}
+
+fn left_out_note(trial: &Trial) -> String {
+    let what = match trial.state {
+        TrialState::Failed => "failed",
+        _ => "is invalid",
+    };
+    let why = trial
+        .flags
+        .first()
+        .map_or("the record does not say why", |flag| flag.text.as_str());
+    format!(
+        "block {} {what} and is not counted: {why}",
+        trial.key.block + 1
+    )
+}
+
+fn cell(row: &Row, name: &str, index: u32, mine: &[&Trial], notes: &mut Notes) -> Cell {
+    let Some(found) = row
+        .rounds
+        .iter()
+        .find(|cell| cell.name == name && cell.index == index)
+    else {
+        return Cell::default();
+    };
+    let marks = if found.lukewarm {
+        vec![notes.number(lukewarm_note(found, mine))]
+    } else {
+        Vec::new()
+    };
+    Cell {
+        seconds: found.elapsed_s.clone(),
+        lukewarm: found.lukewarm,
+        marks,
+    }
+}
+
+fn lukewarm_note(cell: &RoundCell, mine: &[&Trial]) -> String {
+    let coldness = mine
+        .iter()
+        .flat_map(|trial| &trial.rounds)
+        .filter(|round| round.index == cell.index);
+    let reason = coldness
+        .filter_map(|round| round.coldness.as_ref())
+        .find_map(|coldness| coldness.reason.as_deref());
+    format!(
+        "~ lukewarm, not proved cold: {}",
+        reason.unwrap_or("the record does not say why")
+    )
+}
+
+/// Footnotes, each text once.
+#[derive(Default)]
+struct Notes {
+    texts: Vec<String>,
+}
+
+impl Notes {
+    fn number(&mut self, text: String) -> usize {
+        if let Some(place) = self.texts.iter().position(|seen| *seen == text) {
+            return place + 1;
+        }
+        self.texts.push(text);
+        self.texts.len()
+    }
+}

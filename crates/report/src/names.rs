@@ -1,0 +1,52 @@
+//! How rows, trials and rounds are called.
+//!
+//! Goal: one spelling in every form of a report. Blocks and rounds are counted from 1, as people do.
+
+use record::{Question, TrialKey};
+
+/// A row of the matrix: `5.6 · small pool`. The dot, because levels hold commas of their own. A factor that has but one level is
+/// not named.
+pub fn row(question: &Question, server: &str, levels: &[(String, String)]) -> String {
+    let mut name = server.to_string();
+    for (_, level) in levels.iter().filter(|(factor, _)| varies(question, factor)) {
+        name.push_str(" · ");
+        name.push_str(level);
+    }
+    name
+}
+
+/// Whether rows differ in this factor.
+pub fn varies(question: &Question, factor: &str) -> bool {
+    question
+        .factors
+        .iter()
+        .find(|known| known.name == factor)
+        .is_none_or(|known| known.levels.len() > 1)
+}
+
+pub fn trial(question: &Question, key: &TrialKey) -> String {
+    format!(
+        "{}, block {}",
+        row(question, &key.server, &key.levels),
+        key.block + 1
+    )
+}
+
+/// The beginning of a plan's hash, as much as tells plans apart.
+pub fn plan(hash: &str) -> String {
+    hash.chars().take(8).collect()
+}
+
+/// `cold`, or `hot 2` where the experiment asks for several of the name.
+pub fn round(question: &Question, name: &str, index: u32) -> String {
+    let asked = question
+        .rounds
+        .iter()
+        .filter(|asked| *asked == name)
+        .count();
+    if asked > 1 || index > 1 {
+        format!("{name} {index}")
+    } else {
+        name.to_string()
+    }
+}
