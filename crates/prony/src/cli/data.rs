@@ -1,0 +1,235 @@
+//! `prony data`: a workload's tables as files.
+//!
+//! Goal: the files of the reference generator, as fast as the disk takes them, or a shard of them. A file has its name only when it is
+//! whole. Non-goals: loading; a load streams from the generator and needs no file.
+
+mod files;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use datagen::ssb::{Format, Ssb, Table};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use files::{Output, Written};
+
+/// Writes a workload's tables to files.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Whose tables
+    workload: Workload,
+    /// The size of the data; scale 1 of ssb is 600 MB with 6 million rows
+    #[arg(long, value_parser = scale)]
+    scale: f64,
+    /// The folder for the files; it is made where it does not exist
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// `tbl`: fields end with |; `csv`: without a header
+    #[arg(long, default_value = "tbl")]
+    format: FileFormat,
+    /// Only a part of each table, such as 2/4 for the second quarter; files are then named like lineorder.2-of-4.tbl
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    shard: Option<Shard>,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Workload {
+    /// The Star Schema Benchmark
+    Ssb,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum FileFormat {
+    Tbl,
+    Csv,
+}
+
+/// Part `index` (from 1) of `of`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Shard {
+    index: u64,
+    of: u64,
+}
+
+fn scale(text: &str) -> Result<f64, String> {
+    let scale = text
+        .parse()
+        .map_err(|_| format!("`{text}` is not a number, such as 0.1 or 10"))?;
+    Ssb::new(scale)
+        .map(|_| scale)
+        .map_err(|error| error.to_string())
+}
+
+fn shard(text: &str) -> Result<Shard, String> {
+    text.split_once('/')
+        .and_then(|(index, of)| {
+            Some(Shard {
+                index: index.parse().ok()?,
+                of: of.parse().ok()?,
+            })
+        })
+        .filter(|shard| (1..=shard.of).contains(&shard.index))
+        .ok_or_else(|| format!("`{text}` is not a shard I/N with I from 1 to N, such as 2/4"))
+}
+
+/// Writes the files with all cores that the process may use; the summary goes to stdout, the progress to stderr.
+///
+/// # Errors
+/// When a file cannot be written, for instance because the disk is full; unfinished files are removed.
+pub fn run(args: Args) -> miette::Result<()> {
+    let started = Instant::now();
+    let outputs = outputs(&args)?;
+    let bar = bar(outputs.iter().map(Output::bytes_estimate).sum());
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    let written = files::write(outputs, args.format(), cores, &|bytes| bar.inc(bytes))?;
+    bar.finish_and_clear();
+    print!("{}", summary(&written, started.elapsed().as_secs_f64()));
+    Ok(())
+}
+
+impl Args {
+    fn format(&self) -> Format {
+        match self.format {
+            FileFormat::Tbl => Format::Tbl,
+            FileFormat::Csv => Format::Csv,
+        }
+    }
+
+    fn file_name(&self, table: Table) -> String {
+        let (name, extension) = (table.name(), self.format().extension());
+        match self.shard {
+            Some(Shard { index, of }) => format!("{name}.{index}-of-{of}.{extension}"),
+            None => format!("{name}.{extension}"),
+        }
+    }
+}
+
+fn outputs(args: &Args) -> Result<Vec<Output>, files::Failure> {
+    let Workload::Ssb = args.workload;
+    let ssb = Ssb::new(args.scale).expect("clap has checked the scale");
+    let Shard { index, of } = args.shard.unwrap_or(Shard { index: 1, of: 1 });
+    files::make_folder(&args.out)?;
+    let output = |table| {
+        Output::create(
+            ssb.whole(table).part(index - 1, of),
+            args.out.join(args.file_name(table)),
+        )
+    };
+    Table::ALL.into_iter().map(output).collect()
+}
+
+/// A bar of bytes on stderr, where that is a terminal.
+fn bar(bytes_estimate: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template(
+        "{bar:40} {bytes} of about {total_bytes}, {bytes_per_sec}, {eta} left",
+    );
+    ProgressBar::new(bytes_estimate).with_style(style.expect("the template is right"))
+}
+
+fn summary(written: &[Written], elapsed_s: f64) -> String {
+    let line =
+        |what: &str, rows: u64, bytes: u64| format!("{rows:>14} rows {bytes:>16} bytes  {what}\n");
+    let rows = written.iter().map(|file| file.rows).sum::<u64>();
+    let bytes = written.iter().map(|file| file.bytes).sum::<u64>();
+    let rates = format!(
+        "in {elapsed_s:.2} s ({:.0} rows/s, {:.0} MB/s)",
+        rows as f64 / elapsed_s,
+        bytes as f64 / elapsed_s / 1e6
+    );
+    let files = written
+        .iter()
+        .map(|file| line(&file.path.display().to_string(), file.rows, file.bytes));
+    files.chain([line(&rates, rows, bytes)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        data: Args,
+    }
+
+    fn parse(line: &[&str]) -> Result<Args, String> {
+        let words = std::iter::once("data").chain(line.iter().copied());
+        Cli::try_parse_from(words)
+            .map(|cli| cli.data)
+            .map_err(|error| error.to_string())
+    }
+
+    fn write(folder: &std::path::Path, more: &[&str]) {
+        let out = folder.to_str().unwrap();
+        run(parse(&[&["ssb", "--scale", "0.002", "--out", out], more].concat()).unwrap()).unwrap();
+    }
+
+    fn read(folder: &std::path::Path, name: &str) -> Vec<u8> {
+        std::fs::read(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    fn generated(table: Table, format: Format) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        Ssb::new(0.002)
+            .unwrap()
+            .whole(table)
+            .write(&mut bytes, format)
+            .unwrap();
+        bytes
+    }
+
+    #[test]
+    fn files_hold_the_generated_tables_and_nothing_else_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), &[]);
+        write(folder.path(), &["--format", "csv"]);
+        for table in Table::ALL {
+            assert_eq!(
+                read(folder.path(), &format!("{}.tbl", table.name())),
+                generated(table, Format::Tbl)
+            );
+            assert_eq!(
+                read(folder.path(), &format!("{}.csv", table.name())),
+                generated(table, Format::Csv)
+            );
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 10);
+    }
+
+    #[test]
+    fn shards_one_after_another_are_the_whole_table() {
+        let folder = tempfile::tempdir().unwrap();
+        for index in 1..=3 {
+            write(folder.path(), &["--shard", &format!("{index}/3")]);
+        }
+        for table in Table::ALL {
+            let shard = |index| read(folder.path(), &format!("{}.{index}-of-3.tbl", table.name()));
+            assert_eq!([1, 2, 3].map(shard).concat(), generated(table, Format::Tbl));
+        }
+    }
+
+    #[test]
+    fn a_wrong_command_line_is_answered_with_what_would_be_right() {
+        let mistake = |more: &[&str]| parse(&[&["--out", "/nowhere"], more].concat()).unwrap_err();
+        assert!(mistake(&["sbb", "--scale", "1"]).contains("ssb"));
+        assert!(mistake(&["ssb", "--scale", "0"]).contains("above 0"));
+        assert!(mistake(&["ssb", "--scale", "many"]).contains("not a number"));
+        assert!(mistake(&["ssb"]).contains("--scale"));
+        for shard in ["0/4", "5/4", "2", "a/b", "1/0", "-1/4"] {
+            assert!(
+                mistake(&["ssb", "--scale", "1", &format!("--shard={shard}")])
+                    .contains("such as 2/4"),
+                "{shard}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_file_in_the_place_of_the_folder_is_named() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let out = file.path().to_str().unwrap();
+        let error = run(parse(&["ssb", "--scale", "0.001", "--out", out]).unwrap()).unwrap_err();
+        assert!(error.to_string().contains(out));
+    }
+}

@@ -1,0 +1,277 @@
+//! Several files written by several threads.
+//!
+//! Goal: all cores busy from the first byte to the last in a few megabytes: a thread makes the next piece of a table in memory, learns
+//! where it begins as soon as the pieces before it have a length, and writes it there. Non-goals: resuming a file.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use datagen::ssb::{Chunk, Format};
+
+/// About how large a piece is: it stays in a core's own cache until it is written.
+const PIECE_BYTES: u64 = 512 << 10;
+
+/// Why files could not be written.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+pub(super) enum Failure {
+    #[error("the folder {} cannot be made: {source}", path.display())]
+    #[diagnostic(help("name another folder with --out"))]
+    Folder { path: PathBuf, source: io::Error },
+    #[error("the disk is full: {} needs about {} MB in all", path.display(), bytes_estimate / 1_000_000)]
+    #[diagnostic(help(
+        "name a folder with more room with --out, or take a smaller --scale; the unfinished files are removed"
+    ))]
+    Full { path: PathBuf, bytes_estimate: u64 },
+    #[error("{} cannot be written: {source}", path.display())]
+    #[diagnostic(help("name another folder with --out; the unfinished files are removed"))]
+    File { path: PathBuf, source: io::Error },
+}
+
+/// Makes a folder and those above it where they do not exist.
+pub(super) fn make_folder(path: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(path).map_err(|source| Failure::Folder {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// A file that is to hold a chunk. Until it does, it has another name; dropped before, it is removed.
+pub(super) struct Output {
+    chunk: Chunk,
+    path: PathBuf,
+    part: PathBuf,
+    file: File,
+    pieces: u64,
+    end: Mutex<End>,
+    grown: Condvar,
+}
+
+/// How far a file is laid out.
+#[derive(Default)]
+struct End {
+    pieces: u64,
+    rows: u64,
+    bytes: u64,
+    stopped: bool,
+}
+
+/// A file that is whole.
+pub(super) struct Written {
+    pub(super) path: PathBuf,
+    pub(super) rows: u64,
+    pub(super) bytes: u64,
+}
+
+impl Output {
+    /// Begins the file `path`, which an older one gives way to once this one is whole.
+    pub(super) fn create(chunk: Chunk, path: PathBuf) -> Result<Output, Failure> {
+        let mut part = path.clone().into_os_string();
+        part.push(".part");
+        let part = PathBuf::from(part);
+        let file = File::create(&part).map_err(|source| Failure::File {
+            path: part.clone(),
+            source,
+        })?;
+        let pieces = chunk.bytes_estimate() / PIECE_BYTES + 1;
+        Ok(Output {
+            chunk,
+            path,
+            part,
+            file,
+            pieces,
+            end: Mutex::default(),
+            grown: Condvar::new(),
+        })
+    }
+
+    pub(super) fn bytes_estimate(&self) -> u64 {
+        self.chunk.bytes_estimate()
+    }
+
+    fn end(&self) -> MutexGuard<'_, End> {
+        self.end.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the pieces before this one; gives where it begins, or nothing once the writing is given up.
+    fn place(&self, piece: u64, rows: u64, bytes: u64) -> Option<u64> {
+        let waiting = |end: &mut End| end.pieces != piece && !end.stopped;
+        let mut end = self
+            .grown
+            .wait_while(self.end(), waiting)
+            .unwrap_or_else(PoisonError::into_inner);
+        if end.stopped {
+            return None;
+        }
+        let begin = end.bytes;
+        end.pieces += 1;
+        end.rows += rows;
+        end.bytes += bytes;
+        self.grown.notify_all();
+        Some(begin)
+    }
+
+    fn stop(&self) {
+        self.end().stopped = true;
+        self.grown.notify_all();
+    }
+
+    fn failure(&self, source: io::Error) -> Failure {
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Failure::Full {
+                path: self.path.clone(),
+                bytes_estimate: self.bytes_estimate(),
+            },
+            _ => Failure::File {
+                path: self.path.clone(),
+                source,
+            },
+        }
+    }
+
+    fn finish(&self) -> Result<Written, Failure> {
+        fs::rename(&self.part, &self.path).map_err(|source| self.failure(source))?;
+        let end = self.end();
+        Ok(Written {
+            path: self.path.clone(),
+            rows: end.rows,
+            bytes: end.bytes,
+        })
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        // Once the file is whole, it has its own name, and there is nothing to remove.
+        let _ = fs::remove_file(&self.part);
+    }
+}
+
+/// Writes all the files with `threads` threads, telling `progress` the bytes of each piece.
+///
+/// # Errors
+/// The first failure; then no file is left that is not whole.
+pub(super) fn write(
+    outputs: Vec<Output>,
+    format: Format,
+    threads: usize,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Vec<Written>, Failure> {
+    let work = Work {
+        outputs: &outputs,
+        next: AtomicU64::new(0),
+        format,
+        progress,
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| work.run())).collect();
+        let results = workers.into_iter().map(|worker| worker.join());
+        results.fold(Ok(()), |all, one| {
+            all.and(one.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        })
+    })?;
+    outputs.iter().map(Output::finish).collect()
+}
+
+/// What the threads share.
+struct Work<'a> {
+    outputs: &'a [Output],
+    /// The number of the next piece that nobody has taken, counted over all files.
+    next: AtomicU64,
+    format: Format,
+    progress: &'a (dyn Fn(u64) + Sync),
+}
+
+impl Work<'_> {
+    fn run(&self) -> Result<(), Failure> {
+        // However this thread ends early, by an error or a panic, the others must not wait for its piece.
+        let alarm = Alarm(self.outputs);
+        let mut text = Vec::new();
+        while let Some((output, piece)) = self.take() {
+            if !self
+                .write_piece(output, piece, &mut text)
+                .map_err(|source| output.failure(source))?
+            {
+                break;
+            }
+        }
+        std::mem::forget(alarm);
+        Ok(())
+    }
+
+    fn take(&self) -> Option<(&Output, u64)> {
+        let mut number = self.next.fetch_add(1, Ordering::Relaxed);
+        for output in self.outputs {
+            if number < output.pieces {
+                return Some((output, number));
+            }
+            number -= output.pieces;
+        }
+        None
+    }
+
+    /// Whether the writing goes on.
+    fn write_piece(&self, output: &Output, piece: u64, text: &mut Vec<u8>) -> io::Result<bool> {
+        text.clear();
+        let rows = output
+            .chunk
+            .part(piece, output.pieces)
+            .write(text, self.format)?;
+        let Some(begin) = output.place(piece, rows, text.len() as u64) else {
+            return Ok(false);
+        };
+        output.file.write_all_at(text, begin)?;
+        (self.progress)(text.len() as u64);
+        Ok(true)
+    }
+}
+
+/// Stops the writing of all files when dropped.
+struct Alarm<'a>(&'a [Output]);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        self.0.iter().for_each(Output::stop);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datagen::ssb::{Ssb, Table};
+
+    #[test]
+    fn a_full_disk_is_named_and_leaves_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let ssb = Ssb::new(0.02).unwrap();
+        let mut output = Output::create(
+            ssb.whole(Table::Lineorder),
+            folder.path().join("lineorder.tbl"),
+        )
+        .unwrap();
+        output.file = File::options().write(true).open("/dev/full").unwrap();
+        let failure = write(vec![output], Format::Tbl, 4, &|_| ()).err().unwrap();
+        assert!(matches!(failure, Failure::Full { .. }), "{failure}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn more_threads_than_pieces_write_every_piece_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let ssb = Ssb::new(0.02).unwrap();
+        let path = folder.path().join("lineorder.tbl");
+        let output = Output::create(ssb.whole(Table::Lineorder), path.clone()).unwrap();
+        let written = write(vec![output], Format::Tbl, 50, &|_| ()).unwrap();
+        let mut whole = Vec::new();
+        assert_eq!(
+            ssb.whole(Table::Lineorder)
+                .write(&mut whole, Format::Tbl)
+                .unwrap(),
+            written[0].rows
+        );
+        assert_eq!(fs::read(path).unwrap(), whole);
+    }
+}
