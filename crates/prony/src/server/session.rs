@@ -161,11 +161,7 @@ fn text(value: Value) -> Option<Vec<u8>> {
 
 fn query_sqlite(connection: &rusqlite::Connection, sql: &str) -> rusqlite::Result<Reply> {
     let mut statement = connection.prepare(sql)?;
-    let columns: Vec<String> = statement
-        .column_names()
-        .into_iter()
-        .map(String::from)
-        .collect();
+    let columns: Vec<String> = statement.column_names().map(String::from).collect();
     let mut found = statement.query([])?;
     let mut rows = Vec::new();
     while let Some(row) = found.next()? {
