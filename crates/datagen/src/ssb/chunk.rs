@@ -1,0 +1,119 @@
+//! A part of a table that can be made by itself, on any thread.
+//!
+//! Goal: constant memory, whatever the chunk's size. Non-goals: files and threads.
+
+use std::io::{self, Write};
+use std::ops::Range;
+
+use super::customer::Customers;
+use super::date::Dates;
+use super::lineorder::{OrderText, Orders, line_counts};
+use super::part::Parts;
+use super::scale::Ssb;
+use super::supplier::Suppliers;
+use super::table::Table;
+use super::text::{Fields, Format, Text};
+
+/// Bytes that are gathered before they are written.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// A range of a table's rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    ssb: Ssb,
+    table: Table,
+    /// Orders of lineorder, rows of the other tables.
+    units: Range<u64>,
+}
+
+impl Chunk {
+    pub(super) fn new(ssb: Ssb, table: Table, units: Range<u64>) -> Chunk {
+        Chunk { ssb, table, units }
+    }
+
+    pub fn table(&self) -> Table {
+        self.table
+    }
+
+    /// The exact number of rows.
+    pub fn rows(&self) -> u64 {
+        match self.table {
+            Table::Lineorder => line_counts(self.units.clone()),
+            _ => self.units.end - self.units.start,
+        }
+    }
+
+    /// About how many bytes the chunk has as `.tbl` text.
+    pub fn bytes_estimate(&self) -> u64 {
+        let share = (self.units.end - self.units.start) as f64 / self.ssb.units(self.table) as f64;
+        (self.ssb.bytes_estimate(self.table) as f64 * share) as u64
+    }
+
+    /// The chunk in `n` chunks of about equal size (at least one), in order; more than it has rows are partly empty.
+    pub fn split(&self, n: u64) -> impl Iterator<Item = Chunk> + use<> {
+        let whole = self.clone();
+        let n = n.max(1);
+        (0..n).map(move |i| whole.part(i, n))
+    }
+
+    /// The part with the number `i` (from 0) when the chunk is split into `n`.
+    ///
+    /// # Panics
+    /// When `i` is not below `n`.
+    pub fn part(&self, i: u64, n: u64) -> Chunk {
+        assert!(i < n, "part {i} of {n}");
+        let units = self.units.end - self.units.start;
+        let edge =
+            |i: u64| self.units.start + (u128::from(units) * u128::from(i) / u128::from(n)) as u64;
+        Chunk::new(self.ssb, self.table, edge(i)..edge(i + 1))
+    }
+
+    /// Writes the rows, and gives their number.
+    ///
+    /// # Errors
+    /// Whatever `to` fails with.
+    pub fn write(self, to: &mut dyn Write, format: Format) -> io::Result<u64> {
+        let Chunk { ssb, table, units } = self;
+        match table {
+            Table::Customer => write_rows(Customers::new(&ssb, units), to, format),
+            Table::Date => write_rows(Dates::new(units), to, format),
+            Table::Lineorder => write_orders(Orders::new(&ssb, units), to, format),
+            Table::Part => write_rows(Parts::new(units), to, format),
+            Table::Supplier => write_rows(Suppliers::new(&ssb, units), to, format),
+        }
+    }
+}
+
+fn write_rows<R: Fields>(
+    rows: impl Iterator<Item = R>,
+    to: &mut dyn Write,
+    format: Format,
+) -> io::Result<u64> {
+    let mut text = Text::new(format, BUFFER_BYTES);
+    let mut count = 0;
+    for row in rows {
+        row.write(&mut text);
+        count += 1;
+        if text.bytes().len() > BUFFER_BYTES - 512 {
+            to.write_all(text.bytes())?;
+            text.clear();
+        }
+    }
+    to.write_all(text.bytes())?;
+    Ok(count)
+}
+
+fn write_orders(orders: Orders, to: &mut dyn Write, format: Format) -> io::Result<u64> {
+    let mut text = OrderText::new(format, BUFFER_BYTES);
+    let mut count = 0;
+    for order in orders {
+        text.push(&order);
+        count += order.lines().len() as u64;
+        if text.is_full() {
+            to.write_all(text.bytes())?;
+            text.clear();
+        }
+    }
+    to.write_all(text.bytes())?;
+    Ok(count)
+}

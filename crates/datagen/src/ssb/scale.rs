@@ -1,0 +1,158 @@
+//! How many rows a scale has.
+//!
+//! Goal: the row counts and key ranges of the common C generator, continued to scales between the whole numbers.
+//! Non-goals: the generator's own treatment of such scales, which also cuts the date table or drops the fraction.
+
+use super::chunk::Chunk;
+use super::lineorder::line_counts;
+use super::table::Table;
+
+/// The largest scale for which the reference generator is defined.
+pub const MAX_SCALE: f64 = 1000.0;
+
+const CUSTOMERS: f64 = 30_000.0;
+const ORDERS: f64 = 1_500_000.0;
+const PARTS: f64 = 200_000.0;
+const SUPPLIERS: f64 = 2_000.0;
+/// The days from 1992-01-01 to 1998-12-30; the reference leaves out the last day of 1998.
+pub(super) const DATES: u64 = 2_556;
+
+/// A scale that the benchmark does not have.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ScaleError(pub f64);
+
+impl std::fmt::Display for ScaleError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "scale {} is not a number above 0 and up to {MAX_SCALE}; scale 1 is about 600 MB of text",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for ScaleError {}
+
+/// The benchmark's data at one scale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ssb {
+    pub(super) customers: u64,
+    pub(super) orders: u64,
+    pub(super) parts: u64,
+    /// The largest part key that a lineorder row has.
+    pub(super) part_keys: u64,
+    pub(super) suppliers: u64,
+}
+
+impl Ssb {
+    /// The data at `scale`, where 1 has 6,001,171 lineorder rows.
+    ///
+    /// # Errors
+    /// When the scale is not above 0 and at most [`MAX_SCALE`].
+    pub fn new(scale: f64) -> Result<Ssb, ScaleError> {
+        if !(scale > 0.0 && scale <= MAX_SCALE) {
+            return Err(ScaleError(scale));
+        }
+        let scaled = |rows: f64| ((rows * scale) as u64).max(1);
+        let (parts, part_keys) = if scale < 1.0 {
+            (scaled(PARTS), scaled(PARTS))
+        } else {
+            // The specification has 200,000 (1 + floor(log2 SF)) parts. The reference makes as many, but draws the part keys of
+            // lineorder from a range with the natural logarithm, so from scale 2 on some parts are never sold.
+            (
+                PARTS as u64 * (1 + u64::from((scale as u64).ilog2())),
+                PARTS as u64 * (1 + scale.ln() as u64),
+            )
+        };
+        Ok(Ssb {
+            customers: scaled(CUSTOMERS),
+            orders: scaled(ORDERS),
+            parts,
+            part_keys,
+            suppliers: scaled(SUPPLIERS),
+        })
+    }
+
+    /// The exact number of rows. For lineorder the count of lines of each order is drawn, which takes some milliseconds at scale 1.
+    pub fn rows(&self, table: Table) -> u64 {
+        match table {
+            Table::Lineorder => line_counts(0..self.orders),
+            other => self.units(other),
+        }
+    }
+
+    /// About how many bytes the table has as `.tbl` text (within a tenth: keys are shorter at small scales).
+    pub fn bytes_estimate(&self, table: Table) -> u64 {
+        // Bytes a row (an order: four rows on the average) at scale 1.
+        let width = match table {
+            Table::Customer => 94.57,
+            Table::Date => 89.97,
+            Table::Lineorder => 399.4,
+            Table::Part => 85.70,
+            Table::Supplier => 83.34,
+        };
+        (self.units(table) as f64 * width) as u64
+    }
+
+    /// The table in `n` chunks of about equal size (at least one), in order: their bytes one after another are the whole table.
+    pub fn chunks(&self, table: Table, n: usize) -> Vec<Chunk> {
+        self.whole(table).split(n as u64).collect()
+    }
+
+    /// The whole table as one chunk, which can be split lazily.
+    pub fn whole(&self, table: Table) -> Chunk {
+        Chunk::new(*self, table, 0..self.units(table))
+    }
+
+    /// What the table is split by: orders for lineorder, rows otherwise.
+    pub(super) fn units(&self, table: Table) -> u64 {
+        match table {
+            Table::Customer => self.customers,
+            Table::Date => DATES,
+            Table::Lineorder => self.orders,
+            Table::Part => self.parts,
+            Table::Supplier => self.suppliers,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scale_that_is_no_positive_number_is_refused() {
+        for scale in [0.0, -1.0, f64::NAN, f64::INFINITY, 1000.5] {
+            assert!(Ssb::new(scale).is_err(), "{scale}");
+        }
+    }
+
+    #[test]
+    fn whole_scales_have_the_reference_row_counts() {
+        let counts = |scale| Table::ALL.map(|t| Ssb::new(scale).unwrap().rows(t));
+        assert_eq!(counts(1.0), [30_000, 2_556, 6_001_171, 200_000, 2_000]);
+        assert_eq!(counts(2.0)[3..], [400_000, 4_000]);
+        assert_eq!(Ssb::new(4.0).unwrap().parts, 600_000);
+        assert_eq!(Ssb::new(4.0).unwrap().part_keys, 400_000);
+    }
+
+    #[test]
+    fn a_fractional_scale_scales_every_table_but_date() {
+        let tenth = Ssb::new(0.1).unwrap();
+        assert_eq!(
+            [Table::Customer, Table::Date, Table::Part, Table::Supplier].map(|t| tenth.rows(t)),
+            [3_000, 2_556, 20_000, 200]
+        );
+        assert!((599_000..602_000).contains(&tenth.rows(Table::Lineorder)));
+        let tiny = Ssb::new(1e-9).unwrap();
+        assert_eq!(
+            [Table::Customer, Table::Date, Table::Part, Table::Supplier].map(|t| tiny.rows(t)),
+            [1, 2_556, 1, 1]
+        );
+        let between = Ssb::new(2.5).unwrap();
+        assert_eq!(
+            [Table::Customer, Table::Part, Table::Supplier].map(|t| between.rows(t)),
+            [75_000, 400_000, 5_000]
+        );
+    }
+}
