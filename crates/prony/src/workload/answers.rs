@@ -1,0 +1,200 @@
+//! Answers in a canonical form, so that servers, rounds and a reference can be compared by a hash.
+//!
+//! Goal: the same rows give the same hash on every server, and different rows never do. Non-goal: approximate
+//! equality: every figure of the workloads here is exact.
+
+use crate::server::Reply;
+use crate::workload::Operation;
+use sha2::{Digest, Sha256};
+
+/// The rows of an answer: numbers without needless digits, NULL as `\N`, ties of the ORDER BY in a fixed order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Canonical {
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Canonical {
+    /// The canonical form of what a server answered. A wrong order of the rows stays wrong: only ties are sorted.
+    pub fn of(operation: &Operation, reply: &Reply) -> Canonical {
+        let mut rows: Vec<Vec<String>> = reply
+            .rows
+            .iter()
+            .map(|row| row.iter().map(|cell| canonical_cell(cell.as_deref())).collect())
+            .collect();
+        let key = |row: &Vec<String>| -> Vec<Option<String>> {
+            operation.ordered_by.iter().map(|&column| row.get(column).cloned()).collect()
+        };
+        for ties in rows.chunk_by_mut(|a, b| key(a) == key(b)) {
+            ties.sort();
+        }
+        Canonical { rows }
+    }
+
+    /// SHA-256 in hex over the cells (each followed by 0x1F) and the rows (each followed by a line feed).
+    pub fn hash(&self) -> String {
+        let mut hash = Sha256::new();
+        for row in &self.rows {
+            for cell in row {
+                hash.update(cell.as_bytes());
+                hash.update([0x1f]);
+            }
+            hash.update(b"\n");
+        }
+        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Nothing where they are equal, otherwise a sentence with the first row that differs.
+    pub fn difference(&self, reference: &[Vec<String>]) -> Option<String> {
+        let shown = |row: &[String]| row.join(", ");
+        for (n, (got, right)) in self.rows.iter().zip(reference).enumerate() {
+            if got != right {
+                return Some(format!(
+                    "row {} is ({}), the reference says ({})",
+                    n + 1,
+                    shown(got),
+                    shown(right)
+                ));
+            }
+        }
+        let (got, right) = (self.rows.len(), reference.len());
+        match got.cmp(&right) {
+            std::cmp::Ordering::Equal => None,
+            std::cmp::Ordering::Less => Some(format!(
+                "there are {got} rows, the reference has {right}; the first that is missing is ({})",
+                shown(&reference[got])
+            )),
+            std::cmp::Ordering::Greater => Some(format!(
+                "there are {got} rows, the reference has {right}; the first that is too many is ({})",
+                shown(&self.rows[right])
+            )),
+        }
+    }
+}
+
+fn canonical_cell(cell: Option<&[u8]>) -> String {
+    match cell {
+        None => "\\N".into(),
+        Some(bytes) => {
+            let text = String::from_utf8_lossy(bytes);
+            canonical_number(&text).unwrap_or_else(|| text.trim_end_matches(' ').into())
+        }
+    }
+}
+
+/// `446268068091.0000` and `446268068091` are the same SUM. None where the text is not a plain decimal number.
+fn canonical_number(text: &str) -> Option<String> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", text),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let all_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !all_digits(whole) || !all_digits(fraction) {
+        return None;
+    }
+    let whole = match whole.trim_start_matches('0') {
+        "" => "0",
+        rest => rest,
+    };
+    let fraction = fraction.trim_end_matches('0');
+    Some(match (whole, fraction) {
+        ("0", "") => "0".into(),
+        (whole, "") => format!("{sign}{whole}"),
+        (whole, fraction) => format!("{sign}{whole}.{fraction}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn operation(ordered_by: &[usize]) -> Operation {
+        Operation {
+            name: "Q".into(),
+            mysql: String::new(),
+            sqlite: String::new(),
+            ordered_by: ordered_by.to_vec(),
+        }
+    }
+
+    fn reply(rows: &[&[&str]]) -> Reply {
+        let cell = |text: &&str| Some(text.as_bytes().to_vec());
+        Reply {
+            rows: rows.iter().map(|row| row.iter().map(cell).collect()).collect(),
+            ..Reply::default()
+        }
+    }
+
+    #[test]
+    fn a_sum_is_the_same_with_and_without_its_zeroes() {
+        let with = Canonical::of(&operation(&[]), &reply(&[&["446268068091.0000"]]));
+        let without = Canonical::of(&operation(&[]), &reply(&[&["446268068091"]]));
+        assert_eq!(with.hash(), without.hash());
+        assert_eq!(with.rows, [["446268068091"]]);
+    }
+
+    #[test]
+    fn text_that_holds_digits_is_left_alone() {
+        let rows = Canonical::of(&operation(&[]), &reply(&[&["MFGR#1210", "1e5", ".", "-", "1.2.3"]])).rows;
+        assert_eq!(rows, [["MFGR#1210", "1e5", ".", "-", "1.2.3"]]);
+    }
+
+    #[test]
+    fn ties_may_come_in_any_order() {
+        let one = Canonical::of(&operation(&[0]), &reply(&[&["1", "b"], &["1", "a"], &["2", "c"]]));
+        let other = Canonical::of(&operation(&[0]), &reply(&[&["1", "a"], &["1", "b"], &["2", "c"]]));
+        assert_eq!(one.hash(), other.hash());
+    }
+
+    #[test]
+    fn a_wrong_order_stays_wrong() {
+        let right = Canonical::of(&operation(&[0]), &reply(&[&["1", "a"], &["2", "b"]]));
+        let wrong = Canonical::of(&operation(&[0]), &reply(&[&["2", "b"], &["1", "a"]]));
+        assert_ne!(right.hash(), wrong.hash());
+    }
+
+    #[test]
+    fn null_is_not_an_empty_text() {
+        let null = Reply { rows: vec![vec![None]], ..Reply::default() };
+        assert_ne!(Canonical::of(&operation(&[]), &null).hash(), Canonical::of(&operation(&[]), &reply(&[&[""]])).hash());
+    }
+
+    #[test]
+    fn the_first_differing_row_is_named() {
+        let got = Canonical::of(&operation(&[]), &reply(&[&["1992", "7"], &["1993", "8"]]));
+        let reference = |rows: &[&[&str]]| -> Vec<Vec<String>> {
+            rows.iter().map(|row| row.iter().map(|cell| cell.to_string()).collect()).collect()
+        };
+        assert_eq!(got.difference(&reference(&[&["1992", "7"], &["1993", "8"]])), None);
+        assert_eq!(
+            got.difference(&reference(&[&["1992", "7"], &["1993", "9"]])).unwrap(),
+            "row 2 is (1993, 8), the reference says (1993, 9)"
+        );
+        assert_eq!(
+            got.difference(&reference(&[&["1992", "7"]])).unwrap(),
+            "there are 2 rows, the reference has 1; the first that is too many is (1993, 8)"
+        );
+        assert_eq!(
+            got.difference(&reference(&[&["1992", "7"], &["1993", "8"], &["1994", "9"]])).unwrap(),
+            "there are 2 rows, the reference has 3; the first that is missing is (1994, 9)"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn the_form_of_a_number_does_not_matter(number in any::<i64>(), zeroes in 0usize..6) {
+            let plain = number.to_string();
+            let long = format!("{plain}.{}", "0".repeat(zeroes));
+            prop_assert_eq!(canonical_number(&long).unwrap(), canonical_number(&plain).unwrap());
+            prop_assert_eq!(canonical_number(&plain).unwrap(), plain);
+        }
+
+        #[test]
+        fn different_rows_have_different_hashes(a in "[a-z ]{0,6}", b in "[a-z ]{0,6}", c in "[a-z ]{0,6}", d in "[a-z ]{0,6}") {
+            let one = Canonical { rows: vec![vec![a.clone(), b.clone()]] };
+            let other = Canonical { rows: vec![vec![c.clone(), d.clone()]] };
+            prop_assert_eq!(one == other, one.hash() == other.hash());
+        }
+    }
+}

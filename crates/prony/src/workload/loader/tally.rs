@@ -1,0 +1,111 @@
+//! What has gone to the server so far, counted by several threads.
+
+use super::{Part, Table};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::sync::Mutex;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::time::Instant;
+
+pub(super) struct Tally {
+    /// Rows to load, by table.
+    totals: Vec<u64>,
+    /// Rows that were handed over, by table.
+    sent: Vec<AtomicU64>,
+    /// Rows that the server has committed, by table.
+    done: Vec<AtomicU64>,
+    pub bytes: AtomicU64,
+    /// No further part is to be sent.
+    pub stop: AtomicBool,
+    /// First begin and last end, by table.
+    times: Mutex<Vec<Option<(Instant, Instant)>>>,
+}
+
+impl Tally {
+    pub fn new(totals: Vec<u64>) -> Tally {
+        let zeroes = || totals.iter().map(|_| AtomicU64::new(0)).collect();
+        Tally {
+            sent: zeroes(),
+            done: zeroes(),
+            bytes: AtomicU64::new(0),
+            stop: AtomicBool::new(false),
+            times: Mutex::new(vec![None; totals.len()]),
+            totals,
+        }
+    }
+
+    /// Writes a part and counts it; fails at once where the load was stopped.
+    pub fn write(&self, table: usize, part: Part, to: &mut dyn Write) -> io::Result<()> {
+        if self.stop.load(Relaxed) {
+            return Err(io::Error::other("the load was stopped"));
+        }
+        let mut to = Counted { to, bytes: 0 };
+        let rows = (part.write)(&mut to)?;
+        self.bytes.fetch_add(to.bytes, Relaxed);
+        self.sent[table].fetch_add(rows, Relaxed);
+        Ok(())
+    }
+
+    /// A statement that began then is committed.
+    pub fn finished(&self, table: usize, rows: u64, begun: Instant) {
+        self.done[table].fetch_add(rows, Relaxed);
+        let mut times = self.times.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let first = times[table].map_or(begun, |(first, _)| first.min(begun));
+        times[table] = Some((first, Instant::now()));
+    }
+
+    pub fn total(&self) -> u64 {
+        self.totals.iter().sum()
+    }
+
+    pub fn sent(&self) -> u64 {
+        self.sent.iter().map(|rows| rows.load(Relaxed)).sum()
+    }
+
+    pub fn done(&self) -> u64 {
+        self.done.iter().map(|rows| rows.load(Relaxed)).sum()
+    }
+
+    pub fn sent_of(&self, table: usize) -> u64 {
+        self.sent[table].load(Relaxed)
+    }
+
+    pub fn done_of(&self, table: usize) -> u64 {
+        self.done[table].load(Relaxed)
+    }
+
+    /// The largest of the tables that are begun and not ended; the last one where there is none.
+    pub fn at(&self) -> usize {
+        let open = (0..self.totals.len()).filter(|&table| self.done_of(table) < self.totals[table]);
+        let begun = open.clone().filter(|&table| self.sent_of(table) > 0);
+        begun
+            .max_by_key(|&table| self.totals[table])
+            .or_else(|| open.min_by_key(|&table| self.totals[table]))
+            .unwrap_or(self.totals.len() - 1)
+    }
+
+    pub fn by_table(&self, tables: &[Table]) -> BTreeMap<String, (u64, f64)> {
+        let times = self.times.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let elapsed_s = |table: usize| times[table].map_or(0.0, |(from, to)| (to - from).as_secs_f64());
+        let entry = |(n, table): (usize, &Table)| (table.name.to_owned(), (self.done_of(n), elapsed_s(n)));
+        tables.iter().enumerate().map(entry).collect()
+    }
+}
+
+struct Counted<'a> {
+    to: &'a mut dyn Write,
+    bytes: u64,
+}
+
+impl Write for Counted<'_> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(buffer)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
