@@ -1,1 +1,3 @@
+//! One file per verb.
 
+pub mod guard;
