@@ -5,5 +5,5 @@ pub mod session;
 pub mod start;
 
 pub use seam::{Abilities, Server, Started};
-pub use session::{Reply, ServerError, Session};
+pub use session::{Producer, Reply, ServerError, Session};
 pub use start::StartRequest;

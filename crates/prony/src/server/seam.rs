@@ -3,7 +3,7 @@
 //! Implementations: `managed` (prony starts and stops it), `external` (a DSN), `sqlite` (in process), `fake` (for tests
 //! in milliseconds). Non-goals: SQL (see `workload` and `observe`).
 
-use crate::server::{Session, ServerError, StartRequest};
+use crate::server::{ServerError, Session, StartRequest};
 use record::ServerIdentity;
 use std::path::Path;
 
