@@ -1,1 +1,16 @@
+//! The machine below: where prony keeps its things, what must not outlive it, cold files, disks.
+//!
+//! Goal: facts and means of this machine, each checked on the machine itself. Non-goals: what a server is, what a
+//! round is.
 
+pub mod guard;
+pub mod home;
+pub mod interrupt;
+pub mod journal;
+pub mod leases;
+pub mod leftovers;
+pub mod process;
+pub mod random;
+
+pub use home::{Home, HomeError};
+pub use leases::{Lease, LeaseError, Leases};

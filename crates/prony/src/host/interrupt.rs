@@ -1,0 +1,41 @@
+//! Ctrl-C and SIGTERM: the first asks, the second ends at once (the guard cleans up).
+//!
+//! Goal: a flag that the protocol looks at between two steps. Non-goal: stopping anything by itself.
+
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+/// The exit status of an interrupted prony.
+pub const EXIT_STATUS: u8 = 130;
+
+static ASKED: AtomicU32 = AtomicU32::new(0);
+
+/// Installs the handler for SIGINT and SIGTERM; once, at the start of the program.
+pub fn install() -> io::Result<()> {
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        // SAFETY: the handler does nothing but count in an atomic and `_exit`, both allowed in a signal handler. SA_RESTART
+        // is not set, so that a read that waits for a server returns.
+        let result = unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = on_signal as *const () as usize;
+            libc::sigemptyset(&mut action.sa_mask);
+            libc::sigaction(signal, &action, std::ptr::null_mut())
+        };
+        if result != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+/// Whether prony was asked to end.
+pub fn asked() -> bool {
+    ASKED.load(SeqCst) > 0
+}
+
+extern "C" fn on_signal(_signal: libc::c_int) {
+    if ASKED.fetch_add(1, SeqCst) > 0 {
+        // SAFETY: `_exit` is async-signal-safe (signal-safety(7)).
+        unsafe { libc::_exit(EXIT_STATUS.into()) };
+    }
+}

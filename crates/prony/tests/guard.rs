@@ -1,0 +1,244 @@
+//! What a prony leaves behind when it is killed: nothing.
+//!
+//! The prony of these tests is this test binary, started again for one ignored test that makes things and waits.
+
+use prony::host::process::start_ticks;
+use prony::host::{Home, Leases};
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+const HOME: &str = "PRONY_TEST_HOLDER_HOME";
+
+#[test]
+#[ignore = "is not a test: it is the prony that the other tests kill"]
+fn the_prony_that_is_killed() {
+    let Some(home) = std::env::var_os(HOME) else {
+        return;
+    };
+    let leases =
+        Leases::open_with(&Home::at(PathBuf::from(home)).unwrap(), Some(&prony())).unwrap();
+    let folder = leases.temporary("instance").unwrap();
+    std::fs::write(folder.path().join("data"), "rows").unwrap();
+    let child = leases.command("sleep").arg("1000").spawn().unwrap();
+    let grandchild = "(trap '' TERM HUP INT; sleep 1000) >/dev/null 2>&1 & echo $!; wait";
+    let mut shell = leases
+        .command("sh")
+        .args(["-c", grandchild])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut deep = String::new();
+    BufReader::new(shell.stdout.as_mut().unwrap())
+        .read_line(&mut deep)
+        .unwrap();
+    println!();
+    println!(
+        "holds {} {} {}",
+        leases.guard_pid().unwrap(),
+        child.id(),
+        deep.trim()
+    );
+    println!("holds {}", folder.path().display());
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+}
+
+/// A prony that holds a folder and three processes.
+struct Holder {
+    process: Child,
+    guard: Process,
+    children: Vec<Process>,
+    folder: PathBuf,
+}
+
+impl Holder {
+    fn start(home: &Path) -> Holder {
+        let mut process = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "the_prony_that_is_killed",
+                "--ignored",
+                "--nocapture",
+            ])
+            .env(HOME, home)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(process.stdout.take().unwrap());
+        let mut pids = told(&mut lines)
+            .split(' ')
+            .map(|pid| Process::now(pid.parse().unwrap()))
+            .collect::<Vec<_>>();
+        let folder = PathBuf::from(told(&mut lines));
+        // The rest of what it says (nothing, as a rule) must not meet a closed pipe.
+        std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
+        Holder {
+            process,
+            guard: pids.remove(0),
+            children: pids,
+            folder,
+        }
+    }
+
+    fn holds_everything(&self) -> bool {
+        self.children.iter().all(Process::lives) && self.folder.join("data").exists()
+    }
+
+    fn holds_nothing(&self) -> bool {
+        !self.children.iter().any(Process::lives) && !self.folder.exists()
+    }
+
+    fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    fn end(mut self) {
+        drop(self.process.stdin.take());
+        assert!(self.process.wait().unwrap().success());
+    }
+}
+
+fn told(lines: &mut BufReader<ChildStdout>) -> String {
+    let mut line = String::new();
+    while !line.starts_with("holds ") {
+        line.clear();
+        assert!(lines.read_line(&mut line).unwrap() > 0, "the holder ended");
+    }
+    line["holds ".len()..].trim_end().to_string()
+}
+
+/// A process, by its number and its start.
+struct Process {
+    pid: u32,
+    start_ticks: u64,
+}
+
+impl Process {
+    fn now(pid: u32) -> Process {
+        Process {
+            pid,
+            start_ticks: start_ticks(pid).unwrap(),
+        }
+    }
+
+    /// A zombie has ended; whoever should collect it is not the matter here.
+    fn lives(&self) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
+        let state = stat
+            .rsplit(") ")
+            .next()
+            .and_then(|rest| rest.chars().next());
+        start_ticks(self.pid) == Some(self.start_ticks) && !matches!(state, Some('Z' | 'X') | None)
+    }
+
+    fn kill(&self) {
+        Command::new("kill")
+            .args(["-KILL", &self.pid.to_string()])
+            .status()
+            .unwrap();
+    }
+
+    fn wait(&self) {
+        while self.lives() {
+            std::thread::yield_now();
+        }
+    }
+}
+
+fn prony() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_prony"))
+}
+
+fn journals(home: &Path) -> usize {
+    std::fs::read_dir(home.join("leases")).unwrap().count()
+}
+
+#[test]
+fn the_guard_of_a_killed_prony_kills_its_processes_and_removes_its_folders() {
+    let home = tempfile::tempdir().unwrap();
+    let mut dead = Holder::start(home.path());
+    let living = Holder::start(home.path());
+    assert!(dead.holds_everything());
+    dead.kill();
+    dead.guard.wait();
+    assert!(dead.holds_nothing());
+    assert!(living.holds_everything());
+    assert_eq!(journals(home.path()), 1);
+    living.end();
+}
+
+#[test]
+fn where_the_guard_was_killed_too_the_next_start_cleans_and_leaves_the_living_alone() {
+    let home = tempfile::tempdir().unwrap();
+    let mut dead = Holder::start(home.path());
+    let living = Holder::start(home.path());
+    dead.guard.kill();
+    dead.guard.wait();
+    dead.kill();
+    assert!(dead.holds_everything());
+    let next = Leases::open_with(&Home::at(home.path()).unwrap(), Some(&prony())).unwrap();
+    assert_eq!((next.swept().pronys, next.swept().problems.len()), (1, 0));
+    assert!(dead.holds_nothing());
+    assert!(living.holds_everything());
+    living.end();
+}
+
+#[test]
+fn a_clean_end_leaves_no_process_no_folder_and_no_journal() {
+    let home = tempfile::tempdir().unwrap();
+    let leases = Leases::open_with(&Home::at(home.path()).unwrap(), Some(&prony())).unwrap();
+    let guard = Process::now(leases.guard_pid().unwrap());
+    let folder = leases.temporary("build").unwrap();
+    let path = folder.path().to_path_buf();
+    let mut child = leases.command("sleep").arg("1000").spawn().unwrap();
+    drop(leases);
+    assert!(
+        guard.lives() && path.exists(),
+        "a lease keeps the guard on duty"
+    );
+    drop(folder);
+    assert!(!guard.lives() && !path.exists() && journals(home.path()) == 0);
+    assert!(!child.wait().unwrap().success());
+}
+
+#[test]
+fn a_guard_lives_on_when_the_terminal_ends_everything_politely() {
+    let home = tempfile::tempdir().unwrap();
+    let mut dead = Holder::start(home.path());
+    for signal in ["-INT", "-HUP", "-TERM"] {
+        Command::new("kill")
+            .args([signal, &dead.guard.pid.to_string()])
+            .status()
+            .unwrap();
+    }
+    assert!(dead.guard.lives());
+    dead.kill();
+    dead.guard.wait();
+    assert!(dead.holds_nothing());
+}
+
+#[test]
+fn two_starts_at_once_clean_the_leftovers_of_one_prony_once() {
+    let home = tempfile::tempdir().unwrap();
+    let mut dead = Holder::start(home.path());
+    dead.guard.kill();
+    dead.guard.wait();
+    dead.kill();
+    let open = || Leases::open_with(&Home::at(home.path()).unwrap(), Some(&prony())).unwrap();
+    let swept = std::thread::scope(|scope| {
+        let starts = [scope.spawn(open), scope.spawn(open), scope.spawn(open)];
+        starts
+            .map(|start| start.join().unwrap())
+            .iter()
+            .map(|leases| leases.swept().pronys)
+            .sum::<usize>()
+    });
+    assert_eq!(swept, 1);
+    assert_eq!(
+        dead.children.iter().filter(|child| child.lives()).count(),
+        0
+    );
+}
