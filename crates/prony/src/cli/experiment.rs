@@ -2,7 +2,7 @@
 
 use super::embedded;
 use super::failure::Failure;
-use crate::spec::{self, Experiment, KeyMistake, overrides};
+use crate::spec::{self, Experiment, OverrideError, KeyMistake, build::mask_passwords};
 use crate::workload;
 use clap::Parser;
 use std::path::Path;
@@ -47,7 +47,7 @@ impl Overrides {
             add("--only", only.clone());
         }
         for server in &self.server {
-            add("--server", spec::without_password(server));
+            add("--server", mask_passwords(server));
         }
         arguments
     }
@@ -56,20 +56,20 @@ impl Overrides {
         Recorded::try_parse_from(arguments).map(|recorded| recorded.overrides).map_err(Failure::asked)
     }
 
-    fn apply(&self, experiment: &mut Experiment) -> Result<(), Failure> {
+    fn apply(&self, mut experiment: Experiment) -> Result<Experiment, OverrideError> {
         if let Some(scale) = self.scale {
-            overrides::scale(experiment, scale).map_err(Failure::asked)?;
+            experiment = experiment.with_scale(scale)?;
         }
         if let Some(blocks) = self.blocks {
-            overrides::blocks(experiment, blocks).map_err(Failure::asked)?;
+            experiment = experiment.with_blocks(blocks)?;
         }
         for server in &self.server {
-            overrides::server(experiment, server).map_err(Failure::asked)?;
+            experiment = experiment.with_server(server)?;
         }
         for only in &self.only {
-            overrides::only(experiment, only).map_err(Failure::asked)?;
+            experiment = experiment.with_only(only)?;
         }
-        Ok(())
+        Ok(experiment)
     }
 }
 
@@ -85,9 +85,8 @@ pub fn load(file_or_name: &str, overrides: &Overrides) -> Result<Experiment, Fai
 
 /// An experiment from its text.
 pub fn parse(stem: &str, shown: &str, source: &str, overrides: &Overrides) -> Result<Experiment, Failure> {
-    let mut experiment = spec::parse(stem, shown, source, &check_workload).map_err(|error| Failure::from(miette::Report::new(error)))?;
-    overrides.apply(&mut experiment)?;
-    Ok(experiment)
+    let experiment = spec::parse(stem, shown, source, &check_workload).map_err(|error| Failure::from(miette::Report::new(error)))?;
+    overrides.apply(experiment).map_err(Failure::asked)
 }
 
 fn check_workload(name: &str, section: &toml::Table) -> Result<(), KeyMistake> {
@@ -101,7 +100,7 @@ fn stem(path: &Path) -> String {
 fn read(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(|error| {
         let known: Vec<&str> = embedded::EXPERIMENTS.iter().map(|(name, _)| *name).collect();
-        let near = spec::nearest(&path.display().to_string(), known.iter().copied());
+        let near = spec::mistake::nearest(&path.display().to_string(), &known);
         let hint = near.map(|near| format!(" (did you mean {near}?)")).unwrap_or_default();
         Failure::asked(format!(
             "cannot read {}: {error}; give the path of an experiment file, or one of the names that prony list shows{hint}",

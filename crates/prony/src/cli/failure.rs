@@ -64,11 +64,15 @@ impl From<miette::Report> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
         let status = match &error {
-            RunError::Asked(_) => Status::Asked,
+            RunError::Asked(_) | RunError::Spec(_) => Status::Asked,
             RunError::Failed(_) => Status::Failed,
             RunError::Interrupted => Status::Interrupted,
         };
-        Failure { status, message: miette::miette!("{error}") }
+        let message = match error {
+            RunError::Spec(error) => miette::Report::new(*error),
+            other => miette::miette!("{other}"),
+        };
+        Failure { status, message }
     }
 }
 

@@ -1,14 +1,17 @@
 //! `prony guard JOURNAL`, hidden: prony starts itself by it (see `host::guard`); people never do.
 
+use super::failure::{Failure, Status};
 use crate::host::guard;
-use std::path::Path;
-use std::process::ExitCode;
+use std::path::PathBuf;
 
-/// Waits for the end of the standard input, then works off the journal.
-pub fn run(journal: &Path) -> ExitCode {
-    match guard::serve(journal) {
-        Ok(()) => ExitCode::SUCCESS,
-        // Nobody listens any more; the journal stays for the next start.
-        Err(_) => ExitCode::FAILURE,
-    }
+#[derive(clap::Args)]
+pub struct Args {
+    journal: PathBuf,
+}
+
+/// Waits for the end of the standard input, then works off the journal. Where that fails nobody listens any more; the
+/// journal stays for the next start.
+pub fn run(args: Args) -> Result<Status, Failure> {
+    guard::serve(&args.journal).map_err(Failure::failed)?;
+    Ok(Status::Done)
 }

@@ -4,11 +4,10 @@ use super::Results;
 use super::experiment::{self, Overrides};
 use super::failure::{Failure, Status, print};
 use crate::host::{Home, Leases};
-use crate::plan::shard::Shard;
+use crate::plan::Shard;
 use crate::run::{Conducted, Progress, Request, conduct, folder};
 use record::{Run, Store, Verdict};
 use std::io::IsTerminal;
-use std::sync::Arc;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -42,7 +41,7 @@ pub fn run(args: Args) -> Result<Status, Failure> {
         None => fresh(&args)?,
     };
     let home = Home::from_environment().map_err(Failure::asked)?;
-    let leases = Arc::new(Leases::open(&home).map_err(Failure::failed)?);
+    let leases = Leases::open(&home).map_err(Failure::failed)?;
     let progress = Progress::stderr();
     let outcome = conduct(&request, &home, &leases, &progress);
     progress.end();
@@ -58,7 +57,7 @@ fn fresh(args: &Args) -> Result<Request, Failure> {
         experiment: experiment::load(name, &args.overrides)?,
         overrides: args.overrides.arguments(),
         seed: args.seed.unwrap_or_else(rand_seed),
-        shard: args.shard.clone(),
+        shard: args.shard,
         results: args.results.results.clone(),
         resume: None,
         allow_drop: args.allow_drop,
@@ -73,7 +72,7 @@ fn resumed(args: &Args, name: &str) -> Result<Request, Failure> {
     let experiment = experiment::parse(&run.question.name, name, &run.experiment_toml, &overrides)?;
     if let Some(given) = &args.experiment {
         let given = experiment::load(given, &overrides)?;
-        if crate::spec::without_password(&given.source) != run.experiment_toml {
+        if given.source != run.experiment_toml {
             return Err(Failure::asked(format!("{name} was begun from another text of the experiment; leave the file away to go on with its own, or begin a new run")));
         }
     }

@@ -5,18 +5,17 @@
 use super::answers::Answers;
 use super::dataset::{Datasets, Ready};
 use super::folder::RunFolder;
-use super::preflight::{self, Impossible};
+use super::preflight;
 use super::servers::Provided;
 use super::trial::{Bench, now_ns};
 use super::{Progress, RunError, settings};
 use crate::host::{Home, Leases, interrupt, machine};
-use crate::plan::{PlannedTrial, expand, shard::Shard};
-use crate::spec::{Experiment, question};
+use crate::plan::{Plan, PlannedTrial, Shard};
+use crate::spec::{Experiment, queries, question};
 use crate::workload::{self, Dataset};
 use record::{Environment, Run, Store, Trial, TrialKey, TrialState, WorkloadNote};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// What is to be run. Everything in it is checked.
 pub struct Request {
@@ -45,25 +44,31 @@ impl Conducted {
     }
 }
 
-pub fn conduct(request: &Request, home: &Home, leases: &Arc<Leases>, progress: &Progress) -> Result<Conducted, RunError> {
+pub fn conduct(request: &Request, home: &Home, leases: &Leases, progress: &Progress) -> Result<Conducted, RunError> {
     interrupt::install().map_err(|error| RunError::Failed(format!("cannot listen for signals: {error}")))?;
-    let trials = planned(request)?;
+    let plan = plan(request)?;
+    let trials: Vec<PlannedTrial> = plan.trials().collect();
     let machine = machine::environment(&home.work());
+    check_queries(request, &trials)?;
     let servers = servers(request, &trials, home, leases, progress)?;
-    let estimated = |trial: &PlannedTrial| dataset(request, trial).map_or(0, |dataset| dataset.estimate().data_bytes);
-    refuse(preflight::check(&trials, &servers, leases, &estimated, machine.memory_bytes)?)?;
+    for server in servers.values() {
+        let largest = largest_estimate(request, &trials, &server.spec.name);
+        preflight::check(&request.experiment, server, leases, largest, machine.memory_bytes)?;
+    }
 
     let datasets = Datasets { home, leases, progress, allow_drop: request.allow_drop };
     let ready = provision(request, &trials, &servers, &datasets)?;
-    let measured = |trial: &PlannedTrial| ready.of(request, trial).map_or(0, |ready| ready.note.data_bytes);
-    refuse(preflight::check(&trials, &servers, leases, &measured, machine.memory_bytes)?)?;
+    for server in servers.values() {
+        let largest = ready.largest(request, &trials, &server.spec.name);
+        preflight::check(&request.experiment, server, leases, largest, machine.memory_bytes)?;
+    }
 
     let environment = Environment { servers: servers.iter().map(|(name, server)| (name.clone(), server.identity.clone())).collect(), ..machine };
     let (folder, mut store) = open_store(request, &trials, environment)?;
     progress.say(&format!("run {}: {} trials", folder.path.display(), trials.len()));
     let logs = folder.path.join("logs");
     let bench = Bench { home, leases, progress, protocol: &request.experiment.protocol, observe: &request.experiment.observe, logs: &logs };
-    let outcome = measure(request, &trials, &servers, &ready, &bench, &mut store);
+    let outcome = measure(request, &plan, &servers, &ready, &bench, &mut store);
     progress.end();
     let (run, trials) = (store.run().map_err(stored)?, store.trials_whole().map_err(stored)?);
     std::fs::write(folder.report(), report::html(&run, &trials)).map_err(|error| RunError::Failed(format!("cannot write {}: {error}", folder.report().display())))?;
@@ -72,15 +77,19 @@ pub fn conduct(request: &Request, home: &Home, leases: &Arc<Leases>, progress: &
 }
 
 /// The trials of this run (of this shard), in the order of execution.
-pub fn planned(request: &Request) -> Result<Vec<PlannedTrial>, RunError> {
-    let mut trials = expand(&request.experiment, request.seed).map_err(|error| RunError::Asked(error.to_string()))?;
-    if let Some(shard) = &request.shard {
-        trials = shard.part(trials);
-    }
-    Ok(trials)
+pub fn plan(request: &Request) -> Result<Plan<'_>, RunError> {
+    Plan::of_shard(&request.experiment, request.seed, request.shard).map_err(|error| RunError::Asked(error.to_string()))
 }
 
-fn servers(request: &Request, trials: &[PlannedTrial], home: &Home, leases: &Arc<Leases>, progress: &Progress) -> Result<BTreeMap<String, Provided>, RunError> {
+/// Queries that the file names and that its workload does not have.
+pub fn check_queries(request: &Request, trials: &[PlannedTrial]) -> Result<(), RunError> {
+    let Some(first) = trials.first() else { return Err(RunError::Asked("this shard of the matrix is empty".into())) };
+    let operations = dataset(request, first)?.operations();
+    let names: Vec<&str> = operations.iter().map(|operation| operation.name.as_str()).collect();
+    Ok(queries::check(&request.experiment, &names)?)
+}
+
+fn servers(request: &Request, trials: &[PlannedTrial], home: &Home, leases: &Leases, progress: &Progress) -> Result<BTreeMap<String, Provided>, RunError> {
     let mut servers = BTreeMap::new();
     for spec in &request.experiment.servers {
         let used = trials.iter().any(|trial| trial.key.server == spec.name);
@@ -94,12 +103,10 @@ fn servers(request: &Request, trials: &[PlannedTrial], home: &Home, leases: &Arc
     Ok(servers)
 }
 
-fn refuse(impossible: Vec<Impossible>) -> Result<(), RunError> {
-    if impossible.is_empty() {
-        return Ok(());
-    }
-    let lines: Vec<String> = impossible.iter().map(|one| format!("server {}: {}", one.server, one.says)).collect();
-    Err(RunError::Asked(lines.join("\n")))
+/// Bytes of the largest dataset that a server's trials need, before it is loaded.
+pub fn largest_estimate(request: &Request, trials: &[PlannedTrial], server: &str) -> u64 {
+    let own = trials.iter().filter(|trial| trial.key.server == server);
+    own.filter_map(|trial| Some(dataset(request, trial).ok()?.estimate().data_bytes)).max().unwrap_or(0)
 }
 
 /// The datasets by what decides them: the server that loads, the tables, the form of the files.
@@ -110,6 +117,12 @@ struct Provisioned {
 impl Provisioned {
     fn of(&self, request: &Request, trial: &PlannedTrial) -> Option<&Ready> {
         self.ready.get(&key(request, trial, dataset(request, trial).ok()?.as_ref()))
+    }
+
+    /// Bytes of the largest dataset that a server's trials start from.
+    fn largest(&self, request: &Request, trials: &[PlannedTrial], server: &str) -> u64 {
+        let own = trials.iter().filter(|trial| trial.key.server == server);
+        own.filter_map(|trial| Some(self.of(request, trial)?.note.data_bytes)).max().unwrap_or(0)
     }
 }
 
@@ -136,32 +149,33 @@ fn provision(request: &Request, trials: &[PlannedTrial], servers: &BTreeMap<Stri
 
 fn measure(
     request: &Request,
-    trials: &[PlannedTrial],
+    plan: &Plan,
     servers: &BTreeMap<String, Provided>,
     ready: &Provisioned,
     bench: &Bench,
     store: &mut Store,
 ) -> Result<(), RunError> {
-    let finished = store.finished().map_err(stored)?;
-    let mut answers = recalled(request, trials, store)?;
-    for planned in trials.iter().filter(|trial| !finished.contains(&trial.key)) {
+    let mut finished = store.finished().map_err(stored)?;
+    let mut answers = recalled(request, plan, store)?;
+    while let Some(planned) = plan.next(&finished) {
         stop_if_interrupted()?;
-        let dataset = dataset(request, planned)?;
-        let Some(data) = ready.of(request, planned) else { continue };
-        let mut trial = bench.measure(planned, &servers[&planned.key.server], data, dataset.as_ref())?;
+        let dataset = dataset(request, &planned)?;
+        let data = ready.of(request, &planned).ok_or_else(|| RunError::Failed("a trial without a dataset".into()))?;
+        let mut trial = bench.measure(&planned, &servers[&planned.key.server], data, dataset.as_ref())?;
         judge_answers(&mut answers, &dataset.fingerprint(), &mut trial);
         store.save(&trial).map_err(stored)?;
-        bench.progress.say(&line(&trial, trials));
+        finished.push(planned.key);
+        bench.progress.say(&line(&trial, finished.len(), plan.len()));
     }
     stop_if_interrupted()
 }
 
 /// A resumed run compares with the answers of its earlier part.
-fn recalled(request: &Request, trials: &[PlannedTrial], store: &Store) -> Result<Answers, RunError> {
+fn recalled(request: &Request, plan: &Plan, store: &Store) -> Result<Answers, RunError> {
     let mut answers = Answers::default();
     for mut trial in store.trials().map_err(stored)? {
-        let Some(planned) = trials.iter().find(|planned| planned.key == trial.key) else { continue };
-        answers.check(&dataset(request, planned)?.fingerprint(), &mut trial);
+        let Some(planned) = plan.trials().find(|planned| planned.key == trial.key) else { continue };
+        answers.check(&dataset(request, &planned)?.fingerprint(), &mut trial);
     }
     Ok(answers)
 }
@@ -174,12 +188,11 @@ fn judge_answers(answers: &mut Answers, fingerprint: &str, trial: &mut Trial) {
     trial.flags.extend(flags);
 }
 
-/// `block 1: 5.6 small pool: cold 12.3 s, hot 4.5 s`
-fn line(trial: &Trial, trials: &[PlannedTrial]) -> String {
-    let place = trials.iter().position(|planned| planned.key == trial.key).map_or(0, |place| place + 1);
+/// `[3/12] block 1: 5.6 small pool: cold 12.3 s, hot 4.5 s`
+fn line(trial: &Trial, place: usize, trials: usize) -> String {
     let levels: Vec<&str> = trial.key.levels.iter().map(|(_, level)| level.as_str()).collect();
     let rounds: Vec<String> = trial.rounds.iter().map(|round| format!("{} {:.2} s", round.name, round.elapsed_s)).collect();
-    let mut line = format!("[{place}/{}] block {}: {} {}: {}", trials.len(), trial.key.block + 1, trial.key.server, levels.join(", "), rounds.join(", "));
+    let mut line = format!("[{place}/{trials}] block {}: {} {}: {}", trial.key.block + 1, trial.key.server, levels.join(", "), rounds.join(", "));
     for flag in &trial.flags {
         line.push_str(&format!("\n    {}: {}", flag.kind, flag.text.replace('\n', "\n      ")));
     }
@@ -193,7 +206,7 @@ fn open_store(request: &Request, trials: &[PlannedTrial], environment: Environme
     let folder = RunFolder::create(&request.results, &request.experiment.name)?;
     let run = Run {
         id: folder.id(),
-        experiment_toml: crate::spec::without_password(&request.experiment.source),
+        experiment_toml: request.experiment.source.clone(),
         overrides: request.overrides.clone(),
         question: question(&request.experiment, trials.len() as u64, workload_note(request, trials)?),
         seed: request.seed,
@@ -224,11 +237,11 @@ fn workload_note(request: &Request, trials: &[PlannedTrial]) -> Result<WorkloadN
     let Some(first) = trials.first() else { return Err(RunError::Asked("the matrix is empty".into())) };
     let dataset = dataset(request, first)?;
     let chosen = &request.experiment.protocol.queries;
-    let operations = dataset.operations(true).into_iter().map(|operation| operation.name).filter(|name| chosen.is_empty() || chosen.contains(name));
+    let operations = dataset.operations().into_iter().map(|operation| operation.name).filter(|name| chosen.is_empty() || chosen.contains(name));
     Ok(WorkloadNote { name: request.experiment.workload.clone(), summary: dataset.summary(), operations: operations.collect() })
 }
 
-fn dataset(request: &Request, trial: &PlannedTrial) -> Result<Box<dyn Dataset>, RunError> {
+pub fn dataset(request: &Request, trial: &PlannedTrial) -> Result<Box<dyn Dataset>, RunError> {
     workload::open(&request.experiment.workload, &trial.workload).map_err(|mistake| RunError::Asked(mistake.to_string()))
 }
 
@@ -238,7 +251,7 @@ pub fn finished(store: &Path) -> Result<Vec<TrialKey>, RunError> {
 }
 
 fn stop_if_interrupted() -> Result<(), RunError> {
-    if interrupt::requested() { Err(RunError::Interrupted) } else { Ok(()) }
+    if interrupt::asked() { Err(RunError::Interrupted) } else { Ok(()) }
 }
 
 fn stored(error: record::StoreError) -> RunError {

@@ -26,12 +26,27 @@ pub enum RunError {
     /// The experiment or the command line asks for what cannot be: exit status 2.
     #[error("{0}")]
     Asked(String),
+    /// The same, with the place in the experiment file.
+    #[error("{0}")]
+    Spec(Box<crate::spec::SpecError>),
     /// Something outside failed: exit status 3.
     #[error("{0}")]
     Failed(String),
     /// Ctrl-C or SIGTERM: exit status 130.
     #[error("interrupted")]
     Interrupted,
+}
+
+impl From<crate::spec::SpecError> for RunError {
+    fn from(error: crate::spec::SpecError) -> RunError {
+        RunError::Spec(Box::new(error))
+    }
+}
+
+impl From<crate::host::LeaseError> for RunError {
+    fn from(error: crate::host::LeaseError) -> RunError {
+        RunError::Failed(error.to_string())
+    }
 }
 
 impl From<crate::server::ServerError> for RunError {

@@ -3,10 +3,12 @@
 //! Goal: nothing but the statement itself inside the timed span. Non-goals: restarts and coldness (`trial`).
 
 use super::watch::Watch;
+use crate::host::interrupt;
 use crate::observe::{Observer, Reading, explain, profile};
 use crate::server::{Reply, ServerError, Session};
 use crate::spec::{Observe, Protocol};
-use crate::workload::{Dataset, Operation};
+use crate::workload::answers::Canonical;
+use crate::workload::{Dataset, Dialect, Operation};
 use record::{Answer, Counters, Flag, Query};
 use std::collections::BTreeMap;
 
@@ -41,6 +43,9 @@ impl Pass<'_> {
         let mut before = read(&mut live.observer)?;
         for operation in self.operations {
             let (mut query, flags) = self.query(live, operation)?;
+            if interrupt::asked() {
+                return Err(ServerError::Lost("interrupted".into()));
+            }
             let after = read(&mut live.observer)?;
             query.counters = difference(&live.observer, &before, &after);
             before = after;
@@ -54,8 +59,9 @@ impl Pass<'_> {
     fn query(&self, live: &mut Live, operation: &Operation) -> Result<(Query, Vec<Flag>), ServerError> {
         let profiled = self.observe.profile.contains(&operation.name) && profile::begin(&mut live.session);
         let timeout = self.protocol.query_timeout;
+        let sql = operation.sql(Dialect::of(&live.session));
         let session = &mut live.session;
-        let (reply, timed_out) = live.watch.over(timeout, || session.query(&operation.sql));
+        let (reply, timed_out) = live.watch.over(timeout, || session.query(sql));
         let mut query = blank(&operation.name);
         let mut flags = Vec::new();
         match reply {
@@ -81,10 +87,12 @@ impl Pass<'_> {
     fn answer(&self, operation: &Operation, reply: &Reply, query: &mut Query) -> Option<Flag> {
         query.elapsed_ns = reply.elapsed.as_nanos() as u64;
         query.rows = reply.rows.len() as u64;
-        let checked = crate::workload::check_answer(self.dataset, &operation.name, reply);
-        query.answer = checked.answer;
-        query.answer_hash = checked.hash;
-        checked.differs.map(|text| Flag { kind: "wrong_answer".into(), text })
+        let answer = Canonical::of(operation, reply);
+        query.answer_hash = answer.hash();
+        let reference = self.dataset.reference(&operation.name)?;
+        let differs = answer.difference(&reference);
+        query.answer = if differs.is_some() { Answer::Wrong } else { Answer::Ok };
+        differs.map(|text| Flag { kind: "wrong_answer".into(), text: format!("{}: {text}", operation.name) })
     }
 
     /// After the queries, since EXPLAIN reads index pages that a cold query should have read itself.
@@ -92,8 +100,9 @@ impl Pass<'_> {
         if !self.observe.plans {
             return;
         }
+        let dialect = Dialect::of(&live.session);
         for (operation, query) in self.operations.iter().zip(&mut passed.queries) {
-            if let Ok(plan) = explain(&mut live.session, &operation.sql) {
+            if let Ok(plan) = explain(&mut live.session, operation.sql(dialect)) {
                 query.plan_hash = Some(plan.hash.clone());
                 passed.plans.entry(plan.hash).or_insert(plan.text);
             }

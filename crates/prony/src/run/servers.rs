@@ -12,7 +12,6 @@ use crate::server::{Server, StartRequest};
 use crate::spec::{BuildSpec, ServerSpec};
 use record::ServerIdentity;
 use std::path::Path;
-use std::sync::Arc;
 
 /// A server of the experiment. A new instance is made for each start-up of a trial.
 pub struct Provided {
@@ -22,12 +21,12 @@ pub struct Provided {
     pub distribution: Option<Distribution>,
     /// What the protocol sets in every trial, as far as this server knows it.
     pub baseline: Vec<(String, String)>,
-    leases: Arc<Leases>,
+    leases: Leases,
 }
 
 impl Provided {
     /// Gets the build, from the cache or from where it comes from.
-    pub fn get(spec: &ServerSpec, home: &Home, leases: &Arc<Leases>, progress: &Progress) -> Result<Provided, RunError> {
+    pub fn get(spec: &ServerSpec, home: &Home, leases: &Leases, progress: &Progress) -> Result<Provided, RunError> {
         let distribution = match &spec.build {
             BuildSpec::External(_) | BuildSpec::Sqlite => None,
             build => Some(Cache::new(home).get(build, leases, &|line| progress.say(line))?),

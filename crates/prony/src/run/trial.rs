@@ -8,7 +8,7 @@ use super::dataset::Ready;
 use super::event::Events;
 use super::round::{Live, Pass, Passed};
 use super::servers::Provided;
-use super::watch::Watch;
+use super::watch::{Watch, stopper};
 use super::{Progress, RunError, settings};
 use crate::host::{Home, Leases, clone, interrupt};
 use crate::observe::{Observer, counters, variables};
@@ -40,7 +40,7 @@ impl Bench<'_> {
     pub fn measure(&self, planned: &PlannedTrial, server: &Provided, ready: &Ready, dataset: &dyn Dataset) -> Result<Trial, RunError> {
         let mut trial = blank(planned, ready);
         let folder = self.home.work().join(format!("trial-{}-{}", std::process::id(), now_ns()));
-        let lease = self.leases.folder(&folder);
+        let lease = self.leases.folder(&folder)?;
         let mut bed = Bed::new(self, planned, server, ready, dataset, folder);
         let outcome = bed.rounds(&mut trial);
         if let Err(error) = outcome {
@@ -53,7 +53,7 @@ impl Bench<'_> {
         drop(bed);
         drop(lease);
         trial.ended_ns = now_ns();
-        if interrupt::requested() { Err(RunError::Interrupted) } else { Ok(trial) }
+        if interrupt::asked() { Err(RunError::Interrupted) } else { Ok(trial) }
     }
 }
 
@@ -73,7 +73,7 @@ struct Bed<'a> {
 impl<'a> Bed<'a> {
     fn new(bench: &'a Bench<'a>, planned: &'a PlannedTrial, server: &'a Provided, ready: &'a Ready, dataset: &'a dyn Dataset, folder: PathBuf) -> Bed<'a> {
         let instance = server.instance(&folder.join("instance"));
-        let operations = chosen(dataset.operations(instance.abilities().mysql), &bench.protocol.queries);
+        let operations = chosen(dataset.operations(), &bench.protocol.queries);
         Bed { bench, planned, ready, dataset, operations, server, folder, instance, live: None }
     }
 
@@ -84,7 +84,7 @@ impl<'a> Bed<'a> {
             let kind = self.bench.protocol.rounds[index];
             self.say_now(trial, index);
             self.one_pass(trial, index, kind, &operations)?;
-            if interrupt::requested() {
+            if interrupt::asked() {
                 return Ok(());
             }
         }
@@ -189,9 +189,9 @@ impl<'a> Bed<'a> {
         let started = self.instance.start(&request)?;
         trial.start_s.push(started.elapsed_s);
         let mut session = self.instance.connect()?;
+        self.dataset.enter(&mut session)?;
         let abilities = self.instance.abilities();
         if abilities.mysql {
-            session.execute(&format!("USE {}", self.dataset.schema()))?;
             for statement in settings::session_statements(&self.planned.session, self.ready.note.data_bytes) {
                 session.execute(&statement)?;
             }
@@ -201,7 +201,7 @@ impl<'a> Bed<'a> {
             trial.flags.extend(adjusted(&request.settings, &trial.settings));
         }
         let observer = if abilities.mysql { Some(Observer::new(self.instance.connect()?, abilities.settings)?) } else { None };
-        let watch = Watch::new(session.stopper(self.instance.as_ref())?);
+        let watch = Watch::new(stopper(&session, self.instance.as_ref())?);
         self.live = Some(Live { session, observer, watch });
         Ok(())
     }
@@ -226,7 +226,7 @@ impl<'a> Bed<'a> {
         let events = &self.planned.events;
         let sessions = events.iter().map(|_| {
             let mut session = self.instance.connect()?;
-            session.execute(&format!("USE {}", self.dataset.schema()))?;
+            self.dataset.enter(&mut session)?;
             Ok(session)
         });
         Ok(Events::begin(events, sessions.collect::<Result<_, ServerError>>()?))

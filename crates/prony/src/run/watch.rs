@@ -4,13 +4,33 @@
 //! server's own stop when prony is interrupted. Non-goal: timing (the session does that).
 
 use crate::host::interrupt;
-use crate::server::Stopper;
+use crate::server::{Server, ServerError, Session};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How long an interrupted statement may go on before it is noticed.
 const TICK: Duration = Duration::from_millis(50);
+
+/// Ends the statement that a session is executing.
+pub type Stopper = Box<dyn FnMut() + Send>;
+
+/// By KILL QUERY on a connection made beforehand, since a busy server may have none left when it is needed.
+pub fn stopper(session: &Session, server: &dyn Server) -> Result<Stopper, ServerError> {
+    match session {
+        Session::MySql(connection) => {
+            let statement = format!("KILL QUERY {}", connection.connection_id());
+            let mut admin = server.connect()?;
+            Ok(Box::new(move || {
+                let _ = admin.execute(&statement);
+            }))
+        }
+        Session::Sqlite(connection) => {
+            let handle = connection.get_interrupt_handle();
+            Ok(Box::new(move || handle.interrupt()))
+        }
+    }
+}
 
 #[derive(Default)]
 struct State {
@@ -69,8 +89,8 @@ fn watch(shared: &(Mutex<State>, Condvar), stopper: &mut Stopper) {
     let mut state = lock(&shared.0);
     while !state.closing {
         let due = state.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        if state.watching && (due || interrupt::requested()) {
-            state.timed_out = due && !interrupt::requested();
+        if state.watching && (due || interrupt::asked()) {
+            state.timed_out = due && !interrupt::asked();
             state.deadline = None;
             // Under the lock: the statement cannot end and the next begin while this one is being stopped.
             stopper();
