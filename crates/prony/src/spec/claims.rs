@@ -3,7 +3,7 @@
 //! Goal: the three forms, with their thresholds. Non-goal: judging them (see `record::stats`).
 
 use super::experiment::RoundKind;
-use super::mistake::suggestion;
+use super::mistake::nearest;
 use super::names::Names;
 use super::read::{Node, Section};
 use super::sections::tables;
@@ -86,6 +86,7 @@ fn ratio(section: &Section, published: Option<f64>, names: &Names) -> Option<Sub
     let value = section
         .require("[[claim]]", "value", "value = \"elapsed\"")
         .and_then(|node| value(&node));
+    let noted = section.notes.count();
     let of = section
         .require("[[claim]]", "of", EXAMPLE_CELL)
         .and_then(|node| cell(&node, names));
@@ -97,14 +98,12 @@ fn ratio(section: &Section, published: Option<f64>, names: &Names) -> Option<Sub
         )
         .and_then(|node| cell(&node, names));
     let bound = bound(section, published);
-    if let (Some(of), Some(to), Some(node)) = (&of, &to, section.get("to")) {
-        if of == to {
-            node.note(
-                "\"of\" and \"to\" are the same cell: their ratio is always 1",
-                "the same as \"of\"",
-                "name another cell",
-            );
-        }
+    if let (true, Some(node)) = (
+        of == to && section.notes.count() == noted,
+        section.get("to"),
+    ) {
+        let says = "\"of\" and \"to\" are the same cell: their ratio is always 1";
+        node.note(says, "the same as \"of\"", "name another cell");
     }
     Some(Subject::Ratio {
         value: value?,
@@ -241,20 +240,19 @@ fn value(node: &Node) -> Option<Value> {
     let parts: Vec<&str> = text.split('/').map(str::trim).collect();
     match parts.as_slice() {
         ["elapsed"] => Some(Value::Elapsed),
-        [counter]
-            if is_counter(counter) && super::mistake::nearest(counter, &["elapsed"]).is_none() =>
-        {
+        [counter] if is_counter(counter) && nearest(counter, &["elapsed"]).is_none() => {
             Some(Value::Counter(counter.to_string()))
         }
         [over, under] if is_counter(over) && is_counter(under) => {
             Some(Value::Quotient(over.to_string(), under.to_string()))
         }
         _ => {
-            let near = suggestion(&text, &["elapsed"]);
+            let near = nearest(&text, &["elapsed"])
+                .map_or(String::new(), |near| format!("did you mean \"{near}\"? "));
             node.note(
                 format!("\"{text}\" is no value that a claim can be about"),
                 "not a value",
-                format!("{near}; write {example}"),
+                format!("{near}Write {example}"),
             );
             None
         }

@@ -110,12 +110,11 @@ pub fn parse(
 
 fn syntax_mistake(error: &toml::de::Error) -> Mistake {
     let says = format!("this is not TOML: {}", error.message());
-    Mistake::new(
-        error.span().unwrap_or(0..0),
-        says,
-        "here",
-        "texts stand in quotes, tables in [brackets], one key = value a line",
-    )
+    let help = match error.message() {
+        "duplicate key" => "a key stands once in its table: take one of the two out",
+        _ => "texts stand in quotes, tables in [brackets], one key = value a line",
+    };
+    Mistake::new(error.span().unwrap_or(0..0), says, "here", help)
 }
 
 fn read_file(

@@ -4,6 +4,7 @@
 //! the workload (see `queries`).
 
 use super::experiment::{FactorSpec, LevelSpec, LoadSpec, RoundKind, ServerSpec};
+use super::mistake::suggestion;
 use super::read::{Node, Section};
 use super::sections::tables;
 
@@ -75,7 +76,7 @@ impl<'e> Names<'e> {
                 node.key_at.clone(),
                 says,
                 "no such factor",
-                super::mistake::suggestion(node.key, &known),
+                suggestion(node.key, &known),
             );
             return Vec::new();
         };
@@ -88,12 +89,11 @@ impl<'e> Names<'e> {
             if levels.contains(&name.as_str()) {
                 found.push(name);
             } else {
-                let what = if node.key == "server" {
-                    "the server".to_string()
-                } else {
-                    format!("the level of \"{}\"", node.key)
+                let says = match node.key {
+                    "server" => format!("the file has no server \"{name}\""),
+                    factor => format!("the factor \"{factor}\" has no level \"{name}\""),
                 };
-                element.notes.unknown(element.at(), &what, &name, &levels);
+                element.note(says, "not known", suggestion(&name, &levels));
             }
         }
         found

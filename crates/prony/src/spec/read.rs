@@ -63,7 +63,13 @@ impl<'s> Section<'s> {
 
     /// Notes every key that is not among these; `name` is how messages call the section.
     pub fn allow(&self, name: &str, keys: &[&str]) {
-        for node in self.entries().filter(|node| !keys.contains(&node.key)) {
+        self.allow_besides(name, keys, &[]);
+    }
+
+    /// The same where other keys were noted already.
+    pub fn allow_besides(&self, name: &str, keys: &[&str], noted: &[&str]) {
+        let is_unknown = |node: &Node| !keys.contains(&node.key) && !noted.contains(&node.key);
+        for node in self.entries().filter(is_unknown) {
             self.unknown_key(name, &node, keys);
         }
     }
@@ -173,7 +179,7 @@ impl<'s> Node<'s> {
         };
         self.note(
             format!("{name} has to be {wanted}, not {found}"),
-            format!("{found}"),
+            found,
             format!("write {example}"),
         );
     }
@@ -226,11 +232,12 @@ impl<'s> Node<'s> {
             .ok()
             .filter(|count| *count > 0);
         if count.is_none() {
-            let says = format!(
-                "{} has to be at least 1 and at most {}",
-                self.called("this number"),
-                u32::MAX
-            );
+            let says = format!("{} has to be at least 1", self.called("this number"));
+            let says = if number.as_str().len() > 9 {
+                format!("{} is too large", self.called("this number"))
+            } else {
+                says
+            };
             self.note(says, "out of range", format!("write {example}"));
         }
         count

@@ -78,7 +78,7 @@ fn closed_clients(file: &Section) -> Option<Vec<u32>> {
     if let Some(node) = load.get("open") {
         node.notes.not_built(node.at(), "[load.open]", LOAD_ENGINE);
     }
-    load.allow("[load]", &["closed", "open"]);
+    load.allow_besides("[load]", &["closed"], &["open"]);
     let closed = load.get("closed")?.section("[load.closed]")?;
     closed.allow("[load.closed]", &["clients"]);
     let mut clients = Vec::new();
@@ -120,17 +120,10 @@ pub fn protocol(file: &Section) -> Protocol {
                 .not_built(node.at(), &format!("\"{key}\" in [protocol]"), LOAD_ENGINE);
         }
     }
-    section.allow(
+    section.allow_besides(
         "[protocol]",
-        &[
-            "rounds",
-            "unit",
-            "blocks",
-            "query_timeout",
-            "queries",
-            "time",
-            "warmup",
-        ],
+        &["rounds", "unit", "blocks", "query_timeout", "queries"],
+        &["time", "warmup"],
     );
     if let Some(rounds) = section
         .get("rounds")
@@ -254,10 +247,12 @@ fn event(section: &Section, notes: &Notes) -> Option<EventSpec> {
         notes.not_built(node.at(), "events with a condition (\"when\")", LOAD_ENGINE);
         later = true;
     }
-    let keys = ["sql", "at", "every", "only", "when"]
-        .into_iter()
-        .chain(LATER_EVENTS.map(|(kind, _)| kind));
-    section.allow("[[event]]", &keys.collect::<Vec<_>>());
+    let noted: Vec<&str> = LATER_EVENTS
+        .iter()
+        .map(|(kind, _)| *kind)
+        .chain(["when"])
+        .collect();
+    section.allow_besides("[[event]]", &["sql", "at", "every", "only"], &noted);
     if later {
         return None;
     }

@@ -168,10 +168,9 @@ pub(super) fn write(
     };
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| work.run())).collect();
-        let results = workers.into_iter().map(|worker| worker.join());
-        results.fold(Ok(()), |all, one| {
-            all.and(one.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-        })
+        let mut results = workers.into_iter().map(|worker| worker.join());
+        results
+            .try_for_each(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })?;
     outputs.iter().map(Output::finish).collect()
 }
