@@ -50,6 +50,18 @@ pub enum Bound {
     Within(f64),
 }
 
+impl Bound {
+    /// The threshold of a claim that names none: half of the published ratio's logarithm, so its square root, towards
+    /// the side that was published.
+    pub fn halfway(published: f64) -> Bound {
+        if published >= 1.0 {
+            Bound::AtLeast(published.sqrt())
+        } else {
+            Bound::AtMost(published.sqrt())
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Finding {
     /// A query of the cell was answered by more than one plan.

@@ -92,7 +92,7 @@ pub fn trial(block: u32, state: TrialState, queries: usize, counters: usize) -> 
         rounds: [("cold", 1), ("hot", 1), ("hot", 2), ("hot", 3)]
             .map(round)
             .to_vec(),
-        settings: (0..400)
+        settings: (0..10)
             .map(|i| (format!("setting_{i:03}"), format!("{block} {i}")))
             .collect(),
         plans: (0..queries)
