@@ -13,6 +13,7 @@ pub mod report;
 pub mod run;
 pub mod server;
 pub mod show;
+pub mod terminal;
 
 use clap::{Parser, Subcommand};
 use failure::Status;

@@ -2,12 +2,13 @@
 
 use super::Results;
 use super::experiment::{self, Overrides};
+use super::terminal;
 use super::failure::{Failure, Status, print};
 use crate::host::{Home, Leases};
 use crate::plan::Shard;
 use crate::run::{Conducted, Progress, Request, conduct, folder};
 use record::{Run, Store, Verdict};
-use std::io::IsTerminal;
+
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -46,7 +47,7 @@ pub fn run(args: Args) -> Result<Status, Failure> {
     let outcome = conduct(&request, &home, &leases, &progress);
     progress.end();
     let conducted = outcome.inspect_err(|_| hint_resume(&request))?;
-    print(&report::terminal(&conducted.run, &conducted.trials, std::io::stdout().is_terminal()));
+    print(&report::terminal(&conducted.run, &conducted.trials, terminal::colour(), terminal::width()));
     print(&format!("\nrun:    {}\nreport: {}", conducted.folder.display(), conducted.folder.join("report.html").display()));
     Ok(status(&conducted, args.gate))
 }

@@ -1,10 +1,10 @@
 //! `prony show RUN`
 
 use super::failure::{Failure, Status, print};
-use super::Results;
+use super::{Results, terminal};
 use crate::run::folder;
 use record::Store;
-use std::io::IsTerminal;
+
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -29,7 +29,7 @@ pub fn run(args: Args) -> Result<Status, Failure> {
     let store = Store::open(&path)?;
     let run = store.run()?;
     let text = match args.format {
-        Format::Table => report::terminal(&run, &store.trials()?, std::io::stdout().is_terminal()),
+        Format::Table => report::terminal(&run, &store.trials()?, terminal::colour(), terminal::width()),
         Format::Json => report::json(&run, &store.trials_whole()?),
         Format::Csv => report::csv(&run, &store.trials_whole()?),
         Format::Markdown => report::markdown(&run, &store.trials()?),
