@@ -15,9 +15,18 @@ pub struct Claim {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Subject {
     /// value(of) / value(to) against a bound.
-    Ratio { value: Value, of: Cell, to: Cell, bound: Bound },
+    Ratio {
+        value: Value,
+        of: Cell,
+        to: Cell,
+        bound: Bound,
+    },
     /// The largest over the smallest value among all cells that match lies within `1 + within`.
-    Spread { value: Value, among: Cell, within: f64 },
+    Spread {
+        value: Value,
+        among: Cell,
+        within: f64,
+    },
     /// A shape found in the cells that match.
     Finds { finding: Finding, of: Cell },
 }
@@ -39,6 +48,18 @@ pub enum Bound {
     AtMost(f64),
     /// The ratio lies in 1/(1+w) ..= 1+w.
     Within(f64),
+}
+
+impl Bound {
+    /// The threshold of a claim that names none: half of the published ratio's logarithm, so its square root, towards
+    /// the side that was published.
+    pub fn halfway(published: f64) -> Bound {
+        if published >= 1.0 {
+            Bound::AtLeast(published.sqrt())
+        } else {
+            Bound::AtMost(published.sqrt())
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

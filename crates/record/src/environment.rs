@@ -41,13 +41,25 @@ impl Environment {
                 found.push((what.to_string(), ours, theirs));
             }
         };
-        compare("prony", self.prony_version.clone(), other.prony_version.clone());
+        compare(
+            "prony",
+            self.prony_version.clone(),
+            other.prony_version.clone(),
+        );
         compare("machine", self.machine.clone(), other.machine.clone());
         compare("cpu", self.cpu.clone(), other.cpu.clone());
         compare("cores", self.cores.to_string(), other.cores.to_string());
-        compare("memory", self.memory_bytes.to_string(), other.memory_bytes.to_string());
+        compare(
+            "memory",
+            self.memory_bytes.to_string(),
+            other.memory_bytes.to_string(),
+        );
         compare("kernel", self.kernel.clone(), other.kernel.clone());
-        compare("file system", self.file_system.clone(), other.file_system.clone());
+        compare(
+            "file system",
+            self.file_system.clone(),
+            other.file_system.clone(),
+        );
         for (name, ours) in &self.servers {
             if let Some(theirs) = other.servers.get(name) {
                 compare(&format!("server {name}"), describe(ours), describe(theirs));
@@ -58,5 +70,8 @@ impl Environment {
 }
 
 fn describe(server: &ServerIdentity) -> String {
-    format!("{} {} {}", server.build, server.version, server.binary_sha256)
+    format!(
+        "{} {} {}",
+        server.build, server.version, server.binary_sha256
+    )
 }

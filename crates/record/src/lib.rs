@@ -14,4 +14,6 @@ pub use claim::{Bound, Cell, Claim, Finding, Judged, RoundSelector, Subject, Val
 pub use environment::{Environment, ServerIdentity};
 pub use run::{Factor, Question, Run, WorkloadNote};
 pub use store::{Store, StoreError};
-pub use trial::{Answer, Coldness, Counters, EventNote, Flag, Query, Round, Trial, TrialKey, TrialState};
+pub use trial::{
+    Answer, Coldness, Counters, EventNote, Flag, Query, Round, Trial, TrialKey, TrialState,
+};

@@ -26,7 +26,21 @@ impl TrialKey {
         if factor == "server" {
             return Some(&self.server);
         }
-        self.levels.iter().find(|(name, _)| name == factor).map(|(_, level)| level.as_str())
+        self.levels
+            .iter()
+            .find(|(name, _)| name == factor)
+            .map(|(_, level)| level.as_str())
+    }
+}
+
+impl std::fmt::Display for TrialKey {
+    /// `server 5.6, variant small pool, block 0`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "server {}", self.server)?;
+        self.levels
+            .iter()
+            .try_for_each(|(factor, level)| write!(f, ", {factor} {level}"))?;
+        write!(f, ", block {}", self.block)
     }
 }
 

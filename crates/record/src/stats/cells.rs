@@ -1,0 +1,264 @@
+//! From a claim's cell to values by block.
+
+use super::ratio::LogMean;
+use crate::claim::{Cell, RoundSelector, Value};
+use crate::trial::{Counters, Query, Round, Trial, TrialKey, TrialState};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The trials' flag for what a server cannot do.
+pub(super) const NOT_AVAILABLE: &str = "not_available";
+
+/// One row of the matrix: a server and its levels, over all blocks.
+pub(super) type RowKey<'t> = (&'t str, &'t [(String, String)]);
+
+pub(super) fn row_key(key: &TrialKey) -> RowKey<'_> {
+    (&key.server, &key.levels)
+}
+
+/// `server 5.6, variant small pool`.
+pub(super) fn row_words((server, levels): RowKey) -> String {
+    levels
+        .iter()
+        .fold(format!("server {server}"), |words, (factor, level)| {
+            format!("{words}, {factor} {level}")
+        })
+}
+
+/// The value of one row in each block that has one.
+pub(super) struct Series {
+    pub(super) by_block: BTreeMap<u32, f64>,
+}
+
+pub(super) fn matching<'t>(trials: &'t [Trial], cell: &Cell) -> Vec<&'t Trial> {
+    let allows = |key: &TrialKey, factor: &str, allowed: &[String]| {
+        key.level(factor)
+            .is_some_and(|level| allowed.iter().any(|a| a == level))
+    };
+    trials
+        .iter()
+        .filter(|trial| {
+            cell.levels
+                .iter()
+                .all(|(factor, allowed)| allows(&trial.key, factor, allowed))
+        })
+        .collect()
+}
+
+/// The rounds of a trial that a cell means, by the names that were reached: `cold` is no `lukewarm`.
+pub(super) fn rounds<'t>(trial: &'t Trial, selector: Option<&RoundSelector>) -> Vec<&'t Round> {
+    let means = |round: &&Round, selector: &RoundSelector| {
+        round.name == selector.name && selector.index.is_none_or(|index| index == round.index)
+    };
+    trial
+        .rounds
+        .iter()
+        .filter(|round| selector.is_none_or(|selector| means(round, selector)))
+        .collect()
+}
+
+/// The rows that a cell means with their values; an error says why the record cannot answer.
+pub(super) fn series(trials: &[Trial], cell: &Cell, value: &Value) -> Result<Vec<Series>, String> {
+    let matching = matching(trials, cell);
+    if matching.is_empty() {
+        return Err(format!("no trial of {}", cell_words(cell)));
+    }
+    if let Some(flag) = matching
+        .iter()
+        .flat_map(|trial| &trial.flags)
+        .find(|flag| flag.kind == NOT_AVAILABLE)
+    {
+        return Err(flag.text.clone());
+    }
+    let mut rows: BTreeMap<RowKey, (BTreeMap<u32, f64>, Option<String>)> = BTreeMap::new();
+    for trial in matching {
+        let (by_block, why_not) = rows.entry(row_key(&trial.key)).or_default();
+        match trial_value(trial, cell, value) {
+            Ok(value) => drop(by_block.insert(trial.key.block, value)),
+            Err(why) => *why_not = why_not.take().or(Some(why)),
+        }
+    }
+    rows.into_iter()
+        .map(|(row, (by_block, why_not))| match why_not {
+            Some(why) if by_block.is_empty() => Err(format!("{}: {why}", row_words(row))),
+            _ => Ok(Series { by_block }),
+        })
+        .collect()
+}
+
+/// The blocks in which every row of all the series has a value: only these can be compared.
+pub(super) fn common_blocks(all: &[&[Series]]) -> Vec<u32> {
+    let mut blocks = all
+        .iter()
+        .flat_map(|rows| rows.iter())
+        .map(|row| row.by_block.keys().copied().collect::<BTreeSet<u32>>());
+    let Some(first) = blocks.next() else {
+        return Vec::new();
+    };
+    blocks
+        .fold(first, |common, next| &common & &next)
+        .into_iter()
+        .collect()
+}
+
+/// Several rows in one figure a block: their geometric mean.
+pub(super) fn combined(rows: &[Series], blocks: &[u32]) -> Vec<f64> {
+    let values = |block: &u32| {
+        rows.iter()
+            .map(|row| row.by_block[block])
+            .collect::<Vec<_>>()
+    };
+    blocks
+        .iter()
+        .filter_map(|block| LogMean::of(&values(block)))
+        .map(|mean| mean.geometric())
+        .collect()
+}
+
+/// Why a trial that does not count does not: its flags' texts.
+pub(super) fn why_it_does_not_count(trial: &Trial) -> String {
+    let state = if trial.state == TrialState::Invalid {
+        "invalid"
+    } else {
+        "failed"
+    };
+    let flags: Vec<&str> = trial.flags.iter().map(|flag| flag.text.as_str()).collect();
+    if flags.is_empty() {
+        state.to_string()
+    } else {
+        format!("{state}: {}", flags.join("; "))
+    }
+}
+
+fn trial_value(trial: &Trial, cell: &Cell, value: &Value) -> Result<f64, String> {
+    if trial.state != TrialState::Done {
+        return Err(why_it_does_not_count(trial));
+    }
+    let rounds = rounds(trial, cell.round.as_ref());
+    if rounds.is_empty() {
+        return Err(why_no_round(trial, cell));
+    }
+    let parts = parts(&rounds, cell.query.as_deref())?;
+    let found = match value {
+        Value::Elapsed => mean(&parts, |part| Ok(part.elapsed_s)),
+        Value::Counter(name) => mean(&parts, |part| part.counter(name)),
+        Value::Quotient(over, under) => quotient(&parts, over, under),
+    }?;
+    if found > 0.0 {
+        Ok(found)
+    } else {
+        Err(format!("{} is 0, which has no ratio", value_words(value)))
+    }
+}
+
+/// The mean of the one over the mean of the other, so that a round with few events does not weigh as much as one with many.
+fn quotient(parts: &[Part], over: &str, under: &str) -> Result<f64, String> {
+    let under_mean = mean(parts, |part| part.counter(under))?;
+    if under_mean == 0.0 {
+        return Err(format!("{under} is 0, and nothing can be divided by it"));
+    }
+    Ok(mean(parts, |part| part.counter(over))? / under_mean)
+}
+
+fn mean(parts: &[Part], of: impl Fn(&Part) -> Result<f64, String>) -> Result<f64, String> {
+    let sum: f64 = parts.iter().map(of).sum::<Result<f64, String>>()?;
+    Ok(sum / parts.len() as f64)
+}
+
+/// A round, or one query of it.
+struct Part<'t> {
+    elapsed_s: f64,
+    counters: &'t Counters,
+}
+
+impl Part<'_> {
+    fn counter(&self, name: &str) -> Result<f64, String> {
+        self.counters
+            .get(name)
+            .map(|delta| *delta as f64)
+            .ok_or_else(|| format!("the counter {name} is absent"))
+    }
+}
+
+fn parts<'t>(rounds: &[&'t Round], query: Option<&str>) -> Result<Vec<Part<'t>>, String> {
+    let failed = |query: &Query| {
+        query
+            .error
+            .as_ref()
+            .map(|error| format!("query {} failed: {error}", query.name))
+    };
+    let Some(name) = query else {
+        let failure = rounds
+            .iter()
+            .flat_map(|round| &round.queries)
+            .find_map(failed);
+        let whole = |round: &&'t Round| Part {
+            elapsed_s: round.elapsed_s,
+            counters: &round.counters,
+        };
+        return failure.map_or_else(|| Ok(rounds.iter().map(whole).collect()), Err);
+    };
+    let queries: Vec<&Query> = rounds
+        .iter()
+        .flat_map(|round| &round.queries)
+        .filter(|query| query.name == name)
+        .collect();
+    if queries.is_empty() {
+        return Err(format!("no query {name}"));
+    }
+    let part = |query: &&'t Query| Part {
+        elapsed_s: query.elapsed_ns as f64 / 1e9,
+        counters: &query.counters,
+    };
+    queries
+        .iter()
+        .find_map(|query| failed(query))
+        .map_or_else(|| Ok(queries.iter().map(part).collect()), Err)
+}
+
+fn why_no_round(trial: &Trial, cell: &Cell) -> String {
+    let asked = cell.round.as_ref().map(round_words).unwrap_or_default();
+    match trial
+        .rounds
+        .iter()
+        .find(|round| asked.starts_with("cold") && round.name == "lukewarm")
+    {
+        Some(round) => {
+            let reason = round
+                .coldness
+                .as_ref()
+                .and_then(|coldness| coldness.reason.as_deref());
+            format!(
+                "the round was lukewarm, not cold: {}",
+                reason.unwrap_or("coldness was not proved")
+            )
+        }
+        None => format!("no round {asked}"),
+    }
+}
+
+fn round_words(selector: &RoundSelector) -> String {
+    selector.index.map_or(selector.name.clone(), |index| {
+        format!("{} {index}", selector.name)
+    })
+}
+
+fn value_words(value: &Value) -> String {
+    match value {
+        Value::Elapsed => "the time".to_string(),
+        Value::Counter(name) => name.clone(),
+        Value::Quotient(over, under) => format!("{over} / {under}"),
+    }
+}
+
+pub(super) fn cell_words(cell: &Cell) -> String {
+    let levels = cell
+        .levels
+        .iter()
+        .map(|(factor, levels)| format!("{factor} {}", levels.join(" or ")));
+    let words: Vec<String> = levels.collect();
+    if words.is_empty() {
+        "this run".to_string()
+    } else {
+        words.join(", ")
+    }
+}

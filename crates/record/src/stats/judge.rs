@@ -1,0 +1,299 @@
+//! Claims against the record.
+//!
+//! A claim is reproduced where its test decides for the claimed side of the threshold, not reproduced where it decides
+//! for the other, and inconclusive else. The tests of all claims share one error rate of 5 % (Holm). A test at a level
+//! decides exactly where the t interval of that confidence lies wholly on one side.
+
+use super::cells::{self, Series};
+use super::holm;
+use super::plans;
+use super::ratio::{Band, CONFIDENCE, LogMean};
+use super::spread::Spread;
+use crate::claim::{Bound, Cell, Claim, Finding, Judged, Subject, Value, Verdict};
+use crate::run::Question;
+use crate::trial::Trial;
+
+const ONE_BLOCK: &str = "one block gives a figure and no verdict";
+
+/// Every claim of the question, in its order, with what these trials say about it.
+///
+/// Give whole trials where [`needs_query_counters`] says so.
+pub fn judge(question: &Question, trials: &[Trial]) -> Vec<Judged> {
+    let found: Vec<Found> = question
+        .claims
+        .iter()
+        .map(|claim| find(claim, trials))
+        .collect();
+    let tested: Vec<f64> = found.iter().filter_map(Found::p).collect();
+    let mut decided = holm::rejected(&tested, 1.0 - CONFIDENCE).into_iter();
+    let conclude = |(claim, found): (&Claim, Found)| {
+        let decided = found.p().is_some() && decided.next().unwrap_or(false);
+        conclude(claim, found, decided, tested.len())
+    };
+    question.claims.iter().zip(found).map(conclude).collect()
+}
+
+/// Whether a claim compares a counter of a single query, which `Store::trials` leaves out and `trials_whole` reads.
+pub fn needs_query_counters(question: &Question) -> bool {
+    let asks = |value: &Value, cells: &[&Cell]| {
+        *value != Value::Elapsed && cells.iter().any(|cell| cell.query.is_some())
+    };
+    question.claims.iter().any(|claim| match &claim.subject {
+        Subject::Ratio { value, of, to, .. } => asks(value, &[of, to]),
+        Subject::Spread { value, among, .. } => asks(value, &[among]),
+        Subject::Finds { .. } => false,
+    })
+}
+
+/// What the record holds on one claim, before the others are looked at.
+struct Found {
+    measured: Option<f64>,
+    ci: Option<(f64, f64)>,
+    evidence: Evidence,
+    notes: Vec<String>,
+}
+
+enum Evidence {
+    /// A test could be made: its two-sided p, and whether the figure is on the claimed side.
+    Tested {
+        p: f64,
+        claimed_side: bool,
+    },
+    /// It was there to be seen, no test is needed.
+    Seen(bool),
+    OneBlock,
+    Missing,
+}
+
+impl Found {
+    fn p(&self) -> Option<f64> {
+        match self.evidence {
+            Evidence::Tested { p, .. } => Some(p),
+            _ => None,
+        }
+    }
+
+    fn missing(why: String) -> Found {
+        Found {
+            measured: None,
+            ci: None,
+            evidence: Evidence::Missing,
+            notes: vec![why],
+        }
+    }
+
+    /// The two p values are those of the claimed side and of the other; the smaller one says where the figure is.
+    fn figure(ratio: &LogMean, p_claimed: f64, p_other: f64, notes: Vec<String>) -> Found {
+        let tested = Evidence::Tested {
+            p: p_claimed.min(p_other),
+            claimed_side: p_claimed <= p_other,
+        };
+        let evidence = if ratio.count < 2 {
+            Evidence::OneBlock
+        } else {
+            tested
+        };
+        Found {
+            measured: Some(ratio.geometric()),
+            ci: ratio.ci(),
+            evidence,
+            notes,
+        }
+    }
+}
+
+fn find(claim: &Claim, trials: &[Trial]) -> Found {
+    let found = match &claim.subject {
+        Subject::Ratio {
+            value,
+            of,
+            to,
+            bound,
+        } => find_ratio(trials, value, of, to, *bound),
+        Subject::Spread {
+            value,
+            among,
+            within,
+        } => find_spread(trials, value, among, *within),
+        Subject::Finds { finding, of } => find_plan(trials, finding, of),
+    };
+    found.unwrap_or_else(Found::missing)
+}
+
+fn find_ratio(
+    trials: &[Trial],
+    value: &Value,
+    of: &Cell,
+    to: &Cell,
+    bound: Bound,
+) -> Result<Found, String> {
+    let (of, to) = (
+        cells::series(trials, of, value)?,
+        cells::series(trials, to, value)?,
+    );
+    let blocks = cells::common_blocks(&[&of, &to]);
+    let ratio = LogMean::of_ratios(
+        &cells::combined(&of, &blocks),
+        &cells::combined(&to, &blocks),
+    );
+    let ratio = ratio.ok_or("no block holds both sides")?;
+    let band = band(bound);
+    let notes = [
+        combined_note("of", &of),
+        combined_note("to", &to),
+        left_out_note(&[&of, &to], blocks.len()),
+    ];
+    Ok(Found::figure(
+        &ratio,
+        band.p_inside(&ratio),
+        band.p_outside(&ratio),
+        notes.into_iter().flatten().collect(),
+    ))
+}
+
+fn find_spread(
+    trials: &[Trial],
+    value: &Value,
+    among: &Cell,
+    within: f64,
+) -> Result<Found, String> {
+    let rows = cells::series(trials, among, value)?;
+    if rows.len() < 2 {
+        return Err(format!(
+            "only one row of {}, and nothing to compare it with",
+            cells::cell_words(among)
+        ));
+    }
+    let blocks = cells::common_blocks(&[&rows]);
+    let spread = Spread::of(&rows, &blocks).ok_or("no block holds all of the rows")?;
+    let band = Band::within(within);
+    let notes = left_out_note(&[&rows], blocks.len()).into_iter().collect();
+    Ok(Found::figure(
+        &spread.widest,
+        spread.p_inside(band),
+        spread.p_outside(band),
+        notes,
+    ))
+}
+
+fn find_plan(trials: &[Trial], finding: &Finding, of: &Cell) -> Result<Found, String> {
+    let seen = plans::seen(trials, of)?;
+    let (holds, says) = match finding {
+        Finding::PlanChanged => seen.changed(),
+        Finding::PlanHolds(text) => seen.holds(text)?,
+    };
+    let evidence = if seen.blocks() < 2 {
+        Evidence::OneBlock
+    } else {
+        Evidence::Seen(holds)
+    };
+    Ok(Found {
+        measured: None,
+        ci: None,
+        evidence,
+        notes: vec![says],
+    })
+}
+
+fn conclude(claim: &Claim, found: Found, decided: bool, tested: usize) -> Judged {
+    let mut notes = found.notes;
+    let verdict = match found.evidence {
+        Evidence::Missing => Verdict::NotAvailable,
+        Evidence::Seen(true) => Verdict::Reproduced,
+        Evidence::Seen(false) => Verdict::NotReproduced,
+        Evidence::Tested {
+            claimed_side: true, ..
+        } if decided => Verdict::Reproduced,
+        Evidence::Tested {
+            claimed_side: false,
+            ..
+        } if decided => Verdict::NotReproduced,
+        Evidence::Tested { p, .. } => {
+            if p <= 1.0 - CONFIDENCE {
+                notes.push(format!("the interval alone would decide, among {tested} tested claims (Holm) it does not"));
+            }
+            Verdict::Inconclusive
+        }
+        Evidence::OneBlock => {
+            notes.push(ONE_BLOCK.to_string());
+            Verdict::Inconclusive
+        }
+    };
+    let reason = (!notes.is_empty()).then(|| notes.join("; "));
+    Judged {
+        claim: claim.clone(),
+        measured: found.measured,
+        ci: found.ci,
+        threshold: threshold(&claim.subject),
+        verdict,
+        reason,
+    }
+}
+
+fn band(bound: Bound) -> Band {
+    match bound {
+        Bound::AtLeast(low) => Band {
+            low,
+            high: f64::INFINITY,
+        },
+        Bound::AtMost(high) => Band { low: 0.0, high },
+        Bound::Within(width) => Band::within(width),
+    }
+}
+
+fn combined_note(side: &str, rows: &[Series]) -> Option<String> {
+    (rows.len() > 1).then(|| format!("`{side}` is the geometric mean of {} rows", rows.len()))
+}
+
+fn left_out_note(all: &[&[Series]], used: usize) -> Option<String> {
+    let blocks: std::collections::BTreeSet<u32> = all
+        .iter()
+        .flat_map(|rows| rows.iter())
+        .flat_map(|row| row.by_block.keys().copied())
+        .collect();
+    (blocks.len() > used).then(|| {
+        format!(
+            "{} of {} blocks are incomplete and left out",
+            blocks.len() - used,
+            blocks.len()
+        )
+    })
+}
+
+/// The threshold in words: `>= 1.34`.
+fn threshold(subject: &Subject) -> String {
+    match subject {
+        Subject::Ratio {
+            bound: Bound::AtLeast(low),
+            ..
+        } => format!(">= {}", figure(*low)),
+        Subject::Ratio {
+            bound: Bound::AtMost(high),
+            ..
+        } => format!("<= {}", figure(*high)),
+        Subject::Ratio {
+            bound: Bound::Within(width),
+            ..
+        } => {
+            let band = Band::within(*width);
+            format!("{} to {}", figure(band.low), figure(band.high))
+        }
+        Subject::Spread { within, .. } => format!("<= {}", figure(1.0 + within)),
+        Subject::Finds {
+            finding: Finding::PlanChanged,
+            ..
+        } => "plan changed".to_string(),
+        Subject::Finds {
+            finding: Finding::PlanHolds(text),
+            ..
+        } => format!("plan holds {text:?}"),
+    }
+}
+
+fn figure(ratio: f64) -> String {
+    if ratio < 0.1 {
+        format!("{ratio:.4}")
+    } else {
+        format!("{ratio:.2}")
+    }
+}

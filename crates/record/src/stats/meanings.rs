@@ -1,0 +1,353 @@
+//! What the counters that explain differences mean, in one line each.
+//!
+//! Goal: the counters of the MySQL family that a reader of a star join or an OLTP result asks for. Non-goal: all of them.
+//! Source: the servers' manuals, "Server Status Variables" and "InnoDB INFORMATION_SCHEMA Metrics Table" of MySQL 5.5 to
+//! 9.x, "Server Status Variables" of MariaDB 10.11 and 11.4. Names in lower case are those of INNODB_METRICS.
+
+/// The line for a counter, by its name as the server spells it (case does not matter) or as prony derives it.
+pub fn meaning(counter: &str) -> Option<&'static str> {
+    MEANINGS
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(counter))
+        .map(|(_, meaning)| *meaning)
+}
+
+const MEANINGS: [(&str, &str); 83] = [
+    // The buffer pool, all servers.
+    (
+        "Innodb_buffer_pool_reads / Innodb_buffer_pool_read_requests",
+        "pool miss ratio: page requests that had to read from disk",
+    ),
+    (
+        "Innodb_buffer_pool_reads",
+        "pages read from disk because the pool did not hold them",
+    ),
+    (
+        "Innodb_buffer_pool_read_requests",
+        "page requests to the pool",
+    ),
+    (
+        "Innodb_pages_read",
+        "pages read from disk, read-ahead included",
+    ),
+    ("Innodb_pages_written", "pages written to disk"),
+    ("Innodb_pages_created", "new pages"),
+    (
+        "Innodb_buffer_pool_read_ahead",
+        "pages read ahead of their use",
+    ),
+    (
+        "Innodb_buffer_pool_read_ahead_rnd",
+        "random read-aheads begun",
+    ),
+    (
+        "Innodb_buffer_pool_read_ahead_evicted",
+        "pages read ahead and evicted unused: wasted reads",
+    ),
+    (
+        "Innodb_buffer_pool_read_ahead_evicted / Innodb_buffer_pool_read_ahead",
+        "share of the read-ahead that was wasted",
+    ),
+    (
+        "Innodb_buffer_pool_wait_free",
+        "waits for a free page in the pool",
+    ),
+    (
+        "Innodb_buffer_pool_write_requests",
+        "page changes in the pool",
+    ),
+    (
+        "Innodb_buffer_pool_pages_flushed",
+        "pages flushed from the pool",
+    ),
+    (
+        "Innodb_buffer_pool_pages_made_young",
+        "pages moved to the young part of the list (MariaDB)",
+    ),
+    (
+        "Innodb_buffer_pool_pages_made_not_young",
+        "pages kept old because of innodb_old_blocks_time (MariaDB)",
+    ),
+    (
+        "Innodb_buffer_pool_pages_LRU_flushed",
+        "pages flushed to free the end of the list (MariaDB)",
+    ),
+    (
+        "PAGES_MADE_YOUNG",
+        "pages moved to the young part of the list",
+    ),
+    (
+        "PAGES_NOT_MADE_YOUNG",
+        "pages kept old because of innodb_old_blocks_time",
+    ),
+    (
+        "NUMBER_PAGES_READ",
+        "pages read from disk, read-ahead included",
+    ),
+    ("NUMBER_PAGES_GET", "page requests to the pool"),
+    (
+        "NUMBER_READ_AHEAD_EVICTED",
+        "pages read ahead and evicted unused: wasted reads",
+    ),
+    (
+        "buffer_pool_reads",
+        "pages read from disk because the pool did not hold them",
+    ),
+    ("buffer_pool_read_requests", "page requests to the pool"),
+    ("buffer_pages_read", "pages read from disk"),
+    (
+        "buffer_LRU_get_free_loops",
+        "searches for a free page that found none at once",
+    ),
+    (
+        "buffer_LRU_batch_flush_total_pages",
+        "pages flushed in batches from the end of the list",
+    ),
+    (
+        "buffer_LRU_single_flush_num_scan",
+        "single pages flushed because a query needed a free one",
+    ),
+    (
+        "buffer_LRU_batch_scanned",
+        "pages looked at for flushing at the end of the list",
+    ),
+    (
+        "buffer_LRU_search_scanned",
+        "pages looked at for a victim at the end of the list",
+    ),
+    (
+        "buffer_flush_adaptive_total_pages",
+        "pages flushed by adaptive flushing",
+    ),
+    (
+        "buffer_flush_background_total_pages",
+        "pages flushed in the background",
+    ),
+    (
+        "buffer_flush_sync_total_pages",
+        "pages flushed synchronously because the redo log was full",
+    ),
+    (
+        "buffer_flush_neighbor_total_pages",
+        "pages flushed because a neighbour was",
+    ),
+    // Files and redo.
+    ("Innodb_data_read", "bytes that InnoDB read from files"),
+    ("Innodb_data_reads", "read calls of InnoDB"),
+    ("Innodb_data_written", "bytes that InnoDB wrote to files"),
+    ("Innodb_data_writes", "write calls of InnoDB"),
+    ("Innodb_data_fsyncs", "fsync calls of InnoDB"),
+    ("Innodb_os_log_written", "bytes of redo written"),
+    ("Innodb_os_log_fsyncs", "fsync calls on the redo log"),
+    (
+        "Innodb_log_waits",
+        "waits because the log buffer was too small",
+    ),
+    (
+        "Innodb_dblwr_pages_written",
+        "pages through the doublewrite buffer",
+    ),
+    // Locks.
+    ("Innodb_row_lock_waits", "waits for row locks"),
+    ("Innodb_deadlocks", "deadlocks (MariaDB)"),
+    ("lock_deadlocks", "deadlocks"),
+    ("lock_timeouts", "waits for locks that ran out of time"),
+    // Rows touched and how; MariaDB has no Innodb_rows_*.
+    (
+        "Innodb_rows_read",
+        "rows that InnoDB handed out; MySQL counts them twice under MRR",
+    ),
+    ("Innodb_rows_inserted", "rows inserted"),
+    ("Innodb_rows_updated", "rows updated"),
+    ("Innodb_rows_deleted", "rows deleted"),
+    ("Rows_read", "rows that the engines handed out (MariaDB)"),
+    ("Rows_tmp_read", "rows read from temporary tables (MariaDB)"),
+    ("Handler_read_first", "starts of a whole index scan"),
+    (
+        "Handler_read_key",
+        "rows looked up by an index; counted twice under MRR in MySQL",
+    ),
+    (
+        "Handler_read_next",
+        "rows read on in index order: range or index scans",
+    ),
+    ("Handler_read_prev", "rows read backwards in index order"),
+    (
+        "Handler_read_rnd",
+        "rows fetched by position, after a sort for instance",
+    ),
+    ("Handler_read_rnd_next", "rows read by scanning tables"),
+    (
+        "Handler_icp_attempts",
+        "index conditions checked inside the engine (MariaDB)",
+    ),
+    (
+        "Handler_icp_match",
+        "index conditions that matched (MariaDB)",
+    ),
+    ("icp_attempts", "index conditions checked inside the engine"),
+    ("icp_match", "index conditions that matched"),
+    ("Handler_mrr_init", "multi-range reads begun"),
+    (
+        "Handler_mrr_key_refills",
+        "refills of the key buffer of multi-range reads (MariaDB)",
+    ),
+    (
+        "Handler_mrr_rowid_refills",
+        "refills of the row buffer of multi-range reads (MariaDB)",
+    ),
+    ("Handler_write", "rows written, into temporary tables too"),
+    (
+        "Handler_tmp_write",
+        "rows written into temporary tables (MariaDB)",
+    ),
+    (
+        "Select_full_join",
+        "joins that scan a table for each row, without an index",
+    ),
+    (
+        "Select_range_check",
+        "joins that choose an index anew for each row",
+    ),
+    ("Select_scan", "joins that scan their first table"),
+    ("Created_tmp_tables", "temporary tables"),
+    ("Created_tmp_disk_tables", "temporary tables on disk"),
+    (
+        "Created_tmp_disk_tables / Created_tmp_tables",
+        "share of the temporary tables that went to disk",
+    ),
+    (
+        "Sort_merge_passes",
+        "merges of sorts that did not fit into the sort buffer",
+    ),
+    ("Sort_rows", "rows sorted"),
+    ("Sort_scan", "sorts of scanned rows"),
+    // MyISAM, adaptive hash, purge.
+    ("Key_reads", "MyISAM index blocks read from disk"),
+    ("Key_read_requests", "MyISAM index block requests"),
+    (
+        "Key_reads / Key_read_requests",
+        "MyISAM key miss ratio: index block requests that had to read from disk",
+    ),
+    (
+        "adaptive_hash_searches",
+        "lookups that the adaptive hash index answered",
+    ),
+    (
+        "adaptive_hash_searches_btree",
+        "lookups that went down the tree instead",
+    ),
+    ("ibuf_merges", "merges of buffered index changes"),
+    ("trx_rseg_history_len", "undo records that wait for purge"),
+];
+
+/// Quotients that say more than their parts.
+pub(super) const DERIVED: [(&str, &str); 4] = [
+    (
+        "Innodb_buffer_pool_reads",
+        "Innodb_buffer_pool_read_requests",
+    ),
+    (
+        "Innodb_buffer_pool_read_ahead_evicted",
+        "Innodb_buffer_pool_read_ahead",
+    ),
+    ("Created_tmp_disk_tables", "Created_tmp_tables"),
+    ("Key_reads", "Key_read_requests"),
+];
+
+/// Whether a counter says nothing about the work: times and uptimes, gauges (amounts at a moment, whose difference is
+/// no count), and the traffic of sessions. One with a meaning is never so.
+pub(super) fn is_beside_the_point(counter: &str) -> bool {
+    let name = counter.to_ascii_lowercase();
+    let beside = || {
+        BESIDE_PREFIXES
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+            || BESIDE_PARTS.iter().any(|part| name.contains(part))
+    };
+    meaning(counter).is_none() && beside()
+}
+
+const BESIDE_PREFIXES: [&str; 25] = [
+    "aborted_",
+    "acl",
+    "bytes_",
+    "com_",
+    "compression",
+    "connection",
+    "delayed_",
+    "flush_commands",
+    "innodb_buffer_pool_bytes",
+    "innodb_buffer_pool_pages_",
+    "innodb_mem_",
+    "innodb_page_size",
+    "last_query_",
+    "max_used_",
+    "memory_used",
+    "mysqlx_",
+    "open_",
+    "opened_",
+    "performance_schema_",
+    "queries",
+    "questions",
+    "rsa_",
+    "ssl_",
+    "table_open_cache_",
+    "threads_",
+];
+
+const BESIDE_PARTS: [&str; 8] = [
+    "time",
+    "usec",
+    "_age",
+    "_lsn",
+    "uptime",
+    "checkpoint_",
+    "heartbeat",
+    "_size",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_counter_has_one_meaning() {
+        let names: BTreeSet<String> = MEANINGS
+            .iter()
+            .map(|(name, _)| name.to_ascii_lowercase())
+            .collect();
+        assert_eq!(names.len(), MEANINGS.len());
+    }
+
+    #[test]
+    fn every_derived_value_has_a_meaning() {
+        for (over, under) in DERIVED {
+            assert!(
+                meaning(&format!("{over} / {under}")).is_some(),
+                "{over} / {under}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_counter_with_a_meaning_counts_even_where_its_name_looks_like_a_time_or_a_gauge() {
+        assert!(!is_beside_the_point("lock_timeouts"));
+        assert!(!is_beside_the_point("Innodb_buffer_pool_pages_made_young"));
+    }
+
+    #[test]
+    fn times_gauges_and_traffic_are_beside_the_point() {
+        for name in [
+            "Uptime",
+            "Innodb_row_lock_time",
+            "Bytes_sent",
+            "Innodb_buffer_pool_pages_data",
+            "Com_select",
+            "Cpu_time",
+        ] {
+            assert!(is_beside_the_point(name), "{name}");
+        }
+    }
+}

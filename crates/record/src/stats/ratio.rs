@@ -1,0 +1,266 @@
+//! Ratios over blocks: the mean of logarithms, its t interval, and the four verdicts of a comparison.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// The confidence of every interval.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// Within this much two results count as equivalent.
+pub const MARGIN: f64 = 0.02;
+
+/// What a comparison of times says about the first of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// It takes less time: the interval lies below 1.
+    Faster,
+    /// It takes more time: the interval lies above 1.
+    Slower,
+    /// The interval lies within the margin around 1, whether or not it holds 1.
+    Equivalent,
+    Inconclusive,
+}
+
+impl Comparison {
+    pub fn text(self) -> &'static str {
+        match self {
+            Comparison::Faster => "faster",
+            Comparison::Slower => "slower",
+            Comparison::Equivalent => "equivalent",
+            Comparison::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+/// Two series of times, paired by block: the ratio `of / to` (geometric mean over blocks), its 95 % interval, and the verdict.
+///
+/// The interval is Student's t on the logarithms of the blocks' ratios, which is exact where these are normal (Kalibera
+/// and Jones, "Rigorous benchmarking in reasonable time", 2013; the pairing takes away what a block has in common).
+/// With fewer than two blocks there is no interval and no verdict. Pairs that are not positive do not count; without
+/// any the ratio is NaN.
+pub fn compare(of: &[f64], to: &[f64], margin: f64) -> (f64, Option<(f64, f64)>, Comparison) {
+    let Some(ratios) = LogMean::of_ratios(of, to) else {
+        return (f64::NAN, None, Comparison::Inconclusive);
+    };
+    let ci = ratios.ci();
+    (
+        ratios.geometric(),
+        ci,
+        ci.map_or(Comparison::Inconclusive, |ci| verdict(ci, margin)),
+    )
+}
+
+fn verdict((low, high): (f64, f64), margin: f64) -> Comparison {
+    if low >= 1.0 / (1.0 + margin) && high <= 1.0 + margin {
+        Comparison::Equivalent
+    } else if high < 1.0 {
+        Comparison::Faster
+    } else if low > 1.0 {
+        Comparison::Slower
+    } else {
+        Comparison::Inconclusive
+    }
+}
+
+/// The mean of the logarithms of positive values, with its standard error.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LogMean {
+    mean: f64,
+    standard_error: f64,
+    pub(super) count: usize,
+}
+
+impl LogMean {
+    /// Values that are not positive and finite do not count; None without any.
+    pub(super) fn of(values: &[f64]) -> Option<LogMean> {
+        let logs: Vec<f64> = values
+            .iter()
+            .map(|value| value.ln())
+            .filter(|log| log.is_finite())
+            .collect();
+        let count = logs.len();
+        if count == 0 {
+            return None;
+        }
+        let mean = logs.iter().sum::<f64>() / count as f64;
+        let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+        let standard_error = if count < 2 {
+            0.0
+        } else {
+            (squares / (count - 1) as f64 / count as f64).sqrt()
+        };
+        Some(LogMean {
+            mean,
+            standard_error,
+            count,
+        })
+    }
+
+    pub(super) fn of_ratios(of: &[f64], to: &[f64]) -> Option<LogMean> {
+        LogMean::of(
+            &of.iter()
+                .zip(to)
+                .map(|(of, to)| of / to)
+                .collect::<Vec<_>>(),
+        )
+    }
+
+    pub(super) fn geometric(&self) -> f64 {
+        self.mean.exp()
+    }
+
+    fn student(&self) -> Option<StudentsT> {
+        StudentsT::new(0.0, 1.0, self.count.checked_sub(1)? as f64).ok()
+    }
+
+    /// The 95 % t interval of the geometric mean; None with fewer than two values.
+    pub(super) fn ci(&self) -> Option<(f64, f64)> {
+        let half = self.student()?.inverse_cdf(0.5 + CONFIDENCE / 2.0) * self.standard_error;
+        Some(((self.mean - half).exp(), (self.mean + half).exp()))
+    }
+
+    /// The one-sided p value against "the true geometric mean is not above this".
+    pub(super) fn p_above(&self, bound: f64) -> f64 {
+        match (self.mean - bound.ln(), self.student()) {
+            (_, None) => 1.0,
+            (0.0, _) => 0.5,
+            (distance, Some(student)) => student.sf(distance / self.standard_error),
+        }
+    }
+
+    /// The one-sided p value against "the true geometric mean is not below this".
+    pub(super) fn p_below(&self, bound: f64) -> f64 {
+        match self.student() {
+            None => 1.0,
+            Some(_) => 1.0 - self.p_above(bound),
+        }
+    }
+}
+
+/// The values that a claim allows, as ratios; 0 and infinity where it has no bound.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Band {
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
+impl Band {
+    pub(super) fn within(width: f64) -> Band {
+        Band {
+            low: 1.0 / (1.0 + width),
+            high: 1.0 + width,
+        }
+    }
+
+    /// Two-sided p against "the true ratio is not inside": at most 1 - c exactly where the interval of confidence c
+    /// lies inside. With two bounds these are two one-sided tests (Schuirmann 1987).
+    pub(super) fn p_inside(&self, ratio: &LogMean) -> f64 {
+        let above = if self.low > 0.0 {
+            ratio.p_above(self.low)
+        } else {
+            0.0
+        };
+        let below = if self.high.is_finite() {
+            ratio.p_below(self.high)
+        } else {
+            0.0
+        };
+        (2.0 * above.max(below)).min(1.0)
+    }
+
+    /// Two-sided p against "the true ratio is not outside", in the same sense.
+    pub(super) fn p_outside(&self, ratio: &LogMean) -> f64 {
+        let below = if self.low > 0.0 {
+            ratio.p_below(self.low)
+        } else {
+            1.0
+        };
+        let above = if self.high.is_finite() {
+            ratio.p_above(self.high)
+        } else {
+            1.0
+        };
+        (2.0 * below.min(above)).min(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_uses_the_known_quantiles_of_student() {
+        // Logs 0 and 2: mean 1, standard error 1; t(0.975, 1) = 12.7062. Logs -1, 0, 1: error 1/sqrt 3; t(0.975, 2) = 4.30265.
+        let two = LogMean::of(&[1.0, 2f64.exp()]).unwrap().ci().unwrap();
+        assert!((two.1.ln() - 13.7062).abs() < 1e-3, "{two:?}");
+        let three = LogMean::of(&[(-1f64).exp(), 1.0, 1f64.exp()])
+            .unwrap()
+            .ci()
+            .unwrap();
+        assert!(
+            (three.1.ln() - 4.30265 / 3f64.sqrt()).abs() < 1e-4,
+            "{three:?}"
+        );
+    }
+
+    #[test]
+    fn one_block_gives_a_ratio_and_no_verdict() {
+        assert_eq!(
+            compare(&[3.0], &[2.0], MARGIN),
+            (1.5, None, Comparison::Inconclusive)
+        );
+    }
+
+    #[test]
+    fn the_four_verdicts() {
+        let to = [10.0, 20.0, 30.0];
+        let of = |factors: [f64; 3]| [to[0] * factors[0], to[1] * factors[1], to[2] * factors[2]];
+        let verdict = |factors| compare(&of(factors), &to, MARGIN).2;
+        assert_eq!(verdict([0.80, 0.81, 0.79]), Comparison::Faster);
+        assert_eq!(verdict([1.30, 1.31, 1.32]), Comparison::Slower);
+        assert_eq!(verdict([1.000, 1.001, 0.999]), Comparison::Equivalent);
+        assert_eq!(verdict([0.8, 1.3, 1.0]), Comparison::Inconclusive);
+    }
+
+    #[test]
+    fn a_difference_within_the_margin_is_equivalent_even_where_it_is_certain() {
+        assert_eq!(
+            compare(&[10.05, 10.05], &[10.0, 10.0], MARGIN).2,
+            Comparison::Equivalent
+        );
+    }
+
+    #[test]
+    fn nothing_to_compare_is_no_number() {
+        let (ratio, ci, verdict) = compare(&[0.0], &[], MARGIN);
+        assert!(ratio.is_nan() && ci.is_none() && verdict == Comparison::Inconclusive);
+    }
+
+    #[test]
+    fn p_agrees_with_the_interval_it_belongs_to() {
+        let ratio = LogMean::of(&[1.2, 1.3, 1.25, 1.4]).unwrap();
+        let (low, high) = ratio.ci().unwrap();
+        assert!((2.0 * ratio.p_above(low) - 0.05).abs() < 1e-6);
+        assert!((2.0 * ratio.p_below(high) - 0.05).abs() < 1e-6);
+    }
+
+    #[test]
+    fn values_without_any_spread_are_certain() {
+        let ratio = LogMean::of(&[1.5, 1.5]).unwrap();
+        assert_eq!(
+            Band {
+                low: 1.2,
+                high: f64::INFINITY
+            }
+            .p_inside(&ratio),
+            0.0
+        );
+        assert_eq!(
+            Band {
+                low: 0.0,
+                high: 1.2
+            }
+            .p_outside(&ratio),
+            0.0
+        );
+    }
+}

@@ -1,0 +1,193 @@
+//! The matrix of times: rows of servers and levels, rounds across.
+
+use super::cells::{RowKey, row_key, why_it_does_not_count};
+use super::ratio::LogMean;
+use crate::run::Question;
+use crate::trial::{Round, Trial, TrialState};
+use std::collections::BTreeMap;
+
+/// A time over blocks, in seconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// The geometric mean.
+    pub mean: f64,
+    /// The 95 % t interval on logarithms; none with fewer than two blocks.
+    pub ci: Option<(f64, f64)>,
+    pub min: f64,
+    pub max: f64,
+    pub blocks: u32,
+}
+
+impl Estimate {
+    fn of(values: &[f64]) -> Option<Estimate> {
+        let mean = LogMean::of(values)?;
+        let min = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let max = values.iter().copied().fold(0.0, f64::max);
+        Some(Estimate {
+            mean: mean.geometric(),
+            ci: mean.ci(),
+            min,
+            max,
+            blocks: mean.count as u32,
+        })
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoundCell {
+    /// As asked for: `cold`, `hot`.
+    pub name: String,
+    /// From 1 within its name.
+    pub index: u32,
+    pub elapsed_s: Option<Estimate>,
+    /// Coldness was asked for and, in one block at least, not reached.
+    pub lukewarm: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    pub server: String,
+    pub levels: Vec<(String, String)>,
+    pub rounds: Vec<RoundCell>,
+    /// Why there is no figure at all.
+    pub missing: Option<String>,
+}
+
+/// Every row that has a trial. The levels go by the file's order, the first factor slowest, and within them the servers,
+/// so that servers stand below each other as published tables have them.
+pub fn table(question: &Question, trials: &[Trial]) -> Vec<Row> {
+    rows(question, trials)
+        .into_iter()
+        .map(|(key, trials)| row(question, key, &trials))
+        .collect()
+}
+
+/// The rows in the order of the table, each with all of its trials.
+pub(super) fn rows<'t>(
+    question: &Question,
+    trials: &'t [Trial],
+) -> Vec<(RowKey<'t>, Vec<&'t Trial>)> {
+    let mut rows: BTreeMap<RowKey, Vec<&Trial>> = BTreeMap::new();
+    for trial in trials {
+        rows.entry(row_key(&trial.key)).or_default().push(trial);
+    }
+    let mut rows: Vec<_> = rows.into_iter().collect();
+    rows.sort_by_key(|(key, _)| place(question, *key));
+    rows
+}
+
+fn place(question: &Question, (server, levels): RowKey) -> Vec<usize> {
+    let at = |names: &[String], name: &str| {
+        names
+            .iter()
+            .position(|known| known == name)
+            .unwrap_or(names.len())
+    };
+    let level = |factor: &crate::run::Factor| {
+        let level = levels.iter().find(|(name, _)| *name == factor.name);
+        level.map_or(factor.levels.len(), |(_, level)| at(&factor.levels, level))
+    };
+    question
+        .factors
+        .iter()
+        .map(level)
+        .chain([at(&question.servers, server)])
+        .collect()
+}
+
+fn row(question: &Question, (server, levels): RowKey, trials: &[&Trial]) -> Row {
+    let done: Vec<&Trial> = trials
+        .iter()
+        .copied()
+        .filter(|trial| trial.state == TrialState::Done)
+        .collect();
+    let rounds: Vec<RoundCell> = (0..question.rounds.len())
+        .map(|n| round(question, n, &done))
+        .collect();
+    let empty = rounds.iter().all(|round| round.elapsed_s.is_none());
+    let missing = empty.then(|| why_missing(trials));
+    Row {
+        server: server.to_string(),
+        levels: levels.to_vec(),
+        rounds,
+        missing,
+    }
+}
+
+/// A round by its place in the trial, because one that was asked for as cold may be called lukewarm.
+fn round(question: &Question, n: usize, done: &[&Trial]) -> RoundCell {
+    let name = &question.rounds[n];
+    let index = question.rounds[..=n]
+        .iter()
+        .filter(|other| *other == name)
+        .count() as u32;
+    let recorded: Vec<&Round> = done
+        .iter()
+        .filter_map(|trial| trial.rounds.get(n))
+        .collect();
+    let times: Vec<f64> = recorded.iter().map(|round| round.elapsed_s).collect();
+    let lukewarm = recorded.iter().any(|round| round.name == "lukewarm");
+    RoundCell {
+        name: name.clone(),
+        index,
+        elapsed_s: Estimate::of(&times),
+        lukewarm,
+    }
+}
+
+fn why_missing(trials: &[&Trial]) -> String {
+    let unused = trials.iter().find(|trial| trial.state != TrialState::Done);
+    let flagged = trials.iter().flat_map(|trial| &trial.flags).next();
+    match (unused, flagged) {
+        (Some(trial), _) => why_it_does_not_count(trial),
+        (None, Some(flag)) => flag.text.clone(),
+        (None, None) => "no round was measured".to_string(),
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueryRow {
+    pub query: String,
+    /// Of cold rounds, or of lukewarm ones where these stand for them.
+    pub cold_s: Option<Estimate>,
+    /// The mean of a trial's hot rounds.
+    pub hot_s: Option<Estimate>,
+}
+
+/// The queries of one row, in the workload's order. Failed queries have no time.
+pub fn queries(
+    question: &Question,
+    trials: &[Trial],
+    server: &str,
+    levels: &[(String, String)],
+) -> Vec<QueryRow> {
+    let counts =
+        |trial: &&Trial| trial.state == TrialState::Done && row_key(&trial.key) == (server, levels);
+    let done: Vec<&Trial> = trials.iter().filter(counts).collect();
+    let times = |query: &str, names: &[&str]| {
+        let means: Vec<f64> = done
+            .iter()
+            .filter_map(|trial| query_mean_s(trial, query, names))
+            .collect();
+        Estimate::of(&means)
+    };
+    let row = |query: &String| QueryRow {
+        query: query.clone(),
+        cold_s: times(query, &["cold", "lukewarm"]),
+        hot_s: times(query, &["hot"]),
+    };
+    question.workload.operations.iter().map(row).collect()
+}
+
+fn query_mean_s(trial: &Trial, query: &str, rounds: &[&str]) -> Option<f64> {
+    let queries = trial
+        .rounds
+        .iter()
+        .filter(|round| rounds.contains(&round.name.as_str()))
+        .flat_map(|round| &round.queries);
+    let times: Vec<f64> = queries
+        .filter(|q| q.name == query && q.error.is_none())
+        .map(|q| q.elapsed_ns as f64 / 1e9)
+        .collect();
+    (!times.is_empty()).then(|| times.iter().sum::<f64>() / times.len() as f64)
+}

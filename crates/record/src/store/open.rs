@@ -1,0 +1,153 @@
+//! Opening `run.sqlite` in its three ways, and telling a run from any other file.
+
+use super::{SCHEMA_VERSION, StoreError};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Result};
+use std::fs::{File, OpenOptions};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// `pron` in ASCII, <https://sqlite.org/pragma.html#pragma_application_id>.
+const APPLICATION_ID: i32 = 0x7072_6f6e;
+
+/// How long a statement waits for another process's lock. A trial is written in milliseconds.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The file appears by `create_new`, so that of two runs that want the same name one is refused.
+pub(super) fn new(path: &Path) -> Result<Connection, StoreError> {
+    File::create_new(path).map_err(|e| match e.kind() {
+        ErrorKind::AlreadyExists => StoreError::Exists(path.to_path_buf()),
+        _ => StoreError::File {
+            path: path.to_path_buf(),
+            source: e,
+        },
+    })?;
+    let open = || {
+        prepare(Connection::open_with_flags(
+            path,
+            OpenFlags::SQLITE_OPEN_READ_WRITE,
+        )?)
+    };
+    open().map_err(|e| StoreError::of(path, e))
+}
+
+/// Lays the tables into an empty file and leaves the transaction open for the run's row.
+pub(super) fn lay(at: &Connection) -> Result<()> {
+    at.execute_batch("begin immediate")?;
+    at.execute_batch(include_str!("schema.sql"))?;
+    at.pragma_update(None, "application_id", APPLICATION_ID)?;
+    at.pragma_update(None, "user_version", SCHEMA_VERSION)
+}
+
+pub(super) fn writing(path: &Path) -> Result<Connection, StoreError> {
+    exists(path)?;
+    let open = || Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE);
+    let at = open().map_err(|e| StoreError::of(path, e))?;
+    recognise(&at, path)?;
+    prepare(at).map_err(|e| StoreError::of(path, e))
+}
+
+/// Commits reach the disk (`synchronous = full`), readers and the writer do not wait for each other (`wal`).
+fn prepare(at: Connection) -> Result<Connection> {
+    at.busy_timeout(PATIENCE)?;
+    at.pragma_update(None, "journal_mode", "wal")?;
+    at.pragma_update(None, "synchronous", "full")?;
+    at.pragma_update(None, "foreign_keys", true)?;
+    Ok(at)
+}
+
+pub(super) fn reading(path: &Path) -> Result<Connection, StoreError> {
+    exists(path)?;
+    let plainly = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+        .map_err(|e| StoreError::of(path, e))
+        .and_then(|at| recognise(&at, path).map(|()| at));
+    match plainly {
+        Err(StoreError::Sqlite { source, .. }) if needs_shared_memory(&source) => {
+            let at = alone(path).map_err(|e| StoreError::of(path, e))?;
+            recognise(&at, path)?;
+            Ok(at)
+        }
+        opened => opened,
+    }
+}
+
+fn exists(path: &Path) -> Result<(), StoreError> {
+    let opened = OpenOptions::new().read(true).open(path);
+    opened.map(drop).map_err(|e| match e.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => StoreError::Missing(path.to_path_buf()),
+        _ => StoreError::File {
+            path: path.to_path_buf(),
+            source: e,
+        },
+    })
+}
+
+/// SQLite keeps the index of its log in a file beside it, and says one of these where it cannot make that file.
+fn needs_shared_memory(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)
+    )
+}
+
+/// A file in a folder that cannot be written, which nobody writes therefore: without locks, the index of the log (where
+/// a killed run left one) in this process's memory.
+fn alone(path: &Path) -> Result<Connection> {
+    let how = if has_log(path) {
+        "vfs=unix-none"
+    } else {
+        "immutable=1"
+    };
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let at = Connection::open_with_flags(format!("file:{}?mode=ro&{how}", escaped(path)), flags)?;
+    at.pragma_update(None, "locking_mode", "exclusive")?;
+    Ok(at)
+}
+
+/// Whether there is a log whose pages the file itself may not have yet.
+fn has_log(path: &Path) -> bool {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    PathBuf::from(log)
+        .metadata()
+        .is_ok_and(|file| file.len() > 0)
+}
+
+/// A path inside a URI, <https://sqlite.org/uri.html#uri_path>.
+fn escaped(path: &Path) -> String {
+    path.display()
+        .to_string()
+        .replace('%', "%25")
+        .replace('?', "%3f")
+        .replace('#', "%23")
+}
+
+/// Refuses what is not a run, and runs of other schemas.
+fn recognise(at: &Connection, path: &Path) -> Result<(), StoreError> {
+    let number = |pragma: &str| at.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
+    let name = |e| StoreError::of(path, e);
+    at.busy_timeout(PATIENCE).map_err(name)?;
+    if number("application_id").map_err(name)? != APPLICATION_ID {
+        return Err(StoreError::NotARun(path.to_path_buf()));
+    }
+    // SQLite itself counts a page that is cut off as whole, and reads zeros where its end was.
+    let bytes =
+        number("page_count").map_err(name)? as u64 * number("page_size").map_err(name)? as u64;
+    if !has_log(path) && path.metadata().is_ok_and(|file| file.len() < bytes) {
+        return Err(StoreError::Damaged(path.to_path_buf()));
+    }
+    let (found, path) = (number("user_version").map_err(name)?, path.to_path_buf());
+    match found.cmp(&SCHEMA_VERSION) {
+        std::cmp::Ordering::Less => Err(StoreError::Older {
+            path,
+            found,
+            known: SCHEMA_VERSION,
+        }),
+        std::cmp::Ordering::Equal => Ok(()),
+        std::cmp::Ordering::Greater => Err(StoreError::Newer {
+            path,
+            found,
+            known: SCHEMA_VERSION,
+        }),
+    }
+}

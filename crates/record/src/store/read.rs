@@ -1,0 +1,221 @@
+//! From rows back into the data model.
+
+use super::counters::Lists;
+use crate::run::Run;
+use crate::trial::{Counters, EventNote, Query, Round, Trial, TrialKey};
+use rusqlite::types::Type;
+use rusqlite::{Connection, Error, Result, Row};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::collections::{BTreeMap, HashMap};
+
+/// How much of a trial is read.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Depth {
+    /// Without the queries' own counters.
+    Times,
+    Whole,
+}
+
+/// A column that holds JSON.
+pub(super) fn json<'a, T: Deserialize<'a>>(row: &'a Row, column: usize) -> Result<T> {
+    let text = row
+        .get_ref(column)?
+        .as_str()
+        .map_err(|e| unreadable(column, e))?;
+    serde_json::from_str(text).map_err(|e| unreadable(column, e))
+}
+
+/// A column that may be NULL and otherwise holds JSON.
+fn json_or_none<T: DeserializeOwned>(row: &Row, column: usize) -> Result<Option<T>> {
+    row.get::<_, Option<String>>(column)?
+        .map(|text| serde_json::from_str(&text).map_err(|e| unreadable(column, e)))
+        .transpose()
+}
+
+/// A column that holds the word of a variant without fields: `done`.
+pub(super) fn word<T: DeserializeOwned>(row: &Row, column: usize) -> Result<T> {
+    let text: String = row.get(column)?;
+    serde_json::from_value(text.into()).map_err(|e| unreadable(column, e))
+}
+
+fn unreadable(column: usize, cause: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::FromSqlConversionFailure(column, Type::Text, Box::new(cause))
+}
+
+fn levels(row: &Row, column: usize) -> Result<Vec<(String, String)>> {
+    let object: serde_json::Map<String, serde_json::Value> = json(row, column)?;
+    let level =
+        |(factor, level): (String, serde_json::Value)| Some((factor, level.as_str()?.to_string()));
+    Ok(object.into_iter().filter_map(level).collect())
+}
+
+pub(super) fn run(at: &Connection) -> Result<Run> {
+    at.query_row(
+        "select id, experiment_toml, overrides_json, question_json, seed, shard, started_ns, environment_json from run",
+        [],
+        |row| {
+            Ok(Run {
+                id: row.get(0)?,
+                experiment_toml: row.get(1)?,
+                overrides: json(row, 2)?,
+                question: json(row, 3)?,
+                seed: row.get::<_, String>(4)?.parse().map_err(|e| unreadable(4, e))?,
+                shard: row.get(5)?,
+                started_ns: row.get(6)?,
+                environment: json(row, 7)?,
+            })
+        },
+    )
+}
+
+/// The keys of all trials but the failed ones.
+pub(super) fn finished(at: &Connection) -> Result<Vec<TrialKey>> {
+    let mut statement = at.prepare(
+        "select block, server, levels_json from trial where state <> 'failed' order by id",
+    )?;
+    let keys = statement.query_map([], |row| {
+        Ok(TrialKey {
+            block: row.get(0)?,
+            server: row.get(1)?,
+            levels: levels(row, 2)?,
+        })
+    })?;
+    keys.collect()
+}
+
+pub(super) fn trials(at: &Connection, depth: Depth) -> Result<Vec<Trial>> {
+    let reader = Reader {
+        at,
+        depth,
+        lists: Lists::read(at)?,
+        plans: plans(at)?,
+    };
+    let mut statement = at.prepare(
+        "select id, block, server, levels_json, state, flags_json, started_ns, ended_ns, start_s_json, data_bytes, plans_json
+         from trial order by id",
+    )?;
+    let trials = statement.query_map([], |row| reader.trial(row))?;
+    trials.collect()
+}
+
+fn plans(at: &Connection) -> Result<HashMap<String, String>> {
+    let mut statement = at.prepare("select hash, text from plan")?;
+    let plans = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    plans.collect()
+}
+
+struct Reader<'c> {
+    at: &'c Connection,
+    depth: Depth,
+    lists: Lists,
+    plans: HashMap<String, String>,
+}
+
+impl Reader<'_> {
+    fn trial(&self, row: &Row) -> Result<Trial> {
+        let id = row.get(0)?;
+        Ok(Trial {
+            key: TrialKey {
+                block: row.get(1)?,
+                server: row.get(2)?,
+                levels: levels(row, 3)?,
+            },
+            state: word(row, 4)?,
+            flags: json(row, 5)?,
+            started_ns: row.get(6)?,
+            ended_ns: row.get(7)?,
+            start_s: json(row, 8)?,
+            rounds: self.rounds(id)?,
+            settings: self.settings(id)?,
+            plans: self.plans_of(json(row, 10)?),
+            events: self.events(id)?,
+            data_bytes: row.get::<_, i64>(9)? as u64,
+        })
+    }
+
+    fn plans_of(&self, hashes: Vec<String>) -> BTreeMap<String, String> {
+        hashes
+            .into_iter()
+            .filter_map(|hash| self.plans.get_key_value(&hash))
+            .map(|(k, v)| (k.clone(), v.clone()))
+            .collect()
+    }
+
+    fn rounds(&self, trial: i64) -> Result<Vec<Round>> {
+        let mut statement = self.at.prepare_cached(
+            "select id, name, idx, started_ns, ended_ns, elapsed_s, proof_json, names, moved_json
+             from round where trial = ?1 order by n",
+        )?;
+        let rounds = statement.query_map([trial], |row| {
+            Ok(Round {
+                name: row.get(1)?,
+                index: row.get(2)?,
+                started_ns: row.get(3)?,
+                ended_ns: row.get(4)?,
+                elapsed_s: row.get(5)?,
+                coldness: json_or_none(row, 6)?,
+                queries: self.queries(row.get(0)?)?,
+                counters: self.lists.unpack(row, 7)?,
+            })
+        })?;
+        rounds.collect()
+    }
+
+    fn queries(&self, round: i64) -> Result<Vec<Query>> {
+        let mut counters = match self.depth {
+            Depth::Times => HashMap::new(),
+            Depth::Whole => self.query_counters(round)?,
+        };
+        let mut statement = self.at.prepare_cached(
+            "select n, name, elapsed_ns, rows, answer, answer_hash, plan, profile_json, error
+             from query where round = ?1 order by n",
+        )?;
+        let queries = statement.query_map([round], |row| {
+            Ok(Query {
+                name: row.get(1)?,
+                elapsed_ns: row.get::<_, i64>(2)? as u64,
+                rows: row.get::<_, i64>(3)? as u64,
+                answer: word(row, 4)?,
+                answer_hash: row.get(5)?,
+                plan_hash: row.get(6)?,
+                counters: counters.remove(&row.get(0)?).unwrap_or_default(),
+                profile: json_or_none(row, 7)?.unwrap_or_default(),
+                error: row.get(8)?,
+            })
+        })?;
+        queries.collect()
+    }
+
+    /// By the query's place in the round.
+    fn query_counters(&self, round: i64) -> Result<HashMap<i64, Counters>> {
+        let mut statement = self
+            .at
+            .prepare_cached("select n, names, moved_json from query_counter where round = ?1")?;
+        let counters =
+            statement.query_map([round], |row| Ok((row.get(0)?, self.lists.unpack(row, 1)?)))?;
+        counters.collect()
+    }
+
+    fn events(&self, trial: i64) -> Result<Vec<EventNote>> {
+        let mut statement = self
+            .at
+            .prepare_cached("select at_ns, kind, text from event where trial = ?1 order by n")?;
+        let events = statement.query_map([trial], |row| {
+            Ok(EventNote {
+                at_ns: row.get(0)?,
+                kind: row.get(1)?,
+                text: row.get(2)?,
+            })
+        })?;
+        events.collect()
+    }
+
+    fn settings(&self, trial: i64) -> Result<BTreeMap<String, String>> {
+        let mut statement = self
+            .at
+            .prepare_cached("select name, value from setting where trial = ?1 order by name")?;
+        let settings = statement.query_map([trial], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        settings.collect()
+    }
+}

@@ -1,0 +1,160 @@
+//! From the data model into rows. The caller holds the transaction.
+
+use super::counters;
+use crate::run::Run;
+use crate::trial::{EventNote, Query, Round, Trial, TrialKey, TrialState};
+use rusqlite::{Connection, OptionalExtension, Result, params};
+use serde::Serialize;
+
+/// JSON of the record's own types, which cannot fail: every map has string keys.
+pub(super) fn json<T: Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string(value).expect("the record's types are JSON")
+}
+
+/// The word by which serde calls a variant without fields: `done`, `ok`.
+fn word<T: Serialize>(value: T) -> String {
+    json(&value).trim_matches('"').to_string()
+}
+
+/// The levels as an object, so that SQL reads `levels_json ->> 'variant'`.
+fn levels_json(key: &TrialKey) -> String {
+    let levels = key
+        .levels
+        .iter()
+        .map(|(factor, level)| (factor.clone(), level.clone().into()));
+    json(&levels.collect::<serde_json::Map<_, _>>())
+}
+
+pub(super) fn run(at: &Connection, run: &Run) -> Result<()> {
+    at.execute(
+        "insert into run values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        params![
+            run.id,
+            run.experiment_toml,
+            json(&run.overrides),
+            json(&run.question),
+            run.seed.to_string(),
+            run.shard,
+            run.started_ns,
+            json(&run.environment),
+        ],
+    )?;
+    Ok(())
+}
+
+/// The row of the trial with this key and its state.
+pub(super) fn recorded(at: &Connection, key: &TrialKey) -> Result<Option<(i64, TrialState)>> {
+    at.query_row(
+        "select id, state from trial where block = ?1 and server = ?2 and levels_json = ?3",
+        params![key.block, key.server, levels_json(key)],
+        |row| Ok((row.get(0)?, super::read::word(row, 1)?)),
+    )
+    .optional()
+}
+
+/// With everything that hangs on it.
+pub(super) fn remove(at: &Connection, trial: i64) -> Result<()> {
+    at.execute("delete from trial where id = ?1", [trial])?;
+    Ok(())
+}
+
+pub(super) fn trial(at: &Connection, trial: &Trial) -> Result<()> {
+    let mut statement = at.prepare_cached(
+        "insert into trial (run, block, server, levels_json, state, flags_json, started_ns, ended_ns, start_s_json, data_bytes, plans_json)
+         values ((select id from run), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    )?;
+    let id = statement.insert(params![
+        trial.key.block,
+        trial.key.server,
+        levels_json(&trial.key),
+        word(trial.state),
+        json(&trial.flags),
+        trial.started_ns,
+        trial.ended_ns,
+        json(&trial.start_s),
+        trial.data_bytes as i64,
+        json(&trial.plans.keys().collect::<Vec<_>>()),
+    ])?;
+    for (n, each) in trial.rounds.iter().enumerate() {
+        round(at, id, n, each)?;
+    }
+    for (n, each) in trial.events.iter().enumerate() {
+        event(at, id, n, each)?;
+    }
+    plans(at, trial)?;
+    settings(at, id, trial)
+}
+
+fn round(at: &Connection, trial: i64, n: usize, round: &Round) -> Result<()> {
+    let (names, moved) = counters::pack(at, &round.counters)?.unzip();
+    let mut statement = at.prepare_cached(
+        "insert into round (trial, n, name, idx, started_ns, ended_ns, elapsed_s, proof_json, names, moved_json)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    )?;
+    let id = statement.insert(params![
+        trial,
+        n as i64,
+        round.name,
+        round.index,
+        round.started_ns,
+        round.ended_ns,
+        round.elapsed_s,
+        round.coldness.as_ref().map(json),
+        names,
+        moved,
+    ])?;
+    for (n, each) in round.queries.iter().enumerate() {
+        query(at, id, n as i64, each)?;
+    }
+    Ok(())
+}
+
+fn query(at: &Connection, round: i64, n: i64, query: &Query) -> Result<()> {
+    at.prepare_cached("insert into query values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
+        .execute(params![
+            round,
+            n,
+            query.name,
+            query.elapsed_ns as i64,
+            query.rows as i64,
+            word(query.answer),
+            query.answer_hash,
+            query.plan_hash,
+            (!query.profile.is_empty()).then(|| json(&query.profile)),
+            query.error,
+        ])?;
+    if let Some((names, moved)) = counters::pack(at, &query.counters)? {
+        at.prepare_cached("insert into query_counter values (?1, ?2, ?3, ?4)")?
+            .execute(params![round, n, names, moved])?;
+    }
+    Ok(())
+}
+
+fn event(at: &Connection, trial: i64, n: usize, event: &EventNote) -> Result<()> {
+    at.prepare_cached("insert into event values (?1, ?2, ?3, ?4, ?5)")?
+        .execute(params![
+            trial,
+            n as i64,
+            event.at_ns,
+            event.kind,
+            event.text
+        ])?;
+    Ok(())
+}
+
+/// A plan is its hash; one that another trial brought is there already.
+fn plans(at: &Connection, trial: &Trial) -> Result<()> {
+    let mut statement = at.prepare_cached("insert or ignore into plan values (?1, ?2)")?;
+    trial
+        .plans
+        .iter()
+        .try_for_each(|(hash, text)| statement.execute([hash, text]).map(drop))
+}
+
+fn settings(at: &Connection, id: i64, trial: &Trial) -> Result<()> {
+    let mut statement = at.prepare_cached("insert into setting values (?1, ?2, ?3)")?;
+    trial
+        .settings
+        .iter()
+        .try_for_each(|(name, value)| statement.execute(params![id, name, value]).map(drop))
+}

@@ -1,0 +1,119 @@
+//! Runs and trials to test with.
+#![allow(dead_code)] // each test file takes what it needs
+
+use record::*;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+pub fn run() -> Run {
+    Run {
+        id: "old-blocks-time-2026".into(),
+        experiment_toml: "title = \"x\"".into(),
+        overrides: vec!["--scale".into(), "0.1".into()],
+        question: Question {
+            name: "old-blocks-time".into(),
+            title: "A star join".into(),
+            question: "What does it do?".into(),
+            published: Some("P1".into()),
+            servers: vec!["5.5".into(), "5.6".into()],
+            factors: vec![Factor {
+                name: "variant".into(),
+                levels: vec!["small pool".into()],
+            }],
+            rounds: ["cold", "hot", "hot", "hot"].map(String::from).to_vec(),
+            blocks: 3,
+            workload: WorkloadNote {
+                name: "ssb".into(),
+                summary: "SSB".into(),
+                operations: vec!["Q1.1".into()],
+            },
+            claims: vec![],
+            trials: 6,
+        },
+        seed: u64::MAX - 1,
+        shard: None,
+        started_ns: 1_700_000_000_000_000_000,
+        environment: Environment {
+            prony_version: "0.1.0".into(),
+            machine: "m".into(),
+            cpu: "c".into(),
+            cores: 2,
+            memory_bytes: 1 << 33,
+            kernel: "6.1".into(),
+            system: "Debian 12".into(),
+            file_system: "ext4 on /dev/vda".into(),
+            servers: BTreeMap::new(),
+        },
+    }
+}
+
+/// A trial with as many queries and counters a round as asked for; every fourth counter moves.
+pub fn trial(block: u32, state: TrialState, queries: usize, counters: usize) -> Trial {
+    let counters: Counters = (0..counters)
+        .map(|i| {
+            (
+                format!("Innodb_counter_{i:03}"),
+                if i % 4 == 0 { 1000 + i as i64 } else { 0 },
+            )
+        })
+        .collect();
+    let query = |n: usize| Query {
+        name: format!("Q{n}"),
+        elapsed_ns: 1_000_000 + n as u64,
+        rows: 7,
+        answer: Answer::Ok,
+        answer_hash: "ab".repeat(32),
+        plan_hash: Some(format!("{n:064}")),
+        counters: counters.clone(),
+        profile: vec![],
+        error: None,
+    };
+    let round = |(name, index): (&str, u32)| Round {
+        name: name.into(),
+        index,
+        started_ns: 5,
+        ended_ns: 6,
+        elapsed_s: 0.1 + 0.2,
+        coldness: None,
+        queries: (0..queries).map(query).collect(),
+        counters: counters.clone(),
+    };
+    Trial {
+        key: TrialKey {
+            block,
+            server: "5.6".into(),
+            levels: vec![("variant".into(), "small pool".into())],
+        },
+        state,
+        flags: vec![],
+        started_ns: 1,
+        ended_ns: 2,
+        start_s: vec![1.25],
+        rounds: [("cold", 1), ("hot", 1), ("hot", 2), ("hot", 3)]
+            .map(round)
+            .to_vec(),
+        settings: (0..10)
+            .map(|i| (format!("setting_{i:03}"), format!("{block} {i}")))
+            .collect(),
+        plans: (0..queries)
+            .map(|n| (format!("{n:064}"), format!("plan {n}")))
+            .collect(),
+        events: vec![EventNote {
+            at_ns: 3,
+            kind: "restart".into(),
+            text: "before cold 1".into(),
+        }],
+        data_bytes: 1 << 30,
+    }
+}
+
+pub fn done(block: u32) -> Trial {
+    trial(block, TrialState::Done, 2, 8)
+}
+
+/// A folder that goes away with the test, and the path of a file in it.
+pub fn place() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.sqlite");
+    (folder, path)
+}

@@ -1,0 +1,189 @@
+//! What explains the largest difference.
+
+mod common;
+
+use record::stats::{Difference, explain_largest};
+use record::*;
+
+fn trial(block: u32, server: &str, variant: &str, hot_s: f64, counters: &[(&str, i64)]) -> Trial {
+    let mut trial = common::trial(block, TrialState::Done, 1, 0);
+    trial.key = TrialKey {
+        block,
+        server: server.into(),
+        levels: vec![("variant".into(), variant.into())],
+    };
+    for (n, round) in trial.rounds.iter_mut().enumerate() {
+        round.elapsed_s = if n == 0 { 100.0 } else { hot_s };
+        // One in a thousand more each round: the noise of a counter.
+        round.counters = counters
+            .iter()
+            .map(|(name, delta)| (name.to_string(), delta + delta / 1000 * n as i64))
+            .collect();
+    }
+    trial
+}
+
+const SLOW: [(&str, i64); 9] = [
+    ("Innodb_buffer_pool_reads", 3_000_000),
+    ("Innodb_buffer_pool_read_requests", 30_000_000),
+    ("Handler_read_key", 5_000_000),
+    ("Uptime", 320_000),
+    ("Bytes_sent", 900_000),
+    ("Created_tmp_tables", 3),
+    ("some_unknown", 4_000_000),
+    ("Sort_rows", 10_000),
+    ("Handler_read_rnd", 100_000),
+];
+const FAST: [(&str, i64); 9] = [
+    ("Innodb_buffer_pool_reads", 1_500_000),
+    ("Innodb_buffer_pool_read_requests", 30_000_000),
+    ("Handler_read_key", 5_000_000),
+    ("Uptime", 1_000),
+    ("Bytes_sent", 900),
+    ("Created_tmp_tables", 1),
+    ("some_unknown", 1_500_000),
+    ("Sort_rows", 10_001),
+    ("Handler_read_rnd", 0),
+];
+
+fn explained(trials: &[Trial]) -> stats::Explanation {
+    explain_largest(&common::run().question, trials, 20).unwrap()
+}
+
+fn names(differences: &[Difference]) -> Vec<&str> {
+    differences
+        .iter()
+        .map(|difference| difference.counter.as_str())
+        .collect()
+}
+
+#[test]
+fn the_counters_that_differ_come_first_and_times_and_traffic_never() {
+    let found = explained(&[
+        trial(0, "5.6", "a", 60.0, &FAST),
+        trial(0, "5.5", "a", 110.0, &SLOW),
+    ]);
+    assert_eq!(
+        (
+            found.of.0.as_str(),
+            found.to.0.as_str(),
+            found.round.as_str()
+        ),
+        ("5.5", "5.6", "hot")
+    );
+    assert!((found.ratio - 110.0 / 60.0).abs() < 1e-9);
+    let expected = [
+        "Handler_read_rnd",
+        "Innodb_buffer_pool_reads",
+        "Innodb_buffer_pool_reads / Innodb_buffer_pool_read_requests",
+        "some_unknown",
+        "Sort_rows",
+    ];
+    assert_eq!(names(&found.differences), expected);
+    let miss_ratio = &found.differences[2];
+    assert!(
+        (miss_ratio.of.unwrap() - 0.1).abs() < 1e-3
+            && (miss_ratio.ratio.unwrap() - 2.0).abs() < 1e-2
+    );
+    assert_eq!(miss_ratio.meaning, stats::meaning(&miss_ratio.counter));
+    assert_eq!(
+        (found.differences[0].to, found.differences[0].ratio),
+        (Some(0.0), None)
+    );
+}
+
+#[test]
+fn a_difference_within_the_noise_of_the_rounds_is_marked_and_last() {
+    let found = explained(&[
+        trial(0, "5.6", "a", 60.0, &FAST),
+        trial(0, "5.5", "a", 110.0, &SLOW),
+    ]);
+    let beyond: Vec<Option<bool>> = found
+        .differences
+        .iter()
+        .map(|difference| difference.beyond_noise)
+        .collect();
+    assert_eq!(
+        beyond,
+        [Some(true), Some(true), Some(true), Some(true), Some(false)]
+    );
+}
+
+#[test]
+fn over_blocks_the_noise_is_that_of_the_paired_ratios() {
+    let jitter = |block: u32| {
+        [
+            (
+                "Handler_read_key",
+                5_000_000 + 1_000_000 * i64::from(block % 2),
+            ),
+            ("Sort_rows", 20_000 + i64::from(block)),
+        ]
+    };
+    let opposite = |block: u32| {
+        [
+            (
+                "Handler_read_key",
+                5_000_000 + 1_000_000 * i64::from((block + 1) % 2),
+            ),
+            ("Sort_rows", 10_000 + i64::from(block)),
+        ]
+    };
+    let block = |b: u32| {
+        [
+            trial(b, "5.5", "a", 2.0, &jitter(b)),
+            trial(b, "5.6", "a", 1.0, &opposite(b)),
+        ]
+    };
+    let found = explained(&(0..4).flat_map(block).collect::<Vec<_>>());
+    let beyond: Vec<(&str, Option<bool>)> = found
+        .differences
+        .iter()
+        .map(|d| (d.counter.as_str(), d.beyond_noise))
+        .collect();
+    assert_eq!(beyond[0], ("Sort_rows", Some(true)));
+    assert!(!beyond.contains(&("Handler_read_key", Some(true))));
+}
+
+#[test]
+fn rows_that_differ_in_one_factor_are_preferred_to_a_larger_ratio() {
+    let trials = [
+        trial(0, "5.5", "a", 10.0, &FAST),
+        trial(0, "5.6", "a", 20.0, &SLOW),
+        trial(0, "5.6", "b", 1000.0, &SLOW),
+    ];
+    let found = explained(&trials);
+    assert_eq!(
+        (found.of.1[0].1.as_str(), found.to.0.as_str(), found.ratio),
+        ("b", "5.6", 50.0)
+    );
+}
+
+#[test]
+fn a_counter_that_one_server_lacks_is_absent_and_not_zero() {
+    let found = explained(&[
+        trial(0, "5.6", "a", 60.0, &FAST[1..]),
+        trial(0, "5.5", "a", 110.0, &SLOW),
+    ]);
+    let reads = found
+        .differences
+        .iter()
+        .find(|difference| difference.counter == "Innodb_buffer_pool_reads")
+        .unwrap();
+    assert_eq!(
+        (reads.to, reads.ratio, reads.beyond_noise),
+        (None, None, None)
+    );
+}
+
+#[test]
+fn one_row_has_nothing_to_explain() {
+    assert!(
+        explain_largest(
+            &common::run().question,
+            &[trial(0, "5.6", "a", 60.0, &FAST)],
+            5
+        )
+        .is_none()
+    );
+}

@@ -1,0 +1,234 @@
+//! What a run's file promises: everything read back, nothing twice, a clear refusal of any other file.
+
+mod common;
+
+use common::{done, place, run, trial};
+use record::{Store, StoreError, TrialState};
+use std::path::Path;
+
+fn refusal(path: &Path) -> StoreError {
+    Store::open(path).err().expect("the file is refused")
+}
+
+/// Changes a finished run's file the way another program would.
+fn tamper(path: &Path, sql: &str) {
+    rusqlite::Connection::open(path)
+        .unwrap()
+        .execute_batch(sql)
+        .unwrap();
+}
+
+#[test]
+fn a_run_and_its_trials_are_read_back_as_they_were_written() {
+    let (_folder, path) = place();
+    let trials = [
+        trial(0, TrialState::Done, 13, 40),
+        trial(1, TrialState::Invalid, 13, 40),
+        done(2),
+    ];
+    let mut store = Store::create(&path, &run()).unwrap();
+    trials.iter().for_each(|trial| store.save(trial).unwrap());
+    drop(store);
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.run().unwrap(), run());
+    assert_eq!(store.trials_whole().unwrap(), trials);
+}
+
+#[test]
+fn trials_leaves_out_the_counters_of_queries_and_nothing_else() {
+    let (_folder, path) = place();
+    let mut store = Store::create(&path, &run()).unwrap();
+    let mut trial = trial(0, TrialState::Done, 13, 40);
+    store.save(&trial).unwrap();
+    trial
+        .rounds
+        .iter_mut()
+        .flat_map(|round| &mut round.queries)
+        .for_each(|query| query.counters.clear());
+    assert_eq!(store.trials().unwrap(), [trial]);
+}
+
+#[test]
+fn a_finished_run_is_one_file() {
+    let (folder, path) = place();
+    Store::create(&path, &run())
+        .unwrap()
+        .save(&done(0))
+        .unwrap();
+    Store::open(&path).unwrap().trials().unwrap();
+    let files: Vec<_> = folder
+        .path()
+        .read_dir()
+        .unwrap()
+        .map(|file| file.unwrap().file_name())
+        .collect();
+    assert_eq!(files, ["run.sqlite"]);
+}
+
+#[test]
+fn a_reader_sees_each_trial_as_soon_as_it_is_saved() {
+    let (_folder, path) = place();
+    let mut writer = Store::create(&path, &run()).unwrap();
+    let reader = Store::open(&path).unwrap();
+    for block in 0..3 {
+        writer.save(&done(block)).unwrap();
+        assert_eq!(reader.trials().unwrap().len(), block as usize + 1);
+    }
+    assert_eq!(Store::open(&path).unwrap().finished().unwrap().len(), 3);
+}
+
+#[test]
+fn a_done_or_invalid_trial_is_never_replaced() {
+    for state in [TrialState::Done, TrialState::Invalid] {
+        let (_folder, path) = place();
+        let mut store = Store::create(&path, &run()).unwrap();
+        store.save(&trial(0, state, 1, 1)).unwrap();
+        let refused = store.save(&done(0)).unwrap_err();
+        assert!(matches!(refused, StoreError::Recorded { .. }), "{refused}");
+        assert!(
+            refused
+                .to_string()
+                .contains("server 5.6, variant small pool, block 0"),
+            "{refused}"
+        );
+        assert_eq!(store.trials().unwrap().len(), 1);
+    }
+}
+
+#[test]
+fn a_failed_trial_is_not_finished_and_gives_way_to_its_repetition() {
+    let (_folder, path) = place();
+    let mut store = Store::create(&path, &run()).unwrap();
+    store.save(&trial(0, TrialState::Failed, 2, 3)).unwrap();
+    store.save(&done(1)).unwrap();
+    assert_eq!(store.finished().unwrap(), [done(1).key]);
+    drop(store);
+    let mut store = Store::resume(&path).unwrap();
+    store.save(&done(0)).unwrap();
+    assert_eq!(store.trials_whole().unwrap(), [done(1), done(0)]);
+    assert_eq!(store.finished().unwrap(), [done(1).key, done(0).key]);
+}
+
+#[test]
+fn one_plan_of_many_trials_is_kept_once() {
+    let (_folder, path) = place();
+    let mut store = Store::create(&path, &run()).unwrap();
+    (0..3).for_each(|block| store.save(&done(block)).unwrap());
+    drop(store);
+    let count = |table: &str| {
+        let at = rusqlite::Connection::open(&path).unwrap();
+        at.query_row(&format!("select count(*) from {table}"), [], |row| {
+            row.get::<_, i64>(0)
+        })
+        .unwrap()
+    };
+    assert_eq!((count("plan"), count("counter_names")), (2, 1));
+}
+
+#[test]
+fn a_second_run_does_not_take_the_place_of_the_first() {
+    let (_folder, path) = place();
+    drop(Store::create(&path, &run()).unwrap());
+    let refused = Store::create(&path, &run()).err().unwrap();
+    assert!(matches!(refused, StoreError::Exists(_)), "{refused}");
+    assert_eq!(Store::open(&path).unwrap().run().unwrap(), run());
+}
+
+#[test]
+fn a_missing_file_is_called_missing_and_not_made() {
+    let (_folder, path) = place();
+    assert!(matches!(refusal(&path), StoreError::Missing(_)));
+    assert!(matches!(
+        Store::resume(&path).err().unwrap(),
+        StoreError::Missing(_)
+    ));
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_file_of_another_kind_is_called_so() {
+    let (_folder, path) = place();
+    for bytes in [&b""[..], b"short", &[b'x'; 5000]] {
+        std::fs::write(&path, bytes).unwrap();
+        assert!(
+            matches!(refusal(&path), StoreError::NotARun(_)),
+            "{}",
+            refusal(&path)
+        );
+    }
+    std::fs::remove_file(&path).unwrap();
+    tamper(&path, "create table other (x)");
+    assert!(
+        matches!(refusal(&path), StoreError::NotARun(_)),
+        "{}",
+        refusal(&path)
+    );
+}
+
+#[test]
+fn a_file_that_was_cut_off_is_called_damaged() {
+    let (_folder, path) = place();
+    Store::create(&path, &run())
+        .unwrap()
+        .save(&trial(0, TrialState::Done, 13, 400))
+        .unwrap();
+    let whole = std::fs::read(&path).unwrap();
+    for kept in [whole.len() / 2, whole.len() - 1, 5000] {
+        std::fs::write(&path, &whole[..kept]).unwrap();
+        let refused = Store::open(&path)
+            .and_then(|store| store.trials_whole())
+            .unwrap_err();
+        assert!(
+            matches!(refused, StoreError::Damaged(_)),
+            "{kept} of {} bytes: {refused}",
+            whole.len()
+        );
+    }
+}
+
+#[test]
+fn a_run_of_another_schema_names_both_numbers() {
+    let (_folder, path) = place();
+    drop(Store::create(&path, &run()).unwrap());
+    tamper(&path, "pragma user_version = 9");
+    let newer = refusal(&path);
+    assert!(
+        matches!(
+            newer,
+            StoreError::Newer {
+                found: 9,
+                known: 1,
+                ..
+            }
+        ),
+        "{newer}"
+    );
+    tamper(&path, "pragma user_version = 0");
+    let older = Store::resume(&path).err().unwrap();
+    assert!(
+        matches!(
+            older,
+            StoreError::Older {
+                found: 0,
+                known: 1,
+                ..
+            }
+        ),
+        "{older}"
+    );
+}
+
+#[test]
+fn a_value_that_another_program_spoiled_is_named() {
+    let (_folder, path) = place();
+    Store::create(&path, &run())
+        .unwrap()
+        .save(&done(0))
+        .unwrap();
+    tamper(&path, "update trial set state = 'finished'");
+    let refused = Store::open(&path).unwrap().trials().unwrap_err();
+    assert!(
+        matches!(refused, StoreError::Unreadable { .. }),
+        "{refused}"
+    );
+}
