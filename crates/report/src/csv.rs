@@ -4,7 +4,7 @@
 
 use record::{Answer, Query, Round, Run, Trial, TrialState};
 
-/// Columns: `server`, one per factor, then `block` (from 1), `state`, `round`, `index`, `query`, `elapsed_s`, `rows`, `answer`,
+/// Columns: `server`, one per factor, then `block` (from 0), `state`, `round`, `index`, `query`, `elapsed_s`, `rows`, `answer`,
 /// `plan_hash`, `error`. A failed query has no time.
 pub fn csv(run: &Run, trials: &[Trial]) -> String {
     let factors: Vec<&str> = run
@@ -53,7 +53,7 @@ fn own_fields(trial: &Trial, round: &Round, query: &Query) -> [String; 10] {
         Some(_) => String::new(),
     };
     [
-        (trial.key.block + 1).to_string(),
+        trial.key.block.to_string(),
         state(trial.state).to_string(),
         round.name.clone(),
         round.index.to_string(),

@@ -3,7 +3,7 @@
 //! Goal: sentences that every form of a report shares.
 
 use crate::{format, names};
-use record::stats::Explanation;
+use record::stats::{Difference, Explanation, PlanChange};
 use record::{Judged, Run, Trial, TrialState, Verdict};
 
 /// A flag that one or more trials carry.
@@ -124,4 +124,60 @@ pub fn verdicts(claims: &[Judged]) -> Option<String> {
         .filter(|(_, n)| *n > 0)
         .map(|(verdict, n)| format!("{n} {}", verdict.text()));
     (!claims.is_empty()).then(|| said.collect::<Vec<_>>().join(", "))
+}
+
+/// `Q4.3, 5.6 · small pool: plan 6b6b6b6b 11 times; plan c0ffee00 in block 1, hot 1`.
+pub fn plan_change(run: &Run, change: &PlanChange) -> String {
+    let row = names::row(&run.question, &change.server, &change.levels);
+    let plans = change.seen.iter().map(|(hash, places)| {
+        let places = match places.len() {
+            1..=3 => format!(
+                "in {}",
+                places
+                    .iter()
+                    .map(|place| within_row(place))
+                    .collect::<Vec<_>>()
+                    .join(" and ")
+            ),
+            n => format!("{n} times"),
+        };
+        format!("plan {} {places}", names::plan(hash))
+    });
+    format!(
+        "{}, {row}: {}",
+        change.query,
+        plans.collect::<Vec<_>>().join("; ")
+    )
+}
+
+/// `block 0, hot 2` of a place in full words, whose row is already named.
+fn within_row(place: &str) -> &str {
+    place.rfind("block ").map_or(place, |start| &place[start..])
+}
+
+/// A counter's mean over rounds; a counter that the server lacks is absent, never 0.
+pub fn counter(value: Option<f64>) -> String {
+    value.map_or("absent".to_string(), format::count)
+}
+
+/// Marked `?` where the difference lies within what the blocks differ among themselves.
+pub fn counter_ratio(difference: &Difference) -> String {
+    let ratio = difference
+        .ratio
+        .filter(|ratio| ratio.is_finite())
+        .map_or("-".to_string(), format::ratio);
+    if difference.beyond_noise == Some(false) {
+        format!("{ratio} ?")
+    } else {
+        ratio
+    }
+}
+
+/// What the mark `?` says, where it is used.
+pub fn counter_note(explanation: &Explanation) -> Option<&'static str> {
+    let doubtful = explanation
+        .differences
+        .iter()
+        .any(|difference| difference.beyond_noise == Some(false));
+    doubtful.then_some("? within what the blocks differ among themselves")
 }

@@ -40,10 +40,14 @@ pub fn interval((low, high): (f64, f64), figure: impl Fn(f64) -> String) -> Stri
     format!("{} to {}", figure(low), figure(high))
 }
 
-/// A count with spaces between its thousands; a mean keeps one decimal while it is small.
+/// A count with spaces between its thousands; a mean or a quotient keeps decimals while it is small.
 pub fn count(value: f64) -> String {
-    if value.abs() < 1000.0 && value.fract() != 0.0 {
-        return format!("{value:.1}");
+    match value.abs() {
+        _ if value.fract() == 0.0 => (),
+        size if size < 1.0 => return format!("{value:.4}"),
+        size if size < 10.0 => return format!("{value:.2}"),
+        size if size < 1000.0 => return format!("{value:.1}"),
+        _ => (),
     }
     let digits = format!("{:.0}", value.abs());
     let mut text = String::new();
@@ -113,6 +117,7 @@ mod tests {
         assert_eq!(count(1_612_345.0), "1\u{a0}612\u{a0}345");
         assert_eq!(count(999.0), "999");
         assert_eq!(count(12.5), "12.5");
+        assert_eq!(count(0.079), "0.0790");
         assert_eq!(count(-4321.0), "-4\u{a0}321");
     }
 

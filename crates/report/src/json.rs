@@ -89,7 +89,7 @@ fn trial(trial: &Trial) -> TrialNote<'_> {
             .iter()
             .map(|(factor, level)| (factor.clone(), level.clone().into()))
             .collect(),
-        block: trial.key.block + 1,
+        block: trial.key.block,
         throughput: (elapsed_s > 0.0).then(|| operations as f64 / elapsed_s),
         latency_ms: None,
         samples: [],

@@ -3,7 +3,7 @@
 //! Goal: pipe tables that GitHub and its like draw. Every text of the record is escaped, so that a name can neither break
 //! a table nor bring in HTML.
 
-use crate::matrix::{Matrix, marks};
+use crate::matrix::Matrix;
 use crate::{digest, format, names};
 use record::stats::{self, Explanation};
 use record::{Environment, Judged, Run, Trial};
@@ -51,23 +51,10 @@ fn table(run: &Run, matrix: &Matrix) -> String {
         .chain(matrix.rounds.iter().map(|_| "---:"));
     text.push_str(&line(rules.map(str::to_string)));
     for row in &matrix.lines {
-        let mut cells: Vec<String> = row.labels.iter().map(|label| safe(label)).collect();
-        if let (Some(last), false) = (cells.last_mut(), row.marks.is_empty()) {
-            last.push_str(&format!(" {}", safe(&marks(&row.marks))));
-        }
-        cells.extend(row.cells.iter().map(|cell| {
-            let spread = cell
-                .spread(matrix.decimals)
-                .map_or(String::new(), |spread| format!(" ({spread})"));
-            format!(
-                "{}{spread} {}",
-                safe(&cell.figure(matrix.decimals)),
-                safe(&marks(&cell.marks))
-            )
-            .trim()
-            .to_string()
-        }));
-        text.push_str(&line(cells.into_iter()));
+        let labels = row.marked_labels().into_iter();
+        let figures = row.cells.iter().map(|cell| cell.on_a_line(matrix.decimals));
+        let cells = labels.chain(figures).map(|text| safe(&text));
+        text.push_str(&line(cells));
     }
     for (place, note) in matrix.notes.iter().enumerate() {
         text.push_str(&format!("\n\\[{}\\] {}\n", place + 1, safe(note)));
@@ -117,20 +104,17 @@ fn counters(run: &Run, explanation: &Explanation) -> String {
     );
     text.push_str("| counter | A | B | A / B | meaning |\n| --- | ---: | ---: | ---: | --- |\n");
     for difference in &explanation.differences {
-        let count = |value: Option<f64>| value.map_or("absent".to_string(), format::count);
-        text.push_str(&line(
-            [
-                safe(&difference.counter),
-                count(difference.of),
-                count(difference.to),
-                difference
-                    .ratio
-                    .filter(|ratio| ratio.is_finite())
-                    .map_or("-".to_string(), format::ratio),
-                safe(difference.meaning.unwrap_or("")),
-            ]
-            .into_iter(),
-        ));
+        let cells = [
+            safe(&difference.counter),
+            digest::counter(difference.of),
+            digest::counter(difference.to),
+            digest::counter_ratio(difference),
+            safe(difference.meaning.unwrap_or("")),
+        ];
+        text.push_str(&line(cells.into_iter()));
+    }
+    if let Some(note) = digest::counter_note(explanation) {
+        text.push_str(&format!("\n{note}\n"));
     }
     text
 }
@@ -139,14 +123,7 @@ fn plan_changes(run: &Run, trials: &[Trial]) -> Option<String> {
     let changes = stats::plan_changes(&run.question, trials);
     let mut text = "### Plans that changed\n\n".to_string();
     for change in &changes {
-        for (hash, places) in &change.seen {
-            text.push_str(&format!(
-                "- {} plan {}: {}\n",
-                safe(&change.query),
-                safe(&names::plan(hash)),
-                safe(&places.join("; "))
-            ));
-        }
+        text.push_str(&format!("- {}\n", safe(&digest::plan_change(run, change))));
     }
     (!changes.is_empty()).then_some(text)
 }

@@ -93,7 +93,29 @@ impl Matrix {
     }
 }
 
+impl Line {
+    /// The labels, the last with the line's marks.
+    pub fn marked_labels(&self) -> Vec<String> {
+        let mut labels = self.labels.clone();
+        if let (Some(last), false) = (labels.last_mut(), self.marks.is_empty()) {
+            last.push_str(&format!(" {}", marks(&self.marks)));
+        }
+        labels
+    }
+}
+
 impl Cell {
+    /// Marks, figure and half of the interval: `[1] ~361.49 ±2.8%`, held together by no-break spaces.
+    pub fn on_a_line(&self, decimals: usize) -> String {
+        let parts = [
+            marks(&self.marks),
+            self.figure(decimals),
+            self.half_width().unwrap_or_default(),
+        ];
+        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        parts.join("\u{a0}")
+    }
+
     /// `318.84`, `~361.49` where the round was lukewarm, `-` where there is no figure.
     pub fn figure(&self, decimals: usize) -> String {
         match &self.seconds {
@@ -220,10 +242,7 @@ fn left_out_note(trial: &Trial) -> String {
         .flags
         .first()
         .map_or("the record does not say why", |flag| flag.text.as_str());
-    format!(
-        "block {} {what} and is not counted: {why}",
-        trial.key.block + 1
-    )
+    format!("block {} {what} and is not counted: {why}", trial.key.block)
 }
 
 fn cell(row: &Row, name: &str, index: u32, mine: &[&Trial], notes: &mut Notes) -> Cell {
@@ -262,12 +281,13 @@ fn lukewarm_note(cell: &RoundCell, mine: &[&Trial]) -> String {
 
 /// Footnotes, each text once.
 #[derive(Default)]
-struct Notes {
-    texts: Vec<String>,
+pub struct Notes {
+    pub texts: Vec<String>,
 }
 
 impl Notes {
-    fn number(&mut self, text: String) -> usize {
+    /// The number of a note with this text.
+    pub fn number(&mut self, text: String) -> usize {
         if let Some(place) = self.texts.iter().position(|seen| *seen == text) {
             return place + 1;
         }

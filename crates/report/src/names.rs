@@ -1,6 +1,6 @@
 //! How rows, trials and rounds are called.
 //!
-//! Goal: one spelling in every form of a report. Blocks and rounds are counted from 1, as people do.
+//! Goal: one spelling in every form of a report. Blocks are counted from 0, as in the record, rounds from 1.
 
 use record::{Question, TrialKey};
 
@@ -28,7 +28,7 @@ pub fn trial(question: &Question, key: &TrialKey) -> String {
     format!(
         "{}, block {}",
         row(question, &key.server, &key.levels),
-        key.block + 1
+        key.block
     )
 }
 

@@ -2,12 +2,12 @@
 //!
 //! Goal: the answer on one screen of 100 columns. Non-goal: everything the record holds (see `html`).
 
-use crate::matrix::{Matrix, marks};
+use crate::matrix::{Matrix, Notes};
 use crate::{digest, format, names};
 use comfy_table::{
     Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
 };
-use record::stats::{self, Difference, Explanation};
+use record::stats::{self, Explanation};
 use record::{Judged, Run, Trial, Verdict};
 
 /// Rows of counters, plan changes and warnings that are shown before the page is referred to.
@@ -39,7 +39,7 @@ struct Screen {
 
 impl Screen {
     fn head(&self, run: &Run, trials: &[Trial], matrix: &Matrix) -> String {
-        let mut text = format!("{}\n", self.bold(&clean(&run.question.title)));
+        let mut text = self.heading(&run.question.title);
         text.push_str(&self.wrapped("", &run.question.question));
         text.push_str(&self.wrapped("", &digest::subtitle(run, trials, &matrix.constant)));
         text
@@ -54,36 +54,23 @@ impl Screen {
             .chain(matrix.rounds.iter().map(|round| right(round)));
         table.set_header(heads.collect::<Vec<_>>());
         for line in &matrix.lines {
-            let mut labels = line.labels.clone();
-            if let (Some(last), false) = (labels.last_mut(), line.marks.is_empty()) {
-                last.push_str(&format!(" {}", marks(&line.marks)));
-            }
-            let figures = line.cells.iter().map(|cell| {
-                let figure = [
-                    Some(marks(&cell.marks)),
-                    Some(cell.figure(matrix.decimals)),
-                    cell.half_width(),
-                ];
-                let parts = figure
-                    .into_iter()
-                    .flatten()
-                    .filter(|part| !part.is_empty())
-                    .collect::<Vec<_>>();
-                right(&parts.join("\u{a0}"))
-            });
-            table.add_row(
-                labels
-                    .iter()
-                    .map(|label| left(label))
-                    .chain(figures)
-                    .collect::<Vec<_>>(),
-            );
+            let figures = line
+                .cells
+                .iter()
+                .map(|cell| right(&cell.on_a_line(matrix.decimals)));
+            let labels = line.marked_labels().into_iter().map(|label| left(&label));
+            table.add_row(labels.chain(figures).collect::<Vec<_>>());
         }
         let mut text = self.section(&matrix.caption(run), &table);
-        for (place, note) in matrix.notes.iter().enumerate() {
-            text.push_str(&self.wrapped(&format!(" [{}] ", place + 1), note));
-        }
+        text.push_str(&self.notes(&matrix.notes));
         text
+    }
+
+    fn notes(&self, notes: &[String]) -> String {
+        let numbered = notes.iter().enumerate();
+        numbered
+            .map(|(place, note)| self.wrapped(&format!(" [{}] ", place + 1), note))
+            .collect()
     }
 
     fn claims(&self, claims: &[Judged]) -> String {
@@ -97,14 +84,15 @@ impl Screen {
                 .chain(["published", "measured", "95 % interval", "threshold"].map(right))
                 .collect::<Vec<_>>(),
         );
+        let mut reasons = Notes::default();
         for claim in claims {
-            let says = [Some(claim.claim.says.as_str()), claim.reason.as_deref()]
-                .into_iter()
-                .flatten()
-                .collect::<Vec<_>>();
+            let mut says = claim.claim.says.clone();
+            if let Some(reason) = &claim.reason {
+                says.push_str(&format!(" [{}]", reasons.number(reason.clone())));
+            }
             table.add_row(vec![
                 left(claim.verdict.text()),
-                left(&says.join("\n")),
+                left(&says),
                 right(&claim.claim.published.map_or("-".to_string(), format::ratio)),
                 right(&claim.measured.map_or("-".to_string(), format::ratio)),
                 right(
@@ -117,9 +105,11 @@ impl Screen {
         }
         keep_whole(&mut table, &[0, 2, 3, 4, 5]);
         let text = self.section(&format!("Claims: {summary}"), &table);
-        text.lines()
+        let coloured: String = text
+            .lines()
             .map(|line| self.verdict_coloured(line) + "\n")
-            .collect()
+            .collect();
+        coloured + &self.notes(&reasons.texts)
     }
 
     fn explanation(&self, run: &Run, explanation: &Explanation) -> String {
@@ -135,9 +125,9 @@ impl Screen {
                 .meaning
                 .map_or(String::new(), |meaning| format!(": {meaning}"));
             table.add_row(vec![
-                right(&counter(difference.of)),
-                right(&counter(difference.to)),
-                right(&counter_ratio(difference)),
+                right(&digest::counter(difference.of)),
+                right(&digest::counter(difference.to)),
+                right(&digest::counter_ratio(difference)),
                 left(&format!("{}{meaning}", difference.counter)),
             ]);
         }
@@ -146,7 +136,7 @@ impl Screen {
             "The largest difference: {}",
             digest::difference(explanation)
         );
-        let mut text = format!("\n{}\n", self.bold(&title));
+        let mut text = format!("\n{}", self.heading(&title));
         text.push_str(&self.wrapped(
             " A = ",
             &names::row(&run.question, &explanation.of.0, &explanation.of.1),
@@ -159,12 +149,8 @@ impl Screen {
             return text + " No counter of the record differs between them.\n";
         }
         text.push_str(&drawn(&table));
-        if explanation
-            .differences
-            .iter()
-            .any(|difference| difference.beyond_noise == Some(false))
-        {
-            text.push_str(" ? within what the blocks differ among themselves\n");
+        if let Some(note) = digest::counter_note(explanation) {
+            text.push_str(&format!(" {note}\n"));
         }
         text
     }
@@ -175,16 +161,11 @@ impl Screen {
             return String::new();
         }
         let mut text = format!(
-            "\n{}\n",
-            self.bold("Plans that changed within a row of the table")
+            "\n{}",
+            self.heading("Plans that changed within a row of the table")
         );
         for change in changes.iter().take(MOST) {
-            for (hash, places) in &change.seen {
-                text.push_str(&self.wrapped(
-                    &format!(" {} plan {}  ", change.query, names::plan(hash)),
-                    &some_of(places),
-                ));
-            }
+            text.push_str(&self.wrapped(" ", &digest::plan_change(run, change)));
         }
         text + &more(changes.len())
     }
@@ -194,7 +175,7 @@ impl Screen {
         if warnings.is_empty() {
             return String::new();
         }
-        let mut text = format!("\n{}\n", self.bold("Warnings"));
+        let mut text = format!("\n{}", self.heading("Warnings"));
         for warning in warnings.iter().take(MOST) {
             let words = format!("{} ({})", warning.text, warning.whose(trials.len()));
             text.push_str(&self.wrapped(&format!(" {}: ", warning.kind), &words));
@@ -213,7 +194,7 @@ impl Screen {
     }
 
     fn section(&self, title: &str, table: &Table) -> String {
-        format!("\n{}\n{}", self.bold(title), drawn(table))
+        format!("\n{}{}", self.heading(title), drawn(table))
     }
 
     /// Words on lines of the screen's width; lines after the first stand under the first word.
@@ -238,8 +219,8 @@ impl Screen {
         text
     }
 
-    fn bold(&self, text: &str) -> String {
-        self.painted("1", text)
+    fn heading(&self, text: &str) -> String {
+        self.painted("1", self.wrapped("", text).trim_end()) + "\n"
     }
 
     fn painted(&self, code: &str, text: &str) -> String {
@@ -308,38 +289,6 @@ fn drawn(table: &Table) -> String {
         .lines()
         .map(|line| line.trim_end().to_string() + "\n")
         .collect()
-}
-
-fn counter(value: Option<f64>) -> String {
-    value.map_or("absent".to_string(), format::count)
-}
-
-/// The mark `?` where the difference lies within what the blocks differ among themselves.
-fn counter_ratio(difference: &Difference) -> String {
-    let ratio = difference
-        .ratio
-        .filter(|ratio| ratio.is_finite())
-        .map_or("-".to_string(), format::ratio);
-    if difference.beyond_noise == Some(false) {
-        format!("{ratio} ?")
-    } else {
-        ratio
-    }
-}
-
-fn some_of(places: &[String]) -> String {
-    const FEW: usize = 6;
-    let shown = places
-        .iter()
-        .take(FEW)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join("; ");
-    if places.len() > FEW {
-        format!("{shown}; and {} more", places.len() - FEW)
-    } else {
-        shown
-    }
 }
 
 fn more(all: usize) -> String {

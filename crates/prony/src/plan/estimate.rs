@@ -82,7 +82,7 @@ fn trials_text(experiment: &Experiment, trials: u64) -> String {
         .iter()
         .map(|(name, count)| format!("{count} {name}"))
         .collect();
-    let without = match product - trials {
+    let without = match product.saturating_sub(trials) {
         0 => String::new(),
         excluded => format!(", without the {excluded} that \"only\" excludes or another shard has"),
     };

@@ -185,7 +185,7 @@ fn a_matrix_without_a_trial_is_refused() {
 }
 
 #[test]
-fn a_plan_of_a_thousand_trials_is_walked_by_next_alone() {
+fn next_alone_walks_the_whole_plan_in_its_order() {
     let experiment = experiment(20);
     let plan = Plan::new(&experiment, 3).unwrap();
     let mut finished = Vec::new();

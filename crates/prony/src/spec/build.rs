@@ -215,14 +215,32 @@ pub fn mask_passwords(text: &str) -> String {
     let mut rest = text;
     // Any scheme: a misspelled one has a password too.
     while let Some(start) = rest.find("://").map(|at| at + "://".len()) {
-        let end = rest[start..]
-            .find(['"', '\'', '\n'])
-            .map_or(rest.len(), |length| start + length);
-        masked.push_str(&rest[..start]);
-        masked.push_str(&mask_one(&rest[start..end]));
-        rest = &rest[end..];
+        let (before, behind) = rest.split_at(start);
+        let (dsn, after) = behind.split_at(length_of_dsn(before, behind));
+        masked.push_str(before);
+        masked.push_str(&mask_one(dsn));
+        rest = after;
     }
     masked + rest
+}
+
+/// A DSN ends with the quote that it began with, one without quotes with the line.
+fn length_of_dsn(before: &str, behind: &str) -> usize {
+    let scheme = before
+        .trim_end_matches("://")
+        .trim_end_matches(|c: char| c.is_ascii_alphanumeric());
+    let quote = scheme
+        .chars()
+        .last()
+        .filter(|last| matches!(last, '"' | '\''));
+    let mut escaped = false;
+    for (at, here) in behind.char_indices() {
+        if here == '\n' || (Some(here) == quote && !escaped) {
+            return at;
+        }
+        escaped = here == '\\' && quote == Some('"') && !escaped;
+    }
+    behind.len()
 }
 
 /// What stands behind `://`, masked.
@@ -336,7 +354,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_password_outlives_the_mask(password in "[a-z0-9@:/?]{3,20}", rest in "[a-z ]{0,9}") {
+        fn no_password_outlives_the_mask(password in "[a-z0-9@:/?' ]{3,20}", rest in "[a-z ]{0,9}") {
             let secret = format!("Q{password}Q");
             let text = format!("x = \"mysql://me:{secret}@db/x\" # {rest}");
             let masked = mask_passwords(&text);

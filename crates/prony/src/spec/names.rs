@@ -121,6 +121,7 @@ impl<'e> Names<'e> {
 /// `dataset_from` of the servers, `only` and `on` of the levels, `only` of the events.
 pub fn check(file: &Section, servers: &[ServerSpec], names: &Names) {
     check_dataset_from(file, servers, names);
+    check_every_server_is_measured(file, servers, names);
     for (factor, level) in level_sections(file) {
         check_level(&factor, &level, names);
     }
@@ -163,6 +164,36 @@ fn check_dataset_from(file: &Section, servers: &[ServerSpec], names: &Names) {
                 );
             }
             Some(_) => {}
+        }
+    }
+}
+
+/// A server that every level of a factor excludes has no trials. One that only gives its dataset to another may be so.
+fn check_every_server_is_measured(file: &Section, servers: &[ServerSpec], names: &Names) {
+    let sections = file.get("server").and_then(|node| section(&node));
+    for server in servers {
+        let gives_its_dataset = servers
+            .iter()
+            .any(|other| other.dataset_from.as_ref() == Some(&server.name));
+        let own = [server.name.clone()];
+        let excludes = |factor: &&FactorSpec| {
+            let meets =
+                |level: &LevelSpec| names.meet((&factor.name, &level.name), ("server", &own));
+            !factor.levels.is_empty() && !factor.levels.iter().any(meets)
+        };
+        let excluding = names
+            .factors
+            .iter()
+            .find(excludes)
+            .filter(|_| !gives_its_dataset);
+        let node = sections.as_ref().and_then(|all| all.get(&server.name));
+        if let (Some(factor), Some(node)) = (excluding, node) {
+            let says = format!(
+                "the server \"{}\" has no trials: every level of \"{}\" excludes it",
+                server.name, factor.name
+            );
+            let help = "name it in the \"only\" of a level, or take the server out";
+            node.notes.note(node.key_at, says, "not measured", help);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Counters side by side, for any two rows; the largest difference is chosen beforehand.
 
 use super::rows::{Row, Rows};
-use crate::{digest, format};
+use crate::digest;
 use maud::{Markup, html};
 use record::Run;
 use record::stats::{self, Difference, Explanation};
@@ -44,7 +44,7 @@ pub fn section(rows: &Rows, compared: &Compared) -> Markup {
                 } }
                 tbody { @for difference in &explanation.differences { (line(difference)) } }
             } }
-            p.quiet { "Grey: within what the blocks differ among themselves." }
+            @if let Some(note) = digest::counter_note(explanation) { p.quiet { (note) } }
         }
     }
 }
@@ -75,30 +75,29 @@ fn name<'a>(rows: &'a Rows, place: Option<usize>) -> &'a str {
 }
 
 fn line(difference: &Difference) -> Markup {
-    let count = |value: Option<f64>| value.map_or("absent".to_string(), format::count);
-    let ratio = difference
-        .ratio
-        .filter(|ratio| ratio.is_finite())
-        .map_or("-".to_string(), format::ratio);
     html! {
         tr.quiet[difference.beyond_noise == Some(false)] {
             th scope="row" { code { (difference.counter) } }
-            td.n { (count(difference.of)) } td.n { (count(difference.to)) } td.n { (ratio) }
+            td.n { (digest::counter(difference.of)) }
+            td.n { (digest::counter(difference.to)) }
+            td.n { (digest::counter_ratio(difference)) }
             td.words { (difference.meaning.unwrap_or("")) }
         }
     }
 }
 
 /// The mean of every counter by row and name of round, and the meanings, for the page's script.
-pub fn data(rows: &Rows, compared: &Compared) -> Value {
-    let means: Vec<_> = rows.list.iter().map(means).collect();
-    let known = compared
-        .explanation
+pub fn data(rows: &Rows) -> Value {
+    let means: Vec<Means> = rows.list.iter().map(means).collect();
+    let names: BTreeSet<&String> = means
         .iter()
-        .flat_map(|explanation| &explanation.differences);
-    let meanings = known
-        .filter_map(|d| Some((d.counter.clone(), Value::from(d.meaning?))))
-        .collect::<Map<_, _>>();
+        .flat_map(|row| row.values())
+        .flat_map(|round| round.keys())
+        .collect();
+    let known = names
+        .into_iter()
+        .filter_map(|name| Some((name.clone(), Value::from(stats::meaning(name)?))));
+    let meanings: Map<String, Value> = known.collect();
     json!({ "rows": means, "meanings": meanings })
 }
 

@@ -47,7 +47,7 @@ pub fn repeat(run: &Run) -> Markup {
             p { "Save the file below as " code { (file) } ", then, with prony " (run.environment.prony_version) ":" }
             pre { "prony check " (shell(&file)) (arguments) "\nprony run " (shell(&file)) (arguments) }
             p {
-                "This run's seed was " code { (run.seed) } "; it decides the order of the trials within a block and nothing else. "
+                "This run's seed was " code { (run.seed) } "; it decides the order of the trials within a block. "
                 "Every figure above is in " code { "run.sqlite" } " beside this page: " code { "prony show " (shell(&run.id)) " --format csv" } "."
             }
             details { summary { "The experiment file, to the letter" } pre { (run.experiment_toml) } }

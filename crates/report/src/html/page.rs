@@ -7,6 +7,9 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use record::{Run, Trial};
 
 const STYLE: &str = include_str!("style.css");
+/// The browser holds the page to it that it loads nothing.
+const NOTHING_FROM_ELSEWHERE: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 const SCRIPT: &str = include_str!("page.js");
 /// ECharts, under the Apache License 2.0; see build.rs for where it comes from.
 const CHART_LIBRARY: &str = include_str!(concat!(env!("OUT_DIR"), "/echarts.min.js"));
@@ -18,6 +21,7 @@ pub fn page(run: &Run, trials: &[Trial]) -> Markup {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content=(NOTHING_FROM_ELSEWHERE);
                 meta name="color-scheme" content="light dark";
                 meta name="generator" content={ "prony " (run.environment.prony_version) };
                 title { (run.question.title) }
@@ -54,6 +58,6 @@ fn body(run: &Run, trials: &[Trial]) -> Markup {
         }
         footer { "Made by prony " (run.environment.prony_version) " from run.sqlite alone." }
         (data::block("charts", &charts::options(&matrix, &rows)))
-        (data::block("counters", &counters::data(&rows, &compared)))
+        (data::block("counters", &counters::data(&rows)))
     }
 }

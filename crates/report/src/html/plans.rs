@@ -1,6 +1,6 @@
 //! The plans by which each query was answered: who used which, and where one changed.
 
-use crate::names;
+use crate::{digest, names};
 use maud::{Markup, html};
 use record::stats::{self, PlanChange};
 use record::{Run, Trial};
@@ -28,24 +28,18 @@ pub fn section(run: &Run, trials: &[Trial]) -> Markup {
             section #plans {
                 h2 { "Plans" }
                 p { (differing) " of " (queries.len()) " queries were answered by more than one plan. Compare plans before times." }
-                (changed(&changes))
+                (changed(run, &changes))
                 @for (query, plans) in &queries { @if !plans.is_empty() { (one_query(query, plans)) } }
             }
         }
     }
 }
 
-fn changed(changes: &[PlanChange]) -> Markup {
+fn changed(run: &Run, changes: &[PlanChange]) -> Markup {
     html! {
         @if !changes.is_empty() {
             h3 { "Changed within one row of the table" }
-            ul { @for change in changes {
-                li { (change.query) ": "
-                    @for (place, (hash, places)) in change.seen.iter().enumerate() {
-                        @if place > 0 { ", but " } "plan " code { (names::plan(hash)) } " in " (places.join("; "))
-                    }
-                }
-            } }
+            ul { @for change in changes { li { (digest::plan_change(run, change)) } } }
         }
     }
 }

@@ -59,7 +59,7 @@ pub fn section(rows: &Rows) -> Markup {
                 @else { (table(&shown, &everywhere)) }
                 @if !absent_somewhere.is_empty() {
                     details {
-                        summary { (absent_somewhere.len()) " settings that not every server has" }
+                        summary { "Settings that not every server has: " (absent_somewhere.len()) }
                         (table(&shown, &absent_somewhere))
                     }
                 }

@@ -83,11 +83,11 @@ fn table_row(line: &Line, decimals: usize) -> Markup {
     html! {
         tr {
             @for (place, label) in line.labels.iter().enumerate() {
-                th scope="row" { (label) @if place == last { (mark(&line.marks)) } }
+                th scope="row" { (label) @if place == last { " " (mark(&line.marks)) } }
             }
             @for cell in &line.cells {
                 td.n {
-                    (cell.figure(decimals)) (mark(&cell.marks))
+                    (mark(&cell.marks)) (cell.figure(decimals))
                     @if let Some(spread) = cell.spread(decimals) { span.spread { (spread) } }
                 }
             }
@@ -96,7 +96,7 @@ fn table_row(line: &Line, decimals: usize) -> Markup {
 }
 
 fn mark(numbers: &[usize]) -> Markup {
-    html! { @if !numbers.is_empty() { " " sup { (marks(numbers)) } } }
+    html! { @if !numbers.is_empty() { sup { (marks(numbers)) "\u{a0}" } } }
 }
 
 pub fn warnings(run: &Run, trials: &[Trial]) -> Markup {

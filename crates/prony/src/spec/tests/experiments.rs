@@ -42,3 +42,18 @@ fn every_experiment_in_the_tree_is_right_and_says_why_it_exists() {
         assert!(!plan::expand(&experiment, 1).unwrap().is_empty());
     }
 }
+
+#[test]
+fn the_first_file_of_the_documentation_is_right() {
+    let page = include_str!("../../../../../docs/EXPERIMENTS.md");
+    let source = page
+        .split("```toml")
+        .nth(1)
+        .unwrap()
+        .split("```")
+        .next()
+        .unwrap();
+    let experiment = spec::parse("x", "x.toml", source, &check_ssb)
+        .unwrap_or_else(|error| panic!("{}", shown(&error)));
+    assert_eq!(plan::expand(&experiment, 1).unwrap().len(), 2);
+}

@@ -49,6 +49,7 @@ added! {
     a_round_that_does_not_exist: "[protocol]\nrounds = [\"cold\", \"hto\"]\n";
     a_unit_that_does_not_exist: "[protocol]\nunit = \"queries\"\n";
     an_unknown_server_in_only: "[variant.x]\nonly = { server = [\"5.7\"] }\n";
+    a_server_without_a_trial: "[factor.mrr.on]\nonly = { server = \"5.6\" }\n";
     an_unknown_factor_in_only: "[variant.x]\nonly = { join = \"ansi\" }\n";
     an_unknown_server_in_on: "[variant.x]\non.\"8.0\".settings = { x = 1 }\n";
     a_level_with_a_wrong_workload_key: "[factor.joins.x]\nworkload = { joins = \"anis\" }\n";

@@ -1,0 +1,149 @@
+//! The forms of a report, against golden files of a made-up run with P1's published figures.
+
+mod fixture;
+
+#[test]
+fn the_terminal_shows_the_published_table_the_claims_and_the_counters() {
+    let (run, trials) = fixture::published();
+    insta::assert_snapshot!(report::terminal(&run, &trials, false, 100));
+}
+
+#[test]
+fn the_terminal_says_what_went_wrong_in_footnotes() {
+    let (run, trials) = fixture::troubled();
+    insta::assert_snapshot!(report::terminal(&run, &trials, false, 100));
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    let (run, trials) = fixture::troubled();
+    for width in [80, 100, 140] {
+        let text = report::terminal(&run, &trials, false, width);
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(width), "{widest:?} of {width}:\n{text}");
+    }
+}
+
+#[test]
+fn colour_changes_nothing_but_colour() {
+    let (run, trials) = fixture::troubled();
+    let coloured = report::terminal(&run, &trials, true, 100);
+    let mut plain = String::new();
+    for (place, part) in coloured.split("\x1b[").enumerate() {
+        plain.push_str(if place == 0 {
+            part
+        } else {
+            part.split_once('m').expect("an ANSI colour ends with m").1
+        });
+    }
+    assert_eq!(plain, report::terminal(&run, &trials, false, 100));
+    assert!(coloured.contains("\x1b[32mreproduced\x1b[0m"));
+}
+
+#[test]
+fn a_servers_control_characters_do_not_reach_the_terminal() {
+    let (run, mut trials) = fixture::published();
+    trials[0].flags.push(record::Flag {
+        kind: "note".to_string(),
+        text: "\x1b[2Jgone\x07".to_string(),
+    });
+    let text = report::terminal(&run, &trials, false, 100);
+    assert!(!text.contains('\x1b') && !text.contains('\x07'));
+}
+
+#[test]
+fn a_run_without_trials_is_shown_as_such() {
+    let (run, _) = fixture::published();
+    assert!(report::terminal(&run, &[], false, 100).contains("0 of 15 trials"));
+    assert!(report::html(&run, &[]).contains("0 of 15 trials"));
+    assert!(report::markdown(&run, &[]).contains("0 of 15 trials"));
+    assert!(report::json(&run, &[]).contains("\"valid\": false"));
+    assert_eq!(report::csv(&run, &[]).lines().count(), 1);
+}
+
+#[test]
+fn markdown_is_fit_for_an_issue() {
+    let (run, trials) = fixture::troubled();
+    insta::assert_snapshot!(report::markdown(&run, &trials));
+}
+
+#[test]
+fn markdown_cannot_be_broken_by_a_name() {
+    let (mut run, trials) = fixture::published();
+    run.question.title = "a|b <img src=x> [link](x)".to_string();
+    assert!(report::markdown(&run, &trials).contains("a\\|b &lt;img src=x> \\[link\\](x)"));
+}
+
+#[test]
+fn csv_has_a_row_for_every_query_of_every_round() {
+    let (run, trials) = fixture::troubled();
+    let text = report::csv(&run, &trials);
+    let queries: usize = trials
+        .iter()
+        .flat_map(|trial| &trial.rounds)
+        .map(|round| round.queries.len())
+        .sum();
+    assert_eq!(text.matches("\r\n").count(), queries + 1);
+    let some: Vec<&str> = text.lines().step_by(37).collect();
+    insta::assert_snapshot!(some.join("\n"));
+}
+
+#[test]
+fn json_keeps_the_contract() {
+    let (run, mut trials) = fixture::troubled();
+    trials.truncate(5);
+    for trial in &mut trials {
+        trial.rounds.truncate(2);
+        trial
+            .rounds
+            .iter_mut()
+            .for_each(|round| round.queries.truncate(6));
+    }
+    let text = report::json(&run, &trials);
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let keys = |value: &serde_json::Value| {
+        value
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        keys(&document),
+        ["experiment", "valid", "environment", "trials", "claims"]
+    );
+    let trial = &document["trials"][0];
+    let of_a_trial = [
+        "server",
+        "variant",
+        "levels",
+        "block",
+        "rounds",
+        "throughput",
+        "latency_ms",
+        "samples",
+        "operations",
+        "errors",
+        "flags",
+    ];
+    assert_eq!(keys(trial), of_a_trial);
+    assert_eq!(
+        keys(&trial["rounds"][0]),
+        ["name", "index", "elapsed_s", "queries"]
+    );
+    let of_a_query = [
+        "name",
+        "elapsed_s",
+        "rows",
+        "answer",
+        "plan_hash",
+        "counters",
+    ];
+    assert_eq!(keys(&trial["rounds"][0]["queries"][0]), of_a_query);
+    assert_eq!(
+        keys(&document["claims"][0]),
+        ["says", "published", "measured", "ci", "verdict"]
+    );
+    insta::assert_snapshot!(text);
+}
