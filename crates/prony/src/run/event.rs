@@ -52,12 +52,14 @@ fn repeat(event: &EventSpec, mut session: Session, wait: impl Fn(Duration) -> bo
     let began = Instant::now();
     let mut due = first;
     while wait(due.saturating_sub(began.elapsed())) {
-        let at_ns = super::trial::now_ns();
-        let text = match session.query(sql) {
-            Ok(reply) => format!("{sql}: {} rows in {:.3} s", reply.rows.len(), reply.elapsed.as_secs_f64()),
-            Err(error) => format!("{sql}: {error}"),
-        };
-        notes.push(EventNote { at_ns, kind: "sql".into(), text });
+        for statement in sql.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
+            let at_ns = super::trial::now_ns();
+            let text = match session.query(statement) {
+                Ok(reply) => format!("{statement}: {} rows in {:.3} s", reply.rows.len(), reply.elapsed.as_secs_f64()),
+                Err(error) => format!("{statement}: {error}"),
+            };
+            notes.push(EventNote { at_ns, kind: "sql".into(), text });
+        }
         let Some(every) = every else { break };
         // A statement slower than its interval is not repeated to catch up: the next whole interval counts.
         while due <= began.elapsed() {

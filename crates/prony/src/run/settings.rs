@@ -5,7 +5,8 @@
 
 use crate::spec::{Pairs, Setting};
 
-const MIB: u64 = 1 << 20;
+/// innodb_buffer_pool_size is at least 5 MiB in every version.
+const POOL_BYTES_MIN: u64 = 5 << 20;
 
 /// Off in every trial unless the experiment says otherwise: a cached answer measures nothing. (name, value)
 pub const BASELINE: [(&str, &str); 2] = [("query_cache_type", "0"), ("query_cache_size", "0")];
@@ -70,17 +71,12 @@ pub fn bytes(value: &str) -> Option<u64> {
 }
 
 fn value(name: &str, setting: &Setting, data_bytes: u64) -> String {
-    match setting {
-        Setting::Literal(text) => text.clone(),
-        Setting::OfData(factor) => relative(name, (data_bytes as f64 * factor) as u64).to_string(),
+    let value = setting.resolve(data_bytes);
+    match (setting, value.parse::<u64>()) {
+        // A pool of an eighth of very little data is still one that every server takes.
+        (Setting::OfData(_), Ok(wanted)) if plain(name) == "innodb_buffer_pool_size" => wanted.max(POOL_BYTES_MIN).to_string(),
+        _ => value,
     }
-}
-
-/// Whole mebibytes, so that no server rounds them to something else in silence; a pool is never under the 5 MiB that
-/// every server takes.
-fn relative(name: &str, wanted_bytes: u64) -> u64 {
-    let least = if plain(name) == "innodb_buffer_pool_size" { 5 * MIB } else { MIB };
-    (wanted_bytes / MIB * MIB).max(least)
 }
 
 /// As SQL takes it: numbers and sizes as numbers, anything else as a string.
@@ -103,13 +99,13 @@ mod tests {
     #[test]
     fn an_eighth_of_the_data_is_whole_mebibytes() {
         let settings = vec![("innodb_buffer_pool_size".to_string(), Setting::OfData(0.125))];
-        assert_eq!(resolve(&settings, 1_000_000_000)[0].1, (119 * MIB).to_string());
+        assert_eq!(resolve(&settings, 1_000_000_000)[0].1, (119u64 << 20).to_string());
     }
 
     #[test]
     fn a_pool_is_never_smaller_than_a_server_takes() {
         let settings = vec![("innodb_buffer_pool_size".to_string(), Setting::OfData(0.125))];
-        assert_eq!(resolve(&settings, 1_000)[0].1, (5 * MIB).to_string());
+        assert_eq!(resolve(&settings, 1_000)[0].1, POOL_BYTES_MIN.to_string());
     }
 
     #[test]
