@@ -19,10 +19,18 @@ impl Canonical {
         let mut rows: Vec<Vec<String>> = reply
             .rows
             .iter()
-            .map(|row| row.iter().map(|cell| canonical_cell(cell.as_deref())).collect())
+            .map(|row| {
+                row.iter()
+                    .map(|cell| canonical_cell(cell.as_deref()))
+                    .collect()
+            })
             .collect();
         let key = |row: &Vec<String>| -> Vec<Option<String>> {
-            operation.ordered_by.iter().map(|&column| row.get(column).cloned()).collect()
+            operation
+                .ordered_by
+                .iter()
+                .map(|&column| row.get(column).cloned())
+                .collect()
         };
         for ties in rows.chunk_by_mut(|a, b| key(a) == key(b)) {
             ties.sort();
@@ -40,7 +48,10 @@ impl Canonical {
             }
             hash.update(b"\n");
         }
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hash.finalize()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
     }
 
     /// Nothing where they are equal, otherwise a sentence with the first row that differs.
@@ -121,7 +132,10 @@ mod tests {
     fn reply(rows: &[&[&str]]) -> Reply {
         let cell = |text: &&str| Some(text.as_bytes().to_vec());
         Reply {
-            rows: rows.iter().map(|row| row.iter().map(cell).collect()).collect(),
+            rows: rows
+                .iter()
+                .map(|row| row.iter().map(cell).collect())
+                .collect(),
             ..Reply::default()
         }
     }
@@ -136,14 +150,24 @@ mod tests {
 
     #[test]
     fn text_that_holds_digits_is_left_alone() {
-        let rows = Canonical::of(&operation(&[]), &reply(&[&["MFGR#1210", "1e5", ".", "-", "1.2.3"]])).rows;
+        let rows = Canonical::of(
+            &operation(&[]),
+            &reply(&[&["MFGR#1210", "1e5", ".", "-", "1.2.3"]]),
+        )
+        .rows;
         assert_eq!(rows, [["MFGR#1210", "1e5", ".", "-", "1.2.3"]]);
     }
 
     #[test]
     fn ties_may_come_in_any_order() {
-        let one = Canonical::of(&operation(&[0]), &reply(&[&["1", "b"], &["1", "a"], &["2", "c"]]));
-        let other = Canonical::of(&operation(&[0]), &reply(&[&["1", "a"], &["1", "b"], &["2", "c"]]));
+        let one = Canonical::of(
+            &operation(&[0]),
+            &reply(&[&["1", "b"], &["1", "a"], &["2", "c"]]),
+        );
+        let other = Canonical::of(
+            &operation(&[0]),
+            &reply(&[&["1", "a"], &["1", "b"], &["2", "c"]]),
+        );
         assert_eq!(one.hash(), other.hash());
     }
 
@@ -156,19 +180,31 @@ mod tests {
 
     #[test]
     fn null_is_not_an_empty_text() {
-        let null = Reply { rows: vec![vec![None]], ..Reply::default() };
-        assert_ne!(Canonical::of(&operation(&[]), &null).hash(), Canonical::of(&operation(&[]), &reply(&[&[""]])).hash());
+        let null = Reply {
+            rows: vec![vec![None]],
+            ..Reply::default()
+        };
+        assert_ne!(
+            Canonical::of(&operation(&[]), &null).hash(),
+            Canonical::of(&operation(&[]), &reply(&[&[""]])).hash()
+        );
     }
 
     #[test]
     fn the_first_differing_row_is_named() {
         let got = Canonical::of(&operation(&[]), &reply(&[&["1992", "7"], &["1993", "8"]]));
         let reference = |rows: &[&[&str]]| -> Vec<Vec<String>> {
-            rows.iter().map(|row| row.iter().map(|cell| cell.to_string()).collect()).collect()
+            rows.iter()
+                .map(|row| row.iter().map(|cell| cell.to_string()).collect())
+                .collect()
         };
-        assert_eq!(got.difference(&reference(&[&["1992", "7"], &["1993", "8"]])), None);
         assert_eq!(
-            got.difference(&reference(&[&["1992", "7"], &["1993", "9"]])).unwrap(),
+            got.difference(&reference(&[&["1992", "7"], &["1993", "8"]])),
+            None
+        );
+        assert_eq!(
+            got.difference(&reference(&[&["1992", "7"], &["1993", "9"]]))
+                .unwrap(),
             "row 2 is (1993, 8), the reference says (1993, 9)"
         );
         assert_eq!(
@@ -176,7 +212,12 @@ mod tests {
             "there are 2 rows, the reference has 1; the first that is too many is (1993, 8)"
         );
         assert_eq!(
-            got.difference(&reference(&[&["1992", "7"], &["1993", "8"], &["1994", "9"]])).unwrap(),
+            got.difference(&reference(&[
+                &["1992", "7"],
+                &["1993", "8"],
+                &["1994", "9"]
+            ]))
+            .unwrap(),
             "there are 2 rows, the reference has 3; the first that is missing is (1994, 9)"
         );
     }

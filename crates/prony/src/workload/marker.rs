@@ -17,15 +17,23 @@ pub struct Marker {
 }
 
 /// Which of `tables` and the marker's table the schema holds.
-pub fn present(session: &mut Session, schema: &str, tables: &[&str]) -> Result<Vec<String>, ServerError> {
+pub fn present(
+    session: &mut Session,
+    schema: &str,
+    tables: &[&str],
+) -> Result<Vec<String>, ServerError> {
     let sql = match Dialect::of(session) {
-        Dialect::MySql => format!("SELECT table_name FROM information_schema.tables WHERE table_schema = '{schema}'"),
+        Dialect::MySql => format!(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = '{schema}'"
+        ),
         Dialect::Sqlite => "SELECT name FROM sqlite_master WHERE type = 'table'".into(),
     };
     let reply = session.query(&sql)?;
     let names = reply.rows.iter().filter_map(|row| row.first()?.as_deref());
     let names = names.map(|name| String::from_utf8_lossy(name).into_owned());
-    Ok(names.filter(|name| name == TABLE || tables.contains(&name.as_str())).collect())
+    Ok(names
+        .filter(|name| name == TABLE || tables.contains(&name.as_str()))
+        .collect())
 }
 
 /// What the schema holds of these tables.
@@ -44,16 +52,26 @@ pub fn state(session: &mut Session, schema: &str, tables: &[&str]) -> Result<Sta
 
 /// The marker's row; None where there is none. Its table has to be there.
 pub fn read(session: &mut Session, schema: &str) -> Result<Option<Marker>, ServerError> {
-    let reply = session.query(&format!("SELECT fingerprint, loaded_rows FROM {}", qualified(session, schema)))?;
+    let reply = session.query(&format!(
+        "SELECT fingerprint, loaded_rows FROM {}",
+        qualified(session, schema)
+    ))?;
     let text = |column: usize| {
         let cell = reply.rows.first()?.get(column)?.as_deref()?;
         Some(String::from_utf8_lossy(cell).into_owned())
     };
-    Ok(text(0).zip(text(1).and_then(|rows| rows.parse().ok())).map(|(fingerprint, rows)| Marker { fingerprint, rows }))
+    Ok(text(0)
+        .zip(text(1).and_then(|rows| rows.parse().ok()))
+        .map(|(fingerprint, rows)| Marker { fingerprint, rows }))
 }
 
 /// Writes the marker. `engine`: that of the tables, since a server may have no other.
-pub fn write(session: &mut Session, schema: &str, engine: &str, marker: &Marker) -> Result<(), ServerError> {
+pub fn write(
+    session: &mut Session,
+    schema: &str,
+    engine: &str,
+    marker: &Marker,
+) -> Result<(), ServerError> {
     let table = qualified(session, schema);
     let engine = match Dialect::of(session) {
         Dialect::MySql => format!(" ENGINE={engine}"),
@@ -89,7 +107,10 @@ mod tests {
     }
 
     fn marker() -> Marker {
-        Marker { fingerprint: "ssb-1".into(), rows: 7 }
+        Marker {
+            fingerprint: "ssb-1".into(),
+            rows: 7,
+        }
     }
 
     #[test]
@@ -108,14 +129,20 @@ mod tests {
     fn a_marker_without_all_the_tables_is_partial() {
         let mut session = sqlite("create table part (n)");
         write(&mut session, "s", "", &marker()).unwrap();
-        assert_eq!(state(&mut session, "s", &["part", "date"]).unwrap(), State::Partial);
+        assert_eq!(
+            state(&mut session, "s", &["part", "date"]).unwrap(),
+            State::Partial
+        );
     }
 
     #[test]
     fn a_marker_makes_it_complete_and_says_what_it_is() {
         let mut session = sqlite("create table part (n)");
         write(&mut session, "s", "", &marker()).unwrap();
-        assert_eq!(state(&mut session, "s", &["part"]).unwrap(), State::Complete("ssb-1".into()));
+        assert_eq!(
+            state(&mut session, "s", &["part"]).unwrap(),
+            State::Complete("ssb-1".into())
+        );
         assert_eq!(read(&mut session, "s").unwrap(), Some(marker()));
     }
 }

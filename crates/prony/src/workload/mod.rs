@@ -9,9 +9,7 @@ pub mod marker;
 pub mod seam;
 pub mod ssb;
 
-pub use seam::{
-    Dataset, Dialect, Estimate, LoadError, Loaded, Operation, Progress, State,
-};
+pub use seam::{Dataset, Dialect, Estimate, LoadError, Loaded, Operation, Progress, State};
 
 /// A mistake in a workload's section, by the key that it is in. The reader of the file finds the place and underlines it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -141,22 +141,60 @@ impl Loaded {
 /// Why a load did not end well. Every message names the table, how far it came, the cause and the way out.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    #[error("the server is out of disk space: {table} had {rows} of {rows_total} rows ({cause}). Free about {need_mb} MB where the server keeps its data, or take a smaller --scale")]
-    Full { table: String, rows: u64, rows_total: u64, cause: String, need_mb: u64 },
-    #[error("the server went away while {table} was loaded, {rows} of {rows_total} rows in ({cause}). Its log says why; the tables are incomplete and the next load begins again")]
-    Died { table: String, rows: u64, rows_total: u64, cause: String },
-    #[error("the server took no row of {table} for {idle_s:.0} s, {rows} of {rows_total} rows in. MyISAM and Aria wait silently where the disk is full: free space where the server keeps its data, then run again")]
-    Stalled { table: String, rows: u64, rows_total: u64, idle_s: f64 },
+    #[error(
+        "the server is out of disk space: {table} had {rows} of {rows_total} rows ({cause}). Free about {need_mb} MB where the server keeps its data, or take a smaller --scale"
+    )]
+    Full {
+        table: String,
+        rows: u64,
+        rows_total: u64,
+        cause: String,
+        need_mb: u64,
+    },
+    #[error(
+        "the server went away while {table} was loaded, {rows} of {rows_total} rows in ({cause}). Its log says why; the tables are incomplete and the next load begins again"
+    )]
+    Died {
+        table: String,
+        rows: u64,
+        rows_total: u64,
+        cause: String,
+    },
+    #[error(
+        "the server took no row of {table} for {idle_s:.0} s, {rows} of {rows_total} rows in. MyISAM and Aria wait silently where the disk is full: free space where the server keeps its data, then run again"
+    )]
+    Stalled {
+        table: String,
+        rows: u64,
+        rows_total: u64,
+        idle_s: f64,
+    },
     #[error("the server refused {table} after {rows} of {rows_total} rows: {cause}")]
-    Refused { table: String, rows: u64, rows_total: u64, cause: String },
-    #[error("the load was interrupted after {rows} of {rows_total} rows; the tables are incomplete and the next load begins again")]
+    Refused {
+        table: String,
+        rows: u64,
+        rows_total: u64,
+        cause: String,
+    },
+    #[error(
+        "the load was interrupted after {rows} of {rows_total} rows; the tables are incomplete and the next load begins again"
+    )]
     Cancelled { rows: u64, rows_total: u64 },
-    #[error("the schema {schema} holds {what}. prony drops nothing on its own: run again with --allow-drop to replace prony's tables in it, or drop them yourself")]
+    #[error(
+        "the schema {schema} holds {what}. prony drops nothing on its own: run again with --allow-drop to replace prony's tables in it, or drop them yourself"
+    )]
     Exists { schema: String, what: String },
-    #[error("{table}: {says}. The tables are not what was generated: drop the schema and load again")]
+    #[error(
+        "{table}: {says}. The tables are not what was generated: drop the schema and load again"
+    )]
     Wrong { table: String, says: String },
-    #[error("the server has no storage engine {engine} ({cause}). SHOW ENGINES lists those it has; name one as engine in the workload's section")]
+    #[error(
+        "the server has no storage engine {engine} ({cause}). SHOW ENGINES lists those it has; name one as engine in the workload's section"
+    )]
     NoEngine { engine: String, cause: String },
     #[error("{what}: {cause}")]
-    Server { what: &'static str, cause: ServerError },
+    Server {
+        what: &'static str,
+        cause: ServerError,
+    },
 }

@@ -13,19 +13,40 @@ pub(super) struct Faults<'a> {
 
 impl Faults<'_> {
     pub fn explain(&self, table: usize, error: ServerError) -> LoadError {
-        let (name, rows, rows_total) = (self.tables[table].name.to_owned(), self.tally.sent_of(table), self.tables[table].rows);
+        let (name, rows, rows_total) = (
+            self.tables[table].name.to_owned(),
+            self.tally.sent_of(table),
+            self.tables[table].rows,
+        );
         let cause = error.to_string();
         match error {
-            ServerError::Refused { code, message } if is_full(code, &message) => {
-                LoadError::Full { table: name, rows, rows_total, cause, need_mb: self.need_mb() }
-            }
-            ServerError::Refused { .. } => LoadError::Refused { table: name, rows, rows_total, cause },
-            ServerError::Lost(_) | ServerError::Unusable(_) => LoadError::Died { table: name, rows, rows_total, cause },
+            ServerError::Refused { code, message } if is_full(code, &message) => LoadError::Full {
+                table: name,
+                rows,
+                rows_total,
+                cause,
+                need_mb: self.need_mb(),
+            },
+            ServerError::Refused { .. } => LoadError::Refused {
+                table: name,
+                rows,
+                rows_total,
+                cause,
+            },
+            ServerError::Lost(_) | ServerError::Unusable(_) => LoadError::Died {
+                table: name,
+                rows,
+                rows_total,
+                cause,
+            },
         }
     }
 
     pub fn cancelled(&self) -> LoadError {
-        LoadError::Cancelled { rows: self.tally.sent(), rows_total: self.tally.total() }
+        LoadError::Cancelled {
+            rows: self.tally.sent(),
+            rows_total: self.tally.total(),
+        }
     }
 
     pub fn stalled(&self, idle_s: f64) -> LoadError {
@@ -44,7 +65,10 @@ impl Faults<'_> {
             let rows = self.tally.done_of(n);
             if rows != table.rows {
                 let says = format!("the server took {rows} of {} rows", table.rows);
-                return Err(LoadError::Wrong { table: table.name.into(), says });
+                return Err(LoadError::Wrong {
+                    table: table.name.into(),
+                    says,
+                });
             }
         }
         Ok(())
@@ -52,7 +76,8 @@ impl Faults<'_> {
 
     /// What the rows that are left will take.
     fn need_mb(&self) -> u64 {
-        let left = self.tally.total().saturating_sub(self.tally.sent()) as f64 / self.tally.total().max(1) as f64;
+        let left = self.tally.total().saturating_sub(self.tally.sent()) as f64
+            / self.tally.total().max(1) as f64;
         (self.data_bytes as f64 * left / 1e6).ceil() as u64
     }
 }
@@ -60,7 +85,9 @@ impl Faults<'_> {
 /// ENOSPC as it comes up through the layers: 1114 (InnoDB: table is full), 1021 (MyISAM), 13 (SQLite), or the number 28
 /// in the text of an error of the file layer or of the storage engine.
 fn is_full(code: u16, message: &str) -> bool {
-    let names_28 = ["rrcode: 28", "error 28", "No space left", "errno: 28"].iter().any(|text| message.contains(text));
+    let names_28 = ["rrcode: 28", "error 28", "No space left", "errno: 28"]
+        .iter()
+        .any(|text| message.contains(text));
     matches!(code, 13 | 1021 | 1114) || names_28
 }
 
@@ -69,31 +96,64 @@ mod tests {
     use super::*;
 
     fn explain(error: ServerError) -> String {
-        let tables = [Table { name: "lineorder", columns: 17, rows: 6_001_171 }];
+        let tables = [Table {
+            name: "lineorder",
+            columns: 17,
+            rows: 6_001_171,
+        }];
         let tally = Tally::new(vec![6_001_171]);
-        Faults { tables: &tables, tally: &tally, data_bytes: 1_200_000_000 }.explain(0, error).to_string()
+        Faults {
+            tables: &tables,
+            tally: &tally,
+            data_bytes: 1_200_000_000,
+        }
+        .explain(0, error)
+        .to_string()
     }
 
     #[test]
     fn a_full_disk_is_recognised_in_every_form() {
         for (code, message) in [
             (1114, "The table 'lineorder' is full"),
-            (1021, "Disk full (/tmp/#sql); waiting for someone to free some space..."),
+            (
+                1021,
+                "Disk full (/tmp/#sql); waiting for someone to free some space...",
+            ),
             (1030, "Got error 28 from storage engine"),
-            (3, "Error writing file './prony_ssb/lineorder.MYD' (Errcode: 28)"),
-            (1026, "Error writing file 'lineorder' (errno: 28 - No space left on device)"),
+            (
+                3,
+                "Error writing file './prony_ssb/lineorder.MYD' (Errcode: 28)",
+            ),
+            (
+                1026,
+                "Error writing file 'lineorder' (errno: 28 - No space left on device)",
+            ),
             (13, "database or disk is full"),
         ] {
-            let told = explain(ServerError::Refused { code, message: message.into() });
-            assert!(told.starts_with("the server is out of disk space: lineorder had 0 of 6001171 rows"), "{told}");
+            let told = explain(ServerError::Refused {
+                code,
+                message: message.into(),
+            });
+            assert!(
+                told.starts_with(
+                    "the server is out of disk space: lineorder had 0 of 6001171 rows"
+                ),
+                "{told}"
+            );
             assert!(told.contains("Free about 1200 MB"), "{told}");
         }
     }
 
     #[test]
     fn another_refusal_is_told_as_the_server_says_it() {
-        let told = explain(ServerError::Refused { code: 1142, message: "INSERT command denied".into() });
-        assert_eq!(told, "the server refused lineorder after 0 of 6001171 rows: 1142 INSERT command denied");
+        let told = explain(ServerError::Refused {
+            code: 1142,
+            message: "INSERT command denied".into(),
+        });
+        assert_eq!(
+            told,
+            "the server refused lineorder after 0 of 6001171 rows: 1142 INSERT command denied"
+        );
     }
 
     #[test]

@@ -12,7 +12,9 @@ const LARGEST_STATEMENT: u64 = 1 << 20;
 /// Bytes that a statement may have: half of what the server takes, and not more than is useful.
 pub(super) fn statement_limit(session: &mut Session) -> Result<usize, ServerError> {
     let allowed = session.query("SELECT @@max_allowed_packet")?.first_text();
-    let allowed = allowed.and_then(|text| text.parse().ok()).unwrap_or(LARGEST_STATEMENT);
+    let allowed = allowed
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(LARGEST_STATEMENT);
     Ok(LARGEST_STATEMENT.min(allowed / 2) as usize)
 }
 
@@ -56,7 +58,12 @@ struct Batch {
 
 impl Batch {
     fn new(table: &str, limit: usize) -> Batch {
-        Batch { head: format!("INSERT INTO {table} VALUES "), sql: Vec::with_capacity(limit), limit, rows: 0 }
+        Batch {
+            head: format!("INSERT INTO {table} VALUES "),
+            sql: Vec::with_capacity(limit),
+            limit,
+            rows: 0,
+        }
     }
 
     fn add(&mut self, session: &mut Session, line: &[u8]) -> Result<(), ServerError> {
@@ -64,7 +71,11 @@ impl Batch {
         if !self.sql.is_empty() && self.sql.len() + 3 * line.len() > self.limit {
             self.send(session)?;
         }
-        let before: &[u8] = if self.sql.is_empty() { self.head.as_bytes() } else { b"," };
+        let before: &[u8] = if self.sql.is_empty() {
+            self.head.as_bytes()
+        } else {
+            b","
+        };
         self.sql.extend_from_slice(before);
         append_row(&mut self.sql, line);
         Ok(())
@@ -112,7 +123,9 @@ mod tests {
         session.execute("create table t (n, t)").unwrap();
         let mut batch = Batch::new("t", 100);
         for n in 0..50 {
-            batch.add(&mut session, format!("{n}|text|").as_bytes()).unwrap();
+            batch
+                .add(&mut session, format!("{n}|text|").as_bytes())
+                .unwrap();
             assert!(batch.sql.len() <= 100);
         }
         batch.send(&mut session).unwrap();

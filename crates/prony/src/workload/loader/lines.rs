@@ -11,7 +11,10 @@ pub(super) struct Lines<F> {
 impl<F: FnMut(&[u8]) -> io::Result<()>> Lines<F> {
     /// `line` gets each line without its line feed.
     pub fn new(line: F) -> Lines<F> {
-        Lines { rest: Vec::new(), line }
+        Lines {
+            rest: Vec::new(),
+            line,
+        }
     }
 }
 
@@ -39,7 +42,9 @@ impl<F: FnMut(&[u8]) -> io::Result<()>> Write for Lines<F> {
 
 /// The fields of a line of .tbl text: each ends with `|`.
 pub(super) fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
-    line.strip_suffix(b"|").unwrap_or(line).split(|&byte| byte == b'|')
+    line.strip_suffix(b"|")
+        .unwrap_or(line)
+        .split(|&byte| byte == b'|')
 }
 
 #[cfg(test)]
@@ -49,7 +54,10 @@ mod tests {
 
     #[test]
     fn a_line_has_a_field_before_each_bar() {
-        assert_eq!(fields(b"1|a b||").collect::<Vec<_>>(), [&b"1"[..], b"a b", b""]);
+        assert_eq!(
+            fields(b"1|a b||").collect::<Vec<_>>(),
+            [&b"1"[..], b"a b", b""]
+        );
     }
 
     proptest! {

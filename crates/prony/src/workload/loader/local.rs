@@ -13,11 +13,17 @@ pub(super) fn statement(table: &str) -> String {
 }
 
 /// Loads a piece as one statement and gives the rows that the server took.
-pub(super) fn load(session: &mut Session, table: &Table, piece: Piece, tally: &Arc<Tally>) -> Result<u64, ServerError> {
+pub(super) fn load(
+    session: &mut Session,
+    table: &Table,
+    piece: Piece,
+    tally: &Arc<Tally>,
+) -> Result<u64, ServerError> {
     let tally = Arc::clone(tally);
     let mut parts = piece.parts.into_iter();
     let at = piece.table;
-    let producer = move |to: &mut dyn std::io::Write| parts.try_for_each(|part| tally.write(at, part, to));
+    let producer =
+        move |to: &mut dyn std::io::Write| parts.try_for_each(|part| tally.write(at, part, to));
     let rows = session.load(&statement(table.name), Box::new(producer))?;
     no_warnings(session)?;
     Ok(rows)
@@ -29,6 +35,14 @@ fn no_warnings(session: &mut Session) -> Result<(), ServerError> {
     let Some(row) = reply.rows.first() else {
         return Ok(());
     };
-    let cell = |n: usize| row.get(n).and_then(|cell| cell.as_deref()).map(String::from_utf8_lossy).unwrap_or_default();
-    Err(ServerError::Refused { code: cell(1).parse().unwrap_or(0), message: cell(2).into_owned() })
+    let cell = |n: usize| {
+        row.get(n)
+            .and_then(|cell| cell.as_deref())
+            .map(String::from_utf8_lossy)
+            .unwrap_or_default()
+    };
+    Err(ServerError::Refused {
+        code: cell(1).parse().unwrap_or(0),
+        message: cell(2).into_owned(),
+    })
 }

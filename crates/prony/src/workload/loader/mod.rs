@@ -50,7 +50,7 @@ pub struct Piece {
 
 /// Lines of text: fields end with `|`, lines with `|` and a line feed. Small enough that cancelling between two is prompt.
 pub struct Part {
-    pub rows: u64,
+    /// Gives the number of its rows.
     pub write: Box<dyn FnOnce(&mut dyn Write) -> io::Result<u64> + Send>,
 }
 
@@ -87,13 +87,27 @@ pub fn run(
     progress: &(dyn Fn(Progress) + Sync),
     cancel: &(dyn Fn() -> bool + Sync),
 ) -> Result<Loaded, LoadError> {
-    let Job { prepare, tables, pieces, connections, data_bytes } = job;
+    let Job {
+        prepare,
+        tables,
+        pieces,
+        connections,
+        data_bytes,
+    } = job;
     let tally = Arc::new(Tally::new(tables.iter().map(|table| table.rows).collect()));
-    let faults = fault::Faults { tables: &tables, tally: &tally, data_bytes };
+    let faults = fault::Faults {
+        tables: &tables,
+        tally: &tally,
+        data_bytes,
+    };
 
     let first = open(connect, &prepare).map_err(|error| faults.explain(0, error))?;
     let (first, method) = choose(first, &tables[0]).map_err(|error| faults.explain(0, error))?;
-    let connections = if method == Method::Sqlite { 1 } else { connections.clamp(1, pieces.len().max(1)) };
+    let connections = if method == Method::Sqlite {
+        1
+    } else {
+        connections.clamp(1, pieces.len().max(1))
+    };
     let mut sessions = vec![first];
     while sessions.len() < connections {
         sessions.push(open(connect, &prepare).map_err(|error| faults.explain(0, error))?);
@@ -116,7 +130,18 @@ pub fn run(
             });
         }
         drop(ended);
-        watch::until_ended(&ends, &watch::Watch { began, tally: &tally, tables: &tables, ids: &ids, connect, progress, cancel })
+        watch::until_ended(
+            &ends,
+            &watch::Watch {
+                began,
+                tally: &tally,
+                tables: &tables,
+                ids: &ids,
+                connect,
+                progress,
+                cancel,
+            },
+        )
     });
     let elapsed_s = began.elapsed().as_secs_f64();
     match outcome {
@@ -175,7 +200,9 @@ fn work(
         let table = piece.table;
         let begun = Instant::now();
         let rows = match method {
-            Method::Insert(limit) => insert::load(&mut session, &tables[table], piece, limit, tally),
+            Method::Insert(limit) => {
+                insert::load(&mut session, &tables[table], piece, limit, tally)
+            }
             _ => local::load(&mut session, &tables[table], piece, tally),
         };
         let rows = rows.map_err(|error| Failure { table, error })?;
@@ -188,5 +215,8 @@ fn next(queue: &Mutex<VecDeque<Piece>>, tally: &Tally) -> Option<Piece> {
     if tally.stop.load(Relaxed) {
         return None;
     }
-    queue.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop_front()
+    queue
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+        .pop_front()
 }

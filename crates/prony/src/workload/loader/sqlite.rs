@@ -20,7 +20,8 @@ pub(super) fn load_all(
     execute(session, "BEGIN", 0)?;
     while let Some(piece) = next(queue, tally) {
         let (table, begun) = (piece.table, Instant::now());
-        let rows = load(session, &tables[table], piece, tally).map_err(|error| Failure { table, error })?;
+        let rows = load(session, &tables[table], piece, tally)
+            .map_err(|error| Failure { table, error })?;
         finished.push((table, rows, begun));
     }
     execute(session, "COMMIT", tables.len() - 1)?;
@@ -31,12 +32,22 @@ pub(super) fn load_all(
 }
 
 fn execute(session: &mut Session, sql: &str, table: usize) -> Result<(), Failure> {
-    session.execute(sql).map(|_| ()).map_err(|error| Failure { table, error })
+    session
+        .execute(sql)
+        .map(|_| ())
+        .map_err(|error| Failure { table, error })
 }
 
-fn load(session: &mut Session, table: &Table, piece: Piece, tally: &Tally) -> Result<u64, ServerError> {
+fn load(
+    session: &mut Session,
+    table: &Table,
+    piece: Piece,
+    tally: &Tally,
+) -> Result<u64, ServerError> {
     let Session::Sqlite(connection) = session else {
-        return Err(ServerError::Unusable("this way of loading is for SQLite alone".into()));
+        return Err(ServerError::Unusable(
+            "this way of loading is for SQLite alone".into(),
+        ));
     };
     let marks = vec!["?"; table.columns].join(",");
     let mut insert = connection
@@ -71,6 +82,11 @@ fn insert_row(insert: &mut rusqlite::Statement<'_>, line: &[u8]) -> rusqlite::Re
 }
 
 fn refusal(error: rusqlite::Error) -> ServerError {
-    let code = error.sqlite_error().map_or(0, |cause| cause.extended_code as u16);
-    ServerError::Refused { code, message: error.to_string() }
+    let code = error
+        .sqlite_error()
+        .map_or(0, |cause| cause.extended_code as u16);
+    ServerError::Refused {
+        code,
+        message: error.to_string(),
+    }
 }

@@ -50,7 +50,10 @@ impl Tally {
     /// A statement that began then is committed.
     pub fn finished(&self, table: usize, rows: u64, begun: Instant) {
         self.done[table].fetch_add(rows, Relaxed);
-        let mut times = self.times.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut times = self
+            .times
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         let first = times[table].map_or(begun, |(first, _)| first.min(begun));
         times[table] = Some((first, Instant::now()));
     }
@@ -86,9 +89,14 @@ impl Tally {
     }
 
     pub fn by_table(&self, tables: &[Table]) -> BTreeMap<String, (u64, f64)> {
-        let times = self.times.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let elapsed_s = |table: usize| times[table].map_or(0.0, |(from, to)| (to - from).as_secs_f64());
-        let entry = |(n, table): (usize, &Table)| (table.name.to_owned(), (self.done_of(n), elapsed_s(n)));
+        let times = self
+            .times
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let elapsed_s =
+            |table: usize| times[table].map_or(0.0, |(from, to)| (to - from).as_secs_f64());
+        let entry =
+            |(n, table): (usize, &Table)| (table.name.to_owned(), (self.done_of(n), elapsed_s(n)));
         tables.iter().enumerate().map(entry).collect()
     }
 }

@@ -60,7 +60,9 @@ pub(super) fn until_ended(ends: &Receiver<Result<(), Failure>>, watch: &Watch<'_
             outcome = Outcome::Cancelled;
             watch.stop();
         } else if idle > STALLED && sent < watch.tally.total() {
-            outcome = Outcome::Stalled { idle_s: idle.as_secs_f64() };
+            outcome = Outcome::Stalled {
+                idle_s: idle.as_secs_f64(),
+            };
             watch.stop();
         }
     }
@@ -86,7 +88,9 @@ impl Watch<'_> {
             return;
         }
         // Where the server cannot be reached any more there is nothing to kill.
-        let Ok(mut session) = (self.connect)() else { return };
+        let Ok(mut session) = (self.connect)() else {
+            return;
+        };
         for id in self.ids {
             let _ = session.execute(&format!("KILL {id}"));
         }

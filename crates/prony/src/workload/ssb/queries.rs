@@ -46,8 +46,12 @@ pub fn operations(joins: Joins) -> Vec<Operation> {
 
 /// What stands between the line `-- NAME` and the next semicolon.
 fn statement(text: &str, name: &str) -> String {
-    let (_, after) = text.split_once(&format!("\n-- {name}\n")).expect("the .sql file holds every query");
-    let (statement, _) = after.split_once(';').expect("every query ends with a semicolon");
+    let (_, after) = text
+        .split_once(&format!("\n-- {name}\n"))
+        .expect("the .sql file holds every query");
+    let (statement, _) = after
+        .split_once(';')
+        .expect("every query ends with a semicolon");
     statement.trim().to_owned()
 }
 
@@ -90,7 +94,11 @@ pub fn reference(operation: &str) -> Option<Vec<Vec<String>>> {
         "Q4.3" => answer!("Q4.3"),
         _ => return None,
     };
-    Some(csv.lines().map(|line| line.split(',').map(String::from).collect()).collect())
+    Some(
+        csv.lines()
+            .map(|line| line.split(',').map(String::from).collect())
+            .collect(),
+    )
 }
 
 #[cfg(test)]
@@ -103,9 +111,17 @@ mod tests {
             let operations = operations(joins);
             assert_eq!(operations.len(), 13);
             for operation in operations {
-                assert!(operation.mysql.starts_with("SELECT "), "{}", operation.mysql);
+                assert!(
+                    operation.mysql.starts_with("SELECT "),
+                    "{}",
+                    operation.mysql
+                );
                 assert!(!operation.sqlite.contains("FORCE"), "{}", operation.sqlite);
-                assert!(!operation.sqlite.contains("STRAIGHT"), "{}", operation.sqlite);
+                assert!(
+                    !operation.sqlite.contains("STRAIGHT"),
+                    "{}",
+                    operation.sqlite
+                );
             }
         }
     }
@@ -116,7 +132,12 @@ mod tests {
             for operation in operations(joins) {
                 let tables = operation.mysql.matches("_JOIN ").count();
                 assert!(tables >= 1, "{}", operation.mysql);
-                assert_eq!(tables, operation.mysql.matches("FORCE INDEX").count(), "{}", operation.mysql);
+                assert_eq!(
+                    tables,
+                    operation.mysql.matches("FORCE INDEX").count(),
+                    "{}",
+                    operation.mysql
+                );
             }
         }
     }
@@ -129,7 +150,11 @@ mod tests {
             let columns = list.split(',').count();
             let rows = reference(&operation.name).unwrap();
             assert!(!rows.is_empty(), "{}", operation.name);
-            assert!(rows.iter().all(|row| row.len() == columns), "{}", operation.name);
+            assert!(
+                rows.iter().all(|row| row.len() == columns),
+                "{}",
+                operation.name
+            );
         }
     }
 
@@ -139,7 +164,13 @@ mod tests {
             let rows = reference(&operation.name).unwrap();
             let descending = operation.mysql.contains("revenue DESC");
             for pair in rows.windows(2) {
-                let key = |row: &[String]| -> Vec<String> { operation.ordered_by.iter().map(|&c| row[c].clone()).collect() };
+                let key = |row: &[String]| -> Vec<String> {
+                    operation
+                        .ordered_by
+                        .iter()
+                        .map(|&c| row[c].clone())
+                        .collect()
+                };
                 let (a, b) = (key(&pair[0]), key(&pair[1]));
                 let in_order = if descending {
                     let sum = |key: &[String]| key[1].parse::<i64>().unwrap();

@@ -74,8 +74,3 @@ CREATE TABLE lineorder (
     lo_shipmode      TEXT    NOT NULL,
     PRIMARY KEY (lo_orderkey, lo_linenumber)
 ) WITHOUT ROWID;
-
-CREATE INDEX lo_custkey ON lineorder (lo_custkey);
-CREATE INDEX lo_partkey ON lineorder (lo_partkey);
-CREATE INDEX lo_suppkey ON lineorder (lo_suppkey);
-CREATE INDEX lo_orderdate ON lineorder (lo_orderdate);

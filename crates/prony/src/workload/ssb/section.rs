@@ -34,7 +34,12 @@ pub enum Joins {
 }
 
 impl Joins {
-    pub const ALL: [Joins; 4] = [Joins::Original, Joins::Ansi, Joins::FactFirst, Joins::DimensionFirst];
+    pub const ALL: [Joins; 4] = [
+        Joins::Original,
+        Joins::Ansi,
+        Joins::FactFirst,
+        Joins::DimensionFirst,
+    ];
 
     /// As it is written in the file.
     pub fn name(self) -> &'static str {
@@ -49,7 +54,11 @@ impl Joins {
 
 impl Section {
     pub fn read(table: &toml::Table) -> Result<Section, KeyMistake> {
-        let mut section = Section { scale: 1.0, engine: "InnoDB".into(), joins: Joins::Ansi };
+        let mut section = Section {
+            scale: 1.0,
+            engine: "InnoDB".into(),
+            joins: Joins::Ansi,
+        };
         for (key, value) in table {
             match key.as_str() {
                 "scale" => section.scale = scale(value)?,
@@ -86,23 +95,41 @@ fn engine(value: &toml::Value) -> Result<String, KeyMistake> {
         let says = format!("engine is a text, not a {}", value.type_str());
         return Err(mistake("engine", says, HELP));
     };
-    if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-        return Err(mistake("engine", format!("{name:?} is no name of an engine"), HELP));
+    if name.is_empty()
+        || !name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    {
+        return Err(mistake(
+            "engine",
+            format!("{name:?} is no name of an engine"),
+            HELP,
+        ));
     }
-    let usual = ["InnoDB", "MyISAM", "Aria"].into_iter().find(|usual| usual.eq_ignore_ascii_case(name));
+    let usual = ["InnoDB", "MyISAM", "Aria"]
+        .into_iter()
+        .find(|usual| usual.eq_ignore_ascii_case(name));
     Ok(usual.unwrap_or(name).to_owned())
 }
 
 fn joins(value: &toml::Value) -> Result<Joins, KeyMistake> {
     let Some(name) = value.as_str() else {
-        return Err(mistake("joins", format!("joins is a text, not a {}", value.type_str()), JOINS));
+        return Err(mistake(
+            "joins",
+            format!("joins is a text, not a {}", value.type_str()),
+            JOINS,
+        ));
     };
     let found = Joins::ALL.into_iter().find(|joins| joins.name() == name);
     found.ok_or_else(|| mistake("joins", format!("there is no form {name:?}"), JOINS))
 }
 
 fn mistake(key: &str, says: String, help: &str) -> KeyMistake {
-    KeyMistake { key: key.into(), says, help: help.into() }
+    KeyMistake {
+        key: key.into(),
+        says,
+        help: help.into(),
+    }
 }
 
 #[cfg(test)]
@@ -116,13 +143,19 @@ mod tests {
     #[test]
     fn an_empty_section_is_scale_1_in_innodb_with_ansi_joins() {
         let section = read("").unwrap();
-        assert_eq!((section.scale, section.engine.as_str(), section.joins), (1.0, "InnoDB", Joins::Ansi));
+        assert_eq!(
+            (section.scale, section.engine.as_str(), section.joins),
+            (1.0, "InnoDB", Joins::Ansi)
+        );
     }
 
     #[test]
     fn every_form_of_the_joins_is_read_by_its_name() {
         for joins in Joins::ALL {
-            assert_eq!(read(&format!("joins = {:?}", joins.name())).unwrap().joins, joins);
+            assert_eq!(
+                read(&format!("joins = {:?}", joins.name())).unwrap().joins,
+                joins
+            );
         }
     }
 
