@@ -1,9 +1,15 @@
 //! Servers: where builds come from, and instances of them.
 
+pub mod builds;
+pub mod fake;
+pub mod log;
+pub mod managed;
 pub mod seam;
 pub mod session;
 pub mod start;
 
+pub use managed::Managed;
+pub use managed::adjusted::Adjusted;
 pub use seam::{Abilities, Server, Started};
 pub use session::{Producer, Reply, ServerError, Session};
 pub use start::StartRequest;
