@@ -1,0 +1,164 @@
+//! What a folder of the cache must hold: every file with its size and SHA-256.
+//!
+//! Goal: find a damaged entry before it is measured. Non-goal: protection against somebody who can write to the cache.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// By path below the folder, in its own order.
+    pub files: BTreeMap<PathBuf, Entry>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Entry {
+    File { bytes: u64, sha256: String },
+    Link { to: PathBuf },
+}
+
+impl Manifest {
+    /// Reads every file below the folder.
+    pub fn of(folder: &Path) -> io::Result<Manifest> {
+        let mut manifest = Manifest::default();
+        manifest.add(folder, Path::new(""))?;
+        Ok(manifest)
+    }
+
+    fn add(&mut self, root: &Path, below: &Path) -> io::Result<()> {
+        for entry in fs::read_dir(root.join(below))? {
+            let entry = entry?;
+            let path = below.join(entry.file_name());
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                self.add(root, &path)?;
+            } else if kind.is_symlink() {
+                self.files.insert(
+                    path,
+                    Entry::Link {
+                        to: fs::read_link(entry.path())?,
+                    },
+                );
+            } else {
+                let bytes = entry.metadata()?.len();
+                self.files.insert(
+                    path,
+                    Entry::File {
+                        bytes,
+                        sha256: sha256(&entry.path())?,
+                    },
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// The first difference of the folder, in words; None when it is as it was. The contents are read of the files
+    /// that `read` chooses, of the others only the sizes are compared.
+    pub fn difference(&self, folder: &Path, read: &dyn Fn(&Path) -> bool) -> Option<String> {
+        self.files.iter().find_map(|(path, entry)| {
+            let here = folder.join(path);
+            match entry {
+                Entry::Link { to } => (fs::read_link(&here).ok().as_ref() != Some(to))
+                    .then(|| format!("the link {} is missing or leads elsewhere", path.display())),
+                Entry::File {
+                    bytes,
+                    sha256: expected,
+                } => match fs::symlink_metadata(&here) {
+                    Err(error) => Some(format!("{}: {error}", path.display())),
+                    Ok(found) if found.len() != *bytes => Some(format!(
+                        "{} has {} bytes instead of {bytes}",
+                        path.display(),
+                        found.len()
+                    )),
+                    Ok(_) if !read(path) => None,
+                    Ok(_) => match sha256(&here) {
+                        Ok(found) if found == *expected => None,
+                        Ok(_) => Some(format!("the contents of {} have changed", path.display())),
+                        Err(error) => Some(format!("{}: {error}", path.display())),
+                    },
+                },
+            }
+        })
+    }
+
+    pub fn sha256_of(&self, path: &Path) -> Option<&str> {
+        match self.files.get(path)? {
+            Entry::File { sha256, .. } => Some(sha256),
+            Entry::Link { .. } => None,
+        }
+    }
+}
+
+/// SHA-256 of a file's contents in hexadecimal.
+pub fn sha256(file: &Path) -> io::Result<String> {
+    let mut file = File::open(file)?;
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => break,
+            count => hash.update(&buffer[..count]),
+        }
+    }
+    Ok(hash
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder() -> (tempfile::TempDir, Manifest) {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("bin")).unwrap();
+        fs::write(folder.path().join("bin/mysqld"), "abc").unwrap();
+        std::os::unix::fs::symlink("mysqld", folder.path().join("bin/server")).unwrap();
+        let manifest = Manifest::of(folder.path()).unwrap();
+        (folder, manifest)
+    }
+
+    #[test]
+    fn an_untouched_folder_has_no_difference() {
+        let (folder, manifest) = folder();
+        assert_eq!(manifest.difference(folder.path(), &|_| true), None);
+        // The SHA-256 of "abc" is the example of FIPS 180-2.
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(manifest.sha256_of(Path::new("bin/mysqld")), Some(expected));
+    }
+
+    #[test]
+    fn a_changed_byte_is_found_when_the_contents_are_read_and_only_then() {
+        let (folder, manifest) = folder();
+        fs::write(folder.path().join("bin/mysqld"), "abd").unwrap();
+        assert_eq!(manifest.difference(folder.path(), &|_| false), None);
+        assert_eq!(
+            manifest.difference(folder.path(), &|_| true).as_deref(),
+            Some("the contents of bin/mysqld have changed")
+        );
+    }
+
+    #[test]
+    fn a_short_or_missing_file_and_a_lost_link_are_named() {
+        let (folder, manifest) = folder();
+        fs::write(folder.path().join("bin/mysqld"), "a").unwrap();
+        assert_eq!(
+            manifest.difference(folder.path(), &|_| false).as_deref(),
+            Some("bin/mysqld has 1 bytes instead of 3")
+        );
+        fs::write(folder.path().join("bin/mysqld"), "abc").unwrap();
+        fs::remove_file(folder.path().join("bin/server")).unwrap();
+        assert_eq!(
+            manifest.difference(folder.path(), &|_| false).as_deref(),
+            Some("the link bin/server is missing or leads elsewhere")
+        );
+    }
+}

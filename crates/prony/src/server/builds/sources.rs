@@ -1,0 +1,267 @@
+//! The machine's own apt sources, in both formats, from which prony takes its mirrors.
+//!
+//! Goal: the archive of the distribution itself, so that another suite of it can be asked for on the same mirror.
+//! Non-goals: third parties' archives, source packages.
+
+use std::path::{Path, PathBuf};
+
+/// One archive of the machine's sources.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Archive {
+    pub uri: String,
+    pub suite: String,
+    pub components: Vec<String>,
+    pub signed_by: Option<PathBuf>,
+}
+
+/// Suites by their role, where they are not called by the release's codename.
+const ROLES: [&str; 5] = ["stable", "testing", "unstable", "sid", "oldstable"];
+
+/// The archive that holds the distribution's own main suite.
+pub fn main_archive(archives: &[Archive], codename: &str) -> Option<Archive> {
+    let has_main = |archive: &&Archive| {
+        archive
+            .components
+            .iter()
+            .any(|component| component == "main")
+    };
+    let foreign_last = |archive: &&Archive| !signed_by_the_distribution(archive);
+    let mut candidates: Vec<&Archive> = archives.iter().filter(has_main).collect();
+    candidates.sort_by_key(foreign_last);
+    let by_codename = candidates.iter().find(|archive| archive.suite == codename);
+    let by_role = || {
+        candidates
+            .iter()
+            .find(|archive| ROLES.contains(&archive.suite.as_str()))
+    };
+    by_codename
+        .or_else(by_role)
+        .map(|archive| (*archive).clone())
+}
+
+fn signed_by_the_distribution(archive: &Archive) -> bool {
+    archive
+        .signed_by
+        .as_ref()
+        .is_none_or(|path| path.to_string_lossy().contains("archive-keyring"))
+}
+
+/// Reads `sources.list` and the files of `sources.list.d` below the folder (`/etc/apt`). What cannot be read is left out.
+pub fn read(folder: &Path) -> Vec<Archive> {
+    let mut files = vec![folder.join("sources.list")];
+    let mut parts: Vec<PathBuf> = std::fs::read_dir(folder.join("sources.list.d"))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
+    parts.sort();
+    files.extend(parts);
+    files.iter().flat_map(|file| parse_file(file)).collect()
+}
+
+fn parse_file(file: &Path) -> Vec<Archive> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    match file.extension().and_then(|extension| extension.to_str()) {
+        Some("sources") => parse_deb822(&text),
+        Some("list") => parse_lines(&text),
+        _ => Vec::new(),
+    }
+}
+
+/// `deb [signed-by=/path arch=amd64] http://host/debian bookworm main contrib`
+pub fn parse_lines(text: &str) -> Vec<Archive> {
+    text.lines().filter_map(parse_line).collect()
+}
+
+fn parse_line(line: &str) -> Option<Archive> {
+    let line = line.split('#').next()?.trim();
+    let rest = line
+        .strip_prefix("deb")
+        .filter(|rest| rest.starts_with([' ', '\t', '[']))?
+        .trim_start();
+    let (options, rest) = match rest.strip_prefix('[') {
+        Some(inner) => inner.split_once(']')?,
+        None => ("", rest),
+    };
+    let signed_by = options
+        .split_whitespace()
+        .find_map(|option| option.strip_prefix("signed-by="))
+        .map(PathBuf::from);
+    let mut words = rest.split_whitespace().map(String::from);
+    Some(Archive {
+        uri: words.next()?,
+        suite: words.next()?,
+        components: words.collect(),
+        signed_by,
+    })
+}
+
+/// Stanzas of `Field: value` lines; a stanza names several URIs and suites at once.
+pub fn parse_deb822(text: &str) -> Vec<Archive> {
+    let mut archives = Vec::new();
+    let mut stanza = Vec::new();
+    for line in text.lines().chain([""]) {
+        if line.starts_with('#') {
+            continue;
+        }
+        if line.trim().is_empty() {
+            archives.extend(parse_stanza(&std::mem::take(&mut stanza)));
+        } else {
+            stanza.push(line);
+        }
+    }
+    archives
+}
+
+fn parse_stanza(lines: &[&str]) -> Vec<Archive> {
+    let words = |field: &str| {
+        field_of(lines, field)
+            .split_whitespace()
+            .map(String::from)
+            .collect::<Vec<_>>()
+    };
+    let disabled = matches!(field_of(lines, "enabled").trim(), "no" | "false" | "0");
+    if disabled || !words("types").iter().any(|kind| kind == "deb") {
+        return Vec::new();
+    }
+    // A key that is written into the file itself is not a path.
+    let signed_by = words("signed-by")
+        .into_iter()
+        .next()
+        .filter(|path| path.starts_with('/'))
+        .map(PathBuf::from);
+    let components = words("components");
+    let suites = words("suites");
+    let archive = |uri: &String, suite: &String| Archive {
+        uri: uri.clone(),
+        suite: suite.clone(),
+        components: components.clone(),
+        signed_by: signed_by.clone(),
+    };
+    words("uris")
+        .iter()
+        .flat_map(|uri| {
+            suites
+                .iter()
+                .map(|suite| archive(uri, suite))
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// The value of a field, with its continuation lines (those that begin with a space).
+fn field_of(lines: &[&str], field: &str) -> String {
+    let mut value = String::new();
+    let mut inside = false;
+    for line in lines {
+        if line.starts_with([' ', '\t']) {
+            if inside {
+                value.push_str(line);
+            }
+        } else if let Some((name, text)) = line.split_once(':') {
+            inside = name.trim().eq_ignore_ascii_case(field);
+            if inside {
+                value.push_str(text);
+            }
+        }
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const DEB822: &str = "\
+Types: deb deb-src
+# a comment within
+URIs: http://mirror.test/debian
+Suites: bookworm bookworm-updates
+Components: main
+  contrib
+Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
+
+Types: deb
+URIs: https://third.test/repo
+Suites: bookworm
+Components: main
+Signed-By: /usr/share/keyrings/third.gpg
+
+Enabled: no
+Types: deb
+URIs: http://off.test/debian
+Suites: bookworm
+Components: main
+";
+
+    #[test]
+    fn stanzas_are_read_with_every_suite() {
+        let archives = parse_deb822(DEB822);
+        assert_eq!(
+            archives
+                .iter()
+                .map(|a| a.suite.as_str())
+                .collect::<Vec<_>>(),
+            ["bookworm", "bookworm-updates", "bookworm"]
+        );
+        assert_eq!(archives[0].components, ["main", "contrib"]);
+        assert_eq!(
+            archives[0].signed_by.as_deref(),
+            Some(Path::new("/usr/share/keyrings/debian-archive-keyring.gpg"))
+        );
+    }
+
+    #[test]
+    fn lines_are_read_with_their_options() {
+        let archives = parse_lines(
+            "# deb http://no.test/debian x main\ndeb-src http://no.test/debian bookworm main\n\
+             deb [arch=amd64 signed-by=/k.gpg] http://mirror.test/debian bookworm main contrib # so\ndeb http://plain.test/debian sid main\n",
+        );
+        assert_eq!(archives.len(), 2);
+        assert_eq!(archives[0].signed_by.as_deref(), Some(Path::new("/k.gpg")));
+        assert_eq!(
+            (archives[1].uri.as_str(), archives[1].suite.as_str()),
+            ("http://plain.test/debian", "sid")
+        );
+    }
+
+    #[test]
+    fn the_distributions_own_archive_is_preferred_to_a_third_partys() {
+        let mut archives = parse_deb822(DEB822);
+        archives.reverse();
+        assert_eq!(
+            main_archive(&archives, "bookworm").unwrap().uri,
+            "http://mirror.test/debian"
+        );
+    }
+
+    #[test]
+    fn a_suite_by_its_role_is_taken_where_none_has_the_codename() {
+        let archives = parse_lines("deb http://mirror.test/debian sid main\n");
+        assert_eq!(main_archive(&archives, "forky").unwrap().suite, "sid");
+        assert_eq!(
+            main_archive(
+                &parse_lines("deb http://third.test/apt cloud-bookworm main\n"),
+                "bookworm"
+            ),
+            None
+        );
+    }
+
+    #[test]
+    fn a_key_within_the_file_is_no_path() {
+        let archives = parse_deb822(
+            "Types: deb\nURIs: http://m.test/d\nSuites: sid\nComponents: main\nSigned-By:\n -----BEGIN PGP\n .\n",
+        );
+        assert_eq!(archives[0].signed_by, None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_without_a_panic(text in "(?s).{0,300}") {
+            let _ = (parse_deb822(&text), parse_lines(&text));
+        }
+    }
+}

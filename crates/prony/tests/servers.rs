@@ -1,0 +1,294 @@
+//! Builds for real: got, initialised, started, asked for their version, stopped.
+//!
+//! They come into PRONY_HOME, or the user's cache, so that only the first run of the tests fetches anything.
+
+use prony::host::{Home, Leases};
+use prony::server::builds::{Cache, Distribution};
+use prony::server::{ServerError, Session};
+use prony::spec::{BuildSpec, Dsn};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::sync::{LazyLock, Mutex};
+use std::time::{Duration, Instant};
+
+/// Servers need memory and disk; one at a time is kind to small machines.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+static HOME: LazyLock<Home> =
+    LazyLock::new(|| Home::from_environment().expect("a home for the tests' servers"));
+
+fn leases() -> Leases {
+    Leases::open_with(&HOME, None).expect("a journal")
+}
+
+/// The build, or None with the reason on standard error where it cannot be had on this machine. Where the tests are a
+/// judgement (CI=true, PRONY_REQUIRE_SERVERS), not having it is a failure.
+fn have(build: &BuildSpec, leases: &Leases) -> Option<Distribution> {
+    match Cache::new(&HOME).get_verified(build, leases, &|line| eprintln!("{line}")) {
+        Ok(distribution) => Some(distribution),
+        Err(reason) => {
+            let required = std::env::var("CI").is_ok_and(|ci| ci == "true")
+                || std::env::var_os("PRONY_REQUIRE_SERVERS").is_some();
+            assert!(!required, "{build:?} cannot be had: {reason}");
+            eprintln!("skipped: {build:?} cannot be had: {reason}");
+            None
+        }
+    }
+}
+
+/// A server on a socket in its own folder, killed when dropped.
+struct Instance {
+    process: Child,
+    dsn: Dsn,
+}
+
+impl Instance {
+    fn start(
+        distribution: &Distribution,
+        leases: &Leases,
+        data: &Path,
+        port: Option<u16>,
+        more: &[&str],
+    ) -> Instance {
+        let socket = data.join("s.sock");
+        let log = std::fs::File::create(data.with_extension("log")).unwrap();
+        let mut command = distribution.command(leases);
+        command
+            .arg(format!("--datadir={}", data.display()))
+            .arg(format!("--socket={}", socket.display()))
+            .arg(format!("--pid-file={}", data.join("pid").display()))
+            .arg(format!("--tmpdir={}", data.parent().unwrap().display()))
+            .args(more)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log);
+        match port {
+            None => command.arg("--skip-networking"),
+            Some(port) => command
+                .arg(format!("--port={port}"))
+                .arg("--bind-address=127.0.0.1"),
+        };
+        let process = command.spawn().expect("the server starts");
+        let dsn = Dsn {
+            user: "root".into(),
+            password: None,
+            host: "127.0.0.1".into(),
+            port: port.unwrap_or(3306),
+            schema: None,
+            socket: Some(socket),
+            tls_required: false,
+        };
+        let mut instance = Instance { process, dsn };
+        instance.wait(&data.with_extension("log"));
+        instance
+    }
+
+    fn wait(&mut self, log: &Path) {
+        let deadline = Instant::now() + Duration::from_secs(120);
+        while let Err(error) = Session::open(&self.dsn) {
+            let ended = self.process.try_wait().unwrap();
+            let patient = ended.is_none() && Instant::now() < deadline;
+            assert!(
+                patient,
+                "no answer ({error}), ended: {ended:?}\n{}",
+                std::fs::read_to_string(log).unwrap_or_default()
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn session(&self) -> Session {
+        Session::open(&self.dsn).unwrap()
+    }
+
+    fn stop(mut self) {
+        rustix::process::kill_process(
+            rustix::process::Pid::from_child(&self.process),
+            rustix::process::Signal::TERM,
+        )
+        .unwrap();
+        let status = self.process.wait().unwrap();
+        assert!(status.success(), "a clean stop, not {status}");
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn text(session: &mut Session, sql: &str) -> String {
+    session.query(sql).unwrap().first_text().unwrap_or_default()
+}
+
+fn lives(build: &BuildSpec) {
+    let _alone = ONE_AT_A_TIME
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let leases = leases();
+    let Some(distribution) = have(build, &leases) else {
+        return;
+    };
+    let known = distribution.known_settings(&leases).unwrap();
+    assert!(known.knows("innodb_buffer_pool_size") && !known.knows("innodb_buffer_pool_sise"));
+    let folder = leases.temporary("test").unwrap();
+    let data = folder.path().join("data");
+    let begun = Instant::now();
+    distribution.initialise(&leases, &data).unwrap();
+    let initialised = begun.elapsed();
+    let instance = Instance::start(
+        &distribution,
+        &leases,
+        &data,
+        None,
+        &["--innodb_buffer_pool_size=32M", "--innodb_log_file_size=8M"],
+    );
+    eprintln!(
+        "{}: {} initialised in {initialised:?}, answers after {:?}, {} settings",
+        distribution.build,
+        distribution.version_text,
+        begun.elapsed() - initialised,
+        known.names().count()
+    );
+    let mut session = instance.session();
+    assert!(text(&mut session, "select version()").starts_with(&distribution.version_text));
+    assert_eq!(
+        text(
+            &mut session,
+            "select count(*) from mysql.user where User = ''"
+        ),
+        "0"
+    );
+    assert_eq!(
+        text(
+            &mut session,
+            "select count(*) from mysql.user where User = 'root' and Host not in ('localhost', '127.0.0.1', '::1')"
+        ),
+        "0"
+    );
+    assert_eq!(
+        text(
+            &mut session,
+            "select count(*) from information_schema.schemata where schema_name = 'test'"
+        ),
+        "0"
+    );
+    assert_eq!(text(&mut session, "select @@character_sets_dir <> ''"), "1");
+    works_with_tables(&mut session);
+    loads_as_a_client(&mut session);
+    instance.stop();
+}
+
+fn works_with_tables(session: &mut Session) {
+    session.execute("create database t").unwrap();
+    for engine in ["InnoDB", "MyISAM"] {
+        session
+            .execute(&format!(
+                "create table t.{engine} (a int primary key, b varchar(10)) engine={engine}"
+            ))
+            .unwrap();
+        assert_eq!(
+            session
+                .execute(&format!(
+                    "insert into t.{engine} values (1, 'x'), (2, NULL)"
+                ))
+                .unwrap(),
+            2
+        );
+        let reply = session
+            .query(&format!("select a, b from t.{engine} order by a"))
+            .unwrap();
+        assert_eq!(reply.columns, ["a", "b"]);
+        assert_eq!(reply.rows[1], [Some(b"2".to_vec()), None]);
+    }
+    let refused = session.query("select * from t.nothing").unwrap_err();
+    assert!(
+        matches!(refused, ServerError::Refused { code: 1146, .. }),
+        "{refused}"
+    );
+}
+
+fn loads_as_a_client(session: &mut Session) {
+    let load = "load data local infile 'rows' into table t.InnoDB fields terminated by '|'";
+    let rows = |from: u32| -> prony::server::Producer {
+        Box::new(move |to| (from..from + 1000).try_for_each(|row| writeln!(to, "{row}|r{row}")))
+    };
+    match session.load(load, rows(10)) {
+        Ok(count) => assert_eq!(count, 1000),
+        Err(refused) => {
+            assert!(refused.is_local_infile_refused(), "{refused}");
+            session.execute("set global local_infile = 1").unwrap();
+            assert_eq!(session.load(load, rows(10)).unwrap(), 1000);
+        }
+    }
+    assert_eq!(
+        text(session, "select sum(b = concat('r', a)) from t.InnoDB"),
+        "1000"
+    );
+    session.execute("set global local_infile = 0").unwrap();
+    let refused = session.load(load, rows(2000)).unwrap_err();
+    assert!(refused.is_local_infile_refused(), "{refused}");
+    assert_eq!(text(session, "select 1"), "1");
+}
+
+fn mysql(version: &str) -> BuildSpec {
+    BuildSpec::Mysql(version.into())
+}
+
+fn mariadb(version: &str) -> BuildSpec {
+    BuildSpec::MariaDb(Some(version.into()))
+}
+
+#[test]
+fn mariadb_of_the_distribution_lives() {
+    lives(&BuildSpec::MariaDb(None));
+}
+
+#[test]
+fn mysql_5_6_14_lives() {
+    lives(&mysql("5.6.14"));
+}
+
+#[test]
+#[ignore = "fetches 200 MB at its first run"]
+fn mysql_5_5_34_lives() {
+    lives(&mysql("5.5.34"));
+}
+
+#[test]
+#[ignore = "fetches 325 MB at its first run"]
+fn mysql_5_6_21_lives() {
+    lives(&mysql("5.6.21"));
+}
+
+#[test]
+#[ignore = "fetches 553 MB at its first run"]
+fn mysql_8_0_33_lives() {
+    lives(&mysql("8.0.33"));
+}
+
+#[test]
+#[ignore = "fetches 66 MB at its first run"]
+fn mysql_9_7_lives() {
+    lives(&mysql("9.7"));
+}
+
+#[test]
+#[ignore = "fetches 60 MB at its first run"]
+fn mariadb_10_2_11_lives() {
+    lives(&mariadb("10.2.11"));
+}
+
+#[test]
+#[ignore = "fetches 90 MB at its first run"]
+fn mariadb_11_4_5_lives() {
+    lives(&mariadb("11.4.5"));
+}
+
+#[test]
+#[ignore = "fetches 50 MB at its first run"]
+fn mariadb_11_8_lives() {
+    lives(&mariadb("11.8"));
+}
