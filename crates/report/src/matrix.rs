@@ -138,25 +138,15 @@ impl Cell {
         })
     }
 
-    /// The interval, or what was seen where the blocks do not give one.
     pub fn spread(&self, decimals: usize) -> Option<String> {
-        self.seconds
-            .as_ref()
-            .and_then(|estimate| spread(estimate, decimals))
+        spread(self.seconds.as_ref()?, decimals)
     }
 }
 
 /// `310.20 to 327.90`, the 95 % interval of the mean; none with one block.
 pub fn spread(estimate: &Estimate, decimals: usize) -> Option<String> {
     let figure = |value| format::seconds(value, decimals);
-    match estimate.ci {
-        Some(interval) => Some(format::interval(interval, figure)),
-        None if estimate.blocks > 1 => Some(format!(
-            "seen {}",
-            format::interval((estimate.min, estimate.max), figure)
-        )),
-        None => None,
-    }
+    Some(format::interval(estimate.ci?, figure))
 }
 
 /// The marks of footnotes: `[1]`, `[1, 3]`, or nothing.

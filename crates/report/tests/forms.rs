@@ -15,6 +15,46 @@ fn the_terminal_says_what_went_wrong_in_footnotes() {
 }
 
 #[test]
+fn one_block_is_shown_without_intervals_or_verdicts() {
+    let (run, trials) = fixture::long(1);
+    let text = report::terminal(&run, &trials, false, 100);
+    assert!(text.contains("one block, so without an interval"), "{text}");
+    assert!(text.contains("Claims: 4 inconclusive"), "{text}");
+    assert!(!text.contains('±'), "{text}");
+}
+
+#[test]
+fn a_server_without_counters_plans_and_settings_has_no_empty_sections() {
+    let (run, mut trials) = fixture::published();
+    for trial in &mut trials {
+        trial.settings.clear();
+        trial.plans.clear();
+        for round in &mut trial.rounds {
+            round.counters.clear();
+            round.coldness = None;
+            round
+                .queries
+                .iter_mut()
+                .for_each(|query| query.plan_hash = None);
+        }
+    }
+    let page = report::html(&run, &trials);
+    for section in [
+        "id=\"plans\"",
+        "id=\"settings\"",
+        "id=\"coldness\"",
+        "id=\"warnings\"",
+    ] {
+        assert!(!page.contains(section), "{section}");
+    }
+    let text = report::terminal(&run, &trials, false, 100);
+    assert!(
+        text.contains("No counter of the record differs between them."),
+        "{text}"
+    );
+}
+
+#[test]
 fn no_line_is_wider_than_the_terminal() {
     let (run, trials) = fixture::troubled();
     for width in [80, 100, 140] {

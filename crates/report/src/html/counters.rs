@@ -3,8 +3,8 @@
 use super::rows::{Row, Rows};
 use crate::digest;
 use maud::{Markup, html};
-use record::Run;
 use record::stats::{self, Difference, Explanation};
+use record::{Run, Trial};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,14 +14,9 @@ pub struct Compared {
 }
 
 impl Compared {
-    pub fn of(run: &Run, rows: &Rows) -> Compared {
-        let trials: Vec<_> = rows
-            .list
-            .iter()
-            .flat_map(|row| row.trials.iter().copied().cloned())
-            .collect();
+    pub fn of(run: &Run, trials: &[Trial]) -> Compared {
         Compared {
-            explanation: stats::explain_largest(&run.question, &trials, usize::MAX),
+            explanation: stats::explain_largest(&run.question, trials, usize::MAX),
         }
     }
 }

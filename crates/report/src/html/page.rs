@@ -40,7 +40,7 @@ pub fn page(run: &Run, trials: &[Trial]) -> Markup {
 fn body(run: &Run, trials: &[Trial]) -> Markup {
     let matrix = Matrix::of(run, trials);
     let rows = Rows::of(run, trials);
-    let compared = counters::Compared::of(run, &rows);
+    let compared = counters::Compared::of(run, trials);
     html! {
         (summary::header(run, trials, &matrix))
         main {
