@@ -6,7 +6,7 @@ use crate::host::{Home, Leases, machine};
 use crate::plan::estimate::{self, DatasetCost};
 use crate::plan::{PlannedTrial, Shard};
 use crate::run::{Progress, Request, conduct, preflight, servers::Provided};
-use crate::server::builds::Cache;
+use crate::server::Cache;
 use crate::spec::{BuildSpec, RoundKind};
 use crate::workload::Estimate;
 use std::collections::BTreeMap;

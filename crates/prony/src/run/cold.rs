@@ -6,7 +6,7 @@
 use crate::host::cold::{device_reads, evict as evict_files, residency};
 use crate::observe::Observer;
 use record::Coldness;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The page size of the pool, for its share of the data.
 const PAGE_BYTES: u64 = 16 * 1024;
@@ -20,7 +20,7 @@ const START_PAGES: u64 = 2_000;
 /// Empties the file cache for a data folder; the name of the method for the record.
 pub fn evict(data: &Path) -> String {
     match evict_files(&[data.to_path_buf()]) {
-        Ok(eviction) => eviction.method().to_string(),
+        Ok(eviction) => eviction.text().to_string(),
         Err(_) => "none".into(),
     }
 }
@@ -92,7 +92,7 @@ fn objection(coldness: &Coldness, data_bytes: u64) -> Option<String> {
 }
 
 fn read_so_far(data: &Path) -> Option<u64> {
-    device_reads(&PathBuf::from(data)).ok().flatten()
+    device_reads(data).ok()
 }
 
 #[cfg(test)]

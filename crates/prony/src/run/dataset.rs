@@ -6,8 +6,9 @@
 use super::servers::Provided;
 use super::settings::plain;
 use super::{Progress, RunError};
-use crate::host::{Home, Leases, clone, interrupt};
+use crate::host::{Home, Leases, interrupt};
 use crate::server::{Server, ServerError, Session, StartRequest};
+use crate::workload::loader::settings::load_settings;
 use crate::workload::{Dataset, Estimate, LoadError, Loaded, State};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -111,7 +112,7 @@ impl Datasets<'_> {
             self.progress.now(&format!("{}: making a data folder", server.spec.name));
             distribution.initialise(self.leases, &data_folder)?;
             let known = distribution.known_settings(self.leases)?;
-            for (name, value) in crate::workload::load_settings(&|name| known.contains(name)) {
+            for (name, value) in load_settings(&|name| known.knows(name), pool_bytes(dataset)) {
                 if !settings.iter().any(|(given, _)| plain(given) == plain(&name)) {
                     settings.push((name, value));
                 }
@@ -120,25 +121,41 @@ impl Datasets<'_> {
         let work = building.join("instance");
         let mut instance = server.instance(&work);
         instance.start(&StartRequest { data_folder: data_folder.clone(), settings })?;
-        let loaded = self.load(server, instance.as_ref(), dataset);
+        let loaded = self.load(server, instance.as_mut(), dataset);
         let (loaded, data_bytes) = loaded.map_err(|error| explain(error, instance.as_ref()))?;
         instance.stop()?;
+        self.settle(server, instance.as_mut(), &data_folder, layout)?;
         drop(instance);
         let _ = std::fs::remove_dir_all(&work);
         let note = note(server, dataset, &loaded, data_bytes);
         let text = serde_json::to_string_pretty(&note).map_err(|error| RunError::Failed(error.to_string()))?;
         std::fs::write(building.join("dataset.json"), text).map_err(|error| cannot_write(building, &error))?;
-        clone::sync(building).map_err(|error| cannot_write(building, &error))?;
+        // A snapshot that a crash of the machine could tear must not be taken for whole.
+        rustix::fs::syncfs(std::fs::File::open(building).map_err(|error| cannot_write(building, &error))?)
+            .map_err(|error| cannot_write(building, &error.into()))?;
         Ok(note)
     }
 
-    fn load(&self, server: &Provided, instance: &dyn Server, dataset: &dyn Dataset) -> Result<(Loaded, u64), RunError> {
+    /// Once up and down with the settings that trials start with, so that no trial has to bring the redo log back from
+    /// the size that suits a load, and none has to copy it.
+    fn settle(&self, server: &Provided, instance: &mut dyn Server, data_folder: &Path, layout: &[(String, String)]) -> Result<(), RunError> {
+        if !instance.abilities().settings {
+            return Ok(());
+        }
+        if server.keeps_redo_log_size() {
+            remove_redo_log(data_folder).map_err(|error| cannot_write(data_folder, &error))?;
+        }
+        instance.start(&StartRequest { data_folder: data_folder.to_path_buf(), settings: layout.to_vec() })?;
+        Ok(instance.stop()?)
+    }
+
+    fn load(&self, server: &Provided, instance: &mut dyn Server, dataset: &dyn Dataset) -> Result<(Loaded, u64), RunError> {
         let mut session = instance.connect()?;
         dataset.create(&mut session, false).map_err(failed)?;
         self.fill(server, instance, dataset, &mut session)
     }
 
-    fn fill(&self, server: &Provided, instance: &dyn Server, dataset: &dyn Dataset, session: &mut Session) -> Result<(Loaded, u64), RunError> {
+    fn fill(&self, server: &Provided, instance: &mut dyn Server, dataset: &dyn Dataset, session: &mut Session) -> Result<(Loaded, u64), RunError> {
         let connections = Connections::new(instance);
         let loaded = dataset.load(
             &|| connections.another(),
@@ -174,16 +191,33 @@ impl Datasets<'_> {
             return Ok(Ready { data_folder: None, note: already_there(server, dataset, data_bytes) });
         }
         dataset.create(&mut session, self.allow_drop).map_err(failed)?;
-        let (loaded, data_bytes) = self.fill(server, instance.as_ref(), dataset, &mut session)?;
+        let (loaded, data_bytes) = self.fill(server, instance.as_mut(), dataset, &mut session)?;
         Ok(Ready { data_folder: None, note: note(server, dataset, &loaded, data_bytes) })
     }
 }
 
+/// After a clean shutdown the redo log holds nothing; a server that finds none makes one of the size that it is told.
+pub fn remove_redo_log(data_folder: &Path) -> std::io::Result<()> {
+    for file in std::fs::read_dir(data_folder)? {
+        let file = file?;
+        if file.file_name().to_string_lossy().starts_with("ib_logfile") {
+            std::fs::remove_file(file.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// The pool for loading: all of the data where the machine has room, a quarter of its memory at most.
+fn pool_bytes(dataset: &dyn Dataset) -> u64 {
+    let quarter = crate::host::machine::memory_bytes() / 4;
+    (dataset.estimate().data_bytes * 2).clamp(64 << 20, quarter.max(64 << 20))
+}
+
 /// `Server` is not shared between threads; the loader's threads ask for their connections one at a time.
-struct Connections<'a>(std::sync::Mutex<&'a dyn Server>);
+struct Connections<'a>(std::sync::Mutex<&'a mut dyn Server>);
 
 impl<'a> Connections<'a> {
-    fn new(server: &'a dyn Server) -> Self {
+    fn new(server: &'a mut dyn Server) -> Self {
         Connections(std::sync::Mutex::new(server))
     }
 

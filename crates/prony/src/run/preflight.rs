@@ -13,6 +13,7 @@ use crate::spec::{Experiment, settings};
 pub fn check(experiment: &Experiment, server: &Provided, leases: &Leases, data_bytes: u64, memory_bytes: u64) -> Result<(), RunError> {
     let Some(distribution) = &server.distribution else { return Ok(()) };
     let known = distribution.known_settings(leases)?;
-    settings::unknown_settings(experiment, &server.spec.name, &|name| known.contains(name), &known.names())?;
+    let names: Vec<String> = known.names().map(str::to_string).collect();
+    settings::unknown_settings(experiment, &server.spec.name, &|name| known.knows(name), &names)?;
     Ok(settings::impossible(experiment, &server.spec.name, data_bytes, memory_bytes)?)
 }

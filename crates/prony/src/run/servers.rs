@@ -4,11 +4,7 @@
 
 use super::{Progress, RunError, settings};
 use crate::host::{Home, Leases};
-use crate::server::builds::{Cache, Distribution};
-use crate::server::external::External;
-use crate::server::managed::Managed;
-use crate::server::sqlite::Sqlite;
-use crate::server::{Server, StartRequest};
+use crate::server::{Cache, Distribution, External, Flavor, Managed, Server, Sqlite, StartRequest};
 use crate::spec::{BuildSpec, ServerSpec};
 use record::ServerIdentity;
 use std::path::Path;
@@ -48,6 +44,11 @@ impl Provided {
         }
     }
 
+    /// MySQL before 5.6.8 does not start with redo log files of another size than it is told.
+    pub fn keeps_redo_log_size(&self) -> bool {
+        self.distribution.as_ref().is_some_and(|build| build.flavor == Flavor::MySql && build.version < (5, 6, 8))
+    }
+
     /// What a snapshot's name depends on: the same binary, the same data files.
     pub fn key(&self) -> String {
         let binary = self.identity.binary_sha256.get(..12).unwrap_or("");
@@ -58,7 +59,7 @@ impl Provided {
 
 fn baseline(distribution: &Distribution, leases: &Leases) -> Result<Vec<(String, String)>, RunError> {
     let known = distribution.known_settings(leases)?;
-    let all = settings::BASELINE.iter().filter(|(name, _)| known.contains(name));
+    let all = settings::BASELINE.iter().filter(|(name, _)| known.knows(name));
     Ok(all.map(|(name, value)| (name.to_string(), value.to_string())).collect())
 }
 

@@ -4,7 +4,7 @@
 //! Non-goals: the order of trials (`plan`), provisioning (`dataset`, `servers`).
 
 use super::cold::{self, Before};
-use super::dataset::Ready;
+use super::dataset::{Ready, remove_redo_log};
 use super::event::Events;
 use super::round::{Live, Pass, Passed};
 use super::servers::Provided;
@@ -13,7 +13,7 @@ use super::{Progress, RunError, settings};
 use crate::host::{Home, Leases, clone, interrupt};
 use crate::observe::{Observer, counters, variables};
 use crate::plan::PlannedTrial;
-use crate::server::{Flavor, Server, ServerError, StartRequest};
+use crate::server::{Server, ServerError, StartRequest};
 use crate::spec::{Observe, Pairs, Protocol, RoundKind, Setting, Unit};
 use crate::workload::{Dataset, Operation};
 use record::{Flag, Round, Trial, TrialState};
@@ -156,13 +156,8 @@ impl<'a> Bed<'a> {
         let data = self.data();
         std::fs::create_dir_all(&self.folder).map_err(|error| ServerError::Unusable(format!("cannot write {}: {error}", self.folder.display())))?;
         clone::folder(snapshot, &data).map_err(|error| ServerError::Unusable(format!("cannot copy the snapshot: {error}")))?;
-        if self.keeps_redo_log_size() && settings::reshapes_redo_log(&self.settings()) {
-            // After a clean shutdown the redo log holds nothing; the server makes one of the new size.
-            for file in std::fs::read_dir(&data).into_iter().flatten().flatten() {
-                if file.file_name().to_string_lossy().starts_with("ib_logfile") {
-                    let _ = std::fs::remove_file(file.path());
-                }
-            }
+        if self.server.keeps_redo_log_size() && settings::reshapes_redo_log(&self.settings()) {
+            remove_redo_log(&data).map_err(|error| ServerError::Unusable(format!("cannot change the redo log: {error}")))?;
         }
         Ok(())
     }
@@ -178,9 +173,9 @@ impl<'a> Bed<'a> {
         if self.live.is_none() {
             self.start(trial)?;
         }
-        let live = self.live.as_mut().ok_or_else(|| ServerError::Lost("the server was not started".into()))?;
         // Once more: the start itself has read parts of the files.
         let eviction = if restart { cold::evict(&self.data()) } else { "none".into() };
+        let live = self.live.as_mut().ok_or_else(|| ServerError::Lost("the server was not started".into()))?;
         Ok(Before::look(restart, eviction, self.instance.data_folder(), live.observer.as_mut()))
     }
 
@@ -215,11 +210,6 @@ impl<'a> Bed<'a> {
         let baseline: Vec<_> = self.server.baseline.iter().filter(|(name, _)| !given(name)).cloned().collect();
         settings.extend(baseline);
         settings
-    }
-
-    /// MySQL before 5.6.8 does not start with redo log files of another size than it is told.
-    fn keeps_redo_log_size(&self) -> bool {
-        self.server.distribution.as_ref().is_some_and(|build| build.flavor == Flavor::MySql && build.version < (5, 6, 8))
     }
 
     fn begin_events(&self) -> Result<Events, ServerError> {

@@ -29,6 +29,7 @@ pub fn stopper(session: &Session, server: &dyn Server) -> Result<Stopper, Server
             let handle = connection.get_interrupt_handle();
             Ok(Box::new(move || handle.interrupt()))
         }
+        Session::Scripted(_) => Ok(Box::new(|| ())),
     }
 }
 
