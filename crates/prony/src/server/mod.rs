@@ -1,13 +1,17 @@
 //! Servers: where builds come from, and instances of them.
 
 pub mod builds;
+pub mod external;
 mod initialise;
 pub mod seam;
 pub mod session;
 mod settings;
+pub mod sqlite;
 pub mod start;
 
+pub use external::External;
 pub use seam::{Abilities, Server, Started};
 pub use session::{Producer, Reply, ServerError, Session};
 pub use settings::SettingTable;
+pub use sqlite::Sqlite;
 pub use start::StartRequest;
