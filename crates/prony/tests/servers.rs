@@ -138,13 +138,10 @@ fn lives(build: &BuildSpec) {
     let begun = Instant::now();
     distribution.initialise(&leases, &data).unwrap();
     let initialised = begun.elapsed();
-    let instance = Instance::start(
-        &distribution,
-        &leases,
-        &data,
-        None,
-        &["--innodb_buffer_pool_size=32M", "--innodb_log_file_size=8M"],
-    );
+    let wanted = ["--innodb_buffer_pool_size=32M", "--innodb_log_file_size=8M"];
+    let understood = |option: &&str| known.knows(option[2..].split('=').next().unwrap());
+    let options: Vec<&str> = wanted.into_iter().filter(understood).collect();
+    let instance = Instance::start(&distribution, &leases, &data, None, &options);
     eprintln!(
         "{}: {} initialised in {initialised:?}, answers after {:?}, {} settings",
         distribution.build,

@@ -82,7 +82,8 @@ fn known_settings(request: &Request, trials: &[PlannedTrial]) -> Result<Status, 
     let cache = Cache::new(&home);
     let memory_bytes = machine::environment(&home.work()).memory_bytes;
     for spec in &request.experiment.servers {
-        if cache.holds(&spec.build) {
+        let held = matches!(spec.build, BuildSpec::Path(_)) || cache.held().iter().any(|held| held.name == spec.build.to_string());
+        if held {
             let leases = Leases::open(&home).map_err(Failure::failed)?;
             let provided = Provided::get(spec, &home, &leases, &Progress::silent())?;
             let largest = conduct::largest_estimate(request, trials, &spec.name);
