@@ -1,13 +1,15 @@
 //! How long a run of 200 trials takes to open: the store's part of `prony show` (its goal is 100 ms for the whole).
 //!
-//! 200 trials of 4 rounds, 13 queries, 400 counters of which 100 moved, 500 settings; the median of 21 times, in one
-//! process, the file in the page cache. Run with `cargo run --release -p record --example open_trials`; `--smoke` is a
-//! size for tests. Results are kept in bench/results/store.md.
+//! 200 trials of 4 rounds, 13 queries, 400 counters of which 100 moved, 500 settings; each reading 21 times, each time in
+//! a new process as `show` is one, the file in the page cache. Run with `cargo run --release -p record --example
+//! open_trials`; `--smoke` is a size for tests. Results are kept in bench/results/store.md.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
 
 use record::{Store, Trial, TrialState};
+use std::path::Path;
+use std::process::Command;
 use std::time::Instant;
 
 fn trial(block: u32) -> Trial {
@@ -23,52 +25,94 @@ fn trial(block: u32) -> Trial {
     trial
 }
 
-fn median_ms(times: usize, mut work: impl FnMut()) -> f64 {
-    let mut ms: Vec<f64> = (0..times)
-        .map(|_| {
-            let began = Instant::now();
-            work();
-            began.elapsed().as_secs_f64() * 1e3
-        })
-        .collect();
-    ms.sort_by(f64::total_cmp);
-    ms[times / 2]
+/// Wall clock and processor time of some work, in ms. The last is what a busy machine leaves comparable.
+type Cost = (f64, f64);
+
+fn cost(work: impl FnOnce()) -> Cost {
+    let (began, ran) = (Instant::now(), on_processor_ms());
+    work();
+    (began.elapsed().as_secs_f64() * 1e3, on_processor_ms() - ran)
+}
+
+/// How long this thread ran, <https://docs.kernel.org/scheduler/sched-stats.html>.
+fn on_processor_ms() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    text.split_whitespace()
+        .next()
+        .unwrap()
+        .parse::<f64>()
+        .unwrap()
+        / 1e6
+}
+
+/// What the child does: one reading, as its name says, and its cost on stdout.
+fn read(what: &str, path: &Path) {
+    let (wall_ms, processor_ms) = cost(|| {
+        let store = Store::open(path).unwrap();
+        match what {
+            "run" => std::mem::forget(store.run().unwrap()),
+            "trials" => std::mem::forget(store.trials().unwrap()),
+            _ => std::mem::forget(store.trials_whole().unwrap()),
+        }
+    });
+    println!("{wall_ms} {processor_ms}");
+}
+
+fn read_in_child(what: &str, path: &Path) -> Cost {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--read", what])
+        .arg(path)
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let (wall_ms, processor_ms) = text.trim().split_once(' ').unwrap();
+    (wall_ms.parse().unwrap(), processor_ms.parse().unwrap())
+}
+
+fn print(what: &str, costs: Vec<Cost>) {
+    let (mut wall, mut processor): (Vec<f64>, Vec<f64>) = costs.into_iter().unzip();
+    wall.sort_by(f64::total_cmp);
+    processor.sort_by(f64::total_cmp);
+    let middle = wall.len() / 2;
+    println!(
+        "| {what} | {:.1} | {:.1} | {:.1} |",
+        wall[middle], wall[0], processor[middle]
+    );
 }
 
 fn main() {
-    let trials = if std::env::args().any(|argument| argument == "--smoke") {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, flag, what, path] = arguments.as_slice()
+        && flag == "--read"
+    {
+        return read(what, Path::new(path));
+    }
+    let blocks = if arguments.iter().any(|argument| argument == "--smoke") {
         3
     } else {
         200
     };
     let (_folder, path) = common::place();
     let mut store = Store::create(&path, &common::run()).unwrap();
-    let mut block = 0;
-    let save = median_ms(trials, || {
-        store.save(&trial(block)).unwrap();
-        block += 1;
-    });
+    let trials = (0..blocks).map(trial);
+    let saves: Vec<Cost> = trials
+        .map(|trial| cost(|| store.save(&trial).unwrap()))
+        .collect();
     drop(store);
-    let open = || Store::open(&path).unwrap();
-    let rows = [
-        (
-            "open and read the run",
-            median_ms(21, || drop(open().run().unwrap())),
-        ),
-        (
-            "`trials()`: all times, rounds, settings",
-            median_ms(21, || drop(open().trials().unwrap())),
-        ),
-        (
-            "`trials_whole()`: with each query's counters",
-            median_ms(5, || drop(open().trials_whole().unwrap())),
-        ),
-        ("`save()` of one trial", save),
-    ];
     println!(
-        "| {trials} trials, {:.1} MB | ms, median |\n| --- | --- |",
+        "| {blocks} trials, {:.1} MB | median, ms | least, ms | processor, ms |",
         path.metadata().unwrap().len() as f64 / 1e6
     );
-    rows.iter()
-        .for_each(|(what, ms)| println!("| {what} | {ms:.1} |"));
+    println!("| --- | --- | --- | --- |");
+    for (what, words) in [
+        ("run", "open and read the run"),
+        ("trials", "open, `trials()`: times, rounds' counters"),
+        (
+            "whole",
+            "open, `trials_whole()`: settings and each query's counters too",
+        ),
+    ] {
+        print(words, (0..21).map(|_| read_in_child(what, &path)).collect());
+    }
+    print("`save()` of one trial", saves);
 }

@@ -35,11 +35,12 @@ fn a_run_and_its_trials_are_read_back_as_they_were_written() {
 }
 
 #[test]
-fn trials_leaves_out_the_counters_of_queries_and_nothing_else() {
+fn trials_leaves_out_settings_and_the_counters_of_queries_and_nothing_else() {
     let (_folder, path) = place();
     let mut store = Store::create(&path, &run()).unwrap();
     let mut trial = trial(0, TrialState::Done, 13, 40);
     store.save(&trial).unwrap();
+    trial.settings.clear();
     trial
         .rounds
         .iter_mut()
@@ -230,5 +231,37 @@ fn a_value_that_another_program_spoiled_is_named() {
     assert!(
         matches!(refused, StoreError::Unreadable { .. }),
         "{refused}"
+    );
+}
+
+#[test]
+fn every_statement_that_the_documentation_shows_runs() {
+    let (_folder, path) = place();
+    Store::create(&path, &run())
+        .unwrap()
+        .save(&done(0))
+        .unwrap();
+    let at = rusqlite::Connection::open(&path).unwrap();
+    let shown = include_str!("../../../docs/RESULTS.md")
+        .split("```sql")
+        .nth(1)
+        .unwrap()
+        .split("```")
+        .next()
+        .unwrap();
+    let statements: Vec<&str> = shown
+        .split_inclusive(';')
+        .filter(|statement| !statement.trim().is_empty())
+        .collect();
+    let rows = |statement: &&str| {
+        at.prepare(statement)
+            .unwrap()
+            .query_map([], |_| Ok(()))
+            .unwrap()
+            .count()
+    };
+    assert_eq!(
+        statements.iter().map(rows).collect::<Vec<_>>(),
+        [4, 3, 0, 0]
     );
 }

@@ -144,7 +144,7 @@ fn trial() -> impl Strategy<Value = Trial> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn any_trial_is_read_back_as_it_was_written(trial in trial()) {
         let (_folder, path) = place();

@@ -94,7 +94,8 @@ impl Store {
         transaction.commit().map_err(name)
     }
 
-    /// All trials without the queries' own counters (left empty): what tables, claims and verdicts need, fast.
+    /// All trials without their settings and the queries' own counters (both left empty): what tables, claims and
+    /// verdicts need, fast.
     pub fn trials(&self) -> Result<Vec<Trial>, StoreError> {
         self.read(Depth::Times)
     }

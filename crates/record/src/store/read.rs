@@ -6,13 +6,13 @@ use crate::trial::{Counters, EventNote, Query, Round, Trial, TrialKey};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, Result, Row};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, DeserializeSeed};
 use std::collections::{BTreeMap, HashMap};
 
 /// How much of a trial is read.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Depth {
-    /// Without the queries' own counters.
+    /// Without the settings and the queries' own counters.
     Times,
     Whole,
 }
@@ -24,6 +24,20 @@ pub(super) fn json<'a, T: Deserialize<'a>>(row: &'a Row, column: usize) -> Resul
         .as_str()
         .map_err(|e| unreadable(column, e))?;
     serde_json::from_str(text).map_err(|e| unreadable(column, e))
+}
+
+/// A column that holds JSON, read into what a seed makes of it.
+pub(super) fn json_into<'a, S: DeserializeSeed<'a>>(
+    row: &'a Row,
+    column: usize,
+    seed: S,
+) -> Result<S::Value> {
+    let text = row
+        .get_ref(column)?
+        .as_str()
+        .map_err(|e| unreadable(column, e))?;
+    seed.deserialize(&mut serde_json::Deserializer::from_str(text))
+        .map_err(|e| unreadable(column, e))
 }
 
 /// A column that may be NULL and otherwise holds JSON.
@@ -212,6 +226,9 @@ impl Reader<'_> {
     }
 
     fn settings(&self, trial: i64) -> Result<BTreeMap<String, String>> {
+        if self.depth == Depth::Times {
+            return Ok(BTreeMap::new());
+        }
         let mut statement = self
             .at
             .prepare_cached("select name, value from setting where trial = ?1 order by name")?;
