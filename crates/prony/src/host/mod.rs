@@ -3,12 +3,17 @@
 //! Goal: facts and means of this machine, each checked on the machine itself. Non-goals: what a server is, what a
 //! round is.
 
+pub mod clone;
+pub mod cold;
+pub mod device;
+pub mod disk;
 pub mod guard;
 pub mod home;
 pub mod interrupt;
 pub mod journal;
 pub mod leases;
 pub mod leftovers;
+pub mod machine;
 pub mod process;
 pub mod random;
 

@@ -12,6 +12,7 @@ use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
+use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 /// The name of the variable that carries the mark.
@@ -47,6 +48,22 @@ pub fn kill_marked(mark: &str) -> io::Result<usize> {
         if undecided {
             std::thread::sleep(Duration::from_millis(2));
         }
+    }
+}
+
+/// How a child ended, or None where it still runs after the limit.
+pub fn wait_within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    if let Some(ended) = child.try_wait()? {
+        return Ok(Some(ended));
+    }
+    // Not collected yet, so the number is still the child's.
+    let Some(process) = open(child.id())? else {
+        return child.wait().map(Some);
+    };
+    if is_gone_within(&process, limit)? {
+        child.wait().map(Some)
+    } else {
+        Ok(None)
     }
 }
 
@@ -149,7 +166,13 @@ fn is_gone_within(process: &OwnedFd, limit: Duration) -> io::Result<bool> {
         tv_nsec: 0,
     };
     let mut waited_for = [PollFd::new(process, PollFlags::IN)];
-    Ok(poll(&mut waited_for, Some(&limit))? > 0)
+    loop {
+        match poll(&mut waited_for, Some(&limit)) {
+            // A Ctrl-C, which asks for an end as well: go on waiting.
+            Err(Errno::INTR) => {}
+            count => return Ok(count? > 0),
+        }
+    }
 }
 
 /// The fields of `/proc/PID/stat` that are needed here.

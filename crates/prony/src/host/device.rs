@@ -1,0 +1,131 @@
+//! The file system and the block device below a path.
+//!
+//! Goal: the type and device for the environment, and the device's count of bytes read. Non-goal: devices that the kernel
+//! does not count (network file systems, a file system of several devices).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A mounted file system, a line of `/proc/self/mountinfo` (proc_pid_mountinfo(5)).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount {
+    pub point: PathBuf,
+    /// `ext4`
+    pub kind: String,
+    /// `/dev/vda1`, or a word where there is no device (`tmpfs`).
+    pub source: String,
+    /// `254:1`
+    number: String,
+}
+
+/// The mount that a path lies on.
+pub fn below(path: &Path) -> Result<Mount, String> {
+    let unknown = |error: std::io::Error| {
+        format!(
+            "the file system of {} cannot be found: {error}",
+            path.display()
+        )
+    };
+    let path = path.canonicalize().map_err(unknown)?;
+    let mounts = fs::read_to_string("/proc/self/mountinfo").map_err(unknown)?;
+    choose(&mounts, &path).ok_or_else(|| format!("{} is on no mounted file system", path.display()))
+}
+
+/// The longest mount point counts; of several on the same point the last one, which hides the others.
+fn choose(mounts: &str, path: &Path) -> Option<Mount> {
+    let above = mounts
+        .lines()
+        .filter_map(Mount::parse)
+        .filter(|mount| path.starts_with(&mount.point));
+    above.max_by_key(|mount| mount.point.components().count())
+}
+
+impl Mount {
+    /// `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw`: optional fields end with a dash.
+    fn parse(line: &str) -> Option<Mount> {
+        let (about, system) = line.split_once(" - ")?;
+        let about: Vec<&str> = about.split(' ').collect();
+        let mut system = system.split(' ');
+        Some(Mount {
+            point: PathBuf::from(unescape(about.get(4)?)),
+            kind: system.next()?.to_string(),
+            source: unescape(system.next()?),
+            number: about.get(2)?.to_string(),
+        })
+    }
+
+    /// Bytes read from the device since boot: the third field of `stat` in sectors of 512 bytes
+    /// (Documentation/block/stat.rst).
+    pub fn read_bytes(&self) -> Result<u64, String> {
+        // Major number 0: no block device of its own (overlay, tmpfs, NFS, btrfs).
+        if self.number.starts_with("0:") {
+            return Err(format!(
+                "{} has no block device of its own whose reads could be counted",
+                self.kind
+            ));
+        }
+        let file = format!("/sys/dev/block/{}/stat", self.number);
+        let text =
+            fs::read_to_string(&file).map_err(|error| format!("cannot read {file}: {error}"))?;
+        let sectors: Option<u64> = text
+            .split_whitespace()
+            .nth(2)
+            .and_then(|field| field.parse().ok());
+        sectors
+            .map(|sectors| sectors * 512)
+            .ok_or_else(|| format!("{file} does not hold what it should: {text}"))
+    }
+}
+
+/// Blanks and the like stand as `\040`.
+fn unescape(field: &str) -> String {
+    let mut parts = field.split('\\');
+    let mut text = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        match part
+            .get(..3)
+            .and_then(|digits| u8::from_str_radix(digits, 8).ok())
+        {
+            Some(byte) => {
+                text.push(char::from(byte));
+                text.push_str(&part[3..]);
+            }
+            None => {
+                text.push('\\');
+                text.push_str(part);
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTS: &str = "22 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw\n\
+                          30 22 0:25 / /tmp rw - tmpfs tmpfs rw\n\
+                          31 22 8:16 / /data\\040disk rw master:3 propagate_from:2 - xfs /dev/sdb rw\n";
+
+    #[test]
+    fn the_longest_mount_point_above_a_path_counts() {
+        let kind = |path: &str| choose(MOUNTS, Path::new(path)).unwrap().kind;
+        assert_eq!(
+            ["/var/x", "/tmp/y", "/tmpfile", "/data disk/z"].map(kind),
+            ["ext4", "tmpfs", "ext4", "xfs"]
+        );
+    }
+
+    #[test]
+    fn a_file_system_without_a_device_says_so() {
+        let says = choose(MOUNTS, Path::new("/tmp"))
+            .unwrap()
+            .read_bytes()
+            .unwrap_err();
+        assert_eq!(
+            says,
+            "tmpfs has no block device of its own whose reads could be counted"
+        );
+        assert!(below(Path::new("/proc")).unwrap().read_bytes().is_err());
+    }
+}

@@ -1,0 +1,75 @@
+//! Space on a file system, and the size of a folder.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Bytes that this user may still write below a path (statvfs(3), `f_bavail`). The path need not exist yet.
+pub fn free(path: &Path) -> io::Result<u64> {
+    let there = path
+        .ancestors()
+        .find(|ancestor| ancestor.exists())
+        .unwrap_or(Path::new("/"));
+    let system = rustix::fs::statvfs(there)?;
+    Ok(system.f_bavail * system.f_frsize)
+}
+
+/// Bytes that the files of a folder take on the disk (a sparse file less than its length).
+pub fn used(folder: &Path) -> io::Result<u64> {
+    use std::os::unix::fs::MetadataExt;
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let about = entry.metadata()?;
+        bytes += if about.is_dir() {
+            used(&entry.path())?
+        } else {
+            about.blocks() * 512
+        };
+    }
+    Ok(bytes)
+}
+
+/// A size for people: `1.4 GB`, powers of 1000.
+pub fn shown(bytes: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB", "PB"];
+    let power = (bytes.max(1).ilog10() / 3).min(5);
+    let value = bytes as f64 / 1000f64.powi(power as i32);
+    if power == 0 {
+        format!("{bytes} B")
+    } else {
+        format!("{value:.1} {}", units[power as usize])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_takes_what_its_files_take_also_below_it() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("below")).unwrap();
+        fs::write(folder.path().join("below/file"), vec![1; 100_000]).unwrap();
+        fs::File::create(folder.path().join("sparse"))
+            .unwrap()
+            .set_len(1 << 30)
+            .unwrap();
+        let bytes = used(folder.path()).unwrap();
+        assert!((100_000..200_000).contains(&bytes), "{bytes}");
+    }
+
+    #[test]
+    fn free_space_is_told_for_a_folder_that_is_not_there_yet() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(free(&folder.path().join("a/b")).unwrap() > 0);
+    }
+
+    #[test]
+    fn sizes_are_shown_with_one_digit_behind_the_point() {
+        assert_eq!(
+            [0, 999, 1_000, 1_440_000_000].map(shown),
+            ["0 B", "999 B", "1.0 kB", "1.4 GB"]
+        );
+    }
+}
