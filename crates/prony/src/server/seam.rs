@@ -3,6 +3,7 @@
 //! Implementations: `managed` (prony starts and stops it), `external` (a DSN), `sqlite` (in process), `fake` (for tests
 //! in milliseconds). Non-goals: SQL (see `workload` and `observe`).
 
+use crate::server::managed::adjusted::Adjusted;
 use crate::server::{ServerError, Session, StartRequest};
 use record::ServerIdentity;
 use std::path::Path;
@@ -27,6 +28,14 @@ pub trait Server: Send {
     fn data_folder(&self) -> Option<&Path>;
     /// The last lines of its log, for messages.
     fn log_tail(&self, lines: usize) -> Vec<String>;
+    /// Why it ended though nobody asked it to, in words; None while it runs, and where prony cannot know.
+    fn exit_reason(&mut self) -> Option<String> {
+        None
+    }
+    /// Settings of the last start that are in force otherwise than they were asked for.
+    fn adjusted(&self, _session: &mut Session) -> Result<Vec<Adjusted>, ServerError> {
+        Ok(Vec::new())
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

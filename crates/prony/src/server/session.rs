@@ -57,7 +57,12 @@ impl ServerError {
 pub enum Session {
     MySql(Box<mysql::Conn>),
     Sqlite(rusqlite::Connection),
+    /// Answers by a function of the statement (see `fake`).
+    Scripted(Box<Script>),
 }
+
+/// What answers in place of a server. A load is one statement to it, whose rows are counted.
+pub type Script = dyn FnMut(&str) -> Result<Reply, ServerError> + Send;
 
 /// A producer of the bytes of LOAD DATA LOCAL INFILE.
 pub type Producer = Box<dyn FnMut(&mut dyn Write) -> std::io::Result<()> + Send>;
@@ -65,14 +70,14 @@ pub type Producer = Box<dyn FnMut(&mut dyn Write) -> std::io::Result<()> + Send>
 impl Session {
     /// It speaks MySQL: SET SESSION, SHOW STATUS, EXPLAIN as a table, LOAD DATA.
     pub fn is_mysql(&self) -> bool {
-        matches!(self, Session::MySql(_))
+        matches!(self, Session::MySql(_) | Session::Scripted(_))
     }
 
     /// The number by which another session can KILL this one; None in SQLite.
     pub fn connection_id(&self) -> Option<u32> {
         match self {
             Session::MySql(connection) => Some(connection.connection_id()),
-            Session::Sqlite(_) => None,
+            Session::Sqlite(_) | Session::Scripted(_) => None,
         }
     }
 
@@ -82,6 +87,7 @@ impl Session {
         let mut reply = match self {
             Session::MySql(connection) => query_mysql(connection, sql).map_err(statement_error),
             Session::Sqlite(connection) => query_sqlite(connection, sql).map_err(sqlite_error),
+            Session::Scripted(script) => script(sql),
         }?;
         reply.elapsed = sent.elapsed();
         Ok(reply)
@@ -96,6 +102,7 @@ impl Session {
                 connection.execute_batch(sql).map_err(sqlite_error)?;
                 Ok(connection.changes())
             }
+            Session::Scripted(script) => Ok(script(sql)?.rows.len() as u64),
         }
     }
 
@@ -104,10 +111,18 @@ impl Session {
     /// A server that refuses LOCAL answers [`ServerError::Refused`] before the producer is asked for anything. If the
     /// producer fails the protocol has no way to take back what was sent, so the session is [`ServerError::Lost`].
     pub fn load(&mut self, sql: &str, mut producer: Producer) -> Result<u64, ServerError> {
-        let Session::MySql(connection) = self else {
-            return Err(ServerError::Unusable(
-                "SQLite has no LOAD DATA: insert the rows instead".into(),
-            ));
+        let connection = match self {
+            Session::MySql(connection) => connection,
+            Session::Sqlite(_) => {
+                return Err(ServerError::Unusable(
+                    "SQLite has no LOAD DATA: insert the rows instead".into(),
+                ));
+            }
+            Session::Scripted(script) => {
+                producer(&mut std::io::sink())
+                    .map_err(|cause| ServerError::Lost(format!("the load broke off: {cause}")))?;
+                return Ok(script(sql)?.rows.len() as u64);
+            }
         };
         let handler = LocalInfileHandler::new(move |_name, packets| producer(packets));
         connection.set_local_infile_handler(Some(handler));

@@ -1,0 +1,221 @@
+//! Real servers, started and ended by prony.
+
+mod fresh;
+
+use fresh::Fresh;
+use prony::host::{Home, Leases};
+use prony::server::{Managed, Server, ServerError, StartRequest};
+
+use std::path::Path;
+
+fn request(fresh: &Fresh, settings: &[(&str, &str)]) -> StartRequest {
+    StartRequest {
+        data_folder: fresh.data_folder.clone(),
+        settings: settings
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_string()))
+            .collect(),
+    }
+}
+
+fn one(server: &Managed, sql: &str) -> String {
+    server
+        .connect()
+        .unwrap()
+        .query(sql)
+        .unwrap()
+        .first_text()
+        .unwrap()
+}
+
+/// The test for each server that every machine of ours must have.
+macro_rules! for_each_server {
+    ($($name:ident => $build:literal,)*) => { $(
+        mod $name {
+            use super::*;
+
+            fn fresh() -> Option<Fresh> {
+                Fresh::of($build)
+            }
+
+            #[test]
+            fn it_starts_with_the_settings_asked_for_and_stops_cleanly() {
+                let Some(fresh) = fresh() else { return };
+                let mut server = fresh.managed();
+                let pool = [("innodb_buffer_pool_size", "13M"), ("innodb_old_blocks_time", "7")];
+                let started = server.start(&request(&fresh, &pool)).unwrap();
+                assert!(started.elapsed_s > 0.0);
+                assert_eq!(one(&server, "SELECT @@innodb_old_blocks_time"), "7");
+                assert_eq!(one(&server, "SELECT @@innodb_fast_shutdown"), "0");
+                assert_eq!(one(&server, "SELECT @@bind_address"), "127.0.0.1");
+                let port: u16 = one(&server, "SELECT @@port").parse().unwrap();
+                assert!(port < 32_768);
+                assert!(server.identity().unwrap().version.contains(&fresh.distribution.version_text));
+                let mut session = server.connect().unwrap();
+                let pool: u64 = one(&server, "SELECT @@innodb_buffer_pool_size").parse().unwrap();
+                let adjusted = server.adjusted(&mut session).unwrap();
+                assert_eq!(adjusted.len(), usize::from(pool != 13 << 20), "{adjusted:?}");
+                assert!(server.exit_reason().is_none());
+                server.stop().unwrap();
+                assert!(server.pid().is_none() && server.connect().is_err());
+                let stopped = server.log_tail(15).join("\n").to_lowercase();
+                assert!(stopped.contains("shutdown complete"), "{stopped}");
+            }
+
+            #[test]
+            fn only_the_password_of_this_start_opens_it() {
+                let Some(fresh) = fresh() else { return };
+                let mut server = fresh.managed();
+                server.start(&request(&fresh, &[])).unwrap();
+                let accounts = "SELECT count(*) FROM mysql.user WHERE user = '' OR (user = 'root' AND host <> 'localhost')";
+                assert_eq!(one(&server, accounts), "0");
+                let port: u16 = one(&server, "SELECT @@port").parse().unwrap();
+                let nobody = mysql::OptsBuilder::new().ip_or_hostname(Some("127.0.0.1")).tcp_port(port).user(Some("root"));
+                assert!(mysql::Conn::new(nobody).is_err());
+                let left: Vec<_> = std::fs::read_dir(fresh.instance()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+                assert!(!left.iter().any(|name| name == "first.sql"), "{left:?}");
+                server.stop().unwrap();
+                server.start(&request(&fresh, &[])).unwrap();
+                assert_eq!(one(&server, "SELECT 1"), "1");
+            }
+
+            #[test]
+            fn what_was_written_before_a_kill_is_there_after_the_next_start() {
+                let Some(fresh) = fresh() else { return };
+                let mut server = fresh.managed();
+                server.start(&request(&fresh, &[])).unwrap();
+                let mut session = server.connect().unwrap();
+                session.execute("CREATE DATABASE prony_test").unwrap();
+                session.execute("CREATE TABLE prony_test.t (n int) ENGINE=InnoDB").unwrap();
+                session.execute("INSERT INTO prony_test.t VALUES (7)").unwrap();
+                server.kill().unwrap();
+                assert!(matches!(session.query("SELECT 1"), Err(ServerError::Lost(_))));
+                server.start(&request(&fresh, &[])).unwrap();
+                assert_eq!(one(&server, "SELECT n FROM prony_test.t"), "7");
+                drop(server);
+            }
+
+            #[test]
+            fn an_unknown_setting_is_named_in_the_message() {
+                let Some(fresh) = fresh() else { return };
+                let mut server = fresh.managed();
+                let says = server.start(&request(&fresh, &[("inodb_flush", "1")])).unwrap_err().to_string();
+                assert!(says.contains(concat!($build, " does not start: it ended with status")), "{says}");
+                assert!(says.contains("this server does not know the setting `inodb_flush`"), "{says}");
+                assert!(server.pid().is_none());
+            }
+
+            #[test]
+            fn a_value_that_it_cannot_have_is_named_in_the_message() {
+                let Some(fresh) = fresh() else { return };
+                let mut server = fresh.managed();
+                let wrong = [("innodb_flush_method", "with_a_broom")];
+                let says = server.start(&request(&fresh, &wrong)).unwrap_err().to_string();
+                assert!(says.contains("innodb_flush_method") || says.contains("with_a_broom"), "{says}");
+            }
+
+            #[test]
+            fn a_server_that_dies_by_itself_says_why() {
+                let Some(fresh) = fresh() else { return };
+                let mut server = fresh.managed();
+                server.start(&request(&fresh, &[])).unwrap();
+                let pid = rustix::process::Pid::from_raw(server.pid().unwrap() as i32).unwrap();
+                rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+                let reason = std::iter::repeat_with(|| server.exit_reason()).flatten().next().unwrap();
+                assert!(reason.contains("signal 9"), "{reason}");
+                assert!(matches!(server.stop(), Err(ServerError::Lost(_))));
+                server.stop().unwrap();
+            }
+
+            #[test]
+            fn it_is_gone_when_its_value_is_dropped() {
+                let Some(fresh) = fresh() else { return };
+                let mut server = fresh.managed();
+                server.start(&request(&fresh, &[])).unwrap();
+                let process = format!("/proc/{}", server.pid().unwrap());
+                let environment = std::fs::read(format!("{process}/environ")).unwrap();
+                let is_mark = |variable: &[u8]| variable.starts_with(b"PRONY_LEASE=");
+                assert!(environment.split(|byte| *byte == 0).any(is_mark), "the guard finds it by its mark");
+                drop(server);
+                assert!(!Path::new(&process).exists());
+            }
+
+            #[test]
+            fn it_starts_in_a_folder_whose_name_is_too_long_for_a_socket() {
+                let Some(fresh) = fresh() else { return };
+                let folder = fresh.instance().join("long".repeat(30));
+                let mut server = Managed::new(fresh.distribution.clone(), fresh.leases.clone(), folder);
+                server.start(&request(&fresh, &[])).unwrap();
+                assert_eq!(one(&server, "SELECT 1"), "1");
+                server.stop().unwrap();
+            }
+        }
+    )* }
+}
+
+for_each_server! {
+    mysql_5_6 => "mysql@5.6.14",
+    mariadb => "mariadb",
+}
+
+#[test]
+fn a_data_folder_that_is_not_there_is_named() {
+    let Some(fresh) = Fresh::of("mysql@5.6.14") else {
+        return;
+    };
+    let mut server = fresh.managed();
+    let nowhere = StartRequest {
+        data_folder: fresh.instance().join("nowhere"),
+        settings: Vec::new(),
+    };
+    let says = server.start(&nowhere).unwrap_err().to_string();
+    assert!(says.contains("nowhere"), "{says}");
+}
+
+#[test]
+fn two_servers_run_at_once() {
+    let (Some(one_of), Some(other_of)) = (Fresh::of("mysql@5.6.14"), Fresh::of("mysql@5.6.14"))
+    else {
+        return;
+    };
+    let (mut first, mut second) = (one_of.managed(), other_of.managed());
+    first.start(&request(&one_of, &[])).unwrap();
+    second.start(&request(&other_of, &[])).unwrap();
+    assert_ne!(one(&first, "SELECT @@port"), one(&second, "SELECT @@port"));
+}
+
+/// The home of these tests lies in a temporary folder, so that no other prony's leftovers are touched.
+#[test]
+fn a_home_of_its_own_has_leases_with_a_guard() {
+    let home = tempfile::tempdir().unwrap();
+    assert!(
+        Leases::open(&Home::at(home.path()).unwrap())
+            .unwrap()
+            .guard_pid()
+            .is_some()
+    );
+}
+
+macro_rules! each_generation_starts {
+    ($($name:ident => $build:literal,)*) => { $(
+        #[test]
+        fn $name() {
+            let Some(fresh) = Fresh::of($build) else { return };
+            let mut server = fresh.managed();
+            server.start(&request(&fresh, &[("innodb_buffer_pool_size", "64M")])).unwrap();
+            assert_eq!(one(&server, "SELECT @@innodb_buffer_pool_size"), "67108864");
+            assert!(one(&server, "SELECT @@port").parse::<u16>().unwrap() < 32_768);
+            server.stop().unwrap();
+        }
+    )* }
+}
+
+// A password is set in another way in each.
+each_generation_starts! {
+    mysql_5_5_34_starts => "mysql@5.5.34",
+    mysql_8_0_33_starts => "mysql@8.0.33",
+    mysql_9_7_starts => "mysql@9.7",
+    mariadb_10_2_11_starts => "mariadb@10.2.11",
+    mariadb_11_4_5_starts => "mariadb@11.4.5",
+    mariadb_11_8_starts => "mariadb@11.8",
+}
