@@ -20,7 +20,7 @@ fn the_prony_that_is_killed() {
         Leases::open_with(&Home::at(PathBuf::from(home)).unwrap(), Some(&prony())).unwrap();
     let folder = leases.temporary("instance").unwrap();
     std::fs::write(folder.path().join("data"), "rows").unwrap();
-    let child = leases.command("sleep").arg("1000").spawn().unwrap();
+    let mut child = leases.command("sleep").arg("1000").spawn().unwrap();
     let grandchild = "(trap '' TERM HUP INT; sleep 1000) >/dev/null 2>&1 & echo $!; wait";
     let mut shell = leases
         .command("sh")
@@ -41,6 +41,9 @@ fn the_prony_that_is_killed() {
     );
     println!("holds {}", folder.path().display());
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+    drop((folder, leases));
+    child.wait().unwrap();
+    shell.wait().unwrap();
 }
 
 /// A prony that holds a folder and three processes.

@@ -1,21 +1,31 @@
 //! Real servers, started and ended by prony.
 
-mod servers;
+mod fresh;
 
+use fresh::Fresh;
 use prony::host::{Home, Leases};
 use prony::server::{Managed, Server, ServerError, StartRequest};
-use servers::Fresh;
+
 use std::path::Path;
 
 fn request(fresh: &Fresh, settings: &[(&str, &str)]) -> StartRequest {
     StartRequest {
         data_folder: fresh.data_folder.clone(),
-        settings: settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect(),
+        settings: settings
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_string()))
+            .collect(),
     }
 }
 
 fn one(server: &Managed, sql: &str) -> String {
-    server.connect().unwrap().query(sql).unwrap().first_text().unwrap()
+    server
+        .connect()
+        .unwrap()
+        .query(sql)
+        .unwrap()
+        .first_text()
+        .unwrap()
 }
 
 /// The test for each server that every machine of ours must have.
@@ -40,7 +50,7 @@ macro_rules! for_each_server {
                 assert_eq!(one(&server, "SELECT @@bind_address"), "127.0.0.1");
                 let port: u16 = one(&server, "SELECT @@port").parse().unwrap();
                 assert!(port < 32_768);
-                assert!(server.identity().unwrap().version.starts_with(&fresh.version()));
+                assert!(server.identity().unwrap().version.contains(&fresh.distribution.version_text));
                 let mut session = server.connect().unwrap();
                 let pool: u64 = one(&server, "SELECT @@innodb_buffer_pool_size").parse().unwrap();
                 let adjusted = server.adjusted(&mut session).unwrap();
@@ -123,6 +133,9 @@ macro_rules! for_each_server {
                 let mut server = fresh.managed();
                 server.start(&request(&fresh, &[])).unwrap();
                 let process = format!("/proc/{}", server.pid().unwrap());
+                let environment = std::fs::read(format!("{process}/environ")).unwrap();
+                let is_mark = |variable: &[u8]| variable.starts_with(b"PRONY_LEASE=");
+                assert!(environment.split(|byte| *byte == 0).any(is_mark), "the guard finds it by its mark");
                 drop(server);
                 assert!(!Path::new(&process).exists());
             }
@@ -147,16 +160,24 @@ for_each_server! {
 
 #[test]
 fn a_data_folder_that_is_not_there_is_named() {
-    let Some(fresh) = Fresh::of("mysql@5.6.14") else { return };
+    let Some(fresh) = Fresh::of("mysql@5.6.14") else {
+        return;
+    };
     let mut server = fresh.managed();
-    let nowhere = StartRequest { data_folder: fresh.instance().join("nowhere"), settings: Vec::new() };
+    let nowhere = StartRequest {
+        data_folder: fresh.instance().join("nowhere"),
+        settings: Vec::new(),
+    };
     let says = server.start(&nowhere).unwrap_err().to_string();
     assert!(says.contains("nowhere"), "{says}");
 }
 
 #[test]
 fn two_servers_run_at_once() {
-    let (Some(one_of), Some(other_of)) = (Fresh::of("mysql@5.6.14"), Fresh::of("mysql@5.6.14")) else { return };
+    let (Some(one_of), Some(other_of)) = (Fresh::of("mysql@5.6.14"), Fresh::of("mysql@5.6.14"))
+    else {
+        return;
+    };
     let (mut first, mut second) = (one_of.managed(), other_of.managed());
     first.start(&request(&one_of, &[])).unwrap();
     second.start(&request(&other_of, &[])).unwrap();
@@ -167,5 +188,34 @@ fn two_servers_run_at_once() {
 #[test]
 fn a_home_of_its_own_has_leases_with_a_guard() {
     let home = tempfile::tempdir().unwrap();
-    assert!(Leases::open(&Home::at(home.path()).unwrap()).unwrap().guard_pid().is_some());
+    assert!(
+        Leases::open(&Home::at(home.path()).unwrap())
+            .unwrap()
+            .guard_pid()
+            .is_some()
+    );
+}
+
+macro_rules! each_generation_starts {
+    ($($name:ident => $build:literal,)*) => { $(
+        #[test]
+        fn $name() {
+            let Some(fresh) = Fresh::of($build) else { return };
+            let mut server = fresh.managed();
+            server.start(&request(&fresh, &[("innodb_buffer_pool_size", "64M")])).unwrap();
+            assert_eq!(one(&server, "SELECT @@innodb_buffer_pool_size"), "67108864");
+            assert!(one(&server, "SELECT @@port").parse::<u16>().unwrap() < 32_768);
+            server.stop().unwrap();
+        }
+    )* }
+}
+
+// A password is set in another way in each.
+each_generation_starts! {
+    mysql_5_5_34_starts => "mysql@5.5.34",
+    mysql_8_0_33_starts => "mysql@8.0.33",
+    mysql_9_7_starts => "mysql@9.7",
+    mariadb_10_2_11_starts => "mariadb@10.2.11",
+    mariadb_11_4_5_starts => "mariadb@11.4.5",
+    mariadb_11_8_starts => "mariadb@11.8",
 }

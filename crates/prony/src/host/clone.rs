@@ -14,7 +14,12 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum CloneError {
     #[error("no room for a copy of {from}: it needs {needs}, and {to} has {has} free; make room, or set PRONY_HOME to a larger disk", from = from.display(), to = to.display(), needs = disk::shown(*needs_bytes), has = disk::shown(*has_bytes))]
-    NoRoom { from: PathBuf, to: PathBuf, needs_bytes: u64, has_bytes: u64 },
+    NoRoom {
+        from: PathBuf,
+        to: PathBuf,
+        needs_bytes: u64,
+        has_bytes: u64,
+    },
     #[error("cannot copy {path}: {cause}", path = path.display())]
     Failed { path: PathBuf, cause: io::Error },
 }
@@ -37,9 +42,18 @@ pub fn folder(from: &Path, to: &Path) -> Result<Means, CloneError> {
     };
     let needs_bytes = disk::used(from).map_err(failed(from))?;
     let has_bytes = disk::free(to).map_err(failed(to))?;
-    let means = if can_reflink(from, to) { Means::Reflink } else { Means::Copy };
+    let means = if can_reflink(from, to) {
+        Means::Reflink
+    } else {
+        Means::Copy
+    };
     if means == Means::Copy && needs_bytes > has_bytes {
-        return Err(CloneError::NoRoom { from: from.to_path_buf(), to: to.to_path_buf(), needs_bytes, has_bytes });
+        return Err(CloneError::NoRoom {
+            from: from.to_path_buf(),
+            to: to.to_path_buf(),
+            needs_bytes,
+            has_bytes,
+        });
     }
     copy_folder(from, to, means)?;
     Ok(means)
@@ -47,28 +61,47 @@ pub fn folder(from: &Path, to: &Path) -> Result<Means, CloneError> {
 
 /// Tries it on the first file with bytes in it, beside the target.
 fn can_reflink(from: &Path, to: &Path) -> bool {
-    let Some(parent) = to.parent().filter(|parent| parent.is_dir()) else { return false };
-    let Some(sample) = first_file(from) else { return false };
-    let trial = tempfile::Builder::new().prefix(".reflink-").tempfile_in(parent);
+    let Some(parent) = to.parent().filter(|parent| parent.is_dir()) else {
+        return false;
+    };
+    let Some(sample) = first_file(from) else {
+        return false;
+    };
+    let trial = tempfile::Builder::new()
+        .prefix(".reflink-")
+        .tempfile_in(parent);
     matches!((File::open(sample), trial), (Ok(sample), Ok(trial)) if ioctl_ficlone(trial.as_file(), &sample).is_ok())
 }
 
 fn first_file(folder: &Path) -> Option<PathBuf> {
-    fs::read_dir(folder).ok()?.filter_map(Result::ok).find_map(|entry| {
-        let about = entry.metadata().ok()?;
-        if about.is_dir() { first_file(&entry.path()) } else { (about.is_file() && about.len() > 0).then(|| entry.path()) }
-    })
+    fs::read_dir(folder)
+        .ok()?
+        .filter_map(Result::ok)
+        .find_map(|entry| {
+            let about = entry.metadata().ok()?;
+            if about.is_dir() {
+                first_file(&entry.path())
+            } else {
+                (about.is_file() && about.len() > 0).then(|| entry.path())
+            }
+        })
 }
 
 fn copy_folder(from: &Path, to: &Path, means: Means) -> Result<(), CloneError> {
-    let failed = |cause| CloneError::Failed { path: from.to_path_buf(), cause };
+    let failed = |cause| CloneError::Failed {
+        path: from.to_path_buf(),
+        cause,
+    };
     let about = fs::metadata(from).map_err(failed)?;
     DirBuilder::new().mode(0o700).create(to).map_err(failed)?;
     for entry in fs::read_dir(from).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let (source, target) = (entry.path(), to.join(entry.file_name()));
         let kind = entry.file_type().map_err(failed)?;
-        let failed = |cause| CloneError::Failed { path: source.clone(), cause };
+        let failed = |cause| CloneError::Failed {
+            path: source.clone(),
+            cause,
+        };
         if kind.is_dir() {
             copy_folder(&source, &target, means)?;
         } else if kind.is_symlink() {
@@ -80,13 +113,19 @@ fn copy_folder(from: &Path, to: &Path, means: Means) -> Result<(), CloneError> {
     }
     fs::set_permissions(to, about.permissions()).map_err(failed)?;
     keep_owner(to, &about);
-    File::open(to).and_then(|folder| Ok(fsync(folder)?)).map_err(failed)
+    File::open(to)
+        .and_then(|folder| Ok(fsync(folder)?))
+        .map_err(failed)
 }
 
 fn copy_file(from: &Path, to: &Path, means: Means) -> io::Result<()> {
     let source = File::open(from)?;
     let about = source.metadata()?;
-    let target = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
+    let target = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(to)?;
     match means {
         Means::Reflink if about.len() > 0 => ioctl_ficlone(&target, &source)?,
         _ => copy_bytes(&source, &target, about.len())?,
@@ -139,10 +178,19 @@ mod tests {
         let _socket = std::os::unix::net::UnixListener::bind(from.join("socket")).unwrap();
         folder(&from, &to).unwrap();
         assert_eq!(fs::read(to.join("schema/t.ibd")).unwrap(), bytes);
-        assert_eq!(fs::metadata(to.join("empty")).unwrap().mode() & 0o777, 0o640);
-        assert_eq!(fs::read_link(to.join("link")).unwrap(), Path::new("schema/t.ibd"));
+        assert_eq!(
+            fs::metadata(to.join("empty")).unwrap().mode() & 0o777,
+            0o640
+        );
+        assert_eq!(
+            fs::read_link(to.join("link")).unwrap(),
+            Path::new("schema/t.ibd")
+        );
         assert!(!to.join("socket").exists());
-        assert!(fs::read_dir(place.path()).unwrap().count() == 2, "no file of the trial is left");
+        assert!(
+            fs::read_dir(place.path()).unwrap().count() == 2,
+            "no file of the trial is left"
+        );
     }
 
     #[test]
@@ -150,12 +198,24 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         fs::create_dir(place.path().join("from")).unwrap();
         fs::create_dir(place.path().join("to")).unwrap();
-        assert!(matches!(folder(&place.path().join("from"), &place.path().join("to")), Err(CloneError::Failed { .. })));
+        assert!(matches!(
+            folder(&place.path().join("from"), &place.path().join("to")),
+            Err(CloneError::Failed { .. })
+        ));
     }
 
     #[test]
     fn a_clone_that_has_no_room_says_how_much_is_missing() {
-        let error = CloneError::NoRoom { from: "/a".into(), to: "/b".into(), needs_bytes: 2_000_000, has_bytes: 1_000 };
-        assert!(error.to_string().starts_with("no room for a copy of /a: it needs 2.0 MB, and /b has 1.0 kB free"));
+        let error = CloneError::NoRoom {
+            from: "/a".into(),
+            to: "/b".into(),
+            needs_bytes: 2_000_000,
+            has_bytes: 1_000,
+        };
+        assert!(
+            error
+                .to_string()
+                .starts_with("no room for a copy of /a: it needs 2.0 MB, and /b has 1.0 kB free")
+        );
     }
 }

@@ -91,7 +91,14 @@ fn resident_pages(file: &File, start: u64, bytes: u64) -> io::Result<u64> {
     // SAFETY: a fresh mapping at an address of the kernel's choice, never read through, unmapped below; `answer` has a byte
     // for each page, as mincore(2) wants it.
     let result = unsafe {
-        let address = mmap(std::ptr::null_mut(), bytes as usize, ProtFlags::empty(), MapFlags::SHARED, file, start)?;
+        let address = mmap(
+            std::ptr::null_mut(),
+            bytes as usize,
+            ProtFlags::empty(),
+            MapFlags::SHARED,
+            file,
+            start,
+        )?;
         let result = libc::mincore(address, bytes as usize, answer.as_mut_ptr());
         let error = io::Error::last_os_error();
         munmap(address, bytes as usize)?;
@@ -139,9 +146,21 @@ mod tests {
         fs::write(folder.path().join("below/file"), vec![7; bytes]).unwrap();
         fs::write(folder.path().join("empty"), "").unwrap();
         let warm = residency(folder.path()).unwrap();
-        assert_eq!(warm, Residency { resident_bytes: bytes as u64, file_bytes: bytes as u64 });
+        assert_eq!(
+            warm,
+            Residency {
+                resident_bytes: bytes as u64,
+                file_bytes: bytes as u64
+            }
+        );
         advise(folder.path()).unwrap();
-        assert_eq!(residency(folder.path()).unwrap(), Residency { resident_bytes: 0, file_bytes: bytes as u64 });
+        assert_eq!(
+            residency(folder.path()).unwrap(),
+            Residency {
+                resident_bytes: 0,
+                file_bytes: bytes as u64
+            }
+        );
     }
 
     #[test]
@@ -150,7 +169,9 @@ mod tests {
         let file = folder.path().join("file");
         fs::write(&file, vec![7; 8 << 20]).unwrap();
         advise(&file).unwrap();
-        let Ok(before) = device_reads(&file) else { return };
+        let Ok(before) = device_reads(&file) else {
+            return;
+        };
         assert_eq!(fs::read(&file).unwrap().len(), 8 << 20);
         assert!(device_reads(&file).unwrap() - before >= 8 << 20);
     }

@@ -20,7 +20,12 @@ pub struct Mount {
 
 /// The mount that a path lies on.
 pub fn below(path: &Path) -> Result<Mount, String> {
-    let unknown = |error: std::io::Error| format!("the file system of {} cannot be found: {error}", path.display());
+    let unknown = |error: std::io::Error| {
+        format!(
+            "the file system of {} cannot be found: {error}",
+            path.display()
+        )
+    };
     let path = path.canonicalize().map_err(unknown)?;
     let mounts = fs::read_to_string("/proc/self/mountinfo").map_err(unknown)?;
     choose(&mounts, &path).ok_or_else(|| format!("{} is on no mounted file system", path.display()))
@@ -28,7 +33,10 @@ pub fn below(path: &Path) -> Result<Mount, String> {
 
 /// The longest mount point counts; of several on the same point the last one, which hides the others.
 fn choose(mounts: &str, path: &Path) -> Option<Mount> {
-    let above = mounts.lines().filter_map(Mount::parse).filter(|mount| path.starts_with(&mount.point));
+    let above = mounts
+        .lines()
+        .filter_map(Mount::parse)
+        .filter(|mount| path.starts_with(&mount.point));
     above.max_by_key(|mount| mount.point.components().count())
 }
 
@@ -51,12 +59,21 @@ impl Mount {
     pub fn read_bytes(&self) -> Result<u64, String> {
         // Major number 0: no block device of its own (overlay, tmpfs, NFS, btrfs).
         if self.number.starts_with("0:") {
-            return Err(format!("{} has no block device of its own whose reads could be counted", self.kind));
+            return Err(format!(
+                "{} has no block device of its own whose reads could be counted",
+                self.kind
+            ));
         }
         let file = format!("/sys/dev/block/{}/stat", self.number);
-        let text = fs::read_to_string(&file).map_err(|error| format!("cannot read {file}: {error}"))?;
-        let sectors: Option<u64> = text.split_whitespace().nth(2).and_then(|field| field.parse().ok());
-        sectors.map(|sectors| sectors * 512).ok_or_else(|| format!("{file} does not hold what it should: {text}"))
+        let text =
+            fs::read_to_string(&file).map_err(|error| format!("cannot read {file}: {error}"))?;
+        let sectors: Option<u64> = text
+            .split_whitespace()
+            .nth(2)
+            .and_then(|field| field.parse().ok());
+        sectors
+            .map(|sectors| sectors * 512)
+            .ok_or_else(|| format!("{file} does not hold what it should: {text}"))
     }
 }
 
@@ -65,7 +82,10 @@ fn unescape(field: &str) -> String {
     let mut parts = field.split('\\');
     let mut text = parts.next().unwrap_or_default().to_string();
     for part in parts {
-        match part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+        match part
+            .get(..3)
+            .and_then(|digits| u8::from_str_radix(digits, 8).ok())
+        {
             Some(byte) => {
                 text.push(char::from(byte));
                 text.push_str(&part[3..]);
@@ -90,13 +110,22 @@ mod tests {
     #[test]
     fn the_longest_mount_point_above_a_path_counts() {
         let kind = |path: &str| choose(MOUNTS, Path::new(path)).unwrap().kind;
-        assert_eq!(["/var/x", "/tmp/y", "/tmpfile", "/data disk/z"].map(kind), ["ext4", "tmpfs", "ext4", "xfs"]);
+        assert_eq!(
+            ["/var/x", "/tmp/y", "/tmpfile", "/data disk/z"].map(kind),
+            ["ext4", "tmpfs", "ext4", "xfs"]
+        );
     }
 
     #[test]
     fn a_file_system_without_a_device_says_so() {
-        let says = choose(MOUNTS, Path::new("/tmp")).unwrap().read_bytes().unwrap_err();
-        assert_eq!(says, "tmpfs has no block device of its own whose reads could be counted");
+        let says = choose(MOUNTS, Path::new("/tmp"))
+            .unwrap()
+            .read_bytes()
+            .unwrap_err();
+        assert_eq!(
+            says,
+            "tmpfs has no block device of its own whose reads could be counted"
+        );
         assert!(below(Path::new("/proc")).unwrap().read_bytes().is_err());
     }
 }

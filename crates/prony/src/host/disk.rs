@@ -6,7 +6,10 @@ use std::path::Path;
 
 /// Bytes that this user may still write below a path (statvfs(3), `f_bavail`). The path need not exist yet.
 pub fn free(path: &Path) -> io::Result<u64> {
-    let there = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(Path::new("/"));
+    let there = path
+        .ancestors()
+        .find(|ancestor| ancestor.exists())
+        .unwrap_or(Path::new("/"));
     let system = rustix::fs::statvfs(there)?;
     Ok(system.f_bavail * system.f_frsize)
 }
@@ -18,7 +21,11 @@ pub fn used(folder: &Path) -> io::Result<u64> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let about = entry.metadata()?;
-        bytes += if about.is_dir() { used(&entry.path())? } else { about.blocks() * 512 };
+        bytes += if about.is_dir() {
+            used(&entry.path())?
+        } else {
+            about.blocks() * 512
+        };
     }
     Ok(bytes)
 }
@@ -28,7 +35,11 @@ pub fn shown(bytes: u64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB", "PB"];
     let power = (bytes.max(1).ilog10() / 3).min(5);
     let value = bytes as f64 / 1000f64.powi(power as i32);
-    if power == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", units[power as usize]) }
+    if power == 0 {
+        format!("{bytes} B")
+    } else {
+        format!("{value:.1} {}", units[power as usize])
+    }
 }
 
 #[cfg(test)]
@@ -40,7 +51,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("below")).unwrap();
         fs::write(folder.path().join("below/file"), vec![1; 100_000]).unwrap();
-        fs::File::create(folder.path().join("sparse")).unwrap().set_len(1 << 30).unwrap();
+        fs::File::create(folder.path().join("sparse"))
+            .unwrap()
+            .set_len(1 << 30)
+            .unwrap();
         let bytes = used(folder.path()).unwrap();
         assert!((100_000..200_000).contains(&bytes), "{bytes}");
     }
@@ -53,6 +67,9 @@ mod tests {
 
     #[test]
     fn sizes_are_shown_with_one_digit_behind_the_point() {
-        assert_eq!([0, 999, 1_000, 1_440_000_000].map(shown), ["0 B", "999 B", "1.0 kB", "1.4 GB"]);
+        assert_eq!(
+            [0, 999, 1_000, 1_440_000_000].map(shown),
+            ["0 B", "999 B", "1.0 kB", "1.4 GB"]
+        );
     }
 }

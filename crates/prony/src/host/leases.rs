@@ -9,8 +9,9 @@ use crate::host::journal::{self, Line};
 use crate::host::leftovers::{self, Swept, remove_folder};
 use crate::host::{Home, process, random};
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::{DirBuilder, File};
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -114,20 +115,20 @@ impl Leases {
         self.shared.guard.as_ref().map(Guard::pid)
     }
 
-    /// A lease for a folder that is about to be made. An absolute path.
-    pub fn folder(&self, path: impl Into<PathBuf>) -> Result<Lease, LeaseError> {
-        let path = path.into();
+    /// A lease for a folder that is about to be made.
+    pub fn folder(&self, path: impl AsRef<Path>) -> Result<Lease, LeaseError> {
+        let journal = |cause| LeaseError::Journal {
+            path: self.shared.path.clone(),
+            cause,
+        };
+        // The guard works from another folder.
+        let path = std::path::absolute(path).map_err(journal)?;
         let id = self.shared.next_id.fetch_add(1, Relaxed);
         let line = Line::Folder {
             id,
             path: path.clone(),
         };
-        self.shared
-            .append(&line)
-            .map_err(|cause| LeaseError::Journal {
-                path: self.shared.path.clone(),
-                cause,
-            })?;
+        self.shared.append(&line).map_err(journal)?;
         Ok(Lease {
             shared: Arc::clone(&self.shared),
             id,
@@ -135,7 +136,7 @@ impl Leases {
         })
     }
 
-    /// A new empty leased folder under `work`, whose name begins with `name`.
+    /// A new empty leased folder under `work`, for this user alone, whose name begins with `name`.
     pub fn temporary(&self, name: &str) -> Result<Lease, LeaseError> {
         self.temporary_in(&self.shared.work, name)
     }
@@ -148,7 +149,10 @@ impl Leases {
         };
         let suffix = random::hex(6).map_err(|cause| unusable(parent, cause))?;
         let lease = self.folder(parent.join(format!("{name}-{suffix}")))?;
-        std::fs::create_dir(lease.path()).map_err(|cause| unusable(lease.path(), cause))?;
+        DirBuilder::new()
+            .mode(0o700)
+            .create(lease.path())
+            .map_err(|cause| unusable(lease.path(), cause))?;
         Ok(lease)
     }
 

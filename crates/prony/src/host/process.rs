@@ -57,8 +57,14 @@ pub fn wait_within(child: &mut Child, limit: Duration) -> io::Result<Option<Exit
         return Ok(Some(ended));
     }
     // Not collected yet, so the number is still the child's.
-    let Some(process) = open(child.id())? else { return child.wait().map(Some) };
-    if is_gone_within(&process, limit)? { child.wait().map(Some) } else { Ok(None) }
+    let Some(process) = open(child.id())? else {
+        return child.wait().map(Some);
+    };
+    if is_gone_within(&process, limit)? {
+        child.wait().map(Some)
+    } else {
+        Ok(None)
+    }
 }
 
 #[derive(Default)]

@@ -2,8 +2,8 @@
 //!
 //! Goal: the protocol, resuming and reports are tested without a server. Non-goal: any SQL.
 
-use crate::server::{Abilities, Reply, Server, ServerError, Session, StartRequest, Started};
 use crate::server::session::Script;
+use crate::server::{Abilities, Reply, Server, ServerError, Session, StartRequest, Started};
 use record::ServerIdentity;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
@@ -32,9 +32,17 @@ struct Life {
 
 impl Fake {
     /// A server that can do everything, with the script's answers.
-    pub fn new(build: &str, script: impl FnMut(&str) -> Result<Reply, ServerError> + Send + 'static) -> Fake {
+    pub fn new(
+        build: &str,
+        script: impl FnMut(&str) -> Result<Reply, ServerError> + Send + 'static,
+    ) -> Fake {
         Fake {
-            abilities: Abilities { restart: true, settings: true, mysql: true, snapshots: true },
+            abilities: Abilities {
+                restart: true,
+                settings: true,
+                mysql: true,
+                snapshots: true,
+            },
             does_not_start: None,
             dies_at: None,
             identity: ServerIdentity {
@@ -64,7 +72,10 @@ impl Fake {
 pub fn reply(column: &str, cells: &[Option<&str>]) -> Reply {
     Reply {
         columns: vec![column.into()],
-        rows: cells.iter().map(|cell| vec![cell.map(|text| text.as_bytes().to_vec())]).collect(),
+        rows: cells
+            .iter()
+            .map(|cell| vec![cell.map(|text| text.as_bytes().to_vec())])
+            .collect(),
         ..Reply::default()
     }
 }
@@ -99,7 +110,11 @@ impl Server for Fake {
     }
 
     fn connect(&self) -> Result<Session, ServerError> {
-        let (life, script, dies_at) = (Arc::clone(&self.life), Arc::clone(&self.script), self.dies_at);
+        let (life, script, dies_at) = (
+            Arc::clone(&self.life),
+            Arc::clone(&self.script),
+            self.dies_at,
+        );
         let gone = || ServerError::Lost("the fake server is not running".into());
         if !life.runs.load(SeqCst) {
             return Err(gone());
@@ -114,7 +129,9 @@ impl Server for Fake {
                 life.died.store(true, SeqCst);
                 return Err(gone());
             }
-            let mut script = script.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let mut script = script
+                .lock()
+                .unwrap_or_else(|poisoned| poisoned.into_inner());
             script(sql)
         })))
     }
@@ -128,11 +145,17 @@ impl Server for Fake {
     }
 
     fn log_tail(&self, lines: usize) -> Vec<String> {
-        vec!["[Note] the fake server's last line".to_string()].into_iter().take(lines).collect()
+        vec!["[Note] the fake server's last line".to_string()]
+            .into_iter()
+            .take(lines)
+            .collect()
     }
 
     fn exit_reason(&mut self) -> Option<String> {
-        self.life.died.load(SeqCst).then(|| "it died as its script says".into())
+        self.life
+            .died
+            .load(SeqCst)
+            .then(|| "it died as its script says".into())
     }
 }
 
@@ -150,10 +173,16 @@ mod tests {
         assert!(server.connect().is_err());
         server.start(&StartRequest::default()).unwrap();
         let mut session = server.connect().unwrap();
-        assert_eq!(session.query("hello").unwrap().rows, [[Some(b"hello".to_vec())]]);
+        assert_eq!(
+            session.query("hello").unwrap().rows,
+            [[Some(b"hello".to_vec())]]
+        );
         server.stop().unwrap();
         server.start(&StartRequest::default()).unwrap();
-        assert!(matches!(session.query("hello"), Err(ServerError::Lost(_))), "a session does not outlive its start");
+        assert!(
+            matches!(session.query("hello"), Err(ServerError::Lost(_))),
+            "a session does not outlive its start"
+        );
         assert_eq!((server.starts(), server.statements()), (2, 1));
     }
 
@@ -172,6 +201,12 @@ mod tests {
     fn it_does_not_start_where_it_is_told_not_to() {
         let mut server = fake();
         server.does_not_start = Some("no".into());
-        assert_eq!(server.start(&StartRequest::default()).unwrap_err().to_string(), "no");
+        assert_eq!(
+            server
+                .start(&StartRequest::default())
+                .unwrap_err()
+                .to_string(),
+            "no"
+        );
     }
 }

@@ -15,13 +15,19 @@ const LOOKED_AT_BYTES: u64 = 256 << 10;
 /// there is no log.
 pub fn lines_from(log: &Path, offset: u64) -> Vec<String> {
     let text = read_from(log, offset).unwrap_or_default();
-    String::from_utf8_lossy(&text).lines().map(|line| line.trim_end().to_string()).filter(|line| !line.is_empty()).collect()
+    String::from_utf8_lossy(&text)
+        .lines()
+        .map(|line| line.trim_end().to_string())
+        .filter(|line| !line.is_empty())
+        .collect()
 }
 
 fn read_from(log: &Path, offset: u64) -> io::Result<Vec<u8>> {
     let mut file = File::open(log)?;
     let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(offset.max(length.saturating_sub(LOOKED_AT_BYTES))))?;
+    file.seek(SeekFrom::Start(
+        offset.max(length.saturating_sub(LOOKED_AT_BYTES)),
+    ))?;
     let mut text = Vec::new();
     file.read_to_end(&mut text)?;
     Ok(text)
@@ -59,37 +65,101 @@ struct Sign {
     settings: &'static [&'static str],
 }
 
-const MEMORY: &[&str] = &["innodb_buffer_pool", "key_buffer_size", "aria_pagecache", "innodb_log_buffer", "table_open_cache"];
+const MEMORY: &[&str] = &[
+    "innodb_buffer_pool",
+    "key_buffer_size",
+    "aria_pagecache",
+    "innodb_log_buffer",
+    "table_open_cache",
+];
 
 /// In the order of what explains more.
 const SIGNS: &[Sign] = &[
-    sign("error while loading shared libraries", "a library that the server needs is missing on this machine", &[]),
-    sign("Address already in use", "another program has its port or socket", &[]),
+    sign(
+        "error while loading shared libraries",
+        "a library that the server needs is missing on this machine",
+        &[],
+    ),
+    sign(
+        "Address already in use",
+        "another program has its port or socket",
+        &[],
+    ),
     sign("No space left on device", "the disk is full", &[]),
     sign("Errcode: 28", "the disk is full", &[]),
-    sign("Cannot allocate memory for the buffer pool", "there is not enough memory", MEMORY),
+    sign(
+        "Cannot allocate memory for the buffer pool",
+        "there is not enough memory",
+        MEMORY,
+    ),
     sign("failed; errno 12", "there is not enough memory", MEMORY),
     sign("Out of memory", "there is not enough memory", MEMORY),
-    sign("is of different size", "the data folder was made with another size of log file", &["innodb_log_file"]),
-    sign("is of a different size", "the data folder was made with another size of data file", &["innodb_data_file_path"]),
-    sign("different page size", "the data folder was made with another page size", &["innodb_page_size"]),
-    sign("data dictionary upgrade", "the data folder was made by another version", &[]),
-    sign("Unable to lock", "another server uses this data folder", &[]),
-    sign("Permission denied", "the server may not read or write its folders", &[]),
-    sign("Errcode: 13", "the server may not read or write its folders", &[]),
-    sign("Plugin 'InnoDB' init function returned error", "InnoDB did not start", &["innodb_"]),
-    sign("Unknown/unsupported storage engine", "the storage engine did not start", &["innodb", "default_storage_engine"]),
+    sign(
+        "is of different size",
+        "the data folder was made with another size of log file",
+        &["innodb_log_file"],
+    ),
+    sign(
+        "is of a different size",
+        "the data folder was made with another size of data file",
+        &["innodb_data_file_path"],
+    ),
+    sign(
+        "different page size",
+        "the data folder was made with another page size",
+        &["innodb_page_size"],
+    ),
+    sign(
+        "data dictionary upgrade",
+        "the data folder was made by another version",
+        &[],
+    ),
+    sign(
+        "Unable to lock",
+        "another server uses this data folder",
+        &[],
+    ),
+    sign(
+        "Permission denied",
+        "the server may not read or write its folders",
+        &[],
+    ),
+    sign(
+        "Errcode: 13",
+        "the server may not read or write its folders",
+        &[],
+    ),
+    sign(
+        "Plugin 'InnoDB' init function returned error",
+        "InnoDB did not start",
+        &["innodb_"],
+    ),
+    sign(
+        "Unknown/unsupported storage engine",
+        "the storage engine did not start",
+        &["innodb", "default_storage_engine"],
+    ),
 ];
 
 const fn sign(holds: &'static str, says: &'static str, settings: &'static [&'static str]) -> Sign {
-    Sign { holds, says, settings }
+    Sign {
+        holds,
+        says,
+        settings,
+    }
 }
 
 /// What the log says about a failed start, one sentence each: the cause where it is known, and the settings of the
 /// experiment that are suspect.
 pub fn suspects(lines: &[String], settings: &[(String, String)]) -> Vec<String> {
-    let mut found: Vec<String> = lines.iter().filter_map(|line| unknown_setting(line)).collect();
-    for sign in SIGNS.iter().filter(|sign| lines.iter().any(|line| line.contains(sign.holds))) {
+    let mut found: Vec<String> = lines
+        .iter()
+        .filter_map(|line| unknown_setting(line))
+        .collect();
+    for sign in SIGNS
+        .iter()
+        .filter(|sign| lines.iter().any(|line| line.contains(sign.holds)))
+    {
         found.push(with_settings(sign, settings));
     }
     let named = |name: &str| lines.iter().any(|line| is_error(line) && names(line, name));
@@ -102,19 +172,33 @@ pub fn suspects(lines: &[String], settings: &[(String, String)]) -> Vec<String> 
 }
 
 fn with_settings(sign: &Sign, settings: &[(String, String)]) -> String {
-    let is_suspect = |name: &str| sign.settings.iter().any(|beginning| canonical(name).starts_with(beginning));
-    let suspect: Vec<String> =
-        settings.iter().filter(|(name, _)| is_suspect(name)).map(|(name, value)| format!("{name} = {value}")).collect();
-    if suspect.is_empty() { sign.says.to_string() } else { format!("{}: suspect is {}", sign.says, suspect.join(", ")) }
+    let is_suspect = |name: &str| {
+        sign.settings
+            .iter()
+            .any(|beginning| canonical(name).starts_with(beginning))
+    };
+    let suspect: Vec<String> = settings
+        .iter()
+        .filter(|(name, _)| is_suspect(name))
+        .map(|(name, value)| format!("{name} = {value}"))
+        .collect();
+    if suspect.is_empty() {
+        sign.says.to_string()
+    } else {
+        format!("{}: suspect is {}", sign.says, suspect.join(", "))
+    }
 }
 
 /// `unknown variable 'x=y'` and `unknown option '--x'` are how all servers refuse a setting. What begins with `loose` is
 /// prony's own and only a warning.
 fn unknown_setting(line: &str) -> Option<String> {
-    let at = ["unknown variable '", "unknown option '"].iter().find_map(|text| Some(line.find(text)? + text.len()))?;
+    let at = ["unknown variable '", "unknown option '"]
+        .iter()
+        .find_map(|text| Some(line.find(text)? + text.len()))?;
     let given = line[at..].split('\'').next()?.trim_start_matches('-');
     let name = given.split('=').next()?;
-    (!name.starts_with("loose")).then(|| format!("this server does not know the setting `{name}` ({given})"))
+    (!name.starts_with("loose"))
+        .then(|| format!("this server does not know the setting `{name}` ({given})"))
 }
 
 fn is_error(line: &str) -> bool {
@@ -139,15 +223,26 @@ mod tests {
     }
 
     fn settings(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
-        pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
+        pairs
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_string()))
+            .collect()
     }
 
     #[test]
     fn a_setting_that_the_server_does_not_know_is_named() {
-        let log = lines("131 [Warning] unknown variable 'loose-mysqlx=OFF'\n131 [ERROR] mysqld: unknown variable 'inodb_x=1'");
-        assert_eq!(suspects(&log, &[]), ["this server does not know the setting `inodb_x` (inodb_x=1)"]);
+        let log = lines(
+            "131 [Warning] unknown variable 'loose-mysqlx=OFF'\n131 [ERROR] mysqld: unknown variable 'inodb_x=1'",
+        );
+        assert_eq!(
+            suspects(&log, &[]),
+            ["this server does not know the setting `inodb_x` (inodb_x=1)"]
+        );
         let log = lines("[ERROR] unknown option '--skip-nothing'");
-        assert_eq!(suspects(&log, &[]), ["this server does not know the setting `skip-nothing` (skip-nothing)"]);
+        assert_eq!(
+            suspects(&log, &[]),
+            ["this server does not know the setting `skip-nothing` (skip-nothing)"]
+        );
     }
 
     #[test]
@@ -155,22 +250,40 @@ mod tests {
         let log = lines(
             "InnoDB: mmap(137363456 bytes) failed; errno 12\n[ERROR] InnoDB: Cannot allocate memory for the buffer pool",
         );
-        let says = suspects(&log, &settings(&[("innodb_buffer_pool_size", "900G"), ("sort_buffer_size", "1M")]));
-        assert_eq!(says, ["there is not enough memory: suspect is innodb_buffer_pool_size = 900G"]);
+        let says = suspects(
+            &log,
+            &settings(&[
+                ("innodb_buffer_pool_size", "900G"),
+                ("sort_buffer_size", "1M"),
+            ]),
+        );
+        assert_eq!(
+            says,
+            ["there is not enough memory: suspect is innodb_buffer_pool_size = 900G"]
+        );
     }
 
     #[test]
     fn a_log_file_of_another_size_makes_its_setting_suspect() {
-        let log = lines("InnoDB: Error: log file ./ib_logfile0 is of different size 0 5242880 bytes");
+        let log =
+            lines("InnoDB: Error: log file ./ib_logfile0 is of different size 0 5242880 bytes");
         let says = suspects(&log, &settings(&[("innodb_log_file_size", "64M")]));
-        assert_eq!(says, ["the data folder was made with another size of log file: suspect is innodb_log_file_size = 64M"]);
+        assert_eq!(
+            says,
+            [
+                "the data folder was made with another size of log file: suspect is innodb_log_file_size = 64M"
+            ]
+        );
     }
 
     #[test]
     fn a_setting_that_an_error_names_is_suspect_however_it_is_spelled() {
         let log = lines("[ERROR] Error while setting value 'warm' to 'innodb-flush-method'");
         let says = suspects(&log, &settings(&[("innodb_flush_method", "warm")]));
-        assert_eq!(says, ["its log names `innodb_flush_method` (asked for: warm)"]);
+        assert_eq!(
+            says,
+            ["its log names `innodb_flush_method` (asked for: warm)"]
+        );
     }
 
     #[test]
@@ -179,12 +292,18 @@ mod tests {
         let log = folder.path().join("log");
         std::fs::write(&log, "old\nnew\n\n").unwrap();
         assert_eq!(lines_from(&log, 4), ["new"]);
-        assert_eq!(lines_from(&folder.path().join("none"), 0), Vec::<String>::new());
+        assert_eq!(
+            lines_from(&folder.path().join("none"), 0),
+            Vec::<String>::new()
+        );
     }
 
     #[test]
     fn an_ending_names_the_signal() {
         assert!(ending(ExitStatus::from_raw(9)).starts_with("it was ended by signal 9 (SIGKILL"));
-        assert_eq!(ending(ExitStatus::from_raw(2 << 8)), "it ended with status 2");
+        assert_eq!(
+            ending(ExitStatus::from_raw(2 << 8)),
+            "it ended with status 2"
+        );
     }
 }

@@ -65,7 +65,13 @@ impl From<LeaseError> for ServerError {
 impl Managed {
     /// An instance with its temporary files, socket and log in `folder`, not started.
     pub fn new(distribution: Distribution, leases: Leases, folder: PathBuf) -> Managed {
-        Managed { distribution, leases, folder, identity: None, running: None }
+        Managed {
+            distribution,
+            leases,
+            folder,
+            identity: None,
+            running: None,
+        }
     }
 
     /// Its log over all starts.
@@ -78,20 +84,41 @@ impl Managed {
         let (port, password) = (place::free_port()?, password::draw()?);
         let data_folder = request.data_folder.canonicalize().map_err(|error| {
             let folder = request.data_folder.display();
-            ServerError::Unusable(format!("cannot start {} on the data folder {folder}: {error}", self.distribution.build))
+            ServerError::Unusable(format!(
+                "cannot start {} on the data folder {folder}: {error}",
+                self.distribution.build
+            ))
         })?;
         let options = options::all(&place, &data_folder, port, &request.settings)?;
-        let statements = password::statements(self.distribution.flavor, self.distribution.version, &password);
-        password::write(&place.first_statements(), &statements).map_err(|error| self.not_launched(&error))?;
+        let statements = password::statements(
+            self.distribution.flavor,
+            self.distribution.version,
+            &password,
+        );
+        password::write(&place.first_statements(), &statements)
+            .map_err(|error| self.not_launched(&error))?;
         let mut command = self.distribution.command(&self.leases);
         command.args(options);
-        let (process, log_from) = spawn(command, &place).map_err(|error| self.not_launched(&error))?;
+        let (process, log_from) =
+            spawn(command, &place).map_err(|error| self.not_launched(&error))?;
         let settings = request.settings.clone();
-        Ok(Running { process, place, port, password, data_folder, settings, log_from })
+        Ok(Running {
+            process,
+            place,
+            port,
+            password,
+            data_folder,
+            settings,
+            log_from,
+        })
     }
 
     fn not_launched(&self, error: &io::Error) -> ServerError {
-        ServerError::Unusable(format!("{} cannot be started in {}: {error}", self.distribution.build, self.folder.display()))
+        ServerError::Unusable(format!(
+            "{} cannot be started in {}: {error}",
+            self.distribution.build,
+            self.folder.display()
+        ))
     }
 
     /// The message about a server that ended, or had to be ended, before it answered.
@@ -101,7 +128,10 @@ impl Managed {
         for suspect in log::suspects(&lines, &running.settings) {
             says.push_str(&format!("\n  - {suspect}"));
         }
-        says.push_str(&format!("\nthe end of its log ({}):", running.place.log().display()));
+        says.push_str(&format!(
+            "\nthe end of its log ({}):",
+            running.place.log().display()
+        ));
         for line in log::tail(&lines, SHOWN_LINES) {
             says.push_str(&format!("\n  {line}"));
         }
@@ -109,8 +139,13 @@ impl Managed {
     }
 
     fn identify(&self, session: &mut Session) -> Result<ServerIdentity, ServerError> {
-        let reply = session.query("SELECT version(), @@version_comment, @@version_compile_machine")?;
-        let mut texts = reply.rows.into_iter().flatten().map(|cell| String::from_utf8_lossy(&cell.unwrap_or_default()).into_owned());
+        let reply =
+            session.query("SELECT version(), @@version_comment, @@version_compile_machine")?;
+        let mut texts = reply
+            .rows
+            .into_iter()
+            .flatten()
+            .map(|cell| String::from_utf8_lossy(&cell.unwrap_or_default()).into_owned());
         Ok(ServerIdentity {
             build: self.distribution.build.clone(),
             version: texts.next().unwrap_or_default(),
@@ -122,9 +157,16 @@ impl Managed {
 
 /// What it says goes to its log, also what the dynamic loader says before it lives. Gives where in the log that begins.
 fn spawn(mut command: Command, place: &Place) -> io::Result<(Child, u64)> {
-    let log = OpenOptions::new().create(true).append(true).open(place.log())?;
+    let log = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(place.log())?;
     let log_from = log.metadata()?.len();
-    let process = command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?;
+    let process = command
+        .stdin(Stdio::null())
+        .stdout(log.try_clone()?)
+        .stderr(log)
+        .spawn()?;
     Ok((process, log_from))
 }
 
@@ -153,7 +195,10 @@ impl Running {
                 return Ok(Answer::Refused("interrupted".into()));
             }
             if began.elapsed() > START_WITHIN {
-                return Ok(Answer::Refused(format!("no answer within {} s", START_WITHIN.as_secs())));
+                return Ok(Answer::Refused(format!(
+                    "no answer within {} s",
+                    START_WITHIN.as_secs()
+                )));
             }
             std::thread::sleep(LOOK_EVERY);
         }
@@ -175,7 +220,10 @@ impl Running {
         self.process.kill()?;
         match wait_within(&mut self.process, KILL_WITHIN)? {
             Some(_) => Ok(()),
-            None => Err(io::Error::other(format!("process {} is still there after SIGKILL", self.process.id()))),
+            None => Err(io::Error::other(format!(
+                "process {} is still there after SIGKILL",
+                self.process.id()
+            ))),
         }
     }
 
@@ -185,13 +233,21 @@ impl Running {
 
     /// Another program has the port: only a race, the next port will do.
     fn lost_its_port(&self) -> bool {
-        self.log_lines().iter().any(|line| line.contains("Address already in use"))
+        self.log_lines()
+            .iter()
+            .any(|line| line.contains("Address already in use"))
     }
 
     fn ending(&self, status: ExitStatus) -> String {
         let lines = self.log_lines();
-        let last = lines.iter().rev().find(|line| line.contains("[ERROR]")).or(lines.last());
-        let last = last.map(|line| format!("; its log says: {line}")).unwrap_or_default();
+        let last = lines
+            .iter()
+            .rev()
+            .find(|line| line.contains("[ERROR]"))
+            .or(lines.last());
+        let last = last
+            .map(|line| format!("; its log says: {line}"))
+            .unwrap_or_default();
         format!("{}{last}", log::ending(status))
     }
 }
@@ -205,7 +261,12 @@ impl Drop for Running {
 
 impl Server for Managed {
     fn abilities(&self) -> Abilities {
-        Abilities { restart: true, settings: true, mysql: true, snapshots: true }
+        Abilities {
+            restart: true,
+            settings: true,
+            mysql: true,
+            snapshots: true,
+        }
     }
 
     fn identity(&self) -> Option<&ServerIdentity> {
@@ -215,12 +276,16 @@ impl Server for Managed {
     fn start(&mut self, request: &StartRequest) -> Result<Started, ServerError> {
         if let Some(running) = &self.running {
             let (build, pid) = (&self.distribution.build, running.process.id());
-            return Err(ServerError::Unusable(format!("{build} runs already, as process {pid}: stop it before it is started")));
+            return Err(ServerError::Unusable(format!(
+                "{build} runs already, as process {pid}: stop it before it is started"
+            )));
         }
         for tried in 1.. {
             let began = Instant::now();
             let mut running = self.launch(request)?;
-            let answer = running.first_answer().map_err(|error| self.not_launched(&error))?;
+            let answer = running
+                .first_answer()
+                .map_err(|error| self.not_launched(&error))?;
             let elapsed_s = began.elapsed().as_secs_f64();
             match answer {
                 Answer::Session(mut session) => {
@@ -230,7 +295,9 @@ impl Server for Managed {
                     return Ok(Started { elapsed_s });
                 }
                 Answer::Ended(_) if tried < PORTS_TRIED && running.lost_its_port() => {}
-                Answer::Ended(status) => return Err(self.does_not_start(&running, &log::ending(status))),
+                Answer::Ended(status) => {
+                    return Err(self.does_not_start(&running, &log::ending(status)));
+                }
                 Answer::Refused(why) => return Err(self.does_not_start(&running, &why)),
             }
         }
@@ -238,17 +305,27 @@ impl Server for Managed {
     }
 
     fn stop(&mut self) -> Result<(), ServerError> {
-        let Some(mut running) = self.running.take() else { return Ok(()) };
+        let Some(mut running) = self.running.take() else {
+            return Ok(());
+        };
         let build = &self.distribution.build;
-        let failed = |error: io::Error| ServerError::Unusable(format!("{build} cannot be stopped: {error}"));
+        let failed =
+            |error: io::Error| ServerError::Unusable(format!("{build} cannot be stopped: {error}"));
         if let Some(status) = running.process.try_wait().map_err(failed)? {
-            return Err(ServerError::Lost(format!("{build} had ended before it was stopped: {}", running.ending(status))));
+            return Err(ServerError::Lost(format!(
+                "{build} had ended before it was stopped: {}",
+                running.ending(status)
+            )));
         }
         // All servers take SIGTERM for SHUTDOWN; the statement is missing before 5.7.9.
-        kill_process(Pid::from_child(&running.process), Signal::TERM).map_err(|error| failed(error.into()))?;
+        kill_process(Pid::from_child(&running.process), Signal::TERM)
+            .map_err(|error| failed(error.into()))?;
         match wait_within(&mut running.process, STOP_WITHIN).map_err(failed)? {
             Some(status) if status.success() => Ok(()),
-            Some(status) => Err(ServerError::Lost(format!("{build} did not stop cleanly: {}", running.ending(status)))),
+            Some(status) => Err(ServerError::Lost(format!(
+                "{build} did not stop cleanly: {}",
+                running.ending(status)
+            ))),
             None => {
                 running.kill().map_err(failed)?;
                 let waited_s = STOP_WITHIN.as_secs();
@@ -260,15 +337,22 @@ impl Server for Managed {
     }
 
     fn kill(&mut self) -> Result<(), ServerError> {
-        let Some(mut running) = self.running.take() else { return Ok(()) };
+        let Some(mut running) = self.running.take() else {
+            return Ok(());
+        };
         let build = &self.distribution.build;
-        running.kill().map_err(|error| ServerError::Unusable(format!("{build} cannot be killed: {error}")))
+        running
+            .kill()
+            .map_err(|error| ServerError::Unusable(format!("{build} cannot be killed: {error}")))
     }
 
     fn connect(&self) -> Result<Session, ServerError> {
         match &self.running {
             Some(running) => running.connect(),
-            None => Err(ServerError::Lost(format!("{} is not running", self.distribution.build))),
+            None => Err(ServerError::Lost(format!(
+                "{} is not running",
+                self.distribution.build
+            ))),
         }
     }
 
@@ -277,7 +361,9 @@ impl Server for Managed {
     }
 
     fn data_folder(&self) -> Option<&Path> {
-        self.running.as_ref().map(|running| running.data_folder.as_path())
+        self.running
+            .as_ref()
+            .map(|running| running.data_folder.as_path())
     }
 
     fn log_tail(&self, lines: usize) -> Vec<String> {

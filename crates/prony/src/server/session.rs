@@ -119,9 +119,8 @@ impl Session {
                 ));
             }
             Session::Scripted(script) => {
-                producer(&mut std::io::sink()).map_err(|cause| {
-                    ServerError::Lost(format!("the load broke off: {cause}"))
-                })?;
+                producer(&mut std::io::sink())
+                    .map_err(|cause| ServerError::Lost(format!("the load broke off: {cause}")))?;
                 return Ok(script(sql)?.rows.len() as u64);
             }
         };

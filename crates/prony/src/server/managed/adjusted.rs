@@ -15,13 +15,18 @@ pub struct Adjusted {
 }
 
 /// Compares what was asked for with SHOW GLOBAL VARIABLES.
-pub fn find(asked: &[(String, String)], session: &mut Session) -> Result<Vec<Adjusted>, ServerError> {
+pub fn find(
+    asked: &[(String, String)],
+    session: &mut Session,
+) -> Result<Vec<Adjusted>, ServerError> {
     let in_force: BTreeMap<String, String> = session
         .query("SHOW GLOBAL VARIABLES")?
         .rows
         .into_iter()
         .filter_map(|row| {
-            let mut texts = row.into_iter().map(|cell| String::from_utf8_lossy(&cell.unwrap_or_default()).into_owned());
+            let mut texts = row
+                .into_iter()
+                .map(|cell| String::from_utf8_lossy(&cell.unwrap_or_default()).into_owned());
             Some((texts.next()?, texts.next()?))
         })
         .collect();
@@ -30,10 +35,17 @@ pub fn find(asked: &[(String, String)], session: &mut Session) -> Result<Vec<Adj
 
 fn differences(asked: &[(String, String)], in_force: &BTreeMap<String, String>) -> Vec<Adjusted> {
     // A later value of the same setting wins.
-    let last: BTreeMap<String, &String> = asked.iter().map(|(name, value)| (name.replace('-', "_").to_lowercase(), value)).collect();
+    let last: BTreeMap<String, &String> = asked
+        .iter()
+        .map(|(name, value)| (name.replace('-', "_").to_lowercase(), value))
+        .collect();
     let differs = |(name, asked): (String, &String)| {
         let runs = in_force.get(&name)?;
-        (!agree(asked, runs)).then(|| Adjusted { name, asked: asked.clone(), runs: runs.clone() })
+        (!agree(asked, runs)).then(|| Adjusted {
+            name,
+            asked: asked.clone(),
+            runs: runs.clone(),
+        })
     };
     last.into_iter().filter_map(differs).collect()
 }
@@ -43,11 +55,13 @@ fn agree(asked: &str, runs: &str) -> bool {
         (Value::Number(asked), Value::Number(runs)) => asked == runs,
         // ON and OFF are shown for 1 and 0 and the other way round.
         (Value::Switch(asked), Value::Switch(runs)) => asked == runs,
-        (Value::Switch(switch), Value::Number(number)) | (Value::Number(number), Value::Switch(switch)) => {
-            number == f64::from(u8::from(switch))
-        }
+        (Value::Switch(switch), Value::Number(number))
+        | (Value::Number(number), Value::Switch(switch)) => number == f64::from(u8::from(switch)),
         // A list of switches names only those it changes.
-        (Value::Text, Value::Text) => asked.split(',').all(|part| runs.split(',').any(|own| own.trim().eq_ignore_ascii_case(part.trim()))),
+        (Value::Text, Value::Text) => asked.split(',').all(|part| {
+            runs.split(',')
+                .any(|own| own.trim().eq_ignore_ascii_case(part.trim()))
+        }),
         // A word by its number (concurrent_insert = 1 is AUTO), a file that is shown as ON (log_bin).
         _ => true,
     }
@@ -86,26 +100,57 @@ mod tests {
     use super::*;
 
     fn found(asked: &[(&str, &str)], in_force: &[(&str, &str)]) -> Vec<(String, String, String)> {
-        let asked: Vec<_> = asked.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-        let in_force = in_force.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-        differences(&asked, &in_force).into_iter().map(|one| (one.name, one.asked, one.runs)).collect()
+        let asked: Vec<_> = asked
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_string()))
+            .collect();
+        let in_force = in_force
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_string()))
+            .collect();
+        differences(&asked, &in_force)
+            .into_iter()
+            .map(|one| (one.name, one.asked, one.runs))
+            .collect()
     }
 
     #[test]
     fn a_pool_that_was_rounded_is_found() {
         let pool = [("innodb_buffer_pool_size", "16777216")];
-        let expected = [("innodb_buffer_pool_size".to_string(), "13M".to_string(), "16777216".to_string())];
-        assert_eq!(found(&[("innodb-buffer-pool-size", "13M")], &pool), expected);
+        let expected = [(
+            "innodb_buffer_pool_size".to_string(),
+            "13M".to_string(),
+            "16777216".to_string(),
+        )];
+        assert_eq!(
+            found(&[("innodb-buffer-pool-size", "13M")], &pool),
+            expected
+        );
         assert_eq!(found(&[("innodb_buffer_pool_size", "16M")], &pool), []);
     }
 
     #[test]
     fn another_spelling_of_the_same_value_is_no_adjustment() {
-        let same = [("a", "1", "ON"), ("a", "off", "OFF"), ("a", "0.5", "0.500000"), ("a", "o_direct", "O_DIRECT")];
+        let same = [
+            ("a", "1", "ON"),
+            ("a", "off", "OFF"),
+            ("a", "0.5", "0.500000"),
+            ("a", "o_direct", "O_DIRECT"),
+        ];
         for (name, asked, runs) in same {
-            assert_eq!(found(&[(name, asked)], &[(name, runs)]), [], "{asked} and {runs}");
+            assert_eq!(
+                found(&[(name, asked)], &[(name, runs)]),
+                [],
+                "{asked} and {runs}"
+            );
         }
-        assert_eq!(found(&[("optimizer_switch", "mrr=on")], &[("optimizer_switch", "icp=on,mrr=on")]), []);
+        assert_eq!(
+            found(
+                &[("optimizer_switch", "mrr=on")],
+                &[("optimizer_switch", "icp=on,mrr=on")]
+            ),
+            []
+        );
         assert_eq!(found(&[("log_bin", "binlog")], &[("log_bin", "ON")]), []);
         assert_eq!(found(&[("not_a_variable", "1")], &[]), []);
     }

@@ -22,7 +22,17 @@ const DEFAULTS: [&str; 4] = [
 
 /// Settings that are prony's own choice: an experiment that gives one is refused.
 const OWN: [&str; 11] = [
-    "datadir", "tmpdir", "socket", "port", "pid_file", "bind_address", "init_file", "user", "log_error", "basedir", "skip_networking",
+    "datadir",
+    "tmpdir",
+    "socket",
+    "port",
+    "pid_file",
+    "bind_address",
+    "init_file",
+    "user",
+    "log_error",
+    "basedir",
+    "skip_networking",
 ];
 
 /// All options of a start.
@@ -56,7 +66,9 @@ pub fn all(
 fn from_experiment(name: &str, value: &str) -> Result<OsString, ServerError> {
     let canonical = name.replace('-', "_").to_lowercase();
     if OWN.contains(&canonical.as_str()) {
-        let says = format!("the setting `{name}` is prony's own choice for a managed server: take it out of the experiment");
+        let says = format!(
+            "the setting `{name}` is prony's own choice for a managed server: take it out of the experiment"
+        );
         return Err(ServerError::Unusable(says));
     }
     Ok(format!("--{name}={value}").into())
@@ -71,9 +83,15 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let leases = Leases::open(&Home::at(home.path()).unwrap()).unwrap();
         let place = Place::make(&home.path().join("i"), &leases).unwrap();
-        let settings: Vec<_> = settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        let settings: Vec<_> = settings
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_string()))
+            .collect();
         let all = all(&place, Path::new("/d"), 20_001, &settings)?;
-        Ok(all.into_iter().map(|option| option.into_string().unwrap()).collect())
+        Ok(all
+            .into_iter()
+            .map(|option| option.into_string().unwrap())
+            .collect())
     }
 
     #[test]
@@ -87,7 +105,12 @@ mod tests {
 
     #[test]
     fn a_setting_that_is_pronys_own_is_refused() {
-        let says = options(&[("bind-address", "0.0.0.0")]).unwrap_err().to_string();
-        assert!(says.contains("`bind-address` is prony's own choice"), "{says}");
+        let says = options(&[("bind-address", "0.0.0.0")])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            says.contains("`bind-address` is prony's own choice"),
+            "{says}"
+        );
     }
 }

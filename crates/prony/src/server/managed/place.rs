@@ -27,14 +27,26 @@ impl Place {
     /// Makes the folder where it is missing.
     pub fn make(folder: &Path, leases: &Leases) -> Result<Place, ServerError> {
         std::fs::create_dir_all(folder.join("tmp")).map_err(|error| unusable(folder, &error))?;
-        let folder = folder.canonicalize().map_err(|error| unusable(folder, &error))?;
+        let folder = folder
+            .canonicalize()
+            .map_err(|error| unusable(folder, &error))?;
         let socket = folder.join("socket");
         if socket.as_os_str().as_bytes().len() <= SOCKET_PATH_BYTES_MAX {
-            return Ok(Place { folder, socket, _short: None });
+            return Ok(Place {
+                folder,
+                socket,
+                _short: None,
+            });
         }
-        let short = leases.temporary_in(Path::new("/tmp"), "prony").map_err(ServerError::from)?;
+        let short = leases
+            .temporary_in(Path::new("/tmp"), "prony")
+            .map_err(ServerError::from)?;
         let socket = short.path().join("socket");
-        Ok(Place { folder, socket, _short: Some(short) })
+        Ok(Place {
+            folder,
+            socket,
+            _short: Some(short),
+        })
     }
 
     pub fn socket(&self) -> &Path {
@@ -60,19 +72,28 @@ impl Place {
 }
 
 fn unusable(folder: &Path, error: &io::Error) -> ServerError {
-    ServerError::Unusable(format!("cannot make the folder {} of a server: {error}", folder.display()))
+    ServerError::Unusable(format!(
+        "cannot make the folder {} of a server: {error}",
+        folder.display()
+    ))
 }
 
 /// A port on loopback that nothing listens on now. Another program may take it before the server does; then the start is
 /// tried again with another one.
 pub fn free_port() -> Result<u16, ServerError> {
-    let drawn = random::hex(4).ok().and_then(|digits| u32::from_str_radix(&digits, 16).ok()).unwrap_or(0);
+    let drawn = random::hex(4)
+        .ok()
+        .and_then(|digits| u32::from_str_radix(&digits, 16).ok())
+        .unwrap_or(0);
     let count = u32::from(PORTS.end - PORTS.start);
-    let ports = (0..count).map(|n| PORTS.start + ((u64::from(drawn) + u64::from(n)) % u64::from(count)) as u16);
+    let ports = (0..count)
+        .map(|n| PORTS.start + ((u64::from(drawn) + u64::from(n)) % u64::from(count)) as u16);
     let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
     ports.into_iter().find(is_free).ok_or_else(|| {
         let (first, last) = (PORTS.start, PORTS.end - 1);
-        ServerError::Unusable(format!("no free port on 127.0.0.1 between {first} and {last}: end some servers"))
+        ServerError::Unusable(format!(
+            "no free port on 127.0.0.1 between {first} and {last}: end some servers"
+        ))
     })
 }
 
@@ -91,7 +112,10 @@ mod tests {
         drop(place);
         assert!(!short.exists());
         let place = Place::make(&home.path().join("s"), &leases).unwrap();
-        assert_eq!(place.socket(), home.path().canonicalize().unwrap().join("s/socket"));
+        assert_eq!(
+            place.socket(),
+            home.path().canonicalize().unwrap().join("s/socket")
+        );
     }
 
     #[test]

@@ -1,0 +1,96 @@
+//! A build with a fresh data folder, for tests with real servers.
+//!
+//! Builds come from the user's home (or PRONY_HOME), where the first test run has put them. All folders are leased there, so
+//! that the guard removes them when the test binary has ended, however it did.
+
+use prony::host::{Home, Lease, Leases, clone};
+use prony::server::Managed;
+use prony::server::builds::{Cache, Distribution};
+use prony::spec::BuildSpec;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, LazyLock, Mutex};
+
+static HOME: LazyLock<Home> = LazyLock::new(|| Home::from_environment().unwrap());
+static LEASES: LazyLock<Leases> = LazyLock::new(|| Leases::open(&HOME).unwrap());
+
+/// What is got and initialised once for all tests of a binary; None: it cannot be had on this machine.
+static TEMPLATES: Mutex<BTreeMap<&str, Option<Arc<Template>>>> = Mutex::new(BTreeMap::new());
+
+struct Template {
+    distribution: Distribution,
+    folder: Lease,
+}
+
+pub struct Fresh {
+    pub distribution: Distribution,
+    pub leases: Leases,
+    pub data_folder: PathBuf,
+    folder: Lease,
+}
+
+impl Fresh {
+    /// None where the build cannot be had; the reason is on standard error, and a failure where servers are required.
+    pub fn of(build: &'static str) -> Option<Fresh> {
+        let template = TEMPLATES
+            .lock()
+            .unwrap()
+            .entry(build)
+            .or_insert_with(|| Template::make(build))
+            .clone()?;
+        let folder = LEASES.temporary("test").unwrap();
+        let data_folder = folder.path().join("data");
+        clone::folder(&template.folder.path().join("data"), &data_folder).unwrap();
+        Some(Fresh {
+            distribution: template.distribution.clone(),
+            leases: LEASES.clone(),
+            data_folder,
+            folder,
+        })
+    }
+
+    pub fn instance(&self) -> PathBuf {
+        self.folder.path().join("instance")
+    }
+
+    pub fn managed(&self) -> Managed {
+        Managed::new(
+            self.distribution.clone(),
+            self.leases.clone(),
+            self.instance(),
+        )
+    }
+}
+
+impl Template {
+    fn make(build: &str) -> Option<Arc<Template>> {
+        let got = Cache::new(&HOME).get(&spec(build), &LEASES, &|line| eprintln!("{line}"));
+        let distribution = match got {
+            Ok(distribution) => distribution,
+            Err(reason) => {
+                assert!(
+                    std::env::var_os("PRONY_REQUIRE_SERVERS").is_none(),
+                    "{build} cannot be had: {reason}"
+                );
+                eprintln!("skipped: {build} cannot be had: {reason}");
+                return None;
+            }
+        };
+        let folder = LEASES.temporary("template").unwrap();
+        distribution
+            .initialise(&LEASES, &folder.path().join("data"))
+            .unwrap();
+        Some(Arc::new(Template {
+            distribution,
+            folder,
+        }))
+    }
+}
+
+fn spec(build: &str) -> BuildSpec {
+    match build.split_once('@') {
+        Some(("mysql", version)) => BuildSpec::Mysql(version.into()),
+        Some((_, version)) => BuildSpec::MariaDb(Some(version.into())),
+        None => BuildSpec::MariaDb(None),
+    }
+}
