@@ -66,7 +66,7 @@ pub fn main() -> std::process::ExitCode {
         Verb::Check(args) => check::run(args),
         Verb::Show(args) => show::run(args),
         Verb::Report(args) => report::run(args),
-        Verb::Server(command) => server::run(command).map_err(Into::into),
+        Verb::Server(command) => server::run(command),
         Verb::Data(args) => data::run(args).map(|()| Status::Done).map_err(Into::into),
         Verb::Guard(args) => guard::run(args),
     };

@@ -46,7 +46,7 @@ pub fn run(args: Args) -> Result<Status, Failure> {
     let progress = Progress::stderr();
     let outcome = conduct(&request, &home, &leases, &progress);
     progress.end();
-    let conducted = outcome.inspect_err(|_| hint_resume(&request))?;
+    let conducted = outcome?;
     print(&report::terminal(&conducted.run, &conducted.trials, terminal::colour(), terminal::width()));
     print(&format!("\nrun:    {}\nreport: {}", conducted.folder.display(), conducted.folder.join("report.html").display()));
     Ok(status(&conducted, args.gate))
@@ -93,12 +93,6 @@ fn resumed(args: &Args, name: &str) -> Result<Request, Failure> {
 fn rand_seed() -> u64 {
     let now = jiff::Timestamp::now().as_nanosecond();
     (now as u64) ^ u64::from(std::process::id()).rotate_left(32)
-}
-
-fn hint_resume(request: &Request) {
-    if let Some(run) = folder::newest(&request.results, &request.experiment.name) {
-        eprintln!("what is finished is kept; go on with: prony run --resume {}", run.display());
-    }
 }
 
 fn status(conducted: &Conducted, gate: bool) -> Status {

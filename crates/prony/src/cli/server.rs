@@ -2,11 +2,11 @@
 //!
 //! Goal: get a build before a run (on a machine that goes offline later), and check one that is there.
 
+use super::failure::{Failure, Status};
 use crate::host::{Home, Leases};
 use crate::server::ServerError;
 use crate::server::builds::{Cache, Held, catalogue};
 use crate::spec::BuildSpec;
-use std::process::ExitCode;
 
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
@@ -22,19 +22,12 @@ pub enum Command {
     },
 }
 
-/// Exit status 0, or 2 with the reason on standard error.
-pub fn run(command: &Command) -> ExitCode {
+pub fn run(command: Command) -> Result<Status, Failure> {
     let done = match command {
         Command::List => list(),
-        Command::Get { build, verify } => get(build, *verify),
+        Command::Get { build, verify } => get(&build, verify),
     };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::from(2)
-        }
-    }
+    done.map(|()| Status::Done).map_err(Failure::asked)
 }
 
 fn list() -> Result<(), ServerError> {

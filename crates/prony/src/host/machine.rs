@@ -17,7 +17,7 @@ pub fn environment(work: &Path) -> Environment {
         machine: text(kernel.nodename()),
         cpu: cpu(&read("/proc/cpuinfo"), &text(kernel.machine())),
         cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
-        memory_bytes: memory_bytes(&read("/proc/meminfo")).unwrap_or(0),
+        memory_bytes: memory_bytes(),
         kernel: format!("{} {}", text(kernel.sysname()), text(kernel.release())),
         system: system(&read("/etc/os-release")),
         file_system: device::below(work).map_or_else(
@@ -26,6 +26,11 @@ pub fn environment(work: &Path) -> Environment {
         ),
         servers: BTreeMap::new(),
     }
+}
+
+/// Of the whole machine; 0 where it does not tell.
+pub fn memory_bytes() -> u64 {
+    memory_total(&read("/proc/meminfo")).unwrap_or(0)
 }
 
 fn read(file: &str) -> String {
@@ -46,7 +51,7 @@ fn cpu(cpuinfo: &str, architecture: &str) -> String {
 }
 
 /// `MemTotal:       24689532 kB`, where kB is 1024 bytes.
-fn memory_bytes(meminfo: &str) -> Option<u64> {
+fn memory_total(meminfo: &str) -> Option<u64> {
     let line = meminfo
         .lines()
         .find_map(|line| line.strip_prefix("MemTotal:"))?;
@@ -76,7 +81,7 @@ mod tests {
         );
         assert_eq!(cpu("processor\t: 0\n", "aarch64"), "aarch64");
         assert_eq!(
-            memory_bytes("MemTotal:       24689532 kB\nMemFree: 1 kB\n"),
+            memory_total("MemTotal:       24689532 kB\nMemFree: 1 kB\n"),
             Some(24_689_532 * 1024)
         );
         assert_eq!(

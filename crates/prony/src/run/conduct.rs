@@ -72,7 +72,7 @@ pub fn conduct(request: &Request, home: &Home, leases: &Leases, progress: &Progr
     progress.end();
     let (run, trials) = (store.run().map_err(stored)?, store.trials_whole().map_err(stored)?);
     std::fs::write(folder.report(), report::html(&run, &trials)).map_err(|error| RunError::Failed(format!("cannot write {}: {error}", folder.report().display())))?;
-    outcome?;
+    outcome.inspect_err(|_| progress.say(&format!("what is finished is kept; go on with: prony run --resume {}", folder.path.display())))?;
     Ok(Conducted { folder: folder.path.clone(), run, trials })
 }
 

@@ -74,7 +74,9 @@ impl Datasets<'_> {
     /// Two pronys that want the same snapshot: one makes it, the other waits.
     fn lock(&self, folder: &Path) -> Result<File, RunError> {
         use rustix::fs::{FlockOperation, flock};
-        let path = folder.with_extension("lock");
+        let mut path = folder.as_os_str().to_owned();
+        path.push(".lock");
+        let path = PathBuf::from(path);
         let lock = File::create(&path).map_err(|error| cannot_write(&path, &error))?;
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             self.progress.say(&format!("waiting for another prony that is loading {}", folder.display()));

@@ -70,18 +70,11 @@ pub fn find(results: &Path, run: &str) -> Result<PathBuf, RunError> {
         .ok_or_else(|| RunError::Asked(format!("there is no run {run}: neither {run}/run.sqlite nor {}/run.sqlite exists{}", results.join(run).display(), latest(results))))
 }
 
-/// The newest run of an experiment.
-pub fn newest(results: &Path, experiment: &str) -> Option<PathBuf> {
-    let runs = std::fs::read_dir(results).into_iter().flatten().flatten();
-    runs.map(|entry| entry.path())
-        .filter(|path| path.join("run.sqlite").is_file() && path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(experiment)))
-        .max_by_key(|path| path.metadata().and_then(|data| data.modified()).ok())
-}
-
 /// A hint: the run that began last.
 fn latest(results: &Path) -> String {
-    match newest(results, "") {
-        Some(run) => format!("; the newest run there is {}", run.file_name().unwrap_or_default().to_string_lossy()),
+    let runs = std::fs::read_dir(results).into_iter().flatten().flatten().filter(|entry| entry.path().join("run.sqlite").is_file());
+    match runs.max_by_key(|entry| entry.metadata().and_then(|data| data.modified()).ok()) {
+        Some(run) => format!("; the newest run there is {}", run.file_name().to_string_lossy()),
         None => String::new(),
     }
 }

@@ -3,9 +3,7 @@
 //! Implementations: `managed` (prony starts and stops it), `external` (a DSN), `sqlite` (in process), `fake` (for tests
 //! in milliseconds). Non-goals: SQL (see `workload` and `observe`).
 
-use crate::server::managed::adjusted::Adjusted;
-use crate::server::{ServerError, Session, StartRequest};
-use crate::server::managed::adjusted::Adjusted;
+use crate::server::{Adjusted, ServerError, Session, StartRequest};
 use record::ServerIdentity;
 use std::path::Path;
 
