@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 
 /// The scripts in their order, under the names that the families and versions gave them. Those that a build lacks it
 /// does not need, but for the first two.
-const SCRIPTS: [&[&str]; 7] = [
+const SCRIPTS: [&[&str]; 6] = [
     &["mariadb_system_tables.sql", "mysql_system_tables.sql"],
     &[
         "mariadb_system_tables_data.sql",
@@ -26,7 +26,6 @@ const SCRIPTS: [&[&str]; 7] = [
     ],
     &["maria_add_gis_sp_bootstrap.sql"],
     &["mariadb_sys_schema.sql", "mysql_sys_schema.sql"],
-    &["mysql_security_commands.sql"],
     &["fill_help_tables.sql"],
 ];
 const NECESSARY: usize = 2;

@@ -1,5 +1,176 @@
 //! Experiment files: from TOML to a checked experiment.
+//!
+//! The way: `read` (a tree with places) -> `factors`, `sections`, `claims` (what the keys mean) -> `names` (what refers
+//! to what) -> `Experiment`. Every mistake is noted with its place and reading goes on, so that one answer names all of
+//! them. What only others can tell is asked later, with places found again by `place`: `settings` (what a server knows,
+//! what fits into the machine) and `queries` (what the workload has). `overrides` is the command line's say.
+//!
+//! Non-goals: crossing factors into trials (`plan`), asking servers.
 
+pub mod build;
 pub mod experiment;
+pub mod mistake;
+pub mod overrides;
+pub mod queries;
+pub mod question;
+pub mod setting;
+pub mod settings;
+pub mod unit;
+
+mod claims;
+mod factors;
+mod names;
+mod patch;
+mod place;
+mod read;
+mod sections;
+
+#[cfg(test)]
+mod tests;
 
 pub use experiment::*;
+pub use mistake::{Mistake, SpecError};
+pub use overrides::OverrideError;
+pub use patch::merge;
+pub use question::question;
+
+use mistake::Notes;
+use names::Names;
+use read::Section;
+use toml::de::DeTable;
+
+/// A mistake in a workload's own section, as the workload sees it: it knows the key, `spec` knows the place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyMistake {
+    pub key: String,
+    /// What is wrong, one sentence.
+    pub says: String,
+    /// What would be right.
+    pub help: String,
+}
+
+/// How many mistakes of TOML itself are shown: what follows the first ones is mostly their consequence.
+const SYNTAX_MISTAKES_MAX: usize = 3;
+
+const TOP_LEVEL: [&str; 14] = [
+    "title",
+    "question",
+    "published",
+    "server",
+    "settings",
+    "session",
+    "variant",
+    "factor",
+    "workload",
+    "load",
+    "protocol",
+    "observe",
+    "event",
+    "claim",
+];
+
+/// Reads and checks an experiment file.
+///
+/// `name` is the file's stem, `path_shown` what messages call the file. `check_workload` is asked about the workload's own
+/// section, and again for every level that changes it. In the result the passwords of DSNs are masked in `source`, since
+/// that goes into the record; the builds hold them.
+///
+/// # Errors
+/// All mistakes of the file at once.
+pub fn parse(
+    name: &str,
+    path_shown: &str,
+    source: &str,
+    check_workload: &dyn Fn(&str, &toml::Table) -> Result<(), KeyMistake>,
+) -> Result<Experiment, SpecError> {
+    let (tree, syntax) = DeTable::parse_recoverable(source);
+    if !syntax.is_empty() {
+        return Err(SpecError::new(
+            path_shown,
+            source,
+            syntax
+                .iter()
+                .take(SYNTAX_MISTAKES_MAX)
+                .map(syntax_mistake)
+                .collect(),
+        ));
+    }
+    let notes = Notes::default();
+    let experiment = read_file(
+        name,
+        source,
+        &Section::file(&notes, tree.get_ref()),
+        check_workload,
+    );
+    match experiment {
+        Some(experiment) if notes.count() == 0 => Ok(experiment),
+        _ => Err(SpecError::new(path_shown, source, notes.into_vec())),
+    }
+}
+
+fn syntax_mistake(error: &toml::de::Error) -> Mistake {
+    let says = format!("this is not TOML: {}", error.message());
+    let help = match error.message() {
+        "duplicate key" => "a key stands once in its table: take one of the two out",
+        _ => "texts stand in quotes, tables in [brackets], one key = value a line",
+    };
+    Mistake::new(error.span().unwrap_or(0..0), says, "here", help)
+}
+
+fn read_file(
+    name: &str,
+    source: &str,
+    file: &Section,
+    check_workload: patch::CheckWorkload,
+) -> Option<Experiment> {
+    let text = |key: &str| {
+        file.get(key)
+            .and_then(|node| node.words(&format!("{key} = \"...\"")))
+    };
+    check_top_level(file);
+    let title = file
+        .require("the file", "title", "title = \"What is compared\"")
+        .and_then(|node| node.words("title = \"...\""));
+    let workload = sections::workload(file, check_workload);
+    let servers = factors::servers(file);
+    let factors = factors::factors(file, &workload);
+    let load = sections::load(file);
+    let protocol = sections::protocol(file);
+    let names = Names::new(&servers, &factors, &load, &protocol.rounds);
+    names::check(file, &servers, &names);
+    let claims = claims::claims(file, &names);
+    Some(Experiment {
+        name: name.to_string(),
+        source: build::mask_passwords(source),
+        title: title?,
+        question: text("question").unwrap_or_default(),
+        published: text("published"),
+        base: Patch {
+            settings: file.get("settings").and_then(|node| patch::settings(&node)),
+            session: file.get("session").and_then(|node| patch::settings(&node)),
+            workload: workload.section.as_ref().map(Section::to_toml),
+            clients: None,
+        },
+        workload: workload.name,
+        observe: sections::observe(file),
+        events: sections::events(file),
+        servers,
+        factors,
+        load,
+        protocol,
+        claims,
+    })
+}
+
+fn check_top_level(file: &Section) {
+    for node in file.entries().filter(|node| !TOP_LEVEL.contains(&node.key)) {
+        match node.key {
+            "limits" => node.notes.not_built(
+                node.at(),
+                "[limits]",
+                "the disk and memory limits (file I/O)",
+            ),
+            _ => file.unknown_key("the file", &node, &TOP_LEVEL),
+        }
+    }
+}

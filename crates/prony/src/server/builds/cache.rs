@@ -6,7 +6,7 @@
 //! Layout: `builds/NAME/root` holds the server, `builds/NAME/build.json` the manifest. `builds/NAME.lock` is locked
 //! shared while a build is looked at and exclusively while it is made.
 
-use super::catalogue::{self, Artifact, OLD_LIBRARIES, Packages, Source};
+use super::catalogue::{self, Artifact, Packages, Source};
 use super::debian::{self, Apt};
 use super::distribution::{Distribution, OLD_LIBRARY_FOLDER};
 use super::manifest::{Entry, Manifest};
@@ -182,8 +182,7 @@ impl Cache {
         let origin = match source {
             Source::Maven(artifact) => self.make_of_artifact(artifact, &partial, leases, progress),
             Source::Debian(packages) => {
-                make_of_packages(packages, &partial, &root, leases, progress)
-                    .map(|(origin, _)| origin)
+                make_of_packages(packages, Extent::Closure, &partial, &root, leases, progress)
             }
         }
         .map_err(|error| ServerError::Unusable(format!("{name} cannot be had: {error}")))?;
@@ -220,20 +219,20 @@ impl Cache {
         progress(&format!("unpacking {}", archive.file.display()));
         unpack::zip(&archive.file, artifact.folder, &root)?;
         let mut origin = vec![maven::coordinates(artifact)];
-        if artifact.old_libraries {
-            match make_of_packages(
-                &OLD_LIBRARIES,
-                partial,
-                &root.join(OLD_LIBRARY_FOLDER),
-                leases,
-                progress,
-            ) {
-                Ok((packages, _)) => origin.extend(packages),
-                // The machine may have them itself.
-                Err(error) => Distribution::inspect("", &root, partial, None, leases)
-                    .map(drop)
-                    .map_err(|_| error)?,
-            }
+        let libraries = root.join(OLD_LIBRARY_FOLDER);
+        match make_of_packages(
+            &artifact.libraries,
+            Extent::Alone,
+            partial,
+            &libraries,
+            leases,
+            progress,
+        ) {
+            Ok(packages) => origin.extend(packages),
+            // The machine may have them itself.
+            Err(error) => Distribution::inspect("", &root, partial, None, leases)
+                .map(drop)
+                .map_err(|_| error)?,
         }
         Ok(origin)
     }
@@ -269,21 +268,29 @@ impl Cache {
     }
 }
 
-/// Fetches and unpacks packages into `to`: the whole closure, or the libraries alone. Gives their names and the suite.
+/// Which packages are fetched with those that are named.
+enum Extent {
+    Alone,
+    /// All that they depend on.
+    Closure,
+}
+
+/// Fetches and unpacks packages into `to`, and gives their names with versions.
 fn make_of_packages(
     packages: &Packages,
+    extent: Extent,
     partial: &Path,
     to: &Path,
     leases: &Leases,
     progress: &dyn Fn(&str),
-) -> Result<(Vec<String>, String), ServerError> {
+) -> Result<Vec<String>, ServerError> {
     let folder = partial.join("apt");
     fs::create_dir_all(&folder).map_err(|error| about(&folder, &error))?;
     progress(&format!("fetching {} by apt", packages.names.join(", ")));
     let apt = Apt::open(&folder, packages, leases)?;
-    let archives = match packages == &OLD_LIBRARIES {
-        true => apt.exactly(packages.names)?,
-        false => apt.closure(packages.names)?,
+    let archives = match extent {
+        Extent::Alone => apt.exactly(packages.names)?,
+        Extent::Closure => apt.closure(packages.names)?,
     };
     progress(&format!(
         "unpacking {} packages of {}",
@@ -292,15 +299,11 @@ fn make_of_packages(
     ));
     fs::create_dir_all(to).map_err(|error| about(to, &error))?;
     unpack::packages(&archives, to, leases)?;
-    let suite = apt.suite().to_string();
     fs::remove_dir_all(&folder).map_err(|error| about(&folder, &error))?;
-    Ok((
-        archives
-            .iter()
-            .map(|archive| debian::file_name(archive))
-            .collect(),
-        suite,
-    ))
+    Ok(archives
+        .iter()
+        .map(|archive| debian::file_name(archive))
+        .collect())
 }
 
 /// Why a cached build cannot be used.

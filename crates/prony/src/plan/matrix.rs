@@ -1,0 +1,115 @@
+//! The points of the matrix: every server with every choice of levels that `only` allows.
+//!
+//! Goal: the size before anything is expanded, then the points in the file's order. Non-goals: blocks and their order.
+
+use super::PlanError;
+use crate::spec::{Experiment, LevelSpec, LoadSpec, Pairs};
+
+/// More trials than this are refused.
+pub const TRIALS_MAX: u128 = 100_000;
+
+/// A point of the matrix, as indices into the experiment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Point {
+    pub server: usize,
+    /// One level of each factor.
+    pub levels: Vec<usize>,
+    /// Into the load's clients.
+    pub clients: usize,
+}
+
+/// All points in the file's order: servers, then factors, the last one changing fastest.
+pub fn points(experiment: &Experiment) -> Result<Vec<Point>, PlanError> {
+    refuse_a_large_matrix(experiment)?;
+    let LoadSpec::Closed { clients } = &experiment.load;
+    let mut found = Vec::new();
+    for server in 0..experiment.servers.len() {
+        for levels in choices(
+            &experiment
+                .factors
+                .iter()
+                .map(|factor| factor.levels.len())
+                .collect::<Vec<_>>(),
+        ) {
+            for clients in 0..clients.len() {
+                let point = Point {
+                    server,
+                    levels: levels.clone(),
+                    clients,
+                };
+                if is_allowed(experiment, &point) {
+                    found.push(point);
+                }
+            }
+        }
+    }
+    if found.is_empty() {
+        Err(PlanError::Empty)
+    } else {
+        Ok(found)
+    }
+}
+
+fn refuse_a_large_matrix(experiment: &Experiment) -> Result<(), PlanError> {
+    let LoadSpec::Closed { clients } = &experiment.load;
+    let mut counts = vec![("server".to_string(), experiment.servers.len())];
+    counts.extend(
+        experiment
+            .factors
+            .iter()
+            .map(|factor| (factor.name.clone(), factor.levels.len())),
+    );
+    counts.push(("clients".to_string(), clients.len()));
+    counts.push(("blocks".to_string(), experiment.protocol.blocks as usize));
+    let trials = counts.iter().fold(1u128, |product, (_, count)| {
+        product.saturating_mul(*count as u128)
+    });
+    if trials > TRIALS_MAX {
+        Err(PlanError::too_large(trials, counts))
+    } else {
+        Ok(())
+    }
+}
+
+/// Every choice of one out of each count; one empty choice where there are no counts.
+fn choices(counts: &[usize]) -> Vec<Vec<usize>> {
+    counts.iter().fold(vec![Vec::new()], |choices, count| {
+        let extended = |choice: Vec<usize>| {
+            (0..*count).map(move |level| [choice.as_slice(), &[level]].concat())
+        };
+        choices.into_iter().flat_map(extended).collect()
+    })
+}
+
+fn is_allowed(experiment: &Experiment, point: &Point) -> bool {
+    experiment
+        .factors
+        .iter()
+        .zip(&point.levels)
+        .all(|(factor, level)| agrees(experiment, point, &factor.levels[*level].only))
+}
+
+/// Whether the point has one of the levels of each factor that a restriction names.
+pub fn agrees(experiment: &Experiment, point: &Point, only: &Pairs<Vec<String>>) -> bool {
+    only.iter().all(|(factor, allowed)| match factor.as_str() {
+        "server" => allowed.contains(&experiment.servers[point.server].name),
+        "clients" => {
+            let LoadSpec::Closed { clients } = &experiment.load;
+            allowed.contains(&clients[point.clients].to_string())
+        }
+        _ => levels(experiment, point)
+            .any(|(name, level)| name == factor && allowed.contains(&level.name)),
+    })
+}
+
+/// The point's level of each factor.
+pub fn levels<'e>(
+    experiment: &'e Experiment,
+    point: &'e Point,
+) -> impl Iterator<Item = (&'e str, &'e LevelSpec)> {
+    experiment
+        .factors
+        .iter()
+        .zip(&point.levels)
+        .map(|(factor, level)| (factor.name.as_str(), &factor.levels[*level]))
+}

@@ -1,0 +1,68 @@
+//! The order of the points within each block.
+//!
+//! Goal: shuffled by the seed, the same on every machine and in every version of prony. Block b draws from PCG32
+//! (XSH RR 64/32, M. E. O'Neill 2014; `rand_pcg::Pcg32`) with the seed as its state and b as its stream. The shuffle
+//! (Fisher and Yates, from the last place to the first) and the drawing of a number below n (by rejection, so that all
+//! are equally likely) are written out here, since those of a library may change between its versions.
+
+use rand::Rng;
+use rand_pcg::Pcg32;
+
+/// For each block the points' indices in the order of execution. Neighbouring blocks never have the same order, as far as
+/// there is more than one point.
+pub fn orders(points: usize, blocks: u32, seed: u64) -> Vec<Vec<usize>> {
+    let mut orders: Vec<Vec<usize>> = Vec::with_capacity(blocks as usize);
+    for block in 0..blocks {
+        let mut order = shuffled(points, &mut Pcg32::new(seed, u64::from(block)));
+        if points > 1 && orders.last() == Some(&order) {
+            order.rotate_left(1);
+        }
+        orders.push(order);
+    }
+    orders
+}
+
+fn shuffled(count: usize, random: &mut Pcg32) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..count).collect();
+    for place in (1..count).rev() {
+        order.swap(place, below(place as u64 + 1, random) as usize);
+    }
+    order
+}
+
+/// A number from 0 to `bound` - 1.
+fn below(bound: u64, random: &mut Pcg32) -> u64 {
+    let fair = u64::MAX - u64::MAX % bound;
+    loop {
+        let number = random.next_u64();
+        if number < fair {
+            return number % bound;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_order_of_a_seed_never_changes() {
+        assert_eq!(orders(6, 2, 42), [[5, 0, 4, 1, 3, 2], [2, 5, 4, 0, 3, 1]]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_block_has_every_point_once(points in 0usize..50, blocks in 1u32..6, seed: u64) {
+            for mut order in orders(points, blocks, seed) {
+                order.sort();
+                prop_assert_eq!(order, (0..points).collect::<Vec<_>>());
+            }
+        }
+
+        #[test]
+        fn neighbouring_blocks_have_different_orders(points in 2usize..9, seed: u64) {
+            prop_assert!(orders(points, 8, seed).windows(2).all(|pair| pair[0] != pair[1]));
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! Builds and DSNs as they are written: `mysql@5.6.14`, `mariadb`, `path:/opt/mysql`, `mysql://user@host/schema`, `sqlite`.
+//!
+//! Goal: their text form, both ways, and that no password is ever shown. Non-goal: getting a server.
+
+use super::experiment::{BuildSpec, Dsn};
+use super::mistake::nearest;
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// The builds that prony knows how to get, as they are written.
+pub const KNOWN_BUILDS: [&str; 10] = [
+    "mysql@5.5.34",
+    "mysql@5.6.14",
+    "mysql@5.6.21",
+    "mysql@8.0.33",
+    "mysql@9.7",
+    "mariadb",
+    "mariadb@10.2.11",
+    "mariadb@11.4.5",
+    "mariadb@11.8",
+    "sqlite",
+];
+
+/// The forms of a build whose rest is the user's.
+pub const OPEN_BUILDS: &str =
+    "path:BASEDIR for an unpacked server, mysql://user@host:port/schema for one that runs";
+
+const DEFAULT_PORT: u16 = 3306;
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BuildError {
+    #[error("there is no build \"{0}\"")]
+    Unknown(String),
+    #[error("path: needs the folder of an unpacked server behind it")]
+    NoPath,
+    #[error(transparent)]
+    Dsn(#[from] DsnError),
+}
+
+impl BuildError {
+    /// What would be right.
+    pub fn help(&self) -> String {
+        match self {
+            BuildError::Unknown(name) => {
+                let near = nearest(name, &KNOWN_BUILDS)
+                    .map(|near| format!("did you mean \"{near}\"? "))
+                    .unwrap_or_default();
+                format!("{near}builds: {}; {OPEN_BUILDS}", KNOWN_BUILDS.join(", "))
+            }
+            BuildError::NoPath => "write \"path:/opt/mysql-5.1\"".to_string(),
+            BuildError::Dsn(_) => {
+                "write \"mysql://user:password@host:port/schema\", with ?socket=/path for a socket \
+                and ?tls=required; the password may come from PRONY_PASSWORD instead"
+                    .to_string()
+            }
+        }
+    }
+}
+
+/// What is wrong with a DSN. No variant holds a part that could be the password.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DsnError {
+    #[error("the DSN does not begin with mysql://")]
+    Scheme,
+    #[error("the DSN names no host")]
+    NoHost,
+    #[error("the port of the DSN is not a number from 1 to 65535")]
+    Port,
+    #[error("the DSN has a parameter that is not known: only socket=/path and tls=required are")]
+    Parameter,
+    #[error("the DSN holds a % that is not followed by two hexadecimal digits")]
+    Percent,
+}
+
+impl FromStr for BuildSpec {
+    type Err = BuildError;
+
+    fn from_str(text: &str) -> Result<BuildSpec, BuildError> {
+        if text.starts_with("mysql://") {
+            return Ok(BuildSpec::External(text.parse()?));
+        }
+        if let Some(folder) = text.strip_prefix("path:") {
+            return if folder.is_empty() {
+                Err(BuildError::NoPath)
+            } else {
+                Ok(BuildSpec::Path(PathBuf::from(folder)))
+            };
+        }
+        if !KNOWN_BUILDS.contains(&text) {
+            return Err(BuildError::Unknown(mask_passwords(text)));
+        }
+        Ok(match text.split_once('@') {
+            Some(("mysql", version)) => BuildSpec::Mysql(version.to_string()),
+            Some((_, version)) => BuildSpec::MariaDb(Some(version.to_string())),
+            None if text == "sqlite" => BuildSpec::Sqlite,
+            None => BuildSpec::MariaDb(None),
+        })
+    }
+}
+
+impl fmt::Display for BuildSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BuildSpec::Mysql(version) => write!(f, "mysql@{version}"),
+            BuildSpec::MariaDb(None) => f.write_str("mariadb"),
+            BuildSpec::MariaDb(Some(version)) => write!(f, "mariadb@{version}"),
+            BuildSpec::Path(folder) => write!(f, "path:{}", folder.display()),
+            BuildSpec::External(dsn) => dsn.fmt(f),
+            BuildSpec::Sqlite => f.write_str("sqlite"),
+        }
+    }
+}
+
+impl FromStr for Dsn {
+    type Err = DsnError;
+
+    fn from_str(text: &str) -> Result<Dsn, DsnError> {
+        let rest = text.strip_prefix("mysql://").ok_or(DsnError::Scheme)?;
+        // The password may hold anything, so the address begins behind the last @.
+        let (login, address) = rest.rsplit_once('@').unwrap_or(("", rest));
+        let (user, password) = match login.split_once(':') {
+            Some((user, password)) => (user, Some(password)),
+            None => (login, None),
+        };
+        let (address, parameters) = address.split_once('?').unwrap_or((address, ""));
+        let (authority, schema) = address.split_once('/').unwrap_or((address, ""));
+        let (host, port) = host_and_port(authority)?;
+        let mut dsn = Dsn {
+            user: decode(if user.is_empty() { "root" } else { user })?,
+            password: password
+                .filter(|text| !is_masked(text))
+                .map(decode)
+                .transpose()?,
+            host,
+            port,
+            schema: (!schema.is_empty()).then(|| decode(schema)).transpose()?,
+            socket: None,
+            tls_required: false,
+        };
+        for parameter in parameters
+            .split('&')
+            .filter(|parameter| !parameter.is_empty())
+        {
+            match parameter.split_once('=') {
+                Some(("socket", path)) if !path.is_empty() => {
+                    dsn.socket = Some(PathBuf::from(decode(path)?))
+                }
+                Some(("tls", "required")) => dsn.tls_required = true,
+                _ => return Err(DsnError::Parameter),
+            }
+        }
+        if dsn.host.is_empty() && dsn.socket.is_none() {
+            return Err(DsnError::NoHost);
+        }
+        if dsn.host.is_empty() {
+            dsn.host = "localhost".to_string();
+        }
+        Ok(dsn)
+    }
+}
+
+/// `host`, `host:port`, `[::1]:port`.
+fn host_and_port(authority: &str) -> Result<(String, u16), DsnError> {
+    let (host, port) = match authority
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once(']'))
+    {
+        Some((host, "")) => (host, None),
+        Some((host, rest)) => (host, Some(rest.strip_prefix(':').ok_or(DsnError::Port)?)),
+        None => match authority.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (authority, None),
+        },
+    };
+    let port = match port {
+        None => DEFAULT_PORT,
+        Some(port) => port
+            .parse()
+            .ok()
+            .filter(|port| *port != 0)
+            .ok_or(DsnError::Port)?,
+    };
+    Ok((host.to_string(), port))
+}
+
+/// %41 is A.
+fn decode(text: &str) -> Result<String, DsnError> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        rest = tail;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let digits = tail
+            .get(..2)
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .ok_or(DsnError::Percent)?;
+        bytes.push(u8::from_str_radix(digits, 16).map_err(|_| DsnError::Percent)?);
+        rest = &tail[2..];
+    }
+    String::from_utf8(bytes).map_err(|_| DsnError::Percent)
+}
+
+/// A record keeps the file with its passwords masked; read again, such a password counts as not given.
+fn is_masked(password: &str) -> bool {
+    password.is_empty() || password.bytes().all(|byte| byte == b'*')
+}
+
+/// The text with every password of a DSN replaced by as many stars, so that places in it stay what they were.
+pub fn mask_passwords(text: &str) -> String {
+    let mut masked = String::with_capacity(text.len());
+    let mut rest = text;
+    // Any scheme: a misspelled one has a password too.
+    while let Some(start) = rest.find("://").map(|at| at + "://".len()) {
+        let (before, behind) = rest.split_at(start);
+        let (dsn, after) = behind.split_at(length_of_dsn(before, behind));
+        masked.push_str(before);
+        masked.push_str(&mask_one(dsn));
+        rest = after;
+    }
+    masked + rest
+}
+
+/// A DSN ends with the quote that it began with, one without quotes with the line.
+fn length_of_dsn(before: &str, behind: &str) -> usize {
+    let scheme = before
+        .trim_end_matches("://")
+        .trim_end_matches(|c: char| c.is_ascii_alphanumeric());
+    let quote = scheme
+        .chars()
+        .last()
+        .filter(|last| matches!(last, '"' | '\''));
+    let mut escaped = false;
+    for (at, here) in behind.char_indices() {
+        if here == '\n' || (Some(here) == quote && !escaped) {
+            return at;
+        }
+        escaped = here == '\\' && quote == Some('"') && !escaped;
+    }
+    behind.len()
+}
+
+/// What stands behind `://`, masked.
+fn mask_one(dsn: &str) -> String {
+    let Some(colon) = dsn.find(':') else {
+        return dsn.to_string();
+    };
+    let secret_end = match dsn.rfind('@') {
+        Some(at) if at > colon => at,
+        Some(_) => return dsn.to_string(),
+        None if is_port(&dsn[colon + 1..]) => return dsn.to_string(),
+        // No @: whatever it was meant to be, it could be a password.
+        None => dsn.len(),
+    };
+    format!(
+        "{}{}{}",
+        &dsn[..=colon],
+        "*".repeat(secret_end - colon - 1),
+        &dsn[secret_end..]
+    )
+}
+
+fn is_port(text: &str) -> bool {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    digits > 0 && matches!(text.as_bytes().get(digits), None | Some(b'/' | b'?'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn dsn(text: &str) -> Dsn {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn every_known_build_is_read_as_it_is_written() {
+        for build in KNOWN_BUILDS.iter().chain(&["path:/opt/mysql-5.1"]) {
+            assert_eq!(build.parse::<BuildSpec>().unwrap().to_string(), *build);
+        }
+    }
+
+    #[test]
+    fn an_unknown_build_names_the_nearest() {
+        let error = "mysql@5.6.41".parse::<BuildSpec>().unwrap_err();
+        assert!(
+            error.help().starts_with("did you mean \"mysql@5.6.14\"?"),
+            "{}",
+            error.help()
+        );
+    }
+
+    #[test]
+    fn a_dsn_holds_user_password_host_port_and_schema() {
+        let dsn = dsn("mysql://me:s3cr%40t@db.example:3307/test?tls=required");
+        assert_eq!(
+            (dsn.user.as_str(), dsn.password.as_deref()),
+            ("me", Some("s3cr@t"))
+        );
+        assert_eq!(
+            (dsn.host.as_str(), dsn.port, dsn.schema.as_deref()),
+            ("db.example", 3307, Some("test"))
+        );
+        assert!(dsn.tls_required);
+    }
+
+    #[test]
+    fn a_dsn_may_be_a_host_or_a_socket_alone() {
+        assert_eq!(
+            (dsn("mysql://db").user.as_str(), dsn("mysql://db").port),
+            ("root", 3306)
+        );
+        assert_eq!(
+            dsn("mysql://me@?socket=/run/m.sock").socket,
+            Some(PathBuf::from("/run/m.sock"))
+        );
+        assert_eq!(dsn("mysql://me@[::1]:3307/x").host, "::1");
+    }
+
+    #[test]
+    fn a_dsn_that_is_wrong_says_which_part() {
+        assert_eq!("mysql://root:secret".parse::<Dsn>(), Err(DsnError::Port));
+        assert_eq!("mysql://me@/x".parse::<Dsn>(), Err(DsnError::NoHost));
+        assert_eq!("mysql://h?ssl=1".parse::<Dsn>(), Err(DsnError::Parameter));
+        assert_eq!("mysql://%zz@h".parse::<Dsn>(), Err(DsnError::Percent));
+    }
+
+    #[test]
+    fn a_masked_password_counts_as_not_given() {
+        assert_eq!(dsn("mysql://me:******@db").password, None);
+    }
+
+    #[test]
+    fn a_port_is_not_taken_for_a_password() {
+        assert_eq!(
+            mask_passwords("\"mysql://db:3306/x\""),
+            "\"mysql://db:3306/x\""
+        );
+        assert_eq!(
+            mask_passwords("'mysql://root:secret'"),
+            "'mysql://root:******'"
+        );
+    }
+
+    #[test]
+    fn a_password_behind_a_misspelled_scheme_is_not_shown() {
+        let error = "mysq://me:secret@db".parse::<BuildSpec>().unwrap_err();
+        assert!(!format!("{error} {}", error.help()).contains("secret"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_password_outlives_the_mask(password in "[a-z0-9@:/?' ]{3,20}", rest in "[a-z ]{0,9}") {
+            let secret = format!("Q{password}Q");
+            let text = format!("x = \"mysql://me:{secret}@db/x\" # {rest}");
+            let masked = mask_passwords(&text);
+            prop_assert_eq!(masked.len(), text.len());
+            prop_assert!(!masked.contains(&secret));
+            let shown = format!("{0} {0:?}", dsn(&format!("mysql://me:{secret}@db/x")));
+            prop_assert!(!shown.contains(&secret));
+        }
+
+        #[test]
+        fn no_text_makes_the_parsers_panic(text in "\\PC*") {
+            let _ = (text.parse::<BuildSpec>(), format!("mysql://{text}").parse::<Dsn>(), mask_passwords(&text));
+        }
+    }
+}

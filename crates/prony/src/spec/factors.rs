@@ -1,0 +1,214 @@
+//! `[server.X]`, `[variant.X]` and `[factor.F.L]`: what varies.
+//!
+//! Goal: servers, factors and levels in the file's order. Non-goals: the names that they use of each other (see
+//! `names`), crossing them (see `plan`).
+
+use super::build::BuildError;
+use super::experiment::{BuildSpec, FactorSpec, LevelSpec, Pairs, ServerSpec};
+use super::patch::{WorkloadBase, patch, settings};
+use super::read::{Node, Section};
+
+/// Words that a claim's cell uses for something else.
+const RESERVED: [&str; 6] = ["server", "clients", "round", "query", "block", "variant"];
+
+pub fn servers(file: &Section) -> Vec<ServerSpec> {
+    let example = "[server.\"5.6\"] with build = \"mysql@5.6.14\" below it";
+    let Some(section) = file
+        .require("the file", "server", example)
+        .and_then(|node| node.section(example))
+    else {
+        return Vec::new();
+    };
+    let servers = section.sections(example);
+    if servers.is_empty() {
+        file.notes.note(
+            section.at.clone(),
+            "the file names no server: there is nothing to measure",
+            "empty",
+            format!("write {example}"),
+        );
+    }
+    servers
+        .iter()
+        .map(|(node, section)| server(node, section))
+        .collect()
+}
+
+fn server(node: &Node, section: &Section) -> ServerSpec {
+    let name = format!("[server.\"{}\"]", node.key);
+    section.allow(&name, &["build", "dataset_from", "settings"]);
+    let build = section
+        .require(&name, "build", "build = \"mariadb\"")
+        .and_then(|node| build(&node));
+    ServerSpec {
+        name: node.key.to_string(),
+        // The mistake is noted, so that this one is never used.
+        build: build.unwrap_or(BuildSpec::Sqlite),
+        dataset_from: section
+            .get("dataset_from")
+            .and_then(|node| node.name("dataset_from = \"5.5\"")),
+        settings: section
+            .get("settings")
+            .and_then(|node| settings(&node))
+            .unwrap_or_default(),
+    }
+}
+
+fn build(node: &Node) -> Option<BuildSpec> {
+    match node.text("build = \"mariadb\"")?.parse::<BuildSpec>() {
+        Ok(build) => Some(build),
+        Err(error) => {
+            let label = if matches!(error, BuildError::Dsn(_)) {
+                "not a DSN"
+            } else {
+                "no such build"
+            };
+            node.note(error.to_string(), label, error.help());
+            None
+        }
+    }
+}
+
+/// The factors of the file but for servers and clients, in the order in which their first levels stand in it.
+pub fn factors<'s>(file: &Section<'s>, workload: &WorkloadBase<'s, '_>) -> Vec<FactorSpec> {
+    let mut found: Vec<(usize, FactorSpec)> = Vec::new();
+    if let Some(node) = file.get("variant") {
+        add(
+            &mut found,
+            &node,
+            "variant",
+            "[variant.\"small pool\"]",
+            workload,
+        );
+    }
+    let example = "[factor.instances.1]";
+    let factors = file.get("factor").and_then(|node| node.section(example));
+    for (node, _) in factors.iter().flat_map(|section| section.sections(example)) {
+        if RESERVED.contains(&node.key) && node.key != "variant" {
+            let help = "servers stand in [server.NAME], clients in [load.closed]; give the factor another name";
+            node.note(
+                format!("a factor cannot be called \"{}\"", node.key),
+                "a word of its own",
+                help,
+            );
+        } else {
+            add(
+                &mut found,
+                &node,
+                node.key,
+                "[factor.instances.1]",
+                workload,
+            );
+        }
+    }
+    found.sort_by_key(|(place, _)| *place);
+    found.into_iter().map(|(_, factor)| factor).collect()
+}
+
+fn add<'s>(
+    found: &mut Vec<(usize, FactorSpec)>,
+    node: &Node<'s>,
+    name: &str,
+    example: &str,
+    workload: &WorkloadBase<'s, '_>,
+) {
+    let Some(section) = node.section(example) else {
+        return;
+    };
+    let levels = section.sections(example);
+    let Some((first, _)) = levels.first() else {
+        node.note(
+            format!("the factor \"{name}\" has no levels: the matrix is empty"),
+            "no levels",
+            format!("write {example}"),
+        );
+        return;
+    };
+    let place = first.key_at.start;
+    let index = found
+        .iter()
+        .position(|(_, factor)| factor.name == name)
+        .unwrap_or_else(|| {
+            found.push((
+                place,
+                FactorSpec {
+                    name: name.to_string(),
+                    levels: Vec::new(),
+                },
+            ));
+            found.len() - 1
+        });
+    for (node, section) in levels {
+        let level = level(name, &node, &section, workload);
+        if found[index]
+            .1
+            .levels
+            .iter()
+            .any(|earlier| earlier.name == level.name)
+        {
+            let says = format!("the variant \"{}\" is there twice", level.name);
+            node.note(
+                says,
+                "again",
+                "[variant.X] is short for [factor.variant.X]: keep one of the two",
+            );
+        }
+        found[index].1.levels.push(level);
+    }
+}
+
+fn level<'s>(
+    factor: &str,
+    node: &Node<'s>,
+    section: &Section<'s>,
+    workload: &WorkloadBase<'s, '_>,
+) -> LevelSpec {
+    let name = match factor {
+        "variant" => format!("[variant.\"{}\"]", node.key),
+        _ => format!("[factor.{factor}.\"{}\"]", node.key),
+    };
+    LevelSpec {
+        name: node.key.to_string(),
+        patch: patch(section, &name, &["only", "on"], workload),
+        only: section
+            .get("only")
+            .map(|node| only(&node))
+            .unwrap_or_default(),
+        on: on(section, &name, workload),
+    }
+}
+
+/// `only = { server = ["5.6"] }`; the names are checked when all are known.
+pub fn only(node: &Node) -> Pairs<Vec<String>> {
+    let example = "only = { server = [\"5.6\"] }";
+    let Some(section) = node.section(example) else {
+        return Vec::new();
+    };
+    let names = |node: Node| {
+        (
+            node.key.to_string(),
+            node.names(example)
+                .into_iter()
+                .map(|(_, name)| name)
+                .collect(),
+        )
+    };
+    section.entries().map(names).collect()
+}
+
+/// `on."8.0".settings = { ... }`
+fn on<'s>(
+    section: &Section<'s>,
+    name: &str,
+    workload: &WorkloadBase<'s, '_>,
+) -> Pairs<super::Patch> {
+    let example = "on.\"8.0\".settings = { innodb_redo_log_capacity = \"8G\" }";
+    let Some(on) = section.get("on").and_then(|node| node.section(example)) else {
+        return Vec::new();
+    };
+    let replaced = |(node, section): (Node<'s>, Section<'s>)| {
+        let name = format!("on.\"{}\" of {name}", node.key);
+        (node.key.to_string(), patch(&section, &name, &[], workload))
+    };
+    on.sections(example).into_iter().map(replaced).collect()
+}

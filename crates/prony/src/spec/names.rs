@@ -1,0 +1,269 @@
+//! The names that one part of a file uses of another: servers, factors, levels, rounds.
+//!
+//! Goal: every name leads somewhere, and no cell of a claim is empty by the file's own `only`. Non-goal: the queries of
+//! the workload (see `queries`).
+
+use super::experiment::{FactorSpec, LevelSpec, LoadSpec, RoundKind, ServerSpec};
+use super::mistake::suggestion;
+use super::read::{Node, Section};
+use super::sections::tables;
+
+/// Everything in a file that has a name.
+pub struct Names<'e> {
+    pub servers: Vec<&'e str>,
+    factors: &'e [FactorSpec],
+    clients: Vec<String>,
+    pub rounds: &'e [RoundKind],
+}
+
+impl<'e> Names<'e> {
+    pub fn new(
+        servers: &'e [ServerSpec],
+        factors: &'e [FactorSpec],
+        load: &LoadSpec,
+        rounds: &'e [RoundKind],
+    ) -> Names<'e> {
+        let LoadSpec::Closed { clients } = load;
+        Names {
+            servers: servers.iter().map(|server| server.name.as_str()).collect(),
+            factors,
+            clients: if clients.len() > 1 {
+                clients.iter().map(u32::to_string).collect()
+            } else {
+                Vec::new()
+            },
+            rounds,
+        }
+    }
+
+    /// `server` first, then the factors of the file, then `clients` where it is one.
+    pub fn factor_names(&self) -> Vec<&str> {
+        let mut names = vec!["server"];
+        names.extend(self.factors.iter().map(|factor| factor.name.as_str()));
+        names.extend((!self.clients.is_empty()).then_some("clients"));
+        names
+    }
+
+    /// None: there is no such factor.
+    pub fn levels(&self, factor: &str) -> Option<Vec<&str>> {
+        match factor {
+            "server" => Some(self.servers.clone()),
+            "clients" if !self.clients.is_empty() => {
+                Some(self.clients.iter().map(String::as_str).collect())
+            }
+            _ => {
+                let factor = self.factors.iter().find(|known| known.name == factor)?;
+                Some(
+                    factor
+                        .levels
+                        .iter()
+                        .map(|level| level.name.as_str())
+                        .collect(),
+                )
+            }
+        }
+    }
+
+    /// Notes what is not known of `FACTOR = LEVEL` or `FACTOR = [LEVEL, ...]` and returns the levels that are.
+    pub fn check_levels(&self, node: &Node, also_allowed: &[&str], where_: &str) -> Vec<String> {
+        let Some(levels) = self.levels(node.key) else {
+            let known = [&self.factor_names(), also_allowed].concat();
+            let says = format!(
+                "{where_} names the factor \"{}\", which the file does not have",
+                node.key
+            );
+            node.notes.note(
+                node.key_at.clone(),
+                says,
+                "no such factor",
+                suggestion(node.key, &known),
+            );
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        for (element, name) in node.names(&format!(
+            "{} = [\"{}\"]",
+            node.key,
+            levels.first().unwrap_or(&"...")
+        )) {
+            if levels.contains(&name.as_str()) {
+                found.push(name);
+            } else {
+                let says = match node.key {
+                    "server" => format!("the file has no server \"{name}\""),
+                    factor => format!("the factor \"{factor}\" has no level \"{name}\""),
+                };
+                element.note(says, "not known", suggestion(&name, &levels));
+            }
+        }
+        found
+    }
+
+    fn level(&self, factor: &str, level: &str) -> Option<&LevelSpec> {
+        self.factors
+            .iter()
+            .find(|known| known.name == factor)?
+            .levels
+            .iter()
+            .find(|known| known.name == level)
+    }
+
+    /// Whether `only` lets a level appear together with one of the levels of another factor.
+    pub fn meet(&self, (factor, level): (&str, &str), (other, others): (&str, &[String])) -> bool {
+        let Some(spec) = self.level(factor, level) else {
+            return true;
+        };
+        let restriction = spec.only.iter().find(|(name, _)| name == other);
+        restriction.is_none_or(|(_, allowed)| allowed.iter().any(|name| others.contains(name)))
+    }
+}
+
+/// `dataset_from` of the servers, `only` and `on` of the levels, `only` of the events.
+pub fn check(file: &Section, servers: &[ServerSpec], names: &Names) {
+    check_dataset_from(file, servers, names);
+    check_every_server_is_measured(file, servers, names);
+    for (factor, level) in level_sections(file) {
+        check_level(&factor, &level, names);
+    }
+    for event in tables(file, "event") {
+        check_only(&event, None, names);
+    }
+}
+
+fn check_dataset_from(file: &Section, servers: &[ServerSpec], names: &Names) {
+    let sections = file.get("server").and_then(|node| section(&node));
+    for server in servers {
+        let Some(from) = &server.dataset_from else {
+            continue;
+        };
+        let Some(node) = sections
+            .as_ref()
+            .and_then(|all| section(&all.get(&server.name)?)?.get("dataset_from"))
+        else {
+            continue;
+        };
+        match servers.iter().find(|other| other.name == *from) {
+            None => node
+                .notes
+                .unknown(node.at(), "the server", from, &names.servers),
+            Some(other) if other.name == server.name => {
+                node.note(
+                    "a server cannot start from its own dataset",
+                    "itself",
+                    "name another server of the file",
+                );
+            }
+            Some(other) if other.dataset_from.is_some() => {
+                let says = format!(
+                    "\"{from}\" has no dataset of its own: it starts from another server's"
+                );
+                node.note(
+                    says,
+                    "no dataset of its own",
+                    "name the server that loads the dataset",
+                );
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+/// A server that every level of a factor excludes has no trials. One that only gives its dataset to another may be so.
+fn check_every_server_is_measured(file: &Section, servers: &[ServerSpec], names: &Names) {
+    let sections = file.get("server").and_then(|node| section(&node));
+    for server in servers {
+        let gives_its_dataset = servers
+            .iter()
+            .any(|other| other.dataset_from.as_ref() == Some(&server.name));
+        let own = [server.name.clone()];
+        let excludes = |factor: &&FactorSpec| {
+            let meets =
+                |level: &LevelSpec| names.meet((&factor.name, &level.name), ("server", &own));
+            !factor.levels.is_empty() && !factor.levels.iter().any(meets)
+        };
+        let excluding = names
+            .factors
+            .iter()
+            .find(excludes)
+            .filter(|_| !gives_its_dataset);
+        let node = sections.as_ref().and_then(|all| all.get(&server.name));
+        if let (Some(factor), Some(node)) = (excluding, node) {
+            let says = format!(
+                "the server \"{}\" has no trials: every level of \"{}\" excludes it",
+                server.name, factor.name
+            );
+            let help = "name it in the \"only\" of a level, or take the server out";
+            node.notes.note(node.key_at, says, "not measured", help);
+        }
+    }
+}
+
+fn check_level(factor: &str, level: &Section, names: &Names) {
+    check_only(level, Some(factor), names);
+    if let Some(on) = level.get("on").and_then(|node| section(&node)) {
+        for node in on
+            .entries()
+            .filter(|node| !names.servers.contains(&node.key))
+        {
+            node.notes
+                .unknown(node.key_at.clone(), "the server", node.key, &names.servers);
+        }
+    }
+    if let (true, Some(node)) = (!names.clients.is_empty(), level.get("load")) {
+        node.note(
+            "both this level and the list in [load.closed] choose the clients",
+            "chosen twice",
+            "keep one of the two: a level's load, or several clients in [load.closed]",
+        );
+    }
+}
+
+fn check_only(section_with_only: &Section, own: Option<&str>, names: &Names) {
+    let Some(only) = section_with_only
+        .get("only")
+        .and_then(|node| section(&node))
+    else {
+        return;
+    };
+    for node in only.entries() {
+        if own == Some(node.key) {
+            node.note(
+                "a level cannot be restricted by its own factor",
+                "its own factor",
+                "name another factor or take it out",
+            );
+        } else {
+            names.check_levels(&node, &[], "only");
+        }
+    }
+}
+
+/// Every level with the name of its factor.
+fn level_sections<'s>(file: &Section<'s>) -> Vec<(String, Section<'s>)> {
+    let mut found = Vec::new();
+    let mut add = |factor: &str, node: &Node<'s>| {
+        let levels = section(node)
+            .into_iter()
+            .flat_map(|levels| levels.entries().collect::<Vec<_>>());
+        found.extend(levels.filter_map(|level| Some((factor.to_string(), section(&level)?))));
+    };
+    if let Some(node) = file.get("variant") {
+        add("variant", &node);
+    }
+    for node in file
+        .get("factor")
+        .and_then(|node| section(&node))
+        .iter()
+        .flat_map(Section::entries)
+    {
+        add(node.key, &node);
+    }
+    found
+}
+
+/// A table, without a note where it is none: that was noted when it was read.
+fn section<'s>(node: &Node<'s>) -> Option<Section<'s>> {
+    matches!(node.value, toml::de::DeValue::Table(_))
+        .then(|| node.section(""))
+        .flatten()
+}

@@ -1,0 +1,73 @@
+//! Where something of a checked experiment stands in its file.
+//!
+//! Goal: mistakes that are found after parsing are shown at their line too. Non-goal: editing the file.
+
+use super::experiment::Experiment;
+use super::mistake::{Mistake, Notes, Span, SpecError};
+use super::read::Section;
+use toml::de::DeTable;
+
+/// A way through the file's tables by key, through its lists by index.
+pub type Path = Vec<String>;
+
+pub fn path(steps: &[&str]) -> Path {
+    steps.iter().map(|step| step.to_string()).collect()
+}
+
+/// The place of the last step of the path that the file has. `[variant.X]` and `[factor.variant.X]` are the same.
+fn place(source: &str, path: &Path) -> Span {
+    let Ok(tree) = DeTable::parse(source) else {
+        return 0..0;
+    };
+    let notes = Notes::default();
+    let file = Section::file(&notes, tree.get_ref());
+    let short = match path.as_slice() {
+        [factor, variant, rest @ ..] if factor == "factor" && variant == "variant" => {
+            Some([&["variant".to_string()], rest].concat())
+        }
+        _ => None,
+    };
+    let long = file.follow(path);
+    match short {
+        // Levels may stand in either form: the one whose last key is the one sought.
+        Some(short)
+            if long
+                .as_ref()
+                .is_none_or(|node| Some(&node.key.replace('-', "_")) != path.last()) =>
+        {
+            file.follow(&short).or(long).map_or(0..0, |node| node.at())
+        }
+        _ => long.map_or(0..0, |node| node.at()),
+    }
+}
+
+/// A mistake that is found only later.
+pub struct Late {
+    pub path: Path,
+    pub says: String,
+    pub label: &'static str,
+    pub help: String,
+}
+
+/// All of them in the experiment's file, or nothing where there are none.
+pub fn answer(experiment: &Experiment, found: Vec<Late>) -> Result<(), SpecError> {
+    if found.is_empty() {
+        return Ok(());
+    }
+    let mistakes = found
+        .into_iter()
+        .map(|late| {
+            Mistake::new(
+                place(&experiment.source, &late.path),
+                late.says,
+                late.label,
+                late.help,
+            )
+        })
+        .collect();
+    Err(SpecError::new(
+        &format!("{}.toml", experiment.name),
+        &experiment.source,
+        mistakes,
+    ))
+}

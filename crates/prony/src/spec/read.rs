@@ -1,0 +1,397 @@
+//! The file as a tree in which every key and value knows its place.
+//!
+//! Goal: typed access that notes every mistake and goes on, so that one answer names them all. (serde stops at its first
+//! mistake and loses the places of keys in maps, so the tree of the `toml` crate is read directly: it is the wire type.)
+//! Non-goal: what the keys mean.
+
+use super::mistake::{Notes, Span, suggestion};
+use super::unit;
+use std::time::Duration;
+use toml::de::{DeTable, DeValue};
+
+/// A table of the file.
+#[derive(Clone)]
+pub struct Section<'s> {
+    pub notes: &'s Notes,
+    table: &'s DeTable<'s>,
+    /// The key that names it.
+    pub at: Span,
+}
+
+/// A key with its value, or an element of a list (then the key is empty).
+#[derive(Clone)]
+pub struct Node<'s> {
+    pub notes: &'s Notes,
+    pub key: &'s str,
+    pub key_at: Span,
+    pub value: &'s DeValue<'s>,
+    value_at: Span,
+}
+
+impl<'s> Section<'s> {
+    /// The whole file.
+    pub fn file(notes: &'s Notes, table: &'s DeTable<'s>) -> Section<'s> {
+        Section {
+            notes,
+            table,
+            at: 0..0,
+        }
+    }
+
+    pub fn entries(&self) -> impl Iterator<Item = Node<'s>> + use<'s> {
+        let notes = self.notes;
+        self.table.iter().map(move |(key, value)| Node {
+            notes,
+            key: key.get_ref(),
+            key_at: key.span(),
+            value: value.get_ref(),
+            value_at: value.span(),
+        })
+    }
+
+    pub fn get(&self, key: &str) -> Option<Node<'s>> {
+        let (key, value) = self.table.get_key_value(key)?;
+        let (key_at, value_at) = (key.span(), value.span());
+        Some(Node {
+            notes: self.notes,
+            key: key.get_ref(),
+            key_at,
+            value: value.get_ref(),
+            value_at,
+        })
+    }
+
+    /// Notes every key that is not among these; `name` is how messages call the section.
+    pub fn allow(&self, name: &str, keys: &[&str]) {
+        self.allow_besides(name, keys, &[]);
+    }
+
+    /// The same where other keys were noted already.
+    pub fn allow_besides(&self, name: &str, keys: &[&str], noted: &[&str]) {
+        let is_unknown = |node: &Node| !keys.contains(&node.key) && !noted.contains(&node.key);
+        for node in self.entries().filter(is_unknown) {
+            self.unknown_key(name, &node, keys);
+        }
+    }
+
+    pub fn unknown_key(&self, name: &str, node: &Node, keys: &[&str]) {
+        let help = suggestion(node.key, keys);
+        self.notes.note(
+            node.key_at.clone(),
+            format!("unknown key \"{}\" in {name}", node.key),
+            "unknown key",
+            help,
+        );
+    }
+
+    /// The key that this section cannot do without.
+    pub fn require(&self, name: &str, key: &str, example: &str) -> Option<Node<'s>> {
+        let node = self.get(key);
+        if node.is_none() {
+            let says = format!("{name} lacks \"{key}\"");
+            self.notes.note(
+                self.at.clone(),
+                says,
+                format!("lacks \"{key}\""),
+                format!("write {example}"),
+            );
+        }
+        node
+    }
+
+    /// The tables of a table: `[server.X]`, `[variant.X]`, ...
+    pub fn sections(&self, example: &str) -> Vec<(Node<'s>, Section<'s>)> {
+        self.entries()
+            .filter_map(|node| node.section(example).map(|section| (node, section)))
+            .collect()
+    }
+
+    pub fn to_toml(&self) -> toml::Table {
+        to_table(self.table)
+    }
+
+    /// Where a key leads: tables by key, lists by index. The last node that exists of the path, if any.
+    pub fn follow(&self, path: &[String]) -> Option<Node<'s>> {
+        let (first, rest) = path.split_first()?;
+        let node = self.entries().find(|node| same_key(node.key, first))?;
+        let mut place = node.clone();
+        let mut here = node;
+        for step in rest {
+            let next = match here.value {
+                DeValue::Table(table) => Section {
+                    notes: self.notes,
+                    table,
+                    at: here.key_at.clone(),
+                }
+                .entries()
+                .find(|node| same_key(node.key, step)),
+                DeValue::Array(_) => step
+                    .parse::<usize>()
+                    .ok()
+                    .and_then(|index| here.elements().into_iter().nth(index)),
+                _ => None,
+            };
+            let Some(next) = next else { break };
+            // A table in a list has no key of its own, its place is too large to be underlined.
+            if !matches!((next.key, next.value), ("", DeValue::Table(_))) {
+                place = next.clone();
+            }
+            here = next;
+        }
+        Some(place)
+    }
+}
+
+/// Servers take a setting's name with dashes or underscores.
+fn same_key(a: &str, b: &str) -> bool {
+    a == b || a.replace('-', "_") == b
+}
+
+impl<'s> Node<'s> {
+    /// The key and its value where they are one piece, else the key; the value for an element of a list.
+    pub fn at(&self) -> Span {
+        match self.value {
+            _ if self.key.is_empty() => self.value_at.clone(),
+            DeValue::Table(_) | DeValue::Array(_) => self.key_at.clone(),
+            _ => self.key_at.start..self.value_at.end.max(self.key_at.end),
+        }
+    }
+
+    /// A mistake at this place.
+    pub fn note(&self, says: impl Into<String>, label: impl Into<String>, help: impl Into<String>) {
+        self.notes.note(self.at(), says, label, help);
+    }
+
+    fn wrong_type(&self, wanted: &str, example: &str) {
+        let found = match self.value {
+            DeValue::String(_) => "a text",
+            DeValue::Integer(_) => "a whole number",
+            DeValue::Float(_) => "a number with a fraction",
+            DeValue::Boolean(_) => "true or false",
+            DeValue::Datetime(_) => "a date",
+            DeValue::Array(_) => "a list",
+            DeValue::Table(_) => "a table",
+        };
+        let name = if self.key.is_empty() {
+            "this".to_string()
+        } else {
+            format!("\"{}\"", self.key)
+        };
+        self.note(
+            format!("{name} has to be {wanted}, not {found}"),
+            found,
+            format!("write {example}"),
+        );
+    }
+
+    pub fn text(&self, example: &str) -> Option<&'s str> {
+        let text = self.value.as_str();
+        if text.is_none() {
+            self.wrong_type("a text", example);
+        }
+        text
+    }
+
+    /// A text that is not empty.
+    pub fn words(&self, example: &str) -> Option<String> {
+        let text = self.text(example)?.trim();
+        if text.is_empty() {
+            self.note(
+                format!("\"{}\" is empty", self.key),
+                "empty",
+                format!("write {example}"),
+            );
+        }
+        Some(text.to_string())
+    }
+
+    /// A name may be written as a number too: `clients = 8`, `server = 5.6`.
+    pub fn name(&self, example: &str) -> Option<String> {
+        match self.value {
+            DeValue::Integer(number) => Some(number.to_string()),
+            DeValue::Float(number) => Some(number.to_string()),
+            _ => self.text(example).map(str::to_string),
+        }
+    }
+
+    pub fn truth(&self, example: &str) -> Option<bool> {
+        let truth = self.value.as_bool();
+        if truth.is_none() {
+            self.wrong_type("true or false", example);
+        }
+        truth
+    }
+
+    /// A whole number from 1 on.
+    pub fn count(&self, example: &str) -> Option<u32> {
+        let Some(number) = self.value.as_integer() else {
+            self.wrong_type("a whole number", example);
+            return None;
+        };
+        let count = u32::from_str_radix(number.as_str(), number.radix())
+            .ok()
+            .filter(|count| *count > 0);
+        if count.is_none() {
+            let says = format!("{} has to be at least 1", self.called("this number"));
+            let says = if number.as_str().len() > 9 {
+                format!("{} is too large", self.called("this number"))
+            } else {
+                says
+            };
+            self.note(says, "out of range", format!("write {example}"));
+        }
+        count
+    }
+
+    /// A number above 0.
+    pub fn positive(&self, example: &str) -> Option<f64> {
+        let number = match self.value {
+            DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
+                .ok()
+                .map(|number| number as f64),
+            DeValue::Float(number) => number.as_str().parse().ok(),
+            _ => {
+                self.wrong_type("a number", example);
+                return None;
+            }
+        };
+        let number = number.filter(|number: &f64| number.is_finite() && *number > 0.0);
+        if number.is_none() {
+            self.note(
+                format!("{} has to be above 0", self.called("this number")),
+                "out of range",
+                format!("write {example}"),
+            );
+        }
+        number
+    }
+
+    pub fn duration(&self, example: &str) -> Option<Duration> {
+        let text = self.text(example)?;
+        match unit::duration(text) {
+            Ok(duration) if !duration.is_zero() => Some(duration),
+            Ok(_) => {
+                self.note(
+                    format!("{} has to be above 0", self.called("this duration")),
+                    "no time at all",
+                    format!("write {example}"),
+                );
+                None
+            }
+            Err(error) => {
+                self.note(error.to_string(), "wrong unit", format!("write {example}"));
+                None
+            }
+        }
+    }
+
+    pub fn list(&self, example: &str) -> Option<Vec<Node<'s>>> {
+        if !matches!(self.value, DeValue::Array(_)) {
+            self.wrong_type("a list", example);
+            return None;
+        }
+        let elements = self.elements();
+        if elements.is_empty() {
+            self.note(
+                format!("\"{}\" is empty", self.key),
+                "an empty list",
+                format!("write {example}, or leave the key out"),
+            );
+        }
+        Some(elements)
+    }
+
+    /// A list, or one value in place of a list of one.
+    pub fn one_or_more(&self, example: &str) -> Vec<Node<'s>> {
+        match self.value {
+            DeValue::Array(_) => self.list(example).unwrap_or_default(),
+            _ => vec![self.clone()],
+        }
+    }
+
+    /// Names, each once.
+    pub fn names(&self, example: &str) -> Vec<(Node<'s>, String)> {
+        let mut names: Vec<(Node, String)> = Vec::new();
+        for node in self.one_or_more(example) {
+            let Some(name) = node.name(example) else {
+                continue;
+            };
+            if names.iter().any(|(_, earlier)| *earlier == name) {
+                node.note(
+                    format!("\"{name}\" stands twice in \"{}\"", self.key),
+                    "again",
+                    "name it once",
+                );
+            } else {
+                names.push((node, name));
+            }
+        }
+        names
+    }
+
+    pub fn section(&self, example: &str) -> Option<Section<'s>> {
+        let DeValue::Table(table) = self.value else {
+            self.wrong_type("a table", example);
+            return None;
+        };
+        Some(Section {
+            notes: self.notes,
+            table,
+            at: if self.key.is_empty() {
+                self.value_at.clone()
+            } else {
+                self.key_at.clone()
+            },
+        })
+    }
+
+    fn elements(&self) -> Vec<Node<'s>> {
+        let DeValue::Array(elements) = self.value else {
+            return Vec::new();
+        };
+        let element = |value: &'s toml::Spanned<DeValue<'s>>| Node {
+            notes: self.notes,
+            key: "",
+            key_at: self.key_at.clone(),
+            value: value.get_ref(),
+            value_at: value.span(),
+        };
+        elements.iter().map(element).collect()
+    }
+
+    fn called(&self, otherwise: &str) -> String {
+        if self.key.is_empty() {
+            otherwise.to_string()
+        } else {
+            format!("\"{}\"", self.key)
+        }
+    }
+}
+
+fn to_table(table: &DeTable) -> toml::Table {
+    table
+        .iter()
+        .map(|(key, value)| (key.get_ref().to_string(), to_value(value.get_ref())))
+        .collect()
+}
+
+fn to_value(value: &DeValue) -> toml::Value {
+    match value {
+        DeValue::String(text) => toml::Value::String(text.to_string()),
+        // What fits no i64 is kept as a float, so that whoever checks its range sees that it is too large.
+        DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
+            Ok(number) => toml::Value::Integer(number),
+            Err(_) => toml::Value::Float(f64::INFINITY),
+        },
+        DeValue::Float(number) => toml::Value::Float(number.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Boolean(truth) => toml::Value::Boolean(*truth),
+        DeValue::Datetime(date) => toml::Value::Datetime(*date),
+        DeValue::Array(elements) => toml::Value::Array(
+            elements
+                .iter()
+                .map(|element| to_value(element.get_ref()))
+                .collect(),
+        ),
+        DeValue::Table(table) => toml::Value::Table(to_table(table)),
+    }
+}

@@ -1,0 +1,154 @@
+//! Sizes ("64M") and durations ("30s"), as they are written in experiment files and on the command line.
+//!
+//! Goal: exact values and messages that say how it is written. Non-goal: rates and percentages.
+
+use std::time::Duration;
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnitError {
+    #[error(
+        "\"{0}\" is not a size: write it as \"64M\" or \"1.5G\" (K, M, G, T are powers of 1024; no blank, no B)"
+    )]
+    Size(String),
+    #[error(
+        "\"{0}\" is not a duration: write it as \"500ms\", \"30s\", \"2m\" or \"1h\" (no blank)"
+    )]
+    Duration(String),
+}
+
+const SIZE_UNITS: [(&str, u64); 5] = [
+    ("", 1),
+    ("K", 1 << 10),
+    ("M", 1 << 20),
+    ("G", 1 << 30),
+    ("T", 1 << 40),
+];
+const DURATION_UNITS_MS: [(&str, u64); 4] =
+    [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000)];
+
+/// Bytes; units are powers of 1024 as servers take them, in capitals or not.
+pub fn size_bytes(text: &str) -> Result<u64, UnitError> {
+    let unit_of = |unit: &str| {
+        SIZE_UNITS
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(unit))
+            .map(|(_, bytes)| *bytes)
+    };
+    amount(text, unit_of).ok_or_else(|| UnitError::Size(text.to_string()))
+}
+
+/// The shortest exact form: `1G`, `1536M`, `12345`.
+pub fn size_text(bytes: u64) -> String {
+    let (name, unit) = SIZE_UNITS
+        .iter()
+        .rev()
+        .find(|(_, unit)| bytes.is_multiple_of(*unit))
+        .expect("every number is a multiple of 1");
+    match bytes {
+        0 => "0".to_string(),
+        _ => format!("{}{name}", bytes / unit),
+    }
+}
+
+/// A duration, to the millisecond.
+pub fn duration(text: &str) -> Result<Duration, UnitError> {
+    let unit_of = |unit: &str| {
+        DURATION_UNITS_MS
+            .iter()
+            .find(|(name, _)| *name == unit)
+            .map(|(_, ms)| *ms)
+    };
+    amount(text, unit_of)
+        .map(Duration::from_millis)
+        .ok_or_else(|| UnitError::Duration(text.to_string()))
+}
+
+/// The shortest exact form: `30s`, `1500ms`, `2m`.
+pub fn duration_text(duration: Duration) -> String {
+    let ms = duration.as_millis() as u64;
+    let fitting = DURATION_UNITS_MS
+        .iter()
+        .rev()
+        .find(|(_, unit)| ms != 0 && ms.is_multiple_of(*unit));
+    let (name, unit) = fitting.copied().unwrap_or(("ms", 1));
+    format!("{}{name}", ms / unit)
+}
+
+/// A number with an optional fraction and its unit; whole numbers are exact.
+fn amount(text: &str, unit_of: impl Fn(&str) -> Option<u64>) -> Option<u64> {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = (&text[..end], unit_of(&text[end..])?);
+    match number.split_once('.') {
+        None => number.parse::<u64>().ok()?.checked_mul(unit),
+        Some((whole, part)) if !whole.is_empty() && !part.is_empty() => {
+            let exact = number.parse::<f64>().ok()? * unit as f64;
+            (exact < u64::MAX as f64).then(|| exact.round() as u64)
+        }
+        Some(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn sizes_are_powers_of_1024() {
+        assert_eq!(size_bytes("64M"), Ok(64 << 20));
+        assert_eq!(size_bytes("1.5g"), Ok(3 << 29));
+        assert_eq!(size_bytes("12345"), Ok(12345));
+    }
+
+    #[test]
+    fn a_blank_or_a_b_is_not_a_size() {
+        for wrong in [
+            "1 G",
+            "1Gb",
+            "G",
+            "",
+            "-1M",
+            "1.",
+            ".5G",
+            "1.2.3M",
+            "99999999999T",
+        ] {
+            assert!(size_bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn durations_have_four_units() {
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        assert_eq!(duration("1h"), Ok(Duration::from_secs(3600)));
+    }
+
+    #[test]
+    fn a_duration_needs_its_unit() {
+        for wrong in ["30", "30 s", "30 sec", "30S", "s", "", "-1s"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_size_is_read_as_it_is_written(bytes in any::<u64>()) {
+            prop_assert_eq!(size_bytes(&size_text(bytes)), Ok(bytes));
+        }
+
+        #[test]
+        fn every_duration_is_read_as_it_is_written(ms in 0..u64::MAX / 3_600_000) {
+            let written = duration_text(Duration::from_millis(ms));
+            prop_assert_eq!(duration(&written), Ok(Duration::from_millis(ms)));
+        }
+
+        #[test]
+        fn no_text_makes_the_parsers_panic(text in "\\PC*") {
+            let _ = (size_bytes(&text), duration(&text));
+        }
+    }
+}
