@@ -153,14 +153,16 @@ mod tests {
                 file_bytes: bytes as u64
             }
         );
+        let cold = Residency {
+            resident_bytes: 0,
+            ..warm
+        };
         advise(folder.path()).unwrap();
-        assert_eq!(
-            residency(folder.path()).unwrap(),
-            Residency {
-                resident_bytes: 0,
-                file_bytes: bytes as u64
-            }
-        );
+        assert_eq!(residency(folder.path()).unwrap(), cold);
+        // In the same test, because as root it empties the cache of all others.
+        fs::write(folder.path().join("below/file"), vec![8; bytes]).unwrap();
+        evict(&[folder.path().to_path_buf()]).unwrap();
+        assert_eq!(residency(folder.path()).unwrap(), cold);
     }
 
     #[test]
