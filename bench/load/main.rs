@@ -47,9 +47,9 @@ fn main() {
     let mut pairs = Vec::new();
     for n in 0..times {
         // Who goes first changes, so that neither always finds the server as the other left it.
-        let first_s = run(n % 2 == 0, &*dataset, &peer, folder.path());
-        let second_s = run(n % 2 == 1, &*dataset, &peer, folder.path());
-        let pair = if n % 2 == 0 {
+        let first_s = run(n.is_multiple_of(2), &*dataset, &peer, folder.path());
+        let second_s = run(!n.is_multiple_of(2), &*dataset, &peer, folder.path());
+        let pair = if n.is_multiple_of(2) {
             (first_s, second_s)
         } else {
             (second_s, first_s)
