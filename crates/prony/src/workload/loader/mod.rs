@@ -50,9 +50,11 @@ pub struct Piece {
 
 /// Lines of text: fields end with `|`, lines with `|` and a line feed. Small enough that cancelling between two is prompt.
 pub struct Part {
-    /// Gives the number of its rows.
-    pub write: Box<dyn FnOnce(&mut dyn Write) -> io::Result<u64> + Send>,
+    pub write: WriteRows,
 }
+
+/// Writes rows of text and gives their number.
+pub type WriteRows = Box<dyn FnOnce(&mut dyn Write) -> io::Result<u64> + Send>;
 
 pub type Connect<'a> = &'a (dyn Fn() -> Result<Session, ServerError> + Sync);
 

@@ -1,0 +1,64 @@
+//! The server's own client, as the peer of a measurement.
+
+use prony::spec::experiment::Dsn;
+use std::process::Command;
+
+pub struct Peer {
+    pub dsn: Dsn,
+    program: String,
+    /// The arguments after DSN and CLIENT.
+    pub rest: Vec<String>,
+}
+
+impl Peer {
+    /// None, with a line that says how, where DSN and CLIENT are not given: `cargo bench` without arguments runs nothing.
+    pub fn from_arguments() -> Option<Peer> {
+        let mut arguments = std::env::args()
+            .skip(1)
+            .filter(|argument| argument != "--bench");
+        let (Some(dsn), Some(program)) = (arguments.next(), arguments.next()) else {
+            eprintln!(
+                "skipped: give a DSN and the path of the server's own client, see the head of the file"
+            );
+            return None;
+        };
+        Some(Peer {
+            dsn: dsn
+                .parse()
+                .expect("a DSN: mysql://user@host:port?socket=/path"),
+            program,
+            rest: arguments.collect(),
+        })
+    }
+
+    /// The client, connected as the DSN says; a password goes through its environment.
+    pub fn client(&self, schema: &str) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .arg("--no-defaults")
+            .arg(format!("--user={}", self.dsn.user));
+        match &self.dsn.socket {
+            Some(socket) => command.arg(format!("--socket={}", socket.display())),
+            None => command
+                .arg(format!("--host={}", self.dsn.host))
+                .arg(format!("--port={}", self.dsn.port)),
+        };
+        if let Some(password) = &self.dsn.password {
+            command.env("MYSQL_PWD", password);
+        }
+        command.arg(schema);
+        command
+    }
+}
+
+/// The middle one, or the mean of the two in the middle.
+pub fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len().is_multiple_of(2) {
+        (values[middle - 1] + values[middle]) / 2.0
+    } else {
+        values[middle]
+    }
+}

@@ -1,0 +1,79 @@
+//! What a query costs prony over the server's own client on the same statement: the same server, alternating, medians.
+//!
+//! cargo bench -p prony --bench query -- DSN CLIENT [TIMES]
+//!
+//! The client gets a file of many statements and its whole time is divided by their number, so that its start (some
+//! milliseconds) hardly counts; the statements run long enough to be a wait and not a burst, and one gives many rows. The
+//! server needs no tables. Goal: at most 1 ms more. The last result is in bench/results/query.md.
+
+#[path = "../peer.rs"]
+mod peer;
+
+use prony::server::Session;
+use std::process::Stdio;
+use std::time::Instant;
+
+/// Statements in one run of the client.
+const STATEMENTS: usize = 200;
+
+/// What is asked, and how it is called in the result.
+const QUERIES: [(&str, &str); 3] = [
+    ("one row", "SELECT 1"),
+    (
+        "some work, one row",
+        "SELECT BENCHMARK(100000, CRC32('prony'))",
+    ),
+    (
+        "many rows",
+        "SELECT a.help_keyword_id, b.help_keyword_id FROM mysql.help_keyword a, mysql.help_keyword b WHERE a.help_keyword_id < 40 AND b.help_keyword_id < 40",
+    ),
+];
+
+fn main() {
+    let Some(peer) = peer::Peer::from_arguments() else {
+        return;
+    };
+    let times: usize = peer
+        .rest
+        .first()
+        .map_or(5, |text| text.parse().expect("TIMES is a number"));
+    let mut session = Session::open(&peer.dsn).expect("the server answers");
+    for (name, sql) in QUERIES {
+        let mut pairs = Vec::new();
+        for _ in 0..times {
+            pairs.push((by_prony(&mut session, sql), by_client(&peer, sql)));
+        }
+        let prony_ms = peer::median(pairs.iter().map(|pair| pair.0));
+        let client_ms = peer::median(pairs.iter().map(|pair| pair.1));
+        println!(
+            "{name}: prony {prony_ms:.3} ms, client {client_ms:.3} ms, difference {:.3} ms, goal at most 1",
+            prony_ms - client_ms
+        );
+    }
+}
+
+/// Milliseconds a statement.
+fn by_prony(session: &mut Session, sql: &str) -> f64 {
+    let begun = Instant::now();
+    for _ in 0..STATEMENTS {
+        session.query(sql).expect("the server answers");
+    }
+    begun.elapsed().as_secs_f64() * 1e3 / STATEMENTS as f64
+}
+
+/// Milliseconds a statement; the rows are read and written away, as prony reads them.
+fn by_client(peer: &peer::Peer, sql: &str) -> f64 {
+    let statements = format!("{sql};\n").repeat(STATEMENTS);
+    let mut command = peer.client("information_schema");
+    command
+        .arg("--batch")
+        .arg("-e")
+        .arg(statements)
+        .stdout(Stdio::null());
+    let begun = Instant::now();
+    assert!(
+        command.status().expect("the client starts").success(),
+        "the client failed"
+    );
+    begun.elapsed().as_secs_f64() * 1e3 / STATEMENTS as f64
+}
