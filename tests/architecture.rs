@@ -11,13 +11,25 @@ const MAY_USE: [(&str, &[&str]); 8] = [
     ("server", &["spec", "host"]),
     ("workload", &["server"]),
     ("observe", &["server"]),
-    ("run", &["spec", "plan", "host", "server", "workload", "observe"]),
-    ("cli", &["spec", "plan", "host", "server", "workload", "observe", "run"]),
+    (
+        "run",
+        &["spec", "plan", "host", "server", "workload", "observe"],
+    ),
+    (
+        "cli",
+        &[
+            "spec", "plan", "host", "server", "workload", "observe", "run",
+        ],
+    ),
 ];
 
 /// Crates of ours and the crates of ours that each may depend on.
-const CRATES: [(&str, &[&str]); 4] =
-    [("datagen", &[]), ("record", &[]), ("report", &["record"]), ("prony", &["datagen", "record", "report"])];
+const CRATES: [(&str, &[&str]); 4] = [
+    ("datagen", &[]),
+    ("record", &[]),
+    ("report", &["record"]),
+    ("prony", &["datagen", "record", "report"]),
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -41,13 +53,27 @@ fn uses(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for (at, _) in text.match_indices("crate::") {
         let path = &text[at + "crate::".len()..];
-        let Some((room, rest)) = path.split_once("::") else { continue };
+        let Some((room, rest)) = path.split_once("::") else {
+            continue;
+        };
         if !room.chars().all(|c| c.is_ascii_lowercase() || c == '_') {
             continue;
         }
-        let listed = rest.strip_prefix('{').and_then(|inside| inside.split_once('}')).map(|(inside, _)| inside);
-        for next in listed.unwrap_or(rest).split(',').take(if listed.is_some() { usize::MAX } else { 1 }) {
-            let next: String = next.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        let listed = rest
+            .strip_prefix('{')
+            .and_then(|inside| inside.split_once('}'))
+            .map(|(inside, _)| inside);
+        for next in
+            listed
+                .unwrap_or(rest)
+                .split(',')
+                .take(if listed.is_some() { usize::MAX } else { 1 })
+        {
+            let next: String = next
+                .trim()
+                .chars()
+                .take_while(|c| c.is_alphanumeric() || *c == '_')
+                .collect();
             found.push((room.to_string(), next));
         }
     }
@@ -61,7 +87,8 @@ fn each_room_uses_only_the_rooms_it_may_and_only_by_their_top() {
     for (room, allowed) in MAY_USE {
         for file in sources(&source.join(room)) {
             for (used, next) in uses(&std::fs::read_to_string(&file).unwrap()) {
-                let is_module = source.join(&used).join(format!("{next}.rs")).exists() || source.join(&used).join(&next).is_dir();
+                let is_module = source.join(&used).join(format!("{next}.rs")).exists()
+                    || source.join(&used).join(&next).is_dir();
                 let composes = room == "run" || room == "cli";
                 if used == room {
                     continue;
@@ -81,12 +108,20 @@ fn each_room_uses_only_the_rooms_it_may_and_only_by_their_top() {
 fn each_crate_depends_only_on_the_crates_it_may() {
     let ours: Vec<&str> = CRATES.iter().map(|(name, _)| *name).collect();
     for (name, allowed) in CRATES {
-        let manifest = std::fs::read_to_string(root().join("crates").join(name).join("Cargo.toml")).unwrap();
+        let manifest =
+            std::fs::read_to_string(root().join("crates").join(name).join("Cargo.toml")).unwrap();
         let manifest: toml::Table = manifest.parse().unwrap();
-        let used: BTreeMap<_, _> =
-            manifest["dependencies"].as_table().unwrap().iter().filter(|(dependency, _)| ours.contains(&dependency.as_str())).collect();
+        let used: BTreeMap<_, _> = manifest["dependencies"]
+            .as_table()
+            .unwrap()
+            .iter()
+            .filter(|(dependency, _)| ours.contains(&dependency.as_str()))
+            .collect();
         for dependency in used.keys() {
-            assert!(allowed.contains(&dependency.as_str()), "{name} depends on {dependency}");
+            assert!(
+                allowed.contains(&dependency.as_str()),
+                "{name} depends on {dependency}"
+            );
         }
     }
 }
@@ -95,9 +130,15 @@ fn each_crate_depends_only_on_the_crates_it_may() {
 fn the_page_about_the_architecture_names_every_room() {
     let page = std::fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap();
     for (room, _) in MAY_USE {
-        assert!(page.contains(&format!("`prony::{room}`")), "{room} is not in docs/ARCHITECTURE.md");
+        assert!(
+            page.contains(&format!("`prony::{room}`")),
+            "{room} is not in docs/ARCHITECTURE.md"
+        );
     }
     for (name, _) in CRATES {
-        assert!(page.contains(&format!("`crates/{name}`")), "{name} is not in docs/ARCHITECTURE.md");
+        assert!(
+            page.contains(&format!("`crates/{name}`")),
+            "{name} is not in docs/ARCHITECTURE.md"
+        );
     }
 }

@@ -42,7 +42,10 @@ fn ended(child: Child) -> Ended {
 fn until(what: &str, mut there: impl FnMut() -> bool) {
     let began = Instant::now();
     while !there() {
-        assert!(began.elapsed() < Duration::from_secs(120), "{what} did not come about");
+        assert!(
+            began.elapsed() < Duration::from_secs(120),
+            "{what} did not come about"
+        );
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -50,11 +53,18 @@ fn until(what: &str, mut there: impl FnMut() -> bool) {
 /// The server processes of this bench, not prony or its guard.
 fn servers(bench: &Bench) -> Vec<u32> {
     let is_server = |line: &&String| line.contains("mariadbd") || line.contains("mysqld");
-    bench.processes().iter().filter(is_server).filter_map(|line| line.split(':').next()?.parse().ok()).collect()
+    bench
+        .processes()
+        .iter()
+        .filter(is_server)
+        .filter_map(|line| line.split(':').next()?.parse().ok())
+        .collect()
 }
 
 fn finished(bench: &Bench) -> usize {
-    bench.runs().last().map_or(0, |run| prony::run::conduct::finished(&run.join("run.sqlite")).map_or(0, |keys| keys.len()))
+    bench.runs().last().map_or(0, |run| {
+        prony::run::conduct::finished(&run.join("run.sqlite")).map_or(0, |keys| keys.len())
+    })
 }
 
 #[test]
@@ -69,15 +79,28 @@ fn ctrl_c_keeps_what_is_done_stops_the_server_and_can_be_resumed() {
     signal(&running, Signal::INT);
     let interrupted = ended(running);
     assert_eq!(interrupted.status, 130, "{}", interrupted.stderr);
-    assert!(interrupted.stderr.contains("--resume"), "{}", interrupted.stderr);
+    assert!(
+        interrupted.stderr.contains("--resume"),
+        "{}",
+        interrupted.stderr
+    );
     bench.wait_until_quiet();
     assert_eq!(bench.leftovers(), Vec::<PathBuf>::new());
     let done = finished(&bench);
     let run = bench.runs()[0].display().to_string();
     let resumed = bench.run(&["run", "--resume", &run]);
     assert_eq!(resumed.status, 0, "{}", resumed.stderr);
-    let measured = resumed.stderr.lines().filter(|line| line.starts_with('[')).count();
-    assert_eq!((finished(&bench), measured), (4, 4 - done), "{}", resumed.stderr);
+    let measured = resumed
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with('['))
+        .count();
+    assert_eq!(
+        (finished(&bench), measured),
+        (4, 4 - done),
+        "{}",
+        resumed.stderr
+    );
 }
 
 /// The moments are spread over the whole of a small run: start-up, copying, starting, measuring, saving, stopping.
@@ -88,7 +111,11 @@ fn killed_at_a_hundred_moments_nothing_is_lost_repeated_or_left() {
     }
     let bench = Bench::new();
     let file = experiment(&bench, "mariadb");
-    assert_eq!(bench.run(&["run", &file, "--blocks", "1"]).status, 0, "the snapshot is made before");
+    assert_eq!(
+        bench.run(&["run", &file, "--blocks", "1"]).status,
+        0,
+        "the snapshot is made before"
+    );
     let mut moment = Moments(20_261_121);
     let mut kept: Option<(PathBuf, usize)> = None;
     for _ in 0..100 {
@@ -102,13 +129,20 @@ fn killed_at_a_hundred_moments_nothing_is_lost_repeated_or_left() {
         ended(running);
         bench.wait_until_quiet();
         assert_eq!(bench.leftovers(), Vec::<PathBuf>::new());
-        let newest = bench.runs().pop().filter(|run| run.join("run.sqlite").is_file());
+        let newest = bench
+            .runs()
+            .pop()
+            .filter(|run| run.join("run.sqlite").is_file());
         if let (Some(run), true) = (newest, bench.runs().len() > 1) {
             let Ok(now) = prony::run::conduct::finished(&run.join("run.sqlite")) else {
                 continue; // killed before the run had its first row
             };
             if let Some((_, before)) = kept.as_ref().filter(|(kept, _)| *kept == run) {
-                assert!(now.len() >= *before, "a finished trial was lost: {before} before, {} now", now.len());
+                assert!(
+                    now.len() >= *before,
+                    "a finished trial was lost: {before} before, {} now",
+                    now.len()
+                );
             }
             let mut distinct = now.clone();
             distinct.sort();
@@ -120,7 +154,11 @@ fn killed_at_a_hundred_moments_nothing_is_lost_repeated_or_left() {
     let (run, done) = kept.expect("a run that was begun");
     let last = bench.run(&["run", "--resume", &run.display().to_string()]);
     assert_eq!(last.status, 0, "{}", last.stderr);
-    let measured = last.stderr.lines().filter(|line| line.starts_with('[')).count();
+    let measured = last
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with('['))
+        .count();
     assert_eq!(measured, 40 - done, "{}", last.stderr);
 }
 
@@ -129,7 +167,10 @@ struct Moments(u64);
 
 impl Moments {
     fn next_ms(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % 2_500
     }
 }
@@ -141,18 +182,34 @@ fn a_server_that_dies_in_the_middle_fails_its_trial_and_the_rest_goes_on() {
     }
     let bench = Bench::new();
     let file = experiment(&bench, "mariadb");
-    assert_eq!(bench.run(&["run", &file, "--blocks", "1"]).status, 0, "the snapshot is made before");
+    assert_eq!(
+        bench.run(&["run", &file, "--blocks", "1"]).status,
+        0,
+        "the snapshot is made before"
+    );
     let running = bench.start(&["run", &file, "--scale", "0.01"]);
     until("a server", || !servers(&bench).is_empty());
     for pid in servers(&bench) {
-        let _ = kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), Signal::KILL);
+        let _ = kill_process(
+            Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(),
+            Signal::KILL,
+        );
     }
     let after = ended(running);
     assert_eq!(after.status, 3, "{}", after.stderr);
     assert!(after.stderr.contains("trial_failed"), "{}", after.stderr);
-    assert_eq!(finished(&bench), 3, "the other trials were measured: {}", after.stderr);
+    assert_eq!(
+        finished(&bench),
+        3,
+        "the other trials were measured: {}",
+        after.stderr
+    );
     let run = bench.runs().pop().unwrap().display().to_string();
-    assert_eq!(bench.run(&["run", "--resume", &run]).status, 0, "a failed trial is measured again");
+    assert_eq!(
+        bench.run(&["run", "--resume", &run]).status,
+        0,
+        "a failed trial is measured again"
+    );
     assert_eq!(finished(&bench), 4);
 }
 
@@ -163,7 +220,10 @@ fn two_runs_at_once_share_the_cache_and_both_end_well() {
     }
     let bench = Bench::new();
     let file = experiment(&bench, "mariadb");
-    let both = [bench.start(&["run", &file, "--blocks", "2"]), bench.start(&["run", &file, "--blocks", "2"])];
+    let both = [
+        bench.start(&["run", &file, "--blocks", "2"]),
+        bench.start(&["run", &file, "--blocks", "2"]),
+    ];
     for one in both.map(ended) {
         assert_eq!(one.status, 0, "{}", one.stderr);
     }
@@ -176,11 +236,23 @@ fn a_setting_that_the_server_does_not_know_is_found_before_anything_is_loaded() 
         return;
     }
     let bench = Bench::new();
-    let text = EXPERIMENT.replace("BUILD", "mysql@5.6.14") + "\n[settings]\ninnodb_bufer_pool_size = \"64M\"\n";
+    let text = EXPERIMENT.replace("BUILD", "mysql@5.6.14")
+        + "\n[settings]\ninnodb_bufer_pool_size = \"64M\"\n";
     let refused = bench.run(&["run", &bench.experiment("misspelt", &text)]);
     assert_eq!(refused.status, 2, "{}", refused.stderr);
-    assert!(refused.stderr.contains("innodb_buffer_pool_size"), "{}", refused.stderr);
-    assert!(!bench.home().join("snapshots").read_dir().is_ok_and(|mut entries| entries.next().is_some()), "nothing was loaded");
+    assert!(
+        refused.stderr.contains("innodb_buffer_pool_size"),
+        "{}",
+        refused.stderr
+    );
+    assert!(
+        !bench
+            .home()
+            .join("snapshots")
+            .read_dir()
+            .is_ok_and(|mut entries| entries.next().is_some()),
+        "nothing was loaded"
+    );
 }
 
 #[test]
@@ -189,10 +261,17 @@ fn a_pool_beyond_the_memory_is_refused_before_anything_is_loaded() {
         return;
     }
     let bench = Bench::new();
-    let text = EXPERIMENT.replace("BUILD", "mariadb") + "\n[settings]\ninnodb_buffer_pool_size = \"40T\"\n";
+    let text = EXPERIMENT.replace("BUILD", "mariadb")
+        + "\n[settings]\ninnodb_buffer_pool_size = \"40T\"\n";
     let refused = bench.run(&["run", &bench.experiment("huge", &text)]);
     assert_eq!(refused.status, 2, "{}", refused.stderr);
-    assert!(refused.stderr.contains("does not fit into this machine's memory"), "{}", refused.stderr);
+    assert!(
+        refused
+            .stderr
+            .contains("does not fit into this machine's memory"),
+        "{}",
+        refused.stderr
+    );
 }
 
 #[test]
@@ -208,7 +287,11 @@ fn a_file_that_is_not_there_is_answered_with_what_there_is() {
     let bench = Bench::new();
     let refused = bench.run(&["run", "quickstrat"]);
     assert_eq!(refused.status, 2);
-    assert!(refused.stderr.contains("did you mean quickstart?"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("did you mean quickstart?"),
+        "{}",
+        refused.stderr
+    );
 }
 
 #[test]
@@ -216,10 +299,20 @@ fn a_damaged_snapshot_gives_a_wrong_answer_and_an_invalid_trial() {
     let bench = Bench::new();
     let file = experiment(&bench, "sqlite");
     assert_eq!(bench.run(&["run", &file, "--blocks", "1"]).status, 0);
-    let snapshot = std::fs::read_dir(bench.home().join("snapshots")).unwrap().flatten().find(|entry| entry.path().is_dir()).unwrap();
-    let data = std::fs::read_dir(snapshot.path().join("data")).unwrap().flatten().next().unwrap();
+    let snapshot = std::fs::read_dir(bench.home().join("snapshots"))
+        .unwrap()
+        .flatten()
+        .find(|entry| entry.path().is_dir())
+        .unwrap();
+    let data = std::fs::read_dir(snapshot.path().join("data"))
+        .unwrap()
+        .flatten()
+        .next()
+        .unwrap();
     let tampered = rusqlite::Connection::open(data.path()).unwrap();
-    tampered.execute_batch("UPDATE lineorder SET lo_revenue = lo_revenue + 1, lo_discount = 2").unwrap();
+    tampered
+        .execute_batch("UPDATE lineorder SET lo_revenue = lo_revenue + 1, lo_discount = 2")
+        .unwrap();
     drop(tampered);
     let after = bench.run(&["run", &file, "--blocks", "1"]);
     assert_eq!(after.status, 3, "{}", after.stderr);

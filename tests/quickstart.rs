@@ -50,7 +50,11 @@ fn runs_whole(build: &str) {
     let file = bench.experiment("small", &small(build));
     let ended = bench.run(&["run", &file]);
     assert_eq!(ended.status, 0, "{}\n{}", ended.stdout, ended.stderr);
-    assert!(ended.stdout.contains("cold is slower than hot"), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("cold is slower than hot"),
+        "{}",
+        ended.stdout
+    );
     let run = bench.runs().pop().unwrap();
     assert!(run.join("report.html").is_file());
 
@@ -92,7 +96,10 @@ fn without_a_server_the_same_runs_in_process_and_says_what_is_not_available() {
     assert!(ended.stdout.contains("not available"), "{}", ended.stdout);
     let shown = bench.json(&bench.runs()[0]);
     let flags = shown["trials"][0]["flags"].as_array().unwrap();
-    assert!(flags.iter().any(|flag| flag["kind"] == "not_available"), "{flags:?}");
+    assert!(
+        flags.iter().any(|flag| flag["kind"] == "not_available"),
+        "{flags:?}"
+    );
 }
 
 #[test]
@@ -101,16 +108,40 @@ fn counters_move_where_a_pool_is_too_small() {
         return;
     }
     let bench = Bench::new();
-    let file = bench.experiment("small", &small("mysql@5.6.14").replace("data / 2", "data / 8"));
-    assert_eq!(bench.run(&["run", &file, "--scale", "0.1", "--blocks", "1"]).status, 0);
+    let file = bench.experiment(
+        "small",
+        &small("mysql@5.6.14").replace("data / 2", "data / 8"),
+    );
+    assert_eq!(
+        bench
+            .run(&["run", &file, "--scale", "0.1", "--blocks", "1"])
+            .status,
+        0
+    );
     let shown = bench.json(&bench.runs()[0]);
     let reads = |variant: &str| {
-        let trial = shown["trials"].as_array().unwrap().iter().find(|trial| trial["variant"] == variant).unwrap();
+        let trial = shown["trials"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|trial| trial["variant"] == variant)
+            .unwrap();
         let queries = trial["rounds"][1]["queries"].as_array().unwrap();
-        queries.iter().map(|query| query["counters"]["Innodb_buffer_pool_reads"].as_i64().unwrap()).sum::<i64>()
+        queries
+            .iter()
+            .map(|query| {
+                query["counters"]["Innodb_buffer_pool_reads"]
+                    .as_i64()
+                    .unwrap()
+            })
+            .sum::<i64>()
     };
     assert!(reads("small") > 100, "{}", reads("small"));
-    assert_eq!(reads("large"), 0, "a hot round in a pool larger than the data reads no page");
+    assert_eq!(
+        reads("large"),
+        0,
+        "a hot round in a pool larger than the data reads no page"
+    );
 }
 
 #[test]
@@ -119,12 +150,25 @@ fn a_data_folder_made_by_5_5_is_started_by_5_6() {
         return;
     }
     let bench = Bench::new();
-    let text = small("mysql@5.5.34").replace("[variant.small]", "[server.two]\nbuild = \"mysql@5.6.14\"\ndataset_from = \"one\"\n\n[variant.small]");
+    let text = small("mysql@5.5.34").replace(
+        "[variant.small]",
+        "[server.two]\nbuild = \"mysql@5.6.14\"\ndataset_from = \"one\"\n\n[variant.small]",
+    );
     let file = bench.experiment("upgrade", &text);
     let ended = bench.run(&["run", &file, "--blocks", "1"]);
     assert_eq!(ended.status, 0, "{}\n{}", ended.stdout, ended.stderr);
-    assert_eq!(ended.stderr.matches("loaded Star Schema").count(), 1, "one load serves both: {}", ended.stderr);
-    let servers: Vec<_> = bench.json(&bench.runs()[0])["trials"].as_array().unwrap().iter().map(|trial| trial["server"].clone()).collect();
+    assert_eq!(
+        ended.stderr.matches("loaded Star Schema").count(),
+        1,
+        "one load serves both: {}",
+        ended.stderr
+    );
+    let servers: Vec<_> = bench.json(&bench.runs()[0])["trials"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|trial| trial["server"].clone())
+        .collect();
     assert!(servers.contains(&"one".into()) && servers.contains(&"two".into()));
 }
 
@@ -137,6 +181,14 @@ fn a_snapshot_is_loaded_once_for_any_number_of_runs() {
     let file = bench.experiment("small", &small("mariadb"));
     let first = bench.run(&["run", &file, "--blocks", "1"]);
     let second = bench.run(&["run", &file, "--blocks", "1"]);
-    assert!(first.stderr.contains("loaded Star Schema"), "{}", first.stderr);
-    assert!(second.status == 0 && !second.stderr.contains("loaded Star Schema"), "{}", second.stderr);
+    assert!(
+        first.stderr.contains("loaded Star Schema"),
+        "{}",
+        first.stderr
+    );
+    assert!(
+        second.status == 0 && !second.stderr.contains("loaded Star Schema"),
+        "{}",
+        second.stderr
+    );
 }

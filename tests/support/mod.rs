@@ -32,8 +32,14 @@ impl Bench {
     /// `prony ARGS`, ready to be run.
     pub fn prony(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
-        command.args(arguments).env("PRONY_HOME", self.home()).current_dir(self.folder.path());
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .args(arguments)
+            .env("PRONY_HOME", self.home())
+            .current_dir(self.folder.path());
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         command
     }
 
@@ -54,7 +60,12 @@ impl Bench {
 
     /// The folders of the runs, oldest first.
     pub fn runs(&self) -> Vec<PathBuf> {
-        let mut runs: Vec<PathBuf> = std::fs::read_dir(self.results()).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        let mut runs: Vec<PathBuf> = std::fs::read_dir(self.results())
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+            .collect();
         runs.sort();
         runs
     }
@@ -71,14 +82,19 @@ impl Bench {
         let mut found = Vec::new();
         for entry in std::fs::read_dir("/proc").unwrap().flatten() {
             let pid = entry.file_name().to_string_lossy().into_owned();
-            if !pid.bytes().all(|byte| byte.is_ascii_digit()) || pid == std::process::id().to_string() {
+            if !pid.bytes().all(|byte| byte.is_ascii_digit())
+                || pid == std::process::id().to_string()
+            {
                 continue;
             }
             let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
             let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
             let names = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(&home);
             if names(&line) || names(&environment) {
-                found.push(format!("{pid}: {}", String::from_utf8_lossy(&line).replace('\0', " ")));
+                found.push(format!(
+                    "{pid}: {}",
+                    String::from_utf8_lossy(&line).replace('\0', " ")
+                ));
             }
         }
         found
@@ -97,9 +113,21 @@ impl Bench {
 
     /// Files that a dead prony must not leave: instances and copies, unfinished snapshots, leases.
     pub fn leftovers(&self) -> Vec<PathBuf> {
-        let below = |name: &str| std::fs::read_dir(self.home().join(name)).into_iter().flatten().flatten().map(|entry| entry.path());
-        let building = below("snapshots").filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("building-")));
-        let journals = below("leases").filter(|path| path.extension().is_some_and(|extension| extension == "journal"));
+        let below = |name: &str| {
+            std::fs::read_dir(self.home().join(name))
+                .into_iter()
+                .flatten()
+                .flatten()
+                .map(|entry| entry.path())
+        };
+        let building = below("snapshots").filter(|path| {
+            path.file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with("building-"))
+        });
+        let journals = below("leases").filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "journal")
+        });
         below("work").chain(building).chain(journals).collect()
     }
 }
@@ -125,17 +153,26 @@ fn user_home() -> PathBuf {
         return home.into();
     }
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    cache.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache")).join("prony")
+    cache
+        .unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache"))
+        .join("prony")
 }
 
 /// Gets a build into the user's cache; false, with the reason, where it cannot be had and need not be.
 pub fn has(build: &str) -> bool {
-    let got = Command::new(env!("CARGO_BIN_EXE_prony")).args(["server", "get", build]).env("PRONY_HOME", user_home()).output().unwrap();
+    let got = Command::new(env!("CARGO_BIN_EXE_prony"))
+        .args(["server", "get", build])
+        .env("PRONY_HOME", user_home())
+        .output()
+        .unwrap();
     if got.status.success() {
         return true;
     }
     let reason = String::from_utf8_lossy(&got.stderr).into_owned();
-    assert!(std::env::var_os("PRONY_REQUIRE_SERVERS").is_none(), "{build} cannot be had: {reason}");
+    assert!(
+        std::env::var_os("PRONY_REQUIRE_SERVERS").is_none(),
+        "{build} cannot be had: {reason}"
+    );
     eprintln!("skipped: {build} cannot be had: {reason}");
     false
 }

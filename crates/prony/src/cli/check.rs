@@ -56,12 +56,14 @@ fn expected(request: &Request, trials: &[PlannedTrial]) -> Result<String, Failur
         }
         let estimate = &estimates[&section];
         let server = trial.key.server.clone();
-        costs.entry((server.clone(), section)).or_insert(DatasetCost {
-            server,
-            new_bytes: estimate.data_bytes,
-            copy_bytes: estimate.data_bytes,
-            load_s: estimate.load_s,
-        });
+        costs
+            .entry((server.clone(), section))
+            .or_insert(DatasetCost {
+                server,
+                new_bytes: estimate.data_bytes,
+                copy_bytes: estimate.data_bytes,
+                load_s: estimate.load_s,
+            });
     }
     let costs: Vec<DatasetCost> = costs.into_values().collect();
     let rounds = &request.experiment.protocol.rounds;
@@ -73,7 +75,10 @@ fn expected(request: &Request, trials: &[PlannedTrial]) -> Result<String, Failur
         };
         RESTART_S + rounds.iter().map(round_s).sum::<f64>()
     };
-    Ok(estimate::text(&request.experiment, &estimate::expect(trials, &costs, &trial_s)))
+    Ok(estimate::text(
+        &request.experiment,
+        &estimate::expect(trials, &costs, &trial_s),
+    ))
 }
 
 /// Servers that are in the cache are asked whether they know the settings; the others are named.
@@ -82,14 +87,27 @@ fn known_settings(request: &Request, trials: &[PlannedTrial]) -> Result<Status, 
     let cache = Cache::new(&home);
     let memory_bytes = machine::environment(&home.work()).memory_bytes;
     for spec in &request.experiment.servers {
-        let held = matches!(spec.build, BuildSpec::Path(_)) || cache.held().iter().any(|held| held.name == spec.build.to_string());
+        let held = matches!(spec.build, BuildSpec::Path(_))
+            || cache
+                .held()
+                .iter()
+                .any(|held| held.name == spec.build.to_string());
         if held {
             let leases = Leases::open(&home).map_err(Failure::failed)?;
             let provided = Provided::get(spec, &home, &leases, &Progress::silent())?;
             let largest = conduct::largest_estimate(request, trials, &spec.name);
-            preflight::check(&request.experiment, &provided, &leases, largest, memory_bytes)?;
+            preflight::check(
+                &request.experiment,
+                &provided,
+                &leases,
+                largest,
+                memory_bytes,
+            )?;
         } else if !matches!(spec.build, BuildSpec::External(_) | BuildSpec::Sqlite) {
-            print(&format!("server {}: {} is not in the cache; its settings are checked when the run gets it", spec.name, spec.build));
+            print(&format!(
+                "server {}: {} is not in the cache; its settings are checked when the run gets it",
+                spec.name, spec.build
+            ));
         }
     }
     Ok(Status::Done)

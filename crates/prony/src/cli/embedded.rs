@@ -2,16 +2,33 @@
 
 /// (name, text); the name is the path below experiments/ without its ending.
 pub const EXPERIMENTS: [(&str, &str); 5] = [
-    ("quickstart", include_str!("../../../../experiments/quickstart.toml")),
-    ("ssb/old-blocks-time", include_str!("../../../../experiments/ssb/old-blocks-time.toml")),
-    ("ssb/old-blocks-open-questions", include_str!("../../../../experiments/ssb/old-blocks-open-questions.toml")),
-    ("ssb/join-direction", include_str!("../../../../experiments/ssb/join-direction.toml")),
-    ("ssb/datadir-upgrade", include_str!("../../../../experiments/ssb/datadir-upgrade.toml")),
+    (
+        "quickstart",
+        include_str!("../../../../experiments/quickstart.toml"),
+    ),
+    (
+        "ssb/old-blocks-time",
+        include_str!("../../../../experiments/ssb/old-blocks-time.toml"),
+    ),
+    (
+        "ssb/old-blocks-open-questions",
+        include_str!("../../../../experiments/ssb/old-blocks-open-questions.toml"),
+    ),
+    (
+        "ssb/join-direction",
+        include_str!("../../../../experiments/ssb/join-direction.toml"),
+    ),
+    (
+        "ssb/datadir-upgrade",
+        include_str!("../../../../experiments/ssb/datadir-upgrade.toml"),
+    ),
 ];
 
 /// By its whole name or by its last part.
 pub fn find(name: &str) -> Option<(&'static str, &'static str)> {
-    EXPERIMENTS.into_iter().find(|(known, _)| *known == name || known.rsplit('/').next() == Some(name))
+    EXPERIMENTS
+        .into_iter()
+        .find(|(known, _)| *known == name || known.rsplit('/').next() == Some(name))
 }
 
 #[cfg(test)]
@@ -26,14 +43,25 @@ mod tests {
         for entry in std::fs::read_dir(&folder).unwrap().flatten() {
             let path = entry.path();
             if path.is_dir() {
-                files.extend(std::fs::read_dir(path).unwrap().flatten().map(|entry| entry.path()));
+                files.extend(
+                    std::fs::read_dir(path)
+                        .unwrap()
+                        .flatten()
+                        .map(|entry| entry.path()),
+                );
             } else {
                 files.push(path);
             }
         }
         for file in files {
             let name = file.strip_prefix(&folder).unwrap().with_extension("");
-            assert!(EXPERIMENTS.iter().any(|(known, _)| Path::new(known) == name), "{} is not embedded", name.display());
+            assert!(
+                EXPERIMENTS
+                    .iter()
+                    .any(|(known, _)| Path::new(known) == name),
+                "{} is not embedded",
+                name.display()
+            );
         }
     }
 

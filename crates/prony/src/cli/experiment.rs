@@ -2,7 +2,7 @@
 
 use super::embedded;
 use super::failure::Failure;
-use crate::spec::{self, Experiment, OverrideError, KeyMistake, build::mask_passwords};
+use crate::spec::{self, Experiment, KeyMistake, OverrideError, build::mask_passwords};
 use crate::workload;
 use clap::Parser;
 use std::path::Path;
@@ -53,7 +53,9 @@ impl Overrides {
     }
 
     pub fn recorded(arguments: &[String]) -> Result<Overrides, Failure> {
-        Recorded::try_parse_from(arguments).map(|recorded| recorded.overrides).map_err(Failure::asked)
+        Recorded::try_parse_from(arguments)
+            .map(|recorded| recorded.overrides)
+            .map_err(Failure::asked)
     }
 
     fn apply(&self, mut experiment: Experiment) -> Result<Experiment, OverrideError> {
@@ -77,24 +79,39 @@ impl Overrides {
 pub fn load(file_or_name: &str, overrides: &Overrides) -> Result<Experiment, Failure> {
     let path = Path::new(file_or_name);
     let (stem, source) = match (path.is_file(), embedded::find(file_or_name)) {
-        (false, Some((name, text))) => (name.rsplit('/').next().unwrap_or(name).to_string(), text.to_string()),
+        (false, Some((name, text))) => (
+            name.rsplit('/').next().unwrap_or(name).to_string(),
+            text.to_string(),
+        ),
         _ => (stem(path), read(path)?),
     };
     parse(&stem, file_or_name, &source, overrides)
 }
 
 /// An experiment from its text.
-pub fn parse(stem: &str, shown: &str, source: &str, overrides: &Overrides) -> Result<Experiment, Failure> {
-    let experiment = spec::parse(stem, shown, source, &check_workload).map_err(|error| Failure::from(miette::Report::new(error)))?;
+pub fn parse(
+    stem: &str,
+    shown: &str,
+    source: &str,
+    overrides: &Overrides,
+) -> Result<Experiment, Failure> {
+    let experiment = spec::parse(stem, shown, source, &check_workload)
+        .map_err(|error| Failure::from(miette::Report::new(error)))?;
     overrides.apply(experiment).map_err(Failure::asked)
 }
 
 fn check_workload(name: &str, section: &toml::Table) -> Result<(), KeyMistake> {
-    workload::check(name, section).map_err(|mistake| KeyMistake { key: mistake.key, says: mistake.says, help: mistake.help })
+    workload::check(name, section).map_err(|mistake| KeyMistake {
+        key: mistake.key,
+        says: mistake.says,
+        help: mistake.help,
+    })
 }
 
 fn stem(path: &Path) -> String {
-    path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+    path.file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned())
+        .unwrap_or_default()
 }
 
 fn read(path: &Path) -> Result<String, Failure> {

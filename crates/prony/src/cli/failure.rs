@@ -39,11 +39,17 @@ pub struct Failure {
 
 impl Failure {
     pub fn asked(message: impl std::fmt::Display) -> Failure {
-        Failure { status: Status::Asked, message: miette::miette!("{message}") }
+        Failure {
+            status: Status::Asked,
+            message: miette::miette!("{message}"),
+        }
     }
 
     pub fn failed(message: impl std::fmt::Display) -> Failure {
-        Failure { status: Status::Failed, message: miette::miette!("{message}") }
+        Failure {
+            status: Status::Failed,
+            message: miette::miette!("{message}"),
+        }
     }
 
     pub fn tell(self) -> ExitCode {
@@ -57,7 +63,10 @@ impl Failure {
 /// Reports of miette are about command lines and files.
 impl From<miette::Report> for Failure {
     fn from(message: miette::Report) -> Failure {
-        Failure { status: Status::Asked, message }
+        Failure {
+            status: Status::Asked,
+            message,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `prony report RUN`
 
-use super::failure::{Failure, Status, print};
 use super::Results;
+use super::failure::{Failure, Status, print};
 use crate::run::folder;
 use record::Store;
 

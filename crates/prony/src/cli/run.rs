@@ -2,13 +2,12 @@
 
 use super::Results;
 use super::experiment::{self, Overrides};
-use super::terminal;
 use super::failure::{Failure, Status, print};
+use super::terminal;
 use crate::host::{Home, Leases};
 use crate::plan::Shard;
 use crate::run::{Conducted, Progress, Request, conduct, folder};
 use record::{Run, Store, Verdict};
-
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -47,8 +46,17 @@ pub fn run(args: Args) -> Result<Status, Failure> {
     let outcome = conduct(&request, &home, &leases, &progress);
     progress.end();
     let conducted = outcome?;
-    print(&report::terminal(&conducted.run, &conducted.trials, terminal::colour(), terminal::width()));
-    print(&format!("\nrun:    {}\nreport: {}", conducted.folder.display(), conducted.folder.join("report.html").display()));
+    print(&report::terminal(
+        &conducted.run,
+        &conducted.trials,
+        terminal::colour(),
+        terminal::width(),
+    ));
+    print(&format!(
+        "\nrun:    {}\nreport: {}",
+        conducted.folder.display(),
+        conducted.folder.join("report.html").display()
+    ));
     Ok(status(&conducted, args.gate))
 }
 
@@ -74,10 +82,17 @@ fn resumed(args: &Args, name: &str) -> Result<Request, Failure> {
     if let Some(given) = &args.experiment {
         let given = experiment::load(given, &overrides)?;
         if given.source != run.experiment_toml {
-            return Err(Failure::asked(format!("{name} was begun from another text of the experiment; leave the file away to go on with its own, or begin a new run")));
+            return Err(Failure::asked(format!(
+                "{name} was begun from another text of the experiment; leave the file away to go on with its own, or begin a new run"
+            )));
         }
     }
-    let shard = run.shard.as_deref().map(str::parse).transpose().map_err(Failure::asked)?;
+    let shard = run
+        .shard
+        .as_deref()
+        .map(str::parse)
+        .transpose()
+        .map_err(Failure::asked)?;
     Ok(Request {
         experiment,
         overrides: run.overrides,
@@ -100,6 +115,12 @@ fn status(conducted: &Conducted, gate: bool) -> Status {
         return Status::Failed;
     }
     let judged = record::stats::judge(&conducted.run.question, &conducted.trials);
-    let all_hold = judged.iter().all(|judged| judged.verdict == Verdict::Reproduced);
-    if gate && !all_hold { Status::ClaimFailed } else { Status::Done }
+    let all_hold = judged
+        .iter()
+        .all(|judged| judged.verdict == Verdict::Reproduced);
+    if gate && !all_hold {
+        Status::ClaimFailed
+    } else {
+        Status::Done
+    }
 }

@@ -5,7 +5,6 @@ use super::{Results, terminal};
 use crate::run::folder;
 use record::Store;
 
-
 #[derive(clap::Args)]
 pub struct Args {
     /// The run's folder, or its name in the results folder
@@ -29,7 +28,12 @@ pub fn run(args: Args) -> Result<Status, Failure> {
     let store = Store::open(&path)?;
     let run = store.run()?;
     let text = match args.format {
-        Format::Table => report::terminal(&run, &store.trials()?, terminal::colour(), terminal::width()),
+        Format::Table => report::terminal(
+            &run,
+            &store.trials()?,
+            terminal::colour(),
+            terminal::width(),
+        ),
         Format::Json => report::json(&run, &store.trials_whole()?),
         Format::Csv => report::csv(&run, &store.trials_whole()?),
         Format::Markdown => report::markdown(&run, &store.trials()?),

@@ -14,5 +14,6 @@ pub fn width() -> usize {
 
 /// Colours only for people, and not where they asked for none (https://no-color.org).
 pub fn colour() -> bool {
-    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    std::io::stdout().is_terminal()
+        && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

@@ -32,7 +32,10 @@ const METRICS_SQL: &str = "SELECT name, `count` FROM information_schema.innodb_m
 const POOL_SQL: &str = "SELECT SUM(pages_made_young), SUM(pages_not_made_young) FROM information_schema.innodb_buffer_pool_stats";
 
 /// The names under which MariaDB shows the pool's counters in its status.
-const POOL_NAMES: [&str; 2] = ["Innodb_buffer_pool_pages_made_young", "Innodb_buffer_pool_pages_made_not_young"];
+const POOL_NAMES: [&str; 2] = [
+    "Innodb_buffer_pool_pages_made_young",
+    "Innodb_buffer_pool_pages_made_not_young",
+];
 
 /// Statements that this house sends around a query show up in these; InnoDB's own counters move in the background, so
 /// that a measured cost of looking would be noise there.
@@ -71,7 +74,12 @@ impl Observer {
         }
         let metrics = session.query(METRICS_SQL).is_ok();
         let pool = session.query(POOL_SQL).is_ok();
-        let mut observer = Observer { session, metrics, pool, cost: Reading::new() };
+        let mut observer = Observer {
+            session,
+            metrics,
+            pool,
+            cost: Reading::new(),
+        };
         observer.cost = observer.cost_of_looking()?;
         Ok(observer)
     }
@@ -83,7 +91,11 @@ impl Observer {
         let after = self.read()?;
         Ok(after
             .iter()
-            .filter(|(name, _)| MOVED_BY_LOOKING.iter().any(|prefix| name.starts_with(prefix)))
+            .filter(|(name, _)| {
+                MOVED_BY_LOOKING
+                    .iter()
+                    .any(|prefix| name.starts_with(prefix))
+            })
             .filter_map(|(name, value)| Some((name.clone(), value - before.get(name)?)))
             .filter(|(_, cost)| *cost > 0)
             .collect())
@@ -113,14 +125,19 @@ impl Observer {
             .filter_map(|(name, value)| {
                 let moved = value - before.get(name)?;
                 let cost = self.cost.get(name).copied().unwrap_or(0);
-                Some((name.clone(), if moved >= cost { moved - cost } else { moved }))
+                Some((
+                    name.clone(),
+                    if moved >= cost { moved - cost } else { moved },
+                ))
             })
             .collect()
     }
 
     /// One status value, for the proof of coldness.
     pub fn status(&mut self, name: &str) -> Result<Option<i64>, ServerError> {
-        let reply = self.session.query(&format!("SHOW GLOBAL STATUS LIKE '{name}'"))?;
+        let reply = self
+            .session
+            .query(&format!("SHOW GLOBAL STATUS LIKE '{name}'"))?;
         Ok(numbers(&reply).remove(name))
     }
 }
@@ -149,7 +166,11 @@ fn numbers(reply: &Reply) -> Reading {
 }
 
 fn number(value: &Option<Vec<u8>>) -> Option<i64> {
-    std::str::from_utf8(value.as_ref()?).ok()?.trim().parse().ok()
+    std::str::from_utf8(value.as_ref()?)
+        .ok()?
+        .trim()
+        .parse()
+        .ok()
 }
 
 #[cfg(test)]
@@ -161,7 +182,12 @@ mod tests {
             columns: vec!["Variable_name".into(), "Value".into()],
             rows: rows
                 .iter()
-                .map(|(name, value)| vec![Some(name.as_bytes().to_vec()), Some(value.as_bytes().to_vec())])
+                .map(|(name, value)| {
+                    vec![
+                        Some(name.as_bytes().to_vec()),
+                        Some(value.as_bytes().to_vec()),
+                    ]
+                })
                 .collect(),
             ..Reply::default()
         }
@@ -169,14 +195,25 @@ mod tests {
 
     #[test]
     fn only_whole_numbers_count() {
-        let reading = numbers(&reply(&[("Questions", "12"), ("Ssl_cipher", ""), ("Innodb_page_size", "16384"), ("Last_query_cost", "0.5")]));
-        assert_eq!(reading.keys().collect::<Vec<_>>(), ["Innodb_page_size", "Questions"]);
+        let reading = numbers(&reply(&[
+            ("Questions", "12"),
+            ("Ssl_cipher", ""),
+            ("Innodb_page_size", "16384"),
+            ("Last_query_cost", "0.5"),
+        ]));
+        assert_eq!(
+            reading.keys().collect::<Vec<_>>(),
+            ["Innodb_page_size", "Questions"]
+        );
     }
 
     #[test]
     fn a_round_is_the_sum_of_its_queries() {
         let one = Counters::from([("A".into(), 1), ("B".into(), 2)]);
         let two = Counters::from([("A".into(), 10)]);
-        assert_eq!(sum([one, two].iter()), Counters::from([("A".into(), 11), ("B".into(), 2)]));
+        assert_eq!(
+            sum([one, two].iter()),
+            Counters::from([("A".into(), 11), ("B".into(), 2)])
+        );
     }
 }

@@ -11,7 +11,10 @@ pub fn begin(session: &mut Session) -> bool {
 
 /// The stages of the last statement in the order of their first appearance, in seconds; switches profiling off again.
 pub fn end(session: &mut Session) -> Vec<(String, f64)> {
-    let stages = session.query("SHOW PROFILE").map(|reply| stages(&reply)).unwrap_or_default();
+    let stages = session
+        .query("SHOW PROFILE")
+        .map(|reply| stages(&reply))
+        .unwrap_or_default();
     let _ = session.execute("SET SESSION profiling = 0");
     stages
 }
@@ -19,7 +22,9 @@ pub fn end(session: &mut Session) -> Vec<(String, f64)> {
 fn stages(reply: &Reply) -> Vec<(String, f64)> {
     let mut stages: Vec<(String, f64)> = Vec::new();
     for row in &reply.rows {
-        let [Some(name), Some(elapsed), ..] = row.as_slice() else { continue };
+        let [Some(name), Some(elapsed), ..] = row.as_slice() else {
+            continue;
+        };
         let name = String::from_utf8_lossy(name).into_owned();
         let elapsed_s: f64 = String::from_utf8_lossy(elapsed).parse().unwrap_or(0.0);
         match stages.iter_mut().find(|(known, _)| *known == name) {
@@ -36,12 +41,27 @@ mod tests {
 
     #[test]
     fn a_stage_that_comes_again_is_added_up() {
-        let row = |name: &str, elapsed: &str| vec![Some(name.as_bytes().to_vec()), Some(elapsed.as_bytes().to_vec())];
+        let row = |name: &str, elapsed: &str| {
+            vec![
+                Some(name.as_bytes().to_vec()),
+                Some(elapsed.as_bytes().to_vec()),
+            ]
+        };
         let reply = Reply {
             columns: vec!["Status".into(), "Duration".into()],
-            rows: vec![row("init", "0.25"), row("Sending data", "1.5"), row("Sending data", "0.5")],
+            rows: vec![
+                row("init", "0.25"),
+                row("Sending data", "1.5"),
+                row("Sending data", "0.5"),
+            ],
             ..Reply::default()
         };
-        assert_eq!(stages(&reply), [("init".to_string(), 0.25), ("Sending data".to_string(), 2.0)]);
+        assert_eq!(
+            stages(&reply),
+            [
+                ("init".to_string(), 0.25),
+                ("Sending data".to_string(), 2.0)
+            ]
+        );
     }
 }

@@ -15,7 +15,10 @@ pub fn effective(session: &mut Session) -> Result<BTreeMap<String, String>, Serv
         .filter_map(|mut row| {
             let value = row.pop()?.unwrap_or_default();
             let name = row.pop()??;
-            Some((String::from_utf8_lossy(&name).into_owned(), String::from_utf8_lossy(&value).into_owned()))
+            Some((
+                String::from_utf8_lossy(&name).into_owned(),
+                String::from_utf8_lossy(&value).into_owned(),
+            ))
         })
         .collect())
 }

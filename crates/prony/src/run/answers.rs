@@ -26,15 +26,29 @@ impl Answers {
     pub fn check(&mut self, dataset: &str, trial: &mut Trial) -> Vec<Flag> {
         let mut flags = Vec::new();
         for round in &mut trial.rounds {
-            for query in round.queries.iter_mut().filter(|query| query.error.is_none()) {
-                let place = format!("{}, block {}, {} {}", trial.key.server, trial.key.block + 1, round.name, round.index);
+            for query in round
+                .queries
+                .iter_mut()
+                .filter(|query| query.error.is_none())
+            {
+                let place = format!(
+                    "{}, block {}, {} {}",
+                    trial.key.server,
+                    trial.key.block + 1,
+                    round.name,
+                    round.index
+                );
                 if query.answer == Answer::Wrong {
                     continue; // the reference has spoken, and the workload has said what differs
                 }
                 let seen = self
                     .seen
                     .entry((dataset.to_string(), query.name.clone()))
-                    .or_insert_with(|| Seen { hash: query.answer_hash.clone(), place: place.clone(), times: 0 });
+                    .or_insert_with(|| Seen {
+                        hash: query.answer_hash.clone(),
+                        place: place.clone(),
+                        times: 0,
+                    });
                 if seen.hash == query.answer_hash {
                     seen.times += 1;
                 } else {
@@ -72,11 +86,21 @@ mod tests {
     #[test]
     fn an_answer_that_differs_from_the_other_server_is_wrong() {
         let mut answers = Answers::default();
-        assert!(answers.check("ssb", &mut trial_with_answers("5.5", &["a", "a"])).is_empty());
+        assert!(
+            answers
+                .check("ssb", &mut trial_with_answers("5.5", &["a", "a"]))
+                .is_empty()
+        );
         let mut other = trial_with_answers("5.6", &["b"]);
         let flags = answers.check("ssb", &mut other);
         assert_eq!(other.rounds[0].queries[0].answer, Answer::Wrong);
-        assert!(flags[0].text.contains("5.6, block 1, hot 1 gave another answer"), "{}", flags[0].text);
+        assert!(
+            flags[0]
+                .text
+                .contains("5.6, block 1, hot 1 gave another answer"),
+            "{}",
+            flags[0].text
+        );
     }
 
     #[test]
@@ -86,13 +110,22 @@ mod tests {
         assert_eq!(alone.rounds[0].queries[0].answer, Answer::Unchecked);
         let mut twice = trial_with_answers("5.5", &["a", "a"]);
         Answers::default().check("ssb", &mut twice);
-        assert!(twice.rounds.iter().all(|round| round.queries[0].answer == Answer::Ok));
+        assert!(
+            twice
+                .rounds
+                .iter()
+                .all(|round| round.queries[0].answer == Answer::Ok)
+        );
     }
 
     #[test]
     fn answers_to_other_data_are_not_compared() {
         let mut answers = Answers::default();
         answers.check("scale 1", &mut trial_with_answers("5.5", &["a"]));
-        assert!(answers.check("scale 2", &mut trial_with_answers("5.5", &["b"])).is_empty());
+        assert!(
+            answers
+                .check("scale 2", &mut trial_with_answers("5.5", &["b"]))
+                .is_empty()
+        );
     }
 }

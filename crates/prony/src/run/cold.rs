@@ -32,8 +32,18 @@ pub struct Before {
 }
 
 impl Before {
-    pub fn look(server_restarted: bool, eviction: String, data: Option<&Path>, observer: Option<&mut Observer>) -> Before {
-        let pool_pages = observer.and_then(|observer| observer.status("Innodb_buffer_pool_pages_data").ok().flatten());
+    pub fn look(
+        server_restarted: bool,
+        eviction: String,
+        data: Option<&Path>,
+        observer: Option<&mut Observer>,
+    ) -> Before {
+        let pool_pages = observer.and_then(|observer| {
+            observer
+                .status("Innodb_buffer_pool_pages_data")
+                .ok()
+                .flatten()
+        });
         let resident = data.and_then(|data| residency(data).ok());
         Before {
             coldness: Coldness {
@@ -53,7 +63,10 @@ impl Before {
     /// The evidence whole, after the round.
     pub fn after(self, data: Option<&Path>, data_bytes: u64) -> Coldness {
         let mut coldness = self.coldness;
-        coldness.device_read_bytes = self.device_read_bytes.zip(data.and_then(read_so_far)).map(|(before, after)| after.saturating_sub(before));
+        coldness.device_read_bytes = self
+            .device_read_bytes
+            .zip(data.and_then(read_so_far))
+            .map(|(before, after)| after.saturating_sub(before));
         coldness.reason = objection(&coldness, data_bytes);
         coldness.proved = coldness.reason.is_none();
         coldness
@@ -62,9 +75,21 @@ impl Before {
 
 /// One proof for a round whose queries were each made cold: the weakest of them, with the device's reads added up.
 pub fn join(one: Coldness, other: Coldness) -> Coldness {
-    let device_read_bytes = one.device_read_bytes.zip(other.device_read_bytes).map(|(a, b)| a + b);
-    let weaker = if one.proved && one.resident_bytes >= other.resident_bytes || !one.proved && other.proved { one } else { other };
-    Coldness { device_read_bytes, ..weaker }
+    let device_read_bytes = one
+        .device_read_bytes
+        .zip(other.device_read_bytes)
+        .map(|(a, b)| a + b);
+    let weaker = if one.proved && one.resident_bytes >= other.resident_bytes
+        || !one.proved && other.proved
+    {
+        one
+    } else {
+        other
+    };
+    Coldness {
+        device_read_bytes,
+        ..weaker
+    }
 }
 
 /// Why a round does not count as cold; none where everything says that it does.
@@ -77,13 +102,20 @@ fn objection(coldness: &Coldness, data_bytes: u64) -> Option<String> {
     }
     let pages = coldness.pool_pages.unwrap_or(0).saturating_sub(START_PAGES);
     if (pages * PAGE_BYTES) as f64 > data_bytes as f64 * MOST_RESIDENT {
-        return Some(format!("the pool held {} pages before the first query", coldness.pool_pages.unwrap_or(0)));
+        return Some(format!(
+            "the pool held {} pages before the first query",
+            coldness.pool_pages.unwrap_or(0)
+        ));
     }
     let (Some(resident), Some(files)) = (coldness.resident_bytes, coldness.file_bytes) else {
         return Some("the files' residency in the page cache cannot be seen".into());
     };
     if resident as f64 > files as f64 * MOST_RESIDENT {
-        return Some(format!("{} of {} MiB of the data files were still in the page cache", resident >> 20, files >> 20));
+        return Some(format!(
+            "{} of {} MiB of the data files were still in the page cache",
+            resident >> 20,
+            files >> 20
+        ));
     }
     if coldness.device_read_bytes == Some(0) {
         return Some("the device read nothing during the round".into());
@@ -120,11 +152,41 @@ mod tests {
     #[test]
     fn each_missing_piece_of_evidence_is_named() {
         let cases: [(Coldness, &str); 5] = [
-            (Coldness { server_restarted: false, ..cold() }, "could not be restarted"),
-            (Coldness { eviction: "none".into(), ..cold() }, "could not be emptied"),
-            (Coldness { pool_pages: Some(40_000), ..cold() }, "the pool held 40000 pages"),
-            (Coldness { resident_bytes: Some(512 << 20), ..cold() }, "512 of 1024 MiB"),
-            (Coldness { device_read_bytes: Some(0), ..cold() }, "read nothing"),
+            (
+                Coldness {
+                    server_restarted: false,
+                    ..cold()
+                },
+                "could not be restarted",
+            ),
+            (
+                Coldness {
+                    eviction: "none".into(),
+                    ..cold()
+                },
+                "could not be emptied",
+            ),
+            (
+                Coldness {
+                    pool_pages: Some(40_000),
+                    ..cold()
+                },
+                "the pool held 40000 pages",
+            ),
+            (
+                Coldness {
+                    resident_bytes: Some(512 << 20),
+                    ..cold()
+                },
+                "512 of 1024 MiB",
+            ),
+            (
+                Coldness {
+                    device_read_bytes: Some(0),
+                    ..cold()
+                },
+                "read nothing",
+            ),
         ];
         for (coldness, part) in cases {
             let reason = objection(&coldness, 1 << 30).unwrap();
@@ -134,11 +196,23 @@ mod tests {
 
     #[test]
     fn a_round_of_single_queries_is_as_cold_as_its_warmest_one() {
-        let proved = Coldness { proved: true, ..cold() };
-        let warm = Coldness { reason: Some("warm".into()), ..cold() };
+        let proved = Coldness {
+            proved: true,
+            ..cold()
+        };
+        let warm = Coldness {
+            reason: Some("warm".into()),
+            ..cold()
+        };
         let joined = join(proved.clone(), warm.clone());
-        assert_eq!((joined.proved, joined.reason.as_deref()), (false, Some("warm")));
+        assert_eq!(
+            (joined.proved, joined.reason.as_deref()),
+            (false, Some("warm"))
+        );
         assert!(!join(warm, proved.clone()).proved);
-        assert_eq!(join(proved.clone(), proved).device_read_bytes, Some(1200 << 20));
+        assert_eq!(
+            join(proved.clone(), proved).device_read_bytes,
+            Some(1200 << 20)
+        );
     }
 }

@@ -40,12 +40,20 @@ pub struct Conducted {
 impl Conducted {
     /// Whether every trial was measured whole and answered right.
     pub fn valid(&self) -> bool {
-        self.trials.iter().all(|trial| trial.state == TrialState::Done)
+        self.trials
+            .iter()
+            .all(|trial| trial.state == TrialState::Done)
     }
 }
 
-pub fn conduct(request: &Request, home: &Home, leases: &Leases, progress: &Progress) -> Result<Conducted, RunError> {
-    interrupt::install().map_err(|error| RunError::Failed(format!("cannot listen for signals: {error}")))?;
+pub fn conduct(
+    request: &Request,
+    home: &Home,
+    leases: &Leases,
+    progress: &Progress,
+) -> Result<Conducted, RunError> {
+    interrupt::install()
+        .map_err(|error| RunError::Failed(format!("cannot listen for signals: {error}")))?;
     let plan = plan(request)?;
     let trials: Vec<PlannedTrial> = plan.trials().collect();
     let machine = machine::environment(&home.work());
@@ -53,50 +61,120 @@ pub fn conduct(request: &Request, home: &Home, leases: &Leases, progress: &Progr
     let servers = servers(request, &trials, home, leases, progress)?;
     for server in servers.values() {
         let largest = largest_estimate(request, &trials, &server.spec.name);
-        preflight::check(&request.experiment, server, leases, largest, machine.memory_bytes)?;
+        preflight::check(
+            &request.experiment,
+            server,
+            leases,
+            largest,
+            machine.memory_bytes,
+        )?;
     }
 
-    let datasets = Datasets { home, leases, progress, allow_drop: request.allow_drop };
+    let datasets = Datasets {
+        home,
+        leases,
+        progress,
+        allow_drop: request.allow_drop,
+    };
     let ready = provision(request, &trials, &servers, &datasets)?;
     for server in servers.values() {
         let largest = ready.largest(request, &trials, &server.spec.name);
-        preflight::check(&request.experiment, server, leases, largest, machine.memory_bytes)?;
+        preflight::check(
+            &request.experiment,
+            server,
+            leases,
+            largest,
+            machine.memory_bytes,
+        )?;
     }
 
-    let environment = Environment { servers: servers.iter().map(|(name, server)| (name.clone(), server.identity.clone())).collect(), ..machine };
+    let environment = Environment {
+        servers: servers
+            .iter()
+            .map(|(name, server)| (name.clone(), server.identity.clone()))
+            .collect(),
+        ..machine
+    };
     let (folder, mut store) = open_store(request, &trials, environment)?;
-    progress.say(&format!("run {}: {} trials", folder.path.display(), trials.len()));
+    progress.say(&format!(
+        "run {}: {} trials",
+        folder.path.display(),
+        trials.len()
+    ));
     let logs = folder.path.join("logs");
-    let bench = Bench { home, leases, progress, protocol: &request.experiment.protocol, observe: &request.experiment.observe, logs: &logs };
+    let bench = Bench {
+        home,
+        leases,
+        progress,
+        protocol: &request.experiment.protocol,
+        observe: &request.experiment.observe,
+        logs: &logs,
+    };
     let outcome = measure(request, &plan, &servers, &ready, &bench, &mut store);
     progress.end();
-    let (run, trials) = (store.run().map_err(stored)?, store.trials_whole().map_err(stored)?);
-    std::fs::write(folder.report(), report::html(&run, &trials)).map_err(|error| RunError::Failed(format!("cannot write {}: {error}", folder.report().display())))?;
-    outcome.inspect_err(|_| progress.say(&format!("what is finished is kept; go on with: prony run --resume {}", folder.path.display())))?;
-    Ok(Conducted { folder: folder.path.clone(), run, trials })
+    let (run, trials) = (
+        store.run().map_err(stored)?,
+        store.trials_whole().map_err(stored)?,
+    );
+    std::fs::write(folder.report(), report::html(&run, &trials)).map_err(|error| {
+        RunError::Failed(format!(
+            "cannot write {}: {error}",
+            folder.report().display()
+        ))
+    })?;
+    outcome.inspect_err(|_| {
+        progress.say(&format!(
+            "what is finished is kept; go on with: prony run --resume {}",
+            folder.path.display()
+        ))
+    })?;
+    Ok(Conducted {
+        folder: folder.path.clone(),
+        run,
+        trials,
+    })
 }
 
 /// The trials of this run (of this shard), in the order of execution.
 pub fn plan(request: &Request) -> Result<Plan<'_>, RunError> {
-    Plan::of_shard(&request.experiment, request.seed, request.shard).map_err(|error| RunError::Asked(error.to_string()))
+    Plan::of_shard(&request.experiment, request.seed, request.shard)
+        .map_err(|error| RunError::Asked(error.to_string()))
 }
 
 /// Queries that the file names and that its workload does not have.
 pub fn check_queries(request: &Request, trials: &[PlannedTrial]) -> Result<(), RunError> {
-    let Some(first) = trials.first() else { return Err(RunError::Asked("this shard of the matrix is empty".into())) };
+    let Some(first) = trials.first() else {
+        return Err(RunError::Asked("this shard of the matrix is empty".into()));
+    };
     let operations = dataset(request, first)?.operations();
-    let names: Vec<&str> = operations.iter().map(|operation| operation.name.as_str()).collect();
+    let names: Vec<&str> = operations
+        .iter()
+        .map(|operation| operation.name.as_str())
+        .collect();
     Ok(queries::check(&request.experiment, &names)?)
 }
 
-fn servers(request: &Request, trials: &[PlannedTrial], home: &Home, leases: &Leases, progress: &Progress) -> Result<BTreeMap<String, Provided>, RunError> {
+fn servers(
+    request: &Request,
+    trials: &[PlannedTrial],
+    home: &Home,
+    leases: &Leases,
+    progress: &Progress,
+) -> Result<BTreeMap<String, Provided>, RunError> {
     let mut servers = BTreeMap::new();
     for spec in &request.experiment.servers {
         let used = trials.iter().any(|trial| trial.key.server == spec.name);
-        let lends = request.experiment.servers.iter().any(|other| other.dataset_from.as_deref() == Some(&spec.name));
+        let lends = request
+            .experiment
+            .servers
+            .iter()
+            .any(|other| other.dataset_from.as_deref() == Some(&spec.name));
         if used || lends {
             progress.now(&format!("getting {}", spec.build));
-            servers.insert(spec.name.clone(), Provided::get(spec, home, leases, progress)?);
+            servers.insert(
+                spec.name.clone(),
+                Provided::get(spec, home, leases, progress)?,
+            );
             stop_if_interrupted()?;
         }
     }
@@ -106,33 +184,55 @@ fn servers(request: &Request, trials: &[PlannedTrial], home: &Home, leases: &Lea
 /// Bytes of the largest dataset that a server's trials need, before it is loaded.
 pub fn largest_estimate(request: &Request, trials: &[PlannedTrial], server: &str) -> u64 {
     let own = trials.iter().filter(|trial| trial.key.server == server);
-    own.filter_map(|trial| Some(dataset(request, trial).ok()?.estimate().data_bytes)).max().unwrap_or(0)
+    own.filter_map(|trial| Some(dataset(request, trial).ok()?.estimate().data_bytes))
+        .max()
+        .unwrap_or(0)
 }
 
-/// The datasets by what decides them: the server that loads, the tables, the form of the files.
+/// What decides a dataset: the server that loads it, the tables' fingerprint, the settings that shape the files.
+type DatasetKey = (String, String, Vec<(String, String)>);
+
+/// The datasets of a run.
 struct Provisioned {
-    ready: BTreeMap<(String, String, Vec<(String, String)>), Ready>,
+    ready: BTreeMap<DatasetKey, Ready>,
 }
 
 impl Provisioned {
     fn of(&self, request: &Request, trial: &PlannedTrial) -> Option<&Ready> {
-        self.ready.get(&key(request, trial, dataset(request, trial).ok()?.as_ref()))
+        self.ready
+            .get(&key(request, trial, dataset(request, trial).ok()?.as_ref()))
     }
 
     /// Bytes of the largest dataset that a server's trials start from.
     fn largest(&self, request: &Request, trials: &[PlannedTrial], server: &str) -> u64 {
         let own = trials.iter().filter(|trial| trial.key.server == server);
-        own.filter_map(|trial| Some(self.of(request, trial)?.note.data_bytes)).max().unwrap_or(0)
+        own.filter_map(|trial| Some(self.of(request, trial)?.note.data_bytes))
+            .max()
+            .unwrap_or(0)
     }
 }
 
-fn key(request: &Request, trial: &PlannedTrial, dataset: &dyn Dataset) -> (String, String, Vec<(String, String)>) {
-    let lender = request.experiment.servers.iter().find(|server| server.name == trial.key.server).and_then(|server| server.dataset_from.clone());
+fn key(request: &Request, trial: &PlannedTrial, dataset: &dyn Dataset) -> DatasetKey {
+    let lender = request
+        .experiment
+        .servers
+        .iter()
+        .find(|server| server.name == trial.key.server)
+        .and_then(|server| server.dataset_from.clone());
     let layout = settings::layout(&settings::resolve(&trial.settings, 0));
-    (lender.unwrap_or_else(|| trial.key.server.clone()), dataset.fingerprint(), layout)
+    (
+        lender.unwrap_or_else(|| trial.key.server.clone()),
+        dataset.fingerprint(),
+        layout,
+    )
 }
 
-fn provision(request: &Request, trials: &[PlannedTrial], servers: &BTreeMap<String, Provided>, datasets: &Datasets) -> Result<Provisioned, RunError> {
+fn provision(
+    request: &Request,
+    trials: &[PlannedTrial],
+    servers: &BTreeMap<String, Provided>,
+    datasets: &Datasets,
+) -> Result<Provisioned, RunError> {
     let mut ready = BTreeMap::new();
     for trial in trials {
         let dataset = dataset(request, trial)?;
@@ -160,12 +260,21 @@ fn measure(
     while let Some(planned) = plan.next(&finished) {
         stop_if_interrupted()?;
         let dataset = dataset(request, &planned)?;
-        let data = ready.of(request, &planned).ok_or_else(|| RunError::Failed("a trial without a dataset".into()))?;
-        let mut trial = bench.measure(&planned, &servers[&planned.key.server], data, dataset.as_ref())?;
+        let data = ready
+            .of(request, &planned)
+            .ok_or_else(|| RunError::Failed("a trial without a dataset".into()))?;
+        let mut trial = bench.measure(
+            &planned,
+            &servers[&planned.key.server],
+            data,
+            dataset.as_ref(),
+        )?;
         judge_answers(&mut answers, &dataset.fingerprint(), &mut trial);
         store.save(&trial).map_err(stored)?;
         finished.push(planned.key);
-        bench.progress.say(&line(&trial, finished.len(), plan.len()));
+        bench
+            .progress
+            .say(&line(&trial, finished.len(), plan.len()));
     }
     stop_if_interrupted()
 }
@@ -174,7 +283,9 @@ fn measure(
 fn recalled(request: &Request, plan: &Plan, store: &Store) -> Result<Answers, RunError> {
     let mut answers = Answers::default();
     for mut trial in store.trials().map_err(stored)? {
-        let Some(planned) = plan.trials().find(|planned| planned.key == trial.key) else { continue };
+        let Some(planned) = plan.trials().find(|planned| planned.key == trial.key) else {
+            continue;
+        };
         answers.check(&dataset(request, &planned)?.fingerprint(), &mut trial);
     }
     Ok(answers)
@@ -190,16 +301,39 @@ fn judge_answers(answers: &mut Answers, fingerprint: &str, trial: &mut Trial) {
 
 /// `[3/12] block 1: 5.6 small pool: cold 12.3 s, hot 4.5 s`
 fn line(trial: &Trial, place: usize, trials: usize) -> String {
-    let levels: Vec<&str> = trial.key.levels.iter().map(|(_, level)| level.as_str()).collect();
-    let rounds: Vec<String> = trial.rounds.iter().map(|round| format!("{} {:.2} s", round.name, round.elapsed_s)).collect();
-    let mut line = format!("[{place}/{trials}] block {}: {} {}: {}", trial.key.block + 1, trial.key.server, levels.join(", "), rounds.join(", "));
+    let levels: Vec<&str> = trial
+        .key
+        .levels
+        .iter()
+        .map(|(_, level)| level.as_str())
+        .collect();
+    let rounds: Vec<String> = trial
+        .rounds
+        .iter()
+        .map(|round| format!("{} {:.2} s", round.name, round.elapsed_s))
+        .collect();
+    let mut line = format!(
+        "[{place}/{trials}] block {}: {} {}: {}",
+        trial.key.block + 1,
+        trial.key.server,
+        levels.join(", "),
+        rounds.join(", ")
+    );
     for flag in &trial.flags {
-        line.push_str(&format!("\n    {}: {}", flag.kind, flag.text.replace('\n', "\n      ")));
+        line.push_str(&format!(
+            "\n    {}: {}",
+            flag.kind,
+            flag.text.replace('\n', "\n      ")
+        ));
     }
     line
 }
 
-fn open_store(request: &Request, trials: &[PlannedTrial], environment: Environment) -> Result<(RunFolder, Store), RunError> {
+fn open_store(
+    request: &Request,
+    trials: &[PlannedTrial],
+    environment: Environment,
+) -> Result<(RunFolder, Store), RunError> {
     if let Some(run) = &request.resume {
         return resume(&request.results, run, &environment);
     }
@@ -208,7 +342,11 @@ fn open_store(request: &Request, trials: &[PlannedTrial], environment: Environme
         id: folder.id(),
         experiment_toml: request.experiment.source.clone(),
         overrides: request.overrides.clone(),
-        question: question(&request.experiment, trials.len() as u64, workload_note(request, trials)?),
+        question: question(
+            &request.experiment,
+            trials.len() as u64,
+            workload_note(request, trials)?,
+        ),
         seed: request.seed,
         shard: request.shard.as_ref().map(ToString::to_string),
         started_ns: now_ns(),
@@ -219,14 +357,25 @@ fn open_store(request: &Request, trials: &[PlannedTrial], environment: Environme
 }
 
 /// Results of different environments are never mixed: a resume elsewhere is refused.
-fn resume(results: &Path, run: &str, environment: &Environment) -> Result<(RunFolder, Store), RunError> {
+fn resume(
+    results: &Path,
+    run: &str,
+    environment: &Environment,
+) -> Result<(RunFolder, Store), RunError> {
     let folder = RunFolder::open(results, run)?;
     let store = Store::resume(&folder.store()).map_err(stored)?;
-    let differences = store.run().map_err(stored)?.environment.differences(environment);
+    let differences = store
+        .run()
+        .map_err(stored)?
+        .environment
+        .differences(environment);
     if differences.is_empty() {
         return Ok((folder, store));
     }
-    let lines: Vec<String> = differences.iter().map(|(what, then, now)| format!("  {what}: {then} then, {now} now")).collect();
+    let lines: Vec<String> = differences
+        .iter()
+        .map(|(what, then, now)| format!("  {what}: {then} then, {now} now"))
+        .collect();
     Err(RunError::Asked(format!(
         "{run} cannot go on here, since its trials would come from two environments:\n{}\nbegin a new run, and use prony compare for the two",
         lines.join("\n")
@@ -234,24 +383,41 @@ fn resume(results: &Path, run: &str, environment: &Environment) -> Result<(RunFo
 }
 
 fn workload_note(request: &Request, trials: &[PlannedTrial]) -> Result<WorkloadNote, RunError> {
-    let Some(first) = trials.first() else { return Err(RunError::Asked("the matrix is empty".into())) };
+    let Some(first) = trials.first() else {
+        return Err(RunError::Asked("the matrix is empty".into()));
+    };
     let dataset = dataset(request, first)?;
     let chosen = &request.experiment.protocol.queries;
-    let operations = dataset.operations().into_iter().map(|operation| operation.name).filter(|name| chosen.is_empty() || chosen.contains(name));
-    Ok(WorkloadNote { name: request.experiment.workload.clone(), summary: dataset.summary(), operations: operations.collect() })
+    let operations = dataset
+        .operations()
+        .into_iter()
+        .map(|operation| operation.name)
+        .filter(|name| chosen.is_empty() || chosen.contains(name));
+    Ok(WorkloadNote {
+        name: request.experiment.workload.clone(),
+        summary: dataset.summary(),
+        operations: operations.collect(),
+    })
 }
 
 pub fn dataset(request: &Request, trial: &PlannedTrial) -> Result<Box<dyn Dataset>, RunError> {
-    workload::open(&request.experiment.workload, &trial.workload).map_err(|mistake| RunError::Asked(mistake.to_string()))
+    workload::open(&request.experiment.workload, &trial.workload)
+        .map_err(|mistake| RunError::Asked(mistake.to_string()))
 }
 
 /// The keys of trials that are finished in a run, for `prony check --resume` and tests.
 pub fn finished(store: &Path) -> Result<Vec<TrialKey>, RunError> {
-    Store::open(store).and_then(|store| store.finished()).map_err(stored)
+    Store::open(store)
+        .and_then(|store| store.finished())
+        .map_err(stored)
 }
 
 fn stop_if_interrupted() -> Result<(), RunError> {
-    if interrupt::asked() { Err(RunError::Interrupted) } else { Ok(()) }
+    if interrupt::asked() {
+        Err(RunError::Interrupted)
+    } else {
+        Ok(())
+    }
 }
 
 fn stored(error: record::StoreError) -> RunError {

@@ -44,7 +44,12 @@ pub struct Datasets<'a> {
 
 impl Datasets<'_> {
     /// The dataset on this server's build, loaded if it is not there yet.
-    pub fn ready(&self, server: &Provided, dataset: &dyn Dataset, layout: &[(String, String)]) -> Result<Ready, RunError> {
+    pub fn ready(
+        &self,
+        server: &Provided,
+        dataset: &dyn Dataset,
+        layout: &[(String, String)],
+    ) -> Result<Ready, RunError> {
         if server.instance(Path::new("")).abilities().snapshots {
             self.snapshot(server, dataset, layout)
         } else {
@@ -52,15 +57,28 @@ impl Datasets<'_> {
         }
     }
 
-    fn snapshot(&self, server: &Provided, dataset: &dyn Dataset, layout: &[(String, String)]) -> Result<Ready, RunError> {
+    fn snapshot(
+        &self,
+        server: &Provided,
+        dataset: &dyn Dataset,
+        layout: &[(String, String)],
+    ) -> Result<Ready, RunError> {
         let folder = self.home.snapshots().join(name(server, dataset, layout));
         let _lock = self.lock(&folder)?;
         if let Some(note) = read_note(&folder) {
-            return Ok(Ready { data_folder: Some(folder.join("data")), note });
+            return Ok(Ready {
+                data_folder: Some(folder.join("data")),
+                note,
+            });
         }
-        let building = self.home.snapshots().join(format!("building-{}-{}", std::process::id(), name(server, dataset, layout)));
+        let building = self.home.snapshots().join(format!(
+            "building-{}-{}",
+            std::process::id(),
+            name(server, dataset, layout)
+        ));
         let lease = self.leases.folder(&building)?;
-        std::fs::create_dir_all(building.join("data")).map_err(|error| cannot_write(&building, &error))?;
+        std::fs::create_dir_all(building.join("data"))
+            .map_err(|error| cannot_write(&building, &error))?;
         self.room(server, dataset)?;
         let note = self.build(server, dataset, layout, &building)?;
         if folder.exists() {
@@ -68,7 +86,10 @@ impl Datasets<'_> {
         }
         std::fs::rename(&building, &folder).map_err(|error| cannot_write(&folder, &error))?;
         drop(lease);
-        Ok(Ready { data_folder: Some(folder.join("data")), note })
+        Ok(Ready {
+            data_folder: Some(folder.join("data")),
+            note,
+        })
     }
 
     /// Two pronys that want the same snapshot: one makes it, the other waits.
@@ -79,7 +100,10 @@ impl Datasets<'_> {
         let path = PathBuf::from(path);
         let lock = File::create(&path).map_err(|error| cannot_write(&path, &error))?;
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-            self.progress.say(&format!("waiting for another prony that is loading {}", folder.display()));
+            self.progress.say(&format!(
+                "waiting for another prony that is loading {}",
+                folder.display()
+            ));
             while flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
                 if interrupt::asked() {
                     return Err(RunError::Interrupted);
@@ -93,7 +117,8 @@ impl Datasets<'_> {
     /// The snapshot and one trial's copy of it have to fit.
     fn room(&self, server: &Provided, dataset: &dyn Dataset) -> Result<(), RunError> {
         let needed = dataset.estimate().data_bytes.saturating_mul(5) / 2;
-        let free = crate::host::disk::free(&self.home.snapshots()).map_err(|error| cannot_write(&self.home.snapshots(), &error))?;
+        let free = crate::host::disk::free(&self.home.snapshots())
+            .map_err(|error| cannot_write(&self.home.snapshots(), &error))?;
         if free >= needed {
             return Ok(());
         }
@@ -107,22 +132,35 @@ impl Datasets<'_> {
         )))
     }
 
-    fn build(&self, server: &Provided, dataset: &dyn Dataset, layout: &[(String, String)], building: &Path) -> Result<Note, RunError> {
+    fn build(
+        &self,
+        server: &Provided,
+        dataset: &dyn Dataset,
+        layout: &[(String, String)],
+        building: &Path,
+    ) -> Result<Note, RunError> {
         let data_folder = building.join("data");
         let mut settings = layout.to_vec();
         if let Some(distribution) = &server.distribution {
-            self.progress.now(&format!("{}: making a data folder", server.spec.name));
+            self.progress
+                .now(&format!("{}: making a data folder", server.spec.name));
             distribution.initialise(self.leases, &data_folder)?;
             let known = distribution.known_settings(self.leases)?;
             for (name, value) in load_settings(&|name| known.knows(name), pool_bytes(dataset)) {
-                if !settings.iter().any(|(given, _)| plain(given) == plain(&name)) {
+                if !settings
+                    .iter()
+                    .any(|(given, _)| plain(given) == plain(&name))
+                {
                     settings.push((name, value));
                 }
             }
         }
         let work = building.join("instance");
         let mut instance = server.instance(&work);
-        instance.start(&StartRequest { data_folder: data_folder.clone(), settings })?;
+        instance.start(&StartRequest {
+            data_folder: data_folder.clone(),
+            settings,
+        })?;
         let loaded = self.load(server, instance.as_mut(), dataset);
         let (loaded, data_bytes) = loaded.map_err(|error| explain(error, instance.as_ref()))?;
         instance.stop()?;
@@ -130,34 +168,58 @@ impl Datasets<'_> {
         drop(instance);
         let _ = std::fs::remove_dir_all(&work);
         let note = note(server, dataset, &loaded, data_bytes);
-        let text = serde_json::to_string_pretty(&note).map_err(|error| RunError::Failed(error.to_string()))?;
-        std::fs::write(building.join("dataset.json"), text).map_err(|error| cannot_write(building, &error))?;
+        let text = serde_json::to_string_pretty(&note)
+            .map_err(|error| RunError::Failed(error.to_string()))?;
+        std::fs::write(building.join("dataset.json"), text)
+            .map_err(|error| cannot_write(building, &error))?;
         // A snapshot that a crash of the machine could tear must not be taken for whole.
-        rustix::fs::syncfs(std::fs::File::open(building).map_err(|error| cannot_write(building, &error))?)
-            .map_err(|error| cannot_write(building, &error.into()))?;
+        rustix::fs::syncfs(
+            std::fs::File::open(building).map_err(|error| cannot_write(building, &error))?,
+        )
+        .map_err(|error| cannot_write(building, &error.into()))?;
         Ok(note)
     }
 
     /// Once up and down with the settings that trials start with, so that no trial has to bring the redo log back from
     /// the size that suits a load, and none has to copy it.
-    fn settle(&self, server: &Provided, instance: &mut dyn Server, data_folder: &Path, layout: &[(String, String)]) -> Result<(), RunError> {
+    fn settle(
+        &self,
+        server: &Provided,
+        instance: &mut dyn Server,
+        data_folder: &Path,
+        layout: &[(String, String)],
+    ) -> Result<(), RunError> {
         if !instance.abilities().settings {
             return Ok(());
         }
         if server.keeps_redo_log_size() {
             remove_redo_log(data_folder).map_err(|error| cannot_write(data_folder, &error))?;
         }
-        instance.start(&StartRequest { data_folder: data_folder.to_path_buf(), settings: layout.to_vec() })?;
+        instance.start(&StartRequest {
+            data_folder: data_folder.to_path_buf(),
+            settings: layout.to_vec(),
+        })?;
         Ok(instance.stop()?)
     }
 
-    fn load(&self, server: &Provided, instance: &mut dyn Server, dataset: &dyn Dataset) -> Result<(Loaded, u64), RunError> {
+    fn load(
+        &self,
+        server: &Provided,
+        instance: &mut dyn Server,
+        dataset: &dyn Dataset,
+    ) -> Result<(Loaded, u64), RunError> {
         let mut session = instance.connect()?;
         dataset.create(&mut session, false).map_err(failed)?;
         self.fill(server, instance, dataset, &mut session)
     }
 
-    fn fill(&self, server: &Provided, instance: &mut dyn Server, dataset: &dyn Dataset, session: &mut Session) -> Result<(Loaded, u64), RunError> {
+    fn fill(
+        &self,
+        server: &Provided,
+        instance: &mut dyn Server,
+        dataset: &dyn Dataset,
+        session: &mut Session,
+    ) -> Result<(Loaded, u64), RunError> {
         let connections = Connections::new(instance);
         let loaded = dataset.load(
             &|| connections.another(),
@@ -190,11 +252,19 @@ impl Datasets<'_> {
         let mut session = instance.connect()?;
         if dataset.state(&mut session)? == State::Complete(dataset.fingerprint()) {
             let data_bytes = dataset.data_bytes(&mut session)?;
-            return Ok(Ready { data_folder: None, note: already_there(server, dataset, data_bytes) });
+            return Ok(Ready {
+                data_folder: None,
+                note: already_there(server, dataset, data_bytes),
+            });
         }
-        dataset.create(&mut session, self.allow_drop).map_err(failed)?;
+        dataset
+            .create(&mut session, self.allow_drop)
+            .map_err(failed)?;
         let (loaded, data_bytes) = self.fill(server, instance.as_mut(), dataset, &mut session)?;
-        Ok(Ready { data_folder: None, note: note(server, dataset, &loaded, data_bytes) })
+        Ok(Ready {
+            data_folder: None,
+            note: note(server, dataset, &loaded, data_bytes),
+        })
     }
 }
 
@@ -224,7 +294,10 @@ impl<'a> Connections<'a> {
     }
 
     fn another(&self) -> Result<Session, ServerError> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).connect()
+        self.0
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .connect()
     }
 }
 
@@ -242,20 +315,33 @@ fn note(server: &Provided, dataset: &dyn Dataset, loaded: &Loaded, data_bytes: u
 /// On an external server the tables of an earlier run are used again.
 fn already_there(server: &Provided, dataset: &dyn Dataset, data_bytes: u64) -> Note {
     let Estimate { rows, .. } = dataset.estimate();
-    Note { fingerprint: dataset.fingerprint(), server: server.key(), rows, data_bytes, load_s: 0.0, method: "already there".into() }
+    Note {
+        fingerprint: dataset.fingerprint(),
+        server: server.key(),
+        rows,
+        data_bytes,
+        load_s: 0.0,
+        method: "already there".into(),
+    }
 }
 
 /// `5.6: loading lineorder, 45 % of 600000 rows, 250000 rows/s`
 fn loading(server: &str, progress: &crate::workload::Progress) -> String {
     let share = 100.0 * progress.rows as f64 / progress.rows_total.max(1) as f64;
     let rate = progress.rows as f64 / progress.elapsed_s.max(1e-9);
-    format!("{server}: loading {}, {share:.0} % of {} rows, {rate:.0} rows/s", progress.table, progress.rows_total)
+    format!(
+        "{server}: loading {}, {share:.0} % of {} rows, {rate:.0} rows/s",
+        progress.table, progress.rows_total
+    )
 }
 
 /// A server that died while loading says why in its log.
 fn explain(error: RunError, instance: &dyn Server) -> RunError {
     match error {
-        RunError::Failed(text) => RunError::Failed(format!("{text}\nlast lines of the server's log:\n  {}", instance.log_tail(10).join("\n  "))),
+        RunError::Failed(text) => RunError::Failed(format!(
+            "{text}\nlast lines of the server's log:\n  {}",
+            instance.log_tail(10).join("\n  ")
+        )),
         other => other,
     }
 }

@@ -18,12 +18,22 @@ pub struct Events {
 impl Events {
     /// Begins the events; `connected` holds a session for each.
     pub fn begin(events: &[EventSpec], connected: Vec<Session>) -> Events {
-        let running = events.iter().cloned().zip(connected).map(|(event, session)| {
-            let (stop, stopped) = channel::<()>();
-            let thread = std::thread::spawn(move || repeat(&event, session, |pause| stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout)));
-            (stop, thread)
-        });
-        Events { running: running.collect() }
+        let running = events
+            .iter()
+            .cloned()
+            .zip(connected)
+            .map(|(event, session)| {
+                let (stop, stopped) = channel::<()>();
+                let thread = std::thread::spawn(move || {
+                    repeat(&event, session, |pause| {
+                        stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout)
+                    })
+                });
+                (stop, thread)
+            });
+        Events {
+            running: running.collect(),
+        }
     }
 
     /// Ends them after the statement that is running, and returns what happened, in the order of time.
@@ -42,7 +52,11 @@ impl Events {
 }
 
 /// Executes an event whenever it is due, until `wait` says that the round is over.
-fn repeat(event: &EventSpec, mut session: Session, wait: impl Fn(Duration) -> bool) -> Vec<EventNote> {
+fn repeat(
+    event: &EventSpec,
+    mut session: Session,
+    wait: impl Fn(Duration) -> bool,
+) -> Vec<EventNote> {
     let EventKind::Sql(sql) = &event.kind;
     let mut notes = Vec::new();
     let (first, every) = match event.when {
@@ -52,13 +66,25 @@ fn repeat(event: &EventSpec, mut session: Session, wait: impl Fn(Duration) -> bo
     let began = Instant::now();
     let mut due = first;
     while wait(due.saturating_sub(began.elapsed())) {
-        for statement in sql.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
+        for statement in sql
+            .split(';')
+            .map(str::trim)
+            .filter(|statement| !statement.is_empty())
+        {
             let at_ns = super::trial::now_ns();
             let text = match session.query(statement) {
-                Ok(reply) => format!("{statement}: {} rows in {:.3} s", reply.rows.len(), reply.elapsed.as_secs_f64()),
+                Ok(reply) => format!(
+                    "{statement}: {} rows in {:.3} s",
+                    reply.rows.len(),
+                    reply.elapsed.as_secs_f64()
+                ),
                 Err(error) => format!("{statement}: {error}"),
             };
-            notes.push(EventNote { at_ns, kind: "sql".into(), text });
+            notes.push(EventNote {
+                at_ns,
+                kind: "sql".into(),
+                text,
+            });
         }
         let Some(every) = every else { break };
         // A statement slower than its interval is not repeated to catch up: the next whole interval counts.

@@ -16,11 +16,20 @@ pub struct RunFolder {
 impl RunFolder {
     /// A new folder below `results`.
     pub fn create(results: &Path, name: &str) -> Result<RunFolder, RunError> {
-        let cannot = |path: &Path, error: std::io::Error| RunError::Asked(format!("cannot make the results folder {}: {error}; choose another with --results", path.display()));
+        let cannot = |path: &Path, error: std::io::Error| {
+            RunError::Asked(format!(
+                "cannot make the results folder {}: {error}; choose another with --results",
+                path.display()
+            ))
+        };
         std::fs::create_dir_all(results).map_err(|error| cannot(results, error))?;
         let began = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
         for attempt in 1.. {
-            let suffix = if attempt == 1 { String::new() } else { format!("-{attempt}") };
+            let suffix = if attempt == 1 {
+                String::new()
+            } else {
+                format!("-{attempt}")
+            };
             let path = results.join(format!("{name}-{began}{suffix}"));
             match std::fs::create_dir(&path) {
                 Ok(()) => return RunFolder::lock(path),
@@ -38,15 +47,28 @@ impl RunFolder {
 
     fn lock(path: PathBuf) -> Result<RunFolder, RunError> {
         let name = path.join("lock");
-        let lock = File::create(&name).map_err(|error| RunError::Failed(format!("cannot write {}: {error}", name.display())))?;
-        rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive)
-            .map_err(|_| RunError::Asked(format!("{} is being written by another prony; wait for it, or stop it", path.display())))?;
-        std::fs::create_dir_all(path.join("logs")).map_err(|error| RunError::Failed(format!("cannot write to {}: {error}", path.display())))?;
+        let lock = File::create(&name).map_err(|error| {
+            RunError::Failed(format!("cannot write {}: {error}", name.display()))
+        })?;
+        rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).map_err(
+            |_| {
+                RunError::Asked(format!(
+                    "{} is being written by another prony; wait for it, or stop it",
+                    path.display()
+                ))
+            },
+        )?;
+        std::fs::create_dir_all(path.join("logs")).map_err(|error| {
+            RunError::Failed(format!("cannot write to {}: {error}", path.display()))
+        })?;
         Ok(RunFolder { path, _lock: lock })
     }
 
     pub fn id(&self) -> String {
-        self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+        self.path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default()
     }
 
     pub fn store(&self) -> PathBuf {
@@ -61,20 +83,37 @@ impl RunFolder {
 /// A run by its folder, by its run.sqlite, or by its name below the results folder.
 pub fn find(results: &Path, run: &str) -> Result<PathBuf, RunError> {
     let given = Path::new(run);
-    let given = if given.file_name().is_some_and(|name| name == "run.sqlite") { given.parent().unwrap_or(given) } else { given };
+    let given = if given.file_name().is_some_and(|name| name == "run.sqlite") {
+        given.parent().unwrap_or(given)
+    } else {
+        given
+    };
     let candidates = [given.to_path_buf(), results.join(run)];
     candidates
         .iter()
         .find(|path| path.join("run.sqlite").is_file())
         .cloned()
-        .ok_or_else(|| RunError::Asked(format!("there is no run {run}: neither {run}/run.sqlite nor {}/run.sqlite exists{}", results.join(run).display(), latest(results))))
+        .ok_or_else(|| {
+            RunError::Asked(format!(
+                "there is no run {run}: neither {run}/run.sqlite nor {}/run.sqlite exists{}",
+                results.join(run).display(),
+                latest(results)
+            ))
+        })
 }
 
 /// A hint: the run that began last.
 fn latest(results: &Path) -> String {
-    let runs = std::fs::read_dir(results).into_iter().flatten().flatten().filter(|entry| entry.path().join("run.sqlite").is_file());
+    let runs = std::fs::read_dir(results)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.path().join("run.sqlite").is_file());
     match runs.max_by_key(|entry| entry.metadata().and_then(|data| data.modified()).ok()) {
-        Some(run) => format!("; the newest run there is {}", run.file_name().to_string_lossy()),
+        Some(run) => format!(
+            "; the newest run there is {}",
+            run.file_name().to_string_lossy()
+        ),
         None => String::new(),
     }
 }
@@ -96,8 +135,13 @@ mod tests {
         let results = tempfile::tempdir().unwrap();
         let writing = RunFolder::create(results.path(), "x").unwrap();
         std::fs::write(writing.store(), "").unwrap();
-        let error = RunFolder::open(results.path(), &writing.id()).unwrap_err().to_string();
-        assert!(error.contains("is being written by another prony"), "{error}");
+        let error = RunFolder::open(results.path(), &writing.id())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("is being written by another prony"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -106,6 +150,9 @@ mod tests {
         let there = RunFolder::create(results.path(), "quickstart").unwrap();
         std::fs::write(there.store(), "").unwrap();
         let error = find(results.path(), "nothing").unwrap_err().to_string();
-        assert!(error.contains("there is no run nothing") && error.contains(&there.id()), "{error}");
+        assert!(
+            error.contains("there is no run nothing") && error.contains(&there.id()),
+            "{error}"
+        );
     }
 }

@@ -14,8 +14,15 @@ impl Progress {
     pub fn stderr() -> Progress {
         let terminal = std::io::stderr().is_terminal();
         let bar = ProgressBar::new_spinner();
-        bar.set_draw_target(if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
-        bar.set_style(ProgressStyle::with_template("{spinner} {wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        bar.set_draw_target(if terminal {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
+        });
+        bar.set_style(
+            ProgressStyle::with_template("{spinner} {wide_msg}")
+                .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+        );
         if terminal {
             bar.enable_steady_tick(Duration::from_millis(200));
         }
@@ -24,7 +31,10 @@ impl Progress {
 
     /// For tests and for verbs that say nothing.
     pub fn silent() -> Progress {
-        Progress { bar: ProgressBar::hidden(), terminal: true }
+        Progress {
+            bar: ProgressBar::hidden(),
+            terminal: true,
+        }
     }
 
     /// A line that stays.

@@ -56,8 +56,13 @@ impl Pass<'_> {
         Ok(passed)
     }
 
-    fn query(&self, live: &mut Live, operation: &Operation) -> Result<(Query, Vec<Flag>), ServerError> {
-        let profiled = self.observe.profile.contains(&operation.name) && profile::begin(&mut live.session);
+    fn query(
+        &self,
+        live: &mut Live,
+        operation: &Operation,
+    ) -> Result<(Query, Vec<Flag>), ServerError> {
+        let profiled =
+            self.observe.profile.contains(&operation.name) && profile::begin(&mut live.session);
         let timeout = self.protocol.query_timeout;
         let sql = operation.sql(Dialect::of(&live.session));
         let session = &mut live.session;
@@ -72,11 +77,16 @@ impl Pass<'_> {
                 query.error = Some(format!("> {limit_s} s"));
             }
             Ok(reply) => flags.extend(self.answer(operation, &reply, &mut query)),
-            Err(ServerError::Refused { code, message }) => query.error = Some(format!("{code} {message}")),
+            Err(ServerError::Refused { code, message }) => {
+                query.error = Some(format!("{code} {message}"))
+            }
             Err(lost) => return Err(lost),
         }
         if let Some(error) = &query.error {
-            flags.push(Flag { kind: "query_failed".into(), text: format!("{}: {error}", operation.name) });
+            flags.push(Flag {
+                kind: "query_failed".into(),
+                text: format!("{}: {error}", operation.name),
+            });
         }
         if profiled {
             query.profile = profile::end(&mut live.session);
@@ -91,8 +101,15 @@ impl Pass<'_> {
         query.answer_hash = answer.hash();
         let reference = self.dataset.reference(&operation.name)?;
         let differs = answer.difference(&reference);
-        query.answer = if differs.is_some() { Answer::Wrong } else { Answer::Ok };
-        differs.map(|text| Flag { kind: "wrong_answer".into(), text: format!("{}: {text}", operation.name) })
+        query.answer = if differs.is_some() {
+            Answer::Wrong
+        } else {
+            Answer::Ok
+        };
+        differs.map(|text| Flag {
+            kind: "wrong_answer".into(),
+            text: format!("{}: {text}", operation.name),
+        })
     }
 
     /// After the queries, since EXPLAIN reads index pages that a cold query should have read itself.
@@ -129,5 +146,8 @@ fn read(observer: &mut Option<Observer>) -> Result<Reading, ServerError> {
 }
 
 fn difference(observer: &Option<Observer>, before: &Reading, after: &Reading) -> Counters {
-    observer.as_ref().map(|observer| observer.difference(before, after)).unwrap_or_default()
+    observer
+        .as_ref()
+        .map(|observer| observer.difference(before, after))
+        .unwrap_or_default()
 }

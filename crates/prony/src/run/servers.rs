@@ -22,7 +22,12 @@ pub struct Provided {
 
 impl Provided {
     /// Gets the build, from the cache or from where it comes from.
-    pub fn get(spec: &ServerSpec, home: &Home, leases: &Leases, progress: &Progress) -> Result<Provided, RunError> {
+    pub fn get(
+        spec: &ServerSpec,
+        home: &Home,
+        leases: &Leases,
+        progress: &Progress,
+    ) -> Result<Provided, RunError> {
         let distribution = match &spec.build {
             BuildSpec::External(_) | BuildSpec::Sqlite => None,
             build => Some(Cache::new(home).get(build, leases, &|line| progress.say(line))?),
@@ -31,14 +36,28 @@ impl Provided {
             Some(distribution) => identity(distribution),
             None => ask_identity(spec)?,
         };
-        let baseline = distribution.as_ref().map_or(Ok(Vec::new()), |distribution| baseline(distribution, leases))?;
-        Ok(Provided { spec: spec.clone(), identity, distribution, baseline, leases: leases.clone() })
+        let baseline = distribution
+            .as_ref()
+            .map_or(Ok(Vec::new()), |distribution| {
+                baseline(distribution, leases)
+            })?;
+        Ok(Provided {
+            spec: spec.clone(),
+            identity,
+            distribution,
+            baseline,
+            leases: leases.clone(),
+        })
     }
 
     /// A new instance with the folder for its socket, log and temporary files.
     pub fn instance(&self, folder: &Path) -> Box<dyn Server> {
         match (&self.distribution, &self.spec.build) {
-            (Some(distribution), _) => Box::new(Managed::new(distribution.clone(), self.leases.clone(), folder.to_path_buf())),
+            (Some(distribution), _) => Box::new(Managed::new(
+                distribution.clone(),
+                self.leases.clone(),
+                folder.to_path_buf(),
+            )),
             (None, BuildSpec::External(dsn)) => Box::new(External::new(dsn.clone())),
             (None, _) => Box::new(Sqlite::new()),
         }
@@ -46,21 +65,38 @@ impl Provided {
 
     /// MySQL before 5.6.8 does not start with redo log files of another size than it is told.
     pub fn keeps_redo_log_size(&self) -> bool {
-        self.distribution.as_ref().is_some_and(|build| build.flavor == Flavor::MySql && build.version < (5, 6, 8))
+        self.distribution
+            .as_ref()
+            .is_some_and(|build| build.flavor == Flavor::MySql && build.version < (5, 6, 8))
     }
 
     /// What a snapshot's name depends on: the same binary, the same data files.
     pub fn key(&self) -> String {
         let binary = self.identity.binary_sha256.get(..12).unwrap_or("");
         let name = format!("{}-{}-{binary}", self.identity.build, self.identity.version);
-        name.chars().map(|c| if c.is_ascii_alphanumeric() || ".-_@".contains(c) { c } else { '_' }).collect()
+        name.chars()
+            .map(|c| {
+                if c.is_ascii_alphanumeric() || ".-_@".contains(c) {
+                    c
+                } else {
+                    '_'
+                }
+            })
+            .collect()
     }
 }
 
-fn baseline(distribution: &Distribution, leases: &Leases) -> Result<Vec<(String, String)>, RunError> {
+fn baseline(
+    distribution: &Distribution,
+    leases: &Leases,
+) -> Result<Vec<(String, String)>, RunError> {
     let known = distribution.known_settings(leases)?;
-    let all = settings::BASELINE.iter().filter(|(name, _)| known.knows(name));
-    Ok(all.map(|(name, value)| (name.to_string(), value.to_string())).collect())
+    let all = settings::BASELINE
+        .iter()
+        .filter(|(name, _)| known.knows(name));
+    Ok(all
+        .map(|(name, value)| (name.to_string(), value.to_string()))
+        .collect())
 }
 
 fn identity(distribution: &Distribution) -> ServerIdentity {
@@ -77,8 +113,17 @@ fn identity(distribution: &Distribution) -> ServerIdentity {
 fn ask_identity(spec: &ServerSpec) -> Result<ServerIdentity, RunError> {
     let mut server: Box<dyn Server> = match &spec.build {
         BuildSpec::External(dsn) => Box::new(External::new(dsn.clone())),
-        _ => return Ok(ServerIdentity { build: "sqlite".into(), version: rusqlite::version().into(), comment: "in process".into(), binary_sha256: String::new() }),
+        _ => {
+            return Ok(ServerIdentity {
+                build: "sqlite".into(),
+                version: rusqlite::version().into(),
+                comment: "in process".into(),
+                binary_sha256: String::new(),
+            });
+        }
     };
     server.start(&StartRequest::default())?;
-    server.identity().cloned().ok_or_else(|| RunError::Failed(format!("server {}: it does not say what it is", spec.name)))
+    server.identity().cloned().ok_or_else(|| {
+        RunError::Failed(format!("server {}: it does not say what it is", spec.name))
+    })
 }

@@ -28,26 +28,41 @@ const REDO_LOG: [&str; 2] = ["innodb_log_file_size", "innodb_log_files_in_group"
 
 /// (name, value) as for the server's command line. `data_bytes` is what relative sizes refer to.
 pub fn resolve(settings: &Pairs<Setting>, data_bytes: u64) -> Vec<(String, String)> {
-    settings.iter().map(|(name, setting)| (name.clone(), value(name, setting, data_bytes))).collect()
+    settings
+        .iter()
+        .map(|(name, setting)| (name.clone(), value(name, setting, data_bytes)))
+        .collect()
 }
 
 /// The settings that the snapshot has to be made with, in a fixed order.
 pub fn layout(settings: &[(String, String)]) -> Vec<(String, String)> {
-    let mut layout: Vec<_> = settings.iter().filter(|(name, _)| LAYOUT.contains(&plain(name).as_str())).cloned().collect();
+    let mut layout: Vec<_> = settings
+        .iter()
+        .filter(|(name, _)| LAYOUT.contains(&plain(name).as_str()))
+        .cloned()
+        .collect();
     layout.sort();
     layout
 }
 
 /// Whether the redo log's files have another form than the server makes by itself.
 pub fn reshapes_redo_log(settings: &[(String, String)]) -> bool {
-    settings.iter().any(|(name, _)| REDO_LOG.contains(&plain(name).as_str()))
+    settings
+        .iter()
+        .any(|(name, _)| REDO_LOG.contains(&plain(name).as_str()))
 }
 
 /// `SET SESSION name = value` for each.
 pub fn session_statements(session: &Pairs<Setting>, data_bytes: u64) -> Vec<String> {
     session
         .iter()
-        .map(|(name, setting)| format!("SET SESSION {} = {}", plain(name), literal(&value(name, setting, data_bytes))))
+        .map(|(name, setting)| {
+            format!(
+                "SET SESSION {} = {}",
+                plain(name),
+                literal(&value(name, setting, data_bytes))
+            )
+        })
         .collect()
 }
 
@@ -74,7 +89,9 @@ fn value(name: &str, setting: &Setting, data_bytes: u64) -> String {
     let value = setting.resolve(data_bytes);
     match (setting, value.parse::<u64>()) {
         // A pool of an eighth of very little data is still one that every server takes.
-        (Setting::OfData(_), Ok(wanted)) if plain(name) == "innodb_buffer_pool_size" => wanted.max(POOL_BYTES_MIN).to_string(),
+        (Setting::OfData(_), Ok(wanted)) if plain(name) == "innodb_buffer_pool_size" => {
+            wanted.max(POOL_BYTES_MIN).to_string()
+        }
         _ => value,
     }
 }
@@ -98,28 +115,51 @@ mod tests {
 
     #[test]
     fn an_eighth_of_the_data_is_whole_mebibytes() {
-        let settings = vec![("innodb_buffer_pool_size".to_string(), Setting::OfData(0.125))];
-        assert_eq!(resolve(&settings, 1_000_000_000)[0].1, (119u64 << 20).to_string());
+        let settings = vec![(
+            "innodb_buffer_pool_size".to_string(),
+            Setting::OfData(0.125),
+        )];
+        assert_eq!(
+            resolve(&settings, 1_000_000_000)[0].1,
+            (119u64 << 20).to_string()
+        );
     }
 
     #[test]
     fn a_pool_is_never_smaller_than_a_server_takes() {
-        let settings = vec![("innodb_buffer_pool_size".to_string(), Setting::OfData(0.125))];
+        let settings = vec![(
+            "innodb_buffer_pool_size".to_string(),
+            Setting::OfData(0.125),
+        )];
         assert_eq!(resolve(&settings, 1_000)[0].1, POOL_BYTES_MIN.to_string());
     }
 
     #[test]
     fn session_sizes_are_numbers_and_switches_are_strings() {
-        let session = vec![literal_pair("read_rnd_buffer_size", "4M"), literal_pair("optimizer_switch", "mrr=on"), literal_pair("long_query_time", "0.5")];
+        let session = vec![
+            literal_pair("read_rnd_buffer_size", "4M"),
+            literal_pair("optimizer_switch", "mrr=on"),
+            literal_pair("long_query_time", "0.5"),
+        ];
         assert_eq!(
             session_statements(&session, 0),
-            ["SET SESSION read_rnd_buffer_size = 4194304", "SET SESSION optimizer_switch = 'mrr=on'", "SET SESSION long_query_time = 0.5"]
+            [
+                "SET SESSION read_rnd_buffer_size = 4194304",
+                "SET SESSION optimizer_switch = 'mrr=on'",
+                "SET SESSION long_query_time = 0.5"
+            ]
         );
     }
 
     #[test]
     fn only_what_shapes_the_files_belongs_to_the_layout() {
-        let settings = [("innodb-file-per-table".to_string(), "1".to_string()), ("innodb_buffer_pool_size".to_string(), "64M".to_string())];
-        assert_eq!(layout(&settings), [("innodb-file-per-table".to_string(), "1".to_string())]);
+        let settings = [
+            ("innodb-file-per-table".to_string(), "1".to_string()),
+            ("innodb_buffer_pool_size".to_string(), "64M".to_string()),
+        ];
+        assert_eq!(
+            layout(&settings),
+            [("innodb-file-per-table".to_string(), "1".to_string())]
+        );
     }
 }

@@ -52,7 +52,10 @@ impl Watch {
         let shared = Arc::new((Mutex::new(State::default()), Condvar::new()));
         let theirs = shared.clone();
         let thread = std::thread::spawn(move || watch(&theirs, &mut stopper));
-        Watch { shared, thread: Some(thread) }
+        Watch {
+            shared,
+            thread: Some(thread),
+        }
     }
 
     /// Runs one statement under the watch; the second value tells whether it was stopped by the timeout.
@@ -89,20 +92,32 @@ impl Drop for Watch {
 fn watch(shared: &(Mutex<State>, Condvar), stopper: &mut Stopper) {
     let mut state = lock(&shared.0);
     while !state.closing {
-        let due = state.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let due = state
+            .deadline
+            .is_some_and(|deadline| Instant::now() >= deadline);
         if state.watching && (due || interrupt::asked()) {
             state.timed_out = due && !interrupt::asked();
             state.deadline = None;
             // Under the lock: the statement cannot end and the next begin while this one is being stopped.
             stopper();
         }
-        let pause = if state.watching { TICK } else { Duration::from_secs(3600) };
-        state = shared.1.wait_timeout(state, pause).unwrap_or_else(|poisoned| poisoned.into_inner()).0;
+        let pause = if state.watching {
+            TICK
+        } else {
+            Duration::from_secs(3600)
+        };
+        state = shared
+            .1
+            .wait_timeout(state, pause)
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .0;
     }
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    state
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 #[cfg(test)]
@@ -113,7 +128,10 @@ mod tests {
     #[test]
     fn a_statement_that_ends_in_time_is_left_alone() {
         let watch = Watch::new(Box::new(|| panic!("stopped")));
-        assert_eq!(watch.over(Some(Duration::from_secs(3600)), || 7), (7, false));
+        assert_eq!(
+            watch.over(Some(Duration::from_secs(3600)), || 7),
+            (7, false)
+        );
     }
 
     #[test]
