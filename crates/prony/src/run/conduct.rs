@@ -8,7 +8,7 @@ use super::folder::RunFolder;
 use super::preflight;
 use super::servers::Provided;
 use super::trial::{Bench, now_ns};
-use super::{Progress, RunError, settings};
+use super::{Progress, RunError, in_place, settings};
 use crate::host::{Home, Leases, interrupt, machine};
 use crate::plan::{Plan, PlannedTrial, Shard};
 use crate::spec::{Experiment, queries, question};
@@ -58,6 +58,7 @@ pub fn conduct(
     let trials: Vec<PlannedTrial> = plan.trials().collect();
     let machine = machine::environment(&home.work());
     check_queries(request, &trials)?;
+    check_in_place(request, &trials)?;
     let servers = servers(request, &trials, home, leases, progress)?;
     for server in servers.values() {
         let largest = largest_estimate(request, &trials, &server.spec.name);
@@ -152,6 +153,21 @@ pub fn check_queries(request: &Request, trials: &[PlannedTrial]) -> Result<(), R
         .map(|operation| operation.name.as_str())
         .collect();
     Ok(queries::check(&request.experiment, &names)?)
+}
+
+/// What the experiment asks of servers that are not prony's.
+pub fn check_in_place(request: &Request, trials: &[PlannedTrial]) -> Result<(), RunError> {
+    let on_theirs = |trial: &&PlannedTrial| {
+        let servers = &mut request.experiment.servers.iter();
+        servers.any(|spec| spec.name == trial.key.server && spec.build.is_external())
+    };
+    let wanted = trials.iter().filter(on_theirs).map(|trial| {
+        let dataset = dataset(request, trial)?;
+        let server = trial.key.server.clone();
+        Ok((server, dataset.fingerprint(), dataset.summary()))
+    });
+    let wanted = wanted.collect::<Result<Vec<_>, RunError>>()?;
+    in_place::check(&request.experiment.servers, &wanted)
 }
 
 fn servers(

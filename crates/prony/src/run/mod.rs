@@ -9,6 +9,7 @@ pub mod conduct;
 pub mod dataset;
 pub mod event;
 pub mod folder;
+pub mod in_place;
 pub mod preflight;
 pub mod progress;
 pub mod round;

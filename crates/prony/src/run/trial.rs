@@ -9,7 +9,7 @@ use super::event::Events;
 use super::round::{Live, Pass, Passed};
 use super::servers::Provided;
 use super::watch::{Watch, stopper};
-use super::{Progress, RunError, settings};
+use super::{Progress, RunError, in_place, settings};
 use crate::host::{Home, Leases, clone, interrupt};
 use crate::observe::{Observer, counters, variables};
 use crate::plan::PlannedTrial;
@@ -282,6 +282,9 @@ impl<'a> Bed<'a> {
         let mut session = self.instance.connect()?;
         self.dataset.enter(&mut session)?;
         let abilities = self.instance.abilities();
+        if !abilities.snapshots {
+            in_place::still_holds(self.dataset, &mut session)?;
+        }
         if abilities.mysql {
             for statement in
                 settings::session_statements(&self.planned.session, self.ready.note.data_bytes)
