@@ -343,4 +343,9 @@ fn two_runs_at_once_on_one_server_load_it_once() {
         .iter()
         .filter(|ended| ended.stderr.contains("loaded Star Schema"));
     assert_eq!(loads.count(), 1);
+    // The one that loaded did not measure before the other one had come.
+    assert!(
+        both.iter()
+            .any(|ended| ended.stderr.contains("shared_machine"))
+    );
 }

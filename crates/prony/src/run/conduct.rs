@@ -5,6 +5,7 @@
 use super::answers::Answers;
 use super::dataset::{Datasets, Ready};
 use super::folder::RunFolder;
+use super::neighbours::Neighbours;
 use super::preflight;
 use super::servers::Provided;
 use super::trial::{Bench, now_ns};
@@ -71,6 +72,7 @@ pub fn conduct(
         )?;
     }
 
+    let neighbours = Neighbours::join(home, leases)?;
     let datasets = Datasets {
         home,
         leases,
@@ -109,6 +111,7 @@ pub fn conduct(
         progress,
         protocol: &request.experiment.protocol,
         observe: &request.experiment.observe,
+        neighbours: &neighbours,
         logs: &logs,
     };
     let outcome = measure(request, &plan, &servers, &ready, &bench, &mut store);

@@ -6,6 +6,7 @@
 use super::cold::{self, Before};
 use super::dataset::{Ready, remove_redo_log};
 use super::event::Events;
+use super::neighbours::Neighbours;
 use super::round::{Live, Pass, Passed};
 use super::servers::Provided;
 use super::watch::{Watch, stopper};
@@ -26,6 +27,7 @@ pub struct Bench<'a> {
     pub progress: &'a Progress,
     pub protocol: &'a Protocol,
     pub observe: &'a Observe,
+    pub neighbours: &'a Neighbours,
     /// Where servers' logs are kept.
     pub logs: &'a Path,
 }
@@ -45,6 +47,7 @@ impl Bench<'_> {
         dataset: &dyn Dataset,
     ) -> Result<Trial, RunError> {
         let mut trial = blank(planned, ready);
+        let stay = self.neighbours.stay();
         let folder = self
             .home
             .work()
@@ -64,6 +67,7 @@ impl Bench<'_> {
         let _ = bed.instance.stop();
         drop(bed);
         drop(lease);
+        trial.flags.extend(stay.flag());
         trial.ended_ns = now_ns();
         if interrupt::asked() {
             Err(RunError::Interrupted)
