@@ -138,3 +138,67 @@ fn one_dataset(
         ))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Pairs;
+
+    fn server(name: &str, build: &str, dataset_from: Option<&str>) -> ServerSpec {
+        ServerSpec {
+            name: name.into(),
+            build: build.parse().unwrap(),
+            dataset_from: dataset_from.map(String::from),
+            settings: Pairs::new(),
+        }
+    }
+
+    fn wants(server: &str, dataset: &str) -> (String, String, String) {
+        (
+            server.into(),
+            dataset.into(),
+            format!("the dataset {dataset}"),
+        )
+    }
+
+    #[test]
+    fn two_names_for_one_server_do_not_give_it_room_for_two_datasets() {
+        let servers = [
+            server("a", "mysql://db/", None),
+            server("b", "mysql://db/", None),
+            server("c", "mysql://other/", None),
+        ];
+        let says = check(&servers, &[wants("a", "x"), wants("b", "y")])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            says.contains("the dataset x and the dataset y there"),
+            "{says}"
+        );
+        assert!(
+            check(
+                &servers,
+                &[wants("a", "x"), wants("b", "x"), wants("c", "y")]
+            )
+            .is_ok()
+        );
+    }
+
+    #[test]
+    fn a_data_folder_goes_only_between_servers_of_pronys_own() {
+        let from_theirs = [
+            server("theirs", "mysql://db/", None),
+            server("own", "mariadb", Some("theirs")),
+        ];
+        let says = check(&from_theirs, &[]).unwrap_err().to_string();
+        assert!(
+            says.contains("server own takes its dataset from theirs"),
+            "{says}"
+        );
+        let between_own = [
+            server("old", "mysql@5.5.34", None),
+            server("new", "mysql@5.6.14", Some("old")),
+        ];
+        assert!(check(&between_own, &[]).is_ok());
+    }
+}
