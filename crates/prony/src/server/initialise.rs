@@ -124,9 +124,13 @@ impl Distribution {
         options: &[&str],
         input: Stdio,
     ) -> Result<(), ServerError> {
+        // Of its own: in a shared one a server that starts removes the temporary tables of all others.
+        let temporary = tempfile::tempdir_in(folder.parent().unwrap_or(folder))
+            .map_err(|error| about(folder, &error))?;
         let mut command: Command = self.command(leases);
         command
             .arg(format!("--datadir={}", folder.display()))
+            .arg(format!("--tmpdir={}", temporary.path().display()))
             .args(options)
             .stdin(input);
         let done = command
