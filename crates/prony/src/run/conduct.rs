@@ -11,7 +11,7 @@ use super::trial::{Bench, now_ns};
 use super::{Progress, RunError, settings};
 use crate::host::{Home, Leases, interrupt, machine};
 use crate::plan::{Plan, PlannedTrial, Shard};
-use crate::spec::{Experiment, queries, question};
+use crate::spec::{Experiment, clients, queries, question};
 use crate::workload::{self, Dataset};
 use record::{Environment, Run, Store, Trial, TrialKey, TrialState, WorkloadNote};
 use std::collections::BTreeMap;
@@ -57,7 +57,7 @@ pub fn conduct(
     let plan = plan(request)?;
     let trials: Vec<PlannedTrial> = plan.trials().collect();
     let machine = machine::environment(&home.work());
-    check_queries(request, &trials)?;
+    check_workload(request, &trials)?;
     let servers = servers(request, &trials, home, leases, progress)?;
     for server in servers.values() {
         let largest = largest_estimate(request, &trials, &server.spec.name);
@@ -141,8 +141,8 @@ pub fn plan(request: &Request) -> Result<Plan<'_>, RunError> {
         .map_err(|error| RunError::Asked(error.to_string()))
 }
 
-/// Queries that the file names and that its workload does not have.
-pub fn check_queries(request: &Request, trials: &[PlannedTrial]) -> Result<(), RunError> {
+/// Queries that the file names and that its workload does not have, clients that its load cannot drive.
+pub fn check_workload(request: &Request, trials: &[PlannedTrial]) -> Result<(), RunError> {
     let Some(first) = trials.first() else {
         return Err(RunError::Asked("this shard of the matrix is empty".into()));
     };
@@ -151,7 +151,8 @@ pub fn check_queries(request: &Request, trials: &[PlannedTrial]) -> Result<(), R
         .iter()
         .map(|operation| operation.name.as_str())
         .collect();
-    Ok(queries::check(&request.experiment, &names)?)
+    queries::check(&request.experiment, &names)?;
+    Ok(clients::check(&request.experiment)?)
 }
 
 fn servers(
