@@ -54,21 +54,47 @@ pub fn conduct(
 ) -> Result<Conducted, RunError> {
     interrupt::install()
         .map_err(|error| RunError::Failed(format!("cannot listen for signals: {error}")))?;
+    // Whatever fails after a Ctrl-C (a server that was starting, a load that broke off) fails for it.
+    from_beginning_to_end(request, home, leases, progress).map_err(|error| {
+        if interrupt::asked() {
+            RunError::Interrupted
+        } else {
+            error
+        }
+    })
+}
+
+fn from_beginning_to_end(
+    request: &Request,
+    home: &Home,
+    leases: &Leases,
+    progress: &Progress,
+) -> Result<Conducted, RunError> {
     let plan = plan(request)?;
     let trials: Vec<PlannedTrial> = plan.trials().collect();
     let machine = machine::environment(&home.work());
     check_workload(request, &trials)?;
     let servers = servers(request, &trials, home, leases, progress)?;
-    for server in servers.values() {
-        let largest = largest_estimate(request, &trials, &server.spec.name);
-        preflight::check(
-            &request.experiment,
-            server,
-            leases,
-            largest,
-            machine.memory_bytes,
-        )?;
-    }
+    let environment = Environment {
+        servers: servers
+            .iter()
+            .map(|(name, server)| (name.clone(), server.identity.clone()))
+            .collect(),
+        ..machine
+    };
+    // Before anything is loaded: another environment's run is refused, and another prony's is left to it.
+    let begun = match &request.resume {
+        Some(run) => Some(resume(&request.results, run, &environment)?),
+        None => None,
+    };
+    let preflight = |data_bytes: &dyn Fn(&str) -> u64| {
+        servers.values().try_for_each(|server| {
+            let largest = data_bytes(&server.spec.name);
+            let memory_bytes = environment.memory_bytes;
+            preflight::check(&request.experiment, server, leases, largest, memory_bytes)
+        })
+    };
+    preflight(&|server| largest_estimate(request, &trials, server))?;
 
     let datasets = Datasets {
         home,
@@ -77,25 +103,12 @@ pub fn conduct(
         allow_drop: request.allow_drop,
     };
     let ready = provision(request, &trials, &servers, &datasets)?;
-    for server in servers.values() {
-        let largest = ready.largest(request, &trials, &server.spec.name);
-        preflight::check(
-            &request.experiment,
-            server,
-            leases,
-            largest,
-            machine.memory_bytes,
-        )?;
-    }
+    preflight(&|server| ready.largest(request, &trials, server))?;
 
-    let environment = Environment {
-        servers: servers
-            .iter()
-            .map(|(name, server)| (name.clone(), server.identity.clone()))
-            .collect(),
-        ..machine
+    let (folder, mut store) = match begun {
+        Some(begun) => begun,
+        None => begin(request, &trials, environment)?,
     };
-    let (folder, mut store) = open_store(request, &trials, environment)?;
     progress.say(&format!(
         "run {}: {} trials",
         folder.path.display(),
@@ -330,14 +343,11 @@ fn line(trial: &Trial, place: usize, trials: usize) -> String {
     line
 }
 
-fn open_store(
+fn begin(
     request: &Request,
     trials: &[PlannedTrial],
     environment: Environment,
 ) -> Result<(RunFolder, Store), RunError> {
-    if let Some(run) = &request.resume {
-        return resume(&request.results, run, &environment);
-    }
     let folder = RunFolder::create(&request.results, &request.experiment.name)?;
     let run = Run {
         id: folder.id(),
