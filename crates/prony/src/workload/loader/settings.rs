@@ -64,24 +64,6 @@ pub fn load_settings(known: &dyn Fn(&str) -> bool, memory_bytes: u64) -> Vec<(St
         .collect()
 }
 
-/// Files of the data folder that have to go after the clean stop, before a start with another size of the redo log.
-///
-/// 5.5 and before refuse to start where `innodb_log_file_size` differs from the files that are there, and make new files
-/// where there are none, which is safe after a clean stop with `innodb_fast_shutdown = 0` and only then. Later servers
-/// resize them by themselves (MySQL 5.6.8, MariaDB 10.0), and some refuse to start without them.
-pub fn redo_to_remove(is_mariadb: bool, version: (u32, u32, u32)) -> &'static [&'static str] {
-    let resizes = if is_mariadb {
-        version >= (10, 0, 0)
-    } else {
-        version >= (5, 6, 8)
-    };
-    if resizes {
-        &[]
-    } else {
-        &["ib_logfile0", "ib_logfile1"]
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,12 +88,5 @@ mod tests {
             names(&["innodb_log_file_size", "innodb_redo_log_capacity"]),
             ["innodb_redo_log_capacity"]
         );
-    }
-
-    #[test]
-    fn only_servers_that_cannot_resize_their_redo_log_lose_it() {
-        assert_eq!(redo_to_remove(false, (5, 5, 34)).len(), 2);
-        assert!(redo_to_remove(false, (5, 6, 14)).is_empty());
-        assert!(redo_to_remove(true, (10, 11, 6)).is_empty());
     }
 }
