@@ -7,7 +7,7 @@ use super::dataset::{Datasets, Ready};
 use super::folder::RunFolder;
 use super::preflight;
 use super::servers::Provided;
-use super::trial::{Bench, now_ns};
+use super::trial::{Bench, label, now_ns};
 use super::{Progress, RunError, settings};
 use crate::host::{Home, Leases, interrupt, machine};
 use crate::plan::{Plan, PlannedTrial, Shard};
@@ -315,22 +315,15 @@ fn judge_answers(answers: &mut Answers, fingerprint: &str, trial: &mut Trial) {
 
 /// `[3/12] block 1: 5.6 small pool: cold 12.3 s, hot 4.5 s`
 fn line(trial: &Trial, place: usize, trials: usize) -> String {
-    let levels: Vec<&str> = trial
-        .key
-        .levels
-        .iter()
-        .map(|(_, level)| level.as_str())
-        .collect();
     let rounds: Vec<String> = trial
         .rounds
         .iter()
         .map(|round| format!("{} {:.2} s", round.name, round.elapsed_s))
         .collect();
     let mut line = format!(
-        "[{place}/{trials}] block {}: {} {}: {}",
+        "[{place}/{trials}] block {}: {}: {}",
         trial.key.block + 1,
-        trial.key.server,
-        levels.join(", "),
+        label(&trial.key),
         rounds.join(", ")
     );
     for flag in &trial.flags {

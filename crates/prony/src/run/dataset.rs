@@ -354,10 +354,10 @@ fn loading(server: &str, progress: &crate::workload::Progress) -> String {
 
 /// A server that died while loading says why in its log.
 fn explain(error: RunError, instance: &dyn Server) -> RunError {
+    let lines = instance.log_tail(10).join("\n  ");
     match error {
-        RunError::Failed(text) => RunError::Failed(format!(
-            "{text}\nlast lines of the server's log:\n  {}",
-            instance.log_tail(10).join("\n  ")
+        RunError::Failed(text) if !lines.is_empty() => RunError::Failed(format!(
+            "{text}\nlast lines of the server's log:\n  {lines}"
         )),
         other => other,
     }
@@ -379,7 +379,10 @@ fn in_a_path(value: &str) -> String {
         return value.to_string();
     }
     let digest = Sha256::digest(value);
-    digest[..6].iter().map(|byte| format!("{byte:02x}")).collect()
+    digest[..6]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 fn read_note(folder: &Path) -> Option<Note> {
@@ -403,7 +406,11 @@ mod tests {
     fn a_value_with_the_separators_of_paths_stands_in_a_folders_name_by_its_hash() {
         assert_eq!(in_a_path("16K"), "16K");
         let (one, other) = ("ibdata1:12M;ibdata2:12M", "ibdata1:12M;ibdata2:24M");
-        assert!(in_a_path(one).bytes().all(|byte| byte.is_ascii_alphanumeric()));
+        assert!(
+            in_a_path(one)
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric())
+        );
         assert_ne!(in_a_path(one), in_a_path(other));
     }
 }

@@ -16,7 +16,8 @@ pub fn check(experiment: &Experiment) -> Result<(), SpecError> {
             path,
             says: format!("{clients} clients: rounds of queries run over one connection"),
             label: "more than one",
-            help: "write clients = [1], or leave it out; more come with the load engine".to_string(),
+            help: "write clients = [1], or leave it out; more come with the load engine"
+                .to_string(),
         });
     answer(experiment, late.collect())
 }
