@@ -1,8 +1,9 @@
 //! What the counters that explain differences mean, in one line each.
 //!
 //! Goal: the counters of the MySQL family that a reader of a star join or an OLTP result asks for. Non-goal: all of them.
-//! Which server has which: docs/COUNTERS.md. Source: the servers' manuals, "Server Status Variables" and "InnoDB INFORMATION_SCHEMA Metrics Table" of MySQL 5.5 to
-//! 9.x, "Server Status Variables" of MariaDB 10.11 and 11.4. Names in lower case are those of INNODB_METRICS.
+//! Which server has which: docs/COUNTERS.md. Source: the servers' manuals, "Server Status Variables" and "InnoDB
+//! INFORMATION_SCHEMA Metrics Table" of MySQL 5.5 to 9.x, "Server Status Variables" of MariaDB 10.11 and 11.4. Names in lower
+//! case are those of INNODB_METRICS.
 
 /// The line for a counter, by its name as the server spells it (case does not matter) or as prony derives it.
 pub fn meaning(counter: &str) -> Option<&'static str> {
