@@ -34,28 +34,39 @@ impl From<Status> for ExitCode {
 #[derive(Debug)]
 pub struct Failure {
     pub status: Status,
-    message: miette::Report,
+    message: Message,
+}
+
+#[derive(Debug)]
+enum Message {
+    /// As it is, without frame and wrapping, so that paths and commands in it can be copied.
+    Plain(String),
+    /// With the place in a file.
+    Placed(miette::Report),
 }
 
 impl Failure {
     pub fn asked(message: impl std::fmt::Display) -> Failure {
         Failure {
             status: Status::Asked,
-            message: miette::miette!("{message}"),
+            message: Message::Plain(message.to_string()),
         }
     }
 
     pub fn failed(message: impl std::fmt::Display) -> Failure {
         Failure {
             status: Status::Failed,
-            message: miette::miette!("{message}"),
+            message: Message::Plain(message.to_string()),
         }
     }
 
     pub fn tell(self) -> ExitCode {
         // A reader that has gone away (`prony show | head`) is no reason to panic.
         use std::io::Write;
-        let _ = writeln!(std::io::stderr(), "{:?}", self.message);
+        let _ = match &self.message {
+            Message::Plain(text) => writeln!(std::io::stderr(), "error: {text}"),
+            Message::Placed(report) => write!(std::io::stderr(), "{report:?}"),
+        };
         self.status.into()
     }
 }
@@ -65,7 +76,7 @@ impl From<miette::Report> for Failure {
     fn from(message: miette::Report) -> Failure {
         Failure {
             status: Status::Asked,
-            message,
+            message: Message::Placed(message),
         }
     }
 }
@@ -78,8 +89,8 @@ impl From<RunError> for Failure {
             RunError::Interrupted => Status::Interrupted,
         };
         let message = match error {
-            RunError::Spec(error) => miette::Report::new(*error),
-            other => miette::miette!("{other}"),
+            RunError::Spec(error) => Message::Placed(miette::Report::new(*error)),
+            other => Message::Plain(other.to_string()),
         };
         Failure { status, message }
     }

@@ -79,12 +79,11 @@ pub fn join(one: Coldness, other: Coldness) -> Coldness {
         .device_read_bytes
         .zip(other.device_read_bytes)
         .map(|(a, b)| a + b);
-    let weaker = if one.proved && one.resident_bytes >= other.resident_bytes
-        || !one.proved && other.proved
-    {
-        one
-    } else {
-        other
+    let weaker = match (one.proved, other.proved) {
+        (false, _) => one,
+        (true, false) => other,
+        (true, true) if one.resident_bytes >= other.resident_bytes => one,
+        (true, true) => other,
     };
     Coldness {
         device_read_bytes,

@@ -34,9 +34,11 @@ pub fn strategy(engine: &str) -> Strategy {
 /// survive a crash, and a trial starts with its own settings. Only those that the server knows, by `known`.
 ///
 /// The large redo log decides: lineorder at scale 1 took 221 s with 5.5's default of 2 x 5 MB and 65 s with 2 x 1 GB.
-/// `memory_bytes`: what the pool may take.
-pub fn load_settings(known: &dyn Fn(&str) -> bool, memory_bytes: u64) -> Vec<(String, String)> {
-    let pool = memory_bytes.to_string();
+/// `pool_bytes`: what the pool may take.
+pub fn load_settings(known: &dyn Fn(&str) -> bool, pool_bytes: u64) -> Vec<(String, String)> {
+    let pool = pool_bytes.to_string();
+    let redo_log = redo_log_bytes(pool_bytes).to_string();
+    let redo_capacity = (2 * redo_log_bytes(pool_bytes)).to_string();
     let wanted: [(&str, &str); 13] = [
         ("local_infile", "1"),
         ("innodb_buffer_pool_size", &pool),
@@ -45,8 +47,8 @@ pub fn load_settings(known: &dyn Fn(&str) -> bool, memory_bytes: u64) -> Vec<(St
         // Everything is purged and every buffered index change merged at the stop, so that no trial pays for it.
         ("innodb_fast_shutdown", "0"),
         ("innodb_io_capacity", "2000"),
-        ("innodb_log_file_size", "1G"),
-        ("innodb_redo_log_capacity", "2G"),
+        ("innodb_log_file_size", &redo_log),
+        ("innodb_redo_log_capacity", &redo_capacity),
         ("myisam_sort_buffer_size", "256M"),
         ("aria_sort_buffer_size", "256M"),
         ("key_buffer_size", "256M"),
@@ -64,22 +66,9 @@ pub fn load_settings(known: &dyn Fn(&str) -> bool, memory_bytes: u64) -> Vec<(St
         .collect()
 }
 
-/// Files of the data folder that have to go after the clean stop, before a start with another size of the redo log.
-///
-/// 5.5 and before refuse to start where `innodb_log_file_size` differs from the files that are there, and make new files
-/// where there are none, which is safe after a clean stop with `innodb_fast_shutdown = 0` and only then. Later servers
-/// resize them by themselves (MySQL 5.6.8, MariaDB 10.0), and some refuse to start without them.
-pub fn redo_to_remove(is_mariadb: bool, version: (u32, u32, u32)) -> &'static [&'static str] {
-    let resizes = if is_mariadb {
-        version >= (10, 0, 0)
-    } else {
-        version >= (5, 6, 8)
-    };
-    if resizes {
-        &[]
-    } else {
-        &["ib_logfile0", "ib_logfile1"]
-    }
+/// Bytes of each of the two redo log files while loading: half of the pool, as far as it helps.
+pub fn redo_log_bytes(pool_bytes: u64) -> u64 {
+    (pool_bytes / 2).clamp(96 << 20, 1 << 30)
 }
 
 #[cfg(test)]
@@ -109,9 +98,9 @@ mod tests {
     }
 
     #[test]
-    fn only_servers_that_cannot_resize_their_redo_log_lose_it() {
-        assert_eq!(redo_to_remove(false, (5, 5, 34)).len(), 2);
-        assert!(redo_to_remove(false, (5, 6, 14)).is_empty());
-        assert!(redo_to_remove(true, (10, 11, 6)).is_empty());
+    fn little_data_gets_a_small_redo_log_and_much_data_no_more_than_a_gibibyte() {
+        assert_eq!(redo_log_bytes(64 << 20), 96 << 20);
+        assert_eq!(redo_log_bytes(600 << 20), 300 << 20);
+        assert_eq!(redo_log_bytes(1 << 40), 1 << 30);
     }
 }
