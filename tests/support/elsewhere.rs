@@ -29,7 +29,7 @@ impl Elsewhere {
             .get(&build.parse().unwrap(), &leases, &|_| ())
             .unwrap();
         let data_folder = home.work().join("data");
-        distribution.initialise(&leases, &data_folder).unwrap();
+        distribution.initialise(&leases, &data_folder, &[]).unwrap();
         let mut server = Managed::new(distribution, leases, home.work().join("instance"));
         let request = StartRequest {
             data_folder,

@@ -8,11 +8,11 @@ use super::folder::RunFolder;
 use super::neighbours::Neighbours;
 use super::preflight;
 use super::servers::Provided;
-use super::trial::{Bench, now_ns};
+use super::trial::{Bench, label, now_ns};
 use super::{Progress, RunError, in_place, settings};
 use crate::host::{Home, Leases, interrupt, machine};
 use crate::plan::{Plan, PlannedTrial, Shard};
-use crate::spec::{Experiment, queries, question};
+use crate::spec::{Experiment, clients, queries, question};
 use crate::workload::{self, Dataset};
 use record::{Environment, Run, Store, Trial, TrialKey, TrialState, WorkloadNote};
 use std::collections::BTreeMap;
@@ -55,22 +55,48 @@ pub fn conduct(
 ) -> Result<Conducted, RunError> {
     interrupt::install()
         .map_err(|error| RunError::Failed(format!("cannot listen for signals: {error}")))?;
+    // Whatever fails after a Ctrl-C (a server that was starting, a load that broke off) fails for it.
+    from_beginning_to_end(request, home, leases, progress).map_err(|error| {
+        if interrupt::asked() {
+            RunError::Interrupted
+        } else {
+            error
+        }
+    })
+}
+
+fn from_beginning_to_end(
+    request: &Request,
+    home: &Home,
+    leases: &Leases,
+    progress: &Progress,
+) -> Result<Conducted, RunError> {
     let plan = plan(request)?;
     let trials: Vec<PlannedTrial> = plan.trials().collect();
     let machine = machine::environment(&home.work());
-    check_queries(request, &trials)?;
+    check_workload(request, &trials)?;
     check_in_place(request, &trials)?;
     let servers = servers(request, &trials, home, leases, progress)?;
-    for server in servers.values() {
-        let largest = largest_estimate(request, &trials, &server.spec.name);
-        preflight::check(
-            &request.experiment,
-            server,
-            leases,
-            largest,
-            machine.memory_bytes,
-        )?;
-    }
+    let environment = Environment {
+        servers: servers
+            .iter()
+            .map(|(name, server)| (name.clone(), server.identity.clone()))
+            .collect(),
+        ..machine
+    };
+    // Before anything is loaded: another environment's run is refused, and another prony's is left to it.
+    let begun = match &request.resume {
+        Some(run) => Some(resume(&request.results, run, &environment)?),
+        None => None,
+    };
+    let preflight = |data_bytes: &dyn Fn(&str) -> u64| {
+        servers.values().try_for_each(|server| {
+            let largest = data_bytes(&server.spec.name);
+            let memory_bytes = environment.memory_bytes;
+            preflight::check(&request.experiment, server, leases, largest, memory_bytes)
+        })
+    };
+    preflight(&|server| largest_estimate(request, &trials, server))?;
 
     let neighbours = Neighbours::join(home, leases)?;
     let datasets = Datasets {
@@ -80,25 +106,12 @@ pub fn conduct(
         allow_drop: request.allow_drop,
     };
     let ready = provision(request, &trials, &servers, &datasets)?;
-    for server in servers.values() {
-        let largest = ready.largest(request, &trials, &server.spec.name);
-        preflight::check(
-            &request.experiment,
-            server,
-            leases,
-            largest,
-            machine.memory_bytes,
-        )?;
-    }
+    preflight(&|server| ready.largest(request, &trials, server))?;
 
-    let environment = Environment {
-        servers: servers
-            .iter()
-            .map(|(name, server)| (name.clone(), server.identity.clone()))
-            .collect(),
-        ..machine
+    let (folder, mut store) = match begun {
+        Some(begun) => begun,
+        None => begin(request, &trials, environment)?,
     };
-    let (folder, mut store) = open_store(request, &trials, environment)?;
     progress.say(&format!(
         "run {}: {} trials",
         folder.path.display(),
@@ -145,8 +158,8 @@ pub fn plan(request: &Request) -> Result<Plan<'_>, RunError> {
         .map_err(|error| RunError::Asked(error.to_string()))
 }
 
-/// Queries that the file names and that its workload does not have.
-pub fn check_queries(request: &Request, trials: &[PlannedTrial]) -> Result<(), RunError> {
+/// Queries that the file names and that its workload does not have, clients that its load cannot drive.
+pub fn check_workload(request: &Request, trials: &[PlannedTrial]) -> Result<(), RunError> {
     let Some(first) = trials.first() else {
         return Err(RunError::Asked("this shard of the matrix is empty".into()));
     };
@@ -155,7 +168,8 @@ pub fn check_queries(request: &Request, trials: &[PlannedTrial]) -> Result<(), R
         .iter()
         .map(|operation| operation.name.as_str())
         .collect();
-    Ok(queries::check(&request.experiment, &names)?)
+    queries::check(&request.experiment, &names)?;
+    Ok(clients::check(&request.experiment)?)
 }
 
 /// What the experiment asks of servers that are not prony's.
@@ -320,22 +334,15 @@ fn judge_answers(answers: &mut Answers, fingerprint: &str, trial: &mut Trial) {
 
 /// `[3/12] block 1: 5.6 small pool: cold 12.3 s, hot 4.5 s`
 fn line(trial: &Trial, place: usize, trials: usize) -> String {
-    let levels: Vec<&str> = trial
-        .key
-        .levels
-        .iter()
-        .map(|(_, level)| level.as_str())
-        .collect();
     let rounds: Vec<String> = trial
         .rounds
         .iter()
         .map(|round| format!("{} {:.2} s", round.name, round.elapsed_s))
         .collect();
     let mut line = format!(
-        "[{place}/{trials}] block {}: {} {}: {}",
+        "[{place}/{trials}] block {}: {}: {}",
         trial.key.block + 1,
-        trial.key.server,
-        levels.join(", "),
+        label(&trial.key),
         rounds.join(", ")
     );
     for flag in &trial.flags {
@@ -348,14 +355,11 @@ fn line(trial: &Trial, place: usize, trials: usize) -> String {
     line
 }
 
-fn open_store(
+fn begin(
     request: &Request,
     trials: &[PlannedTrial],
     environment: Environment,
 ) -> Result<(RunFolder, Store), RunError> {
-    if let Some(run) = &request.resume {
-        return resume(&request.results, run, &environment);
-    }
     let folder = RunFolder::create(&request.results, &request.experiment.name)?;
     let run = Run {
         id: folder.id(),

@@ -4,6 +4,7 @@
 //! nothing behind, whatever fails. Non-goals: deciding what comes next (`plan`), statistics (`record`), drawing (`report`).
 
 pub mod answers;
+pub mod bed;
 pub mod cold;
 pub mod conduct;
 pub mod dataset;

@@ -146,10 +146,8 @@ impl Managed {
         for suspect in log::suspects(&lines, &running.settings) {
             says.push_str(&format!("\n  - {suspect}"));
         }
-        says.push_str(&format!(
-            "\nthe end of its log ({}):",
-            running.place.log().display()
-        ));
+        // Not where the log is: it goes with the folder of the instance.
+        says.push_str("\nthe end of its log:");
         for line in log::tail(&lines, SHOWN_LINES) {
             says.push_str(&format!("\n  {line}"));
         }

@@ -58,7 +58,7 @@ impl Instance {
         let folder = leases.temporary(name).map_err(Failure::failed)?;
         let data_folder = folder.path().join("data");
         distribution
-            .initialise(leases, &data_folder)
+            .initialise(leases, &data_folder, &[])
             .map_err(Failure::failed)?;
         let mut server = Managed::new(
             distribution.clone(),
