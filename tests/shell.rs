@@ -199,3 +199,16 @@ fn a_statement_that_fails_in_the_shell_is_a_failure() {
     assert!(ended.stderr.contains("SELEC"), "{}", ended.stderr);
     nothing_is_left(&bench);
 }
+
+#[test]
+fn a_setting_that_a_data_folder_keeps_is_there_from_its_beginning() {
+    if !has("mysql@5.6.14") {
+        return;
+    }
+    let bench = Bench::new();
+    let arguments = ["mysql@5.6.14", "--set", "innodb_page_size=8K"];
+    let ended = shell(&bench, &arguments, "SELECT @@innodb_page_size;\n");
+    assert_eq!(ended.status, 0, "{}", ended.stderr);
+    assert!(ended.stdout.contains("8192"), "{}", ended.stdout);
+    nothing_is_left(&bench);
+}

@@ -4,6 +4,7 @@
 
 use crate::cli::failure::{Failure, Status};
 use crate::host::{Home, Lease, Leases, interrupt};
+use crate::run::settings::layout;
 use crate::server::builds::{Cache, Distribution};
 use crate::server::{Managed, Server, ServerError, StartRequest};
 use crate::spec::BuildSpec;
@@ -58,7 +59,7 @@ impl Instance {
         let folder = leases.temporary(name).map_err(Failure::failed)?;
         let data_folder = folder.path().join("data");
         distribution
-            .initialise(leases, &data_folder, &[])
+            .initialise(leases, &data_folder, &layout(&args.set))
             .map_err(Failure::failed)?;
         let mut server = Managed::new(
             distribution.clone(),
