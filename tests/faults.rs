@@ -2,8 +2,9 @@
 
 mod support;
 use rustix::process::{Pid, Signal, kill_process};
+use std::io::Write;
 use std::path::PathBuf;
-use std::process::Child;
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 use support::{Bench, Ended, has};
 
@@ -52,7 +53,7 @@ fn until(what: &str, mut there: impl FnMut() -> bool) {
 
 /// The server processes of this bench, not prony or its guard.
 fn servers(bench: &Bench) -> Vec<u32> {
-    let is_server = |line: &&String| line.contains("mariadbd") || line.contains("mysqld");
+    let is_server = |line: &&String| line.contains("--socket=");
     bench
         .processes()
         .iter()
@@ -268,7 +269,7 @@ fn a_pool_beyond_the_memory_is_refused_before_anything_is_loaded() {
     assert!(
         refused
             .stderr
-            .contains("does not fit into this machine's memory"),
+            .contains("innodb_buffer_pool_size = 40T is beyond the machine's memory"),
         "{}",
         refused.stderr
     );
@@ -319,4 +320,86 @@ fn a_damaged_snapshot_gives_a_wrong_answer_and_an_invalid_trial() {
     assert!(after.stderr.contains("wrong_answer"), "{}", after.stderr);
     let shown = bench.json(&bench.runs().pop().unwrap());
     assert_eq!(shown["valid"], false);
+}
+
+/// A small disk of its own for the bench's snapshots; only root may make one.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    fn mount(at: PathBuf, mebibytes: u64) -> Option<SmallDisk> {
+        std::fs::create_dir_all(&at).unwrap();
+        let size = format!("size={mebibytes}m");
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &size, "tmpfs"])
+            .arg(&at)
+            .status();
+        if mounted.is_ok_and(|status| status.success()) {
+            return Some(SmallDisk(at));
+        }
+        eprintln!("skipped: a file system of a given size can be mounted by root alone");
+        None
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_disk_too_small_for_the_data_is_refused_before_the_load() {
+    let bench = Bench::new();
+    let Some(_disk) = SmallDisk::mount(bench.home().join("snapshots"), 8) else {
+        return;
+    };
+    let refused = bench.run(&["run", &experiment(&bench, "sqlite")]);
+    assert_eq!(refused.status, 3, "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("no room to load"),
+        "{}",
+        refused.stderr
+    );
+}
+
+/// Something else takes the space while the load goes on.
+#[test]
+fn a_disk_that_fills_while_loading_is_one_message_and_nothing_is_left() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let Some(_disk) = SmallDisk::mount(bench.home().join("snapshots"), 900) else {
+        return;
+    };
+    let running = bench.start(&["run", &experiment(&bench, "mariadb"), "--scale", "0.1"]);
+    until("the server that loads", || !servers(&bench).is_empty());
+    let filler = bench.home().join("snapshots/filler");
+    let mut file = std::fs::File::create(&filler).unwrap();
+    while file.write_all(&[0; 1 << 20]).is_ok() {}
+    drop(file);
+    let failed = ended(running);
+    assert_eq!(failed.status, 3, "{}", failed.stderr);
+    let said = failed.stderr.to_lowercase();
+    assert!(
+        said.contains("space") || said.contains("full"),
+        "{}",
+        failed.stderr
+    );
+    bench.wait_until_quiet();
+    assert_eq!(bench.leftovers(), Vec::<PathBuf>::new());
+    std::fs::remove_file(&filler).unwrap();
+    let again = bench.run(&[
+        "run",
+        &experiment(&bench, "mariadb"),
+        "--scale",
+        "0.01",
+        "--blocks",
+        "1",
+    ]);
+    assert_eq!(
+        again.status, 0,
+        "with room again all is well: {}",
+        again.stderr
+    );
 }

@@ -110,7 +110,7 @@ fn counters_move_where_a_pool_is_too_small() {
     let bench = Bench::new();
     let file = bench.experiment(
         "small",
-        &small("mysql@5.6.14").replace("data / 2", "data / 8"),
+        &small("mysql@5.6.14").replace("data / 2", "data / 3"),
     );
     assert_eq!(
         bench

@@ -3,7 +3,7 @@
 //! Goal: keys and nesting that never change their meaning. A value that this kind of load does not have is null, not left out.
 
 use crate::{csv, digest};
-use record::{Counters, Environment, Flag, Run, Trial, Verdict, stats};
+use record::{Coldness, Counters, Environment, Flag, Run, Trial, TrialState, Verdict, stats};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -37,6 +37,7 @@ struct TrialNote<'a> {
     variant: Option<&'a str>,
     levels: Map<String, Value>,
     block: u32,
+    state: TrialState,
     rounds: Vec<RoundNote<'a>>,
     /// Operations a second over the time that the operations took.
     throughput: Option<f64>,
@@ -53,6 +54,7 @@ struct RoundNote<'a> {
     name: &'a str,
     index: u32,
     elapsed_s: f64,
+    coldness: Option<&'a Coldness>,
     queries: Vec<QueryNote<'a>>,
 }
 
@@ -90,6 +92,7 @@ fn trial(trial: &Trial) -> TrialNote<'_> {
             .map(|(factor, level)| (factor.clone(), level.clone().into()))
             .collect(),
         block: trial.key.block,
+        state: trial.state,
         throughput: (elapsed_s > 0.0).then(|| operations as f64 / elapsed_s),
         latency_ms: None,
         samples: [],
@@ -116,6 +119,7 @@ fn round(round: &record::Round) -> RoundNote<'_> {
         name: &round.name,
         index: round.index,
         elapsed_s: round.elapsed_s,
+        coldness: round.coldness.as_ref(),
         queries: queries.collect(),
     }
 }

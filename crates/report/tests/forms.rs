@@ -159,6 +159,7 @@ fn json_keeps_the_contract() {
         "variant",
         "levels",
         "block",
+        "state",
         "rounds",
         "throughput",
         "latency_ms",
@@ -170,7 +171,7 @@ fn json_keeps_the_contract() {
     assert_eq!(keys(trial), of_a_trial);
     assert_eq!(
         keys(&trial["rounds"][0]),
-        ["name", "index", "elapsed_s", "queries"]
+        ["name", "index", "elapsed_s", "coldness", "queries"]
     );
     let of_a_query = [
         "name",

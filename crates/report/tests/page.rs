@@ -106,3 +106,17 @@ fn the_data_of_the_charts_is_the_tables() {
     let queries = charts["hot"]["baseOption"]["series"].as_array().unwrap();
     assert_eq!(queries[0]["data"].as_array().unwrap().len(), 13);
 }
+
+#[test]
+fn profiles_and_events_have_their_place() {
+    let (run, trials) = fixture::troubled();
+    let page = report::html(&run, &trials);
+    for part in [
+        "Sending data",
+        "10.500",
+        "select count(c_name) from customer",
+        "Events beside the load",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+}

@@ -8,7 +8,7 @@ use super::settings::plain;
 use super::{Progress, RunError};
 use crate::host::{Home, Leases, interrupt};
 use crate::server::{Server, ServerError, Session, StartRequest};
-use crate::workload::loader::settings::load_settings;
+use crate::workload::loader::settings::{load_settings, redo_log_bytes};
 use crate::workload::{Dataset, Estimate, LoadError, Loaded, State};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -115,9 +115,14 @@ impl Datasets<'_> {
         Ok(lock)
     }
 
-    /// The snapshot and one trial's copy of it have to fit.
+    /// The snapshot, one trial's copy of it and the redo log of the load have to fit.
     fn room(&self, server: &Provided, dataset: &dyn Dataset) -> Result<(), RunError> {
-        let needed = dataset.estimate().data_bytes.saturating_mul(5) / 2;
+        let redo_log = if server.distribution.is_some() {
+            2 * redo_log_bytes(pool_bytes(dataset))
+        } else {
+            0
+        };
+        let needed = dataset.estimate().data_bytes.saturating_mul(5) / 2 + redo_log;
         let free = crate::host::disk::free(&self.home.snapshots())
             .map_err(|error| cannot_write(&self.home.snapshots(), &error))?;
         if free >= needed {

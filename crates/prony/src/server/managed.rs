@@ -8,8 +8,7 @@ mod options;
 mod password;
 mod place;
 
-use crate::host::process::wait_within;
-use crate::host::{LeaseError, Leases, interrupt};
+use crate::host::{LeaseError, Leases, interrupted, wait_within};
 use crate::server::builds::Distribution;
 use crate::server::{Abilities, Server, ServerError, Session, StartRequest, Started, log};
 use crate::spec::Dsn;
@@ -128,12 +127,11 @@ impl Managed {
         for suspect in log::suspects(&lines, &running.settings) {
             says.push_str(&format!("\n  - {suspect}"));
         }
-        // Not where the log is: it goes with the folder of the instance.
-        says.push_str("\nthe end of its log:");
-        for line in log::tail(&lines, SHOWN_LINES) {
-            says.push_str(&format!("\n  {line}"));
+        let telling = log::telling(&lines);
+        ServerError::NotStarted {
+            says,
+            log: log::tail(&telling, SHOWN_LINES).to_vec(),
         }
-        ServerError::Unusable(says)
     }
 
     fn identify(&self, session: &mut Session) -> Result<ServerIdentity, ServerError> {
@@ -189,7 +187,7 @@ impl Running {
                 Err(ServerError::Lost(_)) => {}
                 Err(error) => return Ok(Answer::Refused(error.to_string())),
             }
-            if interrupt::asked() {
+            if interrupted() {
                 return Ok(Answer::Refused("interrupted".into()));
             }
             if began.elapsed() > START_WITHIN {

@@ -85,7 +85,7 @@ fn queries(rows: &Rows, of: impl Fn(&record::stats::QueryRow) -> Option<&Estimat
             "tooltip": { "trigger": "item", "formatter": "{b}<br>{a}: <b>{c}</b> s" },
             "grid": { "containLabel": true, "left": 4, "right": 8, "top": 56, "bottom": 8 },
             "xAxis": { "type": "category", "data": names, "axisLabel": { "interval": 0 } },
-            "yAxis": { "type": "value", "name": "seconds", "nameLocation": "end", "nameGap": 8 },
+            "yAxis": { "type": "value", "name": "seconds", "nameLocation": "end", "nameGap": 8, "nameTextStyle": { "align": "left" } },
             "series": series(lines, false),
         },
     })

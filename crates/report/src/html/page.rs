@@ -1,7 +1,10 @@
 //! The page's frame: its head, its sections in order, its data and its scripts.
 
 use super::rows::Rows;
-use super::{charts, coldness, counters, data, environment, plans, queries, settings, summary};
+use super::{
+    charts, coldness, counters, data, environment, events, plans, profile, queries, settings,
+    summary,
+};
 use crate::matrix::Matrix;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use record::{Run, Trial};
@@ -51,6 +54,8 @@ fn body(run: &Run, trials: &[Trial]) -> Markup {
             (counters::section(&rows, &compared))
             (plans::section(run, trials))
             (summary::warnings(run, trials))
+            (profile::section(&rows))
+            (events::section(run, trials))
             (coldness::section(run, trials))
             (settings::section(&rows))
             (environment::section(run))

@@ -8,8 +8,9 @@ use maud::{Markup, html};
 use std::collections::BTreeSet;
 
 /// Settings whose names end so are of an instance or of a build, not of the experiment.
-const OF_THE_INSTANCE: [&str; 11] = [
+const OF_THE_INSTANCE: [&str; 12] = [
     "dir",
+    "_path",
     "_file",
     "socket",
     "port",

@@ -34,9 +34,11 @@ pub fn strategy(engine: &str) -> Strategy {
 /// survive a crash, and a trial starts with its own settings. Only those that the server knows, by `known`.
 ///
 /// The large redo log decides: lineorder at scale 1 took 221 s with 5.5's default of 2 x 5 MB and 65 s with 2 x 1 GB.
-/// `memory_bytes`: what the pool may take.
-pub fn load_settings(known: &dyn Fn(&str) -> bool, memory_bytes: u64) -> Vec<(String, String)> {
-    let pool = memory_bytes.to_string();
+/// `pool_bytes`: what the pool may take.
+pub fn load_settings(known: &dyn Fn(&str) -> bool, pool_bytes: u64) -> Vec<(String, String)> {
+    let pool = pool_bytes.to_string();
+    let redo_log = redo_log_bytes(pool_bytes).to_string();
+    let redo_capacity = (2 * redo_log_bytes(pool_bytes)).to_string();
     let wanted: [(&str, &str); 13] = [
         ("local_infile", "1"),
         ("innodb_buffer_pool_size", &pool),
@@ -45,8 +47,8 @@ pub fn load_settings(known: &dyn Fn(&str) -> bool, memory_bytes: u64) -> Vec<(St
         // Everything is purged and every buffered index change merged at the stop, so that no trial pays for it.
         ("innodb_fast_shutdown", "0"),
         ("innodb_io_capacity", "2000"),
-        ("innodb_log_file_size", "1G"),
-        ("innodb_redo_log_capacity", "2G"),
+        ("innodb_log_file_size", &redo_log),
+        ("innodb_redo_log_capacity", &redo_capacity),
         ("myisam_sort_buffer_size", "256M"),
         ("aria_sort_buffer_size", "256M"),
         ("key_buffer_size", "256M"),
@@ -62,6 +64,11 @@ pub fn load_settings(known: &dyn Fn(&str) -> bool, memory_bytes: u64) -> Vec<(St
     given
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect()
+}
+
+/// Bytes of each of the two redo log files while loading: half of the pool, as far as it helps.
+pub fn redo_log_bytes(pool_bytes: u64) -> u64 {
+    (pool_bytes / 2).clamp(96 << 20, 1 << 30)
 }
 
 #[cfg(test)]
@@ -88,5 +95,12 @@ mod tests {
             names(&["innodb_log_file_size", "innodb_redo_log_capacity"]),
             ["innodb_redo_log_capacity"]
         );
+    }
+
+    #[test]
+    fn little_data_gets_a_small_redo_log_and_much_data_no_more_than_a_gibibyte() {
+        assert_eq!(redo_log_bytes(64 << 20), 96 << 20);
+        assert_eq!(redo_log_bytes(600 << 20), 300 << 20);
+        assert_eq!(redo_log_bytes(1 << 40), 1 << 30);
     }
 }
