@@ -384,7 +384,7 @@ fn resume(
         .map(|(what, then, now)| format!("  {what}: {then} then, {now} now"))
         .collect();
     Err(RunError::Asked(format!(
-        "{run} cannot go on here, since its trials would come from two environments:\n{}\nbegin a new run, and use prony compare for the two",
+        "{run} cannot go on here, since its trials would come from two environments:\n{}\nbegin a new run here",
         lines.join("\n")
     )))
 }
