@@ -24,11 +24,16 @@ const METRIC_MODULES: [&str; 8] = [
     "module_icp",
 ];
 
-/// Metrics that count; the type `value` is a state at a moment, which has no meaningful difference.
-const METRICS_SQL: &str = "SELECT name, `count` FROM information_schema.innodb_metrics \
-     WHERE type IN ('counter', 'status_counter', 'set_owner', 'set_member')";
+/// Metrics that count. The type `value` is a state at a moment, which has no meaningful difference, but for two counts that
+/// MariaDB calls so and MySQL `counter`.
+const COUNTS: &str = "(type IN ('counter', 'status_counter', 'set_owner', 'set_member') \
+     OR name IN ('lock_deadlocks', 'lock_timeouts'))";
 
-/// MySQL from 5.5.28 on and every MariaDB; the sums go over the pool's instances.
+/// The condition that a metric is switched on: MySQL and MariaDB before 10.5, MariaDB from 10.5 on. One that is off stands in
+/// the table with 0, and is absent all the same.
+const SWITCHED_ON: [&str; 2] = ["status = 'enabled'", "enabled = 1"];
+
+/// MySQL from 5.5.34 at the latest, and every MariaDB; the sums go over the pool's instances.
 const POOL_SQL: &str = "SELECT SUM(pages_made_young), SUM(pages_not_made_young) FROM information_schema.innodb_buffer_pool_stats";
 
 /// The names under which MariaDB shows the pool's counters in its status.
@@ -57,7 +62,8 @@ const MOVED_BY_LOOKING: [&str; 12] = [
 /// Reads counters on a connection of its own, so that the measured connection's session stays as it is.
 pub struct Observer {
     session: Session,
-    metrics: bool,
+    /// None where the server has no INNODB_METRICS (MySQL 5.5).
+    metrics_sql: Option<String>,
     pool: bool,
     /// What one reading adds to the next.
     cost: Reading,
@@ -72,11 +78,14 @@ impl Observer {
                 let _ = session.execute(&format!("SET GLOBAL innodb_monitor_enable = '{module}'"));
             }
         }
-        let metrics = session.query(METRICS_SQL).is_ok();
+        let metrics_sql = SWITCHED_ON
+            .map(metrics_sql)
+            .into_iter()
+            .find(|sql| session.query(sql).is_ok());
         let pool = session.query(POOL_SQL).is_ok();
         let mut observer = Observer {
             session,
-            metrics,
+            metrics_sql,
             pool,
             cost: Reading::new(),
         };
@@ -104,8 +113,8 @@ impl Observer {
     /// Everything that counts, now. About 2 ms on an idle server.
     pub fn read(&mut self) -> Result<Reading, ServerError> {
         let mut reading = numbers(&self.session.query("SHOW GLOBAL STATUS")?);
-        if self.metrics {
-            reading.append(&mut numbers(&self.session.query(METRICS_SQL)?));
+        if let Some(sql) = &self.metrics_sql {
+            reading.append(&mut numbers(&self.session.query(sql)?));
         }
         if self.pool {
             let reply = self.session.query(POOL_SQL)?;
@@ -140,6 +149,12 @@ impl Observer {
             .query(&format!("SHOW GLOBAL STATUS LIKE '{name}'"))?;
         Ok(numbers(&reply).remove(name))
     }
+}
+
+fn metrics_sql(switched_on: &str) -> String {
+    format!(
+        "SELECT name, `count` FROM information_schema.innodb_metrics WHERE {COUNTS} AND {switched_on}"
+    )
 }
 
 /// Adds up differences: the counters of a round are the sum over its queries.

@@ -8,8 +8,8 @@ use super::dataset::{Ready, remove_redo_log};
 use super::event::Events;
 use super::round::Live;
 use super::servers::Provided;
-use super::settings;
 use super::watch::{Watch, stopper};
+use super::{in_place, settings};
 use crate::host::clone;
 use crate::observe::{Observer, variables};
 use crate::plan::PlannedTrial;
@@ -115,6 +115,9 @@ impl<'a> Bed<'a> {
         let mut session = self.instance.connect()?;
         self.dataset.enter(&mut session)?;
         let abilities = self.instance.abilities();
+        if !abilities.snapshots {
+            in_place::still_holds(self.dataset, &mut session)?;
+        }
         if abilities.mysql {
             for statement in
                 settings::session_statements(&self.planned.session, self.ready.note.data_bytes)

@@ -5,10 +5,11 @@
 use super::answers::Answers;
 use super::dataset::{Datasets, Ready};
 use super::folder::RunFolder;
+use super::neighbours::Neighbours;
 use super::preflight;
 use super::servers::Provided;
 use super::trial::{Bench, label, now_ns};
-use super::{Progress, RunError, settings};
+use super::{Progress, RunError, in_place, settings};
 use crate::host::{Home, Leases, interrupt, machine};
 use crate::plan::{Plan, PlannedTrial, Shard};
 use crate::spec::{Experiment, clients, queries, question};
@@ -74,6 +75,7 @@ fn from_beginning_to_end(
     let trials: Vec<PlannedTrial> = plan.trials().collect();
     let machine = machine::environment(&home.work());
     check_workload(request, &trials)?;
+    check_in_place(request, &trials)?;
     let servers = servers(request, &trials, home, leases, progress)?;
     let environment = Environment {
         servers: servers
@@ -99,6 +101,7 @@ fn from_beginning_to_end(
     };
     preflight(&|server| largest_estimate(request, &trials, server))?;
 
+    let neighbours = Neighbours::join(home, leases)?;
     let datasets = Datasets {
         home,
         leases,
@@ -124,6 +127,7 @@ fn from_beginning_to_end(
         progress,
         protocol: &request.experiment.protocol,
         observe: &request.experiment.observe,
+        neighbours: &neighbours,
         logs: &logs,
     };
     let outcome = measure(request, &plan, &servers, &ready, &bench, &mut store);
@@ -169,6 +173,21 @@ pub fn check_workload(request: &Request, trials: &[PlannedTrial]) -> Result<(), 
         .collect();
     queries::check(&request.experiment, &names)?;
     Ok(clients::check(&request.experiment)?)
+}
+
+/// What the experiment asks of servers that are not prony's.
+pub fn check_in_place(request: &Request, trials: &[PlannedTrial]) -> Result<(), RunError> {
+    let on_theirs = |trial: &&PlannedTrial| {
+        let servers = &mut request.experiment.servers.iter();
+        servers.any(|spec| spec.name == trial.key.server && spec.build.is_external())
+    };
+    let wanted = trials.iter().filter(on_theirs).map(|trial| {
+        let dataset = dataset(request, trial)?;
+        let server = trial.key.server.clone();
+        Ok((server, dataset.fingerprint(), dataset.summary()))
+    });
+    let wanted = wanted.collect::<Result<Vec<_>, RunError>>()?;
+    in_place::check(&request.experiment.servers, &wanted)
 }
 
 fn servers(

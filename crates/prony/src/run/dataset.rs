@@ -9,7 +9,7 @@ use super::{Progress, RunError};
 use crate::host::{Home, Leases, interrupt};
 use crate::server::{Server, ServerError, Session, StartRequest};
 use crate::workload::loader::settings::{load_settings, redo_log_bytes};
-use crate::workload::{Dataset, Estimate, LoadError, Loaded, State};
+use crate::workload::{Dataset, LoadError, Loaded};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -220,7 +220,8 @@ impl Datasets<'_> {
         self.fill(server, instance, dataset, &mut session)
     }
 
-    fn fill(
+    /// Fills the empty tables and looks at them; with what they take in the server.
+    pub(super) fn fill(
         &self,
         server: &Provided,
         instance: &mut dyn Server,
@@ -250,28 +251,6 @@ impl Datasets<'_> {
             data_bytes >> 20
         ));
         Ok((loaded, data_bytes))
-    }
-
-    /// On an external server the data is loaded into prony's own schema and stays there.
-    fn in_place(&self, server: &Provided, dataset: &dyn Dataset) -> Result<Ready, RunError> {
-        let mut instance = server.instance(Path::new(""));
-        instance.start(&StartRequest::default())?;
-        let mut session = instance.connect()?;
-        if dataset.state(&mut session)? == State::Complete(dataset.fingerprint()) {
-            let data_bytes = dataset.data_bytes(&mut session)?;
-            return Ok(Ready {
-                data_folder: None,
-                note: already_there(server, dataset, data_bytes),
-            });
-        }
-        dataset
-            .create(&mut session, self.allow_drop)
-            .map_err(failed)?;
-        let (loaded, data_bytes) = self.fill(server, instance.as_mut(), dataset, &mut session)?;
-        Ok(Ready {
-            data_folder: None,
-            note: note(server, dataset, &loaded, data_bytes),
-        })
     }
 }
 
@@ -323,7 +302,12 @@ impl<'a> Connections<'a> {
     }
 }
 
-fn note(server: &Provided, dataset: &dyn Dataset, loaded: &Loaded, data_bytes: u64) -> Note {
+pub(super) fn note(
+    server: &Provided,
+    dataset: &dyn Dataset,
+    loaded: &Loaded,
+    data_bytes: u64,
+) -> Note {
     Note {
         fingerprint: dataset.fingerprint(),
         server: server.key(),
@@ -331,19 +315,6 @@ fn note(server: &Provided, dataset: &dyn Dataset, loaded: &Loaded, data_bytes: u
         data_bytes,
         load_s: loaded.elapsed_s,
         method: loaded.method.clone(),
-    }
-}
-
-/// On an external server the tables of an earlier run are used again.
-fn already_there(server: &Provided, dataset: &dyn Dataset, data_bytes: u64) -> Note {
-    let Estimate { rows, .. } = dataset.estimate();
-    Note {
-        fingerprint: dataset.fingerprint(),
-        server: server.key(),
-        rows,
-        data_bytes,
-        load_s: 0.0,
-        method: "already there".into(),
     }
 }
 
@@ -395,8 +366,12 @@ fn read_note(folder: &Path) -> Option<Note> {
     serde_json::from_str(&text).ok()
 }
 
-fn failed(error: LoadError) -> RunError {
-    RunError::Failed(error.to_string())
+/// A schema that holds something already asks for another command line.
+pub(super) fn failed(error: LoadError) -> RunError {
+    match error {
+        LoadError::Exists { .. } => RunError::Asked(error.to_string()),
+        _ => RunError::Failed(error.to_string()),
+    }
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> RunError {

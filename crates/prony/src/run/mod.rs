@@ -10,6 +10,8 @@ pub mod conduct;
 pub mod dataset;
 pub mod event;
 pub mod folder;
+pub mod in_place;
+pub mod neighbours;
 pub mod preflight;
 pub mod progress;
 pub mod round;

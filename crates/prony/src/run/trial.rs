@@ -6,6 +6,7 @@
 use super::bed::Bed;
 use super::dataset::Ready;
 use super::event::Happened;
+use super::neighbours::Neighbours;
 use super::round::{Pass, Passed};
 use super::servers::Provided;
 use super::{Progress, RunError, cold};
@@ -25,6 +26,7 @@ pub struct Bench<'a> {
     pub progress: &'a Progress,
     pub protocol: &'a Protocol,
     pub observe: &'a Observe,
+    pub neighbours: &'a Neighbours,
     /// Where servers' logs are kept.
     pub logs: &'a Path,
 }
@@ -44,6 +46,7 @@ impl Bench<'_> {
         dataset: &dyn Dataset,
     ) -> Result<Trial, RunError> {
         let mut trial = blank(planned, ready);
+        let stay = self.neighbours.stay();
         let folder = self
             .home
             .work()
@@ -65,6 +68,7 @@ impl Bench<'_> {
         bed.end();
         drop(bed);
         drop(lease);
+        trial.flags.extend(stay.flag());
         trial.ended_ns = now_ns();
         if interrupt::asked() {
             Err(RunError::Interrupted)

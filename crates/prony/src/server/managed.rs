@@ -10,6 +10,7 @@ mod place;
 
 use crate::host::{LeaseError, Leases, interrupted, wait_within};
 use crate::server::builds::Distribution;
+use crate::server::session::option_file;
 use crate::server::{Abilities, Server, ServerError, Session, StartRequest, Started, log};
 use crate::spec::Dsn;
 use adjusted::Adjusted;
@@ -76,6 +77,23 @@ impl Managed {
     /// Its log over all starts.
     pub fn log_path(&self) -> PathBuf {
         self.folder.join("server.log")
+    }
+
+    /// How the administrator gets in while it runs.
+    pub fn dsn(&self) -> Option<Dsn> {
+        self.running.as_ref().map(Running::dsn)
+    }
+
+    /// Writes the option file (mode 0600) by which clients of the family get in as the administrator.
+    pub fn write_option_file(&self, path: &Path) -> Result<(), ServerError> {
+        let dsn = self.dsn().ok_or_else(|| self.not_running())?;
+        password::write(path, &option_file::text(&dsn)).map_err(|error| {
+            ServerError::Unusable(format!("cannot write {}: {error}", path.display()))
+        })
+    }
+
+    fn not_running(&self) -> ServerError {
+        ServerError::Lost(format!("{} is not running", self.distribution.build))
     }
 
     fn launch(&self, request: &StartRequest) -> Result<Running, ServerError> {
@@ -201,7 +219,11 @@ impl Running {
     }
 
     fn connect(&self) -> Result<Session, ServerError> {
-        Session::open(&Dsn {
+        Session::open(&self.dsn())
+    }
+
+    fn dsn(&self) -> Dsn {
+        Dsn {
             user: "root".into(),
             password: Some(self.password.clone()),
             host: "localhost".into(),
@@ -209,7 +231,7 @@ impl Running {
             schema: None,
             socket: Some(self.place.socket().to_path_buf()),
             tls_required: false,
-        })
+        }
     }
 
     fn kill(&mut self) -> io::Result<()> {
@@ -345,10 +367,7 @@ impl Server for Managed {
     fn connect(&self) -> Result<Session, ServerError> {
         match &self.running {
             Some(running) => running.connect(),
-            None => Err(ServerError::Lost(format!(
-                "{} is not running",
-                self.distribution.build
-            ))),
+            None => Err(self.not_running()),
         }
     }
 

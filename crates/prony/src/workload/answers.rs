@@ -7,6 +7,15 @@ use crate::server::Reply;
 use crate::workload::Operation;
 use sha2::{Digest, Sha256};
 
+/// What an answer has to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reference {
+    /// In the canonical form.
+    Rows(Vec<Vec<String>>),
+    /// Of answers that are not kept: how many rows, and [`Canonical::hash`] of them.
+    Hash { rows: u64, hash: String },
+}
+
 /// The rows of an answer: numbers without needless digits, NULL as `\N`, ties of the ORDER BY in a fixed order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Canonical {
@@ -54,8 +63,25 @@ impl Canonical {
             .collect()
     }
 
-    /// Nothing where they are equal, otherwise a sentence with the first row that differs.
-    pub fn difference(&self, reference: &[Vec<String>]) -> Option<String> {
+    /// Nothing where they are equal, otherwise what differs, in words.
+    pub fn difference(&self, reference: &Reference) -> Option<String> {
+        match reference {
+            Reference::Rows(rows) => self.difference_of_rows(rows),
+            Reference::Hash { rows, hash } => self.difference_of_hash(*rows, hash),
+        }
+    }
+
+    fn difference_of_hash(&self, rows: u64, hash: &str) -> Option<String> {
+        let (got_rows, got) = (self.rows.len(), self.hash());
+        (got != hash).then(|| {
+            format!(
+                "there are {got_rows} rows with the hash {got}, the reference has {rows} rows with the hash {hash}"
+            )
+        })
+    }
+
+    /// Names the first row that differs.
+    fn difference_of_rows(&self, reference: &[Vec<String>]) -> Option<String> {
         let shown = |row: &[String]| row.join(", ");
         for (n, (got, right)) in self.rows.iter().zip(reference).enumerate() {
             if got != right {
@@ -193,10 +219,9 @@ mod tests {
     #[test]
     fn the_first_differing_row_is_named() {
         let got = Canonical::of(&operation(&[]), &reply(&[&["1992", "7"], &["1993", "8"]]));
-        let reference = |rows: &[&[&str]]| -> Vec<Vec<String>> {
-            rows.iter()
-                .map(|row| row.iter().map(|cell| cell.to_string()).collect())
-                .collect()
+        let reference = |rows: &[&[&str]]| {
+            let row = |row: &&[&str]| row.iter().map(|cell| cell.to_string()).collect();
+            Reference::Rows(rows.iter().map(row).collect())
         };
         assert_eq!(
             got.difference(&reference(&[&["1992", "7"], &["1993", "8"]])),
@@ -219,6 +244,26 @@ mod tests {
             ]))
             .unwrap(),
             "there are 2 rows, the reference has 3; the first that is missing is (1994, 9)"
+        );
+    }
+
+    #[test]
+    fn a_reference_may_be_a_hash_and_a_number_of_rows() {
+        let answer = Canonical::of(&operation(&[]), &reply(&[&["1992", "7"]]));
+        let right = Reference::Hash {
+            rows: 1,
+            hash: answer.hash(),
+        };
+        assert_eq!(answer.difference(&right), None);
+        let other = Reference::Hash {
+            rows: 2,
+            hash: "ab".into(),
+        };
+        let says = answer.difference(&other).unwrap();
+        assert!(
+            says.starts_with("there are 1 rows with the hash ")
+                && says.ends_with("the reference has 2 rows with the hash ab"),
+            "{says}"
         );
     }
 

@@ -3,6 +3,7 @@
 //! Goal: the words that provisioning needs: what it is, how large, load it, is it whole. Non-goals: running the
 //! operations (the protocol does), where the data is kept (`run`).
 
+use super::answers::Reference;
 use crate::server::{ServerError, Session};
 use std::collections::BTreeMap;
 
@@ -37,8 +38,8 @@ pub trait Dataset: Send + Sync {
     fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError>;
     /// In the order in which a round runs them.
     fn operations(&self) -> Vec<Operation>;
-    /// The canonical answer of an operation at this scale, where there is a reference.
-    fn reference(&self, operation: &str) -> Option<Vec<Vec<String>>>;
+    /// What an operation has to answer at this scale, where that is known.
+    fn reference(&self, operation: &str) -> Option<Reference>;
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! What the counters that explain differences mean, in one line each.
 //!
 //! Goal: the counters of the MySQL family that a reader of a star join or an OLTP result asks for. Non-goal: all of them.
-//! Source: the servers' manuals, "Server Status Variables" and "InnoDB INFORMATION_SCHEMA Metrics Table" of MySQL 5.5 to
-//! 9.x, "Server Status Variables" of MariaDB 10.11 and 11.4. Names in lower case are those of INNODB_METRICS.
+//! Which server has which: docs/COUNTERS.md. Source: the servers' manuals, "Server Status Variables" and "InnoDB
+//! INFORMATION_SCHEMA Metrics Table" of MySQL 5.5 to 9.x, "Server Status Variables" of MariaDB 10.11 and 11.4. Names in lower
+//! case are those of INNODB_METRICS.
 
 /// The line for a counter, by its name as the server spells it (case does not matter) or as prony derives it.
 pub fn meaning(counter: &str) -> Option<&'static str> {
@@ -12,7 +13,7 @@ pub fn meaning(counter: &str) -> Option<&'static str> {
         .map(|(_, meaning)| *meaning)
 }
 
-const MEANINGS: [(&str, &str); 83] = [
+const MEANINGS: [(&str, &str); 79] = [
     // The buffer pool, all servers.
     (
         "Innodb_buffer_pool_reads / Innodb_buffer_pool_read_requests",
@@ -62,32 +63,15 @@ const MEANINGS: [(&str, &str); 83] = [
     ),
     (
         "Innodb_buffer_pool_pages_made_young",
-        "pages moved to the young part of the list (MariaDB)",
+        "pages moved to the young part of the list",
     ),
     (
         "Innodb_buffer_pool_pages_made_not_young",
-        "pages kept old because of innodb_old_blocks_time (MariaDB)",
+        "pages kept old because of innodb_old_blocks_time",
     ),
     (
         "Innodb_buffer_pool_pages_LRU_flushed",
         "pages flushed to free the end of the list (MariaDB)",
-    ),
-    (
-        "PAGES_MADE_YOUNG",
-        "pages moved to the young part of the list",
-    ),
-    (
-        "PAGES_NOT_MADE_YOUNG",
-        "pages kept old because of innodb_old_blocks_time",
-    ),
-    (
-        "NUMBER_PAGES_READ",
-        "pages read from disk, read-ahead included",
-    ),
-    ("NUMBER_PAGES_GET", "page requests to the pool"),
-    (
-        "NUMBER_READ_AHEAD_EVICTED",
-        "pages read ahead and evicted unused: wasted reads",
     ),
     (
         "buffer_pool_reads",
@@ -104,8 +88,16 @@ const MEANINGS: [(&str, &str); 83] = [
         "pages flushed in batches from the end of the list",
     ),
     (
+        "buffer_LRU_batch_total_pages",
+        "pages flushed in batches from the end of the list (MySQL 5.6)",
+    ),
+    (
+        "buffer_LRU_get_free_waits",
+        "sleeps while looking for a free page (MySQL from 8.0)",
+    ),
+    (
         "buffer_LRU_single_flush_num_scan",
-        "single pages flushed because a query needed a free one",
+        "single pages flushed because a query needed a free one (MySQL)",
     ),
     (
         "buffer_LRU_batch_scanned",
@@ -138,7 +130,10 @@ const MEANINGS: [(&str, &str); 83] = [
     ("Innodb_data_writes", "write calls of InnoDB"),
     ("Innodb_data_fsyncs", "fsync calls of InnoDB"),
     ("Innodb_os_log_written", "bytes of redo written"),
-    ("Innodb_os_log_fsyncs", "fsync calls on the redo log"),
+    (
+        "Innodb_os_log_fsyncs",
+        "fsync calls on the redo log (MySQL)",
+    ),
     (
         "Innodb_log_waits",
         "waits because the log buffer was too small",
@@ -152,14 +147,14 @@ const MEANINGS: [(&str, &str); 83] = [
     ("Innodb_deadlocks", "deadlocks (MariaDB)"),
     ("lock_deadlocks", "deadlocks"),
     ("lock_timeouts", "waits for locks that ran out of time"),
-    // Rows touched and how; MariaDB has no Innodb_rows_*.
+    // Rows touched and how.
     (
         "Innodb_rows_read",
-        "rows that InnoDB handed out; MySQL counts them twice under MRR",
+        "rows that InnoDB handed out (MySQL); twice under MRR, none for COUNT(*) from 8.0",
     ),
-    ("Innodb_rows_inserted", "rows inserted"),
-    ("Innodb_rows_updated", "rows updated"),
-    ("Innodb_rows_deleted", "rows deleted"),
+    ("Innodb_rows_inserted", "rows inserted (MySQL)"),
+    ("Innodb_rows_updated", "rows updated (MySQL)"),
+    ("Innodb_rows_deleted", "rows deleted (MySQL)"),
     ("Rows_read", "rows that the engines handed out (MariaDB)"),
     ("Rows_tmp_read", "rows read from temporary tables (MariaDB)"),
     ("Handler_read_first", "starts of a whole index scan"),
@@ -237,8 +232,10 @@ const MEANINGS: [(&str, &str); 83] = [
         "adaptive_hash_searches_btree",
         "lookups that went down the tree instead",
     ),
-    ("ibuf_merges", "merges of buffered index changes"),
-    ("trx_rseg_history_len", "undo records that wait for purge"),
+    (
+        "ibuf_merges",
+        "merges of buffered index changes (not in MariaDB from 11.0)",
+    ),
 ];
 
 /// Quotients that say more than their parts.
@@ -268,7 +265,7 @@ pub(super) fn is_beside_the_point(counter: &str) -> bool {
     meaning(counter).is_none() && beside()
 }
 
-const BESIDE_PREFIXES: [&str; 25] = [
+const BESIDE_PREFIXES: [&str; 26] = [
     "aborted_",
     "acl",
     "bytes_",
@@ -279,6 +276,7 @@ const BESIDE_PREFIXES: [&str; 25] = [
     "flush_commands",
     "innodb_buffer_pool_bytes",
     "innodb_buffer_pool_pages_",
+    "innodb_history_list_length",
     "innodb_mem_",
     "innodb_page_size",
     "last_query_",

@@ -4,12 +4,14 @@
 //! Non-goal: the rows themselves (crate `datagen`).
 
 mod queries;
+mod references;
 mod schema;
 mod section;
 mod tables;
 
 pub use section::{Joins, Section};
 
+use super::answers::Reference;
 use super::loader::{self, settings};
 use super::marker::{self, Marker};
 use super::{Dataset, Dialect, Estimate, LoadError, Loaded, Operation, Progress, State};
@@ -211,12 +213,8 @@ impl Dataset for StarSchema {
         queries::operations(self.section.joins)
     }
 
-    fn reference(&self, operation: &str) -> Option<Vec<Vec<String>>> {
-        if self.section.scale == 1.0 {
-            queries::reference(operation)
-        } else {
-            None
-        }
+    fn reference(&self, operation: &str) -> Option<Reference> {
+        references::reference(self.section.scale, operation)
     }
 }
 
