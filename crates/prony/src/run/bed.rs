@@ -221,6 +221,8 @@ impl<'a> Bed<'a> {
     pub fn explain(&mut self, error: &ServerError) -> String {
         match (error, self.instance.exit_reason()) {
             (ServerError::Lost(_), Some(reason)) => format!("the server ended: {reason}"),
+            // Its whole log is kept with the run.
+            (ServerError::NotStarted { says, .. }, _) => says.clone(),
             _ => error.to_string(),
         }
     }

@@ -15,7 +15,7 @@ use crate::plan::{Plan, PlannedTrial, Shard};
 use crate::spec::{Experiment, clients, queries, question};
 use crate::workload::{self, Dataset};
 use record::{Environment, Run, Store, Trial, TrialKey, TrialState, WorkloadNote};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// What is to be run. Everything in it is checked.
@@ -87,7 +87,10 @@ fn from_beginning_to_end(
     // Before anything is loaded: another environment's run is refused, and another prony's is left to it.
     let begun = match &request.resume {
         Some(run) => Some(resume(&request.results, run, &environment)?),
-        None => None,
+        None => {
+            RunFolder::prepare(&request.results)?;
+            None
+        }
     };
     let preflight = |data_bytes: &dyn Fn(&str) -> u64| {
         servers.values().try_for_each(|server| {
@@ -400,7 +403,7 @@ fn resume(
         .map(|(what, then, now)| format!("  {what}: {then} then, {now} now"))
         .collect();
     Err(RunError::Asked(format!(
-        "{run} cannot go on here, since its trials would come from two environments:\n{}\nbegin a new run, and use prony compare for the two",
+        "{run} cannot go on here, since its trials would come from two environments:\n{}\nbegin a new run here",
         lines.join("\n")
     )))
 }
@@ -416,11 +419,32 @@ fn workload_note(request: &Request, trials: &[PlannedTrial]) -> Result<WorkloadN
         .into_iter()
         .map(|operation| operation.name)
         .filter(|name| chosen.is_empty() || chosen.contains(name));
+    let summaries: Result<BTreeSet<String>, RunError> = trials
+        .iter()
+        .map(|trial| Ok(self::dataset(request, trial)?.summary()))
+        .collect();
     Ok(WorkloadNote {
         name: request.experiment.workload.clone(),
-        summary: dataset.summary(),
+        summary: shared(&summaries?),
         operations: operations.collect(),
     })
+}
+
+/// What the summaries of several trials have in common: what a factor varies stands in the table's rows.
+fn shared(summaries: &BTreeSet<String>) -> String {
+    let Some(first) = summaries.first() else {
+        return String::new();
+    };
+    let in_all = |part: &&str| {
+        summaries
+            .iter()
+            .all(|summary| summary.split(", ").any(|other| other == *part))
+    };
+    first
+        .split(", ")
+        .filter(in_all)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 pub fn dataset(request: &Request, trial: &PlannedTrial) -> Result<Box<dyn Dataset>, RunError> {
@@ -428,7 +452,7 @@ pub fn dataset(request: &Request, trial: &PlannedTrial) -> Result<Box<dyn Datase
         .map_err(|mistake| RunError::Asked(mistake.to_string()))
 }
 
-/// The keys of trials that are finished in a run, for `prony check --resume` and tests.
+/// The keys of trials that are finished in a run, for those who watch one from outside.
 pub fn finished(store: &Path) -> Result<Vec<TrialKey>, RunError> {
     Store::open(store)
         .and_then(|store| store.finished())
@@ -445,4 +469,18 @@ fn stop_if_interrupted() -> Result<(), RunError> {
 
 fn stored(error: record::StoreError) -> RunError {
     RunError::Failed(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_of_a_run_leaves_out_what_a_factor_varies() {
+        let summary = |joins: &str| format!("Star Schema Benchmark, scale 1, InnoDB, {joins}");
+        let one = BTreeSet::from([summary("ANSI joins")]);
+        assert_eq!(shared(&one), summary("ANSI joins"));
+        let two = BTreeSet::from([summary("fact table first"), summary("dimension first")]);
+        assert_eq!(shared(&two), "Star Schema Benchmark, scale 1, InnoDB");
+    }
 }

@@ -64,7 +64,7 @@ impl Bench<'_> {
             flag(&mut trial, "trial_failed", bed.explain(&error));
         }
         add_up(&mut trial);
-        self.keep_log(&trial.key, &bed.log());
+        self.keep_log(&mut trial, &bed.log());
         bed.end();
         drop(bed);
         drop(lease);
@@ -77,11 +77,20 @@ impl Bench<'_> {
         }
     }
 
-    fn keep_log(&self, key: &TrialKey, lines: &[String]) {
+    fn keep_log(&self, trial: &mut Trial, lines: &[String]) {
         if lines.is_empty() {
             return;
         }
-        let name = log_name(key);
+        let name = log_name(&trial.key);
+        if let Some(failure) = trial
+            .flags
+            .iter_mut()
+            .find(|flag| flag.kind == "trial_failed")
+        {
+            failure
+                .text
+                .push_str(&format!("; the server's log is logs/{name}"));
+        }
         if let Err(error) = std::fs::write(self.logs.join(&name), lines.join("\n")) {
             self.progress.say(&format!(
                 "warning: the server's log could not be kept as {name}: {error}"

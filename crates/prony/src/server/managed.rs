@@ -8,8 +8,7 @@ mod options;
 mod password;
 mod place;
 
-use crate::host::process::wait_within;
-use crate::host::{LeaseError, Leases, interrupt};
+use crate::host::{LeaseError, Leases, interrupted, wait_within};
 use crate::server::builds::Distribution;
 use crate::server::session::option_file;
 use crate::server::{Abilities, Server, ServerError, Session, StartRequest, Started, log};
@@ -146,12 +145,11 @@ impl Managed {
         for suspect in log::suspects(&lines, &running.settings) {
             says.push_str(&format!("\n  - {suspect}"));
         }
-        // Not where the log is: it goes with the folder of the instance.
-        says.push_str("\nthe end of its log:");
-        for line in log::tail(&lines, SHOWN_LINES) {
-            says.push_str(&format!("\n  {line}"));
+        let telling = log::telling(&lines);
+        ServerError::NotStarted {
+            says,
+            log: log::tail(&telling, SHOWN_LINES).to_vec(),
         }
-        ServerError::Unusable(says)
     }
 
     fn identify(&self, session: &mut Session) -> Result<ServerIdentity, ServerError> {
@@ -207,7 +205,7 @@ impl Running {
                 Err(ServerError::Lost(_)) => {}
                 Err(error) => return Ok(Answer::Refused(error.to_string())),
             }
-            if interrupt::asked() {
+            if interrupted() {
                 return Ok(Answer::Refused("interrupted".into()));
             }
             if began.elapsed() > START_WITHIN {

@@ -7,7 +7,7 @@ use super::meanings::{DERIVED, is_beside_the_point, meaning};
 use super::ratio::LogMean;
 use super::table::rows;
 use crate::run::Question;
-use crate::trial::{Round, Trial, TrialState};
+use crate::trial::{Counters, Round, Trial, TrialState};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Fewer events than this in a round explain nothing.
@@ -147,26 +147,25 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     sum / count as f64
 }
 
-/// Whatever can be read off a round: a counter, or a quotient of two.
+/// Whatever can be read off a round: a counter, or a quotient of two; each by its name and its place among the columns.
 enum Probe<'n> {
-    Counter(&'n str),
-    Quotient(&'n str, &'n str),
+    Counter((&'n str, usize)),
+    Quotient((&'n str, usize), (&'n str, usize)),
 }
 
 impl Probe<'_> {
     fn name(&self) -> String {
         match self {
-            Probe::Counter(name) => name.to_string(),
-            Probe::Quotient(over, under) => format!("{over} / {under}"),
+            Probe::Counter((name, _)) => name.to_string(),
+            Probe::Quotient((over, _), (under, _)) => format!("{over} / {under}"),
         }
     }
 
-    fn read(&self, round: &Round) -> Option<f64> {
-        let counter = |name: &str| round.counters.get(name).map(|delta| *delta as f64);
+    fn read(&self, line: &[Option<f64>]) -> Option<f64> {
         match self {
-            Probe::Counter(name) => counter(name),
-            Probe::Quotient(over, under) => {
-                Some(counter(over)? / counter(under).filter(|under| *under >= FEW)?)
+            Probe::Counter((_, place)) => line[*place],
+            Probe::Quotient((_, over), (_, under)) => {
+                Some(line[*over]? / line[*under].filter(|under| *under >= FEW)?)
             }
         }
     }
@@ -185,17 +184,11 @@ impl Probe<'_> {
 }
 
 fn differences(of: &Blocks, to: &Blocks, most: usize) -> Vec<Difference> {
-    let rounds = || of.values().chain(to.values()).flatten();
-    let names: BTreeSet<&str> = rounds()
-        .flat_map(|round| round.counters.keys().map(String::as_str))
-        .collect();
-    let counters = names
-        .into_iter()
-        .filter(|name| !is_beside_the_point(name))
-        .map(Probe::Counter);
-    let probes = counters.chain(DERIVED.map(|(over, under)| Probe::Quotient(over, under)));
-    let mut ranked: Vec<(Rank, Difference)> = probes
-        .filter_map(|probe| difference(&probe, of, to))
+    let names = names(of.values().chain(to.values()).flatten().copied());
+    let (of, to) = (figures(&names, of), figures(&names, to));
+    let mut ranked: Vec<(Rank, Difference)> = probes(&names)
+        .iter()
+        .filter_map(|probe| difference(probe, &of, &to))
         .collect();
     ranked.sort_by(|(a, _), (b, _)| a.tier.cmp(&b.tier).then(b.score.total_cmp(&a.score)));
     ranked
@@ -205,13 +198,79 @@ fn differences(of: &Blocks, to: &Blocks, most: usize) -> Vec<Difference> {
         .collect()
 }
 
+/// The counters that any of the rounds has, in ascending order, without those that are beside the point. Most rounds have
+/// the same ones, so that a list like the one before is passed over.
+fn names<'t>(rounds: impl Iterator<Item = &'t Round>) -> Vec<&'t str> {
+    let mut lists: Vec<&Counters> = Vec::new();
+    for round in rounds {
+        let known = |list: &&Counters| list.keys().eq(round.counters.keys());
+        if !lists.last().is_some_and(known) {
+            lists.push(&round.counters);
+        }
+    }
+    let names: BTreeSet<&str> = lists
+        .into_iter()
+        .flat_map(|list| list.keys().map(String::as_str))
+        .collect();
+    names
+        .into_iter()
+        .filter(|name| !is_beside_the_point(name))
+        .collect()
+}
+
+/// By block, a line a round, in it a figure a name; none where the server lacks the counter.
+type Figures = BTreeMap<u32, Vec<Vec<Option<f64>>>>;
+
+fn figures(names: &[&str], blocks: &Blocks) -> Figures {
+    let lines = |rounds: &Vec<&Round>| {
+        let lines = rounds.iter().map(|round| line(names, &round.counters));
+        lines.collect()
+    };
+    blocks
+        .iter()
+        .map(|(block, rounds)| (*block, lines(rounds)))
+        .collect()
+}
+
+/// Both are in ascending order, so that they are walked side by side.
+fn line(names: &[&str], counters: &Counters) -> Vec<Option<f64>> {
+    let mut counters = counters.iter().peekable();
+    let figure = |name: &&str| {
+        while counters
+            .next_if(|(theirs, _)| theirs.as_str() < *name)
+            .is_some()
+        {}
+        let found = counters.next_if(|(theirs, _)| theirs.as_str() == *name);
+        found.map(|(_, delta)| *delta as f64)
+    };
+    names.iter().map(figure).collect()
+}
+
+/// Every counter, and every quotient whose parts are there.
+fn probes<'n>(names: &[&'n str]) -> Vec<Probe<'n>> {
+    let column = |name: &str| {
+        names
+            .binary_search(&name)
+            .ok()
+            .map(|place| (names[place], place))
+    };
+    let counters = names.iter().enumerate();
+    let quotients = DERIVED
+        .iter()
+        .filter_map(|(over, under)| Some(Probe::Quotient(column(over)?, column(under)?)));
+    counters
+        .map(|(place, name)| Probe::Counter((*name, place)))
+        .chain(quotients)
+        .collect()
+}
+
 /// First what both have and what is beyond noise, then what only one has, then noise.
 struct Rank {
     tier: u8,
     score: f64,
 }
 
-fn difference(probe: &Probe, of: &Blocks, to: &Blocks) -> Option<(Rank, Difference)> {
+fn difference(probe: &Probe, of: &Figures, to: &Figures) -> Option<(Rank, Difference)> {
     let (of_s, to_s) = (values(probe, of), values(probe, to));
     let overall = |values: &BTreeMap<u32, Vec<f64>>| {
         let means: Vec<f64> = values
@@ -257,16 +316,14 @@ fn difference(probe: &Probe, of: &Blocks, to: &Blocks) -> Option<(Rank, Differen
 }
 
 /// By block, the values of its rounds.
-fn values(probe: &Probe, blocks: &Blocks) -> BTreeMap<u32, Vec<f64>> {
-    let read = |rounds: &Vec<&Round>| {
-        rounds
-            .iter()
-            .filter_map(|round| probe.read(round))
-            .collect::<Vec<f64>>()
+fn values(probe: &Probe, figures: &Figures) -> BTreeMap<u32, Vec<f64>> {
+    let read = |lines: &Vec<Vec<Option<f64>>>| {
+        let values = lines.iter().filter_map(|line| probe.read(line));
+        values.collect::<Vec<f64>>()
     };
-    blocks
+    figures
         .iter()
-        .map(|(block, rounds)| (*block, read(rounds)))
+        .map(|(block, lines)| (*block, read(lines)))
         .filter(|(_, values)| !values.is_empty())
         .collect()
 }
