@@ -35,6 +35,9 @@ pub struct Note {
     pub method: String,
 }
 
+/// Lines of a server's log in a message about a load that failed.
+const LOG_LINES: usize = 10;
+
 /// Where snapshots are, and what they are made with.
 pub struct Datasets<'a> {
     pub home: &'a Home,
@@ -328,15 +331,29 @@ fn loading(server: &str, progress: &crate::workload::Progress) -> String {
     )
 }
 
+/// How servers write ENOSPC in their logs.
+const DISK_FULL: [&str; 3] = ["error 28", "Errcode: 28", "No space left on device"];
+
 /// A server that died while loading says why in its log.
 fn explain(error: RunError, instance: &dyn Server) -> RunError {
-    let lines = instance.log_tail(10).join("\n  ");
+    let lines = instance.log_tail(LOG_LINES);
     match error {
-        RunError::Failed(text) if !lines.is_empty() => RunError::Failed(format!(
-            "{text}\nlast lines of the server's log:\n  {lines}"
-        )),
+        RunError::Failed(text) if !lines.is_empty() => RunError::Failed(explained(&text, &lines)),
         other => other,
     }
+}
+
+fn explained(text: &str, log: &[String]) -> String {
+    let says_full = |line: &String| DISK_FULL.iter().any(|sign| line.contains(sign));
+    let full = if log.iter().any(says_full) {
+        "\nthe disk below PRONY_HOME is full: make room there, point PRONY_HOME to a larger disk, or take a smaller --scale"
+    } else {
+        ""
+    };
+    format!(
+        "{text}{full}\nlast lines of the server's log:\n  {}",
+        log.join("\n  ")
+    )
 }
 
 fn name(server: &Provided, dataset: &dyn Dataset, layout: &[(String, String)]) -> String {
