@@ -215,6 +215,32 @@ fn a_server_that_dies_in_the_middle_fails_its_trial_and_the_rest_goes_on() {
 }
 
 #[test]
+fn a_server_that_does_not_start_fails_its_trial_with_the_cause_and_the_rest_goes_on() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let text = EXPERIMENT
+        .replace("BUILD", "mariadb")
+        .replace("blocks = 4", "blocks = 1")
+        + "\n[variant.fine]\n[variant.broken]\nsettings = { innodb_flush_method = \"nowhere\" }\n";
+    let after = bench.run(&["run", &bench.experiment("broken", &text)]);
+    assert_eq!(after.status, 3, "{}", after.stderr);
+    let shown = bench.json(&bench.runs()[0]);
+    let mut states: Vec<_> = shown["trials"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|trial| trial["state"].as_str())
+        .collect();
+    states.sort_unstable();
+    assert_eq!(states, ["done", "failed"]);
+    for part in ["innodb_flush_method", "the server's log is logs/"] {
+        assert!(after.stderr.contains(part), "{part}: {}", after.stderr);
+    }
+}
+
+#[test]
 fn two_runs_at_once_share_the_cache_and_both_end_well() {
     if !has("mariadb") {
         return;

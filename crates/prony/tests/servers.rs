@@ -123,6 +123,26 @@ fn text(session: &mut Session, sql: &str) -> String {
     session.query(sql).unwrap().first_text().unwrap_or_default()
 }
 
+/// A data folder keeps the size of its pages for life, so the start that makes it has to know.
+#[test]
+fn a_data_folder_is_made_with_the_settings_that_it_keeps() {
+    let _alone = ONE_AT_A_TIME
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let leases = leases();
+    let Some(distribution) = have(&BuildSpec::MariaDb(None), &leases) else {
+        return;
+    };
+    let folder = leases.temporary("test").unwrap();
+    let data = folder.path().join("data");
+    let settings = [("innodb_page_size".to_string(), "8K".to_string())];
+    distribution.initialise(&leases, &data, &settings).unwrap();
+    let options = ["--innodb_page_size=8K"];
+    let instance = Instance::start(&distribution, &leases, &data, None, &options);
+    let mut session = instance.session();
+    assert_eq!(text(&mut session, "select @@innodb_page_size"), "8192");
+}
+
 fn lives(build: &BuildSpec) {
     let _alone = ONE_AT_A_TIME
         .lock()
@@ -136,7 +156,7 @@ fn lives(build: &BuildSpec) {
     let folder = leases.temporary("test").unwrap();
     let data = folder.path().join("data");
     let begun = Instant::now();
-    distribution.initialise(&leases, &data).unwrap();
+    distribution.initialise(&leases, &data, &[]).unwrap();
     let initialised = begun.elapsed();
     let wanted = ["--innodb_buffer_pool_size=32M", "--innodb_log_file_size=8M"];
     let understood = |option: &&str| known.knows(option[2..].split('=').next().unwrap());
@@ -303,7 +323,7 @@ fn mysql_8_0_33_is_reached_over_tcp_and_tls_with_a_password() {
     };
     let folder = leases.temporary("test").unwrap();
     let data = folder.path().join("data");
-    distribution.initialise(&leases, &data).unwrap();
+    distribution.initialise(&leases, &data, &[]).unwrap();
     let port = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -350,7 +370,7 @@ fn loading_six_hundred_megabytes() {
     };
     let folder = leases.temporary("test").unwrap();
     let data = folder.path().join("data");
-    distribution.initialise(&leases, &data).unwrap();
+    distribution.initialise(&leases, &data, &[]).unwrap();
     let instance = Instance::start(&distribution, &leases, &data, None, &[]);
     let mut session = instance.session();
     session.execute("create database t").unwrap();

@@ -39,7 +39,8 @@ pub fn run(args: Args) -> Result<Status, Failure> {
     };
     let plan = conduct::plan(&request)?;
     let trials: Vec<PlannedTrial> = plan.trials().collect();
-    conduct::check_queries(&request, &trials)?;
+    conduct::check_workload(&request, &trials)?;
+    conduct::check_in_place(&request, &trials)?;
     print(&expected(&request, &trials)?);
     known_settings(&request, &trials)
 }

@@ -39,9 +39,9 @@ pub struct Failure {
 
 #[derive(Debug)]
 enum Message {
-    /// As it is, without frame and wrapping, so that paths and commands in it can be copied.
+    /// Line for line as it is: it holds paths and the lines of logs, which a frame would break.
     Plain(String),
-    /// With the place in a file.
+    /// With its place in a file.
     Placed(miette::Report),
 }
 
@@ -63,9 +63,9 @@ impl Failure {
     pub fn tell(self) -> ExitCode {
         // A reader that has gone away (`prony show | head`) is no reason to panic.
         use std::io::Write;
-        let _ = match &self.message {
+        let _ = match self.message {
             Message::Plain(text) => writeln!(std::io::stderr(), "error: {text}"),
-            Message::Placed(report) => write!(std::io::stderr(), "{report:?}"),
+            Message::Placed(report) => writeln!(std::io::stderr(), "{report:?}"),
         };
         self.status.into()
     }

@@ -3,12 +3,13 @@
 //! Goal: a flag that the protocol looks at between two steps. Non-goal: stopping anything by itself.
 
 use std::io;
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 
 /// The exit status of an interrupted prony.
 pub const EXIT_STATUS: u8 = 130;
 
 static ASKED: AtomicU32 = AtomicU32::new(0);
+static CTRL_C_IS_LENT: AtomicBool = AtomicBool::new(false);
 
 /// Installs the handler for SIGINT and SIGTERM; once, at the start of the program.
 pub fn install() -> io::Result<()> {
@@ -33,7 +34,15 @@ pub fn asked() -> bool {
     ASKED.load(SeqCst) > 0
 }
 
-extern "C" fn on_signal(_signal: libc::c_int) {
+/// While another program has the terminal its Ctrl-C, which reaches all of the foreground, is that program's to answer.
+pub fn lend_ctrl_c(lent: bool) {
+    CTRL_C_IS_LENT.store(lent, SeqCst);
+}
+
+extern "C" fn on_signal(signal: libc::c_int) {
+    if signal == libc::SIGINT && CTRL_C_IS_LENT.load(SeqCst) {
+        return;
+    }
     if ASKED.fetch_add(1, SeqCst) > 0 {
         // SAFETY: `_exit` is async-signal-safe (signal-safety(7)).
         unsafe { libc::_exit(EXIT_STATUS.into()) };

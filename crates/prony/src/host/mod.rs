@@ -18,4 +18,7 @@ pub mod process;
 pub mod random;
 
 pub use home::{Home, HomeError};
+pub use interrupt::asked as interrupted;
 pub use leases::{Lease, LeaseError, Leases};
+pub use process::wait_within;
+pub use random::hex as random_hex;

@@ -67,6 +67,29 @@ pub fn wait_within(child: &mut Child, limit: Duration) -> io::Result<Option<Exit
     }
 }
 
+/// Asks a process to end (SIGTERM) and waits until it has. False where it had ended before; a process with its number
+/// that started at another time is not it.
+pub fn end(pid: u32, start_ticks: u64, limit: Duration) -> io::Result<bool> {
+    let Some(process) = open(pid)? else {
+        return Ok(false);
+    };
+    // From here on the descriptor names one process.
+    if self::start_ticks(pid) != Some(start_ticks) {
+        return Ok(false);
+    }
+    match pidfd_send_signal(&process, Signal::TERM) {
+        Err(Errno::SRCH) => return Ok(false),
+        sent => sent?,
+    }
+    if is_gone_within(&process, limit)? {
+        return Ok(true);
+    }
+    let waited_s = limit.as_secs();
+    Err(io::Error::other(format!(
+        "process {pid} is still there {waited_s} s after it was asked to end"
+    )))
+}
+
 #[derive(Default)]
 struct Found {
     marked: Vec<u32>,
@@ -251,6 +274,18 @@ mod tests {
         io::Read::read_exact(shell.stdout.as_mut().unwrap(), &mut [0]).unwrap();
         assert_eq!(kill_marked(&mark).unwrap(), 2);
         shell.wait().unwrap();
+    }
+
+    #[test]
+    fn only_the_process_that_was_meant_is_asked_to_end() {
+        let mut child = sleeper("nobody's");
+        let began = start_ticks(child.id()).unwrap();
+        let limit = Duration::from_secs(60);
+        assert!(!end(child.id(), began + 1, limit).unwrap());
+        assert!(child.try_wait().unwrap().is_none());
+        assert!(end(child.id(), began, limit).unwrap());
+        child.wait().unwrap();
+        assert!(!end(child.id(), began, limit).unwrap());
     }
 
     #[test]

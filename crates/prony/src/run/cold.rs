@@ -79,12 +79,12 @@ pub fn join(one: Coldness, other: Coldness) -> Coldness {
         .device_read_bytes
         .zip(other.device_read_bytes)
         .map(|(a, b)| a + b);
-    let weaker = match (one.proved, other.proved) {
-        (false, _) => one,
-        (true, false) => other,
-        (true, true) if one.resident_bytes >= other.resident_bytes => one,
-        (true, true) => other,
+    let one_is_weaker = match (one.proved, other.proved) {
+        (false, true) => true,
+        (true, false) => false,
+        _ => one.resident_bytes >= other.resident_bytes,
     };
+    let weaker = if one_is_weaker { one } else { other };
     Coldness {
         device_read_bytes,
         ..weaker

@@ -5,16 +5,17 @@
 use super::answers::Answers;
 use super::dataset::{Datasets, Ready};
 use super::folder::RunFolder;
+use super::neighbours::Neighbours;
 use super::preflight;
 use super::servers::Provided;
-use super::trial::{Bench, now_ns};
-use super::{Progress, RunError, settings};
+use super::trial::{Bench, label, now_ns};
+use super::{Progress, RunError, in_place, settings};
 use crate::host::{Home, Leases, interrupt, machine};
 use crate::plan::{Plan, PlannedTrial, Shard};
-use crate::spec::{Experiment, queries, question};
+use crate::spec::{Experiment, clients, queries, question};
 use crate::workload::{self, Dataset};
 use record::{Environment, Run, Store, Trial, TrialKey, TrialState, WorkloadNote};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// What is to be run. Everything in it is checked.
@@ -54,40 +55,28 @@ pub fn conduct(
 ) -> Result<Conducted, RunError> {
     interrupt::install()
         .map_err(|error| RunError::Failed(format!("cannot listen for signals: {error}")))?;
+    // Whatever fails after a Ctrl-C (a server that was starting, a load that broke off) fails for it.
+    from_beginning_to_end(request, home, leases, progress).map_err(|error| {
+        if interrupt::asked() {
+            RunError::Interrupted
+        } else {
+            error
+        }
+    })
+}
+
+fn from_beginning_to_end(
+    request: &Request,
+    home: &Home,
+    leases: &Leases,
+    progress: &Progress,
+) -> Result<Conducted, RunError> {
     let plan = plan(request)?;
     let trials: Vec<PlannedTrial> = plan.trials().collect();
     let machine = machine::environment(&home.work());
-    check_queries(request, &trials)?;
+    check_workload(request, &trials)?;
+    check_in_place(request, &trials)?;
     let servers = servers(request, &trials, home, leases, progress)?;
-    for server in servers.values() {
-        let largest = largest_estimate(request, &trials, &server.spec.name);
-        preflight::check(
-            &request.experiment,
-            server,
-            leases,
-            largest,
-            machine.memory_bytes,
-        )?;
-    }
-
-    let datasets = Datasets {
-        home,
-        leases,
-        progress,
-        allow_drop: request.allow_drop,
-    };
-    let ready = provision(request, &trials, &servers, &datasets)?;
-    for server in servers.values() {
-        let largest = ready.largest(request, &trials, &server.spec.name);
-        preflight::check(
-            &request.experiment,
-            server,
-            leases,
-            largest,
-            machine.memory_bytes,
-        )?;
-    }
-
     let environment = Environment {
         servers: servers
             .iter()
@@ -95,7 +84,37 @@ pub fn conduct(
             .collect(),
         ..machine
     };
-    let (folder, mut store) = open_store(request, &trials, environment)?;
+    // Before anything is loaded: another environment's run is refused, and another prony's is left to it.
+    let begun = match &request.resume {
+        Some(run) => Some(resume(&request.results, run, &environment)?),
+        None => {
+            RunFolder::prepare(&request.results)?;
+            None
+        }
+    };
+    let preflight = |data_bytes: &dyn Fn(&str) -> u64| {
+        servers.values().try_for_each(|server| {
+            let largest = data_bytes(&server.spec.name);
+            let memory_bytes = environment.memory_bytes;
+            preflight::check(&request.experiment, server, leases, largest, memory_bytes)
+        })
+    };
+    preflight(&|server| largest_estimate(request, &trials, server))?;
+
+    let neighbours = Neighbours::join(home, leases)?;
+    let datasets = Datasets {
+        home,
+        leases,
+        progress,
+        allow_drop: request.allow_drop,
+    };
+    let ready = provision(request, &trials, &servers, &datasets)?;
+    preflight(&|server| ready.largest(request, &trials, server))?;
+
+    let (folder, mut store) = match begun {
+        Some(begun) => begun,
+        None => begin(request, &trials, environment)?,
+    };
     progress.say(&format!(
         "run {}: {} trials",
         folder.path.display(),
@@ -108,6 +127,7 @@ pub fn conduct(
         progress,
         protocol: &request.experiment.protocol,
         observe: &request.experiment.observe,
+        neighbours: &neighbours,
         logs: &logs,
     };
     let outcome = measure(request, &plan, &servers, &ready, &bench, &mut store);
@@ -141,8 +161,8 @@ pub fn plan(request: &Request) -> Result<Plan<'_>, RunError> {
         .map_err(|error| RunError::Asked(error.to_string()))
 }
 
-/// Queries that the file names and that its workload does not have.
-pub fn check_queries(request: &Request, trials: &[PlannedTrial]) -> Result<(), RunError> {
+/// Queries that the file names and that its workload does not have, clients that its load cannot drive.
+pub fn check_workload(request: &Request, trials: &[PlannedTrial]) -> Result<(), RunError> {
     let Some(first) = trials.first() else {
         return Err(RunError::Asked("this shard of the matrix is empty".into()));
     };
@@ -151,7 +171,23 @@ pub fn check_queries(request: &Request, trials: &[PlannedTrial]) -> Result<(), R
         .iter()
         .map(|operation| operation.name.as_str())
         .collect();
-    Ok(queries::check(&request.experiment, &names)?)
+    queries::check(&request.experiment, &names)?;
+    Ok(clients::check(&request.experiment)?)
+}
+
+/// What the experiment asks of servers that are not prony's.
+pub fn check_in_place(request: &Request, trials: &[PlannedTrial]) -> Result<(), RunError> {
+    let on_theirs = |trial: &&PlannedTrial| {
+        let servers = &mut request.experiment.servers.iter();
+        servers.any(|spec| spec.name == trial.key.server && spec.build.is_external())
+    };
+    let wanted = trials.iter().filter(on_theirs).map(|trial| {
+        let dataset = dataset(request, trial)?;
+        let server = trial.key.server.clone();
+        Ok((server, dataset.fingerprint(), dataset.summary()))
+    });
+    let wanted = wanted.collect::<Result<Vec<_>, RunError>>()?;
+    in_place::check(&request.experiment.servers, &wanted)
 }
 
 fn servers(
@@ -301,22 +337,15 @@ fn judge_answers(answers: &mut Answers, fingerprint: &str, trial: &mut Trial) {
 
 /// `[3/12] block 1: 5.6 small pool: cold 12.3 s, hot 4.5 s`
 fn line(trial: &Trial, place: usize, trials: usize) -> String {
-    let levels: Vec<&str> = trial
-        .key
-        .levels
-        .iter()
-        .map(|(_, level)| level.as_str())
-        .collect();
     let rounds: Vec<String> = trial
         .rounds
         .iter()
         .map(|round| format!("{} {:.2} s", round.name, round.elapsed_s))
         .collect();
     let mut line = format!(
-        "[{place}/{trials}] block {}: {} {}: {}",
+        "[{place}/{trials}] block {}: {}: {}",
         trial.key.block + 1,
-        trial.key.server,
-        levels.join(", "),
+        label(&trial.key),
         rounds.join(", ")
     );
     for flag in &trial.flags {
@@ -329,14 +358,11 @@ fn line(trial: &Trial, place: usize, trials: usize) -> String {
     line
 }
 
-fn open_store(
+fn begin(
     request: &Request,
     trials: &[PlannedTrial],
     environment: Environment,
 ) -> Result<(RunFolder, Store), RunError> {
-    if let Some(run) = &request.resume {
-        return resume(&request.results, run, &environment);
-    }
     let folder = RunFolder::create(&request.results, &request.experiment.name)?;
     let run = Run {
         id: folder.id(),
@@ -377,7 +403,7 @@ fn resume(
         .map(|(what, then, now)| format!("  {what}: {then} then, {now} now"))
         .collect();
     Err(RunError::Asked(format!(
-        "{run} cannot go on here, since its trials would come from two environments:\n{}\nbegin a new run, and use prony compare for the two",
+        "{run} cannot go on here, since its trials would come from two environments:\n{}\nbegin a new run here",
         lines.join("\n")
     )))
 }
@@ -393,11 +419,32 @@ fn workload_note(request: &Request, trials: &[PlannedTrial]) -> Result<WorkloadN
         .into_iter()
         .map(|operation| operation.name)
         .filter(|name| chosen.is_empty() || chosen.contains(name));
+    let summaries: Result<BTreeSet<String>, RunError> = trials
+        .iter()
+        .map(|trial| Ok(self::dataset(request, trial)?.summary()))
+        .collect();
     Ok(WorkloadNote {
         name: request.experiment.workload.clone(),
-        summary: dataset.summary(),
+        summary: shared(&summaries?),
         operations: operations.collect(),
     })
+}
+
+/// What the summaries of several trials have in common: what a factor varies stands in the table's rows.
+fn shared(summaries: &BTreeSet<String>) -> String {
+    let Some(first) = summaries.first() else {
+        return String::new();
+    };
+    let in_all = |part: &&str| {
+        summaries
+            .iter()
+            .all(|summary| summary.split(", ").any(|other| other == *part))
+    };
+    first
+        .split(", ")
+        .filter(in_all)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 pub fn dataset(request: &Request, trial: &PlannedTrial) -> Result<Box<dyn Dataset>, RunError> {
@@ -405,7 +452,7 @@ pub fn dataset(request: &Request, trial: &PlannedTrial) -> Result<Box<dyn Datase
         .map_err(|mistake| RunError::Asked(mistake.to_string()))
 }
 
-/// The keys of trials that are finished in a run, for `prony check --resume` and tests.
+/// The keys of trials that are finished in a run, for those who watch one from outside.
 pub fn finished(store: &Path) -> Result<Vec<TrialKey>, RunError> {
     Store::open(store)
         .and_then(|store| store.finished())
@@ -422,4 +469,18 @@ fn stop_if_interrupted() -> Result<(), RunError> {
 
 fn stored(error: record::StoreError) -> RunError {
     RunError::Failed(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_of_a_run_leaves_out_what_a_factor_varies() {
+        let summary = |joins: &str| format!("Star Schema Benchmark, scale 1, InnoDB, {joins}");
+        let one = BTreeSet::from([summary("ANSI joins")]);
+        assert_eq!(shared(&one), summary("ANSI joins"));
+        let two = BTreeSet::from([summary("fact table first"), summary("dimension first")]);
+        assert_eq!(shared(&two), "Star Schema Benchmark, scale 1, InnoDB");
+    }
 }

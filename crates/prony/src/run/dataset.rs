@@ -9,8 +9,9 @@ use super::{Progress, RunError};
 use crate::host::{Home, Leases, interrupt};
 use crate::server::{Server, ServerError, Session, StartRequest};
 use crate::workload::loader::settings::{load_settings, redo_log_bytes};
-use crate::workload::{Dataset, Estimate, LoadError, Loaded, State};
+use crate::workload::{Dataset, LoadError, Loaded};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -145,11 +146,12 @@ impl Datasets<'_> {
         building: &Path,
     ) -> Result<Note, RunError> {
         let data_folder = building.join("data");
-        let mut settings = layout.to_vec();
+        let layout = layout_known(server, self.leases, layout)?;
+        let mut settings = layout.clone();
         if let Some(distribution) = &server.distribution {
             self.progress
                 .now(&format!("{}: making a data folder", server.spec.name));
-            distribution.initialise(self.leases, &data_folder)?;
+            distribution.initialise(self.leases, &data_folder, &layout)?;
             let known = distribution.known_settings(self.leases)?;
             for (name, value) in load_settings(&|name| known.knows(name), pool_bytes(dataset)) {
                 if !settings
@@ -169,7 +171,7 @@ impl Datasets<'_> {
         let loaded = self.load(server, instance.as_mut(), dataset);
         let (loaded, data_bytes) = loaded.map_err(|error| explain(error, instance.as_ref()))?;
         instance.stop()?;
-        self.settle(server, instance.as_mut(), &data_folder, layout)?;
+        self.settle(server, instance.as_mut(), &data_folder, &layout)?;
         drop(instance);
         let _ = std::fs::remove_dir_all(&work);
         let note = note(server, dataset, &loaded, data_bytes);
@@ -218,7 +220,8 @@ impl Datasets<'_> {
         self.fill(server, instance, dataset, &mut session)
     }
 
-    fn fill(
+    /// Fills the empty tables and looks at them; with what they take in the server.
+    pub(super) fn fill(
         &self,
         server: &Provided,
         instance: &mut dyn Server,
@@ -249,28 +252,21 @@ impl Datasets<'_> {
         ));
         Ok((loaded, data_bytes))
     }
+}
 
-    /// On an external server the data is loaded into prony's own schema and stays there.
-    fn in_place(&self, server: &Provided, dataset: &dyn Dataset) -> Result<Ready, RunError> {
-        let mut instance = server.instance(Path::new(""));
-        instance.start(&StartRequest::default())?;
-        let mut session = instance.connect()?;
-        if dataset.state(&mut session)? == State::Complete(dataset.fingerprint()) {
-            let data_bytes = dataset.data_bytes(&mut session)?;
-            return Ok(Ready {
-                data_folder: None,
-                note: already_there(server, dataset, data_bytes),
-            });
-        }
-        dataset
-            .create(&mut session, self.allow_drop)
-            .map_err(failed)?;
-        let (loaded, data_bytes) = self.fill(server, instance.as_mut(), dataset, &mut session)?;
-        Ok(Ready {
-            data_folder: None,
-            note: note(server, dataset, &loaded, data_bytes),
-        })
-    }
+/// The part of a layout that this server knows: it may lend its data to a newer one (`dataset_from`), whose settings
+/// the layout holds.
+fn layout_known(
+    server: &Provided,
+    leases: &Leases,
+    layout: &[(String, String)],
+) -> Result<Vec<(String, String)>, ServerError> {
+    let Some(distribution) = &server.distribution else {
+        return Ok(layout.to_vec());
+    };
+    let known = distribution.known_settings(leases)?;
+    let own = layout.iter().filter(|(name, _)| known.knows(name));
+    Ok(own.cloned().collect())
 }
 
 /// After a clean shutdown the redo log holds nothing; a server that finds none makes one of the size that it is told.
@@ -306,7 +302,12 @@ impl<'a> Connections<'a> {
     }
 }
 
-fn note(server: &Provided, dataset: &dyn Dataset, loaded: &Loaded, data_bytes: u64) -> Note {
+pub(super) fn note(
+    server: &Provided,
+    dataset: &dyn Dataset,
+    loaded: &Loaded,
+    data_bytes: u64,
+) -> Note {
     Note {
         fingerprint: dataset.fingerprint(),
         server: server.key(),
@@ -314,19 +315,6 @@ fn note(server: &Provided, dataset: &dyn Dataset, loaded: &Loaded, data_bytes: u
         data_bytes,
         load_s: loaded.elapsed_s,
         method: loaded.method.clone(),
-    }
-}
-
-/// On an external server the tables of an earlier run are used again.
-fn already_there(server: &Provided, dataset: &dyn Dataset, data_bytes: u64) -> Note {
-    let Estimate { rows, .. } = dataset.estimate();
-    Note {
-        fingerprint: dataset.fingerprint(),
-        server: server.key(),
-        rows,
-        data_bytes,
-        load_s: 0.0,
-        method: "already there".into(),
     }
 }
 
@@ -342,10 +330,10 @@ fn loading(server: &str, progress: &crate::workload::Progress) -> String {
 
 /// A server that died while loading says why in its log.
 fn explain(error: RunError, instance: &dyn Server) -> RunError {
+    let lines = instance.log_tail(10).join("\n  ");
     match error {
-        RunError::Failed(text) => RunError::Failed(format!(
-            "{text}\nlast lines of the server's log:\n  {}",
-            instance.log_tail(10).join("\n  ")
+        RunError::Failed(text) if !lines.is_empty() => RunError::Failed(format!(
+            "{text}\nlast lines of the server's log:\n  {lines}"
         )),
         other => other,
     }
@@ -354,9 +342,23 @@ fn explain(error: RunError, instance: &dyn Server) -> RunError {
 fn name(server: &Provided, dataset: &dyn Dataset, layout: &[(String, String)]) -> String {
     let mut name = format!("{}-{}", server.key(), dataset.fingerprint());
     for (setting, value) in layout {
-        name.push_str(&format!("-{}={}", plain(setting), value.replace('/', "_")));
+        name.push_str(&format!("-{}={}", plain(setting), in_a_path(value)));
     }
     name
+}
+
+/// A value as a part of a folder's name. Servers take `:` and `;` in a path for the end of it; such a value stands as
+/// its hash.
+fn in_a_path(value: &str) -> String {
+    let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    if value.bytes().all(is_safe) {
+        return value.to_string();
+    }
+    let digest = Sha256::digest(value);
+    digest[..6]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 fn read_note(folder: &Path) -> Option<Note> {
@@ -364,10 +366,31 @@ fn read_note(folder: &Path) -> Option<Note> {
     serde_json::from_str(&text).ok()
 }
 
-fn failed(error: LoadError) -> RunError {
-    RunError::Failed(error.to_string())
+/// A schema that holds something already asks for another command line.
+pub(super) fn failed(error: LoadError) -> RunError {
+    match error {
+        LoadError::Exists { .. } => RunError::Asked(error.to_string()),
+        _ => RunError::Failed(error.to_string()),
+    }
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> RunError {
     RunError::Failed(format!("cannot write {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_with_the_separators_of_paths_stands_in_a_folders_name_by_its_hash() {
+        assert_eq!(in_a_path("16K"), "16K");
+        let (one, other) = ("ibdata1:12M;ibdata2:12M", "ibdata1:12M;ibdata2:24M");
+        assert!(
+            in_a_path(one)
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric())
+        );
+        assert_ne!(in_a_path(one), in_a_path(other));
+    }
 }

@@ -12,7 +12,17 @@ use std::time::{Duration, Instant};
 
 /// The events of one round, running until it is dropped or stopped.
 pub struct Events {
-    running: Vec<(Sender<()>, JoinHandle<Vec<EventNote>>)>,
+    running: Vec<(Sender<()>, JoinHandle<Happened>)>,
+}
+
+/// What came of the events of a round.
+#[derive(Debug, Default)]
+pub struct Happened {
+    pub notes: Vec<EventNote>,
+    /// A sentence for each statement that the server refused.
+    pub failed: Vec<String>,
+    /// A sentence for each event whose time did not come before the round was over.
+    pub missed: Vec<String>,
 }
 
 impl Events {
@@ -37,28 +47,24 @@ impl Events {
     }
 
     /// Ends them after the statement that is running, and returns what happened, in the order of time.
-    pub fn stop(self) -> Vec<EventNote> {
-        let mut notes: Vec<EventNote> = self
-            .running
-            .into_iter()
-            .flat_map(|(stop, thread)| {
-                drop(stop);
-                thread.join().unwrap_or_default()
-            })
-            .collect();
-        notes.sort_by_key(|note| note.at_ns);
-        notes
+    pub fn stop(self) -> Happened {
+        let mut all = Happened::default();
+        for (stop, thread) in self.running {
+            drop(stop);
+            let one = thread.join().unwrap_or_default();
+            all.notes.extend(one.notes);
+            all.failed.extend(one.failed);
+            all.missed.extend(one.missed);
+        }
+        all.notes.sort_by_key(|note| note.at_ns);
+        all
     }
 }
 
 /// Executes an event whenever it is due, until `wait` says that the round is over.
-fn repeat(
-    event: &EventSpec,
-    mut session: Session,
-    wait: impl Fn(Duration) -> bool,
-) -> Vec<EventNote> {
+fn repeat(event: &EventSpec, mut session: Session, wait: impl Fn(Duration) -> bool) -> Happened {
     let EventKind::Sql(sql) = &event.kind;
-    let mut notes = Vec::new();
+    let mut happened = Happened::default();
     let (first, every) = match event.when {
         EventTime::At(at) => (at, None),
         EventTime::Every(every) => (every, Some(every)),
@@ -78,9 +84,13 @@ fn repeat(
                     reply.rows.len(),
                     reply.elapsed.as_secs_f64()
                 ),
-                Err(error) => format!("{statement}: {error}"),
+                Err(error) => {
+                    let text = format!("{statement}: {error}");
+                    happened.failed.push(text.clone());
+                    text
+                }
             };
-            notes.push(EventNote {
+            happened.notes.push(EventNote {
                 at_ns,
                 kind: "sql".into(),
                 text,
@@ -92,5 +102,47 @@ fn repeat(
             due += every;
         }
     }
-    notes
+    if happened.notes.is_empty() {
+        happened.missed.push(format!(
+            "a round was over before {} s had passed, so this never ran: {}",
+            first.as_secs_f64(),
+            sql.split_whitespace().collect::<Vec<_>>().join(" ")
+        ));
+    }
+    happened
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session() -> Session {
+        Session::Sqlite(rusqlite::Connection::open_in_memory().unwrap())
+    }
+
+    fn event(sql: &str) -> EventSpec {
+        EventSpec {
+            when: EventTime::At(Duration::ZERO),
+            kind: EventKind::Sql(sql.into()),
+            only: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn an_event_whose_time_does_not_come_is_told() {
+        let happened = repeat(&event("select 1"), session(), |_| false);
+        assert!(happened.notes.is_empty());
+        assert!(
+            happened.missed[0].ends_with("never ran: select 1"),
+            "{:?}",
+            happened.missed
+        );
+    }
+
+    #[test]
+    fn a_statement_that_is_refused_is_told_and_the_next_runs() {
+        let happened = repeat(&event("select nothing; select 1;"), session(), |_| true);
+        assert_eq!((happened.notes.len(), happened.failed.len()), (2, 1));
+        assert!(happened.missed.is_empty());
+    }
 }

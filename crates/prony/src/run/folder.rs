@@ -14,15 +14,14 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
+    /// Makes the folder of all runs, before anything is loaded for a run that could not be written.
+    pub fn prepare(results: &Path) -> Result<(), RunError> {
+        std::fs::create_dir_all(results).map_err(|error| cannot_make(results, &error))
+    }
+
     /// A new folder below `results`.
     pub fn create(results: &Path, name: &str) -> Result<RunFolder, RunError> {
-        let cannot = |path: &Path, error: std::io::Error| {
-            RunError::Asked(format!(
-                "cannot make the results folder {}: {error}; choose another with --results",
-                path.display()
-            ))
-        };
-        std::fs::create_dir_all(results).map_err(|error| cannot(results, error))?;
+        RunFolder::prepare(results)?;
         let began = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
         for attempt in 1.. {
             let suffix = if attempt == 1 {
@@ -34,7 +33,7 @@ impl RunFolder {
             match std::fs::create_dir(&path) {
                 Ok(()) => return RunFolder::lock(path),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
-                Err(error) => return Err(cannot(&path, error)),
+                Err(error) => return Err(cannot_make(&path, &error)),
             }
         }
         unreachable!("an endless range ended")
@@ -80,6 +79,13 @@ impl RunFolder {
     }
 }
 
+fn cannot_make(path: &Path, error: &std::io::Error) -> RunError {
+    RunError::Asked(format!(
+        "cannot make the results folder {}: {error}; choose another with --results",
+        path.display()
+    ))
+}
+
 /// A run by its folder, by its run.sqlite, or by its name below the results folder.
 pub fn find(results: &Path, run: &str) -> Result<PathBuf, RunError> {
     let given = Path::new(run);
@@ -88,18 +94,20 @@ pub fn find(results: &Path, run: &str) -> Result<PathBuf, RunError> {
     } else {
         given
     };
-    let candidates = [given.to_path_buf(), results.join(run)];
-    candidates
-        .iter()
-        .find(|path| path.join("run.sqlite").is_file())
-        .cloned()
-        .ok_or_else(|| {
-            RunError::Asked(format!(
-                "there is no run {run}: neither {run}/run.sqlite nor {}/run.sqlite exists{}",
-                results.join(run).display(),
-                latest(results)
-            ))
-        })
+    let mut candidates = vec![given.to_path_buf(), results.join(run)];
+    candidates.dedup();
+    let there = |path: &&PathBuf| path.join("run.sqlite").is_file();
+    candidates.iter().find(there).cloned().ok_or_else(|| {
+        let looked: Vec<String> = candidates
+            .iter()
+            .map(|path| path.join("run.sqlite").display().to_string())
+            .collect();
+        RunError::Asked(format!(
+            "there is no run {run}: no file {}{}",
+            looked.join(" and no file "),
+            latest(results)
+        ))
+    })
 }
 
 /// A hint: the run that began last.

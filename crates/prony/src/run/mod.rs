@@ -4,11 +4,14 @@
 //! nothing behind, whatever fails. Non-goals: deciding what comes next (`plan`), statistics (`record`), drawing (`report`).
 
 pub mod answers;
+pub mod bed;
 pub mod cold;
 pub mod conduct;
 pub mod dataset;
 pub mod event;
 pub mod folder;
+pub mod in_place;
+pub mod neighbours;
 pub mod preflight;
 pub mod progress;
 pub mod round;

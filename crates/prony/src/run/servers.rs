@@ -4,7 +4,7 @@
 
 use super::{Progress, RunError, settings};
 use crate::host::{Home, Leases};
-use crate::server::{Cache, Distribution, External, Flavor, Managed, Server, Sqlite, StartRequest};
+use crate::server::{Cache, Distribution, External, Managed, Server, Sqlite, StartRequest};
 use crate::spec::{BuildSpec, ServerSpec};
 use record::ServerIdentity;
 use std::path::Path;
@@ -63,15 +63,11 @@ impl Provided {
         }
     }
 
-    /// MySQL before 5.6.8 and MariaDB before 10.0 do not start with redo log files of another size than they are told, and
-    /// make new ones where there are none; later ones resize them.
+    /// MySQL before 5.6.8 and MariaDB 5.5 do not start with redo log files of another size than they are told.
     pub fn keeps_redo_log_size(&self) -> bool {
         self.distribution
             .as_ref()
-            .is_some_and(|build| match build.flavor {
-                Flavor::MySql => build.version < (5, 6, 8),
-                Flavor::MariaDb => build.version < (10, 0, 0),
-            })
+            .is_some_and(|build| build.version < (5, 6, 8))
     }
 
     /// What a snapshot's name depends on: the same binary, the same data files.

@@ -1,23 +1,23 @@
-//! One trial: a clone of the snapshot, a server with the trial's settings, its rounds.
+//! One trial: its rounds on a bed of its own, and what they add up to.
 //!
-//! Goal: every trial starts from the same data and the same state, and what is not as it was asked for is flagged.
-//! Non-goals: the order of trials (`plan`), provisioning (`dataset`, `servers`).
+//! Goal: what is not as it was asked for is flagged. Non-goals: the order of trials (`plan`), provisioning (`dataset`,
+//! `servers`), the server below (`bed`).
 
-use super::cold::{self, Before};
-use super::dataset::{Ready, remove_redo_log};
-use super::event::Events;
-use super::round::{Live, Pass, Passed};
+use super::bed::Bed;
+use super::dataset::Ready;
+use super::event::Happened;
+use super::neighbours::Neighbours;
+use super::round::{Pass, Passed};
 use super::servers::Provided;
-use super::watch::{Watch, stopper};
-use super::{Progress, RunError, settings};
-use crate::host::{Home, Leases, clone, interrupt};
-use crate::observe::{Observer, counters, variables};
+use super::{Progress, RunError, cold};
+use crate::host::{Home, Leases, interrupt};
+use crate::observe::counters;
 use crate::plan::PlannedTrial;
-use crate::server::{Server, ServerError, StartRequest};
-use crate::spec::{Observe, Pairs, Protocol, RoundKind, Setting, Unit};
+use crate::server::ServerError;
+use crate::spec::{Observe, Protocol, RoundKind, Unit};
 use crate::workload::{Dataset, Operation};
-use record::{Flag, Round, Trial, TrialState};
-use std::path::{Path, PathBuf};
+use record::{Coldness, Flag, Round, Trial, TrialKey, TrialState};
+use std::path::Path;
 
 /// What all trials share.
 pub struct Bench<'a> {
@@ -26,6 +26,7 @@ pub struct Bench<'a> {
     pub progress: &'a Progress,
     pub protocol: &'a Protocol,
     pub observe: &'a Observe,
+    pub neighbours: &'a Neighbours,
     /// Where servers' logs are kept.
     pub logs: &'a Path,
 }
@@ -45,25 +46,29 @@ impl Bench<'_> {
         dataset: &dyn Dataset,
     ) -> Result<Trial, RunError> {
         let mut trial = blank(planned, ready);
+        let stay = self.neighbours.stay();
         let folder = self
             .home
             .work()
             .join(format!("trial-{}-{}", std::process::id(), now_ns()));
         let lease = self.leases.folder(&folder)?;
-        let mut bed = Bed::new(self, planned, server, ready, dataset, folder);
-        let outcome = bed.rounds(&mut trial);
-        if let Err(error) = outcome {
+        let mut bed = Bed::new(planned, server, ready, dataset, folder);
+        let rounds = Rounds {
+            bench: self,
+            dataset,
+            operations: chosen(dataset.operations(), &self.protocol.queries),
+            data_bytes: ready.note.data_bytes,
+        };
+        if let Err(error) = rounds.all(&mut bed, &mut trial) {
             trial.state = TrialState::Failed;
-            trial.flags.push(Flag {
-                kind: "trial_failed".into(),
-                text: bed.explain(&error),
-            });
+            flag(&mut trial, "trial_failed", bed.explain(&error));
         }
         add_up(&mut trial);
-        bed.keep_log(&trial);
-        let _ = bed.instance.stop();
+        self.keep_log(&mut trial, &bed.log());
+        bed.end();
         drop(bed);
         drop(lease);
+        trial.flags.extend(stay.flag());
         trial.ended_ns = now_ns();
         if interrupt::asked() {
             Err(RunError::Interrupted)
@@ -71,52 +76,67 @@ impl Bench<'_> {
             Ok(trial)
         }
     }
-}
 
-/// The server of one trial with its folder and connections.
-struct Bed<'a> {
-    bench: &'a Bench<'a>,
-    planned: &'a PlannedTrial,
-    ready: &'a Ready,
-    dataset: &'a dyn Dataset,
-    operations: Vec<Operation>,
-    server: &'a Provided,
-    folder: PathBuf,
-    instance: Box<dyn Server>,
-    live: Option<Live>,
-}
-
-impl<'a> Bed<'a> {
-    fn new(
-        bench: &'a Bench<'a>,
-        planned: &'a PlannedTrial,
-        server: &'a Provided,
-        ready: &'a Ready,
-        dataset: &'a dyn Dataset,
-        folder: PathBuf,
-    ) -> Bed<'a> {
-        let instance = server.instance(&folder.join("instance"));
-        let operations = chosen(dataset.operations(), &bench.protocol.queries);
-        Bed {
-            bench,
-            planned,
-            ready,
-            dataset,
-            operations,
-            server,
-            folder,
-            instance,
-            live: None,
+    fn keep_log(&self, trial: &mut Trial, lines: &[String]) {
+        if lines.is_empty() {
+            return;
+        }
+        let name = log_name(&trial.key);
+        if let Some(failure) = trial
+            .flags
+            .iter_mut()
+            .find(|flag| flag.kind == "trial_failed")
+        {
+            failure
+                .text
+                .push_str(&format!("; the server's log is logs/{name}"));
+        }
+        if let Err(error) = std::fs::write(self.logs.join(&name), lines.join("\n")) {
+            self.progress.say(&format!(
+                "warning: the server's log could not be kept as {name}: {error}"
+            ));
         }
     }
+}
 
-    fn rounds(&mut self, trial: &mut Trial) -> Result<(), ServerError> {
-        self.place_data()?;
-        trial.flags.extend(self.not_available());
+/// `5.6 small pool, 8`: the trial's place in the matrix but for its block, for one line.
+pub fn label(key: &TrialKey) -> String {
+    let levels: Vec<&str> = key.levels.iter().map(|(_, level)| level.as_str()).collect();
+    format!("{} {}", key.server, levels.join(", "))
+        .trim_end()
+        .to_string()
+}
+
+fn log_name(key: &TrialKey) -> String {
+    let whole = format!("{}-block{}.log", label(key), key.block + 1);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
+    whole
+        .chars()
+        .map(|c| if is_plain(c) { c } else { '_' })
+        .collect()
+}
+
+/// The rounds of one trial, as the protocol wants them.
+struct Rounds<'a> {
+    bench: &'a Bench<'a>,
+    dataset: &'a dyn Dataset,
+    operations: Vec<Operation>,
+    data_bytes: u64,
+}
+
+impl Rounds<'_> {
+    fn all(&self, bed: &mut Bed, trial: &mut Trial) -> Result<(), ServerError> {
+        self.bench.progress.now("copying the snapshot");
+        bed.place_data()?;
+        trial.flags.extend(bed.not_available());
         for (index, operations) in self.passes() {
-            let kind = self.bench.protocol.rounds[index];
-            self.say_now(trial, index);
-            self.one_pass(trial, index, kind, &operations)?;
+            self.bench.progress.now(&format!(
+                "{}: round {} of {}",
+                label(&trial.key),
+                index + 1,
+                self.bench.protocol.rounds.len()
+            ));
+            self.one_pass(bed, trial, index, &operations)?;
             if interrupt::asked() {
                 return Ok(());
             }
@@ -144,303 +164,97 @@ impl<'a> Bed<'a> {
     }
 
     fn one_pass(
-        &mut self,
+        &self,
+        bed: &mut Bed,
         trial: &mut Trial,
         index: usize,
-        kind: RoundKind,
         operations: &[Operation],
     ) -> Result<(), ServerError> {
-        let before = match kind {
-            RoundKind::Cold => Some(self.go_cold(trial)?),
-            RoundKind::Hot => {
-                if self.live.is_none() {
-                    self.start(trial)?;
-                }
-                None
-            }
+        let before = match self.bench.protocol.rounds[index] {
+            RoundKind::Cold => Some(bed.go_cold(trial)?),
+            RoundKind::Hot => None,
         };
+        bed.live(trial)?;
         let started_ns = now_ns();
-        let events = self.begin_events()?;
+        let events = bed.begin_events()?;
         let pass = Pass {
             dataset: self.dataset,
             operations,
             protocol: self.bench.protocol,
             observe: self.bench.observe,
         };
-        let live = self
-            .live
-            .as_mut()
-            .ok_or_else(|| ServerError::Lost("the server was not started".into()))?;
-        let passed = pass.run(live);
-        trial.events.extend(events.stop());
+        let passed = pass.run(bed.live(trial)?);
+        happened(trial, events.stop());
         let passed = passed?;
-        let coldness = before
-            .map(|before| before.after(self.instance.data_folder(), self.ready.note.data_bytes));
-        self.enter(trial, index, kind, passed, coldness, started_ns);
-        Ok(())
-    }
-
-    /// Adds what was measured to the trial's round of this index.
-    fn enter(
-        &self,
-        trial: &mut Trial,
-        index: usize,
-        kind: RoundKind,
-        passed: Passed,
-        coldness: Option<record::Coldness>,
-        started_ns: i64,
-    ) {
         if trial.rounds.len() <= index {
-            let n = self.bench.protocol.rounds[..index]
-                .iter()
-                .filter(|earlier| **earlier == kind)
-                .count();
-            trial
-                .rounds
-                .push(blank_round(kind, n as u32 + 1, started_ns));
+            let round = blank_round(&self.bench.protocol.rounds, index, started_ns);
+            trial.rounds.push(round);
         }
-        if !passed.flags.is_empty() {
-            trial.state = TrialState::Invalid;
-        }
-        let round = &mut trial.rounds[index];
-        if let Some(coldness) = coldness {
-            if !coldness.proved && round.name == "cold" {
-                round.name = "lukewarm".into();
-                let reason = coldness.reason.clone().unwrap_or_default();
-                trial.flags.push(Flag {
-                    kind: "lukewarm".into(),
-                    text: format!("cold {} is lukewarm: {reason}", round.index),
-                });
-            }
-            round.coldness = Some(match round.coldness.take() {
-                Some(earlier) => cold::join(earlier, coldness),
-                None => coldness,
-            });
-        }
-        round.ended_ns = now_ns();
-        round.queries.extend(passed.queries);
-        trial.plans.extend(passed.plans);
-        trial.flags.extend(passed.flags);
-    }
-
-    /// A clone of the snapshot, where the server has one.
-    fn place_data(&mut self) -> Result<(), ServerError> {
-        let Some(snapshot) = &self.ready.data_folder else {
-            return Ok(());
-        };
-        self.bench.progress.now("copying the snapshot");
-        let data = self.data();
-        std::fs::create_dir_all(&self.folder).map_err(|error| {
-            ServerError::Unusable(format!("cannot write {}: {error}", self.folder.display()))
-        })?;
-        clone::folder(snapshot, &data)
-            .map_err(|error| ServerError::Unusable(format!("cannot copy the snapshot: {error}")))?;
-        if self.server.keeps_redo_log_size() && settings::reshapes_redo_log(&self.settings()) {
-            remove_redo_log(&data).map_err(|error| {
-                ServerError::Unusable(format!("cannot change the redo log: {error}"))
-            })?;
+        enter(trial, index, passed);
+        if let Some(before) = before {
+            prove(
+                trial,
+                index,
+                before.after(bed.data_folder(), self.data_bytes),
+            );
         }
         Ok(())
     }
+}
 
-    /// Stop, empty the caches, start, and look whether it is cold.
-    fn go_cold(&mut self, trial: &mut Trial) -> Result<Before, ServerError> {
-        let restart = self.instance.abilities().restart;
-        if restart {
-            self.live = None;
-            self.instance.stop()?;
-            cold::evict(&self.data());
-        }
-        if self.live.is_none() {
-            self.start(trial)?;
-        }
-        // Once more: the start itself has read parts of the files.
-        let eviction = if restart {
-            cold::evict(&self.data())
-        } else {
-            "none".into()
-        };
-        let live = self
-            .live
-            .as_mut()
-            .ok_or_else(|| ServerError::Lost("the server was not started".into()))?;
-        Ok(Before::look(
-            restart,
-            eviction,
-            self.instance.data_folder(),
-            live.observer.as_mut(),
-        ))
+/// Adds what was measured to the trial's round of this index. A query that failed or answered wrong makes it invalid.
+fn enter(trial: &mut Trial, index: usize, passed: Passed) {
+    if !passed.flags.is_empty() {
+        trial.state = TrialState::Invalid;
     }
-
-    fn start(&mut self, trial: &mut Trial) -> Result<(), ServerError> {
-        let request = StartRequest {
-            data_folder: self.data(),
-            settings: self.settings(),
-        };
-        let started = self.instance.start(&request)?;
-        trial.start_s.push(started.elapsed_s);
-        let mut session = self.instance.connect()?;
-        self.dataset.enter(&mut session)?;
-        let abilities = self.instance.abilities();
-        if abilities.mysql {
-            for statement in
-                settings::session_statements(&self.planned.session, self.ready.note.data_bytes)
-            {
-                session.execute(&statement)?;
-            }
-        }
-        if trial.settings.is_empty() {
-            trial.settings = variables::effective(&mut session)?;
-            let adjusted = self.instance.adjusted(&mut session)?;
-            trial.flags.extend(adjusted.into_iter().map(|one| Flag {
-                kind: "setting_adjusted".into(),
-                text: format!(
-                    "{}: asked for {}, the server runs with {}",
-                    one.name, one.asked, one.runs
-                ),
-            }));
-        }
-        let observer = if abilities.mysql {
-            Some(Observer::new(self.instance.connect()?, abilities.settings)?)
-        } else {
-            None
-        };
-        let watch = Watch::new(stopper(&session, self.instance.as_ref())?);
-        self.live = Some(Live {
-            session,
-            observer,
-            watch,
-        });
-        Ok(())
+    let round = &mut trial.rounds[index];
+    round.ended_ns = now_ns();
+    round.queries.extend(passed.queries);
+    trial.plans.extend(passed.plans);
+    for Flag { kind, text } in passed.flags {
+        flag(trial, &kind, text);
     }
+}
 
-    fn settings(&self) -> Vec<(String, String)> {
-        if !self.instance.abilities().settings {
-            return Vec::new();
-        }
-        let mut settings = settings::resolve(&self.planned.settings, self.ready.note.data_bytes);
-        let given = |name: &str| {
-            settings
-                .iter()
-                .any(|(given, _)| settings::plain(given) == name)
-        };
-        let baseline: Vec<_> = self
-            .server
-            .baseline
-            .iter()
-            .filter(|(name, _)| !given(name))
-            .cloned()
-            .collect();
-        settings.extend(baseline);
-        settings
+/// Adds the evidence of one pass to its round, which is lukewarm from the first pass on that was not cold.
+fn prove(trial: &mut Trial, index: usize, coldness: Coldness) {
+    let round = &mut trial.rounds[index];
+    let joined = match round.coldness.take() {
+        Some(earlier) => cold::join(earlier, coldness),
+        None => coldness,
+    };
+    let reason = joined.reason.clone().unwrap_or_default();
+    let turns_lukewarm = !joined.proved && round.name == "cold";
+    round.coldness = Some(joined);
+    if turns_lukewarm {
+        round.name = "lukewarm".into();
+        let text = format!("cold {} is lukewarm: {reason}", round.index);
+        flag(trial, "lukewarm", text);
     }
+}
 
-    fn begin_events(&self) -> Result<Events, ServerError> {
-        let events = &self.planned.events;
-        let sessions = events.iter().map(|_| {
-            let mut session = self.instance.connect()?;
-            self.dataset.enter(&mut session)?;
-            Ok(session)
-        });
-        Ok(Events::begin(
-            events,
-            sessions.collect::<Result<_, ServerError>>()?,
-        ))
+/// An event that failed did not do what the trial is named after; one that never came may be only late.
+fn happened(trial: &mut Trial, happened: Happened) {
+    trial.events.extend(happened.notes);
+    if !happened.failed.is_empty() {
+        trial.state = TrialState::Invalid;
     }
-
-    /// What was asked for and cannot be had on this kind of server: said, not faked.
-    fn not_available(&self) -> Vec<Flag> {
-        let abilities = self.instance.abilities();
-        let mut missing = Vec::new();
-        let names = |pairs: &Pairs<Setting>| {
-            pairs
-                .iter()
-                .map(|(name, _)| name.clone())
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
-        if !abilities.settings && !self.planned.settings.is_empty() {
-            missing.push(format!(
-                "settings {}: not available here, since prony does not configure this server",
-                names(&self.planned.settings)
-            ));
-        }
-        if !abilities.mysql && !self.planned.session.is_empty() {
-            missing.push(format!(
-                "session {}: not available here",
-                names(&self.planned.session)
-            ));
-        }
-        missing
-            .into_iter()
-            .map(|text| Flag {
-                kind: "not_available".into(),
-                text,
-            })
-            .collect()
+    for text in happened.failed {
+        flag(trial, "event_failed", text);
     }
-
-    fn data(&self) -> PathBuf {
-        self.folder.join("data")
+    for text in happened.missed {
+        flag(trial, "event_missed", text);
     }
+}
 
-    fn say_now(&self, trial: &Trial, index: usize) {
-        let levels: Vec<&str> = trial
-            .key
-            .levels
-            .iter()
-            .map(|(_, level)| level.as_str())
-            .collect();
-        let rounds = &self.bench.protocol.rounds;
-        self.bench.progress.now(&format!(
-            "{} {}: round {} of {}",
-            trial.key.server,
-            levels.join(", "),
-            index + 1,
-            rounds.len()
-        ));
-    }
-
-    /// Why a trial failed, with the server's own last words where it is gone.
-    fn explain(&mut self, error: &ServerError) -> String {
-        match (error, self.instance.exit_reason()) {
-            (ServerError::Lost(_), Some(reason)) => format!("the server ended: {reason}"),
-            _ => error.to_string(),
-        }
-    }
-
-    fn keep_log(&self, trial: &Trial) {
-        let lines = self.instance.log_tail(usize::MAX);
-        if lines.is_empty() {
-            return;
-        }
-        let levels: Vec<&str> = trial
-            .key
-            .levels
-            .iter()
-            .map(|(_, level)| level.as_str())
-            .collect();
-        let name = format!(
-            "{}-{}-block{}.log",
-            trial.key.server,
-            levels.join("-"),
-            trial.key.block + 1
-        );
-        let name: String = name
-            .chars()
-            .map(|c| {
-                if c.is_ascii_alphanumeric() || ".-".contains(c) {
-                    c
-                } else {
-                    '_'
-                }
-            })
-            .collect();
-        if let Err(error) = std::fs::write(self.bench.logs.join(&name), lines.join("\n")) {
-            self.bench.progress.say(&format!(
-                "warning: the server's log could not be kept as {name}: {error}"
-            ));
-        }
+/// The same thing in several rounds is said once.
+fn flag(trial: &mut Trial, kind: &str, text: String) {
+    let flag = Flag {
+        kind: kind.to_string(),
+        text,
+    };
+    if !trial.flags.contains(&flag) {
+        trial.flags.push(flag);
     }
 }
 
@@ -477,14 +291,17 @@ fn blank(planned: &PlannedTrial, ready: &Ready) -> Trial {
     }
 }
 
-fn blank_round(kind: RoundKind, index: u32, started_ns: i64) -> Round {
+/// The round of this index, which counts from 1 within its kind.
+fn blank_round(rounds: &[RoundKind], index: usize, started_ns: i64) -> Round {
+    let kind = rounds[index];
+    let earlier = rounds[..index].iter().filter(|round| **round == kind);
     let name = match kind {
         RoundKind::Cold => "cold",
         RoundKind::Hot => "hot",
     };
     Round {
         name: name.into(),
-        index,
+        index: earlier.count() as u32 + 1,
         started_ns,
         ended_ns: started_ns,
         elapsed_s: 0.0,
@@ -502,7 +319,7 @@ pub mod tests {
     /// A trial with one query; an answer a round.
     pub fn trial_with_answers(server: &str, hashes: &[&str]) -> Trial {
         let round = |(index, hash): (usize, &&str)| {
-            let mut round = blank_round(RoundKind::Hot, index as u32 + 1, 0);
+            let mut round = blank_round(&vec![RoundKind::Hot; index + 1], index, 0);
             round.queries.push(Query {
                 name: "Q1.1".into(),
                 elapsed_ns: 1,
@@ -533,5 +350,62 @@ pub mod tests {
             events: Vec::new(),
             data_bytes: 0,
         }
+    }
+
+    fn coldness(reason: Option<&str>) -> Coldness {
+        Coldness {
+            proved: reason.is_none(),
+            eviction: "drop_caches".into(),
+            server_restarted: true,
+            pool_pages: None,
+            resident_bytes: Some(0),
+            file_bytes: Some(1),
+            device_read_bytes: Some(1),
+            reason: reason.map(String::from),
+        }
+    }
+
+    #[test]
+    fn a_round_of_single_queries_is_lukewarm_from_the_first_that_was_not_cold() {
+        let mut trial = trial_with_answers("5.6", &["a"]);
+        trial.rounds[0] = blank_round(&[RoundKind::Cold], 0, 0);
+        prove(&mut trial, 0, coldness(None));
+        assert_eq!(trial.rounds[0].name, "cold");
+        prove(&mut trial, 0, coldness(Some("the pool held 9 pages")));
+        prove(&mut trial, 0, coldness(None));
+        assert_eq!(trial.rounds[0].name, "lukewarm");
+        assert!(!trial.rounds[0].coldness.as_ref().unwrap().proved);
+        assert_eq!(
+            trial.flags[0].text,
+            "cold 1 is lukewarm: the pool held 9 pages"
+        );
+        assert_eq!(trial.flags.len(), 1);
+    }
+
+    #[test]
+    fn a_query_that_fails_in_every_round_is_flagged_once() {
+        let mut trial = trial_with_answers("5.6", &["a", "a"]);
+        for index in 0..2 {
+            let flags = vec![Flag {
+                kind: "query_failed".into(),
+                text: "Q1.1: > 60 s".into(),
+            }];
+            let passed = Passed {
+                flags,
+                ..Passed::default()
+            };
+            enter(&mut trial, index, passed);
+        }
+        assert_eq!((trial.flags.len(), trial.state), (1, TrialState::Invalid));
+    }
+
+    #[test]
+    fn a_log_is_named_after_its_trial() {
+        let key = TrialKey {
+            block: 0,
+            server: "5.6".into(),
+            levels: vec![("variant".into(), "pool/8".into())],
+        };
+        assert_eq!(log_name(&key), "5.6_pool_8-block1.log");
     }
 }

@@ -41,12 +41,24 @@ const END: &str = "use mysql;\ndelete from user where User = '' or Host not in (
 const END_WITH_GLOBAL_PRIV: &str = "use mysql;\ndelete from global_priv where User = '' or (User = 'root' and Host not in ('localhost', '127.0.0.1', '::1'));\ndelete from db where Db like 'test%';\n";
 
 impl Distribution {
-    /// Makes `folder` (which must not exist or be empty) a data folder with the system tables only.
-    pub fn initialise(&self, leases: &Leases, folder: &Path) -> Result<(), ServerError> {
+    /// Makes `folder` (which must not exist or be empty) a data folder with the system tables only. `settings` are
+    /// those that a data folder keeps for its life, such as the size of InnoDB's pages.
+    pub fn initialise(
+        &self,
+        leases: &Leases,
+        folder: &Path,
+        settings: &[(String, String)],
+    ) -> Result<(), ServerError> {
         fs::create_dir_all(folder).map_err(|error| about(folder, &error))?;
-        match self.initialises_itself() {
-            true => self.run(leases, folder, &["--initialize-insecure"], Stdio::null()),
-            false => self.bootstrap(leases, folder),
+        let mut options: Vec<String> = settings
+            .iter()
+            .map(|(name, value)| format!("--{name}={value}"))
+            .collect();
+        if self.initialises_itself() {
+            options.push("--initialize-insecure".to_string());
+            self.run(leases, folder, &options, Stdio::null())
+        } else {
+            self.bootstrap(leases, folder, options)
         }
     }
 
@@ -54,18 +66,24 @@ impl Distribution {
         self.flavor == Flavor::MySql && self.version >= (5, 7, 6)
     }
 
-    fn bootstrap(&self, leases: &Leases, folder: &Path) -> Result<(), ServerError> {
+    fn bootstrap(
+        &self,
+        leases: &Leases,
+        folder: &Path,
+        mut options: Vec<String>,
+    ) -> Result<(), ServerError> {
         let scripts = self.scripts()?;
         // The statements go by a file: then nobody has to feed the server while it writes.
         let mut statements = tempfile::tempfile_in(folder.parent().unwrap_or(folder))
             .map_err(|error| about(folder, &error))?;
         self.write_statements(&scripts, &mut statements)
             .map_err(|error| about(folder, &error))?;
-        let mut options = vec!["--bootstrap"];
-        if self.flavor == Flavor::MySql && self.version < (5, 6, 0) {
+        options.push("--bootstrap".to_string());
+        if self.version < (5, 6, 0) {
             // Without InnoDB's files, whose sizes the settings of the first real start decide: 5.5 refuses to start
             // when they differ. Its system tables are all MyISAM.
-            options.extend(["--loose-skip-innodb", "--default-storage-engine=MyISAM"]);
+            let without = ["--loose-skip-innodb", "--default-storage-engine=MyISAM"];
+            options.extend(without.map(String::from));
         }
         self.run(leases, folder, &options, Stdio::from(statements))
     }
@@ -121,12 +139,16 @@ impl Distribution {
         &self,
         leases: &Leases,
         folder: &Path,
-        options: &[&str],
+        options: &[String],
         input: Stdio,
     ) -> Result<(), ServerError> {
+        // Of its own: in a shared one a server that starts removes the temporary tables of all others.
+        let temporary = tempfile::tempdir_in(folder.parent().unwrap_or(folder))
+            .map_err(|error| about(folder, &error))?;
         let mut command: Command = self.command(leases);
         command
             .arg(format!("--datadir={}", folder.display()))
+            .arg(format!("--tmpdir={}", temporary.path().display()))
             .args(options)
             .stdin(input);
         let done = command

@@ -38,6 +38,12 @@ pub fn tail(lines: &[String], most: usize) -> &[String] {
     &lines[lines.len().saturating_sub(most)..]
 }
 
+/// The lines without those that a server writes about every plugin while it ends, and under which the cause is lost.
+pub fn telling(lines: &[String]) -> Vec<String> {
+    let tells = |line: &&String| !line.contains("[Note] Shutting down plugin");
+    lines.iter().filter(tells).cloned().collect()
+}
+
 /// How a process ended, in words: `it was ended by signal 9 (SIGKILL)`.
 pub fn ending(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
@@ -227,6 +233,16 @@ mod tests {
             .iter()
             .map(|(name, value)| (name.to_string(), value.to_string()))
             .collect()
+    }
+
+    #[test]
+    fn the_plugins_that_shut_down_do_not_hide_the_cause() {
+        let log =
+            lines("[ERROR] the cause\n[Note] Shutting down plugin 'CSV'\n[Note] Shutdown complete");
+        assert_eq!(
+            telling(&log),
+            ["[ERROR] the cause", "[Note] Shutdown complete"]
+        );
     }
 
     #[test]

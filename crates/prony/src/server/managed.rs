@@ -8,9 +8,9 @@ mod options;
 mod password;
 mod place;
 
-use crate::host::process::wait_within;
-use crate::host::{LeaseError, Leases, interrupt};
+use crate::host::{LeaseError, Leases, interrupted, wait_within};
 use crate::server::builds::Distribution;
+use crate::server::session::option_file;
 use crate::server::{Abilities, Server, ServerError, Session, StartRequest, Started, log};
 use crate::spec::Dsn;
 use adjusted::Adjusted;
@@ -79,6 +79,23 @@ impl Managed {
         self.folder.join("server.log")
     }
 
+    /// How the administrator gets in while it runs.
+    pub fn dsn(&self) -> Option<Dsn> {
+        self.running.as_ref().map(Running::dsn)
+    }
+
+    /// Writes the option file (mode 0600) by which clients of the family get in as the administrator.
+    pub fn write_option_file(&self, path: &Path) -> Result<(), ServerError> {
+        let dsn = self.dsn().ok_or_else(|| self.not_running())?;
+        password::write(path, &option_file::text(&dsn)).map_err(|error| {
+            ServerError::Unusable(format!("cannot write {}: {error}", path.display()))
+        })
+    }
+
+    fn not_running(&self) -> ServerError {
+        ServerError::Lost(format!("{} is not running", self.distribution.build))
+    }
+
     fn launch(&self, request: &StartRequest) -> Result<Running, ServerError> {
         let place = Place::make(&self.folder, &self.leases)?;
         let (port, password) = (place::free_port()?, password::draw()?);
@@ -128,14 +145,11 @@ impl Managed {
         for suspect in log::suspects(&lines, &running.settings) {
             says.push_str(&format!("\n  - {suspect}"));
         }
-        says.push_str(&format!(
-            "\nthe end of its log ({}):",
-            running.place.log().display()
-        ));
-        for line in log::tail(&lines, SHOWN_LINES) {
-            says.push_str(&format!("\n  {line}"));
+        let telling = log::telling(&lines);
+        ServerError::NotStarted {
+            says,
+            log: log::tail(&telling, SHOWN_LINES).to_vec(),
         }
-        ServerError::Unusable(says)
     }
 
     fn identify(&self, session: &mut Session) -> Result<ServerIdentity, ServerError> {
@@ -191,7 +205,7 @@ impl Running {
                 Err(ServerError::Lost(_)) => {}
                 Err(error) => return Ok(Answer::Refused(error.to_string())),
             }
-            if interrupt::asked() {
+            if interrupted() {
                 return Ok(Answer::Refused("interrupted".into()));
             }
             if began.elapsed() > START_WITHIN {
@@ -205,7 +219,11 @@ impl Running {
     }
 
     fn connect(&self) -> Result<Session, ServerError> {
-        Session::open(&Dsn {
+        Session::open(&self.dsn())
+    }
+
+    fn dsn(&self) -> Dsn {
+        Dsn {
             user: "root".into(),
             password: Some(self.password.clone()),
             host: "localhost".into(),
@@ -213,7 +231,7 @@ impl Running {
             schema: None,
             socket: Some(self.place.socket().to_path_buf()),
             tls_required: false,
-        })
+        }
     }
 
     fn kill(&mut self) -> io::Result<()> {
@@ -349,10 +367,7 @@ impl Server for Managed {
     fn connect(&self) -> Result<Session, ServerError> {
         match &self.running {
             Some(running) => running.connect(),
-            None => Err(ServerError::Lost(format!(
-                "{} is not running",
-                self.distribution.build
-            ))),
+            None => Err(self.not_running()),
         }
     }
 

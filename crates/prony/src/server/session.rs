@@ -38,6 +38,9 @@ pub enum ServerError {
     /// The server cannot be had or does not start; the text is meant for the user and says what to do.
     #[error("{0}")]
     Unusable(String),
+    /// It ended, or had to be ended, before it answered: what is known of the cause, and the end of its log.
+    #[error("{says}\nthe end of its log:\n  {}", log.join("\n  "))]
+    NotStarted { says: String, log: Vec<String> },
 }
 
 impl ServerError {

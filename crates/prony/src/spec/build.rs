@@ -73,6 +73,13 @@ pub enum DsnError {
     Percent,
 }
 
+impl BuildSpec {
+    /// A server that prony neither starts nor stops.
+    pub fn is_external(&self) -> bool {
+        matches!(self, BuildSpec::External(_))
+    }
+}
+
 impl FromStr for BuildSpec {
     type Err = BuildError;
 

@@ -8,6 +8,7 @@
 //! Non-goals: crossing factors into trials (`plan`), asking servers.
 
 pub mod build;
+pub mod clients;
 pub mod experiment;
 pub mod mistake;
 pub mod overrides;

@@ -78,7 +78,7 @@ impl Template {
         };
         let folder = LEASES.temporary("template").unwrap();
         distribution
-            .initialise(&LEASES, &folder.path().join("data"))
+            .initialise(&LEASES, &folder.path().join("data"), &[])
             .unwrap();
         Some(Arc::new(Template {
             distribution,

@@ -18,24 +18,24 @@ const PIECE_BYTES: u64 = 512 << 10;
 /// Why files could not be written.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub(super) enum Failure {
-    #[error("the folder {} cannot be made: {source}", path.display())]
+    #[error("the folder {} cannot be made: {cause}", path.display())]
     #[diagnostic(help("name another folder with --out"))]
-    Folder { path: PathBuf, source: io::Error },
+    Folder { path: PathBuf, cause: io::Error },
     #[error("the disk is full: {} needs about {} MB in all", path.display(), bytes_estimate / 1_000_000)]
     #[diagnostic(help(
         "name a folder with more room with --out, or take a smaller --scale; the unfinished files are removed"
     ))]
     Full { path: PathBuf, bytes_estimate: u64 },
-    #[error("{} cannot be written: {source}", path.display())]
+    #[error("{} cannot be written: {cause}", path.display())]
     #[diagnostic(help("name another folder with --out; the unfinished files are removed"))]
-    File { path: PathBuf, source: io::Error },
+    File { path: PathBuf, cause: io::Error },
 }
 
 /// Makes a folder and those above it where they do not exist.
 pub(super) fn make_folder(path: &Path) -> Result<(), Failure> {
-    fs::create_dir_all(path).map_err(|source| Failure::Folder {
+    fs::create_dir_all(path).map_err(|cause| Failure::Folder {
         path: path.to_owned(),
-        source,
+        cause,
     })
 }
 
@@ -72,9 +72,9 @@ impl Output {
         let mut part = path.clone().into_os_string();
         part.push(".part");
         let part = PathBuf::from(part);
-        let file = File::create(&part).map_err(|source| Failure::File {
+        let file = File::create(&part).map_err(|cause| Failure::File {
             path: part.clone(),
-            source,
+            cause,
         })?;
         let pieces = chunk.bytes_estimate() / PIECE_BYTES + 1;
         Ok(Output {
@@ -119,21 +119,21 @@ impl Output {
         self.grown.notify_all();
     }
 
-    fn failure(&self, source: io::Error) -> Failure {
-        match source.kind() {
+    fn failure(&self, cause: io::Error) -> Failure {
+        match cause.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Failure::Full {
                 path: self.path.clone(),
                 bytes_estimate: self.bytes_estimate(),
             },
             _ => Failure::File {
                 path: self.path.clone(),
-                source,
+                cause,
             },
         }
     }
 
     fn finish(&self) -> Result<Written, Failure> {
-        fs::rename(&self.part, &self.path).map_err(|source| self.failure(source))?;
+        fs::rename(&self.part, &self.path).map_err(|cause| self.failure(cause))?;
         let end = self.end();
         Ok(Written {
             path: self.path.clone(),
@@ -192,7 +192,7 @@ impl Work<'_> {
         while let Some((output, piece)) = self.take() {
             if !self
                 .write_piece(output, piece, &mut text)
-                .map_err(|source| output.failure(source))?
+                .map_err(|cause| output.failure(cause))?
             {
                 break;
             }

@@ -98,7 +98,12 @@ impl Cache {
         progress: &dyn Fn(&str),
     ) -> Result<Distribution, ServerError> {
         if let BuildSpec::Path(folder) = build {
-            let folder = fs::canonicalize(folder).map_err(|error| about(folder, &error))?;
+            let folder = fs::canonicalize(folder).map_err(|error| {
+                ServerError::Unusable(format!(
+                    "path:{}: {error}; give the folder of an unpacked server, the one that has bin/ in it",
+                    folder.display()
+                ))
+            })?;
             return Distribution::inspect(
                 &format!("path:{}", folder.display()),
                 &folder,

@@ -20,7 +20,7 @@ const DEFAULTS: [&str; 4] = [
     "--loose-innodb-fast-shutdown=0",
 ];
 
-/// Settings that are prony's own choice: an experiment that gives one is refused.
+/// Settings that are prony's own choice: whoever gives one is refused.
 const OWN: [&str; 11] = [
     "datadir",
     "tmpdir",
@@ -67,7 +67,7 @@ fn from_experiment(name: &str, value: &str) -> Result<OsString, ServerError> {
     let canonical = name.replace('-', "_").to_lowercase();
     if OWN.contains(&canonical.as_str()) {
         let says = format!(
-            "the setting `{name}` is prony's own choice for a managed server: take it out of the experiment"
+            "the setting `{name}` is prony's own choice for a managed server: leave it out"
         );
         return Err(ServerError::Unusable(says));
     }

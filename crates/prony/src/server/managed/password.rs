@@ -6,7 +6,7 @@
 //! The password never stands in an argument: a file of statements (`--init-file`, mode 0600) holds it while the server
 //! starts.
 
-use crate::host::random;
+use crate::host::random_hex;
 use crate::server::ServerError;
 use crate::server::builds::Flavor;
 use std::fs::OpenOptions;
@@ -16,7 +16,7 @@ use std::path::Path;
 
 /// Mixed kinds of characters, for servers with `validate_password`.
 pub fn draw() -> Result<String, ServerError> {
-    let digits = random::hex(16)
+    let digits = random_hex(16)
         .map_err(|error| ServerError::Unusable(format!("cannot read /dev/urandom: {error}")))?;
     Ok(format!("Pr-{digits}"))
 }

@@ -2,7 +2,7 @@
 //!
 //! Goal: paths that the server can use, whatever the folder's name. Non-goal: the data folder, which each start is given.
 
-use crate::host::{Lease, Leases, random};
+use crate::host::{Lease, Leases, random_hex};
 use crate::server::ServerError;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
@@ -81,7 +81,7 @@ fn unusable(folder: &Path, error: &io::Error) -> ServerError {
 /// A port on loopback that nothing listens on now. Another program may take it before the server does; then the start is
 /// tried again with another one.
 pub fn free_port() -> Result<u16, ServerError> {
-    let drawn = random::hex(4)
+    let drawn = random_hex(4)
         .ok()
         .and_then(|digits| u32::from_str_radix(&digits, 16).ok())
         .unwrap_or(0);

@@ -1,6 +1,28 @@
-//! The client's option file (`~/.my.cnf`), of which prony reads one thing: the password under [client].
+//! The client's option file (`~/.my.cnf`), of which prony reads one thing, the password under [client]; and the text of
+//! one by which a client reaches a server of prony's.
 //!
 //! Non-goals: `!include`, the system's files, any other option.
+
+use crate::spec::Dsn;
+
+/// A section [client] that leads to this server; by its socket where it has one, by TCP else.
+pub fn text(dsn: &Dsn) -> String {
+    let mut text = format!("[client]\nuser={}\n", quoted(&dsn.user));
+    if let Some(password) = &dsn.password {
+        text.push_str(&format!("password={}\n", quoted(password)));
+    }
+    match &dsn.socket {
+        Some(socket) => text.push_str(&format!("socket={}\n", quoted(&socket.to_string_lossy()))),
+        None => text.push_str(&format!("host={}\n", quoted(&dsn.host))),
+    }
+    text.push_str(&format!("port={}\n", dsn.port));
+    text
+}
+
+/// A backslash escapes; a quote within quotes needs none, since only the first and the last count.
+fn quoted(value: &str) -> String {
+    format!("\"{}\"", value.replace('\\', "\\\\"))
+}
 
 /// The password of the last [client] section that gives one.
 pub fn password(text: &str) -> Option<String> {
@@ -96,6 +118,20 @@ password='a\\b\sc'"
         #[test]
         fn any_text_is_read_without_a_panic(text in ".*") {
             let _ = password(&text);
+        }
+
+        #[test]
+        fn a_password_that_is_written_is_the_one_that_is_read(word in "[ -~]{1,20}") {
+            let dsn = Dsn {
+                user: "root".into(),
+                password: Some(word.clone()),
+                host: "localhost".into(),
+                port: 3306,
+                schema: None,
+                socket: Some("/run/a b.sock".into()),
+                tls_required: false,
+            };
+            prop_assert_eq!(password(&text(&dsn)), Some(word));
         }
 
         #[test]

@@ -1,7 +1,7 @@
 //! What each mistake is answered by, to the letter.
 
 use super::{RIGHT, read, shown};
-use crate::spec::{queries, settings};
+use crate::spec::{clients, queries, settings};
 
 /// `NAME: SOURCE` appended to a file that is right.
 macro_rules! added {
@@ -114,4 +114,16 @@ fn a_query_that_the_workload_does_not_have() {
     );
     let error = queries::check(&read(&source).unwrap(), &["Q1.1", "Q2.1"]).unwrap_err();
     insta::assert_snapshot!("a_query_that_the_workload_does_not_have", shown(&error));
+}
+
+#[test]
+fn more_clients_than_the_load_can_drive() {
+    let source = format!("{RIGHT}[load.closed]\nclients = [1, 8]\n");
+    let of_the_file = clients::check(&read(&source).unwrap()).unwrap_err();
+    let source = format!("{RIGHT}[factor.crowd.\"8\"]\nload = {{ clients = 8 }}\n");
+    let of_a_level = clients::check(&read(&source).unwrap()).unwrap_err();
+    insta::assert_snapshot!(
+        "more_clients_than_the_load_can_drive",
+        format!("{}\n{}", shown(&of_the_file), shown(&of_a_level))
+    );
 }

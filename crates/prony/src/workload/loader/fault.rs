@@ -33,12 +33,14 @@ impl Faults<'_> {
                 rows_total,
                 cause,
             },
-            ServerError::Lost(_) | ServerError::Unusable(_) => LoadError::Died {
-                table: name,
-                rows,
-                rows_total,
-                cause,
-            },
+            ServerError::Lost(_) | ServerError::Unusable(_) | ServerError::NotStarted { .. } => {
+                LoadError::Died {
+                    table: name,
+                    rows,
+                    rows_total,
+                    cause,
+                }
+            }
         }
     }
 

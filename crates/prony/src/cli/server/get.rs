@@ -1,0 +1,34 @@
+//! `prony server get BUILD`
+
+use crate::cli::failure::Failure;
+use crate::host::{Home, Leases};
+use crate::server::builds::Cache;
+use crate::spec::BuildSpec;
+
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// mysql@5.6.14, mariadb, mariadb@11.4.5, path:BASEDIR, ...
+    build: BuildSpec,
+    /// Compare every byte of a build that is there with what was fetched
+    #[arg(long)]
+    verify: bool,
+}
+
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let home = Home::from_environment().map_err(Failure::asked)?;
+    let leases = Leases::open(&home).map_err(Failure::asked)?;
+    let cache = Cache::new(&home);
+    let progress = |text: &str| eprintln!("{text}");
+    let found = match args.verify {
+        true => cache.get_verified(&args.build, &leases, &progress),
+        false => cache.get(&args.build, &leases, &progress),
+    };
+    let found = found.map_err(Failure::asked)?;
+    println!(
+        "{}: {} in {}",
+        found.build,
+        found.version_text,
+        found.basedir.display()
+    );
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! A server on an empty data folder, with a file by which clients get in: what `start` and `shell` share.
+//!
+//! Goal: nothing of it is left afterwards, and its password is in one file that only this user can read.
+
+use crate::cli::failure::{Failure, Status};
+use crate::host::{Home, Lease, Leases, interrupt};
+use crate::run::settings::layout;
+use crate::server::builds::{Cache, Distribution};
+use crate::server::{Managed, Server, ServerError, StartRequest};
+use crate::spec::BuildSpec;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// mysql@5.6.14, mariadb, mariadb@11.4.5, path:BASEDIR, ...
+    build: BuildSpec,
+    /// A setting that the server is started with; again for others
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    set: Vec<(String, String)>,
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_string(), value.trim().to_string()))
+        }
+        _ => Err("write NAME=VALUE, as in innodb_buffer_pool_size=64M".to_string()),
+    }
+}
+
+/// A server that runs until it is stopped or dropped.
+pub struct Instance {
+    pub server: Managed,
+    pub distribution: Distribution,
+    /// Holds all that is the instance's; removed with it.
+    folder: Lease,
+}
+
+impl Instance {
+    /// Gets the build, makes a data folder below `work/NAME-...`, starts. From here on Ctrl-C and SIGTERM ask for the end.
+    pub fn start(args: &Args, name: &str) -> Result<Instance, Failure> {
+        interrupt::install().map_err(Failure::failed)?;
+        let home = Home::from_environment().map_err(Failure::asked)?;
+        let leases = Leases::open(&home).map_err(Failure::failed)?;
+        let begun = Instance::begin(args, name, &home, &leases);
+        // Whatever it was doing when it was interrupted failed by that.
+        begun.map_err(|mut failure| {
+            if interrupt::asked() {
+                failure.status = Status::Interrupted;
+            }
+            failure
+        })
+    }
+
+    fn begin(args: &Args, name: &str, home: &Home, leases: &Leases) -> Result<Instance, Failure> {
+        let distribution = Cache::new(home)
+            .get(&args.build, leases, &|line| eprintln!("{line}"))
+            .map_err(Failure::asked)?;
+        let folder = leases.temporary(name).map_err(Failure::failed)?;
+        let data_folder = folder.path().join("data");
+        distribution
+            .initialise(leases, &data_folder, &layout(&args.set))
+            .map_err(Failure::failed)?;
+        let mut server = Managed::new(
+            distribution.clone(),
+            leases.clone(),
+            folder.path().join("instance"),
+        );
+        server
+            .start(&StartRequest {
+                data_folder,
+                settings: args.set.clone(),
+            })
+            .map_err(Failure::failed)?;
+        let instance = Instance {
+            server,
+            distribution,
+            folder,
+        };
+        instance
+            .server
+            .write_option_file(&instance.option_file())
+            .map_err(Failure::failed)?;
+        Ok(instance)
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Holds user, password and socket for the server's clients (mode 0600).
+    pub fn option_file(&self) -> PathBuf {
+        self.folder.path().join("client.cnf")
+    }
+
+    /// An end as the server likes it. One that has ended before is a failure.
+    pub fn stop(mut self) -> Result<(), ServerError> {
+        self.server.stop()
+    }
+}

@@ -1,0 +1,41 @@
+//! `prony server list`
+
+use crate::cli::failure::Failure;
+use crate::host::Home;
+use crate::server::builds::{Cache, Held, catalogue};
+
+pub fn run() -> Result<(), Failure> {
+    let home = Home::from_environment().map_err(Failure::asked)?;
+    let held = Cache::new(&home).held();
+    for (name, _) in catalogue::BUILDS {
+        println!("{}", line(name, held.iter().find(|held| held.name == name)));
+    }
+    Ok(())
+}
+
+/// `mysql@5.6.14     cached    88 MB`
+fn line(name: &str, held: Option<&Held>) -> String {
+    match held {
+        Some(held) => format!("{name:<16} cached {:>6} MB", held.bytes / 1_000_000),
+        None => format!("{name:<16} to be fetched"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_tells_what_is_there() {
+        let held = Held {
+            name: "mariadb".into(),
+            origin: Vec::new(),
+            bytes: 88_400_000,
+        };
+        assert_eq!(
+            line("mariadb", Some(&held)),
+            "mariadb          cached     88 MB"
+        );
+        assert_eq!(line("mysql@5.6.14", None), "mysql@5.6.14     to be fetched");
+    }
+}

@@ -1,0 +1,53 @@
+//! `prony server start BUILD`: a server to look around in, for as long as this prony runs.
+
+use super::instance::{Args, Instance};
+use super::stop::Note;
+use crate::cli::failure::{Failure, Status, print};
+use crate::host::interrupt;
+use crate::server::Server;
+use std::time::Duration;
+
+/// Between two looks whether it is to end, or has ended; Ctrl-C need not be noticed faster.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+pub fn run(args: &Args) -> Result<Status, Failure> {
+    let mut instance = Instance::start(args, "server")?;
+    Note::of_this_prony(&instance.distribution.build)
+        .write(instance.folder())
+        .map_err(Failure::failed)?;
+    print(&how_to_connect(&instance));
+    while !interrupt::asked() {
+        if let Some(reason) = instance.server.exit_reason() {
+            return Err(Failure::failed(format!(
+                "{} ended by itself: {reason}",
+                instance.distribution.build
+            )));
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    instance.stop().map_err(Failure::failed)?;
+    Ok(Status::Done)
+}
+
+/// The password stands in the option file alone.
+fn how_to_connect(instance: &Instance) -> String {
+    let build = &instance.distribution;
+    let mut lines = vec![format!(
+        "{} ({}) runs as process {}",
+        build.build,
+        build.version_text,
+        instance.server.pid().unwrap_or(0)
+    )];
+    if let Some(dsn) = instance.server.dsn() {
+        let socket = dsn.socket.unwrap_or_default();
+        lines.push(format!("socket:  {}", socket.display()));
+        lines.push(format!("port:    {} on 127.0.0.1", dsn.port));
+    }
+    let options = instance.option_file();
+    lines.push(format!(
+        "options: {} (user and password, for any client of the family: mysql --defaults-file={0})",
+        options.display()
+    ));
+    lines.push("Ctrl-C or `prony server stop` stops it; its data goes with it".into());
+    lines.join("\n")
+}

@@ -1,0 +1,247 @@
+//! What one trial is measured on: a clone of the snapshot, and the trial's server on it with its connections.
+//!
+//! Goal: every trial starts from the same data with the settings that it names; what cannot be had is said. Non-goals:
+//! rounds and their figures (`trial`), making snapshots (`dataset`).
+
+use super::cold::{self, Before};
+use super::dataset::{Ready, remove_redo_log};
+use super::event::Events;
+use super::round::Live;
+use super::servers::Provided;
+use super::watch::{Watch, stopper};
+use super::{in_place, settings};
+use crate::host::clone;
+use crate::observe::{Observer, variables};
+use crate::plan::PlannedTrial;
+use crate::server::{Server, ServerError, StartRequest};
+use crate::spec::{Pairs, Setting};
+use crate::workload::Dataset;
+use record::{Flag, Trial};
+use std::path::{Path, PathBuf};
+
+/// The server of one trial with its folder and connections.
+pub struct Bed<'a> {
+    planned: &'a PlannedTrial,
+    server: &'a Provided,
+    ready: &'a Ready,
+    dataset: &'a dyn Dataset,
+    folder: PathBuf,
+    instance: Box<dyn Server>,
+    live: Option<Live>,
+}
+
+impl<'a> Bed<'a> {
+    /// Nothing is copied or started yet. `folder` is leased by the caller.
+    pub fn new(
+        planned: &'a PlannedTrial,
+        server: &'a Provided,
+        ready: &'a Ready,
+        dataset: &'a dyn Dataset,
+        folder: PathBuf,
+    ) -> Bed<'a> {
+        let instance = server.instance(&folder.join("instance"));
+        Bed {
+            planned,
+            server,
+            ready,
+            dataset,
+            folder,
+            instance,
+            live: None,
+        }
+    }
+
+    /// A clone of the snapshot, where the server has one.
+    pub fn place_data(&mut self) -> Result<(), ServerError> {
+        let Some(snapshot) = &self.ready.data_folder else {
+            return Ok(());
+        };
+        let data = self.data();
+        std::fs::create_dir_all(&self.folder).map_err(|error| {
+            ServerError::Unusable(format!("cannot write {}: {error}", self.folder.display()))
+        })?;
+        clone::folder(snapshot, &data)
+            .map_err(|error| ServerError::Unusable(format!("cannot copy the snapshot: {error}")))?;
+        if self.server.keeps_redo_log_size() && settings::reshapes_redo_log(&self.settings()) {
+            remove_redo_log(&data).map_err(|error| {
+                ServerError::Unusable(format!("cannot change the redo log: {error}"))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Stop, empty the caches, start, and look whether it is cold.
+    pub fn go_cold(&mut self, trial: &mut Trial) -> Result<Before, ServerError> {
+        let restart = self.instance.abilities().restart;
+        if restart {
+            self.live = None;
+            self.instance.stop()?;
+            cold::evict(&self.data());
+        }
+        self.live(trial)?;
+        // Once more: the start itself has read parts of the files.
+        let eviction = if restart {
+            cold::evict(&self.data())
+        } else {
+            "none".into()
+        };
+        let observer = self.live.as_mut().and_then(|live| live.observer.as_mut());
+        let data = self.instance.data_folder();
+        Ok(Before::look(restart, eviction, data, observer))
+    }
+
+    /// The connections, on a server that is started where it was not yet.
+    pub fn live(&mut self, trial: &mut Trial) -> Result<&mut Live, ServerError> {
+        if self.live.is_none() {
+            self.start(trial)?;
+        }
+        self.live
+            .as_mut()
+            .ok_or_else(|| ServerError::Lost("the server was not started".into()))
+    }
+
+    /// The folder whose files hold the data, where prony may look at it.
+    pub fn data_folder(&self) -> Option<&Path> {
+        self.instance.data_folder()
+    }
+
+    fn start(&mut self, trial: &mut Trial) -> Result<(), ServerError> {
+        let request = StartRequest {
+            data_folder: self.data(),
+            settings: self.settings(),
+        };
+        let started = self.instance.start(&request)?;
+        trial.start_s.push(started.elapsed_s);
+        let mut session = self.instance.connect()?;
+        self.dataset.enter(&mut session)?;
+        let abilities = self.instance.abilities();
+        if !abilities.snapshots {
+            in_place::still_holds(self.dataset, &mut session)?;
+        }
+        if abilities.mysql {
+            for statement in
+                settings::session_statements(&self.planned.session, self.ready.note.data_bytes)
+            {
+                session.execute(&statement)?;
+            }
+        }
+        if trial.settings.is_empty() {
+            trial.settings = variables::effective(&mut session)?;
+            let adjusted = self.instance.adjusted(&mut session)?;
+            trial.flags.extend(adjusted.into_iter().map(|one| Flag {
+                kind: "setting_adjusted".into(),
+                text: format!(
+                    "{}: asked for {}, the server runs with {}",
+                    one.name, one.asked, one.runs
+                ),
+            }));
+        }
+        let observer = if abilities.mysql {
+            Some(Observer::new(self.instance.connect()?, abilities.settings)?)
+        } else {
+            None
+        };
+        let watch = Watch::new(stopper(&session, self.instance.as_ref())?);
+        self.live = Some(Live {
+            session,
+            observer,
+            watch,
+        });
+        Ok(())
+    }
+
+    fn settings(&self) -> Vec<(String, String)> {
+        if !self.instance.abilities().settings {
+            return Vec::new();
+        }
+        let mut settings = settings::resolve(&self.planned.settings, self.ready.note.data_bytes);
+        let given = |name: &str| {
+            settings
+                .iter()
+                .any(|(given, _)| settings::plain(given) == name)
+        };
+        let baseline: Vec<_> = self
+            .server
+            .baseline
+            .iter()
+            .filter(|(name, _)| !given(name))
+            .cloned()
+            .collect();
+        settings.extend(baseline);
+        settings
+    }
+
+    /// The planned events begin, each on a connection of its own.
+    pub fn begin_events(&self) -> Result<Events, ServerError> {
+        let events = &self.planned.events;
+        let sessions = events.iter().map(|_| {
+            let mut session = self.instance.connect()?;
+            self.dataset.enter(&mut session)?;
+            Ok(session)
+        });
+        Ok(Events::begin(
+            events,
+            sessions.collect::<Result<_, ServerError>>()?,
+        ))
+    }
+
+    /// What was asked for and cannot be had on this kind of server: said, not faked.
+    pub fn not_available(&self) -> Vec<Flag> {
+        let abilities = self.instance.abilities();
+        let mut missing = Vec::new();
+        let names = |pairs: &Pairs<Setting>| {
+            pairs
+                .iter()
+                .map(|(name, _)| name.clone())
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        if !abilities.settings && !self.planned.settings.is_empty() {
+            missing.push(format!(
+                "settings {}: not available here, since prony does not configure this server",
+                names(&self.planned.settings)
+            ));
+        }
+        if !abilities.mysql && !self.planned.session.is_empty() {
+            missing.push(format!(
+                "session {}: not available here",
+                names(&self.planned.session)
+            ));
+        }
+        missing
+            .into_iter()
+            .map(|text| Flag {
+                kind: "not_available".into(),
+                text,
+            })
+            .collect()
+    }
+
+    /// Why a trial failed, with the server's own last words where it is gone.
+    pub fn explain(&mut self, error: &ServerError) -> String {
+        match (error, self.instance.exit_reason()) {
+            (ServerError::Lost(_), Some(reason)) => format!("the server ended: {reason}"),
+            // Its whole log is kept with the run.
+            (ServerError::NotStarted { says, .. }, _) => says.clone(),
+            _ => error.to_string(),
+        }
+    }
+
+    /// The lines of its log; empty where prony cannot see one.
+    pub fn log(&self) -> Vec<String> {
+        self.instance.log_tail(usize::MAX)
+    }
+
+    /// The end of the trial: its data are of no more use, so a server of prony's own is not given the time of a clean stop.
+    pub fn end(&mut self) {
+        self.live = None;
+        let _ = match self.instance.abilities().restart {
+            true => self.instance.kill(),
+            false => self.instance.stop(),
+        };
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+}

@@ -1,0 +1,344 @@
+//! A server that somebody else runs, named by a DSN: measured as it is, and left as it was.
+
+mod support;
+
+use std::path::Path;
+use support::elsewhere::{Elsewhere, PASSWORD, PASSWORD_IN_A_DSN};
+use support::{Bench, Ended};
+
+const EXPERIMENT: &str = r#"
+title = "As it is"
+question = "What can be measured on a server that is not prony's?"
+
+[server.theirs]
+build = "DSN"
+
+[settings]
+innodb_buffer_pool_size = "data / 8"
+
+[workload.ssb]
+scale = 0.01
+
+[load.closed]
+clients = [1]
+
+[protocol]
+rounds = ["cold", "hot"]
+
+[observe]
+plans = true
+profile = ["Q1.1"]
+"#;
+
+fn experiment(bench: &Bench, dsn: &str) -> String {
+    bench.experiment("theirs", &EXPERIMENT.replace("DSN", dsn))
+}
+
+/// `prony run` with the password in the environment.
+fn run(bench: &Bench, arguments: &[&str]) -> Ended {
+    let mut prony = bench.prony(arguments);
+    prony.env("PRONY_PASSWORD", PASSWORD);
+    prony.output().unwrap().into()
+}
+
+fn done(ended: &Ended) {
+    assert_eq!(ended.status, 0, "{}\n{}", ended.stdout, ended.stderr);
+}
+
+/// Files below a folder that hold the text, links not followed.
+fn holding(folder: &Path, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let (path, kind) = (entry.path(), entry.file_type().unwrap());
+        if kind.is_dir() {
+            found.extend(holding(&path, text));
+        } else if kind.is_file() {
+            let bytes = std::fs::read(&path).unwrap();
+            if bytes
+                .windows(text.len())
+                .any(|part| part == text.as_bytes())
+            {
+                found.push(path.display().to_string());
+            }
+        }
+    }
+    found
+}
+
+fn is_measured_as_it_is_and_left_as_it_was(build: &str) {
+    let Some(mut theirs) = Elsewhere::start(build, "ALL ON *.*") else {
+        return;
+    };
+    let bench = Bench::new();
+    let before = (theirs.pid(), theirs.surroundings());
+    // The file names a build of prony's own; the command line replaces it.
+    let file = experiment(&bench, "sqlite");
+    let first = bench.run(&["run", &file, "--server", &theirs.dsn_with_password()]);
+    done(&first);
+    assert!(first.stderr.contains("LOAD DATA LOCAL"), "{}", first.stderr);
+    assert_eq!((theirs.pid(), theirs.surroundings()), before);
+
+    let shown = bench.json(&bench.runs()[0]);
+    let trial = &shown["trials"][0];
+    let rounds: Vec<_> = trial["rounds"].as_array().unwrap().iter().collect();
+    assert_eq!(
+        (&rounds[0]["name"], &rounds[1]["name"]),
+        (&"lukewarm".into(), &"hot".into())
+    );
+    let flag = |kind: &str| {
+        let flags = trial["flags"].as_array().unwrap().iter();
+        let texts = flags.filter(|flag| flag["kind"] == kind);
+        texts
+            .map(|flag| flag["text"].to_string())
+            .collect::<String>()
+    };
+    assert!(
+        flag("not_available").contains("innodb_buffer_pool_size"),
+        "{trial}"
+    );
+    assert!(
+        flag("lukewarm").contains("could not be restarted"),
+        "{trial}"
+    );
+
+    let tables = theirs.ask("SELECT table_name, create_time FROM information_schema.tables WHERE table_schema = 'prony_ssb' ORDER BY 1");
+    assert_eq!(tables.len(), 6, "{tables:?}");
+    let second = bench.run(&["run", &file, "--server", &theirs.dsn_with_password()]);
+    done(&second);
+    assert!(
+        !second.stderr.contains("loaded Star Schema"),
+        "{}",
+        second.stderr
+    );
+    let again = theirs.ask("SELECT table_name, create_time FROM information_schema.tables WHERE table_schema = 'prony_ssb' ORDER BY 1");
+    assert_eq!(again, tables, "the second run reuses the tables");
+    assert_eq!((theirs.pid(), theirs.surroundings()), before);
+
+    bench.wait_until_quiet();
+    assert_eq!(bench.leftovers(), Vec::<std::path::PathBuf>::new());
+    for word in [PASSWORD, PASSWORD_IN_A_DSN] {
+        assert_eq!(holding(bench.folder.path(), word), Vec::<String>::new());
+        for ended in [&first, &second] {
+            assert!(!ended.stdout.contains(word) && !ended.stderr.contains(word));
+        }
+    }
+}
+
+#[test]
+fn an_external_mariadb_is_measured_as_it_is_and_left_as_it_was() {
+    is_measured_as_it_is_and_left_as_it_was("mariadb");
+}
+
+#[test]
+fn an_external_mysql_5_6_is_measured_as_it_is_and_left_as_it_was() {
+    is_measured_as_it_is_and_left_as_it_was("mysql@5.6.14");
+}
+
+#[test]
+fn rights_on_pronys_own_schema_are_enough() {
+    let Some(mut theirs) = Elsewhere::start("mariadb", "ALL ON prony_ssb.*") else {
+        return;
+    };
+    let bench = Bench::new();
+    let file = experiment(&bench, &theirs.dsn());
+    done(&run(&bench, &["run", &file]));
+    theirs.execute("DROP DATABASE prony_ssb");
+}
+
+#[test]
+fn a_password_in_the_file_is_in_no_record_and_a_resume_takes_it_from_the_environment() {
+    let Some(theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
+        return;
+    };
+    let bench = Bench::new();
+    let file = experiment(&bench, &theirs.dsn_with_password());
+    let ended = bench.run(&["run", &file]);
+    done(&ended);
+    let run_folder = bench.runs().pop().unwrap();
+    for word in [PASSWORD, PASSWORD_IN_A_DSN] {
+        assert_eq!(holding(&run_folder, word), Vec::<String>::new());
+        assert_eq!(holding(&bench.home(), word), Vec::<String>::new());
+        assert!(!ended.stdout.contains(word) && !ended.stderr.contains(word));
+    }
+    let name = run_folder.display().to_string();
+    let mut without = bench.prony(&["run", "--resume", &name]);
+    without
+        .env_remove("PRONY_PASSWORD")
+        .env("HOME", bench.home());
+    let without = Ended::from(without.output().unwrap());
+    assert_eq!(without.status, 3, "{}", without.stderr);
+    assert!(
+        without.stderr.contains("PRONY_PASSWORD"),
+        "{}",
+        without.stderr
+    );
+    done(&run(&bench, &["run", "--resume", &name]));
+}
+
+#[test]
+fn a_wrong_password_is_one_message_with_the_way_out() {
+    let Some(theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
+        return;
+    };
+    let bench = Bench::new();
+    let wrong = theirs
+        .dsn_with_password()
+        .replace(PASSWORD_IN_A_DSN, "Wr0ngWord");
+    let refused = bench.run(&["run", &experiment(&bench, &wrong)]);
+    assert_eq!(refused.status, 3, "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("PRONY_PASSWORD"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(
+        refused.stderr.matches("refused the login").count(),
+        1,
+        "{}",
+        refused.stderr
+    );
+    assert!(!refused.stderr.contains("Wr0ngWord"), "{}", refused.stderr);
+    assert!(bench.runs().is_empty(), "nothing was begun");
+}
+
+#[test]
+fn a_load_that_did_not_end_is_replaced_only_with_leave_to_drop() {
+    let Some(mut theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
+        return;
+    };
+    let bench = Bench::new();
+    let file = experiment(&bench, &theirs.dsn());
+    done(&run(&bench, &["run", &file]));
+    theirs.execute("DROP TABLE prony_ssb.prony_dataset");
+    theirs.execute("DELETE FROM prony_ssb.lineorder LIMIT 100");
+    theirs.execute("CREATE TABLE prony_ssb.notes (n INT)");
+    let rows = theirs.ask("SELECT COUNT(*) FROM prony_ssb.lineorder");
+
+    let refused = run(&bench, &["run", &file]);
+    assert_eq!(refused.status, 2, "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("--allow-drop"),
+        "{}",
+        refused.stderr
+    );
+    assert!(refused.stderr.contains("prony_ssb"), "{}", refused.stderr);
+    assert_eq!(theirs.ask("SELECT COUNT(*) FROM prony_ssb.lineorder"), rows);
+
+    let replaced = run(&bench, &["run", &file, "--allow-drop"]);
+    done(&replaced);
+    assert!(
+        replaced.stderr.contains("loaded Star Schema"),
+        "{}",
+        replaced.stderr
+    );
+    assert_ne!(theirs.ask("SELECT COUNT(*) FROM prony_ssb.lineorder"), rows);
+    assert_eq!(
+        theirs.ask("SELECT COUNT(*) FROM prony_ssb.notes"),
+        ["0"],
+        "a table that is not prony's stays"
+    );
+}
+
+#[test]
+fn another_dataset_in_the_schema_is_dropped_only_with_leave() {
+    let Some(theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
+        return;
+    };
+    let bench = Bench::new();
+    let file = experiment(&bench, &theirs.dsn());
+    done(&run(&bench, &["run", &file]));
+    let refused = run(&bench, &["run", &file, "--scale", "0.02"]);
+    assert_eq!(refused.status, 2, "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("--allow-drop"),
+        "{}",
+        refused.stderr
+    );
+    done(&run(
+        &bench,
+        &["run", &file, "--scale", "0.02", "--allow-drop"],
+    ));
+}
+
+#[test]
+fn two_datasets_in_one_run_are_refused_before_anything_is_loaded() {
+    let Some(mut theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
+        return;
+    };
+    let bench = Bench::new();
+    let text = EXPERIMENT.replace("DSN", &theirs.dsn())
+        + "\n[factor.scale.small]\nworkload = { scale = 0.01 }\n[factor.scale.large]\nworkload = { scale = 0.02 }\n";
+    let refused = run(
+        &bench,
+        &["run", &bench.experiment("two", &text), "--allow-drop"],
+    );
+    assert_eq!(refused.status, 2, "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("holds one dataset at a time"),
+        "{}",
+        refused.stderr
+    );
+    assert!(theirs.ask("SHOW DATABASES LIKE 'prony%'").is_empty());
+}
+
+#[test]
+fn tables_that_are_replaced_during_a_run_fail_the_trials_that_are_left() {
+    let Some(mut theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
+        return;
+    };
+    let bench = Bench::new();
+    // The first trial's event takes the marker away from the second.
+    let text = EXPERIMENT
+        .replace("DSN", &theirs.dsn())
+        .replace("rounds = ", "blocks = 2\nrounds = ")
+        + "\n[[event]]\nat = \"1ms\"\nsql = \"update prony_ssb.prony_dataset set fingerprint = 'another'\"\n";
+    let ended = run(&bench, &["run", &bench.experiment("replaced", &text)]);
+    assert_eq!(ended.status, 3, "{}", ended.stderr);
+    assert!(
+        ended
+            .stderr
+            .contains("are no longer the dataset of this run"),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(
+        theirs.ask("SELECT fingerprint FROM prony_ssb.prony_dataset"),
+        ["another"]
+    );
+}
+
+#[test]
+fn where_local_is_refused_the_rows_go_by_insert() {
+    let Some(mut theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
+        return;
+    };
+    theirs.execute("SET GLOBAL local_infile = 0");
+    let bench = Bench::new();
+    let ended = run(&bench, &["run", &experiment(&bench, &theirs.dsn())]);
+    done(&ended);
+    assert!(ended.stderr.contains(", INSERT)"), "{}", ended.stderr);
+}
+
+#[test]
+fn two_runs_at_once_on_one_server_load_it_once() {
+    let Some(theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
+        return;
+    };
+    let bench = Bench::new();
+    let file = experiment(&bench, &theirs.dsn());
+    let both = [(); 2].map(|()| {
+        let mut prony = bench.prony(&["run", &file]);
+        prony.env("PRONY_PASSWORD", PASSWORD).spawn().unwrap()
+    });
+    let both = both.map(|child| Ended::from(child.wait_with_output().unwrap()));
+    both.iter().for_each(done);
+    let loads = both
+        .iter()
+        .filter(|ended| ended.stderr.contains("loaded Star Schema"));
+    assert_eq!(loads.count(), 1);
+    // The one that loaded did not measure before the other one had come.
+    assert!(
+        both.iter()
+            .any(|ended| ended.stderr.contains("shared_machine"))
+    );
+}

@@ -1,0 +1,214 @@
+//! `prony server start|shell|stop`: a server to look around in, that leaves nothing behind.
+
+mod support;
+
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use support::{Bench, Ended, has};
+
+/// A `prony server start` that has told how to connect.
+struct Running {
+    prony: Child,
+    told: String,
+}
+
+impl Running {
+    fn start(bench: &Bench, arguments: &[&str]) -> Running {
+        let mut prony = bench.start(&[&["server", "start"], arguments].concat());
+        let mut lines = BufReader::new(prony.stdout.as_mut().unwrap()).lines();
+        let mut told = String::new();
+        while !told.contains("Ctrl-C") {
+            let Some(line) = lines.next() else {
+                let mut says = String::new();
+                let mut errors = prony.stderr.take().unwrap();
+                errors.read_to_string(&mut says).unwrap();
+                panic!("it does not start: {says}");
+            };
+            told += &(line.unwrap() + "\n");
+        }
+        Running { prony, told }
+    }
+
+    /// The word behind `name:`.
+    fn of(&self, name: &str) -> String {
+        let mut lines = self.told.lines();
+        let line = lines.find_map(|line| line.strip_prefix(&format!("{name}:")));
+        let word = line.and_then(|line| line.split_whitespace().next());
+        word.unwrap_or_else(|| panic!("no {name} in {}", self.told))
+            .to_string()
+    }
+
+    fn ended(self) -> Ended {
+        self.prony.wait_with_output().unwrap().into()
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(i32::try_from(self.prony.id()).unwrap()).unwrap();
+        kill_process(pid, signal).unwrap();
+    }
+}
+
+fn nothing_is_left(bench: &Bench) {
+    bench.wait_until_quiet();
+    assert_eq!(bench.leftovers(), Vec::<PathBuf>::new());
+}
+
+/// Statements to `prony server shell`.
+fn shell(bench: &Bench, arguments: &[&str], statements: &str) -> Ended {
+    let mut prony: Command = bench.prony(&[&["server", "shell"], arguments].concat());
+    let mut prony = prony
+        .stdin(Stdio::piped())
+        .env("HOME", bench.home())
+        .spawn()
+        .unwrap();
+    let mut input = prony.stdin.take().unwrap();
+    input.write_all(statements.as_bytes()).unwrap();
+    drop(input);
+    prony.wait_with_output().unwrap().into()
+}
+
+#[test]
+fn a_started_server_tells_how_to_connect_and_ends_with_ctrl_c() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let running = Running::start(&bench, &["mariadb", "--set", "innodb_old_blocks_time=7"]);
+    let options = PathBuf::from(running.of("options"));
+    assert_eq!(
+        std::fs::metadata(&options).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    let text = std::fs::read_to_string(&options).unwrap();
+    let password = text
+        .lines()
+        .find_map(|line| line.strip_prefix("password=\"")?.strip_suffix('"'));
+    assert!(
+        !running.told.contains(password.unwrap()),
+        "{}",
+        running.told
+    );
+    assert!(text.contains(&running.of("socket")), "{text}");
+
+    // What it tells is enough for another client.
+    let mut session = prony::server::Session::open(&prony::spec::Dsn {
+        user: "root".into(),
+        password: password.map(String::from),
+        host: "127.0.0.1".into(),
+        port: running.of("port").parse().unwrap(),
+        schema: None,
+        socket: None,
+        tls_required: false,
+    })
+    .unwrap();
+    let set = session.query("SELECT @@innodb_old_blocks_time").unwrap();
+    assert_eq!(set.first_text().as_deref(), Some("7"));
+    drop(session);
+
+    running.signal(Signal::INT);
+    let ended = running.ended();
+    assert_eq!(ended.status, 0, "{}", ended.stderr);
+    nothing_is_left(&bench);
+}
+
+#[test]
+fn stop_ends_every_started_server_of_this_home() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let both = [(); 2].map(|()| Running::start(&bench, &["mariadb"]));
+    let stopped = bench.run(&["server", "stop"]);
+    assert_eq!(stopped.status, 0, "{}", stopped.stderr);
+    assert_eq!(
+        stopped.stdout.matches("is stopped").count(),
+        2,
+        "{}",
+        stopped.stdout
+    );
+    for running in both {
+        assert_eq!(running.ended().status, 0);
+    }
+    nothing_is_left(&bench);
+    let again = bench.run(&["server", "stop"]);
+    assert!(again.stdout.contains("no server of"), "{}", again.stdout);
+}
+
+#[test]
+fn a_setting_that_the_server_does_not_know_is_named() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let ended = bench.run(&["server", "start", "mariadb", "--set", "no_such_setting=1"]);
+    assert_eq!(ended.status, 3, "{}", ended.stderr);
+    assert!(ended.stderr.contains("no_such_setting"), "{}", ended.stderr);
+    nothing_is_left(&bench);
+}
+
+#[test]
+fn a_started_server_that_dies_is_told() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let running = Running::start(&bench, &["mariadb"]);
+    let process = running.told.lines().next().unwrap();
+    let pid = process.rsplit(' ').next().unwrap().parse().unwrap();
+    kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+    let ended = running.ended();
+    assert_eq!(ended.status, 3, "{}", ended.stderr);
+    assert!(ended.stderr.contains("ended by itself"), "{}", ended.stderr);
+    nothing_is_left(&bench);
+}
+
+fn has_a_shell(build: &str) {
+    if !has(build) {
+        return;
+    }
+    let bench = Bench::new();
+    // What the user's own option file says must not count.
+    std::fs::write(bench.home().join(".my.cnf"), "[client]\npassword=wrong\n").unwrap();
+    let ended = shell(&bench, &[build], "SELECT user(), version();\n");
+    assert_eq!(ended.status, 0, "{}", ended.stderr);
+    assert!(ended.stdout.contains("root@localhost"), "{}", ended.stdout);
+    nothing_is_left(&bench);
+}
+
+#[test]
+fn the_shell_is_mariadbs_own_client() {
+    has_a_shell("mariadb");
+}
+
+#[test]
+fn the_shell_is_mysql_5_6s_own_client() {
+    has_a_shell("mysql@5.6.14");
+}
+
+#[test]
+fn a_statement_that_fails_in_the_shell_is_a_failure() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let ended = shell(&bench, &["mariadb"], "SELEC 1;\n");
+    assert_eq!(ended.status, 3, "{}", ended.stderr);
+    assert!(ended.stderr.contains("SELEC"), "{}", ended.stderr);
+    nothing_is_left(&bench);
+}
+
+#[test]
+fn a_setting_that_a_data_folder_keeps_is_there_from_its_beginning() {
+    if !has("mysql@5.6.14") {
+        return;
+    }
+    let bench = Bench::new();
+    let arguments = ["mysql@5.6.14", "--set", "innodb_page_size=8K"];
+    let ended = shell(&bench, &arguments, "SELECT @@innodb_page_size;\n");
+    assert_eq!(ended.status, 0, "{}", ended.stderr);
+    assert!(ended.stdout.contains("8192"), "{}", ended.stdout);
+    nothing_is_left(&bench);
+}

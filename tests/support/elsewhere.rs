@@ -1,0 +1,108 @@
+//! A server that somebody else runs: with data of its own, an account for prony, and a look at all that is not prony's.
+
+use super::{Bench, has};
+use prony::host::{Home, Leases};
+use prony::server::{Cache, Managed, Server, Session, StartRequest};
+use std::collections::BTreeMap;
+
+/// Of the account `guest`; with characters that mean something in a DSN.
+pub const PASSWORD: &str = "0pen/Sesame@7";
+pub const PASSWORD_IN_A_DSN: &str = "0pen%2FSesame%407";
+
+pub struct Elsewhere {
+    pub port: u16,
+    owner: Session,
+    server: Managed,
+    _bench: Bench,
+}
+
+impl Elsewhere {
+    /// None where the build cannot be had. `rights`: what the account may do, as GRANT takes it (`ALL ON *.*`).
+    pub fn start(build: &str, rights: &str) -> Option<Elsewhere> {
+        if !has(build) {
+            return None;
+        }
+        let bench = Bench::new();
+        let home = Home::at(bench.home()).unwrap();
+        let leases = Leases::open(&home).unwrap();
+        let distribution = Cache::new(&home)
+            .get(&build.parse().unwrap(), &leases, &|_| ())
+            .unwrap();
+        let data_folder = home.work().join("data");
+        distribution.initialise(&leases, &data_folder, &[]).unwrap();
+        let mut server = Managed::new(distribution, leases, home.work().join("instance"));
+        let request = StartRequest {
+            data_folder,
+            settings: Vec::new(),
+        };
+        server.start(&request).unwrap();
+        let mut owner = server.connect().unwrap();
+        for statement in [
+            &format!("GRANT {rights} TO 'guest'@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'"),
+            // Names that prony has too, in a schema that is not prony's.
+            "CREATE DATABASE shop",
+            "CREATE TABLE shop.lineorder (n INT PRIMARY KEY)",
+            "CREATE TABLE shop.prony_dataset (n INT PRIMARY KEY)",
+            "INSERT INTO shop.lineorder VALUES (1), (2), (3)",
+        ] {
+            owner.execute(statement).unwrap();
+        }
+        let port = owner.query("SELECT @@port").unwrap().first_text().unwrap();
+        Some(Elsewhere {
+            port: port.parse().unwrap(),
+            owner,
+            server,
+            _bench: bench,
+        })
+    }
+
+    /// Without a password.
+    pub fn dsn(&self) -> String {
+        format!("mysql://guest@127.0.0.1:{}/", self.port)
+    }
+
+    pub fn dsn_with_password(&self) -> String {
+        format!("mysql://guest:{PASSWORD_IN_A_DSN}@127.0.0.1:{}/", self.port)
+    }
+
+    pub fn pid(&self) -> Option<u32> {
+        self.server.pid()
+    }
+
+    pub fn execute(&mut self, sql: &str) {
+        self.owner.execute(sql).unwrap();
+    }
+
+    /// A line a row.
+    pub fn ask(&mut self, sql: &str) -> Vec<String> {
+        let cell = |cell: &Option<Vec<u8>>| match cell {
+            Some(text) => String::from_utf8_lossy(text).into_owned(),
+            None => "NULL".into(),
+        };
+        let rows = self.owner.query(sql).unwrap().rows;
+        rows.iter()
+            .map(|row| row.iter().map(cell).collect::<Vec<_>>().join("\t"))
+            .collect()
+    }
+
+    /// All that is not in a schema of prony's: accounts, rights, settings, what is counted, schemas, tables, rows.
+    pub fn surroundings(&mut self) -> BTreeMap<&'static str, Vec<String>> {
+        // The same column under the two families' names.
+        let metrics = match self.ask("SELECT version()")[0].contains("MariaDB") {
+            true => "SELECT name, enabled FROM information_schema.innodb_metrics ORDER BY name",
+            false => "SELECT name, status FROM information_schema.innodb_metrics ORDER BY name",
+        };
+        let looks = [
+            "SELECT * FROM mysql.user ORDER BY user, host",
+            "SELECT * FROM mysql.db ORDER BY user, host, db",
+            "SHOW GLOBAL VARIABLES",
+            metrics,
+            "SELECT schema_name FROM information_schema.schemata WHERE schema_name NOT LIKE 'prony%' ORDER BY 1",
+            "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema NOT LIKE 'prony%' ORDER BY 1, 2",
+            "CHECKSUM TABLE shop.lineorder, shop.prony_dataset",
+            "SELECT routine_schema, routine_name FROM information_schema.routines ORDER BY 1, 2",
+            "SELECT event_schema, event_name FROM information_schema.events ORDER BY 1, 2",
+        ];
+        looks.map(|sql| (sql, self.ask(sql))).into()
+    }
+}
