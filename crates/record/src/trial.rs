@@ -34,13 +34,13 @@ impl TrialKey {
 }
 
 impl std::fmt::Display for TrialKey {
-    /// `server 5.6, variant small pool, block 0`.
+    /// `server 5.6, variant small pool, block 1`: for people, who count from 1.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "server {}", self.server)?;
         self.levels
             .iter()
             .try_for_each(|(factor, level)| write!(f, ", {factor} {level}"))?;
-        write!(f, ", block {}", self.block)
+        write!(f, ", block {}", self.block + 1)
     }
 }
 

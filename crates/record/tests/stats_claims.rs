@@ -444,7 +444,7 @@ fn a_plan_that_changed_between_blocks_is_found_and_told() {
     );
     assert_eq!(
         seen[1].1[0],
-        "server 5.5, variant large pool, block 1, cold 1"
+        "server 5.5, variant large pool, block 2, cold 1"
     );
 }
 

@@ -89,7 +89,7 @@ fn a_done_or_invalid_trial_is_never_replaced() {
         assert!(
             refused
                 .to_string()
-                .contains("server 5.6, variant small pool, block 0"),
+                .contains("server 5.6, variant small pool, block 1"),
             "{refused}"
         );
         assert_eq!(store.trials().unwrap().len(), 1);

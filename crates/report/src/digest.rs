@@ -150,7 +150,7 @@ pub fn plan_change(run: &Run, change: &PlanChange) -> String {
     )
 }
 
-/// `block 0, hot 2` of a place in full words, whose row is already named.
+/// `block 1, hot 2` of a place in full words, whose row is already named.
 fn within_row(place: &str) -> &str {
     place.rfind("block ").map_or(place, |start| &place[start..])
 }

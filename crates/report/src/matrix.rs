@@ -232,7 +232,10 @@ fn left_out_note(trial: &Trial) -> String {
         .flags
         .first()
         .map_or("the record does not say why", |flag| flag.text.as_str());
-    format!("block {} {what} and is not counted: {why}", trial.key.block)
+    format!(
+        "block {} {what} and is not counted: {why}",
+        trial.key.block + 1
+    )
 }
 
 fn cell(row: &Row, name: &str, index: u32, mine: &[&Trial], notes: &mut Notes) -> Cell {

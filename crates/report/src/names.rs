@@ -28,7 +28,7 @@ pub fn trial(question: &Question, key: &TrialKey) -> String {
     format!(
         "{}, block {}",
         row(question, &key.server, &key.levels),
-        key.block
+        key.block + 1
     )
 }
 

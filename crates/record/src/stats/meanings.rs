@@ -294,7 +294,7 @@ const BESIDE_PREFIXES: [&str; 26] = [
     "threads_",
 ];
 
-const BESIDE_PARTS: [&str; 8] = [
+const BESIDE_PARTS: [&str; 9] = [
     "time",
     "usec",
     "_age",
@@ -303,6 +303,7 @@ const BESIDE_PARTS: [&str; 8] = [
     "checkpoint_",
     "heartbeat",
     "_size",
+    "free_space",
 ];
 
 #[cfg(test)]
@@ -344,6 +345,7 @@ mod tests {
             "Innodb_buffer_pool_pages_data",
             "Com_select",
             "Cpu_time",
+            "log_free_space",
         ] {
             assert!(is_beside_the_point(name), "{name}");
         }

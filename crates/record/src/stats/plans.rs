@@ -12,7 +12,7 @@ pub struct PlanChange {
     pub query: String,
     pub server: String,
     pub levels: Vec<(String, String)>,
-    /// (hash, where it was seen, in words: `server 5.6, variant small pool, block 0, hot 2`), in the order of first sight.
+    /// (hash, where it was seen, in words: `server 5.6, variant small pool, block 1, hot 2`), in the order of first sight.
     pub seen: Vec<(String, Vec<String>)>,
 }
 
