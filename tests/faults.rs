@@ -362,7 +362,7 @@ impl SmallDisk {
         if mounted.is_ok_and(|status| status.success()) {
             return Some(SmallDisk(at));
         }
-        eprintln!("skipped: a file system of a given size can be mounted by root alone");
+        support::skip::skipped("a file system of a given size can be mounted by root alone");
         None
     }
 }
