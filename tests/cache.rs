@@ -1,0 +1,113 @@
+//! The cache of builds: shared by pronys, whole after a kill, and verified.
+
+mod support;
+use rustix::process::{Pid, Signal, kill_process};
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::{Duration, Instant};
+use support::{Bench, Ended, has};
+
+/// One that no machine has installed, so that it always comes by the cache.
+const BUILD: &str = "mariadb@11.8";
+
+/// A bench whose cache of builds is its own and empty.
+fn empty() -> Bench {
+    let bench = Bench::new();
+    std::fs::remove_file(bench.home().join("builds")).unwrap();
+    bench
+}
+
+fn get(bench: &Bench) -> Child {
+    bench.start(&["server", "get", BUILD])
+}
+
+fn ended(child: Child) -> Ended {
+    child.wait_with_output().unwrap().into()
+}
+
+/// What lies in the cache beside the build, its lock and what Maven keeps.
+fn unfinished(bench: &Bench) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(bench.home().join("builds"))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    entries
+        .filter(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with(".partial")
+        })
+        .collect()
+}
+
+fn largest_file(folder: &Path) -> PathBuf {
+    let mut folders = vec![folder.to_path_buf()];
+    let mut largest = (0, PathBuf::new());
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            let about = entry.path().symlink_metadata().unwrap();
+            if about.is_dir() {
+                folders.push(entry.path());
+            } else if about.is_file() && about.len() > largest.0 {
+                largest = (about.len(), entry.path());
+            }
+        }
+    }
+    largest.1
+}
+
+#[test]
+fn a_download_killed_at_any_moment_leaves_a_cache_that_the_next_can_use() {
+    if !has(BUILD) {
+        return;
+    }
+    let bench = empty();
+    for after_ms in [300, 1_500, 3_000, 6_000] {
+        let fetching = get(&bench);
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_millis(after_ms) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let pid = Pid::from_raw(i32::try_from(fetching.id()).unwrap()).unwrap();
+        let _ = kill_process(pid, Signal::KILL);
+        ended(fetching);
+        bench.wait_until_quiet();
+        assert_eq!(unfinished(&bench), Vec::<PathBuf>::new());
+    }
+    let whole = ended(get(&bench));
+    assert_eq!(whole.status, 0, "{}", whole.stderr);
+}
+
+#[test]
+fn two_pronys_that_want_one_build_fetch_it_once() {
+    if !has(BUILD) {
+        return;
+    }
+    let bench = empty();
+    let both = [get(&bench), get(&bench)];
+    for one in both.map(ended) {
+        assert_eq!(one.status, 0, "{}", one.stderr);
+    }
+    assert_eq!(unfinished(&bench), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_damaged_build_is_found_named_and_fetched_again() {
+    if !has(BUILD) {
+        return;
+    }
+    let bench = empty();
+    assert_eq!(ended(get(&bench)).status, 0);
+    let file = largest_file(&bench.home().join("builds").join(BUILD).join("root"));
+    let whole = std::fs::read(&file).unwrap();
+    let mut damaged = whole.clone();
+    damaged[whole.len() / 2] ^= 1;
+    std::fs::write(&file, damaged).unwrap();
+    let again = bench.run(&["server", "get", BUILD, "--verify"]);
+    assert_eq!(again.status, 0, "{}", again.stderr);
+    assert!(again.stderr.contains("damaged"), "{}", again.stderr);
+    assert!(
+        std::fs::read(&file).unwrap() == whole,
+        "the file is whole again"
+    );
+}
