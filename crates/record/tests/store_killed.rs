@@ -103,7 +103,11 @@ fn child_counts_trials() {
 /// Opens the file in a process that may read its folder and not write it; root may always, so it becomes nobody.
 fn count_without_writing(folder: &Path, path: &Path) -> usize {
     let program = folder.join("reader");
-    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    // By another process: a file that this one has open for writing could be inherited by the child of a test beside this
+    // one, and a file that anybody has open for writing cannot be executed.
+    let mut copy = Command::new("cp");
+    copy.arg(std::env::current_exe().unwrap()).arg(&program);
+    assert!(copy.status().unwrap().success());
     set_permissions(folder, Permissions::from_mode(0o555)).unwrap();
     let mut child = child(&program, "child_counts_trials", path);
     if std::fs::metadata("/proc/self").unwrap().uid() == 0 {
