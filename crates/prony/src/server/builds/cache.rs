@@ -220,7 +220,12 @@ impl Cache {
                     .to_string(),
             ));
         }
+        // One Maven at a time: its repository is not made for two that write to it.
+        let alone = self.lock(".maven")?;
+        flock(&alone, FlockOperation::LockExclusive)
+            .map_err(|error| about(&self.builds, &error.into()))?;
         let archive = maven::fetch(artifact, &self.builds.join(".maven"), leases, progress)?;
+        drop(alone);
         progress(&format!("unpacking {}", archive.file.display()));
         unpack::zip(&archive.file, artifact.folder, &root)?;
         let mut origin = vec![maven::coordinates(artifact)];
