@@ -8,6 +8,7 @@ use super::settings::plain;
 use super::{Progress, RunError};
 use crate::host::{Home, Leases, interrupt};
 use crate::server::{Server, ServerError, Session, StartRequest};
+use crate::workload::loader::fault::names_enospc;
 use crate::workload::loader::settings::{load_settings, redo_log_bytes};
 use crate::workload::{Dataset, LoadError, Loaded};
 use serde::{Deserialize, Serialize};
@@ -331,9 +332,6 @@ fn loading(server: &str, progress: &crate::workload::Progress) -> String {
     )
 }
 
-/// How servers write ENOSPC in their logs.
-const DISK_FULL: [&str; 3] = ["error 28", "Errcode: 28", "No space left on device"];
-
 /// A server that died while loading says why in its log.
 fn explain(error: RunError, instance: &dyn Server) -> RunError {
     let lines = instance.log_tail(LOG_LINES);
@@ -344,8 +342,7 @@ fn explain(error: RunError, instance: &dyn Server) -> RunError {
 }
 
 fn explained(text: &str, log: &[String]) -> String {
-    let says_full = |line: &String| DISK_FULL.iter().any(|sign| line.contains(sign));
-    let full = if log.iter().any(says_full) {
+    let full = if log.iter().any(|line| names_enospc(line)) {
         "\nthe disk below PRONY_HOME is full: make room there, point PRONY_HOME to a larger disk, or take a smaller --scale"
     } else {
         ""

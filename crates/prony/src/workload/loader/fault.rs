@@ -85,12 +85,16 @@ impl Faults<'_> {
 }
 
 /// ENOSPC as it comes up through the layers: 1114 (InnoDB: table is full), 1021 (MyISAM), 13 (SQLite), or the number 28
-/// in the text of an error of the file layer or of the storage engine.
+/// in the text of an error of the file layer or of the storage engine ([`names_enospc`]).
 fn is_full(code: u16, message: &str) -> bool {
-    let names_28 = ["rrcode: 28", "error 28", "No space left", "errno: 28"]
+    matches!(code, 13 | 1021 | 1114) || names_enospc(message)
+}
+
+/// Whether a server's message, or a line of its log, names ENOSPC, which is number 28.
+pub fn names_enospc(text: &str) -> bool {
+    ["rrcode: 28", "error 28", "No space left", "errno: 28"]
         .iter()
-        .any(|text| message.contains(text));
-    matches!(code, 13 | 1021 | 1114) || names_28
+        .any(|sign| text.contains(sign))
 }
 
 #[cfg(test)]

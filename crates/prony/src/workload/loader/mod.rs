@@ -4,7 +4,7 @@
 //! and every fault told with the table, the rows, the cause and the way out. Non-goals: what is loaded (the workload's),
 //! statistics and markers (the dataset's).
 
-mod fault;
+pub mod fault;
 mod insert;
 mod lines;
 mod local;
