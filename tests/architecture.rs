@@ -24,11 +24,13 @@ const MAY_USE: [(&str, &[&str]); 8] = [
 ];
 
 /// Crates of ours and the crates of ours that each may depend on.
-const CRATES: [(&str, &[&str]); 4] = [
+const CRATES: [(&str, &[&str]); 6] = [
     ("datagen", &[]),
+    ("load", &[]),
+    ("wire", &["load"]),
     ("record", &[]),
     ("report", &["record"]),
-    ("prony", &["datagen", "record", "report"]),
+    ("prony", &["datagen", "load", "wire", "record", "report"]),
 ];
 
 fn root() -> PathBuf {

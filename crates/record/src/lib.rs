@@ -5,6 +5,7 @@
 
 pub mod claim;
 pub mod environment;
+pub mod load;
 pub mod run;
 pub mod stats;
 pub mod store;
@@ -12,6 +13,7 @@ pub mod trial;
 
 pub use claim::{Bound, Cell, Claim, Finding, Judged, RoundSelector, Subject, Value, Verdict};
 pub use environment::{Environment, ServerIdentity};
+pub use load::{EngineNote, ErrorCount, HistogramNote, Kind, Loaded, Mode, OpenNote, Warmup};
 pub use run::{Factor, Question, Run, WorkloadNote};
 pub use store::{Store, StoreError};
 pub use trial::{

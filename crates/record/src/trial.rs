@@ -74,6 +74,9 @@ pub struct Trial {
     /// Seconds that the server took from its start to its first answer, by start within the trial.
     pub start_s: Vec<f64>,
     pub rounds: Vec<Round>,
+    /// Where the load was timed, instead of rounds. Kept in tables of its own, so JSON leaves it out.
+    #[serde(skip)]
+    pub load: Option<Box<crate::load::Loaded>>,
     /// Effective server settings by node, as the server itself reports them.
     pub settings: BTreeMap<String, String>,
     /// Every plan text seen in this trial, by its hash.

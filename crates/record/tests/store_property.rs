@@ -127,6 +127,7 @@ fn trial() -> impl Strategy<Value = Trial> {
     (begin, end).prop_map(
         |((key, state, flags, times, start_s), (rounds, settings, plans, events, data_bytes))| {
             Trial {
+                load: None,
                 key,
                 state,
                 flags,

@@ -277,6 +277,7 @@ fn chosen(all: Vec<Operation>, names: &[String]) -> Vec<Operation> {
 
 fn blank(planned: &PlannedTrial, ready: &Ready) -> Trial {
     Trial {
+        load: None,
         key: planned.key.clone(),
         state: TrialState::Done,
         flags: Vec::new(),
@@ -334,6 +335,7 @@ pub mod tests {
             round
         };
         Trial {
+            load: None,
             key: TrialKey {
                 block: 0,
                 server: server.into(),

@@ -130,6 +130,7 @@ impl Reader<'_> {
     fn trial(&self, row: &Row) -> Result<Trial> {
         let id = row.get(0)?;
         Ok(Trial {
+            load: None,
             key: TrialKey {
                 block: row.get(1)?,
                 server: row.get(2)?,

@@ -79,6 +79,7 @@ pub fn trial(block: u32, state: TrialState, queries: usize, counters: usize) -> 
         counters: counters.clone(),
     };
     Trial {
+        load: None,
         key: TrialKey {
             block,
             server: "5.6".into(),

@@ -1,0 +1,116 @@
+//! What a timed load did in a trial: its seconds, its histograms, its errors.
+//!
+//! Goal: plain data from which every figure of the trial can be made again. Non-goals: the times of rounds of queries
+//! (`trial::Round`); judging (`stats`).
+
+use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
+
+/// Trials of a timed load have no rounds; they have this.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    pub mode: Mode,
+    /// What was asked for; where the measured part begins is found by `stats`.
+    pub warmup: Warmup,
+    /// Nanoseconds since the Unix epoch when the first operation was due.
+    pub started_ns: i64,
+    /// Until the last operation ended, warm-up included.
+    pub elapsed_s: f64,
+    /// The names of the operations, in the workload's order.
+    pub operations: Vec<String>,
+    /// All operations' response each second (`operation` none, `every_s` 1), each operation and kind each ten seconds.
+    pub histograms: Vec<HistogramNote>,
+    /// By name, one value a second from second 0; none where it could not be read. Own names: `throughput`,
+    /// `errors`, `retried`, `dropped`, `queued`, `running`, `idle`; `engine cpu` (cores), `server cpu` (cores),
+    /// `server context switches`, `device read bytes`, `device written bytes`, `network bytes`, `sampler cpu`; status counters of the
+    /// server by their own names, as differences a second; gauges of the server (`Threads_running`) as they stood.
+    pub series: BTreeMap<String, Vec<Option<f64>>>,
+    pub errors: Vec<ErrorCount>,
+    /// Over all seconds after a fixed warm-up, all of them where it is to be found.
+    pub counters: crate::Counters,
+    pub engine: EngineNote,
+    /// Open loop alone.
+    pub open: Option<OpenNote>,
+}
+
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    Closed {
+        clients: u32,
+        think_s: f64,
+    },
+    Open {
+        rate: f64,
+        arrivals: String,
+        workers: u32,
+        queue: u64,
+        when_full: String,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Warmup {
+    Seconds(f64),
+    /// Rule 5: the change points decide.
+    Find,
+}
+
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    Response,
+    Wait,
+    Service,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct HistogramNote {
+    /// None: all operations together.
+    pub operation: Option<String>,
+    pub kind: Kind,
+    pub every_s: u32,
+    pub start_s: u32,
+    pub nanoseconds: Histogram<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct ErrorCount {
+    pub second: u32,
+    /// The server's number, or prony's own above 60,000.
+    pub code: u16,
+    pub count: u64,
+}
+
+/// Rule 8: the load generator watches itself.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct EngineNote {
+    /// `io_uring`, `epoll`, `threads`
+    pub backend: String,
+    pub reactors: u32,
+    pub cpu_user_s: f64,
+    pub cpu_system_s: f64,
+    /// Cores that the machine gives this process.
+    pub cores: f64,
+    pub open_s: f64,
+    /// Microseconds behind the schedule, of operations that an idle worker was waiting for; none in closed loop.
+    pub lateness_us_p50: Option<f64>,
+    pub lateness_us_p99: Option<f64>,
+    pub lateness_us_max: Option<f64>,
+    /// Clients that ended before the time, with the reason of the first.
+    pub ended_early: u32,
+    pub stopped: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct OpenNote {
+    pub arrived: u64,
+    pub started: u64,
+    pub queued_at_end: u64,
+    pub dropped: u64,
+    /// Seconds that the schedule stood still because the queue was full.
+    pub held_s: f64,
+}
