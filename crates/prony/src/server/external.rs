@@ -76,6 +76,10 @@ impl Server for External {
         Session::open(&self.dsn)
     }
 
+    fn dsn(&self) -> Option<Dsn> {
+        Some(self.dsn.clone())
+    }
+
     fn pid(&self) -> Option<u32> {
         None
     }

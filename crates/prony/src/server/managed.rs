@@ -371,6 +371,10 @@ impl Server for Managed {
         }
     }
 
+    fn dsn(&self) -> Option<Dsn> {
+        self.running.as_ref().map(Running::dsn)
+    }
+
     fn pid(&self) -> Option<u32> {
         self.running.as_ref().map(|running| running.process.id())
     }

@@ -4,6 +4,7 @@
 //! in milliseconds). Non-goals: SQL (see `workload` and `observe`).
 
 use crate::server::{Adjusted, ServerError, Session, StartRequest};
+use crate::spec::Dsn;
 use record::ServerIdentity;
 use std::path::Path;
 
@@ -21,6 +22,10 @@ pub trait Server: Send {
     fn kill(&mut self) -> Result<(), ServerError>;
     /// A new connection as the administrator, autocommit on, no schema chosen.
     fn connect(&self) -> Result<Session, ServerError>;
+    /// How a client of the load reaches it while it runs, the password with it; None where there is nothing to connect to.
+    fn dsn(&self) -> Option<Dsn> {
+        None
+    }
     /// The process, where there is one of its own.
     fn pid(&self) -> Option<u32>;
     /// The folder whose files hold the data, where prony may look at it.
