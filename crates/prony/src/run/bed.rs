@@ -10,7 +10,7 @@ use super::round::Live;
 use super::servers::Provided;
 use super::watch::{Watch, stopper};
 use super::{in_place, settings};
-use crate::host::clone;
+use crate::host::{Lease, clone};
 use crate::observe::{Observer, variables};
 use crate::plan::PlannedTrial;
 use crate::server::{Server, ServerError, StartRequest};
@@ -18,27 +18,30 @@ use crate::spec::{Pairs, Setting};
 use crate::workload::Dataset;
 use record::{Flag, Trial};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The server of one trial with its folder and connections.
 pub struct Bed<'a> {
-    planned: &'a PlannedTrial,
+    planned: PlannedTrial,
     server: &'a Provided,
     ready: &'a Ready,
-    dataset: &'a dyn Dataset,
+    dataset: Arc<dyn Dataset>,
     folder: PathBuf,
     instance: Box<dyn Server>,
     live: Option<Live>,
+    _lease: Lease,
 }
 
 impl<'a> Bed<'a> {
-    /// Nothing is copied or started yet. `folder` is leased by the caller.
+    /// Nothing is copied or started yet; everything it makes is below the leased folder.
     pub fn new(
-        planned: &'a PlannedTrial,
+        planned: PlannedTrial,
         server: &'a Provided,
         ready: &'a Ready,
-        dataset: &'a dyn Dataset,
-        folder: PathBuf,
+        dataset: Arc<dyn Dataset>,
+        lease: Lease,
     ) -> Bed<'a> {
+        let folder = lease.path().to_path_buf();
         let instance = server.instance(&folder.join("instance"));
         Bed {
             planned,
@@ -48,7 +51,17 @@ impl<'a> Bed<'a> {
             folder,
             instance,
             live: None,
+            _lease: lease,
         }
+    }
+
+    /// The next trial of a series goes on with the server as the last one left it.
+    pub fn continue_with(&mut self, planned: PlannedTrial) {
+        self.planned = planned;
+    }
+
+    pub fn is_started(&self) -> bool {
+        self.live.is_some()
     }
 
     /// A clone of the snapshot, where the server has one.
@@ -116,7 +129,7 @@ impl<'a> Bed<'a> {
         self.dataset.enter(&mut session)?;
         let abilities = self.instance.abilities();
         if !abilities.snapshots {
-            in_place::still_holds(self.dataset, &mut session)?;
+            in_place::still_holds(self.dataset.as_ref(), &mut session)?;
         }
         if abilities.mysql {
             for statement in
@@ -232,16 +245,18 @@ impl<'a> Bed<'a> {
         self.instance.log_tail(usize::MAX)
     }
 
-    /// The end of the trial: its data are of no more use, so a server of prony's own is not given the time of a clean stop.
-    pub fn end(&mut self) {
+    fn data(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+}
+
+impl Drop for Bed<'_> {
+    /// The data are of no more use, so a server of prony's own is not given the time of a clean stop.
+    fn drop(&mut self) {
         self.live = None;
         let _ = match self.instance.abilities().restart {
             true => self.instance.kill(),
             false => self.instance.stop(),
         };
-    }
-
-    fn data(&self) -> PathBuf {
-        self.folder.join("data")
     }
 }

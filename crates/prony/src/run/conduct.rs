@@ -17,6 +17,7 @@ use crate::workload::{self, Dataset};
 use record::{Environment, Run, Store, Trial, TrialKey, TrialState, WorkloadNote};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What is to be run. Everything in it is checked.
 pub struct Request {
@@ -293,6 +294,7 @@ fn measure(
 ) -> Result<(), RunError> {
     let mut finished = store.finished().map_err(stored)?;
     let mut answers = recalled(request, plan, store)?;
+    let mut held = None;
     while let Some(planned) = plan.next(&finished) {
         stop_if_interrupted()?;
         let dataset = dataset(request, &planned)?;
@@ -303,7 +305,8 @@ fn measure(
             &planned,
             &servers[&planned.key.server],
             data,
-            dataset.as_ref(),
+            &dataset,
+            &mut held,
         )?;
         judge_answers(&mut answers, &dataset.fingerprint(), &mut trial);
         store.save(&trial).map_err(stored)?;
@@ -447,8 +450,9 @@ fn shared(summaries: &BTreeSet<String>) -> String {
         .join(", ")
 }
 
-pub fn dataset(request: &Request, trial: &PlannedTrial) -> Result<Box<dyn Dataset>, RunError> {
+pub fn dataset(request: &Request, trial: &PlannedTrial) -> Result<Arc<dyn Dataset>, RunError> {
     workload::open(&request.experiment.workload, &trial.workload)
+        .map(Arc::from)
         .map_err(|mistake| RunError::Asked(mistake.to_string()))
 }
 

@@ -18,6 +18,7 @@ use crate::spec::{Observe, Protocol, RoundKind, Unit};
 use crate::workload::{Dataset, Operation};
 use record::{Coldness, Flag, Round, Trial, TrialKey, TrialState};
 use std::path::Path;
+use std::sync::Arc;
 
 /// What all trials share.
 pub struct Bench<'a> {
@@ -37,44 +38,77 @@ pub fn now_ns() -> i64 {
 }
 
 impl Bench<'_> {
-    /// Measures one trial. What goes wrong in it is written into it; only an interruption is an error.
-    pub fn measure(
+    /// Measures one trial on a bed of its own. What goes wrong in it is written into it; only an interruption is an error.
+    pub fn measure<'s>(
         &self,
         planned: &PlannedTrial,
-        server: &Provided,
-        ready: &Ready,
-        dataset: &dyn Dataset,
+        server: &'s Provided,
+        ready: &'s Ready,
+        dataset: &Arc<dyn Dataset>,
+        held: &mut Option<Bed<'s>>,
     ) -> Result<Trial, RunError> {
         let mut trial = blank(planned, ready);
         let stay = self.neighbours.stay();
-        let folder = self
-            .home
-            .work()
-            .join(format!("trial-{}-{}", std::process::id(), now_ns()));
-        let lease = self.leases.folder(&folder)?;
-        let mut bed = Bed::new(planned, server, ready, dataset, folder);
-        let rounds = Rounds {
-            bench: self,
-            dataset,
-            operations: chosen(dataset.operations(), &self.protocol.queries),
-            data_bytes: ready.note.data_bytes,
-        };
-        if let Err(error) = rounds.all(&mut bed, &mut trial) {
+        let mut bed = self.bed(planned, server, ready, dataset, held)?;
+        if let Err(error) = self.on_bed(planned, &mut bed, dataset.as_ref(), &mut trial) {
             trial.state = TrialState::Failed;
             flag(&mut trial, "trial_failed", bed.explain(&error));
         }
         add_up(&mut trial);
         self.keep_log(&mut trial, &bed.log());
-        bed.end();
-        drop(bed);
-        drop(lease);
         trial.flags.extend(stay.flag());
         trial.ended_ns = now_ns();
+        if self.protocol.series && trial.state != TrialState::Failed {
+            *held = Some(bed);
+        }
         if interrupt::asked() {
             Err(RunError::Interrupted)
         } else {
             Ok(trial)
         }
+    }
+
+    /// The bed that the trial before left, where this one continues its series; else a new one.
+    fn bed<'s>(
+        &self,
+        planned: &PlannedTrial,
+        server: &'s Provided,
+        ready: &'s Ready,
+        dataset: &Arc<dyn Dataset>,
+        held: &mut Option<Bed<'s>>,
+    ) -> Result<Bed<'s>, RunError> {
+        // An earlier server ends before another one starts.
+        if let (Some(mut bed), true) = (held.take(), planned.continues) {
+            bed.continue_with(planned.clone());
+            return Ok(bed);
+        }
+        let folder = self
+            .home
+            .work()
+            .join(format!("trial-{}-{}", std::process::id(), now_ns()));
+        let lease = self.leases.folder(&folder)?;
+        Ok(Bed::new(planned.clone(), server, ready, dataset.clone(), lease))
+    }
+
+    fn on_bed(
+        &self,
+        planned: &PlannedTrial,
+        bed: &mut Bed,
+        dataset: &dyn Dataset,
+        trial: &mut Trial,
+    ) -> Result<(), ServerError> {
+        if !bed.is_started() {
+            self.progress.now("copying the snapshot");
+            bed.place_data()?;
+        }
+        trial.flags.extend(bed.not_available());
+        let rounds = Rounds {
+            bench: self,
+            dataset,
+            operations: chosen(dataset.operations(), &self.protocol.queries),
+            data_bytes: trial.data_bytes,
+        };
+        rounds.all(bed, trial)
     }
 
     fn keep_log(&self, trial: &mut Trial, lines: &[String]) {
@@ -126,9 +160,6 @@ struct Rounds<'a> {
 
 impl Rounds<'_> {
     fn all(&self, bed: &mut Bed, trial: &mut Trial) -> Result<(), ServerError> {
-        self.bench.progress.now("copying the snapshot");
-        bed.place_data()?;
-        trial.flags.extend(bed.not_available());
         for (index, operations) in self.passes() {
             self.bench.progress.now(&format!(
                 "{}: round {} of {}",

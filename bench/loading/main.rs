@@ -1,10 +1,10 @@
 //! Loading by prony's loader against the server's own client loading the same rows by LOAD DATA from files that are in
 //! the page cache: the same server, alternating, medians.
 //!
-//! cargo bench -p prony --bench load -- DSN CLIENT [SCALE [TIMES]]
+//! cargo bench -p prony --bench loading -- DSN CLIENT [SCALE [TIMES]]
 //!
 //! DSN names a server that may be written to (its schema prony_ssb is dropped), CLIENT is its `mysql`, which must find
-//! the server by the DSN's socket or host. Goal: within 1.1. The last result is in bench/results/load.md.
+//! the server by the DSN's socket or host. Goal: within 1.1. The last result is in bench/results/loading.md.
 
 #[path = "../peer.rs"]
 mod peer;
