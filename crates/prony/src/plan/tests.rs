@@ -117,7 +117,7 @@ fn workload_clients_and_events_follow_the_level() {
     let (small, large) = (find(&trials, "5.5", "small"), find(&trials, "5.5", "large"));
     assert_eq!(
         (
-            small.clients,
+            small.load.clients(),
             small.events.len(),
             small.workload.get("joins")
         ),
@@ -125,7 +125,7 @@ fn workload_clients_and_events_follow_the_level() {
     );
     assert_eq!(
         (
-            large.clients,
+            large.load.clients(),
             large.events.len(),
             large.workload["joins"].as_str()
         ),
@@ -145,7 +145,7 @@ fn several_clients_are_a_factor() {
         .map(|trial| {
             (
                 trial.key.level("clients").unwrap().to_string(),
-                trial.clients,
+                trial.load.clients(),
             )
         })
         .collect();

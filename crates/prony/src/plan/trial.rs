@@ -1,7 +1,9 @@
 //! A trial as it is planned: every level chosen, every patch applied.
 
 use super::matrix::{Point, agrees, levels};
-use crate::spec::{EventSpec, Experiment, LoadSpec, Pairs, Patch, Setting, merge};
+use crate::spec::{
+    EventSpec, Experiment, LoadSpec, Pairs, Patch, PlannedLoad, RateSpec, Setting, merge,
+};
 use record::TrialKey;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -12,19 +14,15 @@ pub struct PlannedTrial {
     pub session: Pairs<Setting>,
     /// The workload's section with the levels' keys laid over it.
     pub workload: toml::Table,
-    pub clients: u32,
+    pub load: PlannedLoad,
     pub events: Vec<EventSpec>,
 }
 
 /// Where a point stands in the matrix, in a block.
 pub fn key(experiment: &Experiment, point: &Point, block: u32) -> TrialKey {
-    let mut chosen: Vec<(String, String)> = levels(experiment, point)
+    let chosen = levels(experiment, point)
         .map(|(factor, level)| (factor.to_string(), level.name.clone()))
         .collect();
-    let LoadSpec::Closed { clients } = &experiment.load;
-    if clients.len() > 1 {
-        chosen.push(("clients".to_string(), clients[point.clients].to_string()));
-    }
     TrialKey {
         block,
         server: experiment.servers[point.server].name.clone(),
@@ -34,14 +32,13 @@ pub fn key(experiment: &Experiment, point: &Point, block: u32) -> TrialKey {
 
 /// The patches in order: the file's top level, the server, the levels in the file's order of factors.
 pub fn planned(experiment: &Experiment, point: &Point, block: u32) -> PlannedTrial {
-    let LoadSpec::Closed { clients } = &experiment.load;
     let server = &experiment.servers[point.server];
     let mut trial = PlannedTrial {
         key: key(experiment, point, block),
         settings: Vec::new(),
         session: Vec::new(),
         workload: toml::Table::new(),
-        clients: clients[point.clients],
+        load: load(experiment, point),
         events: experiment
             .events
             .iter()
@@ -62,6 +59,31 @@ pub fn planned(experiment: &Experiment, point: &Point, block: u32) -> PlannedTri
     trial
 }
 
+/// The file's load with the levels' laid over it.
+fn load(experiment: &Experiment, point: &Point) -> PlannedLoad {
+    let server = &experiment.servers[point.server].name;
+    let patches = levels(experiment, point).filter_map(|(_, level)| {
+        let replaced = level.on.iter().find(|(name, _)| name == server);
+        replaced
+            .and_then(|(_, patch)| patch.load.as_ref())
+            .or(level.patch.load.as_ref())
+    });
+    let load = patches.fold(experiment.load.clone(), LoadSpec::patched);
+    match load {
+        LoadSpec::Closed { clients, think } => PlannedLoad::Closed { clients, think },
+        LoadSpec::Open(open) => PlannedLoad::Open {
+            rate: match open.rate {
+                RateSpec::PerSecond(rate) => rate,
+                _ => 0.0,
+            },
+            arrivals: open.arrivals,
+            workers: open.workers,
+            queue: open.queue,
+            when_full: open.when_full,
+        },
+    }
+}
+
 impl PlannedTrial {
     /// `replaced` holds the sections that this server has instead of the patch's own.
     fn apply(&mut self, patch: &Patch, replaced: Option<&Patch>) {
@@ -75,9 +97,6 @@ impl PlannedTrial {
         }
         if let Some(workload) = replaced.workload.as_ref().or(patch.workload.as_ref()) {
             self.workload = merge(&self.workload, workload);
-        }
-        if let Some(clients) = replaced.clients.or(patch.clients) {
-            self.clients = clients;
         }
     }
 }

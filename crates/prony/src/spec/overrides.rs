@@ -2,7 +2,7 @@
 //!
 //! Goal: pure functions from an experiment to a changed one. Non-goal: the flags themselves (see `cli`).
 
-use super::experiment::{BuildSpec, Experiment, LoadSpec, Pairs};
+use super::experiment::{BuildSpec, Experiment, Pairs};
 use super::mistake::suggestion;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -79,7 +79,7 @@ impl Experiment {
         Ok(self)
     }
 
-    /// `--only FACTOR=LEVEL[,LEVEL]`: keeps these levels of a factor, of the servers, or of the clients. Level names
+    /// `--only FACTOR=LEVEL[,LEVEL]`: keeps these levels of a factor or of the servers. Level names
     /// with commas in them are understood where the whole text is such a name.
     ///
     /// # Errors
@@ -99,10 +99,6 @@ impl Experiment {
             "server" => {
                 self.servers.retain(|server| chosen.contains(&server.name));
                 self.check_datasets()?;
-            }
-            "clients" => {
-                let LoadSpec::Closed { clients } = &mut self.load;
-                clients.retain(|count| chosen.contains(&count.to_string()));
             }
             _ => {
                 let spec = self.factors.iter_mut().filter(|known| known.name == factor);
@@ -141,9 +137,8 @@ impl Experiment {
         }
     }
 
-    /// Every factor with its levels, `server` and `clients` among them.
+    /// Every factor with its levels, `server` first.
     fn all_levels(&self) -> Pairs<Vec<String>> {
-        let LoadSpec::Closed { clients } = &self.load;
         let mut all = vec![(
             "server".to_string(),
             self.servers
@@ -161,10 +156,6 @@ impl Experiment {
                     .collect(),
             ));
         }
-        all.push((
-            "clients".to_string(),
-            clients.iter().map(u32::to_string).collect(),
-        ));
         all
     }
 
