@@ -1,0 +1,123 @@
+//! From the plan's words to those of the load engine.
+
+use crate::plan::PlannedTrial;
+use crate::spec::{ArrivalsSpec, Dsn, PlannedLoad, Protocol, WarmupSpec, WhenFull};
+use load::{Closed, Drive, Endpoint, Load, Open, Second, arrivals::Arrivals};
+use record::LiveSample;
+use std::time::Duration;
+use wire::{Login, Tls};
+
+/// For connecting and logging in. A server that takes longer under load is said to refuse.
+const LOGIN_WITHIN: Duration = Duration::from_secs(30);
+/// A lost connection is opened again so often in a row; then its client ends.
+const RECONNECTS_MAX: u32 = 20;
+
+pub fn login(dsn: Dsn, schema: &str) -> Login {
+    let endpoint = match dsn.socket {
+        Some(path) => Endpoint::Unix(path),
+        None => Endpoint::Tcp {
+            host: dsn.host,
+            port: dsn.port,
+        },
+    };
+    Login {
+        endpoints: vec![endpoint],
+        user: dsn.user,
+        password: dsn.password,
+        schema: Some(schema.to_string()),
+        tls: if dsn.tls_required {
+            Tls::Required
+        } else {
+            Tls::Off
+        },
+        within: LOGIN_WITHIN,
+        stalled: None,
+    }
+}
+
+pub fn drive(planned: &PlannedTrial, protocol: &Protocol, seed: u64) -> Drive {
+    Drive {
+        load: load(&planned.load),
+        time: time(protocol),
+        seed,
+        reactors: None,
+        backend: None,
+        reconnects_max: RECONNECTS_MAX,
+        stalled: None,
+    }
+}
+
+/// A fixed warm-up comes before the protocol's time, a share of it is a part of it.
+fn time(protocol: &Protocol) -> Duration {
+    let measured = protocol.time.unwrap_or_default();
+    match protocol.warmup {
+        WarmupSpec::Fixed(warmup) => warmup + measured,
+        WarmupSpec::None | WarmupSpec::Share(_) | WarmupSpec::Find => measured,
+    }
+}
+
+pub fn warmup(protocol: &Protocol) -> record::Warmup {
+    match protocol.warmup {
+        WarmupSpec::None => record::Warmup::Seconds(0.0),
+        WarmupSpec::Fixed(warmup) => record::Warmup::Seconds(warmup.as_secs_f64()),
+        WarmupSpec::Share(share) => {
+            record::Warmup::Seconds(share * protocol.time.unwrap_or_default().as_secs_f64())
+        }
+        WarmupSpec::Find => record::Warmup::Find,
+    }
+}
+
+fn load(planned: &PlannedLoad) -> Load {
+    match planned {
+        PlannedLoad::Closed { clients, think } => Load::Closed(Closed {
+            clients: *clients,
+            think: *think,
+        }),
+        PlannedLoad::Open {
+            rate,
+            arrivals,
+            workers,
+            queue,
+            when_full,
+        } => Load::Open(Open {
+            arrivals: schedule(*rate, arrivals),
+            workers: *workers,
+            queue: *queue,
+            when_full: match when_full {
+                WhenFull::Stop => load::WhenFull::Stop,
+                WhenFull::Drop => load::WhenFull::Drop,
+                WhenFull::Wait => load::WhenFull::Wait,
+            },
+        }),
+    }
+}
+
+fn schedule(rate: f64, arrivals: &ArrivalsSpec) -> Arrivals {
+    match arrivals {
+        ArrivalsSpec::Poisson => Arrivals::Poisson { rate },
+        ArrivalsSpec::Uniform => Arrivals::Uniform { rate },
+        ArrivalsSpec::Bursts {
+            burst_rate,
+            every,
+            length,
+        } => Arrivals::Bursts {
+            rate,
+            burst_rate: *burst_rate,
+            every_s: every.as_secs_f64(),
+            burst_s: length.as_secs_f64(),
+        },
+        ArrivalsSpec::Ramp { to, over } => Arrivals::Ramp {
+            from: rate,
+            to: *to,
+            over_s: over.as_secs_f64(),
+        },
+        ArrivalsSpec::Trace { at_ns } => Arrivals::Trace {
+            at_ns: at_ns.clone(),
+        },
+    }
+}
+
+pub fn live(second: &Second) -> LiveSample {
+    let _ = second;
+    todo!("recordload defines it")
+}
