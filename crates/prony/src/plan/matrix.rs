@@ -3,7 +3,7 @@
 //! Goal: the size before anything is expanded, then the points in the file's order. Non-goals: blocks and their order.
 
 use super::PlanError;
-use crate::spec::{Experiment, LevelSpec, Pairs};
+use crate::spec::{Experiment, LevelSpec, Pairs, RateSpec};
 
 /// More trials than this are refused.
 pub const TRIALS_MAX: u128 = 100_000;
@@ -70,21 +70,42 @@ fn choices(counts: &[usize]) -> Vec<Vec<usize>> {
     })
 }
 
+/// What allows a rate that refers to the maximum allows the maximum.
 fn is_allowed(experiment: &Experiment, point: &Point) -> bool {
-    experiment
-        .factors
-        .iter()
-        .zip(&point.levels)
-        .all(|(factor, level)| agrees(experiment, point, &factor.levels[*level].only))
+    let measures_for = |(factor, allowed): &(String, Vec<String>)| {
+        let is_share = |name: &String| name.parse().is_ok_and(|rate: RateSpec| rate.is_relative());
+        factor == "rate" && is_max(experiment, point) && allowed.iter().any(is_share)
+    };
+    let allows = |only: &Pairs<Vec<String>>| {
+        only.iter()
+            .all(|one| measures_for(one) || holds(experiment, point, one))
+    };
+    levels(experiment, point).all(|(_, level)| allows(&level.only))
+}
+
+/// Whether the point measures the maximum that rates refer to.
+pub fn is_max(experiment: &Experiment, point: &Point) -> bool {
+    levels(experiment, point).any(|(_, level)| {
+        let load = level.patch.load.as_ref();
+        load.is_some_and(|load| load.rate == Some(RateSpec::Max))
+    })
 }
 
 /// Whether the point has one of the levels of each factor that a restriction names.
 pub fn agrees(experiment: &Experiment, point: &Point, only: &Pairs<Vec<String>>) -> bool {
-    only.iter().all(|(factor, allowed)| match factor.as_str() {
+    only.iter().all(|one| holds(experiment, point, one))
+}
+
+fn holds(
+    experiment: &Experiment,
+    point: &Point,
+    (factor, allowed): &(String, Vec<String>),
+) -> bool {
+    match factor.as_str() {
         "server" => allowed.contains(&experiment.servers[point.server].name),
         _ => levels(experiment, point)
             .any(|(name, level)| name == factor && allowed.contains(&level.name)),
-    })
+    }
 }
 
 /// The point's level of each factor.

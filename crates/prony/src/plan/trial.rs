@@ -5,6 +5,7 @@ use crate::spec::{
     EventSpec, Experiment, LoadSpec, Pairs, Patch, PlannedLoad, RateSpec, Setting, merge,
 };
 use record::TrialKey;
+use std::time::Duration;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedTrial {
@@ -15,13 +16,16 @@ pub struct PlannedTrial {
     /// The workload's section with the levels' keys laid over it.
     pub workload: toml::Table,
     pub load: PlannedLoad,
+    /// It goes on with the server that the trial before it in its series has started and left.
+    pub continues: bool,
     pub events: Vec<EventSpec>,
 }
 
-/// Where a point stands in the matrix, in a block.
-pub fn key(experiment: &Experiment, point: &Point, block: u32) -> TrialKey {
+/// Where a point stands in the matrix, in a block. `probed` is the rate of a trial that searches for one.
+pub fn key(experiment: &Experiment, point: &Point, block: u32, probed: Option<f64>) -> TrialKey {
     let chosen = levels(experiment, point)
         .map(|(factor, level)| (factor.to_string(), level.name.clone()))
+        .chain(probed.map(|rate| ("rate".to_string(), rate.to_string())))
         .collect();
     TrialKey {
         block,
@@ -30,15 +34,30 @@ pub fn key(experiment: &Experiment, point: &Point, block: u32) -> TrialKey {
     }
 }
 
+/// Rates that depend on what was measured before.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Measured {
+    /// Operations a second.
+    pub max: Option<f64>,
+    /// The rate that a search wants to be probed.
+    pub probed: Option<f64>,
+}
+
 /// The patches in order: the file's top level, the server, the levels in the file's order of factors.
-pub fn planned(experiment: &Experiment, point: &Point, block: u32) -> PlannedTrial {
+pub fn planned(
+    experiment: &Experiment,
+    point: &Point,
+    block: u32,
+    measured: Measured,
+) -> PlannedTrial {
     let server = &experiment.servers[point.server];
     let mut trial = PlannedTrial {
-        key: key(experiment, point, block),
+        key: key(experiment, point, block, measured.probed),
         settings: Vec::new(),
         session: Vec::new(),
         workload: toml::Table::new(),
-        load: load(experiment, point),
+        load: resolved(load(experiment, point), measured),
+        continues: false,
         events: experiment
             .events
             .iter()
@@ -60,7 +79,7 @@ pub fn planned(experiment: &Experiment, point: &Point, block: u32) -> PlannedTri
 }
 
 /// The file's load with the levels' laid over it.
-fn load(experiment: &Experiment, point: &Point) -> PlannedLoad {
+pub fn load(experiment: &Experiment, point: &Point) -> LoadSpec {
     let server = &experiment.servers[point.server].name;
     let patches = levels(experiment, point).filter_map(|(_, level)| {
         let replaced = level.on.iter().find(|(name, _)| name == server);
@@ -68,19 +87,32 @@ fn load(experiment: &Experiment, point: &Point) -> PlannedLoad {
             .and_then(|(_, patch)| patch.load.as_ref())
             .or(level.patch.load.as_ref())
     });
-    let load = patches.fold(experiment.load.clone(), LoadSpec::patched);
-    match load {
-        LoadSpec::Closed { clients, think } => PlannedLoad::Closed { clients, think },
-        LoadSpec::Open(open) => PlannedLoad::Open {
-            rate: match open.rate {
-                RateSpec::PerSecond(rate) => rate,
-                _ => 0.0,
-            },
-            arrivals: open.arrivals,
-            workers: open.workers,
-            queue: open.queue,
-            when_full: open.when_full,
-        },
+    patches.fold(experiment.load.clone(), LoadSpec::patched)
+}
+
+fn resolved(load: LoadSpec, measured: Measured) -> PlannedLoad {
+    let open = match load {
+        LoadSpec::Closed { clients, think } => return PlannedLoad::Closed { clients, think },
+        LoadSpec::Open(open) => open,
+    };
+    let rate = match open.rate {
+        // The maximum is what as many clients get as there are workers at most.
+        RateSpec::Max => {
+            return PlannedLoad::Closed {
+                clients: open.workers,
+                think: Duration::ZERO,
+            };
+        }
+        RateSpec::PerSecond(rate) => rate,
+        RateSpec::ShareOfMax(share) => share * measured.max.unwrap_or(0.0),
+        RateSpec::Find(_) => measured.probed.unwrap_or(0.0),
+    };
+    PlannedLoad::Open {
+        rate,
+        arrivals: open.arrivals,
+        workers: open.workers,
+        queue: open.queue,
+        when_full: open.when_full,
     }
 }
 

@@ -11,7 +11,7 @@ use super::servers::Provided;
 use super::trial::{Bench, label, now_ns};
 use super::{Progress, RunError, in_place, settings};
 use crate::host::{Home, Leases, interrupt, machine};
-use crate::plan::{Plan, PlannedTrial, Shard};
+use crate::plan::{Finished, Plan, PlannedTrial, Shard};
 use crate::spec::{Experiment, queries, question, timed};
 use crate::workload::{self, Dataset};
 use record::{Environment, Run, Store, Trial, TrialKey, TrialState, WorkloadNote};
@@ -293,7 +293,8 @@ fn measure(
     bench: &Bench,
     store: &mut Store,
 ) -> Result<(), RunError> {
-    let mut finished = store.finished().map_err(stored)?;
+    let known = store.finished().map_err(stored)?;
+    let mut finished: Vec<Finished> = known.into_iter().map(Finished::of_rounds).collect();
     let mut answers = recalled(request, plan, store)?;
     let mut held = None;
     while let Some(planned) = plan.next(&finished) {
@@ -311,7 +312,7 @@ fn measure(
         )?;
         judge_answers(&mut answers, &dataset.fingerprint(), &mut trial);
         store.save(&trial).map_err(stored)?;
-        finished.push(planned.key);
+        finished.push(Finished::of_rounds(planned.key));
         bench
             .progress
             .say(&line(&trial, finished.len(), plan.len()));

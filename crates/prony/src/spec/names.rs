@@ -227,7 +227,9 @@ fn check_load(load: &Node, names: &Names) {
             );
             let help = format!("allowed: {}", names.load.keys().join(", "));
             node.note(says, "another kind of load", help);
-        } else if LOAD_FACTORS.contains(&key) && (names.levels(key).is_some() || names.load.decides(key)) {
+        } else if LOAD_FACTORS.contains(&key)
+            && (names.levels(key).is_some() || names.load.decides(key))
+        {
             let says = format!(
                 "both this level and {} choose \"{key}\"",
                 names.load.section()

@@ -3,6 +3,8 @@
 //! Goal: pure functions from an experiment to a changed one. Non-goal: the flags themselves (see `cli`).
 
 use super::experiment::{BuildSpec, Experiment, Pairs};
+use super::load::RateSpec;
+use super::load::rate::MAX;
 use super::mistake::suggestion;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -12,6 +14,11 @@ pub struct OverrideError {
     pub says: String,
     /// What would be right.
     pub help: String,
+}
+
+/// A rate that refers to the maximum, which has to be measured with it.
+fn is_share(level: &str) -> bool {
+    level.parse().is_ok_and(|rate: RateSpec| rate.is_relative())
 }
 
 fn mistake(says: impl Into<String>, help: impl Into<String>) -> OverrideError {
@@ -94,7 +101,10 @@ impl Experiment {
                     "write --only server=5.6",
                 )
             })?;
-        let chosen = self.choose(factor, levels)?;
+        let mut chosen = self.choose(factor, levels)?;
+        if factor == "rate" && chosen.iter().any(|name| is_share(name)) {
+            chosen.push(MAX.to_string());
+        }
         match factor {
             "server" => {
                 self.servers.retain(|server| chosen.contains(&server.name));

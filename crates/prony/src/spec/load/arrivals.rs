@@ -3,7 +3,7 @@
 //! Goal: the kinds of schedules and their ranges. Non-goal: the schedules themselves (`load::arrivals`).
 
 use super::super::read::{Node, Section};
-use super::section::per_second;
+use super::rates::per_second;
 use super::trace;
 use std::path::Path;
 use std::sync::Arc;

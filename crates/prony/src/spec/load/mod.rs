@@ -1,11 +1,12 @@
 //! What is asked of a workload: by clients that wait for their replies, or at a rate.
 //!
-//! Goal: `[load.closed]` and `[load.open]` as plain data, and what a level lays over them. `section` reads them, `rate` and
-//! `arrivals` their texts. Non-goals: driving the load (crate `load`); measuring the maximum or searching it (`plan`).
+//! Goal: `[load.closed]` and `[load.open]` as plain data, and what a level lays over them. `section` reads them, `rates` and
+//! `arrivals` what has more than one form. Non-goals: driving the load (crate `load`); measuring the maximum or searching it (`plan`).
 
 pub mod arrivals;
 pub mod rate;
 
+mod rates;
 mod section;
 mod trace;
 

@@ -8,6 +8,8 @@ use std::str::FromStr;
 
 /// Operations a second; a schedule counts whole nanoseconds.
 pub const RATE_MAX: f64 = 1e9;
+/// Ten times the maximum: overload has its uses, a slip of the pen has none.
+const SHARE_MAX: f64 = 10.0;
 /// The name of the level that measures the maximum for the rates that refer to it.
 pub const MAX: &str = "max";
 
@@ -80,7 +82,8 @@ impl FromStr for RateSpec {
         let words: Vec<&str> = of.split_whitespace().collect();
         let share = unit::share(&format!("{}%", share.trim())).map_err(|_| wrong())?;
         match words.as_slice() {
-            ["of", "max"] if share > 0.0 => Ok(RateSpec::ShareOfMax(share)),
+            ["of", "max"] if share > 0.0 && share <= SHARE_MAX => Ok(RateSpec::ShareOfMax(share)),
+            ["of", "max"] => Err(RateError::Range(text.to_string())),
             _ => Err(wrong()),
         }
     }
@@ -151,6 +154,7 @@ mod tests {
             "nan",
             "60%",
             "0% of max",
+            "1001% of max",
             "of max",
             "max",
             "x% of max",
@@ -178,7 +182,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_rate_is_read_as_it_is_shown(text in "[1-9][0-9]{0,6}(\\.[0-9]{1,3})?(% of max)?") {
+        fn a_rate_is_read_as_it_is_shown(text in "[1-9][0-9]{0,6}(\\.[0-9]{1,3})?|[1-9][0-9]{0,2}(\\.[0-9]{1,3})?% of max") {
             let rate: RateSpec = text.parse().unwrap();
             prop_assert_eq!(rate.to_string().parse(), Ok(rate));
         }

@@ -6,10 +6,10 @@
 use super::super::experiment::{FactorSpec, LevelSpec, Patch};
 use super::super::read::{Node, Section};
 use super::arrivals::arrivals;
-use super::rate::RateError;
+use super::rates::{per_second, rates};
 use super::{
     ArrivalsSpec, CLIENTS_MAX, CLOSED_KEYS, Load, LoadPatch, LoadSpec, OPEN_KEYS, OpenSpec, QUEUE,
-    RateSpec, SearchSpec, WhenFull, trace,
+    RateSpec, WhenFull, trace,
 };
 use std::path::Path;
 use std::time::Duration;
@@ -17,8 +17,6 @@ use std::time::Duration;
 const EXAMPLE: &str = "[load.closed] with clients = [1, 8] below it";
 const CLIENTS: &str = "clients = [1, 8]";
 const WORKERS: &str = "workers = [1, 8]";
-const RATE: &str = "rate = [500, 1000, \"60% of max\"]";
-const FIND: &str = "find = { max_rate = [100, 20000], where = \"p99 <= 10ms\" }";
 
 /// One client in closed loop where the file says nothing. `folder` is where a trace's path begins.
 pub fn load(file: &Section, folder: &Path) -> Load {
@@ -50,8 +48,23 @@ pub fn load(file: &Section, folder: &Path) -> Load {
         (None, Some(node)) => node
             .section("[load.open] with rate = 500 below it")
             .and_then(|section| open(&section, folder))
-            .unwrap_or(one_client),
+            .unwrap_or_else(unread),
         (None, None) => one_client,
+    }
+}
+
+/// In place of an open load with mistakes, so that the loads of levels are not blamed for them.
+fn unread() -> Load {
+    Load {
+        spec: LoadSpec::Open(OpenSpec {
+            rate: RateSpec::PerSecond(1.0),
+            arrivals: ArrivalsSpec::Poisson,
+            workers: 1,
+            queue: QUEUE,
+            when_full: WhenFull::Stop,
+        }),
+        factors: Vec::new(),
+        trace: None,
     }
 }
 
@@ -129,132 +142,6 @@ fn trace_in_place(
     let named = node.section("")?.get("trace")?;
     named.value.as_str()?;
     Some((named.value_at(), trace::as_list(at_ns)))
-}
-
-/// From `rate`, `find` or the trace, exactly one of them.
-fn rates(section: &Section, arrivals: Option<&ArrivalsSpec>) -> Option<Vec<RateSpec>> {
-    let trace = match arrivals {
-        Some(ArrivalsSpec::Trace { at_ns }) => Some(at_ns),
-        _ => None,
-    };
-    match (section.get("rate"), section.get("find"), trace) {
-        (Some(node), None, None) => Some(rate_list(&node)).filter(|rates| !rates.is_empty()),
-        (None, Some(node), None) => search(&node).map(|search| vec![RateSpec::Find(search)]),
-        (None, None, Some(at_ns)) => Some(vec![RateSpec::PerSecond(trace::mean_rate(at_ns))]),
-        (None, None, None) => section
-            .require(
-                "[load.open]",
-                "rate",
-                "rate = 500, or find = { max_rate = [100, 20000], where = \"p99 <= 10ms\" }",
-            )
-            .and(None),
-        (Some(_), Some(find), _) => {
-            find.note(
-                "either the rate is given or it is found",
-                "a second rate",
-                "keep one of rate and find",
-            );
-            None
-        }
-        (Some(node), None, Some(_)) | (None, Some(node), Some(_)) => {
-            node.note(
-                "a trace brings its own rate",
-                "a second rate",
-                "take it out",
-            );
-            None
-        }
-    }
-}
-
-fn rate_list(node: &Node) -> Vec<RateSpec> {
-    let mut rates = Vec::new();
-    for node in node.one_or_more(RATE) {
-        let Some(rate) = rate(&node) else { continue };
-        if rates.contains(&rate) {
-            node.note(
-                format!("the rate {rate} stands twice in the list"),
-                "again",
-                "name each rate once",
-            );
-        } else {
-            rates.push(rate);
-        }
-    }
-    rates
-}
-
-fn rate(node: &Node) -> Option<RateSpec> {
-    let rate = match node.value.as_str() {
-        Some(text) => text.parse(),
-        None => return per_second(node).map(RateSpec::PerSecond),
-    };
-    rate.map_err(|error: RateError| node.note(error.to_string(), "not a rate", format!("write {RATE}")))
-        .ok()
-}
-
-/// Operations a second, as a number in a schedule's range.
-pub fn per_second(node: &Node) -> Option<f64> {
-    let number = node.positive("rate = 500")?;
-    match RateSpec::per_second(number) {
-        Ok(_) => Some(number),
-        Err(error) => {
-            note_range(node, &error);
-            None
-        }
-    }
-}
-
-fn note_range(node: &Node, error: &RateError) {
-    node.note(
-        error.to_string(),
-        "out of range",
-        "operations a second, at most 1e9",
-    );
-}
-
-fn search(node: &Node) -> Option<SearchSpec> {
-    let section = node.section(FIND)?;
-    section.allow("find", &["max_rate", "where"]);
-    let between = section
-        .require("find", "max_rate", FIND)
-        .and_then(|node| bounds(&node));
-    let holds = section.require("find", "where", FIND).and_then(|node| {
-        let threshold = node.text("where = \"p99 <= 10ms\"")?.parse();
-        threshold
-            .map_err(|error: RateError| {
-                node.note(
-                    error.to_string(),
-                    "not a threshold",
-                    format!("write {FIND}"),
-                )
-            })
-            .ok()
-    });
-    Some(SearchSpec {
-        between: between?,
-        holds: holds?,
-    })
-}
-
-/// The search begins at the first and never goes beyond the second.
-fn bounds(node: &Node) -> Option<(f64, f64)> {
-    let numbers: Vec<f64> = node
-        .list("max_rate = [100, 20000]")?
-        .iter()
-        .filter_map(per_second)
-        .collect();
-    match numbers.as_slice() {
-        [low, high] if low < high => Some((*low, *high)),
-        _ => {
-            node.note(
-                "the bounds of the search are two rates, the smaller one first",
-                "not two bounds",
-                "write max_rate = [100, 20000]",
-            );
-            None
-        }
-    }
 }
 
 fn of_rate(rate: &RateSpec) -> LoadPatch {
