@@ -7,6 +7,9 @@ use crate::server::{Adjusted, ServerError, Session, StartRequest};
 use record::ServerIdentity;
 use std::path::Path;
 
+/// Opens a connection as the administrator, again and again.
+pub type Connector = Box<dyn Fn() -> Result<Session, ServerError> + Send + Sync>;
+
 pub trait Server: Send {
     /// What can be asked of it; the protocol marks everything else "not available".
     fn abilities(&self) -> Abilities;
@@ -20,7 +23,11 @@ pub trait Server: Send {
     /// kill -9.
     fn kill(&mut self) -> Result<(), ServerError>;
     /// A new connection as the administrator, autocommit on, no schema chosen.
-    fn connect(&self) -> Result<Session, ServerError>;
+    fn connect(&self) -> Result<Session, ServerError> {
+        self.connector()?()
+    }
+    /// What makes such connections on another thread, to this start of the server.
+    fn connector(&self) -> Result<Connector, ServerError>;
     /// The process, where there is one of its own.
     fn pid(&self) -> Option<u32>;
     /// The folder whose files hold the data, where prony may look at it.
