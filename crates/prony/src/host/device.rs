@@ -96,8 +96,19 @@ impl DeviceCounts {
             .split_whitespace()
             .map(|field| field.parse().ok())
             .collect::<Option<_>>()?;
-        let [reads, _, read_sectors, _, writes, _, written_sectors, _, in_flight, busy_ms, ..] =
-            fields[..]
+        let [
+            reads,
+            _,
+            read_sectors,
+            _,
+            writes,
+            _,
+            written_sectors,
+            _,
+            in_flight,
+            busy_ms,
+            ..,
+        ] = fields[..]
         else {
             return None;
         };

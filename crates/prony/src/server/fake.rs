@@ -3,7 +3,9 @@
 //! Goal: the protocol, resuming and reports are tested without a server. Non-goal: any SQL.
 
 use crate::server::session::Script;
-use crate::server::{Abilities, Connector, Reply, Server, ServerError, Session, StartRequest, Started};
+use crate::server::{
+    Abilities, Connector, Reply, Server, ServerError, Session, StartRequest, Started,
+};
 use record::ServerIdentity;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};

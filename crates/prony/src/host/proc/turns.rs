@@ -36,7 +36,10 @@ impl Turns {
         let folder = format!("/proc/{pid}/task");
         let mut now = BTreeMap::new();
         for entry in fs::read_dir(&folder).ok()?.flatten() {
-            let thread = entry.file_name().to_str().and_then(|name| name.parse().ok());
+            let thread = entry
+                .file_name()
+                .to_str()
+                .and_then(|name| name.parse().ok());
             let text = fs::read_to_string(entry.path().join("schedstat")).ok();
             // A thread that ended meanwhile has no text.
             if let (Some(thread), Some(turn)) = (thread, text.and_then(|text| parse(&text))) {
