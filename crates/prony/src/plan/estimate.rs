@@ -4,7 +4,7 @@
 //! fast a server loads or answers.
 
 use super::PlannedTrial;
-use crate::spec::{Experiment, LoadSpec};
+use crate::spec::Experiment;
 
 /// What one server's dataset is expected to take.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,7 +63,6 @@ pub fn text(experiment: &Experiment, expectation: &Expectation) -> String {
 
 /// `30: 2 server x 5 variant x 2 joins x 3 blocks, without the 30 that "only" excludes or another shard has`
 fn trials_text(experiment: &Experiment, trials: u64) -> String {
-    let LoadSpec::Closed { clients } = &experiment.load;
     let mut counts = vec![("server", experiment.servers.len())];
     counts.extend(
         experiment
@@ -71,7 +70,6 @@ fn trials_text(experiment: &Experiment, trials: u64) -> String {
             .iter()
             .map(|factor| (factor.name.as_str(), factor.levels.len())),
     );
-    counts.extend((clients.len() > 1).then_some(("clients", clients.len())));
     counts.push(if experiment.protocol.blocks == 1 {
         ("block", 1)
     } else {

@@ -11,8 +11,8 @@ use super::servers::Provided;
 use super::trial::{Bench, label, now_ns};
 use super::{Progress, RunError, in_place, settings};
 use crate::host::{Home, Leases, interrupt, machine};
-use crate::plan::{Plan, PlannedTrial, Shard};
-use crate::spec::{Experiment, clients, queries, question};
+use crate::plan::{Finished, Plan, PlannedTrial, Shard};
+use crate::spec::{Experiment, queries, question, timed};
 use crate::workload::{self, Dataset};
 use record::{Environment, Run, Store, Trial, TrialKey, TrialState, WorkloadNote};
 use std::collections::{BTreeMap, BTreeSet};
@@ -161,7 +161,7 @@ pub fn plan(request: &Request) -> Result<Plan<'_>, RunError> {
         .map_err(|error| RunError::Asked(error.to_string()))
 }
 
-/// Queries that the file names and that its workload does not have, clients that its load cannot drive.
+/// Queries that the file names and that its workload does not have, a load that it cannot be driven by.
 pub fn check_workload(request: &Request, trials: &[PlannedTrial]) -> Result<(), RunError> {
     let Some(first) = trials.first() else {
         return Err(RunError::Asked("this shard of the matrix is empty".into()));
@@ -172,7 +172,8 @@ pub fn check_workload(request: &Request, trials: &[PlannedTrial]) -> Result<(), 
         .map(|operation| operation.name.as_str())
         .collect();
     queries::check(&request.experiment, &names)?;
-    Ok(clients::check(&request.experiment)?)
+    let has_driver = false;
+    Ok(timed::check(&request.experiment, has_driver)?)
 }
 
 /// What the experiment asks of servers that are not prony's.
@@ -291,7 +292,8 @@ fn measure(
     bench: &Bench,
     store: &mut Store,
 ) -> Result<(), RunError> {
-    let mut finished = store.finished().map_err(stored)?;
+    let known = store.finished().map_err(stored)?;
+    let mut finished: Vec<Finished> = known.into_iter().map(Finished::of_rounds).collect();
     let mut answers = recalled(request, plan, store)?;
     while let Some(planned) = plan.next(&finished) {
         stop_if_interrupted()?;
@@ -307,7 +309,7 @@ fn measure(
         )?;
         judge_answers(&mut answers, &dataset.fingerprint(), &mut trial);
         store.save(&trial).map_err(stored)?;
-        finished.push(planned.key);
+        finished.push(Finished::of_rounds(planned.key));
         bench
             .progress
             .say(&line(&trial, finished.len(), plan.len()));

@@ -63,8 +63,12 @@ impl Events {
 
 /// Executes an event whenever it is due, until `wait` says that the round is over.
 fn repeat(event: &EventSpec, mut session: Session, wait: impl Fn(Duration) -> bool) -> Happened {
-    let EventKind::Sql(sql) = &event.kind;
     let mut happened = Happened::default();
+    let EventKind::Sql(sql) = &event.kind else {
+        let text = "only events with sql happen in rounds of queries".to_string();
+        happened.failed.push(text);
+        return happened;
+    };
     let (first, every) = match event.when {
         EventTime::At(at) => (at, None),
         EventTime::Every(every) => (every, Some(every)),

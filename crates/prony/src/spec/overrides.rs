@@ -2,7 +2,9 @@
 //!
 //! Goal: pure functions from an experiment to a changed one. Non-goal: the flags themselves (see `cli`).
 
-use super::experiment::{BuildSpec, Experiment, LoadSpec, Pairs};
+use super::experiment::{BuildSpec, Experiment, Pairs};
+use super::load::RateSpec;
+use super::load::rate::MAX;
 use super::mistake::suggestion;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -12,6 +14,11 @@ pub struct OverrideError {
     pub says: String,
     /// What would be right.
     pub help: String,
+}
+
+/// A rate that refers to the maximum, which has to be measured with it.
+fn is_share(level: &str) -> bool {
+    level.parse().is_ok_and(|rate: RateSpec| rate.is_relative())
 }
 
 fn mistake(says: impl Into<String>, help: impl Into<String>) -> OverrideError {
@@ -79,7 +86,7 @@ impl Experiment {
         Ok(self)
     }
 
-    /// `--only FACTOR=LEVEL[,LEVEL]`: keeps these levels of a factor, of the servers, or of the clients. Level names
+    /// `--only FACTOR=LEVEL[,LEVEL]`: keeps these levels of a factor or of the servers. Level names
     /// with commas in them are understood where the whole text is such a name.
     ///
     /// # Errors
@@ -94,15 +101,14 @@ impl Experiment {
                     "write --only server=5.6",
                 )
             })?;
-        let chosen = self.choose(factor, levels)?;
+        let mut chosen = self.choose(factor, levels)?;
+        if factor == "rate" && chosen.iter().any(|name| is_share(name)) {
+            chosen.push(MAX.to_string());
+        }
         match factor {
             "server" => {
                 self.servers.retain(|server| chosen.contains(&server.name));
                 self.check_datasets()?;
-            }
-            "clients" => {
-                let LoadSpec::Closed { clients } = &mut self.load;
-                clients.retain(|count| chosen.contains(&count.to_string()));
             }
             _ => {
                 let spec = self.factors.iter_mut().filter(|known| known.name == factor);
@@ -141,9 +147,8 @@ impl Experiment {
         }
     }
 
-    /// Every factor with its levels, `server` and `clients` among them.
+    /// Every factor with its levels, `server` first.
     fn all_levels(&self) -> Pairs<Vec<String>> {
-        let LoadSpec::Closed { clients } = &self.load;
         let mut all = vec![(
             "server".to_string(),
             self.servers
@@ -161,10 +166,6 @@ impl Experiment {
                     .collect(),
             ));
         }
-        all.push((
-            "clients".to_string(),
-            clients.iter().map(u32::to_string).collect(),
-        ));
         all
     }
 

@@ -3,6 +3,7 @@
 //! Goal: one reader for them wherever they stand. Non-goal: laying them over each other (see `plan`).
 
 use super::experiment::{Pairs, Patch, Setting};
+use super::load;
 use super::mistake::Notes;
 use super::read::{Node, Section};
 use toml::de::DeValue;
@@ -88,7 +89,7 @@ pub fn patch<'s>(
         workload: section
             .get("workload")
             .and_then(|node| workload_patch(&node, workload)),
-        clients: section.get("load").and_then(|node| level_clients(&node)),
+        load: section.get("load").and_then(|node| load::level(&node)),
     }
 }
 
@@ -96,12 +97,6 @@ fn workload_patch<'s>(node: &Node<'s>, workload: &WorkloadBase<'s, '_>) -> Optio
     let section = node.section("workload = { joins = \"ansi\" }")?;
     workload.check(Some(&section), node.notes);
     Some(section.to_toml())
-}
-
-fn level_clients(node: &Node) -> Option<u32> {
-    let section = node.section("load = { clients = 8 }")?;
-    section.allow("the load of a level", &["clients"]);
-    section.get("clients")?.count("load = { clients = 8 }")
 }
 
 /// `settings` or `session`: names with their values.
