@@ -7,6 +7,8 @@
 pub mod arrivals;
 pub mod drive;
 pub mod io;
+mod pacer;
+mod recorder;
 pub mod seam;
 
 pub use drive::{
