@@ -102,15 +102,21 @@ fn capabilities(greeting: &Greeting, login: &Login) -> Result<CapabilityFlags, W
     if !offered.contains(CapabilityFlags::CLIENT_PROTOCOL_41) {
         return Err(WireError::malformed("it is older than MySQL 4.1"));
     }
+    let mut both = offered & WANTED;
+    // Said twice where TLS is asked for, and a server may keep the first.
+    both.set(
+        CapabilityFlags::CLIENT_CONNECT_WITH_DB,
+        login.schema.is_some(),
+    );
     if login.tls == Tls::Off {
-        return Ok(offered & WANTED);
+        return Ok(both);
     }
     if !offered.contains(CapabilityFlags::CLIENT_SSL) {
         return Err(WireError::Tls(
             "the server offers none: switch it on there (ssl_cert, ssl_key), or leave out `tls=required`".into(),
         ));
     }
-    Ok(offered & WANTED | CapabilityFlags::CLIENT_SSL)
+    Ok(both | CapabilityFlags::CLIENT_SSL)
 }
 
 struct Conversation<'a> {
