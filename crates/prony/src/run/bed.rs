@@ -13,10 +13,12 @@ use super::{in_place, settings};
 use crate::host::{Lease, clone};
 use crate::observe::{Observer, variables};
 use crate::plan::PlannedTrial;
-use crate::server::{Server, ServerError, StartRequest};
-use crate::spec::{Pairs, Setting};
+use crate::observe::sampler::Targets;
+use crate::server::{Adjusted, Server, ServerError, Session, StartRequest};
+use crate::spec::{Dsn, EventSpec, Pairs, Setting};
 use crate::workload::Dataset;
 use record::{Flag, Trial};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,6 +31,9 @@ pub struct Bed<'a> {
     folder: PathBuf,
     instance: Box<dyn Server>,
     live: Option<Live>,
+    /// Settings as the server itself reports them, and those that are in force otherwise than they were asked for.
+    effective: BTreeMap<String, String>,
+    adjusted: Vec<Adjusted>,
     _lease: Lease,
 }
 
@@ -51,6 +56,8 @@ impl<'a> Bed<'a> {
             folder,
             instance,
             live: None,
+            effective: BTreeMap::new(),
+            adjusted: Vec::new(),
             _lease: lease,
         }
     }
@@ -108,6 +115,16 @@ impl<'a> Bed<'a> {
         if self.live.is_none() {
             self.start(trial)?;
         }
+        if trial.settings.is_empty() {
+            trial.settings = self.effective.clone();
+            trial.flags.extend(self.adjusted.iter().map(|one| Flag {
+                kind: "setting_adjusted".into(),
+                text: format!(
+                    "{}: asked for {}, the server runs with {}",
+                    one.name, one.asked, one.runs
+                ),
+            }));
+        }
         self.live
             .as_mut()
             .ok_or_else(|| ServerError::Lost("the server was not started".into()))
@@ -132,22 +149,13 @@ impl<'a> Bed<'a> {
             in_place::still_holds(self.dataset.as_ref(), &mut session)?;
         }
         if abilities.mysql {
-            for statement in
-                settings::session_statements(&self.planned.session, self.ready.note.data_bytes)
-            {
+            for statement in self.session_statements() {
                 session.execute(&statement)?;
             }
         }
-        if trial.settings.is_empty() {
-            trial.settings = variables::effective(&mut session)?;
-            let adjusted = self.instance.adjusted(&mut session)?;
-            trial.flags.extend(adjusted.into_iter().map(|one| Flag {
-                kind: "setting_adjusted".into(),
-                text: format!(
-                    "{}: asked for {}, the server runs with {}",
-                    one.name, one.asked, one.runs
-                ),
-            }));
+        if self.effective.is_empty() {
+            self.effective = variables::effective(&mut session)?;
+            self.adjusted = self.instance.adjusted(&mut session)?;
         }
         let observer = if abilities.mysql {
             Some(Observer::new(self.instance.connect()?, abilities.settings)?)
@@ -186,16 +194,49 @@ impl<'a> Bed<'a> {
 
     /// The planned events begin, each on a connection of its own.
     pub fn begin_events(&self) -> Result<Events, ServerError> {
-        let events = &self.planned.events;
+        let (events, sessions) = self.event_sessions()?;
+        Ok(Events::begin(&events, sessions))
+    }
+
+    /// The planned events with a session for each, which have not begun.
+    pub fn event_sessions(&self) -> Result<(Vec<EventSpec>, Vec<Session>), ServerError> {
+        let events = self.planned.events.clone();
         let sessions = events.iter().map(|_| {
             let mut session = self.instance.connect()?;
             self.dataset.enter(&mut session)?;
             Ok(session)
         });
-        Ok(Events::begin(
-            events,
-            sessions.collect::<Result<_, ServerError>>()?,
-        ))
+        let sessions = sessions.collect::<Result<_, ServerError>>()?;
+        Ok((events, sessions))
+    }
+
+    /// What the sampler looks at.
+    pub fn targets(&self) -> Result<Targets, ServerError> {
+        let abilities = self.instance.abilities();
+        Ok(Targets {
+            connector: match abilities.mysql {
+                true => Some(self.instance.connector()?),
+                false => None,
+            },
+            configure: abilities.settings,
+            server_pid: self.instance.pid(),
+            data_folder: self.instance.data_folder().map(Path::to_path_buf),
+        })
+    }
+
+    /// As the server reports it; none where it reports none.
+    pub fn max_connections(&self) -> Option<u32> {
+        self.effective.get("max_connections")?.parse().ok()
+    }
+
+    /// How a client of the load reaches the server; None where there is none to connect to.
+    pub fn dsn(&self) -> Option<Dsn> {
+        self.instance.dsn()
+    }
+
+    /// What each connection is told first.
+    pub fn session_statements(&self) -> Vec<String> {
+        settings::session_statements(&self.planned.session, self.ready.note.data_bytes)
     }
 
     /// What was asked for and cannot be had on this kind of server: said, not faked.

@@ -129,6 +129,7 @@ fn from_beginning_to_end(
         protocol: &request.experiment.protocol,
         observe: &request.experiment.observe,
         neighbours: &neighbours,
+        seed: request.seed,
         logs: &logs,
     };
     let outcome = measure(request, &plan, &servers, &ready, &bench, &mut store);
@@ -293,8 +294,7 @@ fn measure(
     bench: &Bench,
     store: &mut Store,
 ) -> Result<(), RunError> {
-    let known = store.finished().map_err(stored)?;
-    let mut finished: Vec<Finished> = known.into_iter().map(Finished::of_rounds).collect();
+    let mut finished = earlier(store)?;
     let mut answers = recalled(request, plan, store)?;
     let mut held = None;
     while let Some(planned) = plan.next(&finished) {
@@ -303,21 +303,59 @@ fn measure(
         let data = ready
             .of(request, &planned)
             .ok_or_else(|| RunError::Failed("a trial without a dataset".into()))?;
+        let mut live = |second: u32, sample: LiveSample| {
+            // Only for those who watch: a second that cannot be shown costs no trial.
+            let _ = store.live(&planned.key, second, &sample);
+        };
         let mut trial = bench.measure(
             &planned,
             &servers[&planned.key.server],
             data,
             &dataset,
             &mut held,
+            &mut live,
         )?;
         judge_answers(&mut answers, &dataset.fingerprint(), &mut trial);
         store.save(&trial).map_err(stored)?;
-        finished.push(Finished::of_rounds(planned.key));
+        finished.push(known(&trial, held.is_some()));
         bench
             .progress
             .say(&line(&trial, finished.len(), plan.len()));
     }
     stop_if_interrupted()
+}
+
+/// What an earlier process has measured of this run.
+fn earlier(store: &Store) -> Result<Vec<Finished>, RunError> {
+    let wanted = store.finished().map_err(stored)?;
+    let trials = store.trials().map_err(stored)?;
+    let of_key = |key| trials.iter().find(|trial| trial.key == key);
+    let known = wanted
+        .into_iter()
+        .filter_map(|key| Some(known(of_key(key)?, false)));
+    Ok(known.collect())
+}
+
+/// What the planner has to know of a trial.
+fn known(trial: &Trial, server_is_up: bool) -> Finished {
+    let Some(load) = &trial.load else {
+        return Finished::of_rounds(trial.key.clone());
+    };
+    let summary = stats::summary(load);
+    let response = summary.latency.of(Kind::Response);
+    let at = |percentile| response.and_then(|response| response.at(percentile));
+    Finished {
+        key: trial.key.clone(),
+        throughput: summary.throughput,
+        latency_ms: LatencyMs {
+            p50: at(Percentile::P50),
+            p95: at(Percentile::P95),
+            p99: at(Percentile::P99),
+            p999: at(Percentile::P999),
+        },
+        unstable: (summary.offered.as_ref()).is_some_and(|offered| offered.unstable.is_some()),
+        server_is_up,
+    }
 }
 
 /// A resumed run compares with the answers of its earlier part.

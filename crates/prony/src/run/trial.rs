@@ -9,6 +9,7 @@ use super::event::Happened;
 use super::neighbours::Neighbours;
 use super::round::{Pass, Passed};
 use super::servers::Provided;
+use super::timed::{Live, Timed};
 use super::{Progress, RunError, cold};
 use crate::host::{Home, Leases, interrupt};
 use crate::observe::counters;
@@ -28,6 +29,8 @@ pub struct Bench<'a> {
     pub protocol: &'a Protocol,
     pub observe: &'a Observe,
     pub neighbours: &'a Neighbours,
+    /// The run's: every point of a block is asked the same operations.
+    pub seed: u64,
     /// Where servers' logs are kept.
     pub logs: &'a Path,
 }
@@ -46,11 +49,12 @@ impl Bench<'_> {
         ready: &'s Ready,
         dataset: &Arc<dyn Dataset>,
         held: &mut Option<Bed<'s>>,
+        live: Live,
     ) -> Result<Trial, RunError> {
         let mut trial = blank(planned, ready);
         let stay = self.neighbours.stay();
         let mut bed = self.bed(planned, server, ready, dataset, held)?;
-        if let Err(error) = self.on_bed(planned, &mut bed, dataset.as_ref(), &mut trial) {
+        if let Err(error) = self.on_bed(planned, &mut bed, dataset.as_ref(), &mut trial, live) {
             trial.state = TrialState::Failed;
             flag(&mut trial, "trial_failed", bed.explain(&error));
         }
@@ -96,12 +100,22 @@ impl Bench<'_> {
         bed: &mut Bed,
         dataset: &dyn Dataset,
         trial: &mut Trial,
+        live: Live,
     ) -> Result<(), ServerError> {
         if !bed.is_started() {
             self.progress.now("copying the snapshot");
             bed.place_data()?;
         }
         trial.flags.extend(bed.not_available());
+        if self.protocol.is_timed() {
+            let timed = Timed {
+                bench: self,
+                dataset,
+                planned,
+                seed: self.seed.wrapping_add(u64::from(planned.key.block)),
+            };
+            return timed.measure(bed, trial, live);
+        }
         let rounds = Rounds {
             bench: self,
             dataset,
@@ -265,7 +279,7 @@ fn prove(trial: &mut Trial, index: usize, coldness: Coldness) {
 }
 
 /// An event that failed did not do what the trial is named after; one that never came may be only late.
-fn happened(trial: &mut Trial, happened: Happened) {
+pub fn happened(trial: &mut Trial, happened: Happened) {
     trial.events.extend(happened.notes);
     if !happened.failed.is_empty() {
         trial.state = TrialState::Invalid;
@@ -279,7 +293,7 @@ fn happened(trial: &mut Trial, happened: Happened) {
 }
 
 /// The same thing in several rounds is said once.
-fn flag(trial: &mut Trial, kind: &str, text: String) {
+pub fn flag(trial: &mut Trial, kind: &str, text: String) {
     let flag = Flag {
         kind: kind.to_string(),
         text,

@@ -3,12 +3,12 @@
 //! Goal: nothing is left out that the statistics need, and what makes the figures unusable is flagged. Non-goal: judging.
 
 use super::beside::Seen;
-use super::{Timed, asked, invalidate};
+use super::{Driving, Timed, asked, invalidate};
 use crate::host::machine;
-use crate::run::trial::flag;
+use crate::run::trial::{flag, happened};
 use load::{Backend, Driven, Second, Window};
 use record::{
-    EngineNote, ErrorCount, HistogramNote, Kind, Loaded, Mode, OpenNote, Trial,
+    EngineNote, ErrorCount, HistogramNote, Kind, LiveSample, Loaded, Mode, OpenNote, PackedHistogram, Trial,
 };
 use std::collections::BTreeMap;
 
@@ -16,13 +16,18 @@ use std::collections::BTreeMap;
 const WINDOW_S: u32 = 10;
 
 /// Enters the load into its trial.
-pub fn enter(timed: &Timed, trial: &mut Trial, driven: Driven, seconds: Vec<Second>, seen: Seen) {
+pub fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, seen: Seen) {
+    let Driving {
+        operations,
+        driven,
+        seconds,
+    } = drive;
     say_what_went_wrong(trial, &driven);
-    for one in seen.flags {
+    happened(trial, seen.happened);
+    for one in seen.sampled.flags {
         flag(trial, &one.kind, one.text);
     }
-    let operations = timed.operations();
-    let mut series = seen.series;
+    let mut series = seen.sampled.series;
     series.extend(of_seconds(&seconds));
     let mode = timed.planned.load.mode();
     let open = matches!(mode, Mode::Open { .. }).then(|| open_note(&driven));
@@ -36,7 +41,8 @@ pub fn enter(timed: &Timed, trial: &mut Trial, driven: Driven, seconds: Vec<Seco
         histograms: histograms(&operations, seconds, driven.windows),
         operations,
         series,
-        counters: seen.counters,
+        counters: seen.sampled.counters,
+        summary: None,
         open,
     }));
 }
@@ -101,7 +107,7 @@ fn histograms(
         kind: Kind::Response,
         every_s: 1,
         start_s: second.second,
-        nanoseconds: second.response,
+        nanoseconds: PackedHistogram::of(&second.response),
     });
     let each_window = windows.into_iter().map(|window| HistogramNote {
         operation: operations.get(usize::from(window.operation)).cloned(),
@@ -112,7 +118,7 @@ fn histograms(
         },
         every_s: WINDOW_S,
         start_s: window.start_s,
-        nanoseconds: window.nanoseconds,
+        nanoseconds: PackedHistogram::of(&window.nanoseconds),
     });
     each_second.chain(each_window).collect()
 }
@@ -132,7 +138,7 @@ fn engine(driven: &Driven) -> EngineNote {
         reactors: driven.reactors as u32,
         cpu_user_s: driven.cpu_user_s,
         cpu_system_s: driven.cpu_system_s,
-        cores: machine::cores() as f64,
+        cores: machine::cores(),
         open_s: driven.open_s,
         lateness_us_p50: lateness_us(0.5),
         lateness_us_p99: lateness_us(0.99),
@@ -149,5 +155,23 @@ fn open_note(driven: &Driven) -> OpenNote {
         queued_at_end: driven.queued_at_end,
         dropped: driven.dropped,
         held_s: driven.held.as_secs_f64(),
+    }
+}
+
+/// One second, for those who watch.
+pub fn live(second: &Second, sampled: BTreeMap<String, f64>) -> LiveSample {
+    let own = of_seconds(std::slice::from_ref(second)).into_iter();
+    let own = own.filter_map(|(name, values)| Some((name, (*values.first()?)?)));
+    let latency = [("p50", 0.5), ("p99", 0.99), ("max", 1.0)].map(|(name, quantile)| {
+        let nanoseconds = second.response.value_at_quantile(quantile);
+        (name.to_string(), nanoseconds as f64 / 1e6)
+    });
+    LiveSample {
+        values: sampled.into_iter().chain(own).collect(),
+        latency_ms: match second.response.is_empty() {
+            true => BTreeMap::new(),
+            false => latency.into(),
+        },
+        errors: second.errors.clone(),
     }
 }

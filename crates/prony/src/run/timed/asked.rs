@@ -2,8 +2,7 @@
 
 use crate::plan::PlannedTrial;
 use crate::spec::{ArrivalsSpec, Dsn, PlannedLoad, Protocol, WarmupSpec, WhenFull};
-use load::{Closed, Drive, Endpoint, Load, Open, Second, arrivals::Arrivals};
-use record::LiveSample;
+use load::{Closed, Drive, Endpoint, Load, Open, arrivals::Arrivals};
 use std::time::Duration;
 use wire::{Login, Tls};
 
@@ -117,7 +116,10 @@ fn schedule(rate: f64, arrivals: &ArrivalsSpec) -> Arrivals {
     }
 }
 
-pub fn live(second: &Second) -> LiveSample {
-    let _ = second;
-    todo!("recordload defines it")
+/// The first second that the server's counters are taken over.
+pub fn measured_from_s(protocol: &Protocol) -> u32 {
+    match warmup(protocol) {
+        record::Warmup::Seconds(warmup_s) => warmup_s.ceil() as u32,
+        record::Warmup::Find => 0,
+    }
 }

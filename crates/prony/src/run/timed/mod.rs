@@ -10,10 +10,10 @@ mod beside;
 use super::bed::Bed;
 use super::trial::{Bench, flag};
 use crate::plan::PlannedTrial;
-use crate::server::{Server, ServerError};
+use crate::server::ServerError;
 use crate::workload::Dataset;
 use beside::Beside;
-use load::{DriveError, Driven, Second, Watch};
+use load::{DriveError, Driven, Second, Watch, Workload};
 use record::{LiveSample, Trial, TrialState};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -23,6 +23,17 @@ const OWN_CONNECTIONS: u32 = 8;
 
 /// How often an interruption is looked for while the engine drives.
 const TICK: Duration = Duration::from_millis(50);
+
+/// Called once a second with what it was like.
+pub type Live<'l> = &'l mut (dyn FnMut(u32, LiveSample) + Send);
+
+/// What the engine did.
+struct Driving {
+    /// The names of the workload's operations.
+    operations: Vec<String>,
+    driven: Driven,
+    seconds: Vec<Second>,
+}
 
 pub struct Timed<'a> {
     pub bench: &'a Bench<'a>,
@@ -37,7 +48,7 @@ impl Timed<'_> {
         &self,
         bed: &mut Bed,
         trial: &mut Trial,
-        live: &mut (dyn FnMut(LiveSample) + Send),
+        live: Live,
     ) -> Result<(), ServerError> {
         let fresh = !bed.is_started();
         bed.live(trial)?;
@@ -45,11 +56,10 @@ impl Timed<'_> {
             self.preload(bed, trial)?;
         }
         self.enough_connections(bed)?;
-        let mut beside = Beside::prepare(bed, self.bench.protocol)?;
-        let mut seconds = Vec::new();
-        let driven = self.drive(bed, &mut beside, &mut seconds, live)?;
-        let beside = beside.end();
-        account::enter(self, trial, &driven, &seconds, beside);
+        let mut beside = Beside::prepare(bed, asked::measured_from_s(self.bench.protocol))?;
+        let driving = self.drive(bed, &mut beside, live);
+        let seen = beside.end();
+        account::enter(self, trial, driving?, seen);
         Ok(())
     }
 
@@ -64,9 +74,9 @@ impl Timed<'_> {
     }
 
     /// A server that refuses the last clients would be measured with fewer than the trial is named after.
-    fn enough_connections(&self, bed: &mut Bed) -> Result<(), ServerError> {
+    fn enough_connections(&self, bed: &Bed) -> Result<(), ServerError> {
         let clients = self.planned.load.clients();
-        let Some(most) = bed.max_connections()? else {
+        let Some(most) = bed.max_connections() else {
             return Ok(());
         };
         if clients.saturating_add(OWN_CONNECTIONS) > most {
@@ -82,9 +92,8 @@ impl Timed<'_> {
         &self,
         bed: &Bed,
         beside: &mut Beside,
-        seconds: &mut Vec<Second>,
-        live: &mut (dyn FnMut(LiveSample) + Send),
-    ) -> Result<Driven, ServerError> {
+        live: Live,
+    ) -> Result<Driving, ServerError> {
         let no_driver = || ServerError::Unusable("the workload has no operations for a timed load".into());
         let login = asked::login(bed.dsn().ok_or_else(no_driver)?, self.dataset.schema());
         let session = bed.session_statements();
@@ -95,13 +104,15 @@ impl Timed<'_> {
         let drive = asked::drive(self.planned, self.bench.protocol, self.seed);
         let label = super::trial::label(&self.planned.key);
         let total_s = drive.time.as_secs();
+        let latest = beside.latest.clone();
+        let mut seconds = Vec::new();
         let mut second = |one: Second| {
             self.bench.progress.now(&format!(
                 "{label}: {} of {total_s} s, {} operations/s",
                 one.second + 1,
                 one.done
             ));
-            live(asked::live(&one));
+            live(one.second, account::live(&one, latest.take()));
             seconds.push(one);
         };
         let stop = AtomicBool::new(false);
@@ -115,6 +126,11 @@ impl Timed<'_> {
             let driven = load::drive(&driver, &drive, &stop, watch);
             ended.store(true, Ordering::Relaxed);
             driven.map_err(explain)
+        })
+        .map(|driven| Driving {
+            operations: driver.operations(),
+            driven,
+            seconds,
         })
     }
 }
