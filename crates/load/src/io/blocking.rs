@@ -80,6 +80,8 @@ impl Stream {
     }
 
     pub fn receive(&mut self) -> io::Result<()> {
+        self.incoming.drain(..self.consumed);
+        self.consumed = 0;
         let held = self.incoming.len();
         self.incoming.resize(held + RECEIVE_BYTES, 0);
         let received = match &mut self.socket {
