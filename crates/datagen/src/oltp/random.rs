@@ -24,13 +24,13 @@ pub const fn hash(number: u64) -> u64 {
 #[inline(always)]
 pub fn stream(seed: u64, number: u64) -> Random {
     let high = hash(hash(seed) ^ number);
-    Random::new(u128::from(high) << 64 | u128::from(hash(high)))
+    Random::new((u128::from(high) << 64) | u128::from(hash(high)))
 }
 
 /// A number of 0 to `span` - 1. Numbers differ in their probability by less than `span` / 2^64 of it.
 #[inline(always)]
 pub fn below(random: &mut Random, span: u64) -> u64 {
-    (u128::from(random.next_u64()) * u128::from(span) >> 64) as u64
+    ((u128::from(random.next_u64()) * u128::from(span)) >> 64) as u64
 }
 
 /// A number from 0, below 1.

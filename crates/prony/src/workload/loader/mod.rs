@@ -8,6 +8,7 @@ pub mod fault;
 mod insert;
 mod lines;
 mod local;
+mod queue;
 pub mod settings;
 mod sqlite;
 mod tally;
@@ -15,10 +16,10 @@ mod watch;
 
 use super::{LoadError, Loaded, Progress};
 use crate::server::{ServerError, Session};
-use std::collections::VecDeque;
+use queue::Queue;
 use std::io::{self, Write};
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::time::Instant;
 use tally::Tally;
 
@@ -36,7 +37,7 @@ pub struct Job {
 }
 
 pub struct Table {
-    pub name: &'static str,
+    pub name: String,
     pub columns: usize,
     pub rows: u64,
 }
@@ -116,7 +117,7 @@ pub fn run(
     }
 
     let ids: Vec<u32> = sessions.iter().filter_map(Session::connection_id).collect();
-    let queue = Mutex::new(VecDeque::from(pieces));
+    let queue = Mutex::new(Queue::new(pieces, tables.len()));
     let began = Instant::now();
     let outcome = std::thread::scope(|scope| {
         let (ended, ends) = mpsc::channel();
@@ -177,7 +178,7 @@ fn choose(mut session: Session, table: &Table) -> Result<(Session, Method), Serv
     if !session.is_mysql() {
         return Ok((session, Method::Sqlite));
     }
-    match session.load(&local::statement(table.name), Box::new(|_| Ok(()))) {
+    match session.load(&local::statement(&table.name), Box::new(|_| Ok(()))) {
         Ok(_) => Ok((session, Method::Local)),
         Err(error) if error.is_local_infile_refused() => {
             let limit = insert::statement_limit(&mut session)?;
@@ -192,7 +193,7 @@ fn work(
     mut session: Session,
     method: Method,
     tables: &[Table],
-    queue: &Mutex<VecDeque<Piece>>,
+    queue: &Mutex<Queue>,
     tally: &Arc<Tally>,
 ) -> Result<(), Failure> {
     if method == Method::Sqlite {
@@ -209,16 +210,24 @@ fn work(
         };
         let rows = rows.map_err(|error| Failure { table, error })?;
         tally.finished(table, rows, begun);
+        leave(queue, table);
     }
     Ok(())
 }
 
-fn next(queue: &Mutex<VecDeque<Piece>>, tally: &Tally) -> Option<Piece> {
+fn next(queue: &Mutex<Queue>, tally: &Tally) -> Option<Piece> {
     if tally.stop.load(Relaxed) {
         return None;
     }
+    held(queue).take()
+}
+
+fn leave(queue: &Mutex<Queue>, table: usize) {
+    held(queue).leave(table);
+}
+
+fn held(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
     queue
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner())
-        .pop_front()
 }

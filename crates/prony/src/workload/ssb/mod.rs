@@ -14,7 +14,11 @@ pub use section::{Joins, Section};
 use super::answers::Reference;
 use super::loader::{self, settings};
 use super::marker::{self, Marker};
-use super::{Dataset, Dialect, Estimate, LoadError, Loaded, Operation, Progress, State};
+use super::schema as common;
+use super::{
+    Dataset, Dialect, Driver, Estimate, LoadError, Loaded, Operation, Preloaded, Progress, State,
+    preload,
+};
 use crate::server::{ServerError, Session};
 use sha2::{Digest, Sha256};
 use std::time::Instant;
@@ -131,7 +135,7 @@ impl Dataset for StarSchema {
                 });
             }
             let tables = marker::present(session, SCHEMA, &tables::NAMES).map_err(failed)?;
-            schema::drop(session, SCHEMA, &tables)?;
+            common::drop(session, SCHEMA, &tables)?;
         }
         schema::create(session, SCHEMA, &self.section.engine)
     }
@@ -178,7 +182,7 @@ impl Dataset for StarSchema {
             let counted = reply.first_text().unwrap_or_default();
             if counted != table.rows.to_string() {
                 return Err(wrong(
-                    table.name,
+                    &table.name,
                     format!("it has {counted} rows and should have {}", table.rows),
                 ));
             }
@@ -206,7 +210,7 @@ impl Dataset for StarSchema {
     }
 
     fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError> {
-        schema::data_bytes(session, SCHEMA, &tables::NAMES)
+        common::data_bytes(session, SCHEMA, &tables::NAMES)
     }
 
     fn operations(&self) -> Vec<Operation> {
@@ -215,6 +219,14 @@ impl Dataset for StarSchema {
 
     fn reference(&self, operation: &str) -> Option<Reference> {
         references::reference(self.section.scale, operation)
+    }
+
+    fn driver(&self, _: wire::Login, _: &[String], _: u64) -> Option<Driver> {
+        None
+    }
+
+    fn preload(&self, session: &mut Session) -> Result<Preloaded, ServerError> {
+        preload::preload(session, SCHEMA, &tables::NAMES)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Making the tables, and what is done to them before and after the load.
 
 use crate::server::{ServerError, Session};
+use crate::workload::schema::{cannot_create, make, statements};
 use crate::workload::{Dialect, LoadError};
 
 pub(super) const MYSQL: &str = include_str!("schema.mysql.sql");
@@ -8,68 +9,19 @@ pub(super) const SQLITE: &str = include_str!("schema.sqlite.sql");
 /// SQLite's indexes are made after the load: sorting is several times faster than one insertion a row.
 pub(super) const INDEXES_SQLITE: &str = include_str!("indexes.sqlite.sql");
 
-/// Unknown storage engine; a storage engine that the server's configuration switched off.
-const NO_SUCH_ENGINE: [u16; 2] = [1286, 3161];
-
 /// The empty tables, in a schema that is made where it is not there.
 pub(super) fn create(session: &mut Session, schema: &str, engine: &str) -> Result<(), LoadError> {
-    let failed = |cause: ServerError| match cause {
-        ServerError::Refused { code, .. } if NO_SUCH_ENGINE.contains(&code) => {
-            LoadError::NoEngine {
-                engine: engine.into(),
-                cause: cause.to_string(),
-            }
-        }
-        cause => LoadError::Server {
-            what: "The tables cannot be created",
-            cause,
-        },
-    };
     match Dialect::of(session) {
         Dialect::MySql => create_mysql(session, schema, engine),
         Dialect::Sqlite => session.execute(SQLITE).map(|_| ()),
     }
-    .map_err(failed)
+    .map_err(|cause| cannot_create(engine, cause))
 }
 
 fn create_mysql(session: &mut Session, schema: &str, engine: &str) -> Result<(), ServerError> {
-    // 5.5 would take its default engine silently where it lacks the one asked for.
-    session.execute("SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION'")?;
-    if !exists(session, schema)? {
-        session.execute(&format!(
-            "CREATE DATABASE {schema} DEFAULT CHARACTER SET latin1"
-        ))?;
-    }
-    session.execute(&format!("USE {schema}"))?;
+    make(session, schema)?;
     for statement in statements(MYSQL) {
         session.execute(&statement.replace("{engine}", engine))?;
-    }
-    Ok(())
-}
-
-/// An account that may use the schema need not have the right to create one.
-fn exists(session: &mut Session, schema: &str) -> Result<bool, ServerError> {
-    let sql =
-        format!("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = '{schema}'");
-    Ok(session.query(&sql)?.first_text().as_deref() != Some("0"))
-}
-
-/// Drops these tables of the schema and nothing else.
-pub(super) fn drop(
-    session: &mut Session,
-    schema: &str,
-    tables: &[String],
-) -> Result<(), LoadError> {
-    let dialect = Dialect::of(session);
-    for table in tables {
-        let sql = match dialect {
-            Dialect::MySql => format!("DROP TABLE {schema}.{table}"),
-            Dialect::Sqlite => format!("DROP TABLE {table}"),
-        };
-        session.execute(&sql).map_err(|cause| LoadError::Server {
-            what: "prony's own tables cannot be dropped",
-            cause,
-        })?;
     }
     Ok(())
 }
@@ -119,40 +71,6 @@ pub(super) fn after_load(dialect: Dialect, engine: &str) -> Vec<String> {
 /// Engines that build keys by sorting when they are enabled again.
 fn sorts_keys(engine: &str) -> bool {
     matches!(engine, "MyISAM" | "Aria")
-}
-
-/// Bytes of the tables with their indexes, as the server reports them.
-pub(super) fn data_bytes(
-    session: &mut Session,
-    schema: &str,
-    tables: &[&str],
-) -> Result<u64, ServerError> {
-    let number = |text: Option<String>| text.and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
-    if Dialect::of(session) == Dialect::Sqlite {
-        let pages = number(session.query("PRAGMA page_count")?.first_text());
-        return Ok(pages * number(session.query("PRAGMA page_size")?.first_text()));
-    }
-    // 8.0 and later answer from what they saw up to a day ago. The others do not know the variable (1193).
-    match session.execute("SET SESSION information_schema_stats_expiry = 0") {
-        Ok(_) | Err(ServerError::Refused { .. }) => {}
-        Err(lost) => return Err(lost),
-    }
-    let names = tables
-        .iter()
-        .map(|name| format!("'{name}'"))
-        .collect::<Vec<_>>()
-        .join(", ");
-    let sql = format!(
-        "SELECT CAST(SUM(data_length + index_length) AS UNSIGNED) FROM information_schema.tables WHERE table_schema = '{schema}' AND table_name IN ({names})"
-    );
-    Ok(number(session.query(&sql)?.first_text()))
-}
-
-/// The statements of a .sql file: each ends with a semicolon at the end of a line.
-fn statements(text: &str) -> impl Iterator<Item = &str> {
-    text.split(";\n")
-        .map(str::trim)
-        .filter(|statement| !statement.is_empty())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Goal: every mistake is answered with the key and what would be right. Non-goal: whether a server has the engine;
 //! only it can tell (see `schema`).
 
-use crate::workload::KeyMistake;
+use crate::workload::{KeyMistake, keys};
 
 /// The largest scale: beyond it LO_ORDERKEY and the disk of any machine that this is meant for run out.
 const LARGEST_SCALE: f64 = 100.0;
@@ -62,7 +62,7 @@ impl Section {
         for (key, value) in table {
             match key.as_str() {
                 "scale" => section.scale = scale(value)?,
-                "engine" => section.engine = engine(value)?,
+                "engine" => section.engine = keys::engine(key, value)?,
                 "joins" => section.joins = joins(value)?,
                 other => return Err(mistake(other, format!("ssb has no key {other:?}"), KEYS)),
             }
@@ -86,30 +86,6 @@ fn scale(value: &toml::Value) -> Result<f64, KeyMistake> {
     } else {
         Err(mistake("scale", format!("{number} is no scale"), &help))
     }
-}
-
-/// Any name will do: only a server knows its engines. The two usual ones are accepted in any case.
-fn engine(value: &toml::Value) -> Result<String, KeyMistake> {
-    const HELP: &str = "a storage engine by its name: engine = \"InnoDB\", \"MyISAM\", \"Aria\"";
-    let Some(name) = value.as_str() else {
-        let says = format!("engine is a text, not a {}", value.type_str());
-        return Err(mistake("engine", says, HELP));
-    };
-    if name.is_empty()
-        || !name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-    {
-        return Err(mistake(
-            "engine",
-            format!("{name:?} is no name of an engine"),
-            HELP,
-        ));
-    }
-    let usual = ["InnoDB", "MyISAM", "Aria"]
-        .into_iter()
-        .find(|usual| usual.eq_ignore_ascii_case(name));
-    Ok(usual.unwrap_or(name).to_owned())
 }
 
 fn joins(value: &toml::Value) -> Result<Joins, KeyMistake> {

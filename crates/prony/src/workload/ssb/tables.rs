@@ -56,7 +56,7 @@ impl Tables {
 
     pub fn list(&self) -> Vec<Table> {
         let table = |(n, &(_, name, columns)): (usize, &(Kind, &'static str, usize))| Table {
-            name,
+            name: name.into(),
             columns,
             rows: self.rows_of(n),
         };
