@@ -12,7 +12,7 @@ mod recorder;
 pub mod seam;
 
 pub use drive::{
-    Closed, Drive, DriveError, Driven, Kind, Load, Open, Second, WhenFull, Window, drive,
+    Closed, Drive, DriveError, Driven, Kind, Load, Open, Second, Watch, WhenFull, Window, drive,
 };
 pub use io::{Backend, Endpoint, Io, Stream};
 pub use seam::{Failure, Outcome, Placement, Request, Workload};

@@ -147,8 +147,13 @@ pub fn drive<W: Workload>(
     workload: &W,
     drive: &Drive,
     stop: &AtomicBool,
-    each_second: &mut (dyn FnMut(Second) + Send),
+    watch: Watch,
 ) -> Result<Driven, DriveError> {
-    let _ = (workload, drive, stop, each_second);
+    let _ = (workload, drive, stop, watch);
     Err(DriveError::System("not built".into()))
+}
+
+pub struct Watch<'w> {
+    pub begun: &'w mut (dyn FnMut(std::time::Instant) + Send),
+    pub second: &'w mut (dyn FnMut(Second) + Send),
 }

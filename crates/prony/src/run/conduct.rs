@@ -11,10 +11,13 @@ use super::servers::Provided;
 use super::trial::{Bench, label, now_ns};
 use super::{Progress, RunError, in_place, settings};
 use crate::host::{Home, Leases, interrupt, machine};
-use crate::plan::{Finished, Plan, PlannedTrial, Shard};
+use crate::plan::{Finished, LatencyMs, Plan, PlannedTrial, Shard};
 use crate::spec::{Experiment, queries, question, timed};
 use crate::workload::{self, Dataset};
-use record::{Environment, Run, Store, Trial, TrialKey, TrialState, WorkloadNote};
+use record::{
+    Environment, Kind, LiveSample, Percentile, Run, Store, Trial, TrialKey, TrialState,
+    WorkloadNote, stats,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

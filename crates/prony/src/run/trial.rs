@@ -91,7 +91,13 @@ impl Bench<'_> {
             .work()
             .join(format!("trial-{}-{}", std::process::id(), now_ns()));
         let lease = self.leases.folder(&folder)?;
-        Ok(Bed::new(planned.clone(), server, ready, dataset.clone(), lease))
+        Ok(Bed::new(
+            planned.clone(),
+            server,
+            ready,
+            dataset.clone(),
+            lease,
+        ))
     }
 
     fn on_bed(

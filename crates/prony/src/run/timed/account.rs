@@ -8,7 +8,7 @@ use crate::host::machine;
 use crate::run::trial::{flag, happened};
 use load::{Backend, Driven, Second, Window};
 use record::{
-    EngineNote, ErrorCount, HistogramNote, Kind, LiveSample, Loaded, Mode, OpenNote, PackedHistogram, Trial,
+    EngineNote, ErrorCount, HistogramNote, Kind, LiveSample, Loaded, Mode, OpenNote, Trial,
 };
 use std::collections::BTreeMap;
 
@@ -53,7 +53,9 @@ fn say_what_went_wrong(trial: &mut Trial, driven: &Driven) {
         invalidate(
             trial,
             "clients_lost",
-            format!("{count} clients ended before the time, the first was client {client}: {failure}"),
+            format!(
+                "{count} clients ended before the time, the first was client {client}: {failure}"
+            ),
         );
     }
     if let Some(reason) = &driven.stopped {
@@ -107,7 +109,7 @@ fn histograms(
         kind: Kind::Response,
         every_s: 1,
         start_s: second.second,
-        nanoseconds: PackedHistogram::of(&second.response),
+        nanoseconds: second.response.into(),
     });
     let each_window = windows.into_iter().map(|window| HistogramNote {
         operation: operations.get(usize::from(window.operation)).cloned(),
@@ -118,7 +120,7 @@ fn histograms(
         },
         every_s: WINDOW_S,
         start_s: window.start_s,
-        nanoseconds: PackedHistogram::of(&window.nanoseconds),
+        nanoseconds: window.nanoseconds.into(),
     });
     each_second.chain(each_window).collect()
 }
@@ -138,7 +140,7 @@ fn engine(driven: &Driven) -> EngineNote {
         reactors: driven.reactors as u32,
         cpu_user_s: driven.cpu_user_s,
         cpu_system_s: driven.cpu_system_s,
-        cores: machine::cores(),
+        cores: f64::from(machine::cores()),
         open_s: driven.open_s,
         lateness_us_p50: lateness_us(0.5),
         lateness_us_p99: lateness_us(0.99),

@@ -44,12 +44,7 @@ pub struct Timed<'a> {
 
 impl Timed<'_> {
     /// Drives the load once, on a server that is started where it was not yet. `live` is called every second.
-    pub fn measure(
-        &self,
-        bed: &mut Bed,
-        trial: &mut Trial,
-        live: Live,
-    ) -> Result<(), ServerError> {
+    pub fn measure(&self, bed: &mut Bed, trial: &mut Trial, live: Live) -> Result<(), ServerError> {
         let fresh = !bed.is_started();
         bed.live(trial)?;
         if fresh && self.bench.protocol.preload {
@@ -67,8 +62,12 @@ impl Timed<'_> {
         self.bench.progress.now("reading the tables into the pool");
         let live = bed.live(trial)?;
         let preloaded = self.dataset.preload(&mut live.session)?;
-        if let Some(reason) = preloaded.incomplete {
-            flag(trial, "not_preloaded", reason);
+        if preloaded.held == Some(false) {
+            let pages = preloaded.pages_read_again.unwrap_or_default();
+            let text = format!(
+                "the tables did not stay in the pool: reading them once more read {pages} pages from the disk; give innodb_buffer_pool_size more than the data"
+            );
+            flag(trial, "not_preloaded", text);
         }
         Ok(())
     }
@@ -88,13 +87,9 @@ impl Timed<'_> {
         Ok(())
     }
 
-    fn drive(
-        &self,
-        bed: &Bed,
-        beside: &mut Beside,
-        live: Live,
-    ) -> Result<Driving, ServerError> {
-        let no_driver = || ServerError::Unusable("the workload has no operations for a timed load".into());
+    fn drive(&self, bed: &Bed, beside: &mut Beside, live: Live) -> Result<Driving, ServerError> {
+        let no_driver =
+            || ServerError::Unusable("the workload has no operations for a timed load".into());
         let login = asked::login(bed.dsn().ok_or_else(no_driver)?, self.dataset.schema());
         let session = bed.session_statements();
         let driver = self
@@ -145,9 +140,9 @@ fn pass_on_an_interruption(stop: &AtomicBool, ended: &AtomicBool) {
 }
 
 fn explain(error: DriveError) -> ServerError {
-    match error {
+    match &error {
         DriveError::Open { failure, .. } if failure.passing => ServerError::Lost(error.to_string()),
-        other => ServerError::Unusable(other.to_string()),
+        _ => ServerError::Unusable(error.to_string()),
     }
 }
 

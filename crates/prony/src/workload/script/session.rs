@@ -37,7 +37,7 @@ impl Session {
         login: &Login,
         first: &[String],
     ) -> Result<Session, Failure> {
-        let connection = Connection::open(io, login)
+        let connection = Connection::open(io, login, 0)
             .await
             .map_err(|error| failure("cannot connect", error))?;
         let mut session = Session {
