@@ -103,7 +103,9 @@ fn blocking_tasks_run_one_after_the_other() {
 #[test]
 fn a_core_that_does_not_exist_is_named() {
     for core in [1000, usize::MAX] {
-        let error = run(Backend::Epoll, Instant::now(), Some(core), 0, |_| Vec::new());
+        let error = run(Backend::Epoll, Instant::now(), Some(core), 0, |_| {
+            Vec::new()
+        });
         assert!(error.unwrap_err().to_string().contains(&core.to_string()));
     }
 }

@@ -119,7 +119,9 @@ impl Stream {
     }
 
     fn wait_for(&self, flags: PollFlags) -> io::Result<()> {
-        let until = self.limit.and_then(|limit| Instant::now().checked_add(limit));
+        let until = self
+            .limit
+            .and_then(|limit| Instant::now().checked_add(limit));
         let stopper = &self.reactor.schedule.stopper;
         loop {
             let left = until.map(|until| timespec(until.saturating_duration_since(Instant::now())));

@@ -72,7 +72,8 @@ impl Buffers {
         self.incoming.drain(..self.consumed);
         self.consumed = 0;
         if self.incoming.capacity() - self.incoming.len() < INCOMING_BYTES / 4 {
-            self.incoming.reserve(self.incoming.len().max(INCOMING_BYTES));
+            self.incoming
+                .reserve(self.incoming.len().max(INCOMING_BYTES));
         }
     }
 

@@ -222,9 +222,7 @@ impl Io {
         Ok(Stream(match &self.reactor {
             Reactor::Uring(reactor) => Inner::Uring(uring::Stream::adopt(reactor, socket)?),
             Reactor::Epoll(reactor) => Inner::Epoll(epoll::Stream::adopt(reactor, socket)?),
-            Reactor::Blocking(reactor) => {
-                Inner::Blocking(blocking::Stream::adopt(reactor, socket))
-            }
+            Reactor::Blocking(reactor) => Inner::Blocking(blocking::Stream::adopt(reactor, socket)),
         }))
     }
 

@@ -115,9 +115,11 @@ impl Schedule {
         if !self.ready.borrow().tasks.is_empty() {
             return Wait::No;
         }
-        sleeping.peek().map_or(Wait::Forever, |Reverse((at_ns, _))| {
-            Wait::For(Duration::from_nanos(at_ns - now_ns))
-        })
+        sleeping
+            .peek()
+            .map_or(Wait::Forever, |Reverse((at_ns, _))| {
+                Wait::For(Duration::from_nanos(at_ns - now_ns))
+            })
     }
 
     #[inline]

@@ -76,7 +76,10 @@ fn an_exchange_brings_the_answer_and_empties_the_question() {
                 stream.outgoing().extend_from_slice(question);
                 stream.exchange().await.unwrap();
                 assert!(stream.outgoing().is_empty());
-                assert_eq!(read_exactly(&mut stream, question.len()).await.unwrap(), question);
+                assert_eq!(
+                    read_exactly(&mut stream, question.len()).await.unwrap(),
+                    question
+                );
             }
         });
         server.join().unwrap();
@@ -416,9 +419,8 @@ fn a_thousand_connections_live_on_one_reactor() {
         let listener = UnixListener::bind(&path).unwrap();
         let server = std::thread::spawn(move || {
             // Nobody is answered before everybody is here.
-            let peers: Vec<UnixStream> = (0..CLIENTS)
-                .map(|_| listener.accept().unwrap().0)
-                .collect();
+            let peers: Vec<UnixStream> =
+                (0..CLIENTS).map(|_| listener.accept().unwrap().0).collect();
             for mut peer in &peers {
                 let mut bytes = [0; 4];
                 peer.read_exact(&mut bytes).unwrap();

@@ -117,7 +117,9 @@ impl Reactor {
         let _ = rustix::io::read(&self.sweeper, &mut [0; 8]);
         self.schedule.count_sweep();
         let sweeps = self.schedule.sweeps();
-        self.doom(state, io::ErrorKind::TimedOut, |slot| slot.has_stalled(sweeps));
+        self.doom(state, io::ErrorKind::TimedOut, |slot| {
+            slot.has_stalled(sweeps)
+        });
     }
 
     fn doom(&self, state: &mut State, why: io::ErrorKind, which: impl Fn(&Slot) -> bool) {

@@ -59,7 +59,8 @@ impl Stream {
             return Err(io::ErrorKind::Interrupted.into());
         }
         let (task, sweeps) = (schedule.current(), schedule.sweeps());
-        self.reactor.with(self.slot, |slot| slot.begin(task, sweeps))
+        self.reactor
+            .with(self.slot, |slot| slot.begin(task, sweeps))
     }
 
     /// Ends with what the operation was cut off for.
@@ -85,7 +86,9 @@ impl Stream {
 
     fn has_room(&mut self) -> io::Result<()> {
         match std::mem::replace(&mut self.awaits_room, false) {
-            true => self.reactor.interest(self.slot, &self.socket, Need::Readable),
+            true => self
+                .reactor
+                .interest(self.slot, &self.socket, Need::Readable),
             false => Ok(()),
         }
     }

@@ -137,11 +137,7 @@ impl Reactor {
     }
 
     #[inline]
-    fn outcome(
-        &self,
-        slot: u32,
-        buffers: &mut Option<Box<Buffers>>,
-    ) -> Option<io::Result<()>> {
+    fn outcome(&self, slot: u32, buffers: &mut Option<Box<Buffers>>) -> Option<io::Result<()>> {
         self.state.borrow_mut().slots[slot as usize].outcome(buffers)
     }
 
@@ -243,7 +239,11 @@ impl State {
     fn peek(&mut self) -> io::Result<usize> {
         let queued = self.ring.submission().len() as u32;
         // SAFETY: no argument is passed, and no more is submitted than was queued by `push`.
-        unsafe { self.ring.submitter().enter::<libc::sigset_t>(queued, 0, GET_EVENTS, None) }
+        unsafe {
+            self.ring
+                .submitter()
+                .enter::<libc::sigset_t>(queued, 0, GET_EVENTS, None)
+        }
     }
 
     /// Takes every completion in and wakes whose it was.

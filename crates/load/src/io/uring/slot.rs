@@ -274,7 +274,9 @@ impl Slot {
         if self.sent < 0 {
             return self.fail(self.sent);
         }
-        self.buffers.get_or_insert_default().sent(self.sent as usize);
+        self.buffers
+            .get_or_insert_default()
+            .sent(self.sent as usize);
         Landing::Again
     }
 
@@ -297,7 +299,11 @@ impl Slot {
             error if error < 0 => self.fail(error),
             bytes => {
                 // SAFETY: the kernel wrote so many bytes into the room of this operation's entry.
-                unsafe { self.buffers.get_or_insert_default().received(bytes as usize) };
+                unsafe {
+                    self.buffers
+                        .get_or_insert_default()
+                        .received(bytes as usize)
+                };
                 self.end(Ok(()))
             }
         }
