@@ -6,6 +6,7 @@
 
 pub mod arrivals;
 pub mod drive;
+pub mod executor;
 pub mod io;
 mod pacer;
 mod recorder;
@@ -14,5 +15,5 @@ pub mod seam;
 pub use drive::{
     Closed, Drive, DriveError, Driven, Kind, Load, Open, Second, Watch, WhenFull, Window, drive,
 };
-pub use io::{Backend, Endpoint, Io, Stream};
+pub use io::{Backend, Endpoint, Io, Stopper, Stream};
 pub use seam::{Failure, Outcome, Placement, Request, Workload};

@@ -36,6 +36,8 @@ pub struct Pacer {
     /// The schedule's next time, without what it was held.
     next_ns: Option<u64>,
     next_number: u64,
+    /// The last arrival's.
+    last_ns: u64,
     queue: VecDeque<Ticket>,
     room: u64,
     when_full: WhenFull,
@@ -55,6 +57,7 @@ impl Pacer {
             next_ns: schedule.next(),
             schedule,
             next_number: 0,
+            last_ns: 0,
             queue: VecDeque::with_capacity(room.min(QUEUE_ALLOCATED) as usize),
             room,
             when_full,
@@ -112,6 +115,16 @@ impl Pacer {
         self.dropped
     }
 
+    pub fn room(&self) -> u64 {
+        self.room
+    }
+
+    /// Nothing arrives from here on. It comes forward where the queue was full, or where a trace is
+    /// over and all of it was taken.
+    pub fn end_ns(&self) -> u64 {
+        self.end_ns
+    }
+
     /// When an arrival found the queue full (`WhenFull::Stop`).
     pub fn full_at_ns(&self) -> Option<u64> {
         self.full_at_ns
@@ -133,6 +146,7 @@ impl Pacer {
         let number = self.next_number;
         self.next_number += 1;
         self.next_ns = self.schedule.next();
+        self.last_ns = scheduled_ns;
         Ticket {
             number,
             scheduled_ns,
@@ -176,7 +190,12 @@ impl Pacer {
     fn ahead(&mut self) -> Take {
         match self.due_before_end() {
             Some(due_ns) => Take::Ahead(self.arrive(due_ns)),
-            None => Take::Over,
+            None => {
+                if self.next_ns.is_none() {
+                    self.end_ns = self.end_ns.min(self.now_ns.max(self.last_ns + 1));
+                }
+                Take::Over
+            }
         }
     }
 }

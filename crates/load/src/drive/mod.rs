@@ -1,159 +1,168 @@
-//! Driving a workload: what is asked for, and what came of it.
+//! Driving a workload: its sessions are opened, its operations asked for in closed or open loop, everything counted.
+//!
+//! Goals: one code path for reactors and for threads that block; exact numbers at any end: the time, a full queue, an
+//! interrupt, a stall, no client left. Non-goals: waiting and polling (`io`, `executor`); keeping what was measured.
+//!
+//! A client is a task (`client`, `closed`, `open`) of a crew (`sessions`) on a thread (`posts`). The caller's thread watches
+//! (`control`), one thread hands over the seconds (`collect`). Times are nanoseconds since the drive's beginning, which
+//! is when all sessions are open (`gate`).
 
-use crate::arrivals::Arrivals;
+mod asked;
+mod client;
+mod closed;
+mod collect;
+mod control;
+mod driven;
+mod gate;
+mod open;
+mod posts;
+mod sessions;
+mod shared;
+mod usage;
+
+pub use asked::{Closed, Drive, Load, Open, WhenFull};
+pub use driven::{DriveError, Driven, Kind, Second, Window};
+
 use crate::io::Backend;
-use crate::seam::{Failure, Workload};
-use hdrhistogram::Histogram;
-use std::collections::BTreeMap;
+use crate::recorder::{Counts, Totals};
+use crate::seam::{Placement, Workload};
+use collect::Collector;
+use posts::{Post, no_thread, posts};
+use shared::Shared;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::sync::mpsc;
+use std::thread::{self, Scope, ScopedJoinHandle};
+use std::time::{Duration, Instant};
+use usage::Usage;
 
-#[derive(Clone, Debug)]
-pub struct Drive {
-    pub load: Load,
-    /// How long operations are started. What is under way then is waited for.
-    pub time: Duration,
-    pub seed: u64,
-    /// None: one per core that this process may use.
-    pub reactors: Option<usize>,
-    /// None: io_uring where the kernel has what is needed, else epoll.
-    pub backend: Option<Backend>,
-    /// A session that is lost is opened again, at most so many times in a row; then its client ends.
-    pub reconnects_max: u32,
-    /// A client that has waited so long for a reply is given up as lost. None: never.
-    pub stalled: Option<Duration>,
+/// What the caller is told while a drive goes on.
+pub struct Watch<'w> {
+    /// When all sessions are open, a few milliseconds before the beginning, with the moment that seconds count from.
+    pub begun: &'w mut (dyn FnMut(Instant) + Send),
+    /// Once a second and in order, from a thread of its own.
+    pub second: &'w mut (dyn FnMut(Second) + Send),
 }
 
-#[derive(Clone, Debug)]
-pub enum Load {
-    Closed(Closed),
-    Open(Open),
-}
-
-/// Each client asks again when it was answered and has thought.
-#[derive(Clone, Debug)]
-pub struct Closed {
-    pub clients: u32,
-    /// The mean of exponential think times; zero: none.
-    pub think: Duration,
-}
-
-/// Operations arrive whether or not the server keeps up.
-#[derive(Clone, Debug)]
-pub struct Open {
-    pub arrivals: Arrivals,
-    pub workers: u32,
-    /// Operations that may wait for a worker.
-    pub queue: u64,
-    pub when_full: WhenFull,
-}
-
-/// What happens to an arrival that finds the queue full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WhenFull {
-    /// The drive ends there and says so.
-    Stop,
-    /// It is dropped and counted.
-    Drop,
-    /// The schedule stands still until there is room; the time it stood is told.
-    Wait,
-}
-
-/// What one second of a drive was like, all clients together.
-#[derive(Clone, Debug)]
-pub struct Second {
-    /// From 0, since the drive's beginning.
-    pub second: u32,
-    /// Nanoseconds of response (closed loop: service) of the operations that ended in it.
-    pub response: Histogram<u64>,
-    /// Done, the retried among them.
-    pub done: u64,
-    pub retried: u64,
-    /// Failed and lost.
-    pub failed: u64,
-    /// By code: failures, losses and the errors behind retries.
-    pub errors: BTreeMap<u16, u64>,
-    /// Arrived and not started, at the second's end.
-    pub queued: u64,
-    /// Clients that had an operation under way at its end, and those that had none.
-    pub running: u32,
-    pub idle: u32,
-    pub dropped: u64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    Response,
-    Wait,
-    Service,
-}
-
-/// Histograms of one operation over ten seconds. In closed loop there is only service.
-#[derive(Clone, Debug)]
-pub struct Window {
-    pub start_s: u32,
-    pub operation: u16,
-    pub kind: Kind,
-    pub nanoseconds: Histogram<u64>,
-}
-
-/// What a drive came to.
-#[derive(Clone, Debug)]
-pub struct Driven {
-    /// Nanoseconds since the Unix epoch at the drive's beginning, when all sessions were open.
-    pub started_ns: i64,
-    /// Until the last operation ended.
-    pub elapsed: Duration,
-    pub windows: Vec<Window>,
-    /// How late an idle worker began what it was waiting for, nanoseconds after the schedule: the engine's own fault.
-    pub lateness: Histogram<u64>,
-    pub arrived: u64,
-    pub started: u64,
-    pub queued_at_end: u64,
-    pub dropped: u64,
-    /// How long the schedule stood still (`WhenFull::Wait`).
-    pub held: Duration,
-    /// Clients that ended before the time, and why, the first few.
-    pub ended_early: Vec<(u32, Failure)>,
-    /// Why it ended before its time: `the queue was full at 12.4 s`.
-    pub stopped: Option<String>,
-    /// CPU seconds of the engine's own threads, user and system.
-    pub cpu_user_s: f64,
-    pub cpu_system_s: f64,
-    pub backend: Backend,
-    pub reactors: usize,
-    /// Seconds that opening all sessions took.
-    pub open_s: f64,
-}
-
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum DriveError {
-    #[error("client {client} could not begin: {failure}")]
-    Open { client: u32, failure: Failure },
-    #[error("{0}")]
-    Asked(String),
-    #[error("{0}")]
-    System(String),
-    #[error("interrupted before it began")]
-    Interrupted,
-}
-
-/// Opens all sessions, drives the workload, closes them. `each_second` is called from a thread of its own, once a second
-/// and in order; `stop` ends the drive soon, with everything that was measured.
+/// Opens all sessions, drives the workload, closes them. `stop` ends the drive soon, with everything that was measured.
 ///
 /// # Errors
 /// What makes it impossible to begin; nothing is left open then.
+///
+/// # Panics
+/// Where the workload or the `watch` does, after all clients have ended.
 pub fn drive<W: Workload>(
     workload: &W,
     drive: &Drive,
     stop: &AtomicBool,
     watch: Watch,
 ) -> Result<Driven, DriveError> {
-    let _ = (workload, drive, stop, watch);
-    Err(DriveError::System("not built".into()))
+    drive.check().map_err(DriveError::Asked)?;
+    let cores = posts::cores();
+    let posts = posts(
+        workload.placement(),
+        drive.load.clients(),
+        drive.reactors,
+        &cores,
+    );
+    let recorders = posts.iter().map(|post| post.recorder + 1).max();
+    let shared = Shared::new(workload, drive, recorders.unwrap_or(0));
+    let (windows, usage) = thread::scope(|scope| {
+        let (over, is_over) = mpsc::channel();
+        let collector = Collector::new(&shared);
+        let collector = scope.spawn(move || collector.run(&is_over, watch.second));
+        let clients = start(scope, &shared, &posts);
+        control::watch(&shared, stop, watch.begun, || {
+            clients.iter().all(ScopedJoinHandle::is_finished)
+        });
+        let usage = clients.into_iter().map(joined);
+        let usage = usage.fold(Usage::default(), |sum, usage| sum + usage);
+        drop(over);
+        (joined(collector), usage)
+    });
+    match shared.gate.take_refusal() {
+        Some(refusal) => Err(refusal),
+        None => Ok(driven(&shared, &posts, windows, usage)),
+    }
 }
 
-pub struct Watch<'w> {
-    pub begun: &'w mut (dyn FnMut(std::time::Instant) + Send),
-    pub second: &'w mut (dyn FnMut(Second) + Send),
+fn start<'scope, 'a, W: Workload>(
+    scope: &'scope Scope<'scope, '_>,
+    shared: &'scope Shared<'a, W>,
+    posts: &'scope [Post],
+) -> Vec<ScopedJoinHandle<'scope, Usage>> {
+    let mut started = Vec::with_capacity(posts.len());
+    for post in posts {
+        let name = format!("clients {}", post.clients[0]);
+        match thread::Builder::new()
+            .name(name)
+            .spawn_scoped(scope, || post.man(shared))
+        {
+            Ok(handle) => started.push(handle),
+            Err(error) => {
+                shared.gate.refuse(no_thread(post, &error));
+                break;
+            }
+        }
+    }
+    started
 }
+
+fn joined<T>(handle: ScopedJoinHandle<'_, T>) -> T {
+    handle
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+fn driven<W: Workload>(
+    shared: &Shared<'_, W>,
+    posts: &[Post],
+    windows: Vec<Window>,
+    usage: Usage,
+) -> Driven {
+    let totals = totals(shared);
+    let zero_ns = shared.gate.zero_ns().unwrap_or(0);
+    let queue = shared.queue_at_end();
+    Driven {
+        started_ns: shared.origin_unix_ns + zero_ns as i64,
+        elapsed: Duration::from_nanos(totals.last_ended_ns),
+        windows,
+        lateness: totals.lateness.histogram(),
+        arrived: totals.ended + queue.queued + queue.dropped,
+        started: totals.ended,
+        queued_at_end: queue.queued,
+        dropped: queue.dropped,
+        held: Duration::from_nanos(queue.held_ns),
+        ended_early: shared.take_ended_early(),
+        stopped: shared.end.why().or(queue.full),
+        cpu_user_s: usage.user_s,
+        cpu_system_s: usage.system_s,
+        backend: backend(shared),
+        reactors: posts.len(),
+        open_s: zero_ns as f64 / 1e9,
+    }
+}
+
+fn totals<W: Workload>(shared: &Shared<'_, W>) -> Totals {
+    let mut sum = Totals {
+        lateness: Counts::new(),
+        ended: 0,
+        last_ended_ns: 0,
+    };
+    for recorder in &shared.recorders {
+        let totals = recorder.totals();
+        sum.lateness.add(&totals.lateness);
+        sum.ended += totals.ended;
+        sum.last_ended_ns = sum.last_ended_ns.max(totals.last_ended_ns);
+    }
+    sum
+}
+
+fn backend<W: Workload>(shared: &Shared<'_, W>) -> Backend {
+    match shared.workload.placement() {
+        Placement::Threads => Backend::Blocking,
+        Placement::Reactors => Backend::Blocking,
+    }
+}
+
+#[cfg(test)]
+mod tests;

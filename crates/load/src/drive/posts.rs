@@ -1,0 +1,116 @@
+//! Which client lives on which thread, and what a thread does with its clients.
+
+use super::driven::DriveError;
+use super::sessions::Crew;
+use super::shared::Shared;
+use super::usage::Usage;
+use crate::io::Io;
+use crate::seam::{Placement, Workload};
+use std::cell::Cell;
+use std::future::Future;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+/// Recorders for threads that block, for each core: few, for they are large, and a blocked thread needs none.
+const RECORDERS_A_CORE: usize = 2;
+
+/// One OS thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Post {
+    pub placement: Placement,
+    pub clients: Vec<u32>,
+    pub recorder: usize,
+    /// The core that it is pinned to.
+    pub core: Option<usize>,
+}
+
+/// Deals the clients out round robin: to one reactor per core by default, or to a thread each.
+pub fn posts(
+    placement: Placement,
+    clients: u32,
+    reactors: Option<usize>,
+    cores: &[usize],
+) -> Vec<Post> {
+    let threads = match placement {
+        Placement::Reactors => reactors.unwrap_or(cores.len()).clamp(1, clients as usize),
+        Placement::Threads => clients as usize,
+    };
+    let recorders = match placement {
+        Placement::Reactors => threads,
+        Placement::Threads => threads.min(RECORDERS_A_CORE * cores.len()),
+    };
+    let pinned = placement == Placement::Reactors && threads == cores.len();
+    let post = |thread: usize| Post {
+        placement,
+        clients: (thread as u32..clients).step_by(threads).collect(),
+        recorder: thread % recorders,
+        core: pinned.then(|| cores[thread]),
+    };
+    (0..threads).map(post).collect()
+}
+
+/// The cores that this process may use.
+pub fn cores() -> Vec<usize> {
+    let allowed = rustix::thread::sched_getaffinity(None);
+    let cores: Vec<usize> = allowed.map_or(Vec::new(), |allowed| {
+        let most = rustix::thread::CpuSet::MAX_CPU;
+        (0..most).filter(|core| allowed.is_set(*core)).collect()
+    });
+    match cores.is_empty() {
+        true => vec![0],
+        false => cores,
+    }
+}
+
+impl Post {
+    /// Lives the lives of its clients. Gives the CPU time since the drive's beginning.
+    pub fn man<W: Workload>(&self, shared: &Shared<'_, W>) -> Usage {
+        let began = Rc::new(Cell::new(None));
+        let _alarm = Alarm(shared);
+        self.block(shared, &began);
+        began
+            .get()
+            .map_or(Usage::default(), |began| Usage::of_this_thread() - began)
+    }
+
+    fn block<W: Workload>(&self, shared: &Shared<'_, W>, began: &Rc<Cell<Option<Usage>>>) {
+        let io = Io::blocking_from(shared.origin);
+        let recorder = &shared.recorders[self.recorder];
+        let crew = Crew::new(shared, recorder, &io, &self.clients, began);
+        for place in 0..self.clients.len() {
+            poll_to_the_end(crew.clone().live(place));
+        }
+    }
+}
+
+/// A thread that panics ends the drive.
+struct Alarm<'a, 'b, W: Workload>(&'b Shared<'a, W>);
+
+impl<W: Workload> Drop for Alarm<'_, '_, W> {
+    fn drop(&mut self) {
+        if std::thread::panicking() && !self.0.gate.refuse(panicked()) {
+            let now_ns = self.0.now_ns().unwrap_or(0);
+            self.0.end_at(now_ns, panicked().to_string());
+        }
+    }
+}
+
+fn panicked() -> DriveError {
+    DriveError::System("a client's thread panicked".into())
+}
+
+/// On blocking Io an await ends when it returns; whoever is pending only let others go first.
+fn poll_to_the_end(life: impl Future<Output = ()>) {
+    let mut life = pin!(life);
+    let mut context = Context::from_waker(Waker::noop());
+    while life.as_mut().poll(&mut context) == Poll::Pending {}
+}
+
+/// What could not be started, as the drive's error.
+pub fn no_thread(post: &Post, error: &std::io::Error) -> DriveError {
+    let client = post.clients[0];
+    DriveError::System(format!(
+        "the thread of client {client} could not be started: {error}; ask for fewer clients"
+    ))
+}
