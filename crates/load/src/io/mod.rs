@@ -217,12 +217,17 @@ impl Io {
         Ok(stream)
     }
 
-    /// Makes a stream of a connected, non-blocking socket.
-    pub(crate) fn adopt(&self, socket: OwnedFd) -> io::Result<Stream> {
+    /// Makes a stream of a connected socket from elsewhere: an accepted one, or half of a pair.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn adopt(&self, socket: OwnedFd) -> io::Result<Stream> {
         Ok(Stream(match &self.reactor {
             Reactor::Uring(reactor) => Inner::Uring(uring::Stream::adopt(reactor, socket)?),
             Reactor::Epoll(reactor) => Inner::Epoll(epoll::Stream::adopt(reactor, socket)?),
-            Reactor::Blocking(reactor) => Inner::Blocking(blocking::Stream::adopt(reactor, socket)),
+            Reactor::Blocking(reactor) => {
+                Inner::Blocking(blocking::Stream::adopt(reactor, socket)?)
+            }
         }))
     }
 

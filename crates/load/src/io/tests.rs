@@ -461,7 +461,6 @@ fn more_operations_than_the_ring_has_places_are_all_done() {
         executor::run(backend, Instant::now(), None, 1, |io| {
             let client = |(near, mut far): (UnixStream, UnixStream)| -> Task {
                 far.write_all(b"x").unwrap();
-                near.set_nonblocking(true).unwrap();
                 let (io, answered) = (io.clone(), counted.clone());
                 Box::pin(async move {
                     let mut stream = io.adopt(near.into()).unwrap();
