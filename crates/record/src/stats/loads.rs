@@ -4,7 +4,7 @@ use super::cells::row_key;
 use super::summary::{Summary, summary};
 use super::table::{Estimate, rows, why_missing};
 use crate::claim::Percentile;
-use crate::load::{Kind, Mode};
+use crate::load::{Kind, Loaded, Mode};
 use crate::run::Question;
 use crate::trial::{Trial, TrialState};
 use std::borrow::Cow;
@@ -55,6 +55,7 @@ pub fn loads(question: &Question, trials: &[Trial]) -> Vec<LoadRow> {
 /// One trial that counts, with its summary.
 pub(super) struct Counted<'t> {
     pub(super) trial: &'t Trial,
+    pub(super) load: &'t Loaded,
     pub(super) summary: Cow<'t, Summary>,
 }
 
@@ -63,6 +64,7 @@ pub(super) fn counted<'t>(trials: &[&'t Trial]) -> Vec<Counted<'t>> {
         let load = trial.load.as_deref()?;
         (trial.state == TrialState::Done).then(|| Counted {
             trial,
+            load,
             summary: summary(load),
         })
     };
