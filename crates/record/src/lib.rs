@@ -11,7 +11,9 @@ pub mod stats;
 pub mod store;
 pub mod trial;
 
-pub use claim::{Bound, Cell, Claim, Finding, Judged, RoundSelector, Subject, Value, Verdict};
+pub use claim::{
+    Bound, Cell, Claim, Finding, Judged, Percentile, RoundSelector, Subject, Value, Verdict,
+};
 pub use environment::{Environment, ServerIdentity};
 pub use load::{EngineNote, ErrorCount, HistogramNote, Kind, Loaded, Mode, OpenNote, Warmup};
 pub use run::{Factor, Question, Run, WorkloadNote};

@@ -149,7 +149,7 @@ fn read_file(
     let mut factors = factors::factors(file, &workload);
     factors.extend(load.factors);
     let protocol = protocol::protocol(file);
-    let names = Names::new(&servers, &factors, &load.spec, &protocol.rounds);
+    let names = Names::new(&servers, &factors, &load.spec, &protocol);
     names::check(file, &servers, &names);
     let claims = claims::claims(file, &names);
     Some(Experiment {

@@ -142,6 +142,10 @@ fn trial_value(trial: &Trial, cell: &Cell, value: &Value) -> Result<f64, String>
         Value::Elapsed => mean(&parts, |part| Ok(part.elapsed_s)),
         Value::Counter(name) => mean(&parts, |part| part.counter(name)),
         Value::Quotient(over, under) => quotient(&parts, over, under),
+        Value::Throughput | Value::Latency { .. } => Err(format!(
+            "{} is of timed loads, and this trial has rounds",
+            value_words(value)
+        )),
     }?;
     if found > 0.0 {
         Ok(found)
@@ -247,6 +251,8 @@ fn value_words(value: &Value) -> String {
         Value::Elapsed => "the time".to_string(),
         Value::Counter(name) => name.clone(),
         Value::Quotient(over, under) => format!("{over} / {under}"),
+        Value::Throughput => "the throughput".to_string(),
+        Value::Latency { percentile, .. } => format!("the {}", percentile.text()),
     }
 }
 

@@ -181,6 +181,7 @@ fn find_plan(trials: &[Trial], finding: &Finding, of: &Cell) -> Result<Found, St
     let (holds, says) = match finding {
         Finding::PlanChanged => seen.changed(),
         Finding::PlanHolds(text) => seen.holds(text)?,
+        _ => return Err("these trials have no series of seconds".to_string()),
     };
     let evidence = if seen.blocks() < 2 {
         Evidence::OneBlock
@@ -279,14 +280,15 @@ fn threshold(subject: &Subject) -> String {
             format!("{} to {}", figure(band.low), figure(band.high))
         }
         Subject::Spread { within, .. } => format!("<= {}", figure(1.0 + within)),
-        Subject::Finds {
-            finding: Finding::PlanChanged,
-            ..
-        } => "plan changed".to_string(),
-        Subject::Finds {
-            finding: Finding::PlanHolds(text),
-            ..
-        } => format!("plan holds {text:?}"),
+        Subject::Finds { finding, .. } => match finding {
+            Finding::PlanChanged => "plan changed".to_string(),
+            Finding::PlanHolds(text) => format!("plan holds {text:?}"),
+            Finding::Unstable => "unstable".to_string(),
+            Finding::Stall => "stall".to_string(),
+            Finding::LevelShift => "level shift".to_string(),
+            Finding::Period => "period".to_string(),
+            Finding::Steady => "steady".to_string(),
+        },
     }
 }
 
