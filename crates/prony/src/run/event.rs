@@ -96,6 +96,7 @@ fn repeat(event: &EventSpec, mut session: Session, wait: impl Fn(Duration) -> bo
             };
             happened.notes.push(EventNote {
                 at_ns,
+                ended_ns: None,
                 kind: "sql".into(),
                 text,
             });
