@@ -7,6 +7,8 @@
 //!
 //! Non-goals: crossing factors into trials (`plan`), asking servers.
 
+pub mod advice;
+pub mod bench;
 pub mod build;
 pub mod experiment;
 pub mod load;
@@ -32,6 +34,8 @@ mod sections;
 #[cfg(test)]
 mod tests;
 
+pub use advice::advice;
+pub use bench::{BenchRequest, bench};
 pub use experiment::*;
 pub use load::{
     ArrivalsSpec, LoadPatch, LoadSpec, OpenSpec, PlannedLoad, RateSpec, SearchSpec, Threshold,

@@ -306,3 +306,63 @@ fn a_cell_without_a_rate_leaves_out_the_trials_that_only_measure_the_maximum() {
     let rates = vec!["60% of max".to_string(), "500".to_string()];
     assert!(of.levels.contains(&("rate".to_string(), rates)));
 }
+
+#[test]
+fn the_command_line_replaces_the_load() {
+    let closed = right("[load.closed]\nclients = [1, 8]\n[protocol]\ntime = \"60s\"\n");
+    let changed = closed
+        .with_clients(&[1, 4, 16])
+        .and_then(|changed| changed.with_time("30s"))
+        .and_then(|changed| changed.with_warmup("50%"))
+        .unwrap();
+    assert_eq!(levels(&changed, "clients"), ["1", "4", "16"]);
+    assert_eq!(changed.protocol.time, Some(Duration::from_secs(30)));
+    assert_eq!(changed.protocol.warmup, WarmupSpec::Share(0.5));
+    let changed = changed.with_clients(&[2]).unwrap();
+    assert_eq!(changed.factors.len(), 1);
+    assert!(matches!(changed.load, LoadSpec::Closed { clients: 2, .. }));
+
+    let search = right(
+        "[load.open]\nfind = { max_rate = [1, 2], where = \"p99 <= 10ms\" }\n[protocol]\ntime = \"60s\"\n",
+    );
+    let rates = ["500".to_string(), "60% of max".to_string()];
+    let changed = search
+        .with_rate(&rates)
+        .and_then(|changed| changed.with_workers(&[1, 2]))
+        .unwrap();
+    assert_eq!(levels(&changed, "rate"), ["max", "500", "60% of max"]);
+    assert!(changed.search().is_none());
+}
+
+#[test]
+fn a_load_that_the_command_line_cannot_change_is_said() {
+    let says =
+        |result: Result<Experiment, crate::spec::OverrideError>| result.unwrap_err().to_string();
+    let open = || right("[load.open]\nrate = 500\n[protocol]\ntime = \"60s\"\n");
+    let trace = right("[load.open]\narrivals = { trace = [0.5] }\n");
+    let level = right("[factor.crowd.big]\nload = { clients = 64 }\n");
+    insta::assert_snapshot!(
+        [
+            says(open().with_clients(&[8])),
+            says(open().with_workers(&[8, 8])),
+            says(open().with_workers(&[0])),
+            says(open().with_rate(&["fast".to_string()])),
+            says(open().with_time("30")),
+            says(open().with_warmup("much")),
+            says(trace.with_rate(&["5".to_string()])),
+            says(level.with_clients(&[8])),
+            says(right("").with_rate(&["5".to_string()])),
+            says(right("").with_time("30s")),
+        ]
+        .join("\n")
+    );
+}
+
+#[test]
+fn a_series_that_does_not_begin_at_one_client_is_worth_a_word() {
+    let of = |clients: &str| {
+        crate::spec::advice(&right(&format!("[load.closed]\nclients = {clients}\n")))
+    };
+    assert_eq!(of("[8, 64]").len(), 1);
+    assert!(of("[1, 8]").is_empty() && of("8").is_empty());
+}
