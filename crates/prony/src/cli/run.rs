@@ -7,6 +7,7 @@ use super::terminal;
 use crate::host::{Home, Leases};
 use crate::plan::Shard;
 use crate::run::{Conducted, Progress, Request, conduct, folder};
+use crate::spec;
 use record::{Run, Store, Verdict};
 
 #[derive(clap::Args)]
@@ -19,7 +20,7 @@ pub struct Args {
     #[command(flatten)]
     results: Results,
     /// Go on with a run that was interrupted or killed; what is finished is not repeated
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["scale", "blocks", "only", "server", "shard", "seed"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["scale", "blocks", "only", "server", "clients", "rate", "workers", "time", "warmup", "shard", "seed"])]
     resume: Option<String>,
     /// Only this part of the matrix, for several machines
     #[arg(long, value_name = "K/N")]
@@ -43,6 +44,9 @@ pub fn run(args: Args) -> Result<Status, Failure> {
     let home = Home::from_environment().map_err(Failure::asked)?;
     let leases = Leases::open(&home).map_err(Failure::failed)?;
     let progress = Progress::stderr();
+    for sentence in spec::advice(&request.experiment) {
+        progress.say(&format!("note: {sentence}"));
+    }
     let outcome = conduct(&request, &home, &leases, &progress);
     progress.end();
     let conducted = outcome?;

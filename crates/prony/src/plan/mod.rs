@@ -152,9 +152,13 @@ impl<'e> Plan<'e> {
             max: None,
             probed: self.experiment.search().map(|search| search.between.0),
         };
-        self.order
-            .iter()
-            .map(move |place| self.planned(place, measured))
+        let mut last: Option<TrialKey> = None;
+        self.order.iter().map(move |place| {
+            let mut trial = self.planned(place, measured);
+            let last = last.replace(trial.key.clone());
+            trial.continues = last.is_some_and(|last| self.is_in_series_with(place, &last));
+            trial
+        })
     }
 
     /// The first trial that is not finished. `finished` stands in the order in which it was measured.

@@ -41,12 +41,12 @@ pub(super) fn experiment(blocks: u32) -> Experiment {
     ))
 }
 
-fn parse(source: &str) -> Experiment {
+pub(super) fn parse(source: &str) -> Experiment {
     spec::parse("t", "t.toml", source, &|_, _| Ok(()))
         .unwrap_or_else(|error| panic!("{:?}", miette::Report::new(error)))
 }
 
-pub(super) fn planned(blocks: u32) -> Vec<PlannedTrial> {
+fn planned(blocks: u32) -> Vec<PlannedTrial> {
     expand(&experiment(blocks), 7).unwrap()
 }
 

@@ -93,7 +93,7 @@ fn kind(section: &Section) -> Option<EventKind> {
 
 fn time(section: &Section) -> Option<EventTime> {
     match (section.get("at"), section.get("every")) {
-        (Some(node), None) => node.duration("at = \"30s\"").map(EventTime::At),
+        (Some(node), None) => node.time("at = \"30s\"").map(EventTime::At),
         (None, Some(node)) => node.duration("every = \"10s\"").map(EventTime::Every),
         (Some(_), Some(node)) => {
             node.note(

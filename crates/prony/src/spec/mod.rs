@@ -7,6 +7,8 @@
 //!
 //! Non-goals: crossing factors into trials (`plan`), asking servers.
 
+pub mod advice;
+pub mod bench;
 pub mod build;
 pub mod experiment;
 pub mod load;
@@ -32,6 +34,8 @@ mod sections;
 #[cfg(test)]
 mod tests;
 
+pub use advice::advice;
+pub use bench::{BenchRequest, bench};
 pub use experiment::*;
 pub use load::{
     ArrivalsSpec, LoadPatch, LoadSpec, OpenSpec, PlannedLoad, RateSpec, SearchSpec, Threshold,
@@ -149,7 +153,7 @@ fn read_file(
     let mut factors = factors::factors(file, &workload);
     factors.extend(load.factors);
     let protocol = protocol::protocol(file);
-    let names = Names::new(&servers, &factors, &load.spec, &protocol.rounds);
+    let names = Names::new(&servers, &factors, &load.spec, &protocol);
     names::check(file, &servers, &names);
     let claims = claims::claims(file, &names);
     Some(Experiment {

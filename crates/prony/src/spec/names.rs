@@ -3,7 +3,7 @@
 //! Goal: every name leads somewhere, and no cell of a claim is empty by the file's own `only`. Non-goal: the queries of
 //! the workload (see `queries`).
 
-use super::experiment::{FactorSpec, LevelSpec, RoundKind, ServerSpec};
+use super::experiment::{FactorSpec, LevelSpec, Protocol, RoundKind, ServerSpec};
 use super::load::{LOAD_FACTORS, LoadSpec};
 use super::mistake::suggestion;
 use super::read::{Node, Section};
@@ -13,8 +13,9 @@ use super::sections::tables;
 pub struct Names<'e> {
     pub servers: Vec<&'e str>,
     factors: &'e [FactorSpec],
-    load: &'e LoadSpec,
+    pub load: &'e LoadSpec,
     pub rounds: &'e [RoundKind],
+    pub is_timed: bool,
 }
 
 impl<'e> Names<'e> {
@@ -22,13 +23,14 @@ impl<'e> Names<'e> {
         servers: &'e [ServerSpec],
         factors: &'e [FactorSpec],
         load: &'e LoadSpec,
-        rounds: &'e [RoundKind],
+        protocol: &'e Protocol,
     ) -> Names<'e> {
         Names {
             servers: servers.iter().map(|server| server.name.as_str()).collect(),
             factors,
             load,
-            rounds,
+            rounds: &protocol.rounds,
+            is_timed: protocol.is_timed(),
         }
     }
 

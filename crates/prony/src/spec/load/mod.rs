@@ -6,11 +6,13 @@
 pub mod arrivals;
 pub mod rate;
 
+mod factor;
 mod rates;
 mod section;
 mod trace;
 
 pub use arrivals::ArrivalsSpec;
+pub(super) use factor::{clients_factor, rate_factor, workers_factor};
 pub use rate::{RateSpec, SearchSpec, Threshold};
 pub(super) use section::{level, load};
 

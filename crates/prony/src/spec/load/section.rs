@@ -3,9 +3,9 @@
 //! Goal: their keys, defaults and ranges; lists become factors. Non-goal: whether the workload can be driven so (see
 //! `timed`).
 
-use super::super::experiment::{FactorSpec, LevelSpec, Patch};
 use super::super::read::{Node, Section};
 use super::arrivals::arrivals;
+use super::factor::{clients_factor, rate_factor, workers_factor};
 use super::rates::{per_second, rates};
 use super::{
     ArrivalsSpec, CLIENTS_MAX, CLOSED_KEYS, Load, LoadPatch, LoadSpec, OPEN_KEYS, OpenSpec, QUEUE,
@@ -82,10 +82,7 @@ fn closed(section: &Section) -> Load {
             clients: list.first().copied().unwrap_or(1),
             think: think.unwrap_or_default(),
         },
-        factors: factor("clients", &list, |clients| LoadPatch {
-            clients: Some(*clients),
-            ..LoadPatch::default()
-        }),
+        factors: clients_factor(&list).into_iter().collect(),
         trace: None,
     }
 }
@@ -109,15 +106,7 @@ fn open(section: &Section, folder: &Path) -> Option<Load> {
         .map_or(Some(WhenFull::Stop), |node| when_full(&node));
     let (arrivals, rates) = (arrivals?, rates?);
     let trace = node.and_then(|node| trace_in_place(&node, &arrivals));
-    let mut factors = if rates.iter().any(RateSpec::is_relative) {
-        relative(&rates)
-    } else {
-        factor("rate", &rates, of_rate)
-    };
-    factors.extend(factor("workers", &workers, |workers| LoadPatch {
-        workers: Some(*workers),
-        ..LoadPatch::default()
-    }));
+    let factors = [rate_factor(&rates), workers_factor(&workers)];
     Some(Load {
         spec: LoadSpec::Open(OpenSpec {
             rate: rates.first()?.clone(),
@@ -126,7 +115,7 @@ fn open(section: &Section, folder: &Path) -> Option<Load> {
             queue: queue?,
             when_full: when_full?,
         }),
-        factors,
+        factors: factors.into_iter().flatten().collect(),
         trace,
     })
 }
@@ -142,46 +131,6 @@ fn trace_in_place(
     let named = node.section("")?.get("trace")?;
     named.value.as_str()?;
     Some((named.value_at(), trace::as_list(at_ns)))
-}
-
-fn of_rate(rate: &RateSpec) -> LoadPatch {
-    LoadPatch {
-        rate: Some(rate.clone()),
-        ..LoadPatch::default()
-    }
-}
-
-/// Rates of which some refer to the maximum, with the level that measures it in front of them.
-fn relative(rates: &[RateSpec]) -> Vec<FactorSpec> {
-    let all: Vec<RateSpec> = std::iter::once(RateSpec::Max)
-        .chain(rates.iter().cloned())
-        .collect();
-    factor("rate", &all, of_rate)
-}
-
-/// A list of several values as a factor; no factor where there is nothing to vary.
-pub fn factor<T: ToString>(
-    name: &str,
-    values: &[T],
-    load: impl Fn(&T) -> LoadPatch,
-) -> Vec<FactorSpec> {
-    let level = |value: &T| LevelSpec {
-        name: value.to_string(),
-        patch: Patch {
-            load: Some(load(value)),
-            ..Patch::default()
-        },
-        only: Vec::new(),
-        on: Vec::new(),
-    };
-    let levels: Vec<LevelSpec> = values.iter().map(level).collect();
-    match levels.len() {
-        0 | 1 => Vec::new(),
-        _ => vec![FactorSpec {
-            name: name.to_string(),
-            levels,
-        }],
-    }
 }
 
 /// Clients or workers, each number once.

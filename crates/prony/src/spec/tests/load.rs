@@ -5,6 +5,7 @@ use crate::spec::{
     ArrivalsSpec, EventKind, Experiment, LoadSpec, OpenSpec, RateSpec, SearchSpec, Threshold,
     WarmupSpec, WhenFull, timed,
 };
+use record::{Finding, Kind, Percentile, Subject, Value};
 use std::time::Duration;
 
 fn right(added: &str) -> Experiment {
@@ -63,6 +64,12 @@ added! {
     a_time_and_rounds: "[protocol]\ntime = \"60s\"\nrounds = [\"hot\"]\n";
     a_warmup_without_a_time: "[protocol]\nwarmup = \"10s\"\nseries = true\n";
     a_warmup_that_is_everything: "[protocol]\ntime = \"60s\"\nwarmup = \"100%\"\n";
+    the_time_of_a_timed_load: "[protocol]\ntime = \"60s\"\n[[claim]]\nsays = \"s\"\nvalue = \"elapsed\"\nof = { server = \"5.5\" }\nto = { server = \"5.6\" }\nat_least = 2\n";
+    the_wait_in_a_closed_load: "[protocol]\ntime = \"60s\"\n[[claim]]\nsays = \"s\"\nvalue = \"wait p99\"\nof = { server = \"5.5\" }\nto = { server = \"5.6\" }\nat_least = 2\n";
+    a_percentile_that_is_not_kept: "[protocol]\ntime = \"60s\"\n[[claim]]\nsays = \"s\"\nvalue = \"p98\"\nof = { server = \"5.5\" }\nto = { server = \"5.6\" }\nat_least = 2\n";
+    a_closed_load_that_is_unstable: "[protocol]\ntime = \"60s\"\n[[claim]]\nsays = \"s\"\nfinds = \"unstable\"\nof = { server = \"5.5\" }\n";
+    a_plan_of_a_timed_load: "[protocol]\ntime = \"60s\"\n[[claim]]\nsays = \"s\"\nfinds = \"plan changed\"\nof = { server = \"5.5\" }\n";
+    a_round_of_a_timed_load: "[protocol]\ntime = \"60s\"\n[[claim]]\nsays = \"s\"\nfinds = \"stall\"\nof = { round = \"hot\" }\n";
     an_event_of_two_kinds: "[[event]]\nat = \"30s\"\nsql = \"select 1\"\ndump = {}\n";
     a_pause_without_a_length: "[[event]]\nat = \"30s\"\npause = {}\n";
 }
@@ -222,4 +229,140 @@ fn a_driver_needs_a_time_and_takes_any_load() {
         let experiment = right(&format!("{load}[protocol]\ntime = \"60s\"\n"));
         assert!(timed::check(&experiment, true).is_ok());
     }
+}
+
+fn subject(load: &str, claim: &str) -> Subject {
+    right(&format!(
+        "{load}[protocol]\ntime = \"60s\"\n[[claim]]\nsays = \"s\"\n{claim}"
+    ))
+    .claims
+    .remove(0)
+    .subject
+}
+
+fn value(text: &str) -> Value {
+    let claim = format!("value = \"{text}\"\namong = {{ server = \"5.6\" }}\nwithin = 0.1\n");
+    match subject("[load.open]\nrate = 500\n", &claim) {
+        Subject::Spread { value, .. } => value,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn claims_of_timed_loads_have_throughput_percentiles_and_counters() {
+    let latency = |kind, percentile| Value::Latency { kind, percentile };
+    assert_eq!(value("throughput"), Value::Throughput);
+    assert_eq!(value("p99"), latency(Kind::Response, Percentile::P99));
+    assert_eq!(value("max"), latency(Kind::Response, Percentile::Max));
+    assert_eq!(value("wait p999"), latency(Kind::Wait, Percentile::P999));
+    assert_eq!(
+        value("service p50"),
+        latency(Kind::Service, Percentile::P50)
+    );
+    let counter = "Innodb_buffer_pool_reads";
+    assert_eq!(value(counter), Value::Counter(counter.to_string()));
+}
+
+#[test]
+fn claims_find_shapes_in_the_seconds_of_a_timed_load() {
+    let expected = [
+        ("unstable", Finding::Unstable),
+        ("stall", Finding::Stall),
+        ("level shift", Finding::LevelShift),
+        ("period", Finding::Period),
+        ("steady", Finding::Steady),
+    ];
+    for (text, finding) in expected {
+        let claim = format!("finds = \"{text}\"\nof = {{ server = \"5.6\" }}\n");
+        let subject = subject("[load.open]\nrate = 500\n", &claim);
+        assert!(matches!(subject, Subject::Finds { finding: found, .. } if found == finding));
+    }
+}
+
+#[test]
+fn cells_name_clients_as_numbers_or_texts() {
+    let claim = "value = \"throughput\"\nof = { clients = 64 }\nto = { clients = [\"1\", 8] }\nat_least = 2\n";
+    let subject = subject("[load.closed]\nclients = [1, 8, 64]\n", claim);
+    let Subject::Ratio { of, to, .. } = subject else {
+        panic!("a ratio")
+    };
+    let levels = |names: &[&str]| {
+        let names = names.iter().map(|name| name.to_string()).collect();
+        vec![("clients".to_string(), names)]
+    };
+    assert_eq!(
+        (of.levels, to.levels),
+        (levels(&["64"]), levels(&["1", "8"]))
+    );
+}
+
+#[test]
+fn a_cell_without_a_rate_leaves_out_the_trials_that_only_measure_the_maximum() {
+    let claim = "finds = \"stall\"\nof = { server = \"5.6\" }\n";
+    let load = "[load.open]\nrate = [\"60% of max\", 500]\n";
+    let Subject::Finds { of, .. } = subject(load, claim) else {
+        panic!("a finding")
+    };
+    let rates = vec!["60% of max".to_string(), "500".to_string()];
+    assert!(of.levels.contains(&("rate".to_string(), rates)));
+}
+
+#[test]
+fn the_command_line_replaces_the_load() {
+    let closed = right("[load.closed]\nclients = [1, 8]\n[protocol]\ntime = \"60s\"\n");
+    let changed = closed
+        .with_clients(&[1, 4, 16])
+        .and_then(|changed| changed.with_time("30s"))
+        .and_then(|changed| changed.with_warmup("50%"))
+        .unwrap();
+    assert_eq!(levels(&changed, "clients"), ["1", "4", "16"]);
+    assert_eq!(changed.protocol.time, Some(Duration::from_secs(30)));
+    assert_eq!(changed.protocol.warmup, WarmupSpec::Share(0.5));
+    let changed = changed.with_clients(&[2]).unwrap();
+    assert_eq!(changed.factors.len(), 1);
+    assert!(matches!(changed.load, LoadSpec::Closed { clients: 2, .. }));
+
+    let search = right(
+        "[load.open]\nfind = { max_rate = [1, 2], where = \"p99 <= 10ms\" }\n[protocol]\ntime = \"60s\"\n",
+    );
+    let rates = ["500".to_string(), "60% of max".to_string()];
+    let changed = search
+        .with_rate(&rates)
+        .and_then(|changed| changed.with_workers(&[1, 2]))
+        .unwrap();
+    assert_eq!(levels(&changed, "rate"), ["max", "500", "60% of max"]);
+    assert!(changed.search().is_none());
+}
+
+#[test]
+fn a_load_that_the_command_line_cannot_change_is_said() {
+    let says =
+        |result: Result<Experiment, crate::spec::OverrideError>| result.unwrap_err().to_string();
+    let open = || right("[load.open]\nrate = 500\n[protocol]\ntime = \"60s\"\n");
+    let trace = right("[load.open]\narrivals = { trace = [0.5] }\n");
+    let level = right("[factor.crowd.big]\nload = { clients = 64 }\n");
+    insta::assert_snapshot!(
+        [
+            says(open().with_clients(&[8])),
+            says(open().with_workers(&[8, 8])),
+            says(open().with_workers(&[0])),
+            says(open().with_rate(&["fast".to_string()])),
+            says(open().with_time("30")),
+            says(open().with_warmup("much")),
+            says(trace.with_rate(&["5".to_string()])),
+            says(level.with_clients(&[8])),
+            says(right("").with_rate(&["5".to_string()])),
+            says(right("").with_time("30s")),
+        ]
+        .join("\n")
+    );
+}
+
+#[test]
+fn a_series_that_does_not_begin_at_one_client_is_worth_a_word() {
+    let of = |clients: &str| {
+        crate::spec::advice(&right(&format!("[load.closed]\nclients = {clients}\n")))
+    };
+    assert_eq!(of("[8, 64]").len(), 1);
+    assert!(of("[1, 8]").is_empty() && of("8").is_empty());
 }

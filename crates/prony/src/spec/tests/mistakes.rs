@@ -70,8 +70,8 @@ added! {
     a_claim_about_the_same_cell_twice: "[[claim]]\nsays = \"s\"\nvalue = \"elapsed\"\nof = { server = \"5.5\" }\nto = { server = \"5.5\" }\nat_least = 2\n";
     a_claim_about_an_empty_cell: "[[claim]]\nsays = \"s\"\nvalue = \"elapsed\"\nof = { server = \"5.5\", variant = \"old\" }\nto = { server = \"5.6\" }\nat_least = 2\n";
     a_claim_with_a_misspelled_value: "[[claim]]\nsays = \"s\"\nvalue = \"elapsd\"\nof = { server = \"5.5\" }\nto = { server = \"5.6\" }\nat_least = 2\n";
-    a_claim_about_throughput: "[[claim]]\nsays = \"s\"\nvalue = \"throughput\"\nof = { server = \"5.5\" }\nto = { server = \"5.6\" }\nat_least = 2\n";
-    a_finding_in_a_time_series: "[[claim]]\nsays = \"s\"\nfinds = \"level shift\"\nof = { server = \"5.5\" }\n";
+    a_claim_about_the_throughput_of_rounds: "[[claim]]\nsays = \"s\"\nvalue = \"throughput\"\nof = { server = \"5.5\" }\nto = { server = \"5.6\" }\nat_least = 2\n";
+    a_finding_in_the_seconds_of_rounds: "[[claim]]\nsays = \"s\"\nfinds = \"level shift\"\nof = { server = \"5.5\" }\n";
     a_finding_without_its_text: "[[claim]]\nsays = \"s\"\nfinds = \"plan holds\"\nof = { server = \"5.5\" }\n";
     a_spread_with_the_keys_of_a_ratio: "[[claim]]\nsays = \"s\"\nvalue = \"elapsed\"\namong = { round = \"cold\" }\nwithin = 0.1\nto = { round = \"hot\" }\n";
     a_single_bracket_claim: "[claim]\nsays = \"s\"\n";

@@ -1,6 +1,8 @@
-//! What the command line changes in an experiment: `--scale`, `--blocks`, `--only`, `--server`.
+//! What the command line changes in an experiment: `--scale`, `--blocks`, `--only`, `--server`, and of the load (`load`).
 //!
 //! Goal: pure functions from an experiment to a changed one. Non-goal: the flags themselves (see `cli`).
+
+mod load;
 
 use super::experiment::{BuildSpec, Experiment, Pairs};
 use super::load::RateSpec;
