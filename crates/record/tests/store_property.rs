@@ -110,6 +110,7 @@ fn trial() -> impl Strategy<Value = Trial> {
     let events = vec(
         (any::<i64>(), text(), text()).prop_map(|(at_ns, kind, text)| EventNote {
             at_ns,
+            ended_ns: None,
             kind,
             text,
         }),

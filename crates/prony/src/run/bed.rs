@@ -5,13 +5,13 @@
 
 use super::cold::{self, Before};
 use super::dataset::{Ready, remove_redo_log};
-use super::event::Events;
+use super::event::{Means, PreparedEvents};
 use super::round::Live;
 use super::servers::Provided;
 use super::watch::{Watch, stopper};
 use super::{in_place, settings};
 use crate::host::clone;
-use crate::observe::{Observer, variables};
+use crate::observe::{Observer, Prepared, Targets, variables};
 use crate::plan::PlannedTrial;
 use crate::server::{Server, ServerError, StartRequest};
 use crate::spec::{Pairs, Setting};
@@ -171,18 +171,37 @@ impl<'a> Bed<'a> {
         settings
     }
 
-    /// The planned events begin, each on a connection of its own.
-    pub fn begin_events(&self) -> Result<Events, ServerError> {
+    /// The planned events, each with connections of its own.
+    pub fn prepare_events(&self) -> Result<PreparedEvents, ServerError> {
         let events = &self.planned.events;
-        let sessions = events.iter().map(|_| {
+        let means = events.iter().map(|_| {
             let mut session = self.instance.connect()?;
             self.dataset.enter(&mut session)?;
-            Ok(session)
+            let stopper = stopper(&session, self.instance.as_ref())?;
+            let server_pid = self.instance.pid();
+            Ok(Means {
+                session,
+                stopper,
+                server_pid,
+            })
         });
-        Ok(Events::begin(
-            events,
-            sessions.collect::<Result<_, ServerError>>()?,
-        ))
+        let means = means.collect::<Result<_, ServerError>>()?;
+        Ok(PreparedEvents::new(events, means))
+    }
+
+    /// The sampler of the trial's server, with a connection of its own.
+    pub fn prepare_sampler(&self) -> Result<Prepared, ServerError> {
+        let abilities = self.instance.abilities();
+        let connector = match abilities.mysql {
+            true => Some(self.instance.connector()?),
+            false => None,
+        };
+        Prepared::new(Targets {
+            connector,
+            configure: abilities.settings,
+            server_pid: self.instance.pid(),
+            data_folder: self.instance.data_folder().map(Path::to_path_buf),
+        })
     }
 
     /// What was asked for and cannot be had on this kind of server: said, not faked.

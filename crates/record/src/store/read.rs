@@ -219,6 +219,7 @@ impl Reader<'_> {
         let events = statement.query_map([trial], |row| {
             Ok(EventNote {
                 at_ns: row.get(0)?,
+                ended_ns: None,
                 kind: row.get(1)?,
                 text: row.get(2)?,
             })

@@ -101,6 +101,7 @@ pub fn trial(block: u32, state: TrialState, queries: usize, counters: usize) -> 
             .collect(),
         events: vec![EventNote {
             at_ns: 3,
+            ended_ns: None,
             kind: "restart".into(),
             text: "before cold 1".into(),
         }],
