@@ -54,14 +54,16 @@ impl Happening {
                     }
                     self.note(happened, statement, |own| {
                         let rows = own.session.drain(statement);
-                        rows.map(|rows| format!("{rows} rows"))
+                        rows.map(|rows| format!("{rows} rows in"))
                             .map_err(|error| error.to_string())
                     });
                 }
             }
             EventKind::Dump => self.note(happened, "dump", |own| {
                 let goes_on = || !own.is_cancelled.load(SeqCst);
-                dump::all_tables(&mut own.session, goes_on).map_err(|error| error.to_string())
+                let read = dump::all_tables(&mut own.session, goes_on);
+                read.map(|read| format!("{read} in"))
+                    .map_err(|error| error.to_string())
             }),
             EventKind::Pause(pause) => self.note(happened, "pause", |own| {
                 let pid = own
@@ -71,12 +73,12 @@ impl Happening {
                     .map_err(|error| format!("the server cannot be paused: {error}"))?;
                 wait(pause);
                 drop(paused);
-                Ok("the server stood still".to_string())
+                Ok("the server stood still for".to_string())
             }),
         }
     }
 
-    /// Does it, and notes its time and what came of it.
+    /// Does it, and notes its time and what came of it: the beginning of a sentence that ends with the seconds it took.
     fn note(
         &mut self,
         happened: &mut Happened,
@@ -85,12 +87,13 @@ impl Happening {
     ) {
         let (at_ns, began) = (now_ns(), Instant::now());
         let result = act(self);
-        let text = match result {
-            Ok(text) => format!("{name}: {text} in {:.3} s", began.elapsed().as_secs_f64()),
-            Err(_) if self.is_cancelled.load(SeqCst) => {
-                format!("{name}: cancelled, since the load was over")
-            }
-            Err(error) => {
+        let elapsed_s = began.elapsed().as_secs_f64();
+        let text = match (result, self.is_cancelled.load(SeqCst)) {
+            (Ok(text), false) => format!("{name}: {text} {elapsed_s:.3} s"),
+            // Some statements that are cancelled answer as if they had come to their end.
+            (Ok(text), true) => format!("{name}: {text} {elapsed_s:.3} s, then the load was over"),
+            (Err(_), true) => format!("{name}: cancelled, since the load was over"),
+            (Err(error), false) => {
                 let text = format!("{name}: {error}");
                 happened.failed.push(text.clone());
                 text
