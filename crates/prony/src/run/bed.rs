@@ -5,17 +5,16 @@
 
 use super::cold::{self, Before};
 use super::dataset::{Ready, remove_redo_log};
-use super::event::Events;
+use super::event::{Means, PreparedEvents};
 use super::round::Live;
 use super::servers::Provided;
 use super::watch::{Watch, stopper};
 use super::{in_place, settings};
 use crate::host::{Lease, clone};
-use crate::observe::sampler::Targets;
-use crate::observe::{Observer, variables};
+use crate::observe::{Observer, Prepared, Targets, variables};
 use crate::plan::PlannedTrial;
-use crate::server::{Adjusted, Server, ServerError, Session, StartRequest};
-use crate::spec::{Dsn, EventSpec, Pairs, Setting};
+use crate::server::{Adjusted, Server, ServerError, StartRequest};
+use crate::spec::{Dsn, Pairs, Setting};
 use crate::workload::Dataset;
 use record::{Flag, Trial};
 use std::collections::BTreeMap;
@@ -192,32 +191,33 @@ impl<'a> Bed<'a> {
         settings
     }
 
-    /// The planned events begin, each on a connection of its own.
-    pub fn begin_events(&self) -> Result<Events, ServerError> {
-        let (events, sessions) = self.event_sessions()?;
-        Ok(Events::begin(&events, sessions))
-    }
-
-    /// The planned events with a session for each, which have not begun.
-    pub fn event_sessions(&self) -> Result<(Vec<EventSpec>, Vec<Session>), ServerError> {
-        let events = self.planned.events.clone();
-        let sessions = events.iter().map(|_| {
+    /// The planned events, each with connections of its own.
+    pub fn prepare_events(&self) -> Result<PreparedEvents, ServerError> {
+        let events = &self.planned.events;
+        let means = events.iter().map(|_| {
             let mut session = self.instance.connect()?;
             self.dataset.enter(&mut session)?;
-            Ok(session)
+            let stopper = stopper(&session, self.instance.as_ref())?;
+            let server_pid = self.instance.pid();
+            Ok(Means {
+                session,
+                stopper,
+                server_pid,
+            })
         });
-        let sessions = sessions.collect::<Result<_, ServerError>>()?;
-        Ok((events, sessions))
+        let means = means.collect::<Result<_, ServerError>>()?;
+        Ok(PreparedEvents::new(events, means))
     }
 
-    /// What the sampler looks at.
-    pub fn targets(&self) -> Result<Targets, ServerError> {
+    /// The sampler of the trial's server, with a connection of its own.
+    pub fn prepare_sampler(&self) -> Result<Prepared, ServerError> {
         let abilities = self.instance.abilities();
-        Ok(Targets {
-            connector: match abilities.mysql {
-                true => Some(self.instance.connector()?),
-                false => None,
-            },
+        let connector = match abilities.mysql {
+            true => Some(self.instance.connector()?),
+            false => None,
+        };
+        Prepared::new(Targets {
+            connector,
             configure: abilities.settings,
             server_pid: self.instance.pid(),
             data_folder: self.instance.data_folder().map(Path::to_path_buf),

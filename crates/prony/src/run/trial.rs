@@ -20,6 +20,7 @@ use crate::workload::{Dataset, Operation};
 use record::{Coldness, Flag, Round, Trial, TrialKey, TrialState};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// What all trials share.
 pub struct Bench<'a> {
@@ -227,7 +228,7 @@ impl Rounds<'_> {
         };
         bed.live(trial)?;
         let started_ns = now_ns();
-        let events = bed.begin_events()?;
+        let events = bed.prepare_events()?.begin(Instant::now());
         let pass = Pass {
             dataset: self.dataset,
             operations,

@@ -3,11 +3,11 @@
 //! Goal: everything that connects does so before the load begins, so that a full server refuses it there and not in the
 //! middle. Non-goals: the sampler's and the events' own work (`observe::sampler`, `run::event`).
 
-use crate::observe::sampler::{Prepared, Sample, Sampled, Sampler};
+use crate::observe::Prepared;
+use crate::observe::sampler::{Sample, Sampled, Sampler};
 use crate::run::bed::Bed;
-use crate::run::event::{Events, Happened};
-use crate::server::{ServerError, Session};
-use crate::spec::EventSpec;
+use crate::run::event::{Events, Happened, PreparedEvents};
+use crate::server::ServerError;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -27,7 +27,7 @@ impl Latest {
 }
 
 pub struct Beside {
-    prepared: Option<(Prepared, Vec<EventSpec>, Vec<Session>)>,
+    prepared: Option<(Prepared, PreparedEvents)>,
     running: Option<(Sampler, Events)>,
     measured_from_s: u32,
     pub latest: Latest,
@@ -42,10 +42,8 @@ pub struct Seen {
 
 impl Beside {
     pub fn prepare(bed: &Bed, measured_from_s: u32) -> Result<Beside, ServerError> {
-        let sampler = Prepared::new(bed.targets()?)?;
-        let (events, sessions) = bed.event_sessions()?;
         Ok(Beside {
-            prepared: Some((sampler, events, sessions)),
+            prepared: Some((bed.prepare_sampler()?, bed.prepare_events()?)),
             running: None,
             measured_from_s,
             latest: Latest::default(),
@@ -54,13 +52,13 @@ impl Beside {
 
     /// When the load begins.
     pub fn begin(&mut self, origin: Instant) {
-        let Some((sampler, events, sessions)) = self.prepared.take() else {
+        let Some((sampler, events)) = self.prepared.take() else {
             return;
         };
         let latest = self.latest.clone();
         let live = Box::new(move |sample: Sample| latest.put(&sample));
         let sampler = sampler.start(origin, self.measured_from_s, live);
-        self.running = Some((sampler, Events::begin(&events, sessions)));
+        self.running = Some((sampler, events.begin(origin)));
     }
 
     /// When the load has ended, before the server does.
@@ -69,7 +67,7 @@ impl Beside {
             return Seen::default();
         };
         Seen {
-            happened: events.stop(),
+            happened: events.cancel(),
             sampled: sampler.stop(),
         }
     }
