@@ -84,8 +84,8 @@ impl Workload for Driver {
         self.script.mix.pick(self.salt, number)
     }
 
-    async fn open(&self, io: &Io, _client: u32) -> Result<Session, Failure> {
-        Session::open(&self.script, io, &self.login, &self.session).await
+    async fn open(&self, io: &Io, client: u32) -> Result<Session, Failure> {
+        Session::open(&self.script, io, &self.login, client, &self.session).await
     }
 
     async fn operate(&self, session: &mut Session, request: &Request) -> Outcome {

@@ -8,8 +8,6 @@ use wire::WireError;
 /// The transaction can be repeated: deadlock (1213), lock wait (1205), a row that changed since the snapshot (1020; MariaDB 11.6 and
 /// later by default).
 const TRANSIENT: [u16; 3] = [1213, 1205, 1020];
-/// The server closes the connection after them: shutdown, KILL, inactivity, in the numbers of several versions.
-const CLOSING: [u16; 6] = [1053, 1152, 1184, 1927, 3169, 4031];
 /// A key that is there already.
 pub const DUPLICATE: u16 = 1062;
 
@@ -32,7 +30,7 @@ impl Policy {
     /// What an error means for the operation that it ended.
     pub fn judge(&self, error: &WireError) -> Verdict {
         let code = error.code();
-        if error.is_lost() || CLOSING.contains(&code) {
+        if error.is_lost() {
             Verdict::Lost(code)
         } else if TRANSIENT.contains(&code) || self.also.contains(&code) {
             Verdict::Repeat(code)
@@ -47,13 +45,17 @@ mod tests {
     use super::*;
 
     fn judge(code: u16) -> Verdict {
+        judge_with(code, "HY000")
+    }
+
+    fn judge_with(code: u16, state: &str) -> Verdict {
         let policy = Policy {
             retries_max: 3,
             also: vec![DUPLICATE],
         };
         policy.judge(&WireError::Server {
             code,
-            state: "HY000".into(),
+            state: state.into(),
             message: String::new(),
         })
     }
@@ -72,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_broken_connection_and_a_server_that_goes_are_lost() {
-        assert_eq!(judge(1053), Verdict::Lost(1053));
+        assert_eq!(judge_with(1053, "08S01"), Verdict::Lost(1053));
         let broken = WireError::Io(std::io::ErrorKind::UnexpectedEof.into());
         assert_eq!(
             Policy {

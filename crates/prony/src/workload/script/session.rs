@@ -11,8 +11,6 @@ use wire::{Connection, Login, Param, WireError};
 const TOO_MANY_STATEMENTS: u16 = 1461;
 /// The statement exists in the text protocol alone.
 const NOT_PREPARED: u16 = 1295;
-/// Too many connections, of all or of this user; shutdown; out of memory: another time it may work.
-const PASSING: [u16; 6] = [1040, 1041, 1053, 1135, 1203, 1226];
 /// Statements with more parameters than this cost an allocation each time.
 const PARAMETERS_INLINE: usize = 8;
 
@@ -35,9 +33,10 @@ impl Session {
         script: &Script,
         io: &Io,
         login: &Login,
+        client: u32,
         first: &[String],
     ) -> Result<Session, Failure> {
-        let connection = Connection::open(io, login, 0)
+        let connection = Connection::open(io, login, client)
             .await
             .map_err(|error| failure("cannot connect", error))?;
         let mut session = Session {
@@ -156,6 +155,8 @@ fn failure(what: &str, error: WireError) -> Failure {
     Failure {
         code,
         text: format!("{what}: {error}{way_out}"),
-        passing: matches!(error, WireError::Io(_)) || PASSING.contains(&code),
+        // What breaks off halfway may go well another time; what the server refuses it will refuse again.
+        passing: error.is_passing()
+            || (error.is_lost() && matches!(error, WireError::Server { .. })),
     }
 }
