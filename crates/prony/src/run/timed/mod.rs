@@ -4,7 +4,7 @@
 //! below (`bed`), judging (`record::stats`), rounds of queries (`trial`).
 
 mod account;
-mod asked;
+pub mod asked;
 mod beside;
 
 use super::bed::Bed;
