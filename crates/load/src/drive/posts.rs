@@ -4,13 +4,11 @@ use super::driven::DriveError;
 use super::sessions::Crew;
 use super::shared::Shared;
 use super::usage::Usage;
-use crate::io::Io;
+use crate::executor::{self, Task};
+use crate::io::{Backend, Io};
 use crate::seam::{Placement, Workload};
 use std::cell::Cell;
-use std::future::Future;
-use std::pin::pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
 
 /// Recorders for threads that block, for each core: few, for they are large, and a blocked thread needs none.
 const RECORDERS_A_CORE: usize = 2;
@@ -65,21 +63,42 @@ pub fn cores() -> Vec<usize> {
 
 impl Post {
     /// Lives the lives of its clients. Gives the CPU time since the drive's beginning.
-    pub fn man<W: Workload>(&self, shared: &Shared<'_, W>) -> Usage {
+    pub fn man<W: Workload>(&self, shared: &Shared<'_, W>, backend: Backend) -> Usage {
         let began = Rc::new(Cell::new(None));
         let _alarm = Alarm(shared);
-        self.block(shared, &began);
+        let ran = executor::run(
+            backend,
+            shared.origin,
+            self.core,
+            self.clients.len(),
+            |io| self.lives(shared, io, &began),
+        );
+        if let Err(error) = ran {
+            self.broken(shared, &error);
+        }
         began
             .get()
             .map_or(Usage::default(), |began| Usage::of_this_thread() - began)
     }
 
-    fn block<W: Workload>(&self, shared: &Shared<'_, W>, began: &Rc<Cell<Option<Usage>>>) {
-        let io = Io::blocking_from(shared.origin);
+    fn lives<'a, W: Workload>(
+        &self,
+        shared: &'a Shared<'_, W>,
+        io: &Io,
+        began: &Rc<Cell<Option<Usage>>>,
+    ) -> Vec<Task<'a>> {
+        shared.can_be_stopped(io.stopper());
         let recorder = &shared.recorders[self.recorder];
-        let crew = Crew::new(shared, recorder, &io, &self.clients, began);
-        for place in 0..self.clients.len() {
-            poll_to_the_end(crew.clone().live(place));
+        let crew = Crew::new(shared, recorder, io, &self.clients, began);
+        let life = |place| -> Task<'a> { Box::pin(crew.clone().live(place)) };
+        (0..self.clients.len()).map(life).collect()
+    }
+
+    /// A reactor that breaks takes its clients with it.
+    fn broken<W: Workload>(&self, shared: &Shared<'_, W>, error: &std::io::Error) {
+        let text = format!("the reactor of client {} broke: {error}", self.clients[0]);
+        if !shared.gate.refuse(DriveError::System(text.clone())) {
+            shared.end_at(shared.now_ns().unwrap_or(0), text);
         }
     }
 }
@@ -98,13 +117,6 @@ impl<W: Workload> Drop for Alarm<'_, '_, W> {
 
 fn panicked() -> DriveError {
     DriveError::System("a client's thread panicked".into())
-}
-
-/// On blocking Io an await ends when it returns; whoever is pending only let others go first.
-fn poll_to_the_end(life: impl Future<Output = ()>) {
-    let mut life = pin!(life);
-    let mut context = Context::from_waker(Waker::noop());
-    while life.as_mut().poll(&mut context) == Poll::Pending {}
 }
 
 /// What could not be started, as the drive's error.
