@@ -1,4 +1,6 @@
 //! Which client lives on which thread, and what a thread does with its clients.
+//!
+//! Non-goals: what a client does (`sessions`, `client`), polling (`executor`).
 
 use super::driven::DriveError;
 use super::sessions::Crew;
@@ -125,4 +127,43 @@ pub fn no_thread(post: &Post, error: &std::io::Error) -> DriveError {
     DriveError::System(format!(
         "the thread of client {client} could not be started: {error}; ask for fewer clients"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn reactors_are_pinned_where_there_is_one_for_each_core() {
+        let cores_of = |reactors| {
+            let posts = posts(Placement::Reactors, 8, reactors, &[3, 5]);
+            posts.iter().map(|post| post.core).collect::<Vec<_>>()
+        };
+        assert_eq!(cores_of(None), [Some(3), Some(5)]);
+        assert_eq!(cores_of(Some(1)), [None]);
+        assert_eq!(cores_of(Some(3)), [None; 3]);
+    }
+
+    #[test]
+    fn threads_that_block_are_one_a_client_and_share_recorders() {
+        let posts = posts(Placement::Threads, 100, None, &[0, 1]);
+        assert_eq!(posts.len(), 100);
+        assert_eq!(posts.iter().map(|post| post.recorder).max(), Some(3));
+        assert!(posts.iter().all(|post| post.core.is_none()));
+    }
+
+    proptest! {
+        #[test]
+        fn every_client_lives_on_one_thread_and_no_thread_is_empty(
+            clients in 1..200u32, reactors in proptest::option::of(1..20usize), blocking: bool,
+        ) {
+            let placement = if blocking { Placement::Threads } else { Placement::Reactors };
+            let posts = posts(placement, clients, reactors, &[0, 1, 2]);
+            let mut dealt: Vec<u32> = posts.iter().flat_map(|post| post.clients.clone()).collect();
+            dealt.sort_unstable();
+            prop_assert_eq!(dealt, (0..clients).collect::<Vec<_>>());
+            prop_assert!(posts.iter().all(|post| !post.clients.is_empty()));
+        }
+    }
 }
