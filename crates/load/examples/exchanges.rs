@@ -204,7 +204,8 @@ fn answer_all(asked: &Asked, core: usize, peers: Vec<OwnedFd>) -> u64 {
             .map(|peer| -> Task {
                 let (io, counted) = (io.clone(), counted.clone());
                 Box::pin(async move {
-                    counted.set(counted.get() + answer(&io, peer).await);
+                    let answers = answer(&io, peer).await;
+                    counted.set(counted.get() + answers);
                 })
             })
             .collect()
