@@ -9,7 +9,7 @@ use crate::io::schedule::UNLIMITED;
 use io_uring::squeue::{Entry, Flags};
 use io_uring::{opcode, types};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 /// A part of an operation: what one completion tells of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,9 +70,18 @@ pub enum Landing {
 /// The kernel tries to receive only when something has arrived: right after a send nothing has.
 const POLL_FIRST: u16 = 1;
 
+/// A socket in the ring's own table costs the kernel less than one that it has to look up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    Table(u32),
+    Descriptor(i32),
+}
+
 pub struct Slot {
     /// None: free.
     pub socket: Option<OwnedFd>,
+    /// What its entries name it by.
+    target: Target,
     pub task: u32,
     generation: u32,
     phase: Phase,
@@ -94,6 +103,7 @@ impl Slot {
     pub fn new() -> Slot {
         Slot {
             socket: None,
+            target: Target::Descriptor(-1),
             task: 0,
             generation: 0,
             phase: Phase::Idle,
@@ -107,10 +117,11 @@ impl Slot {
         }
     }
 
-    pub fn occupy(&mut self, socket: OwnedFd) {
+    pub fn occupy(&mut self, socket: OwnedFd, target: Target) {
         *self = Slot {
             generation: self.generation,
             socket: Some(socket),
+            target,
             ..Slot::new()
         };
     }
@@ -195,8 +206,12 @@ impl Slot {
         }
     }
 
-    fn descriptor(&self) -> types::Fd {
-        types::Fd(self.socket.as_ref().map_or(-1, AsRawFd::as_raw_fd))
+    /// The number that an entry has for the socket, and how it is to be read.
+    fn target(&self) -> (types::Fd, Flags) {
+        match self.target {
+            Target::Table(place) => (types::Fd(place as i32), Flags::FIXED_FILE),
+            Target::Descriptor(descriptor) => (types::Fd(descriptor), Flags::empty()),
+        }
     }
 
     fn tag(&self, slot: u32, part: Part) -> u64 {
@@ -211,25 +226,30 @@ impl Slot {
     #[inline]
     fn send_entry(&self, slot: u32) -> Entry {
         let unsent = self.buffers.as_ref().map_or(&[][..], |held| held.unsent());
-        opcode::Send::new(self.descriptor(), unsent.as_ptr(), unsent.len() as u32)
+        let (target, flags) = self.target();
+        opcode::Send::new(target, unsent.as_ptr(), unsent.len() as u32)
             .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
             .build()
+            .flags(flags)
             .user_data(self.tag(slot, Part::Send))
     }
 
     #[inline]
     fn receive_entry(&mut self, slot: u32, how: u16) -> Entry {
-        let descriptor = self.descriptor();
+        let (target, flags) = self.target();
         let room = self.buffers.get_or_insert_default().room();
-        opcode::Recv::new(descriptor, room.as_mut_ptr().cast(), room.len() as u32)
+        opcode::Recv::new(target, room.as_mut_ptr().cast(), room.len() as u32)
             .ioprio(how)
             .build()
+            .flags(flags)
             .user_data(self.tag(slot, Part::Receive))
     }
 
     fn poll_entry(&self, slot: u32) -> Entry {
-        opcode::PollAdd::new(self.descriptor(), libc::POLLOUT as u32)
+        let (target, flags) = self.target();
+        opcode::PollAdd::new(target, libc::POLLOUT as u32)
             .build()
+            .flags(flags)
             .user_data(self.tag(slot, Part::Poll))
     }
 
@@ -327,7 +347,8 @@ mod tests {
 
     fn flying(operation: Operation, outgoing: &[u8]) -> Slot {
         let mut slot = Slot::new();
-        slot.occupy(UnixStream::pair().unwrap().0.into());
+        let socket = UnixStream::pair().unwrap().0.into();
+        slot.occupy(socket, Target::Descriptor(-1));
         let mut buffers = Box::new(Buffers::new());
         buffers.outgoing.extend_from_slice(outgoing);
         slot.begin(operation, 0, 0, &mut Some(buffers)).unwrap();
