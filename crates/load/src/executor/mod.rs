@@ -42,21 +42,22 @@ pub fn run<'a>(
 }
 
 fn poll_all(io: &Io, tasks: Vec<Task<'_>>) -> io::Result<()> {
+    let schedule = io.schedule();
     let mut left = tasks.len();
     let mut tasks: Vec<Option<Task<'_>>> = tasks.into_iter().map(Some).collect();
     for task in 0..tasks.len() as u32 {
-        io.wake(task);
+        schedule.wake(task);
     }
     let mut context = Context::from_waker(Waker::noop());
     let mut batch = Vec::with_capacity(tasks.len());
     while left > 0 {
-        io.take_ready(&mut batch);
+        schedule.take_ready(&mut batch);
         for place in batch.drain(..) {
             // A task that has ended can have been woken by a wait that it gave up.
             let Some(Some(task)) = tasks.get_mut(place as usize) else {
                 continue;
             };
-            io.set_current(place);
+            schedule.set_current(place);
             if task.as_mut().poll(&mut context).is_ready() {
                 tasks[place as usize] = None;
                 left -= 1;

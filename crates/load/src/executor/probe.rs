@@ -41,7 +41,6 @@ fn exchange(backend: Backend) -> io::Result<()> {
 /// Sends to a peer whose answer lies ready.
 async fn ask(io: &Io) -> io::Result<()> {
     let (near, mut far) = UnixStream::pair()?;
-    near.set_nonblocking(true)?;
     far.write_all(b"answer")?;
     let mut stream = io.adopt(near.into())?;
     stream.stalled_after(Some(LONGEST))?;

@@ -62,13 +62,14 @@ pub struct Stream {
 }
 
 impl Stream {
-    pub fn adopt(reactor: &Rc<Reactor>, socket: OwnedFd) -> Stream {
-        Stream {
+    pub fn adopt(reactor: &Rc<Reactor>, socket: OwnedFd) -> io::Result<Stream> {
+        rustix::io::ioctl_fionbio(&socket, true)?;
+        Ok(Stream {
             reactor: reactor.clone(),
             socket,
             buffers: Box::new(Buffers::new()),
             limit: None,
-        }
+        })
     }
 
     pub fn run(&mut self, operation: Operation) -> io::Result<()> {

@@ -4,12 +4,12 @@ use super::*;
 use crate::executor::{self, Task};
 use proptest::prelude::*;
 use std::cell::Cell;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::mpsc;
-use std::task::Poll;
+
 use std::thread::JoinHandle;
 
 /// Longer than anything here takes, even on a busy machine.
@@ -461,7 +461,6 @@ fn more_operations_than_the_ring_has_places_are_all_done() {
         executor::run(backend, Instant::now(), None, 1, |io| {
             let client = |(near, mut far): (UnixStream, UnixStream)| -> Task {
                 far.write_all(b"x").unwrap();
-                near.set_nonblocking(true).unwrap();
                 let (io, answered) = (io.clone(), counted.clone());
                 Box::pin(async move {
                     let mut stream = io.adopt(near.into()).unwrap();

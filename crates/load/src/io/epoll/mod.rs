@@ -132,6 +132,7 @@ impl Reactor {
     }
 
     fn adopt(&self, socket: &OwnedFd) -> io::Result<u32> {
+        rustix::io::ioctl_fionbio(socket, true)?;
         let state = &mut *self.state.borrow_mut();
         let slot = state.free.pop().unwrap_or_else(|| {
             state.slots.push(Slot::default());
