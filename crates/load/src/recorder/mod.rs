@@ -77,7 +77,7 @@ impl Recorder {
         }
         book.current.record(ended);
         book.totals.ended += 1;
-        book.totals.last_ended_ns = ended.ended_ns;
+        book.totals.last_ended_ns = book.totals.last_ended_ns.max(ended.ended_ns);
     }
 
     /// How late a worker began what it was waiting for.
