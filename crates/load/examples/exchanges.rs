@@ -1,6 +1,6 @@
 //! What an exchange costs: clients against a server that answers at once, as a process of its own.
 //!
-//!     exchanges clients=64 backend=uring reactors=2 time=3 count=0 bytes=32 tcp=0
+//!     exchanges clients=64 backend=uring reactors=2 time=3 count=0 bytes=32 tcp=0 cross=0
 //!
 //! With a count it ends after so many exchanges a client: two counts under callgrind give the instructions of one.
 
@@ -11,6 +11,7 @@ use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -25,6 +26,8 @@ struct Asked {
     count: u64,
     bytes: usize,
     tcp: bool,
+    /// Clients of a core talk to the server's reactor of another.
+    cross: bool,
 }
 
 fn main() {
@@ -32,19 +35,17 @@ fn main() {
     if std::env::args().nth(1).as_deref() == Some("serve") {
         return serve(&asked);
     }
-    let (mut server, endpoint) = start_server();
+    let (mut server, endpoints) = start_server(asked.reactors);
     let began = Instant::now();
     let cpu_before_us = cpu_us();
     let share = asked.clients / asked.reactors;
     let exchanges: u64 = std::thread::scope(|scope| {
-        let reactors: Vec<_> = (0..asked.reactors)
-            .map(|core| {
-                scope.spawn({
-                    let (asked, endpoint) = (&asked, &endpoint);
-                    move || drive(asked, endpoint, core, share)
-                })
-            })
-            .collect();
+        let reactor = |core: usize| {
+            let place = (core + usize::from(asked.cross)) % asked.reactors;
+            let (asked, endpoint) = (&asked, &endpoints[place]);
+            scope.spawn(move || drive(asked, endpoint, core, share))
+        };
+        let reactors: Vec<_> = (0..asked.reactors).map(reactor).collect();
         reactors
             .into_iter()
             .map(|reactor| reactor.join().unwrap())
@@ -86,29 +87,29 @@ fn asked() -> Asked {
         count: number("count", "0"),
         bytes: number("bytes", "32") as usize,
         tcp: number("tcp", "0") == 1,
+        cross: number("cross", "0") == 1,
     }
 }
 
-fn start_server() -> (Child, Endpoint) {
+/// The server listens at a place of its own for each of its reactors.
+fn start_server(reactors: usize) -> (Child, Vec<Endpoint>) {
     let mut server = Command::new(std::env::current_exe().unwrap())
         .arg("serve")
         .args(std::env::args().skip(1))
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut line = String::new();
-    BufReader::new(server.stdout.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
-    let place = line.trim();
-    let endpoint = match place.parse() {
+    let lines = BufReader::new(server.stdout.take().unwrap()).lines();
+    let endpoint = |place: String| match place.parse() {
         Ok(port) => Endpoint::Tcp {
             host: "127.0.0.1".into(),
             port,
         },
         Err(_) => Endpoint::Unix(place.into()),
     };
-    (server, endpoint)
+    let places = lines.take(reactors).map(|line| endpoint(line.unwrap()));
+    let places = places.collect();
+    (server, places)
 }
 
 fn drive(asked: &Asked, endpoint: &Endpoint, core: usize, clients: usize) -> u64 {
@@ -151,36 +152,21 @@ async fn client(io: &Io, endpoint: &Endpoint, count: u64, bytes: usize, end_ns: 
     done
 }
 
-/// Accepts everybody, then answers until everybody has left.
+/// Each reactor accepts its share of the clients, then answers until all have left.
 fn serve(asked: &Asked) {
     let folder = tempfile::tempdir().unwrap();
-    let clients = asked.clients / asked.reactors * asked.reactors;
-    let mut peers: Vec<OwnedFd> = if asked.tcp {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        println!("{}", listener.local_addr().unwrap().port());
-        (0..clients)
-            .map(|_| {
-                let peer = listener.accept().unwrap().0;
-                peer.set_nodelay(true).unwrap();
-                peer.into()
-            })
-            .collect()
-    } else {
-        let path = folder.path().join("socket");
-        let listener = UnixListener::bind(&path).unwrap();
-        println!("{}", path.display());
-        (0..clients)
-            .map(|_| listener.accept().unwrap().0.into())
-            .collect()
-    };
+    let share = asked.clients / asked.reactors;
+    let listeners: Vec<_> = (0..asked.reactors)
+        .map(|n| listen(asked.tcp, &folder.path().join(n.to_string())))
+        .collect();
+    let peers: Vec<Vec<OwnedFd>> = listeners
+        .into_iter()
+        .map(|mut accept| (0..share).map(|_| accept()).collect())
+        .collect();
     let cpu_before_us = cpu_us();
     let answers: u64 = std::thread::scope(|scope| {
-        let reactors: Vec<_> = (0..asked.reactors)
-            .map(|core| {
-                let share = peers.split_off(peers.len() - clients / asked.reactors);
-                scope.spawn(move || answer_all(asked, core, share))
-            })
-            .collect();
+        let reactor = |(core, peers)| scope.spawn(move || answer_all(asked, core, peers));
+        let reactors: Vec<_> = peers.into_iter().enumerate().map(reactor).collect();
         reactors
             .into_iter()
             .map(|reactor| reactor.join().unwrap())
@@ -194,6 +180,22 @@ fn serve(asked: &Asked) {
     );
 }
 
+/// Prints where it listens; the function accepts one client.
+fn listen(tcp: bool, path: &Path) -> Box<dyn FnMut() -> OwnedFd> {
+    if tcp {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        println!("{}", listener.local_addr().unwrap().port());
+        return Box::new(move || {
+            let peer = listener.accept().unwrap().0;
+            peer.set_nodelay(true).unwrap();
+            peer.into()
+        });
+    }
+    let listener = UnixListener::bind(path).unwrap();
+    println!("{}", path.display());
+    Box::new(move || listener.accept().unwrap().0.into())
+}
+
 fn answer_all(asked: &Asked, core: usize, peers: Vec<OwnedFd>) -> u64 {
     let answers = Rc::new(Cell::new(0));
     let counted = answers.clone();
@@ -204,7 +206,8 @@ fn answer_all(asked: &Asked, core: usize, peers: Vec<OwnedFd>) -> u64 {
             .map(|peer| -> Task {
                 let (io, counted) = (io.clone(), counted.clone());
                 Box::pin(async move {
-                    counted.set(counted.get() + answer(&io, peer).await);
+                    let answers = answer(&io, peer).await;
+                    counted.set(counted.get() + answers);
                 })
             })
             .collect()

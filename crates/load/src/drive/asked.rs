@@ -68,6 +68,9 @@ impl Drive {
                 "no reactor drives nothing: give at least 1, or none for one per core".into(),
             );
         }
+        if self.backend == Some(Backend::Blocking) {
+            return Err("a reactor cannot block: ask for io_uring or epoll".into());
+        }
         match &self.load {
             Load::Closed(closed) if closed.clients == 0 => {
                 Err("no client asks for nothing: give at least 1".into())

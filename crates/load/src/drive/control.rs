@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// What is under way when the drive is interrupted has so long to end by itself.
+/// What is under way when the drive is interrupted, or will not begin, has so long to end by itself.
 const GRACE: Duration = Duration::from_secs(1);
 /// The same at the drive's end, where the drive does not say after how long a client has stalled.
 const STALLED: Duration = Duration::from_secs(30);
@@ -19,19 +19,22 @@ pub fn watch<W: Workload>(
     begun: &mut dyn FnMut(Instant),
     all_ended: impl Fn() -> bool,
 ) {
-    let mut interrupted: Option<Instant> = None;
+    let mut given_up: Option<Instant> = None;
     let mut is_told = false;
     while !all_ended() {
         if let (false, Some(zero_ns)) = (is_told, shared.gate.zero_ns()) {
             begun(shared.origin + Duration::from_nanos(zero_ns));
             is_told = true;
         }
-        if interrupted.is_none() && stop.load(Relaxed) {
-            interrupted = Some(Instant::now());
+        if given_up.is_none() && stop.load(Relaxed) {
             interrupt(shared);
+            given_up = Some(Instant::now());
+        }
+        if given_up.is_none() && shared.gate.is_refused() {
+            given_up = Some(Instant::now());
         }
         keep_schedule(shared);
-        if interrupted.is_some_and(|at| at.elapsed() > GRACE) || is_overdue(shared) {
+        if given_up.is_some_and(|at| at.elapsed() > GRACE) || is_overdue(shared) {
             shared.interrupt_waits();
         }
         std::thread::sleep(LOOK_EVERY);

@@ -23,6 +23,7 @@ mod usage;
 pub use asked::{Closed, Drive, Load, Open, WhenFull};
 pub use driven::{DriveError, Driven, Kind, Second, Window};
 
+use crate::executor;
 use crate::io::Backend;
 use crate::recorder::{Counts, Totals};
 use crate::seam::{Placement, Workload};
@@ -57,6 +58,7 @@ pub fn drive<W: Workload>(
     watch: Watch,
 ) -> Result<Driven, DriveError> {
     drive.check().map_err(DriveError::Asked)?;
+    let backend = backend(workload, drive);
     let cores = posts::cores();
     let posts = posts(
         workload.placement(),
@@ -70,7 +72,7 @@ pub fn drive<W: Workload>(
         let (over, is_over) = mpsc::channel();
         let collector = Collector::new(&shared);
         let collector = scope.spawn(move || collector.run(&is_over, watch.second));
-        let clients = start(scope, &shared, &posts);
+        let clients = start(scope, &shared, &posts, backend);
         control::watch(&shared, stop, watch.begun, || {
             clients.iter().all(ScopedJoinHandle::is_finished)
         });
@@ -89,13 +91,14 @@ fn start<'scope, 'a, W: Workload>(
     scope: &'scope Scope<'scope, '_>,
     shared: &'scope Shared<'a, W>,
     posts: &'scope [Post],
+    backend: Backend,
 ) -> Vec<ScopedJoinHandle<'scope, Usage>> {
     let mut started = Vec::with_capacity(posts.len());
     for post in posts {
         let name = format!("clients {}", post.clients[0]);
         match thread::Builder::new()
             .name(name)
-            .spawn_scoped(scope, || post.man(shared))
+            .spawn_scoped(scope, move || post.man(shared, backend))
         {
             Ok(handle) => started.push(handle),
             Err(error) => {
@@ -136,7 +139,7 @@ fn driven<W: Workload>(
         stopped: shared.end.why().or(queue.full),
         cpu_user_s: usage.user_s,
         cpu_system_s: usage.system_s,
-        backend: backend(shared),
+        backend: backend(shared.workload, shared.drive),
         reactors: posts.len(),
         open_s: zero_ns as f64 / 1e9,
     }
@@ -157,10 +160,10 @@ fn totals<W: Workload>(shared: &Shared<'_, W>) -> Totals {
     sum
 }
 
-fn backend<W: Workload>(shared: &Shared<'_, W>) -> Backend {
-    match shared.workload.placement() {
+fn backend<W: Workload>(workload: &W, drive: &Drive) -> Backend {
+    match workload.placement() {
         Placement::Threads => Backend::Blocking,
-        Placement::Reactors => Backend::Blocking,
+        Placement::Reactors => drive.backend.unwrap_or_else(executor::backend),
     }
 }
 

@@ -1,16 +1,16 @@
 //! Which client lives on which thread, and what a thread does with its clients.
+//!
+//! Non-goals: what a client does (`sessions`, `client`), polling (`executor`).
 
 use super::driven::DriveError;
 use super::sessions::Crew;
 use super::shared::Shared;
 use super::usage::Usage;
-use crate::io::Io;
+use crate::executor::{self, Task};
+use crate::io::{Backend, Io};
 use crate::seam::{Placement, Workload};
 use std::cell::Cell;
-use std::future::Future;
-use std::pin::pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
 
 /// Recorders for threads that block, for each core: few, for they are large, and a blocked thread needs none.
 const RECORDERS_A_CORE: usize = 2;
@@ -65,21 +65,42 @@ pub fn cores() -> Vec<usize> {
 
 impl Post {
     /// Lives the lives of its clients. Gives the CPU time since the drive's beginning.
-    pub fn man<W: Workload>(&self, shared: &Shared<'_, W>) -> Usage {
+    pub fn man<W: Workload>(&self, shared: &Shared<'_, W>, backend: Backend) -> Usage {
         let began = Rc::new(Cell::new(None));
         let _alarm = Alarm(shared);
-        self.block(shared, &began);
+        let ran = executor::run(
+            backend,
+            shared.origin,
+            self.core,
+            self.clients.len(),
+            |io| self.lives(shared, io, &began),
+        );
+        if let Err(error) = ran {
+            self.broken(shared, &error);
+        }
         began
             .get()
             .map_or(Usage::default(), |began| Usage::of_this_thread() - began)
     }
 
-    fn block<W: Workload>(&self, shared: &Shared<'_, W>, began: &Rc<Cell<Option<Usage>>>) {
-        let io = Io::blocking_from(shared.origin);
+    fn lives<'a, W: Workload>(
+        &self,
+        shared: &'a Shared<'_, W>,
+        io: &Io,
+        began: &Rc<Cell<Option<Usage>>>,
+    ) -> Vec<Task<'a>> {
+        shared.can_be_stopped(io.stopper());
         let recorder = &shared.recorders[self.recorder];
-        let crew = Crew::new(shared, recorder, &io, &self.clients, began);
-        for place in 0..self.clients.len() {
-            poll_to_the_end(crew.clone().live(place));
+        let crew = Crew::new(shared, recorder, io, &self.clients, began);
+        let life = |place| -> Task<'a> { Box::pin(crew.clone().live(place)) };
+        (0..self.clients.len()).map(life).collect()
+    }
+
+    /// A reactor that breaks takes its clients with it.
+    fn broken<W: Workload>(&self, shared: &Shared<'_, W>, error: &std::io::Error) {
+        let text = format!("the reactor of client {} broke: {error}", self.clients[0]);
+        if !shared.gate.refuse(DriveError::System(text.clone())) {
+            shared.end_at(shared.now_ns().unwrap_or(0), text);
         }
     }
 }
@@ -100,17 +121,49 @@ fn panicked() -> DriveError {
     DriveError::System("a client's thread panicked".into())
 }
 
-/// On blocking Io an await ends when it returns; whoever is pending only let others go first.
-fn poll_to_the_end(life: impl Future<Output = ()>) {
-    let mut life = pin!(life);
-    let mut context = Context::from_waker(Waker::noop());
-    while life.as_mut().poll(&mut context) == Poll::Pending {}
-}
-
 /// What could not be started, as the drive's error.
 pub fn no_thread(post: &Post, error: &std::io::Error) -> DriveError {
     let client = post.clients[0];
     DriveError::System(format!(
         "the thread of client {client} could not be started: {error}; ask for fewer clients"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn reactors_are_pinned_where_there_is_one_for_each_core() {
+        let cores_of = |reactors| {
+            let posts = posts(Placement::Reactors, 8, reactors, &[3, 5]);
+            posts.iter().map(|post| post.core).collect::<Vec<_>>()
+        };
+        assert_eq!(cores_of(None), [Some(3), Some(5)]);
+        assert_eq!(cores_of(Some(1)), [None]);
+        assert_eq!(cores_of(Some(3)), [None; 3]);
+    }
+
+    #[test]
+    fn threads_that_block_are_one_a_client_and_share_recorders() {
+        let posts = posts(Placement::Threads, 100, None, &[0, 1]);
+        assert_eq!(posts.len(), 100);
+        assert_eq!(posts.iter().map(|post| post.recorder).max(), Some(3));
+        assert!(posts.iter().all(|post| post.core.is_none()));
+    }
+
+    proptest! {
+        #[test]
+        fn every_client_lives_on_one_thread_and_no_thread_is_empty(
+            clients in 1..200u32, reactors in proptest::option::of(1..20usize), blocking: bool,
+        ) {
+            let placement = if blocking { Placement::Threads } else { Placement::Reactors };
+            let posts = posts(placement, clients, reactors, &[0, 1, 2]);
+            let mut dealt: Vec<u32> = posts.iter().flat_map(|post| post.clients.clone()).collect();
+            dealt.sort_unstable();
+            prop_assert_eq!(dealt, (0..clients).collect::<Vec<_>>());
+            prop_assert!(posts.iter().all(|post| !post.clients.is_empty()));
+        }
+    }
 }

@@ -4,6 +4,7 @@ use super::asked::{Drive, Load};
 use super::driven::Kind;
 use super::gate::Gate;
 use crate::arrivals::Schedule;
+use crate::io::Stopper;
 use crate::pacer::Pacer;
 use crate::recorder::{RESPONSE_WAIT_SERVICE, Recorder, SERVICE};
 use crate::seam::{Failure, Workload};
@@ -28,6 +29,7 @@ pub struct Shared<'a, W> {
     pacer: Option<Mutex<Pacer>>,
     numbers: AtomicU64,
     alive: AtomicU32,
+    stoppers: Mutex<Vec<Stopper>>,
     ended_early: Mutex<Vec<(u32, Failure)>>,
 }
 
@@ -54,6 +56,7 @@ impl<'a, W: Workload> Shared<'a, W> {
             pacer: pacer(drive, end_ns),
             numbers: AtomicU64::new(0),
             alive: AtomicU32::new(drive.load.clients()),
+            stoppers: Mutex::new(Vec::new()),
             ended_early: Mutex::new(Vec::new()),
         }
     }
@@ -123,7 +126,19 @@ impl<'a, W: Workload> Shared<'a, W> {
     }
 
     /// Every wait of every client ends now; what is under way is lost.
-    pub fn interrupt_waits(&self) {}
+    pub fn interrupt_waits(&self) {
+        for stopper in self.stoppers().iter() {
+            stopper.interrupt();
+        }
+    }
+
+    pub fn can_be_stopped(&self, reactor: Stopper) {
+        self.stoppers().push(reactor);
+    }
+
+    fn stoppers(&self) -> MutexGuard<'_, Vec<Stopper>> {
+        self.stoppers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
     pub fn take_ended_early(&self) -> Vec<(u32, Failure)> {
         let mut ended_early = std::mem::take(&mut *self.early());

@@ -19,7 +19,7 @@ use std::task::{Context, Waker};
 use std::time::Instant;
 
 /// What one client does, from beginning to end.
-pub type Task = Pin<Box<dyn Future<Output = ()>>>;
+pub type Task<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
 /// Runs the futures of one reactor on this thread until all have ended. `make` is called on this thread with the
 /// reactor's [`Io`] and gives the tasks, one per client; `capacity` is how many streams to expect. The thread stays
@@ -27,12 +27,12 @@ pub type Task = Pin<Box<dyn Future<Output = ()>>>;
 ///
 /// # Errors
 /// Where the kernel lacks what `backend` needs, the core does not exist, or the reactor breaks; the tasks are dropped.
-pub fn run(
+pub fn run<'a>(
     backend: Backend,
     origin: Instant,
     core: Option<usize>,
     capacity: usize,
-    make: impl FnOnce(&Io) -> Vec<Task>,
+    make: impl FnOnce(&Io) -> Vec<Task<'a>>,
 ) -> io::Result<()> {
     prepare_thread(core)?;
     allow_open_files();
@@ -41,22 +41,23 @@ pub fn run(
     poll_all(&io, tasks)
 }
 
-fn poll_all(io: &Io, tasks: Vec<Task>) -> io::Result<()> {
+fn poll_all(io: &Io, tasks: Vec<Task<'_>>) -> io::Result<()> {
+    let schedule = io.schedule();
     let mut left = tasks.len();
-    let mut tasks: Vec<Option<Task>> = tasks.into_iter().map(Some).collect();
+    let mut tasks: Vec<Option<Task<'_>>> = tasks.into_iter().map(Some).collect();
     for task in 0..tasks.len() as u32 {
-        io.wake(task);
+        schedule.wake(task);
     }
     let mut context = Context::from_waker(Waker::noop());
     let mut batch = Vec::with_capacity(tasks.len());
     while left > 0 {
-        io.take_ready(&mut batch);
+        schedule.take_ready(&mut batch);
         for place in batch.drain(..) {
             // A task that has ended can have been woken by a wait that it gave up.
             let Some(Some(task)) = tasks.get_mut(place as usize) else {
                 continue;
             };
-            io.set_current(place);
+            schedule.set_current(place);
             if task.as_mut().poll(&mut context).is_ready() {
                 tasks[place as usize] = None;
                 left -= 1;

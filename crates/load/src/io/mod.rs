@@ -22,10 +22,13 @@ use schedule::{Schedule, Yielding};
 use socket::{Address, Begun};
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::future::Future;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 /// How long a client waits for room in a server's queue of connections before it asks again.
@@ -112,7 +115,8 @@ impl Io {
         Io::new(Backend::Blocking, origin, 0).expect("one more file descriptor")
     }
 
-    fn schedule(&self) -> &Schedule {
+    #[inline]
+    pub(crate) fn schedule(&self) -> &Schedule {
         match &self.reactor {
             Reactor::Uring(reactor) => &reactor.schedule,
             Reactor::Epoll(reactor) => &reactor.schedule,
@@ -231,19 +235,6 @@ impl Io {
         }))
     }
 
-    #[inline]
-    pub(crate) fn set_current(&self, task: u32) {
-        self.schedule().set_current(task);
-    }
-
-    pub(crate) fn wake(&self, task: u32) {
-        self.schedule().wake(task);
-    }
-
-    pub(crate) fn take_ready(&self, batch: &mut Vec<u32>) {
-        self.schedule().take_ready(batch);
-    }
-
     pub(crate) fn turn(&self) -> io::Result<()> {
         match &self.reactor {
             Reactor::Uring(reactor) => reactor.turn(),
@@ -292,11 +283,9 @@ impl Stream {
     ///
     /// # Errors
     /// What the system says, and those of [`Stream::receive`].
-    pub async fn send(&mut self) -> io::Result<()> {
-        if self.outgoing().is_empty() {
-            return Ok(());
-        }
-        self.run(Operation::Send).await
+    #[inline]
+    pub fn send(&mut self) -> Running<'_> {
+        self.run(Operation::Send)
     }
 
     /// Appends what arrives to `incoming`, at least one byte.
@@ -305,23 +294,23 @@ impl Stream {
     /// [`io::ErrorKind::UnexpectedEof`] where the other side closed; [`io::ErrorKind::TimedOut`], see
     /// [`Stream::stalled_after`]; [`io::ErrorKind::Interrupted`], see [`Stopper`].
     #[inline]
-    pub async fn receive(&mut self) -> io::Result<()> {
-        self.run(Operation::Receive).await
+    pub fn receive(&mut self) -> Running<'_> {
+        self.run(Operation::Receive)
     }
 
     /// [`Stream::send`] and [`Stream::receive`] in one step: what a query does. Nothing is received before all is
     /// sent: a server that answers before it has read the question through needs the two steps.
     #[inline]
-    pub async fn exchange(&mut self) -> io::Result<()> {
-        self.run(Operation::Exchange).await
+    pub fn exchange(&mut self) -> Running<'_> {
+        self.run(Operation::Exchange)
     }
 
     #[inline]
-    async fn run(&mut self, operation: Operation) -> io::Result<()> {
-        match &mut self.0 {
-            Inner::Uring(stream) => stream.run(operation).await,
-            Inner::Epoll(stream) => stream.run(operation).await,
-            Inner::Blocking(stream) => stream.run(operation),
+    fn run(&mut self, operation: Operation) -> Running<'_> {
+        Running {
+            stream: self,
+            operation,
+            begun: false,
         }
     }
 
@@ -338,6 +327,32 @@ impl Stream {
                 stream.stalled_after(limit);
                 Ok(())
             }
+        }
+    }
+}
+
+/// An operation of a stream: await it. A future written by hand, since it is on the way of every query.
+#[must_use = "nothing happens until it is awaited"]
+pub struct Running<'a> {
+    stream: &'a mut Stream,
+    operation: Operation,
+    begun: bool,
+}
+
+impl Future for Running<'_> {
+    type Output = io::Result<()>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Running {
+            stream,
+            operation,
+            begun,
+        } = &mut *self;
+        match &mut stream.0 {
+            Inner::Uring(stream) => stream.poll(*operation, begun),
+            Inner::Epoll(stream) => stream.poll(*operation, begun),
+            Inner::Blocking(stream) => Poll::Ready(stream.run(*operation)),
         }
     }
 }

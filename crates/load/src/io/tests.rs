@@ -4,12 +4,12 @@ use super::*;
 use crate::executor::{self, Task};
 use proptest::prelude::*;
 use std::cell::Cell;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::mpsc;
-use std::task::Poll;
+
 use std::thread::JoinHandle;
 
 /// Longer than anything here takes, even on a busy machine.

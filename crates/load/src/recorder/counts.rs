@@ -119,6 +119,9 @@ mod tests {
     }
 
     proptest! {
+        // Each case goes through hundreds of kilobytes.
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn a_value_comes_back_within_a_thousandth(value in 0..=LONGEST_NS) {
             let back = counted(&[value]).histogram().value_at_quantile(0.5);

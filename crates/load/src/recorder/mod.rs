@@ -32,10 +32,10 @@ pub struct Recorder {
 struct Book {
     second: u32,
     second_ends_ns: u64,
-    current: Box<Sample>,
+    current: Sample,
     /// Seconds that are over and were not collected, ascending.
-    finished: Vec<(u32, Box<Sample>)>,
-    spare: Vec<Box<Sample>>,
+    finished: Vec<(u32, Sample)>,
+    spare: Vec<Sample>,
     totals: Totals,
 }
 
@@ -50,7 +50,7 @@ pub struct Totals {
 
 impl Recorder {
     pub fn new(operations: usize, kinds: &'static [Kind]) -> Recorder {
-        let sample = || Box::new(Sample::new(operations, kinds));
+        let sample = || Sample::new(operations, kinds);
         Recorder {
             book: Mutex::new(Book {
                 second: 0,
@@ -77,7 +77,7 @@ impl Recorder {
         }
         book.current.record(ended);
         book.totals.ended += 1;
-        book.totals.last_ended_ns = ended.ended_ns;
+        book.totals.last_ended_ns = book.totals.last_ended_ns.max(ended.ended_ns);
     }
 
     /// How late a worker began what it was waiting for.
@@ -144,7 +144,7 @@ impl Book {
         self.second_ends_ns = (u64::from(to_second) + 1) * SECOND_NS;
     }
 
-    fn hand_over(&mut self, second: u32) -> Option<Box<Sample>> {
+    fn hand_over(&mut self, second: u32) -> Option<Sample> {
         if self.second <= second {
             self.turn(second + 1);
         }

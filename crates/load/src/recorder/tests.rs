@@ -84,6 +84,8 @@ fn errors_are_counted_by_code_and_retries_by_their_times() {
 }
 
 proptest! {
+    // Each case merges some megabytes.
+    #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn reactors_merged_are_what_one_of_them_would_have_counted(
         operations in proptest::collection::vec(

@@ -7,13 +7,20 @@ use crate::io::buffers::Buffers;
 use crate::io::schedule::sweeps_in;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
-use std::future::Future;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, ready};
+use std::task::{Poll, ready};
 use std::time::Duration;
+
+/// What is left to do of an operation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Send,
+    SendThenReceive,
+    Receive,
+    Writable,
+}
 
 pub struct Stream {
     reactor: Rc<Reactor>,
@@ -22,6 +29,7 @@ pub struct Stream {
     pub buffers: Box<Buffers>,
     /// Registered for becoming writable, too: it was full.
     awaits_room: bool,
+    step: Step,
 }
 
 impl Stream {
@@ -32,15 +40,25 @@ impl Stream {
             socket,
             buffers: Box::new(Buffers::new()),
             awaits_room: false,
+            step: Step::Receive,
         })
     }
 
-    #[inline]
-    pub fn run(&mut self, operation: Operation) -> Running<'_> {
-        Running {
-            stream: self,
-            operation,
-            step: Step::Begin,
+    /// Begins at the first call of an operation, and is ready when it has ended.
+    pub fn poll(&mut self, operation: Operation, begun: &mut bool) -> Poll<io::Result<()>> {
+        match std::mem::replace(begun, true) {
+            false => self.begin(operation)?,
+            true => self.go_on()?,
+        }
+        match self.step {
+            Step::Send => self.send_rest(),
+            Step::Writable => self.is_writable(),
+            Step::Receive => self.receive_some(),
+            Step::SendThenReceive => {
+                ready!(self.send_rest())?;
+                self.step = Step::Receive;
+                self.receive_some()
+            }
         }
     }
 
@@ -53,14 +71,21 @@ impl Stream {
         crate::io::socket::outcome(&self.socket)
     }
 
-    fn begin(&mut self) -> io::Result<()> {
+    fn begin(&mut self, operation: Operation) -> io::Result<()> {
         let schedule = &self.reactor.schedule;
         if schedule.is_interrupted() {
             return Err(io::ErrorKind::Interrupted.into());
         }
         let (task, sweeps) = (schedule.current(), schedule.sweeps());
         self.reactor
-            .with(self.slot, |slot| slot.begin(task, sweeps))
+            .with(self.slot, |slot| slot.begin(task, sweeps))?;
+        self.step = match operation {
+            Operation::Send => Step::Send,
+            Operation::Exchange => Step::SendThenReceive,
+            Operation::Receive => Step::Receive,
+            Operation::Writable => Step::Writable,
+        };
+        Ok(())
     }
 
     /// Ends with what the operation was cut off for.
@@ -150,54 +175,5 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         self.reactor.vacate(self.slot);
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
-    Begin,
-    Send,
-    Receive,
-    Writable,
-}
-
-pub struct Running<'a> {
-    stream: &'a mut Stream,
-    operation: Operation,
-    step: Step,
-}
-
-impl Running<'_> {
-    fn begin(&mut self) -> io::Result<()> {
-        self.stream.begin()?;
-        self.step = match self.operation {
-            Operation::Send | Operation::Exchange => Step::Send,
-            Operation::Receive => Step::Receive,
-            Operation::Writable => Step::Writable,
-        };
-        Ok(())
-    }
-}
-
-impl Future for Running<'_> {
-    type Output = io::Result<()>;
-
-    #[inline]
-    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.step {
-            Step::Begin => self.begin()?,
-            _ => self.stream.go_on()?,
-        }
-        if self.step == Step::Send {
-            ready!(self.stream.send_rest())?;
-            if self.operation == Operation::Send {
-                return Poll::Ready(Ok(()));
-            }
-            self.step = Step::Receive;
-        }
-        match self.step {
-            Step::Writable => self.stream.is_writable(),
-            _ => self.stream.receive_some(),
-        }
     }
 }

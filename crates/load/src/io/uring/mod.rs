@@ -14,7 +14,7 @@ use super::schedule::{SWEEP, Schedule, UNLIMITED, Wait};
 use io_uring::squeue::Entry;
 use io_uring::types::{SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, types};
-use slot::{Landing, Part, Slot, Tag};
+use slot::{Landing, Part, Slot, Tag, Target};
 use std::cell::RefCell;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -49,6 +49,10 @@ struct State {
     free: Vec<u32>,
     /// What the kernel took only in part.
     again: Vec<u32>,
+    /// Dropped in flight, and landed.
+    gone: Vec<u32>,
+    /// How many of the first slots have their sockets in the ring's own table.
+    table: u32,
     in_flight: usize,
     /// Streams that have a limit; without one nobody sweeps.
     limited: usize,
@@ -75,6 +79,8 @@ impl Reactor {
             slots: Vec::with_capacity(capacity),
             free: Vec::new(),
             again: Vec::new(),
+            gone: Vec::new(),
+            table: 0,
             in_flight: 0,
             limited: 0,
             sweeper: Sweeper::Idle,
@@ -83,6 +89,12 @@ impl Reactor {
         let bell = types::Fd(schedule.stopper.bell().as_raw_fd());
         let listen = opcode::PollAdd::new(bell, libc::POLLIN as u32);
         state.push(&[listen.build().user_data(BELL)])?;
+        // Both only make the kernel's part cheaper.
+        let table = (capacity as u32).min(ENTRIES_MAX);
+        if table > 0 && state.ring.submitter().register_files_sparse(table).is_ok() {
+            state.table = table;
+        }
+        let _ = state.ring.submitter().register_ring_fd();
         Ok(Reactor {
             schedule,
             state: RefCell::new(state),
@@ -114,7 +126,8 @@ impl Reactor {
             state.slots.push(Slot::new());
             state.slots.len() as u32 - 1
         });
-        state.slots[slot as usize].occupy(socket);
+        let target = state.register(slot, &socket);
+        state.slots[slot as usize].occupy(socket, target);
         Ok(slot)
     }
 
@@ -264,8 +277,7 @@ impl State {
                     self.in_flight -= 1;
                     self.schedule.wake(slot.task);
                     if slot.is_abandoned() {
-                        slot.vacate();
-                        self.free.push(tag.slot);
+                        self.gone.push(tag.slot);
                     }
                 }
             }
@@ -277,6 +289,9 @@ impl State {
         while let Some(slot) = self.again.pop() {
             self.submit(slot)?;
         }
+        while let Some(slot) = self.gone.pop() {
+            self.vacate(slot);
+        }
         if self.sweeper == Sweeper::Due {
             self.sweep();
             self.sweeper = Sweeper::Idle;
@@ -285,7 +300,23 @@ impl State {
         Ok(())
     }
 
+    fn register(&mut self, slot: u32, socket: &OwnedFd) -> Target {
+        let descriptor = socket.as_raw_fd();
+        let submitter = self.ring.submitter();
+        let registered =
+            slot < self.table && submitter.register_files_update(slot, &[descriptor]).is_ok();
+        match registered {
+            true => Target::Table(slot),
+            false => Target::Descriptor(descriptor),
+        }
+    }
+
+    /// A connection is closed only when the table has forgotten it, too.
     fn vacate(&mut self, slot: u32) {
+        if slot < self.table {
+            // It fails only where it was never registered.
+            let _ = self.ring.submitter().register_files_update(slot, &[-1]);
+        }
         self.slots[slot as usize].vacate();
         self.free.push(slot);
     }

@@ -9,7 +9,7 @@ use crate::io::schedule::UNLIMITED;
 use io_uring::squeue::{Entry, Flags};
 use io_uring::{opcode, types};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 /// A part of an operation: what one completion tells of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,24 +67,29 @@ pub enum Landing {
     Done,
 }
 
-/// No completion of this part yet.
-const UNSEEN: i32 = i32::MIN;
-
 /// The kernel tries to receive only when something has arrived: right after a send nothing has.
 const POLL_FIRST: u16 = 1;
+
+/// A socket in the ring's own table costs the kernel less than one that it has to look up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    Table(u32),
+    Descriptor(i32),
+}
 
 pub struct Slot {
     /// None: free.
     pub socket: Option<OwnedFd>,
+    /// What its entries name it by.
+    target: Target,
     pub task: u32,
     generation: u32,
     phase: Phase,
     operation: Operation,
-    sent: i32,
-    received: i32,
     /// Here from the operation's beginning until its stream has seen the end of it.
     buffers: Option<Box<Buffers>>,
-    outcome: io::Result<()>,
+    /// Of an operation that has landed; none: it went well.
+    error: Option<io::Error>,
     /// Why it was cut off, whatever its completion says.
     doomed: Option<io::ErrorKind>,
     /// In sweeps.
@@ -98,14 +103,13 @@ impl Slot {
     pub fn new() -> Slot {
         Slot {
             socket: None,
+            target: Target::Descriptor(-1),
             task: 0,
             generation: 0,
             phase: Phase::Idle,
             operation: Operation::Receive,
-            sent: UNSEEN,
-            received: UNSEEN,
             buffers: None,
-            outcome: Ok(()),
+            error: None,
             doomed: None,
             limit: UNLIMITED,
             begun: 0,
@@ -113,10 +117,11 @@ impl Slot {
         }
     }
 
-    pub fn occupy(&mut self, socket: OwnedFd) {
+    pub fn occupy(&mut self, socket: OwnedFd, target: Target) {
         *self = Slot {
             generation: self.generation,
             socket: Some(socket),
+            target,
             ..Slot::new()
         };
     }
@@ -189,8 +194,6 @@ impl Slot {
     #[inline]
     pub fn entries(&mut self, slot: u32) -> (Entry, Option<Entry>) {
         self.generation = self.generation.wrapping_add(1);
-        self.sent = UNSEEN;
-        self.received = UNSEEN;
         match self.operation {
             Operation::Exchange => {
                 let flags = Flags::IO_LINK | Flags::SKIP_SUCCESS;
@@ -203,8 +206,12 @@ impl Slot {
         }
     }
 
-    fn descriptor(&self) -> types::Fd {
-        types::Fd(self.socket.as_ref().map_or(-1, AsRawFd::as_raw_fd))
+    /// The number that an entry has for the socket, and how it is to be read.
+    fn target(&self) -> (types::Fd, Flags) {
+        match self.target {
+            Target::Table(place) => (types::Fd(place as i32), Flags::FIXED_FILE),
+            Target::Descriptor(descriptor) => (types::Fd(descriptor), Flags::empty()),
+        }
     }
 
     fn tag(&self, slot: u32, part: Part) -> u64 {
@@ -219,106 +226,105 @@ impl Slot {
     #[inline]
     fn send_entry(&self, slot: u32) -> Entry {
         let unsent = self.buffers.as_ref().map_or(&[][..], |held| held.unsent());
-        opcode::Send::new(self.descriptor(), unsent.as_ptr(), unsent.len() as u32)
+        let (target, flags) = self.target();
+        opcode::Send::new(target, unsent.as_ptr(), unsent.len() as u32)
             .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
             .build()
+            .flags(flags)
             .user_data(self.tag(slot, Part::Send))
     }
 
     #[inline]
     fn receive_entry(&mut self, slot: u32, how: u16) -> Entry {
-        let descriptor = self.descriptor();
+        let (target, flags) = self.target();
         let room = self.buffers.get_or_insert_default().room();
-        opcode::Recv::new(descriptor, room.as_mut_ptr().cast(), room.len() as u32)
+        opcode::Recv::new(target, room.as_mut_ptr().cast(), room.len() as u32)
             .ioprio(how)
             .build()
+            .flags(flags)
             .user_data(self.tag(slot, Part::Receive))
     }
 
     fn poll_entry(&self, slot: u32) -> Entry {
-        opcode::PollAdd::new(self.descriptor(), libc::POLLOUT as u32)
+        let (target, flags) = self.target();
+        opcode::PollAdd::new(target, libc::POLLOUT as u32)
             .build()
+            .flags(flags)
             .user_data(self.tag(slot, Part::Poll))
     }
 
-    /// Takes a completion in.
+    /// Takes a completion in. In an exchange a send that succeeds has none; one that does not breaks the link, and the
+    /// receive has none.
     #[inline]
     pub fn land(&mut self, tag: Tag, result: i32) -> Landing {
         if tag.generation != self.generation || !self.is_flying() {
             return Landing::Stale;
         }
-        match tag.part {
-            Part::Send => self.sent = result,
-            Part::Receive => self.received = result,
-            Part::Poll | Part::Service => {}
+        if tag.part == Part::Receive {
+            if self.operation == Operation::Exchange {
+                self.buffers.get_or_insert_default().clear_outgoing();
+            }
+            return self.land_receive(result);
         }
-        let landing = match self.operation {
-            Operation::Exchange => self.land_exchange(),
-            Operation::Send => self.land_send(),
-            Operation::Receive => self.land_receive(),
-            Operation::Writable => self.end(Ok(())),
-        };
-        match landing {
-            Landing::Again if self.doomed.is_some() => self.end(Ok(())),
-            other => other,
-        }
+        self.land_other(result)
     }
 
-    /// A send that succeeds has no completion; one that does not breaks the link, and the receive has none.
     #[inline]
-    fn land_exchange(&mut self) -> Landing {
-        if self.sent == UNSEEN {
-            self.buffers.get_or_insert_default().clear_outgoing();
-            return self.land_receive();
+    fn land_receive(&mut self, result: i32) -> Landing {
+        if result <= 0 {
+            return self.fail(result);
         }
-        if self.sent < 0 {
-            return self.fail(self.sent);
-        }
-        self.buffers
-            .get_or_insert_default()
-            .sent(self.sent as usize);
-        Landing::Again
+        // SAFETY: the kernel wrote so many bytes into the room of this operation's entry.
+        unsafe {
+            self.buffers
+                .get_or_insert_default()
+                .received(result as usize)
+        };
+        self.end()
     }
 
-    fn land_send(&mut self) -> Landing {
-        if self.sent < 0 {
-            return self.fail(self.sent);
+    #[cold]
+    fn land_other(&mut self, result: i32) -> Landing {
+        if result < 0 {
+            return self.fail(result);
+        }
+        if self.operation == Operation::Writable {
+            return self.end();
         }
         let buffers = self.buffers.get_or_insert_default();
-        buffers.sent(self.sent as usize);
-        if !buffers.unsent().is_empty() {
-            return Landing::Again;
+        buffers.sent(result as usize);
+        if self.operation == Operation::Exchange || !buffers.unsent().is_empty() {
+            return self.again();
         }
         buffers.clear_outgoing();
-        self.end(Ok(()))
+        self.end()
     }
 
-    fn land_receive(&mut self) -> Landing {
-        match self.received {
-            0 => self.end(Err(io::ErrorKind::UnexpectedEof.into())),
-            error if error < 0 => self.fail(error),
-            bytes => {
-                // SAFETY: the kernel wrote so many bytes into the room of this operation's entry.
-                unsafe {
-                    self.buffers
-                        .get_or_insert_default()
-                        .received(bytes as usize)
-                };
-                self.end(Ok(()))
-            }
+    #[cold]
+    fn fail(&mut self, result: i32) -> Landing {
+        if result == -libc::EINTR || result == -libc::EAGAIN {
+            return self.again();
+        }
+        self.error = Some(match result {
+            0 => io::ErrorKind::UnexpectedEof.into(),
+            error => io::Error::from_raw_os_error(-error),
+        });
+        self.end()
+    }
+
+    fn again(&mut self) -> Landing {
+        match self.doomed {
+            Some(_) => self.end(),
+            None => Landing::Again,
         }
     }
 
-    fn fail(&mut self, error: i32) -> Landing {
-        if error == -libc::EINTR || error == -libc::EAGAIN {
-            return Landing::Again;
-        }
-        self.end(Err(io::Error::from_raw_os_error(-error)))
-    }
-
-    fn end(&mut self, outcome: io::Result<()>) -> Landing {
+    #[inline]
+    fn end(&mut self) -> Landing {
         self.phase = Phase::Landed;
-        self.outcome = outcome;
+        if let Some(why) = self.doomed {
+            self.error = Some(why.into());
+        }
         Landing::Done
     }
 
@@ -330,9 +336,94 @@ impl Slot {
         }
         self.phase = Phase::Idle;
         *buffers = self.buffers.take();
-        if let Some(why) = self.doomed {
-            return Some(Err(why.into()));
+        Some(self.error.take().map_or(Ok(()), Err))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixStream;
+
+    fn flying(operation: Operation, outgoing: &[u8]) -> Slot {
+        let mut slot = Slot::new();
+        let socket = UnixStream::pair().unwrap().0.into();
+        slot.occupy(socket, Target::Descriptor(-1));
+        let mut buffers = Box::new(Buffers::new());
+        buffers.outgoing.extend_from_slice(outgoing);
+        slot.begin(operation, 0, 0, &mut Some(buffers)).unwrap();
+        slot.entries(5);
+        slot
+    }
+
+    fn tag(slot: &Slot, part: Part) -> Tag {
+        Tag::unpacked(slot.tag(5, part))
+    }
+
+    #[test]
+    fn a_tag_is_what_it_was_packed_from() {
+        for part in [Part::Send, Part::Receive, Part::Poll, Part::Service] {
+            let tag = Tag {
+                generation: u32::MAX,
+                slot: (1 << 30) - 1,
+                part,
+            };
+            assert_eq!(Tag::unpacked(tag.packed()), tag);
         }
-        Some(std::mem::replace(&mut self.outcome, Ok(())))
+    }
+
+    #[test]
+    fn a_send_that_the_kernel_took_in_part_goes_on_with_the_rest() {
+        for operation in [Operation::Send, Operation::Exchange] {
+            let mut slot = flying(operation, b"abcdef");
+            let first = tag(&slot, Part::Send);
+            assert_eq!(slot.land(first, 4), Landing::Again);
+            assert_eq!(slot.buffers.as_ref().unwrap().unsent(), b"ef");
+            slot.entries(5);
+            assert_eq!(slot.land(first, 4), Landing::Stale);
+            assert!(slot.is_flying());
+        }
+    }
+
+    #[test]
+    fn a_completion_of_an_earlier_operation_changes_nothing() {
+        let mut slot = flying(Operation::Receive, b"");
+        let old = tag(&slot, Part::Receive);
+        slot.entries(5);
+        assert_eq!(slot.land(old, -libc::ECANCELED), Landing::Stale);
+        assert!(slot.is_flying());
+    }
+
+    #[test]
+    fn a_broken_send_ends_the_exchange() {
+        let mut slot = flying(Operation::Exchange, b"abc");
+        let tag = tag(&slot, Part::Send);
+        assert_eq!(slot.land(tag, -libc::EPIPE), Landing::Done);
+        let error = slot.outcome(&mut None).unwrap().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[test]
+    fn a_doomed_operation_ends_with_its_doom_however_it_lands() {
+        for result in [7, 0, -libc::EPIPE, -libc::EINTR] {
+            let mut slot = flying(Operation::Receive, b"");
+            slot.buffers.as_mut().unwrap().room()[..7].fill(std::mem::MaybeUninit::new(1));
+            slot.doom(io::ErrorKind::TimedOut);
+            let tag = tag(&slot, Part::Receive);
+            assert_eq!(slot.land(tag, result), Landing::Done);
+            let error = slot.outcome(&mut None).unwrap().unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        }
+    }
+
+    #[test]
+    fn a_slot_in_flight_is_not_free_when_its_stream_is_dropped() {
+        let mut slot = flying(Operation::Receive, b"");
+        assert!(!slot.abandon());
+        let tag = tag(&slot, Part::Receive);
+        assert_eq!(slot.land(tag, 0), Landing::Done);
+        assert!(slot.is_abandoned());
+        slot.vacate();
+        assert!(slot.socket.is_none() && slot.buffers.is_none());
     }
 }

@@ -4,12 +4,10 @@ use super::Reactor;
 use crate::io::Operation;
 use crate::io::buffers::Buffers;
 use crate::io::schedule::sweeps_in;
-use std::future::Future;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::Poll;
 use std::time::Duration;
 
 pub struct Stream {
@@ -39,12 +37,19 @@ impl Stream {
         self.buffers.get_or_insert_default()
     }
 
+    /// Begins at the first call of an operation, and is ready when it has ended. It goes on in the kernel, whatever
+    /// becomes of the future that asked.
     #[inline]
-    pub fn run(&mut self, operation: Operation) -> Running<'_> {
-        Running {
-            stream: self,
-            operation,
-            begun: false,
+    pub fn poll(&mut self, operation: Operation, begun: &mut bool) -> Poll<io::Result<()>> {
+        if !std::mem::replace(begun, true) {
+            return match self.reactor.begin(self.slot, operation, &mut self.buffers) {
+                Ok(()) => Poll::Pending,
+                Err(error) => Poll::Ready(Err(error)),
+            };
+        }
+        match self.reactor.outcome(self.slot, &mut self.buffers) {
+            Some(outcome) => Poll::Ready(outcome),
+            None => Poll::Pending,
         }
     }
 
@@ -65,37 +70,5 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         self.reactor.abandon(self.slot);
-    }
-}
-
-/// An operation that goes on in the kernel, whatever becomes of this future.
-pub struct Running<'a> {
-    stream: &'a mut Stream,
-    operation: Operation,
-    begun: bool,
-}
-
-impl Future for Running<'_> {
-    type Output = io::Result<()>;
-
-    #[inline]
-    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let operation = self.operation;
-        let begun = std::mem::replace(&mut self.begun, true);
-        let Stream {
-            reactor,
-            slot,
-            buffers,
-        } = &mut *self.stream;
-        if !begun {
-            return match reactor.begin(*slot, operation, buffers) {
-                Ok(()) => Poll::Pending,
-                Err(error) => Poll::Ready(Err(error)),
-            };
-        }
-        match reactor.outcome(*slot, buffers) {
-            Some(outcome) => Poll::Ready(outcome),
-            None => Poll::Pending,
-        }
     }
 }

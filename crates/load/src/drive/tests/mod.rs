@@ -1,5 +1,9 @@
 //! Drives of fake workloads. Times are short; what is asserted are counts and orders that hold on a busy machine.
 
+mod closed;
+mod faults;
+mod open;
+
 use super::*;
 use crate::arrivals::Arrivals;
 use crate::io::Io;
@@ -9,11 +13,14 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 
 const MS: u64 = 1_000_000;
 
+/// What a fake says to a client that opens a session.
+type Opening = dyn FnMut(u32) -> Result<(), Failure> + Send;
+
 /// A server that is asked by `answer`; sessions are numbered by their client.
 struct Fake<F> {
     placement: Placement,
     answer: F,
-    open: Mutex<Box<dyn FnMut(u32) -> Result<(), Failure> + Send>>,
+    open: Mutex<Box<Opening>>,
     /// Sessions that are open now.
     sessions: AtomicU32,
     started: Mutex<Vec<Request>>,
@@ -123,31 +130,4 @@ fn windows_of(driven: &Driven, kind: Kind) -> hdrhistogram::Histogram<u64> {
         all.add(&window.nanoseconds).unwrap();
     }
     all
-}
-
-#[test]
-fn in_closed_loop_each_client_asks_when_it_was_answered() {
-    let workload = fake(|_| (MS, Outcome::Done));
-    let (driven, _) = driven(&workload, &closed(4, 300));
-    assert!(driven.started >= 4 && driven.started <= 4 * 301);
-    assert!(driven.elapsed >= Duration::from_millis(299));
-    let service = windows_of(&driven, Kind::Service);
-    assert_eq!(service.len(), driven.started);
-    assert!(service.min() >= MS * 999 / 1000);
-    assert_eq!(windows_of(&driven, Kind::Response).len(), 0);
-    assert_eq!((driven.stopped, driven.ended_early.len()), (None, 0));
-}
-
-#[test]
-fn every_operation_has_a_number_of_its_own_and_its_numbers_operation() {
-    let workload = fake(|_| (MS / 10, Outcome::Done));
-    let (driven, _) = driven(&workload, &closed(3, 100));
-    let mut numbers: Vec<u64> = Vec::new();
-    for request in workload.started.lock().unwrap().iter() {
-        assert_eq!(u64::from(request.operation), request.number % 2);
-        numbers.push(request.number);
-    }
-    numbers.sort_unstable();
-    numbers.dedup();
-    assert_eq!(numbers.len() as u64, driven.started);
 }
