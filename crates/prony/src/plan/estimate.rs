@@ -4,8 +4,7 @@
 //! fast a server loads or answers.
 
 use super::{Plan, PlannedTrial, search};
-use crate::spec::Experiment;
-use crate::spec::load::rate::MAX;
+use crate::spec::{Experiment, MAX};
 
 /// What one server's dataset is expected to take.
 #[derive(Clone, Debug, PartialEq)]

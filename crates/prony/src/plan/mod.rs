@@ -21,8 +21,7 @@ pub use finished::{Finished, LatencyMs};
 pub use shard::{Shard, ShardError};
 pub use trial::PlannedTrial;
 
-use crate::spec::load::LOAD_FACTORS;
-use crate::spec::{Experiment, LoadSpec, SearchSpec};
+use crate::spec::{Experiment, LOAD_FACTORS, LoadSpec, SearchSpec};
 use finished::Known;
 use matrix::{Point, levels};
 use record::TrialKey;

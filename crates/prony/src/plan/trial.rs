@@ -1,9 +1,8 @@
 //! A trial as it is planned: every level chosen, every patch applied.
 
 use super::matrix::{Point, agrees, levels};
-use crate::spec::{
-    EventSpec, Experiment, LoadSpec, Pairs, Patch, PlannedLoad, RateSpec, Setting, merge,
-};
+use crate::spec::{EventSpec, Experiment, Pairs, Patch, Setting, merge};
+use crate::spec::{LoadSpec, PlannedLoad, RateSpec};
 use record::TrialKey;
 use std::time::Duration;
 

@@ -6,8 +6,7 @@
 use super::matrix::{Point, is_max};
 use super::order;
 use super::trial;
-use crate::spec::load::LOAD_FACTORS;
-use crate::spec::{Experiment, LoadSpec, RateSpec};
+use crate::spec::{Experiment, LOAD_FACTORS, LoadSpec, RateSpec};
 
 /// Indices of points, at least one.
 pub type Unit = Vec<usize>;

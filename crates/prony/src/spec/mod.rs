@@ -37,9 +37,10 @@ mod tests;
 pub use advice::advice;
 pub use bench::{BenchRequest, bench};
 pub use experiment::*;
+pub use load::rate::MAX;
 pub use load::{
-    ArrivalsSpec, LoadPatch, LoadSpec, OpenSpec, PlannedLoad, RateSpec, SearchSpec, Threshold,
-    WhenFull,
+    ArrivalsSpec, LOAD_FACTORS, LoadPatch, LoadSpec, OpenSpec, PlannedLoad, RateSpec, SearchSpec,
+    Threshold, WhenFull,
 };
 pub use mistake::{Mistake, SpecError};
 pub use overrides::OverrideError;

@@ -3,7 +3,7 @@
 //! Goal: no figure of one client under the name of eight, and no key without effect. Non-goals: knowing the workload (the
 //! caller says what it is), driving it.
 
-use super::experiment::{EventKind, Experiment, LevelSpec};
+use super::experiment::{BuildSpec, EventKind, Experiment, LevelSpec, ServerSpec};
 use super::load::{LoadPatch, LoadSpec};
 use super::mistake::SpecError;
 use super::place::{Late, Path, answer, path};
@@ -15,7 +15,7 @@ use super::place::{Late, Path, answer, path};
 pub fn check(experiment: &Experiment, has_driver: bool) -> Result<(), SpecError> {
     let workload = &experiment.workload;
     let late = match (has_driver, experiment.protocol.is_timed()) {
-        (true, true) => Vec::new(),
+        (true, true) => pauses_of_others(experiment),
         (true, false) => vec![Late {
             path: path(&["workload", workload]),
             says: format!(
@@ -35,6 +35,35 @@ pub fn check(experiment: &Experiment, has_driver: bool) -> Result<(), SpecError>
         (false, false) => of_rounds(experiment),
     };
     answer(experiment, late)
+}
+
+/// Only what prony started can be paused.
+fn pauses_of_others(experiment: &Experiment) -> Vec<Late> {
+    let pauses = experiment
+        .events
+        .iter()
+        .enumerate()
+        .filter(|(_, event)| matches!(event.kind, EventKind::Pause(_)));
+    let of_others = pauses.filter_map(|(index, event)| {
+        let is_meant = |server: &&ServerSpec| {
+            let only = event.only.iter().find(|(factor, _)| factor == "server");
+            only.is_none_or(|(_, names)| names.contains(&server.name))
+        };
+        let is_other = |server: &&ServerSpec| {
+            matches!(server.build, BuildSpec::External(_) | BuildSpec::Sqlite)
+        };
+        let server = experiment.servers.iter().filter(is_meant).find(is_other)?;
+        Some(Late {
+            path: path(&["event", &index.to_string(), "pause"]),
+            says: format!(
+                "the server \"{}\" is no process that prony started, and cannot be paused",
+                server.name
+            ),
+            label: "not a process of prony's",
+            help: "name the others with only = { server = [...] }".to_string(),
+        })
+    });
+    of_others.collect()
 }
 
 /// Rounds of queries run over one connection.

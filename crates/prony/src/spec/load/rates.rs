@@ -115,7 +115,7 @@ fn search(node: &Node) -> Option<SearchSpec> {
     })
 }
 
-/// The search begins at the first and never goes beyond the second.
+/// The search begins at the first and goes no further than a confirmation beyond the second.
 fn bounds(node: &Node) -> Option<(f64, f64)> {
     let numbers: Vec<f64> = node
         .list("max_rate = [100, 20000]")?

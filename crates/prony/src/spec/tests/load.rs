@@ -366,3 +366,16 @@ fn a_series_that_does_not_begin_at_one_client_is_worth_a_word() {
     assert_eq!(of("[8, 64]").len(), 1);
     assert!(of("[1, 8]").is_empty() && of("8").is_empty());
 }
+
+#[test]
+fn a_server_that_is_not_pronys_cannot_be_paused() {
+    let of = |only: &str| {
+        right(&format!(
+            "[protocol]\ntime = \"60s\"\n[[event]]\nat = \"5s\"\npause = {{ for = \"1s\" }}\n{only}"
+        ))
+        .with_server("5.6=mysql://me@db")
+        .unwrap()
+    };
+    insta::assert_snapshot!(shown(&timed::check(&of(""), true).unwrap_err()));
+    assert!(timed::check(&of("only = { server = \"5.5\" }\n"), true).is_ok());
+}
