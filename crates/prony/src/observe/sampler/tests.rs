@@ -5,6 +5,9 @@ use super::*;
 use crate::server::{Fake, Reply, Server, Session, StartRequest};
 use std::sync::{Arc, Condvar, Mutex};
 
+/// (second, values)
+type Second = (u32, BTreeMap<String, f64>);
+
 const SECOND: Duration = Duration::from_millis(40);
 
 fn rows(values: &[(&str, u64)]) -> Reply {
@@ -56,7 +59,7 @@ fn prepared(fake: &Fake) -> Prepared {
 fn sampled(
     prepared: Prepared,
     measured_from_s: u32,
-    enough: impl Fn(&[(u32, BTreeMap<String, f64>)]) -> bool,
+    enough: impl Fn(&[Second]) -> bool,
 ) -> Sampled {
     let seen = Arc::new((Mutex::new(Vec::new()), Condvar::new()));
     let theirs = seen.clone();
@@ -75,7 +78,7 @@ fn sampled(
     sampler.stop()
 }
 
-fn has(name: &'static str) -> impl Fn(&[(u32, BTreeMap<String, f64>)]) -> bool {
+fn has(name: &'static str) -> impl Fn(&[Second]) -> bool {
     move |seen| seen.iter().any(|(_, values)| values.contains_key(name))
 }
 
@@ -89,7 +92,7 @@ fn counters_are_rates_levels_stand_and_what_never_moves_is_no_series() {
             ("Threads_connected", 9),
         ]
     });
-    let of_three = |seen: &[(u32, BTreeMap<String, f64>)]| {
+    let of_three = |seen: &[Second]| {
         seen.iter()
             .filter(|(_, values)| values.contains_key("Threads_running"))
             .count()
@@ -207,9 +210,8 @@ fn a_lost_connection_is_opened_again_and_told_once() {
     };
     // The first connection lives too short for a second of its own, or for one.
     let sampled = sampled(prepared, 0, |seen| {
-        let of_status = |(second, values): &&(u32, BTreeMap<String, f64>)| {
-            *second > 3 && values.contains_key("Innodb_rows_read")
-        };
+        let of_status =
+            |(second, values): &&Second| *second > 3 && values.contains_key("Innodb_rows_read");
         seen.iter().any(|one| of_status(&one))
     });
     assert_eq!(sampled.flags.len(), 1, "{:?}", sampled.flags);
