@@ -3,6 +3,7 @@
 //! Goal: the kernel never reads or writes memory that was freed, whatever is dropped when. A slot is used again only
 //! after every completion that writes has arrived; one that comes later is told by its generation.
 
+use super::tag::{Part, Tag};
 use crate::io::Operation;
 use crate::io::buffers::Buffers;
 use crate::io::schedule::UNLIMITED;
@@ -10,45 +11,6 @@ use io_uring::squeue::{Entry, Flags};
 use io_uring::{opcode, types};
 use std::io;
 use std::os::fd::OwnedFd;
-
-/// A part of an operation: what one completion tells of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    Send,
-    Receive,
-    Poll,
-    /// The reactor's own: no slot's.
-    Service,
-}
-
-/// What a completion's `user_data` says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tag {
-    pub generation: u32,
-    pub slot: u32,
-    pub part: Part,
-}
-
-impl Tag {
-    #[inline]
-    pub fn packed(self) -> u64 {
-        u64::from(self.generation) << 32 | u64::from(self.slot) << 2 | self.part as u64
-    }
-
-    #[inline]
-    pub fn unpacked(packed: u64) -> Tag {
-        Tag {
-            generation: (packed >> 32) as u32,
-            slot: packed as u32 >> 2,
-            part: match packed & 3 {
-                0 => Part::Send,
-                1 => Part::Receive,
-                2 => Part::Poll,
-                _ => Part::Service,
-            },
-        }
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -358,18 +320,6 @@ mod tests {
 
     fn tag(slot: &Slot, part: Part) -> Tag {
         Tag::unpacked(slot.tag(5, part))
-    }
-
-    #[test]
-    fn a_tag_is_what_it_was_packed_from() {
-        for part in [Part::Send, Part::Receive, Part::Poll, Part::Service] {
-            let tag = Tag {
-                generation: u32::MAX,
-                slot: (1 << 30) - 1,
-                part,
-            };
-            assert_eq!(Tag::unpacked(tag.packed()), tag);
-        }
     }
 
     #[test]
