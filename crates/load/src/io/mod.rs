@@ -307,8 +307,8 @@ impl Stream {
     /// [`Stream::send`] and [`Stream::receive`] in one step: what a query does. Nothing is received before all is
     /// sent: a server that answers before it has read the question through needs the two steps.
     #[inline]
-    pub async fn exchange(&mut self) -> io::Result<()> {
-        self.run(Operation::Exchange).await
+    pub fn exchange(&mut self) -> impl Future<Output = io::Result<()>> {
+        self.run(Operation::Exchange)
     }
 
     #[inline]
