@@ -83,7 +83,8 @@ impl Running {
 
     /// A statement of the administrator's.
     pub fn admin(&self, sql: &str) {
-        now(open(&self.socket()).unwrap().query(sql)).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        now(open(&self.socket()).unwrap().query(sql))
+            .unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 
     fn installs(&self, plugin: &str) -> bool {
@@ -144,7 +145,11 @@ fn certificate(folder: &Path) -> Vec<(String, String)> {
     let made = rcgen::generate_simple_self_signed(["localhost".to_string()]).unwrap();
     let files = [
         ("ssl_cert", "server-cert.pem", made.cert.pem()),
-        ("ssl_key", "server-key.pem", made.signing_key.serialize_pem()),
+        (
+            "ssl_key",
+            "server-key.pem",
+            made.signing_key.serialize_pem(),
+        ),
     ];
     files
         .into_iter()
