@@ -5,6 +5,8 @@
 mod fresh;
 mod wired;
 
+use load::{Backend, Io, executor};
+use std::time::Instant;
 use wire::{Connection, Login, Param, Tls, Value, WireError};
 use wired::{Running, now};
 
@@ -65,6 +67,37 @@ fn shown(value: &Value) -> String {
         Value::Double(value) => format!("{value:?}"),
         Value::Bytes(bytes) => bytes.escape_ascii().to_string(),
     }
+}
+
+fn large_packets_on_every_backend(login: &Login) {
+    for backend in [Backend::Uring, Backend::Epoll] {
+        let ran = executor::run(backend, Instant::now(), None, 2, |io| {
+            (0..2)
+                .map(|client| {
+                    let (io, login) = (io.clone(), login.clone());
+                    Box::pin(async move { send_large(&io, &login, client).await }) as executor::Task
+                })
+                .collect()
+        });
+        // A kernel without io_uring has nothing to test here.
+        assert!(ran.is_ok() || backend == Backend::Uring, "{ran:?}");
+    }
+}
+
+async fn send_large(io: &Io, login: &Login, client: u32) {
+    let mut connection = Connection::open(io, login, client).await.unwrap();
+    let statement = connection.prepare("SELECT ?, 7").await.unwrap();
+    let large = vec![b'z'; 20_000_000];
+    let params = [Param::Bytes(&large)];
+    assert_eq!(
+        connection.execute(&statement, &params).await.unwrap().rows,
+        1
+    );
+    let mut is_same = false;
+    let mut see = |row: &[Value]| is_same = row == [Value::Bytes(&large), Value::Int(7)];
+    let done = connection.execute_rows(&statement, &params, &mut see).await;
+    assert!(done.unwrap().rows == 1 && is_same);
+    connection.close().await;
 }
 
 /// The tests for each server that every machine of ours must have.
@@ -242,6 +275,15 @@ macro_rules! for_each_server {
                 let mut bytes = 0;
                 now(connection.query_rows(many, &mut |row| bytes += shown(&row[0]).len())).unwrap();
                 assert_eq!(bytes, 40_000_000);
+            }
+
+            #[test]
+            $(#[$ignore])?
+            fn every_backend_of_the_engine_takes_and_sends_large_packets() {
+                let Some(running) = running() else { return };
+                for login in [running.socket(), running.tcp()] {
+                    large_packets_on_every_backend(&login);
+                }
             }
 
             #[test]

@@ -1,15 +1,13 @@
 //! What one prepared point select costs the client, apart from the load engine.
 //!
-//!     point_select serve SOCKET          a null server
-//!     point_select ask SOCKET COUNT      so many point selects over one connection, on blocking calls
+//!     point_select serve SOCKET                        a null server
+//!     point_select ask SOCKET BACKEND CLIENTS COUNT    so many point selects each, on one thread
 //!
 //! Under `valgrind --tool=callgrind` the difference between two counts is the cost in user instructions.
 
-use load::{Endpoint, Io};
-use std::future::Future;
+use load::{Backend, Endpoint, Io, executor};
 use std::os::unix::net::UnixListener;
 use std::sync::atomic::AtomicBool;
-use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 use wire::null::{Behaviour, Listener, serve};
 use wire::{Connection, Login, Param, Tls, WireError};
@@ -22,37 +20,56 @@ fn main() {
             let listener = Listener::Unix(UnixListener::bind(socket).unwrap());
             serve(&listener, &Behaviour::default(), &AtomicBool::new(false)).unwrap();
         }
-        ["ask", socket, count] => ask(socket, count.parse().unwrap()).unwrap(),
-        _ => eprintln!("point_select serve SOCKET | ask SOCKET COUNT"),
+        ["ask", socket, backend, clients, count] => {
+            let (clients, count) = (clients.parse().unwrap(), count.parse().unwrap());
+            ask_all(socket, self::backend(backend), clients, count);
+        }
+        _ => eprintln!("point_select serve SOCKET | ask SOCKET uring|epoll|blocking CLIENTS COUNT"),
     }
 }
 
-fn ask(socket: &str, count: i64) -> Result<(), WireError> {
+fn backend(name: &str) -> Backend {
+    match name {
+        "uring" => Backend::Uring,
+        "epoll" => Backend::Epoll,
+        _ => Backend::Blocking,
+    }
+}
+
+fn ask_all(socket: &str, backend: Backend, clients: u32, count: i64) {
     let login = Login {
         endpoints: vec![Endpoint::Unix(socket.into())],
         user: "root".into(),
         password: None,
         schema: None,
         tls: Tls::Off,
-        within: Duration::from_secs(5),
+        within: Duration::from_secs(60),
         stalled: None,
     };
-    let mut connection = now(Connection::open(&Io::blocking(), &login, 0))?;
-    let select = now(connection.prepare("SELECT c FROM sbtest1 WHERE id = ?"))?;
     let begin = Instant::now();
-    for id in 0..count {
-        now(connection.execute(&select, &[Param::Int(id)]))?;
-    }
+    executor::run(backend, begin, None, clients as usize, |io| {
+        (0..clients)
+            .map(|client| {
+                let (io, login) = (io.clone(), login.clone());
+                Box::pin(async move { ask(&io, &login, client, count).await.unwrap() })
+                    as executor::Task
+            })
+            .collect()
+    })
+    .unwrap();
     let elapsed_s = begin.elapsed().as_secs_f64();
-    println!("{count} in {elapsed_s:.3} s");
-    now(connection.close());
-    Ok(())
+    let rate = f64::from(clients) * count as f64 / elapsed_s;
+    println!("{clients} x {count} in {elapsed_s:.3} s: {rate:.0}/s");
 }
 
-/// On blocking streams every await ends at once.
-fn now<T>(future: impl Future<Output = T>) -> T {
-    match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => unreachable!("a blocking stream is never pending"),
+async fn ask(io: &Io, login: &Login, client: u32, count: i64) -> Result<(), WireError> {
+    let mut connection = Connection::open(io, login, client).await?;
+    let select = connection
+        .prepare("SELECT c FROM sbtest1 WHERE id = ?")
+        .await?;
+    for id in 0..count {
+        connection.execute(&select, &[Param::Int(id)]).await?;
     }
+    connection.close().await;
+    Ok(())
 }

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const MARIADB: &[u8] = b"\x0a5.5.5-10.11.14-MariaDB-0+deb12u2\0\x1f\0\0\012345678\0\xfe\xf7\x2d\x02\0\xff\x81\x15\0\0\0\0\0\0\x1d\0\0\0abcdefghijkl\0mysql_native_password\0";
+    const MARIADB: &[u8] = b"\x0a5.5.5-10.11.14-MariaDB-0+deb12u2\0\x1f\0\0\x0012345678\0\xfe\xf7\x2d\x02\0\xff\x81\x15\0\0\0\0\0\0\x1d\0\0\0abcdefghijkl\0mysql_native_password\0";
 
     #[test]
     fn a_greeting_tells_version_nonce_and_plugin() {
