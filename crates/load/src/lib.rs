@@ -6,11 +6,12 @@
 
 pub mod arrivals;
 pub mod drive;
+pub mod executor;
 pub mod io;
 pub mod seam;
 
 pub use drive::{
     Closed, Drive, DriveError, Driven, Kind, Load, Open, Second, WhenFull, Window, drive,
 };
-pub use io::{Backend, Endpoint, Io, Stream};
+pub use io::{Backend, Endpoint, Io, Stopper, Stream};
 pub use seam::{Failure, Outcome, Placement, Request, Workload};

@@ -52,14 +52,10 @@ impl Channel {
         }
     }
 
-    #[inline]
     pub async fn exchange(&mut self) -> io::Result<()> {
         match self {
             Channel::Plain(stream) => stream.exchange().await,
-            Channel::Encrypted(stream) => {
-                stream.send().await?;
-                stream.receive().await
-            }
+            Channel::Encrypted(stream) => stream.exchange().await,
         }
     }
 

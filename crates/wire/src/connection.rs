@@ -1,11 +1,12 @@
 //! A connection that is logged in.
 
 use crate::authenticate;
+use crate::channel::Channel;
 use crate::error::WireError;
 use crate::link::Link;
 use crate::login::Login;
 use crate::packet::{self, Fields};
-use crate::reply::{Done, Step, Walk};
+use crate::reply::{self, Done, Step, Walk};
 use crate::request::{Bound, Param};
 use crate::row::{self, Column, Value};
 use load::Io;
@@ -29,6 +30,8 @@ pub struct Connection {
     ends_by_ok: bool,
     /// From a request's first byte to its reply's last. A connection on which it stays true is of no use.
     is_under_way: bool,
+    /// Of the last request.
+    request_bytes: usize,
     /// By [`Statement::place`].
     statements: Vec<Option<Bound>>,
     columns: Vec<Column>,
@@ -80,6 +83,7 @@ impl Connection {
                 .capabilities
                 .contains(CapabilityFlags::CLIENT_DEPRECATE_EOF),
             is_under_way: false,
+            request_bytes: 0,
             statements: Vec::new(),
             columns: Vec::new(),
             values: Vec::new(),
@@ -98,8 +102,8 @@ impl Connection {
     /// # Errors
     /// The server's, after which the connection goes on, or what ended it: [`WireError::is_lost`].
     pub async fn query(&mut self, sql: &str) -> Result<Done, WireError> {
-        let number = self.write_text(QUERY, sql)?;
-        self.ask(number).await
+        let written = self.write_text(QUERY, sql);
+        self.ask(written).await
     }
 
     /// A statement in the text protocol with its rows; a text row's values are all `Bytes` or `Null`.
@@ -119,26 +123,26 @@ impl Connection {
     /// As [`Connection::query`].
     pub async fn prepare(&mut self, sql: &str) -> Result<Statement, WireError> {
         self.link.number = self.write_text(PREPARE, sql)?;
-        self.is_under_way = true;
-        let sent = self.link.channel.outgoing().len();
         if let Err(cause) = self.link.channel.exchange().await {
-            return Err(broken(sent, cause));
+            return Err(self.broken(cause));
         }
         let prepared = self.read_prepared().await;
         self.end(prepared)
     }
 
-    /// The hot path: the rows are counted and dropped.
+    /// The hot path: the rows are counted and dropped. The request is written at once, so the future holds no parameters;
+    /// who drops it ends the connection.
     ///
     /// # Errors
     /// As [`Connection::query`].
-    pub async fn execute(
-        &mut self,
+    #[inline]
+    pub fn execute<'c>(
+        &'c mut self,
         statement: &Statement,
         params: &[Param<'_>],
-    ) -> Result<Done, WireError> {
-        let number = self.write_execute(statement, params)?;
-        self.ask(number).await
+    ) -> impl Future<Output = Result<Done, WireError>> + use<'c> {
+        let written = self.write_execute(statement, params);
+        self.ask(written)
     }
 
     /// # Errors
@@ -188,7 +192,10 @@ impl Connection {
         let start = packet::begin(out);
         out.push(command);
         out.extend_from_slice(sql.as_bytes());
-        Ok(packet::finish(out, start, 0))
+        let number = packet::finish(out, start, 0);
+        self.request_bytes = out.len();
+        self.is_under_way = true;
+        Ok(number)
     }
 
     #[inline]
@@ -206,7 +213,11 @@ impl Connection {
         if self.is_under_way {
             return Err(WireError::Ended);
         }
-        bound.write(self.link.channel.outgoing(), params)
+        let out = self.link.channel.outgoing();
+        let number = bound.write(out, params)?;
+        self.request_bytes = out.len();
+        self.is_under_way = true;
+        Ok(number)
     }
 
     fn bound(&self, statement: &Statement) -> Result<&Bound, WireError> {
@@ -216,11 +227,30 @@ impl Connection {
         }
     }
 
-    /// Sends what was written and walks over the reply, usually in one go.
+    /// Sends what was written and counts what comes back. `written`: the number of the reply's first packet.
     #[inline]
-    async fn ask(&mut self, number: u8) -> Result<Done, WireError> {
+    async fn ask(&mut self, written: Result<u8, WireError>) -> Result<Done, WireError> {
+        let number = written?;
+        let sent = match &mut self.link.channel {
+            Channel::Plain(stream) => stream.exchange().await,
+            Channel::Encrypted(stream) => stream.exchange().await,
+        };
+        if let Err(cause) = sent {
+            return Err(self.broken(cause));
+        }
+        let incoming = self.link.channel.incoming();
+        if let Some(done) = reply::whole(incoming, number, self.ends_by_ok) {
+            let bytes = incoming.len();
+            self.link.channel.consume(bytes);
+            self.is_under_way = false;
+            return Ok(done);
+        }
+        self.walk(number).await
+    }
+
+    /// Any reply: in parts, in several results, with an error, malformed.
+    async fn walk(&mut self, number: u8) -> Result<Done, WireError> {
         let mut walk = Walk::new(number, self.ends_by_ok);
-        self.send_and_receive().await?;
         loop {
             let mut at = 0;
             let walked = walk.walk(self.link.channel.incoming(), &mut at);
@@ -240,7 +270,9 @@ impl Connection {
         row: &mut dyn FnMut(&[Value]),
     ) -> Result<Done, WireError> {
         let mut walk = Walk::new(number, self.ends_by_ok);
-        self.send_and_receive().await?;
+        if let Err(cause) = self.link.channel.exchange().await {
+            return Err(self.broken(cause));
+        }
         loop {
             let mut at = 0;
             let read = self.read_rows(&mut walk, &mut at, format, row);
@@ -250,16 +282,6 @@ impl Connection {
                 Ok(false) => self.link.channel.receive().await?,
                 Err(error) => return self.end(Err(error)),
             }
-        }
-    }
-
-    #[inline]
-    async fn send_and_receive(&mut self) -> Result<(), WireError> {
-        self.is_under_way = true;
-        let bytes = self.link.channel.outgoing().len();
-        match self.link.channel.exchange().await {
-            Ok(()) => Ok(()),
-            Err(cause) => Err(broken(bytes, cause)),
         }
     }
 
@@ -332,16 +354,46 @@ impl Connection {
     }
 
     /// A reply has ended: the connection is free again, unless it was lost, or more came than was asked for.
-    #[inline]
     fn end<T>(&mut self, result: Result<T, WireError>) -> Result<T, WireError> {
-        match &result {
-            Err(error) if error.is_lost() => {}
-            _ if !self.link.channel.incoming().is_empty() => {
-                return Err(WireError::malformed("more came than was asked for"));
+        match result {
+            Ok(value) if self.link.channel.incoming().is_empty() => {
+                self.is_under_way = false;
+                Ok(value)
             }
-            _ => self.is_under_way = false,
+            other => Err(self.failed(other.err())),
         }
-        result
+    }
+
+    /// None: the reply was well, and something came behind it.
+    #[cold]
+    fn failed(&mut self, error: Option<WireError>) -> WireError {
+        match error {
+            Some(error) if error.is_lost() => error,
+            _ if !self.link.channel.incoming().is_empty() => {
+                WireError::malformed("more came than was asked for")
+            }
+            Some(error) => {
+                self.is_under_way = false;
+                error
+            }
+            None => WireError::Ended,
+        }
+    }
+
+    /// A server that finds a request too large hangs up, often before it was all sent.
+    #[cold]
+    fn broken(&self, cause: io::Error) -> WireError {
+        match cause.kind() {
+            io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
+                if self.request_bytes > SURELY_ALLOWED_BYTES =>
+            {
+                WireError::RequestTooLarge {
+                    bytes: self.request_bytes,
+                    cause: cause.to_string(),
+                }
+            }
+            _ => WireError::Io(cause),
+        }
     }
 }
 
@@ -376,20 +428,4 @@ fn prepared(payload: &[u8]) -> Result<(u32, u16, u16), WireError> {
 #[cold]
 fn unknown_statement() -> WireError {
     WireError::Misuse("the statement is of another connection, or closed".into())
-}
-
-/// A server that finds a request too large hangs up, often before it was all sent.
-#[cold]
-fn broken(bytes: usize, cause: io::Error) -> WireError {
-    match cause.kind() {
-        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
-            if bytes > SURELY_ALLOWED_BYTES =>
-        {
-            WireError::RequestTooLarge {
-                bytes,
-                cause: cause.to_string(),
-            }
-        }
-        _ => WireError::Io(cause),
-    }
 }

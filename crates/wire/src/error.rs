@@ -88,6 +88,7 @@ impl WireError {
         }
     }
 
+    #[cold]
     pub(crate) fn malformed(what: &str) -> WireError {
         WireError::Protocol(what.into())
     }

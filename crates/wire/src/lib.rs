@@ -11,6 +11,7 @@ pub mod error;
 mod greeting;
 mod link;
 pub mod login;
+pub mod null;
 mod packet;
 mod reply;
 mod request;

@@ -141,6 +141,7 @@ impl<'a> Fields<'a> {
 }
 
 /// The server's error in a payload that begins with [`ERROR`].
+#[cold]
 pub fn error(payload: &[u8]) -> WireError {
     let mut fields = Fields(payload.get(1..).unwrap_or_default());
     let Some(code) = fields.u16() else {

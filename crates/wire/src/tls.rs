@@ -87,6 +87,11 @@ impl Encrypted {
         }
     }
 
+    pub async fn exchange(&mut self) -> io::Result<()> {
+        self.send().await?;
+        self.receive().await
+    }
+
     pub fn stalled_after(&mut self, limit: Option<Duration>) -> io::Result<()> {
         self.stream.stalled_after(limit)
     }

@@ -5,6 +5,10 @@
 //!
 //! Source: "Text Resultset", "OK_Packet" and "EOF_Packet" in the server's protocol documentation.
 
+mod whole;
+
+pub use whole::whole;
+
 use crate::error::WireError;
 use crate::packet::{self, CHUNK_MAX, CONTROL_MAX, Fields, HEADER};
 
@@ -74,7 +78,6 @@ pub enum Step<'a> {
 
 impl Walk {
     /// `number`: of the first packet of the reply.
-    #[inline]
     pub fn new(number: u8, ends_by_ok: bool) -> Walk {
         Walk {
             phase: Phase::Head,
@@ -89,7 +92,6 @@ impl Walk {
     }
 
     /// Walks on, drops columns and rows; true at the reply's end. `at` is moved behind what was walked, after an error too.
-    #[inline]
     pub fn walk(&mut self, bytes: &[u8], at: &mut usize) -> Result<bool, WireError> {
         if self.dropping > 0 {
             self.drop_payload(bytes, at, self.dropping);
@@ -183,7 +185,6 @@ impl Walk {
         }
     }
 
-    #[inline(always)]
     fn look(&self, rest: &[u8]) -> Result<Look, WireError> {
         let Some((length, number)) = packet::header(rest) else {
             return Ok(Look::Wait);
@@ -210,7 +211,6 @@ impl Walk {
         Ok(Look::Control(length))
     }
 
-    #[inline(always)]
     fn ends_rows(&self, first: u8, length: usize) -> bool {
         let end_bytes = match self.ends_by_ok {
             true => CHUNK_MAX,
@@ -219,7 +219,6 @@ impl Walk {
         first == packet::ERROR || first == packet::EOF && length < end_bytes
     }
 
-    #[inline(always)]
     fn pass_column(&mut self) {
         self.columns_left -= 1;
         if self.columns_left == 0 {
@@ -230,14 +229,12 @@ impl Walk {
         }
     }
 
-    #[inline(always)]
     fn drop_packet(&mut self, bytes: &[u8], at: &mut usize, length: usize) {
         self.number = self.number.wrapping_add(1);
         self.is_continued = length == CHUNK_MAX;
         self.drop_payload(bytes, at, HEADER + length);
     }
 
-    #[inline(always)]
     fn drop_payload(&mut self, bytes: &[u8], at: &mut usize, length: usize) {
         let arrived = length.min(bytes.len() - *at);
         *at += arrived;
@@ -245,7 +242,6 @@ impl Walk {
     }
 
     /// A packet that is neither a column nor a row; true at the reply's end.
-    #[inline]
     fn control(&mut self, payload: &[u8]) -> Result<bool, WireError> {
         let Some(&first) = payload.first() else {
             return Err(WireError::malformed("a packet without bytes came"));
@@ -267,7 +263,6 @@ impl Walk {
         }
     }
 
-    #[inline]
     fn ok(&mut self, payload: &[u8]) -> Result<bool, WireError> {
         let mut fields = Fields(&payload[1..]);
         let (Some(affected), Some(insert_id), Some(status)) =
@@ -282,7 +277,6 @@ impl Walk {
         Ok(self.result_ends(status))
     }
 
-    #[inline]
     fn eof(&mut self, payload: &[u8]) -> Result<bool, WireError> {
         let mut fields = Fields(&payload[1..]);
         let (Some(_warnings), Some(status)) = (fields.u16(), fields.u16()) else {
@@ -291,14 +285,12 @@ impl Walk {
         Ok(self.result_ends(status))
     }
 
-    #[inline]
     fn result_ends(&mut self, status: u16) -> bool {
         self.done.status = status;
         self.phase = Phase::Head;
         status & MORE_RESULTS == 0
     }
 
-    #[inline]
     fn begin_columns(&mut self, payload: &[u8]) -> Result<bool, WireError> {
         match Fields(payload).integer() {
             Some(columns @ 1..=COLUMNS_MAX) => {
@@ -336,3 +328,6 @@ fn too_long(length: usize) -> WireError {
         "a packet of {length} bytes came where none has more than {CONTROL_MAX}"
     ))
 }
+
+#[cfg(test)]
+mod tests;
