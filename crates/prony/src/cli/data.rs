@@ -3,14 +3,17 @@
 //! Goal: the files of the reference generator, as fast as the disk takes them, or a shard of them. A file has its name only when it is
 //! whole. Non-goals: loading; a load streams from the generator and needs no file.
 
+mod chunk;
 mod files;
 
 use std::path::PathBuf;
 use std::time::Instant;
 
+use datagen::oltp::Oltp;
 use datagen::ssb::{Format, Ssb, Table};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use chunk::Chunk;
 use files::{Output, Written};
 
 /// Writes a workload's tables to files.
@@ -18,9 +21,15 @@ use files::{Output, Written};
 pub struct Args {
     /// Whose tables
     workload: Workload,
-    /// The size of the data; scale 1 of ssb is 600 MB with 6 million rows
-    #[arg(long, value_parser = scale)]
-    scale: f64,
+    /// The size of ssb; scale 1 is 600 MB with 6 million rows
+    #[arg(long, value_parser = scale, required_if_eq("workload", "ssb"))]
+    scale: Option<f64>,
+    /// The number of oltp's tables, 1 where it is not given
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "scale")]
+    tables: Option<u32>,
+    /// The rows of each of oltp's tables; a million are 200 MB
+    #[arg(long, value_parser = rows, conflicts_with = "scale", required_if_eq("workload", "oltp"))]
+    rows: Option<u64>,
     /// The folder for the files; it is made where it does not exist
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -36,6 +45,8 @@ pub struct Args {
 enum Workload {
     /// The Star Schema Benchmark
     Ssb,
+    /// sysbench's tables
+    Oltp,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -57,6 +68,15 @@ fn scale(text: &str) -> Result<f64, String> {
         .map_err(|_| format!("`{text}` is not a number, such as 0.1 or 10"))?;
     Ssb::new(scale)
         .map(|_| scale)
+        .map_err(|error| error.to_string())
+}
+
+fn rows(text: &str) -> Result<u64, String> {
+    let rows = text
+        .parse()
+        .map_err(|_| format!("`{text}` is not a whole number, such as 100000"))?;
+    Oltp::new(1, rows)
+        .map(|_| rows)
         .map_err(|error| error.to_string())
 }
 
@@ -95,8 +115,27 @@ impl Args {
         }
     }
 
-    fn file_name(&self, table: Table) -> String {
-        let (name, extension) = (table.name(), self.format().extension());
+    /// Every table whole, with its name.
+    fn tables(&self) -> Vec<(String, Chunk)> {
+        match self.workload {
+            Workload::Ssb => {
+                let scale = self.scale.expect("clap asks for it");
+                let ssb = Ssb::new(scale).expect("clap has checked the scale");
+                let table = |table: Table| (table.name().to_string(), Chunk::Ssb(ssb.whole(table)));
+                Table::ALL.into_iter().map(table).collect()
+            }
+            Workload::Oltp => {
+                let rows = self.rows.expect("clap asks for them");
+                let oltp = Oltp::new(self.tables.unwrap_or(1), rows);
+                let oltp = oltp.expect("clap has checked tables and rows");
+                let table = |n| (format!("sbtest{n}"), Chunk::Oltp(oltp.whole(n)));
+                (1..=oltp.tables()).map(table).collect()
+            }
+        }
+    }
+
+    fn file_name(&self, name: &str) -> String {
+        let extension = self.format().extension();
         match self.shard {
             Some(Shard { index, of }) => format!("{name}.{index}-of-{of}.{extension}"),
             None => format!("{name}.{extension}"),
@@ -105,17 +144,13 @@ impl Args {
 }
 
 fn outputs(args: &Args) -> Result<Vec<Output>, files::Failure> {
-    let Workload::Ssb = args.workload;
-    let ssb = Ssb::new(args.scale).expect("clap has checked the scale");
     let Shard { index, of } = args.shard.unwrap_or(Shard { index: 1, of: 1 });
     files::make_folder(&args.out)?;
-    let output = |table| {
-        Output::create(
-            ssb.whole(table).part(index - 1, of),
-            args.out.join(args.file_name(table)),
-        )
+    let output = |(name, whole): (String, Chunk)| {
+        let path = args.out.join(args.file_name(&name));
+        Output::create(whole.part(index - 1, of), path)
     };
-    Table::ALL.into_iter().map(output).collect()
+    args.tables().into_iter().map(output).collect()
 }
 
 /// A bar of bytes on stderr, where that is a terminal.
@@ -210,12 +245,31 @@ mod tests {
     }
 
     #[test]
+    fn the_tables_of_oltp_are_as_many_and_as_long_as_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().to_str().unwrap();
+        let size = ["oltp", "--tables", "2", "--rows", "700", "--out", out];
+        run(parse(&size).unwrap()).unwrap();
+        for name in ["sbtest1.tbl", "sbtest2.tbl"] {
+            let lines = read(folder.path(), name)
+                .split(|&byte| byte == b'\n')
+                .count();
+            assert_eq!(lines, 701, "{name}");
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
     fn a_wrong_command_line_is_answered_with_what_would_be_right() {
         let mistake = |more: &[&str]| parse(&[&["--out", "/nowhere"], more].concat()).unwrap_err();
         assert!(mistake(&["sbb", "--scale", "1"]).contains("ssb"));
         assert!(mistake(&["ssb", "--scale", "0"]).contains("above 0"));
         assert!(mistake(&["ssb", "--scale", "many"]).contains("not a number"));
         assert!(mistake(&["ssb"]).contains("--scale"));
+        assert!(mistake(&["ssb", "--scale", "1", "--rows", "9"]).contains("cannot be used with"));
+        assert!(mistake(&["oltp", "--scale", "1"]).contains("--rows"));
+        assert!(mistake(&["oltp", "--rows", "0"]).contains("1 to 2147483647 rows"));
+        assert!(mistake(&["oltp", "--rows", "9", "--tables", "0"]).contains("--tables"));
         for shard in ["0/4", "5/4", "2", "a/b", "1/0", "-1/4"] {
             assert!(
                 mistake(&["ssb", "--scale", "1", &format!("--shard={shard}")])

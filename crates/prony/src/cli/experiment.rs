@@ -176,3 +176,32 @@ fn read(path: &Path) -> Result<String, Failure> {
         ))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use miette::Diagnostic as _;
+
+    /// What is underlined of the first mistake.
+    fn underlined(workload: &str) -> String {
+        let source = format!("title = \"t\"\n[server.a]\nbuild = \"mariadb\"\n{workload}");
+        let error = spec::parse("x", "x.toml", &source, &check_workload).unwrap_err();
+        let label = error.mistakes()[0].labels().unwrap().next().unwrap();
+        source[label.offset()..][..label.len()].to_owned()
+    }
+
+    #[test]
+    fn a_mistake_deep_in_a_workloads_section_is_shown_where_it_stands() {
+        let sql = "[workload.sql.operation.a]\nstatements = \"select :p\"\n";
+        assert_eq!(underlined(sql), "statements = \"select :p\"");
+        let oltp = "[workload.oltp.operations]\npoint-select = 1\nupdate = 2\n";
+        assert_eq!(underlined(oltp), "update = 2");
+    }
+
+    #[test]
+    fn a_level_that_does_not_go_with_the_section_is_shown_itself() {
+        let small =
+            "[workload.oltp]\nrange_size = 50\n[factor.size.tiny]\nworkload = { rows = 20 }\n";
+        assert_eq!(underlined(small), "workload");
+    }
+}

@@ -40,14 +40,16 @@ impl<'s> WorkloadBase<'s, '_> {
         let Err(mistake) = (self.check)(&self.name, &merged) else {
             return;
         };
-        let node = patch
-            .and_then(|section| section.get(&mistake.key))
-            .or_else(|| base.get(&mistake.key));
-        // A mistake of the base is reported once, not again for every level.
-        if patch.is_some_and(|section| section.get(&mistake.key).is_none()) {
-            return;
-        }
-        let at = node.map_or(base.at.clone(), |node| node.at());
+        let path: Vec<String> = mistake.key.split('.').map(String::from).collect();
+        let in_patch = patch.and_then(|section| section.follow(&path));
+        let at = match (patch, in_patch) {
+            (_, Some(node)) => node.at(),
+            (None, None) => base.follow(&path).map_or(base.at.clone(), |node| node.at()),
+            // A mistake of the base is reported once, not again for every level.
+            (Some(_), None) if (self.check)(&self.name, &base.to_toml()).is_err() => return,
+            // The level's keys do not go with those of the base.
+            (Some(patch), None) => patch.at.clone(),
+        };
         notes.note(at, mistake.says, "here", mistake.help);
     }
 }
