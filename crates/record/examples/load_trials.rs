@@ -11,7 +11,7 @@ mod common;
 use hdrhistogram::Histogram;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
-use record::{HistogramNote, Kind, Loaded, Store, Trial};
+use record::{HistogramNote, Kind, Loaded, PackedHistogram, Store, Trial};
 use std::path::Path;
 use std::time::Instant;
 
@@ -129,7 +129,7 @@ fn series(n: u64, seconds: usize) -> Vec<Option<f64>> {
 fn load(seconds: usize) -> Loaded {
     let mut load = *common::timed(0).load.unwrap();
     let mut random = Pcg64::seed_from_u64(1);
-    let mut histogram = |count: u64| {
+    let mut histogram = |count: u64| -> PackedHistogram {
         let mut nanoseconds = Histogram::<u64>::new(3).unwrap();
         for _ in 0..count {
             nanoseconds += (-1e6 * (1.0 - random.random::<f64>()).ln()) as u64 + 100_000;
