@@ -18,7 +18,8 @@ pub use claim::{
 pub use environment::{Environment, ServerIdentity};
 pub use histogram::PackedHistogram;
 pub use load::{
-    EngineNote, ErrorCount, HistogramNote, Kind, LiveSample, Loaded, Mode, OpenNote, Warmup,
+    EngineNote, ErrorCount, HistogramNote, Kind, LiveSample, LiveTrial, Loaded, Mode, OpenNote,
+    Warmup,
 };
 pub use run::{Factor, Question, Run, WorkloadNote};
 pub use store::{Store, StoreError};

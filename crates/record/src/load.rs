@@ -136,3 +136,11 @@ pub struct LiveSample {
     /// By code.
     pub errors: BTreeMap<u16, u64>,
 }
+
+/// The trial that is under way, or was when prony was killed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LiveTrial {
+    pub key: crate::TrialKey,
+    /// In order.
+    pub seconds: Vec<(u32, LiveSample)>,
+}

@@ -14,6 +14,13 @@ fn with_summary(mut trial: Trial) -> Trial {
     trial
 }
 
+fn live(block: u32, seconds: Vec<(u32, LiveSample)>) -> LiveTrial {
+    LiveTrial {
+        key: timed(block).key,
+        seconds,
+    }
+}
+
 fn sample(throughput: f64) -> LiveSample {
     LiveSample {
         values: BTreeMap::from([("throughput".into(), throughput)]),
@@ -149,7 +156,7 @@ fn the_seconds_of_a_running_trial_are_seen_by_a_reader_until_it_is_saved() {
             .unwrap();
     }
     let seconds: Vec<(u32, LiveSample)> = (0..3).map(|s| (s, sample(f64::from(s)))).collect();
-    assert_eq!(reader.live_of().unwrap(), Some((timed(0).key, seconds)));
+    assert_eq!(reader.live_of().unwrap(), Some(live(0, seconds)));
     writer.save(&timed(0)).unwrap();
     assert_eq!(reader.live_of().unwrap(), None);
     assert_eq!(reader.trials().unwrap().len(), 1);
@@ -164,16 +171,16 @@ fn what_a_killed_trial_left_stays_until_it_or_another_begins() {
     }
     drop(store);
     let mut store = Store::resume(&path).unwrap();
-    assert_eq!(store.live_of().unwrap().unwrap().1.len(), 5);
+    assert_eq!(store.live_of().unwrap().unwrap().seconds.len(), 5);
     store.live(&timed(0).key, 0, &sample(2.0)).unwrap();
     assert_eq!(
         store.live_of().unwrap(),
-        Some((timed(0).key, vec![(0, sample(2.0))]))
+        Some(live(0, vec![(0, sample(2.0))]))
     );
     store.live(&timed(1).key, 7, &sample(3.0)).unwrap();
     assert_eq!(
         store.live_of().unwrap(),
-        Some((timed(1).key, vec![(7, sample(3.0))]))
+        Some(live(1, vec![(7, sample(3.0))]))
     );
 }
 

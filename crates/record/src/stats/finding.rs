@@ -2,8 +2,8 @@
 
 use super::cells;
 use super::loads::{Counted, counted};
+use super::stall;
 use super::summary::Summary;
-use super::{stall, steady::Shape};
 use crate::claim::{Cell, Finding};
 use crate::trial::Trial;
 use std::collections::BTreeSet;
@@ -70,11 +70,8 @@ fn look(counted: &Counted, finding: &Finding) -> Result<(bool, String), String> 
         Finding::LevelShift => told(shifts(), "no level shift"),
         Finding::Period => told(period(), "no period"),
         Finding::Steady => {
-            let against = (!matches!(
-                summary.steady.shape,
-                Shape::Flat | Shape::WarmUp | Shape::Slowdown
-            ))
-            .then(|| summary.steady.reason.clone());
+            let shape = summary.steady.shape;
+            let against = (!shape.is_steady()).then(|| summary.steady.reason.clone());
             let against = against.or_else(stalls).or_else(shifts).or_else(period);
             (
                 against.is_none(),

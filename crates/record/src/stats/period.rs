@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn a_drop_beside_a_level_shift_is_found() {
         let both = |s: usize| {
-            (if s < 300 { 400.0 } else { 300.0 }) - if s % 25 == 0 { 150.0 } else { 0.0 }
+            (if s < 300 { 400.0 } else { 300.0 }) - if s % 25 == 1 { 150.0 } else { 0.0 }
         };
         assert_eq!(found(&noisy(900, 3, both, 8.0)).unwrap().every_s, 25.0);
     }

@@ -1,6 +1,6 @@
 //! Predicted beside measured response times, for each row of an open load.
 
-use super::loads::counted;
+use super::loads::{Counted, LoadRow, counted, loads};
 use super::queueing::{Gaps, Predicted, Queue, predict};
 use super::summary::measured;
 use super::table::rows;
@@ -9,6 +9,7 @@ use crate::histogram::merged;
 use crate::load::{Kind, Mode};
 use crate::run::Question;
 use crate::trial::Trial;
+use hdrhistogram::Histogram;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
@@ -35,47 +36,62 @@ impl Prediction {
 /// One per row of open loads, from whole trials (`Store::trials_whole`), in the order of `table`. The service times of all
 /// blocks are taken together; the same seed gives the same figures.
 pub fn predictions(question: &Question, trials: &[Trial], seed: u64) -> Vec<Prediction> {
-    let loads = super::loads(question, trials);
+    let loads = loads(question, trials);
     rows(question, trials)
         .into_iter()
-        .filter_map(|((server, levels), trials)| {
-            let counted = counted(&trials);
-            let Mode::Open {
-                arrivals, workers, ..
-            } = &counted.first()?.load.mode
-            else {
-                return None;
-            };
-            let row = loads
-                .iter()
-                .find(|row| row.server == server && row.levels == levels)?;
-            let rate = row.offered.as_ref()?.mean;
-            let service = merged(counted.iter().flat_map(|c| {
-                let notes = measured(c.load, &c.summary.steady, None, Kind::Service);
-                notes.into_iter().map(|note| &note.nanoseconds)
-            }));
-            let model = || {
-                let gaps = Gaps::named(arrivals).ok_or_else(|| {
-                    format!("no stationary queue has arrivals of the kind {arrivals}")
-                })?;
-                let service_ns = service.as_ref().ok_or("no service times were recorded")?;
-                let queue = Queue {
-                    workers: *workers,
-                    rate,
-                    gaps,
-                    service_ns,
-                };
-                predict(&queue, seed).ok_or_else(|| "no worker served anything".to_string())
-            };
-            let ms = |p: Percentile| Some((p, row.latency.of(Kind::Response, p)?.mean));
-            Some(Prediction {
-                server: server.to_string(),
-                levels: levels.to_vec(),
-                workers: *workers,
-                rate,
-                predicted: model(),
-                measured_ms: Percentile::ALL.into_iter().filter_map(ms).collect(),
-            })
+        .filter_map(|(key, trials)| {
+            let own = |row: &&LoadRow| (row.server.as_str(), row.levels.as_slice()) == key;
+            prediction(loads.iter().find(own)?, &counted(&trials), seed)
         })
         .collect()
+}
+
+/// None in closed loop and where nothing was measured.
+fn prediction(row: &LoadRow, counted: &[Counted], seed: u64) -> Option<Prediction> {
+    let Some(Mode::Open {
+        arrivals, workers, ..
+    }) = &row.mode
+    else {
+        return None;
+    };
+    let rate = row.offered.as_ref()?.mean;
+    let ms = |p: Percentile| Some((p, row.latency.of(Kind::Response, p)?.mean));
+    Some(Prediction {
+        server: row.server.clone(),
+        levels: row.levels.clone(),
+        workers: *workers,
+        rate,
+        predicted: modelled(arrivals, *workers, rate, service(counted), seed),
+        measured_ms: Percentile::ALL.into_iter().filter_map(ms).collect(),
+    })
+}
+
+/// Of the measured parts of all trials, in nanoseconds.
+fn service(counted: &[Counted]) -> Option<Histogram<u64>> {
+    let notes = counted
+        .iter()
+        .flat_map(|c| measured(c.load, &c.summary.steady, None, Kind::Service));
+    merged(notes.map(|note| &note.nanoseconds))
+}
+
+fn modelled(
+    arrivals: &str,
+    workers: u32,
+    rate: f64,
+    service_ns: Option<Histogram<u64>>,
+    seed: u64,
+) -> Result<Predicted, String> {
+    let gaps = Gaps::named(arrivals).ok_or_else(|| {
+        format!(
+            "{arrivals}: only Poisson and uniform arrivals make a queue that has a steady state"
+        )
+    })?;
+    let service_ns = &service_ns.ok_or("no service times were recorded in the measured part")?;
+    let queue = Queue {
+        workers,
+        rate,
+        gaps,
+        service_ns,
+    };
+    predict(&queue, seed).ok_or_else(|| "there are no workers".to_string())
 }

@@ -262,7 +262,7 @@ mod tests {
         for share in [0.1, 0.5, 0.9, 0.99] {
             close(
                 quantiles.at(share) as f64,
-                -MS * (1.0 - share as f64).ln(),
+                -MS * (1.0f64 - share).ln(),
                 0.005,
             );
         }

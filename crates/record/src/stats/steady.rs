@@ -40,7 +40,7 @@ pub enum Shape {
     WarmUp,
     /// It begins faster than it ends.
     Slowdown,
-    /// It still changes in its last quarter.
+    /// It changes in its last quarter, or to and fro.
     NoSteadyState,
     /// The change points and MSER-5 lead to different figures.
     NotShown,
@@ -56,8 +56,10 @@ impl Shape {
 }
 
 const SECONDS_MIN: usize = 20;
-/// The part at the end in which nothing may change.
+/// What is like the end has to begin before the last quarter.
 const END_SHARE: f64 = 0.25;
+/// So much of it may be spells of another kind: they are stalls, which are told by themselves, and no beginning.
+const SPELL_SHARE: f64 = 0.25;
 
 /// The measured part by the throughput of each second.
 pub(super) fn steady(load: &Loaded) -> Steady {
@@ -135,6 +137,7 @@ fn look(values: &[f64], offset: usize) -> Steady {
     let smooth = running::without_outliers(values);
     let segments = change::segments(&smooth);
     let (mut shape, mut from) = classify(&segments);
+    let smooth = without_spells(smooth, &segments, from);
     let mser = mser5(&smooth);
     let mut reason = words(shape, &segments, at(from));
     if shape.is_steady() && differ(&smooth, from, mser) {
@@ -156,22 +159,40 @@ fn look(values: &[f64], offset: usize) -> Steady {
     }
 }
 
-/// The shape and the second from which all is like the end.
+/// The shape and the second from which all is like the end, but for short spells.
 fn classify(segments: &[Segment]) -> (Shape, usize) {
     let end = segments[segments.len() - 1];
-    let unlike = segments.iter().rposition(|segment| !alike(segment, &end));
-    let Some(unlike) = unlike else {
-        return (Shape::Flat, 0);
-    };
-    let from = segments[unlike].until;
-    if ((end.until - from) as f64) < END_SHARE * end.until as f64 {
+    let like = |segment: &&Segment| alike(segment, &end);
+    let unlike = segments
+        .iter()
+        .take_while(|segment| !alike(segment, &end))
+        .count();
+    let (beginning, rest) = segments.split_at(unlike);
+    let rest_s = end.until - rest[0].from;
+    let like_s: usize = rest.iter().filter(like).map(Segment::len).sum();
+    if (rest_s as f64) < END_SHARE * end.until as f64
+        || (like_s as f64) < (1.0 - SPELL_SHARE) * rest_s as f64
+    {
         return (Shape::NoSteadyState, 0);
     }
-    let faster = |segment: &Segment| segment.mean > end.mean && !alike(segment, &end);
-    match segments[..=unlike].iter().any(faster) {
-        true => (Shape::Slowdown, from),
-        false => (Shape::WarmUp, from),
+    let shape = match beginning.iter().any(|segment| segment.mean > end.mean) {
+        _ if beginning.is_empty() => Shape::Flat,
+        true => Shape::Slowdown,
+        false => Shape::WarmUp,
+    };
+    (shape, rest[0].from)
+}
+
+/// With spells of another kind replaced by the mean of the end: MSER-5 would take one for the end of a beginning.
+fn without_spells(mut values: Vec<f64>, segments: &[Segment], from: usize) -> Vec<f64> {
+    let end = segments[segments.len() - 1];
+    let spells = segments
+        .iter()
+        .filter(|s| s.from >= from && !alike(s, &end));
+    for spell in spells {
+        values[spell.from..spell.until].fill(end.mean);
     }
+    values
 }
 
 /// Within the noise of the end, or within the margin.
@@ -186,7 +207,9 @@ fn words(shape: Shape, segments: &[Segment], from_s: u32) -> String {
         Shape::Flat => "the throughput is flat".to_string(),
         Shape::WarmUp => format!("a warm-up until {from_s} s ({means})"),
         Shape::Slowdown => format!("a slowdown until {from_s} s ({means})"),
-        _ => format!("no steady state: the throughput still changes in the last quarter ({means})"),
+        _ => format!(
+            "no steady state: the throughput changes in the last quarter or to and fro ({means})"
+        ),
     }
 }
 
@@ -280,6 +303,28 @@ mod tests {
         let mut values = noisy(60, 6, |_| 2000.0, 60.0);
         values[45..47].fill(0.0);
         assert_eq!(shape(&values), (Shape::Flat, 0));
+    }
+
+    #[test]
+    fn a_long_stall_in_the_middle_is_no_warm_up_either() {
+        let values = noisy(
+            600,
+            8,
+            |s| if (200..225).contains(&s) { 0.0 } else { 3230.0 },
+            20.0,
+        );
+        assert_eq!(shape(&values), (Shape::Flat, 0));
+    }
+
+    #[test]
+    fn a_throughput_that_goes_to_and_fro_is_no_steady_state() {
+        let values = noisy(
+            600,
+            9,
+            |s| if s / 60 % 2 == 0 { 3000.0 } else { 1500.0 },
+            20.0,
+        );
+        assert_eq!(shape(&values).0, Shape::NoSteadyState);
     }
 
     #[test]

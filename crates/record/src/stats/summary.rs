@@ -10,7 +10,7 @@ use super::period::{self, Period};
 use super::shift::{self, LevelShift};
 use super::stability::{self, Offered};
 use super::stall::{self, Stall};
-use super::steady::{self, Steady};
+use super::steady::{self, Shape, Steady};
 use crate::histogram::merged;
 use crate::load::{HistogramNote, Kind, Loaded, Warmup};
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,7 @@ pub struct Summary {
     pub offered: Option<Offered>,
     pub engine: EngineCheck,
     pub stalls: Vec<Stall>,
+    /// Of all seconds after a warm-up, those before a slowdown among them.
     pub shifts: Vec<LevelShift>,
     pub period: Option<Period>,
 }
@@ -82,8 +83,8 @@ pub fn summarise(load: &Loaded) -> Summary {
     let operations = sum(load, "throughput", &steady);
     let all = latency(None);
     let values = steady::throughput(load);
-    let values = &values[steady.from_s as usize..];
-    let levels = shift::levels(&change::segments(values));
+    let levels = |from_s: u32| shift::levels(&change::segments(&values[from_s as usize..]));
+    let shifts_from_s = shifts_from_s(load, &steady);
     Summary {
         operations: operations as u64,
         operations_counted: counted(load),
@@ -96,11 +97,19 @@ pub fn summarise(load: &Loaded) -> Summary {
             .collect(),
         engine: engine::check(load, &all),
         stalls: stall::stalls(load, &steady),
-        shifts: shift::shifts(&levels, steady.from_s),
-        period: period::period(values, &levels),
+        shifts: shift::shifts(&levels(shifts_from_s), shifts_from_s),
+        period: period::period(&values[steady.from_s as usize..], &levels(steady.from_s)),
         latency: all,
         offered,
         steady,
+    }
+}
+
+/// A slowdown that was found is a level shift, though what lies before it is cut; a warm-up is none.
+fn shifts_from_s(load: &Loaded, steady: &Steady) -> u32 {
+    match (load.warmup, steady.shape) {
+        (Warmup::Find, shape) if shape != Shape::WarmUp => 0,
+        _ => steady.from_s,
     }
 }
 

@@ -4,7 +4,7 @@
 //! killed prony loses none of them; a power cut may.
 
 use super::write::json;
-use crate::load::LiveSample;
+use crate::load::{LiveSample, LiveTrial};
 use crate::trial::TrialKey;
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
@@ -29,17 +29,17 @@ pub(super) fn clear(at: &Connection, key: &TrialKey) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn read(at: &Connection) -> Result<Option<(TrialKey, Vec<(u32, LiveSample)>)>> {
+pub(super) fn read(at: &Connection) -> Result<Option<LiveTrial>> {
     let mut statement =
         at.prepare_cached("select second, packed, key_json from live order by second")?;
     let mut rows = statement.query([])?;
     let mut key = None;
-    let mut samples = Vec::new();
+    let mut seconds = Vec::new();
     while let Some(row) = rows.next()? {
         key.get_or_insert(super::read::json(row, 2)?);
-        samples.push((row.get(0)?, unpack(row, 1)?));
+        seconds.push((row.get(0)?, unpack(row, 1)?));
     }
-    Ok(key.map(|key| (key, samples)))
+    Ok(key.map(|key| LiveTrial { key, seconds }))
 }
 
 fn pack(sample: &LiveSample) -> Vec<u8> {

@@ -17,7 +17,7 @@ mod write;
 
 pub use error::StoreError;
 
-use crate::load::{LiveSample, Loaded};
+use crate::load::{LiveSample, LiveTrial, Loaded};
 use crate::run::Run;
 use crate::trial::{Trial, TrialKey, TrialState};
 use read::Depth;
@@ -163,8 +163,7 @@ impl Store {
     }
 
     /// The seconds of the trial that is under way, or was when prony was killed.
-    #[allow(clippy::type_complexity)]
-    pub fn live_of(&self) -> Result<Option<(TrialKey, Vec<(u32, LiveSample)>)>, StoreError> {
+    pub fn live_of(&self) -> Result<Option<LiveTrial>, StoreError> {
         let read = || match open::schema(&self.at)? {
             1 => Ok(None),
             _ => live::read(&self.at),
