@@ -177,8 +177,8 @@ pub fn check_workload(request: &Request, trials: &[PlannedTrial]) -> Result<(), 
         .map(|operation| operation.name.as_str())
         .collect();
     queries::check(&request.experiment, &names)?;
-    let has_driver = false;
-    Ok(timed::check(&request.experiment, has_driver)?)
+    // A workload has queries for rounds, or operations for a timed load.
+    Ok(timed::check(&request.experiment, names.is_empty())?)
 }
 
 /// What the experiment asks of servers that are not prony's.
@@ -383,16 +383,11 @@ fn judge_answers(answers: &mut Answers, fingerprint: &str, trial: &mut Trial) {
 
 /// `[3/12] block 1: 5.6 small pool: cold 12.3 s, hot 4.5 s`
 fn line(trial: &Trial, place: usize, trials: usize) -> String {
-    let rounds: Vec<String> = trial
-        .rounds
-        .iter()
-        .map(|round| format!("{} {:.2} s", round.name, round.elapsed_s))
-        .collect();
     let mut line = format!(
         "[{place}/{trials}] block {}: {}: {}",
         trial.key.block + 1,
         label(&trial.key),
-        rounds.join(", ")
+        figures(trial)
     );
     for flag in &trial.flags {
         line.push_str(&format!(
@@ -402,6 +397,30 @@ fn line(trial: &Trial, place: usize, trials: usize) -> String {
         ));
     }
     line
+}
+
+/// `cold 12.3 s, hot 4.5 s` or `12345.6 operations/s, p99 3.21 ms`
+fn figures(trial: &Trial) -> String {
+    let Some(load) = &trial.load else {
+        let rounds = trial.rounds.iter();
+        let rounds = rounds.map(|round| format!("{} {:.2} s", round.name, round.elapsed_s));
+        return rounds.collect::<Vec<_>>().join(", ");
+    };
+    let summary = stats::summary(load);
+    let unstable = summary.offered.as_ref();
+    let unstable = unstable.and_then(|offered| offered.unstable.clone());
+    let response = summary.latency.of(Kind::Response);
+    let service = summary.latency.of(Kind::Service);
+    let p99 = response.or(service).and_then(|one| one.at(Percentile::P99));
+    let parts = [
+        summary
+            .throughput
+            .map(|rate| format!("{rate:.1} operations/s")),
+        p99.map(|p99_ms| format!("p99 {p99_ms:.2} ms")),
+        (summary.errors > 0).then(|| format!("{} errors", summary.errors)),
+        unstable,
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn begin(
