@@ -1,7 +1,8 @@
 //! The usual reply: one result, all of it there.
 //!
-//! [`super::Walk`] reads every reply; this reads most of them for a fifth of the instructions (measured: 70 against 330 a
-//! point select), because nothing of its state has to outlive it. Where it is not sure, it says nothing.
+//! [`super::Walk`] reads every reply; this reads most of them for less (measured with `examples/point_select.rs`: 853
+//! instead of 1,040 user instructions a point select, the engine's included), because nothing of its state has to outlive
+//! it. Where it is not sure, it says nothing.
 
 use super::{Done, EOF_BYTES, MORE_RESULTS};
 use crate::packet::{self, CHUNK_MAX, CONTROL_MAX, Fields};
