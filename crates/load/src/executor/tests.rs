@@ -101,6 +101,13 @@ fn blocking_tasks_run_one_after_the_other() {
 }
 
 #[test]
+fn a_capacity_beyond_what_a_ring_can_hold_is_no_error() {
+    for backend in reactors() {
+        run(backend, Instant::now(), None, 100_000, |_| Vec::new()).unwrap();
+    }
+}
+
+#[test]
 fn a_core_that_does_not_exist_is_named() {
     for core in [1000, usize::MAX] {
         let error = run(Backend::Epoll, Instant::now(), Some(core), 0, |_| {

@@ -81,7 +81,7 @@ impl State {
 
     /// Spares the kernel from looking up descriptors; where it refuses, it looks them up.
     fn make_cheaper(&mut self, capacity: usize) {
-        let table = (capacity as u32).min(ENTRIES_MAX);
+        let table = capacity.min(ENTRIES_MAX as usize) as u32;
         if table > 0 && self.ring.submitter().register_files_sparse(table).is_ok() {
             self.table = table;
         }
@@ -203,8 +203,18 @@ impl State {
         }
     }
 
-    /// What completions ask to be submitted.
+    /// What completions ask for, which is nothing most of the time.
+    #[inline]
     pub fn follow_up(&mut self) -> io::Result<()> {
+        let due = self.sweeper == Sweeper::Due;
+        if due || !self.again.is_empty() || !self.gone.is_empty() {
+            return self.follow();
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn follow(&mut self) -> io::Result<()> {
         while let Some(slot) = self.again.pop() {
             self.submit(slot)?;
         }
@@ -271,10 +281,8 @@ impl State {
 
 /// A ring with the best of what this kernel has.
 fn ring(capacity: usize) -> io::Result<IoUring> {
-    let entries = (capacity as u32)
-        .saturating_mul(2)
-        .next_power_of_two()
-        .clamp(ENTRIES_MIN, ENTRIES_MAX);
+    let wanted = capacity.min(ENTRIES_MAX as usize) as u32 * 2;
+    let entries = wanted.next_power_of_two().clamp(ENTRIES_MIN, ENTRIES_MAX);
     let deferred = IoUring::builder()
         .setup_cqsize(entries * 2)
         .setup_single_issuer()
