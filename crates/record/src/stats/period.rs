@@ -76,13 +76,14 @@ fn whitened(values: &[f64]) -> Option<Vec<f64>> {
     (rest.len() > CYCLES_MIN * SECONDS_MIN).then_some(rest)
 }
 
-/// Count and mean of the seconds at each of so many places along the period.
+/// Count and mean of the seconds at each of so many places along the period, all of one width: a narrower one can
+/// hold all drops of a longer period and nothing else.
 fn folded(values: &[f64], every: f64, places: usize) -> Vec<(f64, f64)> {
     let mut sums = vec![(0.0, 0.0); places];
-    let scale = places as f64 / every.ceil();
+    let scale = places as f64 / every;
     let mut phase = 0.0;
     for value in values {
-        let (count, sum) = &mut sums[(phase * scale) as usize];
+        let (count, sum) = &mut sums[((phase * scale) as usize).min(places - 1)];
         *count += 1.0;
         *sum += value;
         phase += 1.0;
@@ -99,7 +100,7 @@ fn folded(values: &[f64], every: f64, places: usize) -> Vec<(f64, f64)> {
 /// The logarithm of the chance of means as different as these, second by second for short drops or in few places for
 /// waves, whichever is less.
 fn log_p(white: &[f64], every: f64) -> f64 {
-    let places = every.ceil() as usize;
+    let places = every as usize;
     let fine = log_p_of(&folded(white, every, places));
     match places > PLACES_FEW {
         true => fine.min(log_p_of(&folded(white, every, PLACES_FEW))),
@@ -122,7 +123,7 @@ fn described(values: &[f64], every: f64) -> Option<Period> {
     let mut ascending = values.to_vec();
     ascending.sort_by(f64::total_cmp);
     let usual = quantile(&ascending, 0.5);
-    let means = folded(values, every, every.ceil() as usize)
+    let means = folded(values, every, every as usize)
         .into_iter()
         .map(|(_, mean)| mean);
     let least = means.fold(f64::INFINITY, f64::min);
@@ -176,10 +177,14 @@ mod tests {
 
     #[test]
     fn a_drop_beside_a_level_shift_is_found() {
-        let both = |s: usize| {
-            (if s < 300 { 400.0 } else { 300.0 }) - if s % 25 == 1 { 150.0 } else { 0.0 }
-        };
-        assert_eq!(found(&noisy(900, 3, both, 8.0)).unwrap().every_s, 25.0);
+        for phase in [0, 1, 7] {
+            let both = |s: usize| {
+                let level = if s < 300 { 400.0 } else { 300.0 };
+                level - if s % 25 == phase { 150.0 } else { 0.0 }
+            };
+            let period = found(&noisy(900, 3, both, 8.0)).unwrap();
+            assert_eq!(period.every_s, 25.0, "{phase}");
+        }
     }
 
     #[test]

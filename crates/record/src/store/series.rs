@@ -56,6 +56,7 @@ fn unpack_plain(mut bytes: &[u8]) -> Option<Vec<Option<f64>>> {
         0 => vec![true; count],
         _ => bits(take(&mut bytes, count.div_ceil(8))?, count),
     };
+    let scale = scale(head & !GAPS & !BITS);
     let mut before = 0u64;
     let mut next = || {
         let code = read_varint(&mut bytes)?;
@@ -64,7 +65,7 @@ fn unpack_plain(mut bytes: &[u8]) -> Option<Vec<Option<f64>>> {
             return Some(f64::from_bits(before));
         }
         before = before.wrapping_add(unzigzag(code) as u64);
-        Some(before as i64 as f64 / scale(head & !GAPS))
+        Some(before as i64 as f64 / scale)
     };
     there
         .into_iter()
@@ -86,10 +87,11 @@ fn scale(decimals: u8) -> f64 {
 
 /// The values as integers of so many decimals; None where that would not give each back to the last bit.
 fn scaled(values: &[f64], decimals: u8) -> Option<Vec<i64>> {
+    let scale = scale(decimals);
     let integer = |value: &f64| {
-        let integer = (value * scale(decimals)).round();
+        let integer = (value * scale).round();
         let exact = integer.abs() <= EXACT_MAX
-            && (integer as i64 as f64 / scale(decimals)).to_bits() == value.to_bits();
+            && (integer as i64 as f64 / scale).to_bits() == value.to_bits();
         exact.then_some(integer as i64)
     };
     values.iter().map(integer).collect()
