@@ -1,7 +1,7 @@
 //! Pairs of measurements, and the table of their medians.
 
 use crate::measured::Figure;
-use crate::{Asked, engine, peer::median, server::Running, sysbench};
+use crate::{Asked, engine, median::median, server::Running, sysbench};
 
 pub fn all(asked: &Asked) {
     let running = Running::start(&asked.build);
@@ -29,13 +29,21 @@ pub fn all(asked: &Asked) {
             };
             row("operations/s", |figure| figure.operations_per_s);
             row("CPU us an operation", |figure| figure.cpu_us_per_operation);
-            row("memory, kB a connection", |figure| figure.memory_kb / f64::from(figure.clients));
+            row("memory, kB a connection", |figure| {
+                figure.memory_kb / f64::from(figure.clients)
+            });
         }
     }
 }
 
 /// Who goes first changes, so that neither always finds the server as the other left it.
-fn pair(asked: &Asked, running: &Running, operation: &str, clients: u32, n: usize) -> (Figure, Figure) {
+fn pair(
+    asked: &Asked,
+    running: &Running,
+    operation: &str,
+    clients: u32,
+    n: usize,
+) -> (Figure, Figure) {
     let prony = || engine::figure(asked, running, operation, clients);
     let peer = || sysbench::figure(asked, running, operation, clients);
     if n.is_multiple_of(2) {

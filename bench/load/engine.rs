@@ -20,7 +20,11 @@ pub fn figure(asked: &Asked, running: &Running, operation: &str, clients: u32) -
     command.args([AS_CHILD, operation, &address]);
     command.args([clients, asked.time_s, asked.rate.unwrap_or(0)].map(|number| number.to_string()));
     let measured = run(&mut command);
-    let operations = measured.output.trim().parse().expect("the child prints a number");
+    let operations = measured
+        .output
+        .trim()
+        .parse()
+        .expect("the child prints a number");
     Figure::of(&measured, clients, operations, f64::from(asked.time_s))
 }
 
@@ -43,9 +47,14 @@ pub fn child(arguments: &[String]) {
     let dataset = prony::workload::open("oltp", &section(operation)).expect("an operation");
     let driver = dataset.driver(login, &[], 1).expect("oltp is driven");
     let load = match rate {
-        0 => Load::Closed(Closed { clients, think: Duration::ZERO }),
+        0 => Load::Closed(Closed {
+            clients,
+            think: Duration::ZERO,
+        }),
         rate => Load::Open(Open {
-            arrivals: Arrivals::Poisson { rate: f64::from(rate) },
+            arrivals: Arrivals::Poisson {
+                rate: f64::from(rate),
+            },
             workers: clients,
             queue: 100_000,
             when_full: WhenFull::Stop,
@@ -54,6 +63,7 @@ pub fn child(arguments: &[String]) {
     let drive = Drive {
         load,
         time: Duration::from_secs(u64::from(number(time_s))),
+        warmup: Duration::ZERO,
         seed: 1,
         reactors: None,
         backend: None,
@@ -61,7 +71,21 @@ pub fn child(arguments: &[String]) {
         stalled: None,
     };
     let mut done = 0;
-    load::drive(&driver, &drive, &AtomicBool::new(false), &mut |second| done += second.done)
-        .expect("the engine drives");
+    let watch = load::Watch {
+        begun: &mut |_| (),
+        second: &mut |second| done += second.done,
+    };
+    load::drive(&driver, &drive, &AtomicBool::new(false), watch).expect("the engine drives");
     println!("{done}");
+}
+
+/// A port of loopback, or the path of a socket.
+fn endpoint(address: &str) -> Endpoint {
+    match address.parse() {
+        Ok(port) => Endpoint::Tcp {
+            host: "127.0.0.1".into(),
+            port,
+        },
+        Err(_) => Endpoint::Unix(address.into()),
+    }
 }

@@ -7,8 +7,8 @@
 //! sysbench: CPU an operation at most 0.6 at 64 clients and 0.35 at 256; operations a second at least 1.3 and 1.5;
 //! memory a connection at most 0.25. The last results are in bench/results/load.md.
 
-#[path = "../peer.rs"]
-mod peer;
+#[path = "../median.rs"]
+mod median;
 
 mod compare;
 mod engine;
@@ -41,13 +41,15 @@ fn main() {
         return;
     };
     if build == engine::AS_CHILD {
-        return engine::child(&arguments.make_contiguous().to_vec());
+        return engine::child(arguments.make_contiguous());
     }
     let mut asked = Asked {
         build,
         time_s: 10,
         pairs: 5,
-        operations: ["point-select", "update-index", "read-write"].map(String::from).into(),
+        operations: ["point-select", "update-index", "read-write"]
+            .map(String::from)
+            .into(),
         clients: vec![64, 256],
         tcp: false,
         rate: None,

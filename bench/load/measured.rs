@@ -11,13 +11,17 @@ pub struct Measured {
 
 /// Runs the program to its end.
 pub fn run(command: &mut Command) -> Measured {
+    // wait4 below waits for it, which the lint does not know.
+    #[allow(clippy::zombie_processes)]
     let mut child = command
         .stdout(Stdio::piped())
         .spawn()
         .unwrap_or_else(|error| panic!("cannot start {:?}: {error}", command.get_program()));
     let mut output = String::new();
     let mut stdout = child.stdout.take().expect("it is piped");
-    stdout.read_to_string(&mut output).expect("its output is text");
+    stdout
+        .read_to_string(&mut output)
+        .expect("its output is text");
     let mut status = 0;
     // SAFETY: plain data that wait4 fills.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };

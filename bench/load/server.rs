@@ -87,7 +87,9 @@ fn grant(session: &mut Session, schema: &str) {
             format!("create user 'bench'@'{host}'"),
             format!("grant all on {schema}.* to 'bench'@'{host}'"),
         ] {
-            session.execute(&statement).expect("a user for both clients");
+            session
+                .execute(&statement)
+                .expect("a user for both clients");
         }
     }
 }

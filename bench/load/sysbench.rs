@@ -13,10 +13,17 @@ pub fn figure(asked: &Asked, running: &Running, operation: &str, clients: u32) -
         .arg(format!("--time={}", asked.time_s))
         .arg(format!("--tables={TABLES}"))
         .arg(format!("--table-size={ROWS}"))
-        .args(["--rand-type=uniform", "--db-ps-mode=auto", "--mysql-user=bench"])
+        .args([
+            "--rand-type=uniform",
+            "--db-ps-mode=auto",
+            "--mysql-user=bench",
+        ])
         .arg(format!("--mysql-db={}", running.schema));
     match asked.tcp {
-        true => command.args(["--mysql-host=127.0.0.1".into(), format!("--mysql-port={}", running.port)]),
+        true => command.args([
+            "--mysql-host=127.0.0.1".into(),
+            format!("--mysql-port={}", running.port),
+        ]),
         false => command.arg(format!("--mysql-socket={}", running.socket.display())),
     };
     if let Some(rate) = asked.rate {

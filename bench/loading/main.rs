@@ -6,6 +6,8 @@
 //! DSN names a server that may be written to (its schema prony_ssb is dropped), CLIENT is its `mysql`, which must find
 //! the server by the DSN's socket or host. Goal: within 1.1. The last result is in bench/results/loading.md.
 
+#[path = "../median.rs"]
+mod median;
 #[path = "../peer.rs"]
 mod peer;
 
@@ -63,15 +65,15 @@ fn main() {
         );
         pairs.push(pair);
     }
-    let prony_s = peer::median(pairs.iter().map(|pair| pair.0));
-    let client_s = peer::median(pairs.iter().map(|pair| pair.1));
+    let prony_s = median::median(pairs.iter().map(|pair| pair.0));
+    let client_s = median::median(pairs.iter().map(|pair| pair.1));
     println!(
         "scale {scale}, {rows} rows, medians of {times}: prony {prony_s:.2} s ({:.0} rows/s), client {client_s:.2} s",
         rows as f64 / prony_s
     );
     println!(
         "median of the ratios {:.3}, goal at most 1.1",
-        peer::median(pairs.iter().map(|pair| pair.0 / pair.1))
+        median::median(pairs.iter().map(|pair| pair.0 / pair.1))
     );
 }
 

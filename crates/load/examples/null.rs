@@ -6,7 +6,8 @@
 
 use load::arrivals::Arrivals;
 use load::{
-    Closed, Drive, Driven, Failure, Io, Load, Open, Outcome, Request, WhenFull, Workload, drive,
+    Closed, Drive, Driven, Failure, Io, Load, Open, Outcome, Request, Watch, WhenFull, Workload,
+    drive,
 };
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -39,13 +40,18 @@ fn driven(load: Load, time: Duration) -> Driven {
     let asked = Drive {
         load,
         time,
+        warmup: Duration::ZERO,
         seed: 1,
         reactors: None,
         backend: None,
         reconnects_max: 0,
         stalled: None,
     };
-    drive(&Null, &asked, &AtomicBool::new(false), &mut |_| ()).expect("nothing can fail")
+    let watch = Watch {
+        begun: &mut |_| (),
+        second: &mut |_| (),
+    };
+    drive(&Null, &asked, &AtomicBool::new(false), watch).expect("nothing can fail")
 }
 
 fn tell(name: &str, driven: &Driven) {

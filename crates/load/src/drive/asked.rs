@@ -9,6 +9,8 @@ pub struct Drive {
     pub load: Load,
     /// How long operations are started. What is under way then is waited for.
     pub time: Duration,
+    /// Windows of ten seconds begin anew after so long, so that none holds what is counted and what is not.
+    pub warmup: Duration,
     pub seed: u64,
     /// None: one per core that this process may use.
     pub reactors: Option<usize>,

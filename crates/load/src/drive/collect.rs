@@ -16,6 +16,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 pub struct Collector<'a, W: Workload> {
     shared: &'a Shared<'a, W>,
     second: u32,
+    /// The second that it begins with.
+    window_s: u32,
     window: Sample,
     windows: Vec<Window>,
     dropped: u64,
@@ -26,6 +28,7 @@ impl<'a, W: Workload> Collector<'a, W> {
         Collector {
             shared,
             second: 0,
+            window_s: 0,
             window: Sample::new(shared.operations, shared.kinds),
             windows: Vec::new(),
             dropped: 0,
@@ -83,7 +86,8 @@ impl<'a, W: Workload> Collector<'a, W> {
         self.window.add(&sample);
         let second = self.second_of(&sample);
         self.second += 1;
-        if self.second.is_multiple_of(WINDOW_S) {
+        let warmup_s = self.shared.drive.warmup.as_secs_f64().ceil() as u32;
+        if ends_window(self.window_s, self.second, warmup_s) {
             self.end_window();
         }
         second
@@ -119,8 +123,7 @@ impl<'a, W: Workload> Collector<'a, W> {
     }
 
     fn end_window(&mut self) {
-        let over_s = self.second.saturating_sub(1);
-        let start_s = over_s - over_s % WINDOW_S;
+        let start_s = std::mem::replace(&mut self.window_s, self.second);
         for (operation, kind, counts) in self.window.each() {
             self.windows.push(Window {
                 start_s,
@@ -130,5 +133,33 @@ impl<'a, W: Workload> Collector<'a, W> {
             });
         }
         self.window.clear();
+    }
+}
+
+/// Whether a window that began with `from_s` is over before `second`. They begin anew where the warm-up ends, so that each
+/// holds either what is counted or what is not.
+fn ends_window(from_s: u32, second: u32, warmup_s: u32) -> bool {
+    second == warmup_s || second - from_s == WINDOW_S
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn windows(seconds: u32, warmup_s: u32) -> Vec<u32> {
+        let mut began = vec![0];
+        for second in 1..seconds {
+            if ends_window(*began.last().unwrap(), second, warmup_s) {
+                began.push(second);
+            }
+        }
+        began
+    }
+
+    #[test]
+    fn windows_of_ten_seconds_begin_anew_where_the_warm_up_ends() {
+        assert_eq!(windows(30, 0), [0, 10, 20]);
+        assert_eq!(windows(30, 2), [0, 2, 12, 22]);
+        assert_eq!(windows(30, 13), [0, 10, 13, 23]);
     }
 }

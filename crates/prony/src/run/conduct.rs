@@ -325,6 +325,11 @@ fn measure(
             .progress
             .say(&line(&trial, finished.len(), plan.len()));
     }
+    for key in plan.lost(&finished) {
+        bench.progress.say(&format!(
+            "warning: {key} was not measured, since the maximum that its rate refers to was not"
+        ));
+    }
     stop_if_interrupted()
 }
 

@@ -81,12 +81,16 @@ fn seconds_come_also_while_every_client_stalls() {
     let workload = fake(|_| (1_500 * MS, Outcome::Done));
     let seen = AtomicU64::new(0);
     let asked = closed(2, 1_000);
-    let driven = drive(&workload, &asked, &AtomicBool::new(false), &mut |second| {
-        if second.second == 0 {
-            seen.store(u64::from(second.running), SeqCst);
-            assert_eq!(second.done, 0);
-        }
-    });
+    let watch = Watch {
+        begun: &mut |_| (),
+        second: &mut |second| {
+            if second.second == 0 {
+                seen.store(u64::from(second.running), SeqCst);
+                assert_eq!(second.done, 0);
+            }
+        },
+    };
+    let driven = drive(&workload, &asked, &AtomicBool::new(false), watch);
     assert_eq!(driven.expect("it begins").started, 2);
     assert_eq!(seen.load(SeqCst), 2);
 }

@@ -83,7 +83,7 @@ fn a_session_that_cannot_be_opened_ends_the_drive_and_closes_the_others() {
         _ => Ok(()),
     });
     let asked = closed(100, 60_000);
-    let refusal = drive(&workload, &asked, &AtomicBool::new(false), &mut |_| ()).unwrap_err();
+    let refusal = unwatched(&workload, &asked, &AtomicBool::new(false)).unwrap_err();
     assert_eq!(
         refusal.to_string(),
         "client 70 could not begin: 127.0.0.1:1 refuses"
@@ -98,12 +98,7 @@ fn an_interrupt_before_the_beginning_closes_what_is_open() {
         1 => Err(refused(true)),
         _ => Ok(()),
     });
-    let refusal = drive(
-        &workload,
-        &closed(2, 60_000),
-        &AtomicBool::new(true),
-        &mut |_| (),
-    );
+    let refusal = unwatched(&workload, &closed(2, 60_000), &AtomicBool::new(true));
     assert!(matches!(refusal, Err(DriveError::Interrupted)));
     assert_eq!(workload.sessions.load(SeqCst), 0);
 }
@@ -119,7 +114,7 @@ where
             thread::sleep(Duration::from_millis(after_ms));
             stop.store(true, SeqCst);
         });
-        drive(workload, asked, &stop, &mut |_| ()).expect("it begins")
+        unwatched(workload, asked, &stop).expect("it begins")
     })
 }
 
@@ -166,7 +161,7 @@ fn what_stalls_at_the_end_is_given_up_after_the_time_that_was_asked_for() {
 fn what_cannot_be_driven_is_refused_before_anything_is_opened() {
     let workload = fake(|_| (0, Outcome::Done));
     let refusal = |asked: &Drive| {
-        let refused = drive(&workload, asked, &AtomicBool::new(false), &mut |_| ());
+        let refused = unwatched(&workload, asked, &AtomicBool::new(false));
         refused.unwrap_err().to_string()
     };
     assert!(refusal(&closed(0, 100)).contains("at least 1"));

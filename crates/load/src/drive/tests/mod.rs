@@ -81,6 +81,7 @@ fn closed(clients: u32, time_ms: u64) -> Drive {
             think: Duration::ZERO,
         }),
         time: Duration::from_millis(time_ms),
+        warmup: Duration::ZERO,
         seed: 1,
         reactors: None,
         backend: None,
@@ -99,6 +100,18 @@ fn open(arrivals: Arrivals, workers: u32, queue: u64, when_full: WhenFull, time_
         }),
         ..closed(1, time_ms)
     }
+}
+
+fn unwatched<W: Workload>(
+    workload: &W,
+    asked: &Drive,
+    stop: &AtomicBool,
+) -> Result<Driven, DriveError> {
+    let watch = Watch {
+        begun: &mut |_| (),
+        second: &mut |_| (),
+    };
+    drive(workload, asked, stop, watch)
 }
 
 fn driven<F>(workload: &Fake<F>, asked: &Drive) -> (Driven, Vec<Second>)

@@ -3,12 +3,12 @@
 //! Goal: nothing is left out that the statistics need, and what makes the figures unusable is flagged. Non-goal: judging.
 
 use super::beside::Seen;
-use super::{Driving, Timed, asked, invalidate};
+use super::{Driving, Timed, invalidate};
 use crate::host::machine;
 use crate::run::trial::{flag, happened};
 use load::{Backend, Driven, Second, Window};
 use record::{
-    EngineNote, ErrorCount, HistogramNote, Kind, LiveSample, Loaded, Mode, OpenNote, Trial,
+    EngineNote, ErrorCount, HistogramNote, Kind, LiveSample, Loaded, Mode, OpenNote, Trial, stats,
 };
 use std::collections::BTreeMap;
 
@@ -31,9 +31,9 @@ pub fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, seen: Seen) {
     series.extend(of_seconds(&seconds));
     let mode = timed.planned.load.mode();
     let open = matches!(mode, Mode::Open { .. }).then(|| open_note(&driven));
-    trial.load = Some(Box::new(Loaded {
+    let mut load = Loaded {
         mode,
-        warmup: asked::warmup(timed.bench.protocol),
+        warmup: timed.bench.protocol.warmup_note(),
         started_ns: driven.started_ns,
         elapsed_s: driven.elapsed.as_secs_f64(),
         errors: errors(&seconds),
@@ -44,7 +44,13 @@ pub fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, seen: Seen) {
         counters: seen.sampled.counters,
         summary: None,
         open,
-    }));
+    };
+    let summary = stats::summarise(&load);
+    if let Some(reason) = &summary.engine.invalid {
+        invalidate(trial, "engine_limit", reason.clone());
+    }
+    load.summary = Some(summary);
+    trial.load = Some(Box::new(load));
 }
 
 fn say_what_went_wrong(trial: &mut Trial, driven: &Driven) {
@@ -63,18 +69,22 @@ fn say_what_went_wrong(trial: &mut Trial, driven: &Driven) {
     }
 }
 
+/// A series of the engine's own: its name and where its value stands.
+type Column = (&'static str, fn(&Second) -> u64);
+
+const COLUMNS: [Column; 7] = [
+    ("throughput", |second| second.done),
+    ("errors", |second| second.failed),
+    ("retried", |second| second.retried),
+    ("dropped", |second| second.dropped),
+    ("queued", |second| second.queued),
+    ("running", |second| u64::from(second.running)),
+    ("idle", |second| u64::from(second.idle)),
+];
+
 /// The engine's own series, one value a second.
 fn of_seconds(seconds: &[Second]) -> BTreeMap<String, Vec<Option<f64>>> {
-    let values: [(&str, fn(&Second) -> u64); 7] = [
-        ("throughput", |second| second.done),
-        ("errors", |second| second.failed),
-        ("retried", |second| second.retried),
-        ("dropped", |second| second.dropped),
-        ("queued", |second| second.queued),
-        ("running", |second| u64::from(second.running)),
-        ("idle", |second| u64::from(second.idle)),
-    ];
-    values
+    COLUMNS
         .into_iter()
         .map(|(name, of)| {
             let series = seconds.iter().map(|second| Some(of(second) as f64));

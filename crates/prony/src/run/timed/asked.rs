@@ -1,8 +1,9 @@
 //! From the plan's words to those of the load engine.
 
 use crate::plan::PlannedTrial;
-use crate::spec::{ArrivalsSpec, Dsn, PlannedLoad, Protocol, WarmupSpec, WhenFull};
+use crate::spec::{ArrivalsSpec, Dsn, PlannedLoad, Protocol, WhenFull};
 use load::{Closed, Drive, Endpoint, Load, Open, arrivals::Arrivals};
+use record::Warmup;
 use std::time::Duration;
 use wire::{Login, Tls};
 
@@ -37,32 +38,16 @@ pub fn login(dsn: Dsn, schema: &str) -> Login {
 pub fn drive(planned: &PlannedTrial, protocol: &Protocol, seed: u64) -> Drive {
     Drive {
         load: load(&planned.load),
-        time: time(protocol),
+        time: protocol.driven(),
+        warmup: match protocol.warmup_note() {
+            Warmup::Seconds(warmup_s) => Duration::from_secs_f64(warmup_s),
+            Warmup::Find => Duration::ZERO,
+        },
         seed,
         reactors: None,
         backend: None,
         reconnects_max: RECONNECTS_MAX,
         stalled: None,
-    }
-}
-
-/// A fixed warm-up comes before the protocol's time, a share of it is a part of it.
-fn time(protocol: &Protocol) -> Duration {
-    let measured = protocol.time.unwrap_or_default();
-    match protocol.warmup {
-        WarmupSpec::Fixed(warmup) => warmup + measured,
-        WarmupSpec::None | WarmupSpec::Share(_) | WarmupSpec::Find => measured,
-    }
-}
-
-pub fn warmup(protocol: &Protocol) -> record::Warmup {
-    match protocol.warmup {
-        WarmupSpec::None => record::Warmup::Seconds(0.0),
-        WarmupSpec::Fixed(warmup) => record::Warmup::Seconds(warmup.as_secs_f64()),
-        WarmupSpec::Share(share) => {
-            record::Warmup::Seconds(share * protocol.time.unwrap_or_default().as_secs_f64())
-        }
-        WarmupSpec::Find => record::Warmup::Find,
     }
 }
 
@@ -118,8 +103,8 @@ fn schedule(rate: f64, arrivals: &ArrivalsSpec) -> Arrivals {
 
 /// The first second that the server's counters are taken over.
 pub fn measured_from_s(protocol: &Protocol) -> u32 {
-    match warmup(protocol) {
-        record::Warmup::Seconds(warmup_s) => warmup_s.ceil() as u32,
-        record::Warmup::Find => 0,
+    match protocol.warmup_note() {
+        Warmup::Seconds(warmup_s) => warmup_s.ceil() as u32,
+        Warmup::Find => 0,
     }
 }
