@@ -50,7 +50,7 @@ pub use shift::LevelShift;
 pub use stability::Offered;
 pub use stall::{Moved, Stall};
 pub use steady::{Shape, Steady};
-pub use summary::{RULES, Summary, summarise, summary};
+pub use summary::{RULES, Summary, measured, summarise, summary};
 pub use workers::{BestWorkers, best_workers};
 
 pub use explain::{Difference, Explanation, explain_largest};

@@ -51,7 +51,7 @@ impl Summary {
     pub fn notes(&self) -> Vec<String> {
         let steady = (!self.steady.shape.is_steady()).then(|| self.steady.reason.clone());
         let engine = [&self.engine.invalid, &self.engine.limit, &self.engine.note];
-        let stalls = stall::sentence(&self.stalls, self.steady.seconds());
+        let stalls = self.stalled();
         let shifts = self.shifts.iter().map(LevelShift::sentence);
         let period = self.period.as_ref().map(Period::sentence);
         (steady.into_iter())
@@ -60,6 +60,11 @@ impl Summary {
             .chain(shifts)
             .chain(period)
             .collect()
+    }
+
+    /// All stalls in one sentence; none without any.
+    pub fn stalled(&self) -> Option<String> {
+        stall::sentence(&self.stalls, self.steady.seconds())
     }
 }
 
@@ -143,7 +148,7 @@ fn latency(load: &Loaded, steady: &Steady, operation: Option<&str>) -> Latency {
 /// lengths. What ended after the last whole second is in it: leaving out the slowest would flatter.
 ///
 /// Wait and service are recorded by operation; all operations together are then the sum over them.
-pub(super) fn measured<'l>(
+pub fn measured<'l>(
     load: &'l Loaded,
     steady: &Steady,
     operation: Option<&str>,

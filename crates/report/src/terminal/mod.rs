@@ -1,9 +1,11 @@
-//! A run in the terminal: the table, the claims, the counters that explain the largest difference, plan changes, warnings.
+//! A run in the terminal: the tables, the claims, the counters that explain the largest difference, plan changes, warnings.
 //!
 //! Goal: the answer on one screen of 100 columns. Non-goal: everything the record holds (see `html`).
 
+mod sheets;
+
 use crate::matrix::{Matrix, Notes};
-use crate::{digest, format, names};
+use crate::{digest, format, loads, names};
 use comfy_table::{
     Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
 };
@@ -19,10 +21,13 @@ const WIDTH_MIN: usize = 40;
 pub fn terminal(run: &Run, trials: &[Trial], colour: bool, width: usize) -> String {
     let width = width.max(WIDTH_MIN);
     let screen = Screen { colour, width };
-    let matrix = Matrix::of(run, trials);
     let claims = stats::judge(&run.question, trials);
-    let mut text = screen.head(run, trials, &matrix);
-    text.push_str(&screen.matrix(run, &matrix));
+    let mut text = screen.head(run, trials);
+    if loads::timed(run) {
+        text.push_str(&screen.timed_loads(run, trials));
+    } else {
+        text.push_str(&screen.matrix(run, &Matrix::of(run, trials)));
+    }
     text.push_str(&screen.claims(&claims));
     if let Some(explanation) = stats::explain_largest(&run.question, trials, MOST) {
         text.push_str(&screen.explanation(run, &explanation));
@@ -38,10 +43,10 @@ struct Screen {
 }
 
 impl Screen {
-    fn head(&self, run: &Run, trials: &[Trial], matrix: &Matrix) -> String {
+    fn head(&self, run: &Run, trials: &[Trial]) -> String {
         let mut text = self.heading(&run.question.title);
         text.push_str(&self.wrapped("", &run.question.question));
-        text.push_str(&self.wrapped("", &digest::subtitle(run, trials, &matrix.constant)));
+        text.push_str(&self.wrapped("", &digest::subtitle(run, trials)));
         text
     }
 

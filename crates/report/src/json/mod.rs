@@ -2,12 +2,15 @@
 //!
 //! Goal: keys and nesting that never change their meaning. A value that this kind of load does not have is null, not left out.
 
+mod load;
+
 use crate::{csv, digest};
-use record::{Coldness, Counters, Environment, Flag, Run, Trial, TrialState, Verdict, stats};
+use load::{LatencyNote, LoadNote, Sample};
+use record::{Coldness, Counters, Environment, Flag, Kind, Run, Trial, TrialState, Verdict, stats};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// The queries' counters are in it where the trials were read whole.
+/// The queries' counters and the seconds of timed loads are in it where the trials were read whole.
 pub fn json(run: &Run, trials: &[Trial]) -> String {
     let document = Document {
         experiment: &run.question.name,
@@ -39,14 +42,16 @@ struct TrialNote<'a> {
     block: u32,
     state: TrialState,
     rounds: Vec<RoundNote<'a>>,
-    /// Operations a second over the time that the operations took.
+    /// Operations a second: in rounds over the time that they took, else over the measured part.
     throughput: Option<f64>,
     /// A load of queries in rounds has too few operations for percentiles.
-    latency_ms: Option<()>,
-    samples: [(); 0],
-    operations: usize,
-    errors: usize,
+    latency_ms: Option<LatencyNote>,
+    samples: Vec<Sample>,
+    operations: u64,
+    errors: u64,
     flags: &'a [Flag],
+    #[serde(flatten)]
+    timed: LoadNote<'a>,
 }
 
 #[derive(Serialize)]
@@ -78,6 +83,23 @@ struct ClaimNote {
 }
 
 fn trial(trial: &Trial) -> TrialNote<'_> {
+    let note = in_rounds(trial);
+    let Some(load) = trial.load.as_deref() else {
+        return note;
+    };
+    let summary = stats::summary(load);
+    TrialNote {
+        throughput: summary.throughput,
+        latency_ms: LatencyNote::of(&summary, Kind::Response),
+        samples: load::samples(load, &summary),
+        operations: summary.operations,
+        errors: summary.errors,
+        timed: LoadNote::of(load, &summary),
+        ..note
+    }
+}
+
+fn in_rounds(trial: &Trial) -> TrialNote<'_> {
     let rounds: Vec<RoundNote> = trial.rounds.iter().map(round).collect();
     let queries = || rounds.iter().flat_map(|round| &round.queries);
     let operations = queries().filter(|query| query.elapsed_s.is_some()).count();
@@ -95,10 +117,11 @@ fn trial(trial: &Trial) -> TrialNote<'_> {
         state: trial.state,
         throughput: (elapsed_s > 0.0).then(|| operations as f64 / elapsed_s),
         latency_ms: None,
-        samples: [],
-        operations,
-        errors: queries().count() - operations,
+        samples: Vec::new(),
+        operations: operations as u64,
+        errors: (queries().count() - operations) as u64,
         flags: &trial.flags,
+        timed: LoadNote::default(),
         rounds,
     }
 }

@@ -1,12 +1,19 @@
-//! A run as CSV: one row per query of every round of every trial.
+//! A run as CSV: one row per query of every round of every trial, or one per trial of a timed load.
 //!
 //! Goal: tidy data for a data frame, by RFC 4180 (CRLF, quotes doubled). Non-goal: aggregates.
+
+mod load;
+
+pub use load::samples;
 
 use record::{Answer, Query, Round, Run, Trial, TrialState};
 
 /// Columns: `server`, one per factor, then `block` (from 0), `state`, `round`, `index`, `query`, `elapsed_s`, `rows`, `answer`,
-/// `plan_hash`, `error`. A failed query has no time.
+/// `plan_hash`, `error`. A failed query has no time. For timed loads see docs/JSON.md.
 pub fn csv(run: &Run, trials: &[Trial]) -> String {
+    if crate::loads::timed(run) {
+        return load::trials(run, trials);
+    }
     let factors: Vec<&str> = run
         .question
         .factors
