@@ -15,7 +15,7 @@ pub fn section(cells: &[Measured]) -> Markup {
         @if !found.is_empty() {
             section #errors {
                 h2 { "Errors" }
-                p.quiet { "In all seconds of all blocks, the warm-up among them; retried operations and those that failed. Numbers above 60,000 are prony's own." }
+                p.quiet { "In all seconds of all blocks, the warm-up among them: failures, losses and what was behind retries. Numbers above 60,000 are prony's own." }
                 div.scroll.tall tabindex="0" { table {
                     thead { tr { th scope="col" { "Cell" } th.n scope="col" { "Number" } th scope="col" { "Name" } th.n scope="col" { "Count" } } }
                     tbody { @for (cell, codes) in &found { @for (code, count) in codes {
