@@ -79,7 +79,7 @@ fn a_bench_gives_throughput_and_percentiles_for_each_number_of_clients_on_one_st
         for name in LATENCIES {
             assert!(trial["latency_ms"].get(name).is_some(), "{name}: {trial}");
         }
-        assert!(number(&trial["latency_ms"]["p50"]) <= number(&trial["latency_ms"]["max"]));
+        assert!(number(&trial["latency_ms"]["max"]) > 0.0, "{trial}");
     }
     let run = &bench.runs()[0];
     assert_eq!(bench.json(run), shown, "a run like any other");
@@ -293,26 +293,27 @@ fn refused(bench: &Bench, arguments: &[&str], says: &str) {
 fn flags_that_cannot_be_driven_are_refused_with_their_reason() {
     let bench = Bench::new();
     let bad = [
-        (["--rate", "0", "--time", "1s"], "rate"),
-        (["--rate", "-3", "--time", "1s"], "rate"),
+        (["--rate=0", "--time=1s"], "rate"),
+        (["--rate=-3", "--time=1s"], "rate"),
         (
-            ["--rate", "1e10", "--time", "1s"],
+            ["--rate=1e10", "--time=1s"],
             "beyond what a schedule can express",
         ),
-        (["--clients", "0", "--time", "1s"], "clients"),
-        (["--clients", "1", "--time", "0s"], "time"),
-        (["--clients", "1", "--rows", "0"], "rows"),
-        (
-            ["--clients", "200000", "--time", "1s"],
-            "more than the 100000",
-        ),
+        (["--clients=0", "--time=1s"], "clients"),
+        (["--clients=1", "--time=0s"], "time"),
+        (["--clients=1", "--rows=0"], "rows"),
+        (["--clients=200000", "--time=1s"], "more than the 100000"),
     ];
     for (flags, says) in bad {
         let arguments = [["bench", "oltp-point-select"].as_slice(), &flags].concat();
         refused(&bench, &arguments, says);
     }
-    refused(&bench, &["bench", "oltp-point-selekt"], "did you mean");
-    refused(&bench, &["bench", "oltp-"], "operation");
+    refused(
+        &bench,
+        &["bench", "oltp-point-selekt"],
+        "no operation \"point-selekt\"",
+    );
+    refused(&bench, &["bench", "oltp-"], "no operation");
 }
 
 #[test]
@@ -537,6 +538,16 @@ fn a_connection_killed_in_a_transaction_is_counted_by_its_code_and_opened_again(
 const PAUSE: &str =
     "[protocol]\ntime = \"4s\"\n[[event]]\nat = \"1500ms\"\npause = { for = \"1s\" }\n";
 
+/// The highest percentile up to the 99th that has enough operations above it, in milliseconds.
+fn high_ms(trial: &Value) -> f64 {
+    let latency = &trial["latency_ms"];
+    let told = ["p99", "p95", "p50"].map(|name| latency[name].as_f64());
+    told.into_iter()
+        .flatten()
+        .next()
+        .unwrap_or_else(|| panic!("too few operations: {trial}"))
+}
+
 #[test]
 fn a_server_that_stands_still_for_a_second_shows_in_the_open_loop_and_hides_in_the_closed_one() {
     if !has("mariadb") {
@@ -544,26 +555,26 @@ fn a_server_that_stands_still_for_a_second_shows_in_the_open_loop_and_hides_in_t
     }
     let bench = Bench::new();
     let workload = oltp("point-select");
-    let open = "[load.open]\nrate = 200\narrivals = \"uniform\"\nworkers = 8\n";
-    let open = measured(
-        &bench,
-        &experiment(&bench, "open", &workload, &format!("{open}{PAUSE}")),
+    let of = |name: &str, load: &str| {
+        let file = experiment(&bench, name, &workload, &format!("{load}{PAUSE}"));
+        trials(&measured(&bench, &file))[0].clone()
+    };
+    // 600 of 2,400 arrive in the pause.
+    let open = of(
+        "open",
+        "[load.open]\nrate = 600\narrivals = \"uniform\"\nworkers = 8\n",
     );
-    let open = &trials(&open)[0];
-    let p99 = number(&open["latency_ms"]["p99"]);
-    assert!((800.0..2000.0).contains(&p99), "{p99} ms of a pause of 1 s");
+    assert!(
+        (600.0..2500.0).contains(&high_ms(&open)),
+        "of a pause of 1 s: {open}"
+    );
     let counted = number(&open["operations"]) + number(&open["queued_at_end"]);
-    assert!((798.0..=800.0).contains(&counted), "{counted} operations");
-    assert_eq!(open["errors"], 0);
+    assert!((2398.0..=2400.0).contains(&counted), "{counted} operations");
+    assert_eq!(open["errors"], 0, "{open}");
 
-    let closed = "[load.closed]\nclients = 1\n";
-    let closed = measured(
-        &bench,
-        &experiment(&bench, "closed", &workload, &format!("{closed}{PAUSE}")),
-    );
-    let closed = &trials(&closed)[0];
-    let (p99, max) = (&closed["latency_ms"]["p99"], &closed["latency_ms"]["max"]);
-    assert!(number(p99) < 200.0 && number(max) > 800.0, "{closed}");
+    let closed = of("closed", "[load.closed]\nclients = 1\n");
+    assert!(high_ms(&closed) < 300.0, "{closed}");
+    assert!(number(&closed["latency_ms"]["max"]) > 800.0, "{closed}");
 }
 
 const STALL: &str = r#"
