@@ -38,6 +38,12 @@ pub fn number(value: &Value) -> f64 {
         .unwrap_or_else(|| panic!("{value} is no number"))
 }
 
+/// All of a trial without failed ones, those too that ended after its last whole second.
+pub fn ended_operations(trial: &Value) -> f64 {
+    let samples = trial["samples"].as_array().unwrap().iter();
+    samples.map(|sample| number(&sample["throughput"])).sum()
+}
+
 /// The texts of a trial's flags of one kind.
 pub fn flags(trial: &Value, kind: &str) -> String {
     let flags = trial["flags"].as_array().unwrap().iter();
