@@ -526,16 +526,6 @@ fn a_connection_killed_in_a_transaction_is_counted_by_its_code_and_opened_again(
 const PAUSE: &str =
     "[protocol]\ntime = \"4s\"\n[[event]]\nat = \"1500ms\"\npause = { for = \"1s\" }\n";
 
-/// The highest percentile up to the 99th that has enough operations above it, in milliseconds.
-fn high_ms(trial: &Value) -> f64 {
-    let latency = &trial["latency_ms"];
-    let told = ["p99", "p95", "p50"].map(|name| latency[name].as_f64());
-    told.into_iter()
-        .flatten()
-        .next()
-        .unwrap_or_else(|| panic!("too few operations: {trial}"))
-}
-
 #[test]
 fn a_server_that_stands_still_for_a_second_shows_in_the_open_loop_and_hides_in_the_closed_one() {
     if !has("mariadb") {
@@ -545,23 +535,23 @@ fn a_server_that_stands_still_for_a_second_shows_in_the_open_loop_and_hides_in_t
     let workload = oltp("point-select");
     let of = |name: &str, load: &str| {
         let file = experiment(&bench, name, &workload, &format!("{load}{PAUSE}"));
-        trials(&measured(&bench, &file))[0].clone()
+        let trial = trials(&measured(&bench, &file))[0].clone();
+        (trial, response_ms(&bench.runs().pop().unwrap(), 0.95))
     };
-    // 600 of 2,400 arrive in the pause.
-    let open = of(
-        "open",
-        "[load.open]\nrate = 600\narrivals = \"uniform\"\nworkers = 8\n",
-    );
+    let uniform = "[load.open]\nrate = 100\narrivals = \"uniform\"\nworkers = 8\n";
+    let closed = "[load.closed]\nclients = 1\n";
+    // A quarter of what arrives does so in the pause, and of that a fifth waits 0.8 s and more.
+    let (open, p95_ms) = of("1-open", uniform);
+    assert!((600.0..3000.0).contains(&p95_ms), "{p95_ms} ms: {open}");
+    let counted = ended_operations(&open) + number(&open["queued_at_end"]);
     assert!(
-        (600.0..2500.0).contains(&high_ms(&open)),
-        "of a pause of 1 s: {open}"
+        (399.0..=400.0).contains(&counted),
+        "nothing vanishes: {open}"
     );
-    let counted = number(&open["operations"]) + number(&open["queued_at_end"]);
-    assert!((2398.0..=2400.0).contains(&counted), "{counted} operations");
     assert_eq!(open["errors"], 0, "{open}");
 
-    let closed = of("closed", "[load.closed]\nclients = 1\n");
-    assert!(high_ms(&closed) < 300.0, "{closed}");
+    let (closed, p95_ms) = of("2-closed", closed);
+    assert!(p95_ms < 300.0, "{p95_ms} ms: {closed}");
     assert!(number(&closed["latency_ms"]["max"]) > 800.0, "{closed}");
 }
 
@@ -575,7 +565,7 @@ series = true
 
 [[event]]
 at    = "500ms"
-pause = { for = "10s" }
+pause = { for = "15s" }
 only  = { clients = "2" }
 "#;
 
@@ -603,7 +593,7 @@ fn ctrl_c_during_a_stall_ends_the_run_soon_and_the_rest_can_be_resumed() {
     let asked = Instant::now();
     let interrupted = ended(running);
     assert!(
-        asked.elapsed() < Duration::from_secs(8),
+        asked.elapsed() < Duration::from_secs(12),
         "{:?}",
         asked.elapsed()
     );

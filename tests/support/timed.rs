@@ -1,7 +1,7 @@
 //! Experiments with timed loads, and what is read of their runs.
 
 use super::Bench;
-use record::Store;
+use record::{Kind, Store};
 use serde_json::Value;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -63,6 +63,25 @@ pub fn starts(run: &Path) -> Vec<usize> {
         .trials()
         .unwrap();
     trials.iter().map(|trial| trial.start_s.len()).collect()
+}
+
+/// A percentile of all responses of a run's only trial, however few they are: a report says none of too few.
+pub fn response_ms(run: &Path, quantile: f64) -> f64 {
+    let trials = Store::open(&run.join("run.sqlite"))
+        .unwrap()
+        .trials_whole()
+        .unwrap();
+    let load = trials[0].load.as_ref().unwrap();
+    let of_seconds = load.histograms.iter().filter(|note| {
+        note.operation.is_none() && note.kind == Kind::Response && note.every_s == 1
+    });
+    let each = of_seconds.map(|note| note.nanoseconds.unpack());
+    let all = each.reduce(|mut all, second| {
+        all.auto(true);
+        all.add(second).unwrap();
+        all
+    });
+    all.unwrap().value_at_quantile(quantile) as f64 / 1e6
 }
 
 /// The seconds of the trial that is under way, by its levels: `clients=1`.
