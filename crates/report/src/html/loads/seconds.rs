@@ -201,19 +201,23 @@ fn arrivals(load: &Loaded, second: usize) -> Option<f64> {
     Some((ended + at("dropped", second).unwrap_or(0.0) + grown).max(0.0))
 }
 
+/// A curve of the response: its name and the percentile that it shows.
+type Curve = (&'static str, fn(&Percentiles) -> Option<f64>);
+
+const CURVES: [Curve; 4] = [
+    ("p50", |p| p.p50_ms),
+    ("p95", |p| p.p95_ms),
+    ("p99", |p| p.p99_ms),
+    ("max", |p| Some(p.max_ms)),
+];
+
 /// In spans so long that most of them have a 99th percentile, but ten of them at least.
 fn response(cell: &Measured, width: usize) -> Panel {
     let a_second = cell.mean("throughput").unwrap_or(0.0) * cell.blocks.len() as f64;
     let enough = (OPERATIONS_OF_P99 / a_second.max(1e-9)).ceil() as usize;
     let width = enough.min(cell.seconds() / 10).max(width);
     let found = cell.responses(width);
-    let of: [(&str, fn(&Percentiles) -> Option<f64>); 4] = [
-        ("p50", |p| p.p50_ms),
-        ("p95", |p| p.p95_ms),
-        ("p99", |p| p.p99_ms),
-        ("max", |p| Some(p.max_ms)),
-    ];
-    let series = of
+    let series = CURVES
         .into_iter()
         .zip(&COLOURS[2..])
         .map(|((name, of), colour)| {
