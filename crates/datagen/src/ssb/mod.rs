@@ -19,6 +19,7 @@ mod supplier;
 mod table;
 mod text;
 
+pub use crate::Format;
 pub use chunk::Chunk;
 pub use customer::{Customer, Customers};
 pub use date::{Date, Dates};
@@ -29,4 +30,3 @@ pub use place::{Address, City};
 pub use scale::{MAX_SCALE, ScaleError, Ssb};
 pub use supplier::{Supplier, Suppliers};
 pub use table::Table;
-pub use text::Format;

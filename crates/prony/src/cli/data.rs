@@ -4,22 +4,26 @@
 //! whole. Non-goals: loading; a load streams from the generator and needs no file.
 
 mod files;
+mod source;
 
 use std::path::PathBuf;
 use std::time::Instant;
 
-use datagen::ssb::{Format, Ssb, Table};
+use datagen::ssb::Ssb;
+use datagen::tpch::Tpch;
+use datagen::{Format, ssb, tpch};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use files::{Output, Written};
+use source::Chunk;
 
 /// Writes a workload's tables to files.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Whose tables
     workload: Workload,
-    /// The size of the data; scale 1 of ssb is 600 MB with 6 million rows
-    #[arg(long, value_parser = scale)]
+    /// The size of the data; scale 1 of ssb is 600 MB with 6 million rows, of tpch 1.1 GB with 8.7 million
+    #[arg(long, value_parser = number)]
     scale: f64,
     /// The folder for the files; it is made where it does not exist
     #[arg(long, value_name = "DIR")]
@@ -36,6 +40,8 @@ pub struct Args {
 enum Workload {
     /// The Star Schema Benchmark
     Ssb,
+    /// TPC-H
+    Tpch,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -51,13 +57,9 @@ struct Shard {
     of: u64,
 }
 
-fn scale(text: &str) -> Result<f64, String> {
-    let scale = text
-        .parse()
-        .map_err(|_| format!("`{text}` is not a number, such as 0.1 or 10"))?;
-    Ssb::new(scale)
-        .map(|_| scale)
-        .map_err(|error| error.to_string())
+fn number(text: &str) -> Result<f64, String> {
+    text.parse()
+        .map_err(|_| format!("`{text}` is not a number, such as 0.1 or 10"))
 }
 
 fn shard(text: &str) -> Result<Shard, String> {
@@ -75,10 +77,11 @@ fn shard(text: &str) -> Result<Shard, String> {
 /// Writes the files with all cores that the process may use; the summary goes to stdout, the progress to stderr.
 ///
 /// # Errors
-/// When a file cannot be written, for instance because the disk is full; unfinished files are removed.
+/// When the workload has no such scale, or a file cannot be written, for instance because the disk is full; unfinished files are removed.
 pub fn run(args: Args) -> miette::Result<()> {
     let started = Instant::now();
-    let outputs = outputs(&args)?;
+    let tables = args.workload.tables(args.scale)?;
+    let outputs = outputs(&args, &tables)?;
     let bar = bar(outputs.iter().map(Output::bytes_estimate).sum());
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
     let written = files::write(outputs, args.format(), cores, &|bytes| bar.inc(bytes))?;
@@ -95,27 +98,46 @@ impl Args {
         }
     }
 
-    fn file_name(&self, table: Table) -> String {
-        let (name, extension) = (table.name(), self.format().extension());
+    fn file_name(&self, table: &str) -> String {
+        let extension = self.format().extension();
         match self.shard {
-            Some(Shard { index, of }) => format!("{name}.{index}-of-{of}.{extension}"),
-            None => format!("{name}.{extension}"),
+            Some(Shard { index, of }) => format!("{table}.{index}-of-{of}.{extension}"),
+            None => format!("{table}.{extension}"),
         }
     }
 }
 
-fn outputs(args: &Args) -> Result<Vec<Output>, files::Failure> {
-    let Workload::Ssb = args.workload;
-    let ssb = Ssb::new(args.scale).expect("clap has checked the scale");
+impl Workload {
+    /// All its tables, whole.
+    fn tables(self, scale: f64) -> miette::Result<Vec<Chunk>> {
+        let refused = |error: String| miette::miette!("{error}");
+        match self {
+            Workload::Ssb => {
+                let ssb = Ssb::new(scale).map_err(|error| refused(error.to_string()))?;
+                Ok(ssb::Table::ALL
+                    .map(|table| Chunk::Ssb(ssb.whole(table)))
+                    .into())
+            }
+            Workload::Tpch => {
+                let tpch = Tpch::new(scale).map_err(|error| refused(error.to_string()))?;
+                Ok(tpch::Table::ALL
+                    .map(|table| Chunk::Tpch(tpch.whole(table)))
+                    .into())
+            }
+        }
+    }
+}
+
+fn outputs(args: &Args, tables: &[Chunk]) -> Result<Vec<Output>, files::Failure> {
     let Shard { index, of } = args.shard.unwrap_or(Shard { index: 1, of: 1 });
     files::make_folder(&args.out)?;
-    let output = |table| {
+    let output = |table: &Chunk| {
         Output::create(
-            ssb.whole(table).part(index - 1, of),
-            args.out.join(args.file_name(table)),
+            table.part(index - 1, of),
+            args.out.join(args.file_name(table.table())),
         )
     };
-    Table::ALL.into_iter().map(output).collect()
+    tables.iter().map(output).collect()
 }
 
 /// A bar of bytes on stderr, where that is a terminal.
@@ -146,6 +168,7 @@ fn summary(written: &[Written], elapsed_s: f64) -> String {
 mod tests {
     use super::*;
     use clap::Parser;
+    use ssb::Table;
 
     #[derive(Parser)]
     struct Cli {
@@ -213,7 +236,6 @@ mod tests {
     fn a_wrong_command_line_is_answered_with_what_would_be_right() {
         let mistake = |more: &[&str]| parse(&[&["--out", "/nowhere"], more].concat()).unwrap_err();
         assert!(mistake(&["sbb", "--scale", "1"]).contains("ssb"));
-        assert!(mistake(&["ssb", "--scale", "0"]).contains("above 0"));
         assert!(mistake(&["ssb", "--scale", "many"]).contains("not a number"));
         assert!(mistake(&["ssb"]).contains("--scale"));
         for shard in ["0/4", "5/4", "2", "a/b", "1/0", "-1/4"] {
@@ -222,6 +244,40 @@ mod tests {
                     .contains("such as 2/4"),
                 "{shard}"
             );
+        }
+    }
+
+    #[test]
+    fn a_scale_that_the_workload_does_not_have_is_refused_before_a_file_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("new");
+        for (workload, scale, says) in [
+            ("ssb", "0", "above 0"),
+            ("tpch", "-1", "above 0"),
+            ("tpch", "0.002", "0.01"),
+        ] {
+            let scale = format!("--scale={scale}");
+            let args = parse(&[workload, &scale, "--out", out.to_str().unwrap()]).unwrap();
+            let refused = run(args).unwrap_err().to_string();
+            assert!(refused.contains(says), "{refused}");
+            assert!(!out.exists());
+        }
+    }
+
+    #[test]
+    fn the_shards_of_tpch_one_after_another_are_its_tables() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().to_str().unwrap();
+        for shard in ["1/2", "2/2"] {
+            let line = ["tpch", "--scale", "0.01", "--out", out, "--shard", shard];
+            run(parse(&line).unwrap()).unwrap();
+        }
+        for table in tpch::Table::ALL {
+            let shard = |index| read(folder.path(), &format!("{}.{index}-of-2.tbl", table.name()));
+            let mut whole = Vec::new();
+            let chunk = Tpch::new(0.01).unwrap().whole(table);
+            chunk.write(&mut whole, Format::Tbl).unwrap();
+            assert!([shard(1), shard(2)].concat() == whole, "{}", table.name());
         }
     }
 

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use datagen::ssb::{Chunk, Format};
+use datagen::Format;
+
+use super::source::Chunk;
 
 /// About how large a piece is: it stays in a core's own cache until it is written.
 const PIECE_BYTES: u64 = 512 << 10;
@@ -247,7 +249,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let ssb = Ssb::new(0.02).unwrap();
         let mut output = Output::create(
-            ssb.whole(Table::Lineorder),
+            Chunk::Ssb(ssb.whole(Table::Lineorder)),
             folder.path().join("lineorder.tbl"),
         )
         .unwrap();
@@ -262,7 +264,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let ssb = Ssb::new(0.02).unwrap();
         let path = folder.path().join("lineorder.tbl");
-        let output = Output::create(ssb.whole(Table::Lineorder), path.clone()).unwrap();
+        let output = Output::create(Chunk::Ssb(ssb.whole(Table::Lineorder)), path.clone()).unwrap();
         let written = write(vec![output], Format::Tbl, 50, &|_| ()).unwrap();
         let mut whole = Vec::new();
         assert_eq!(
