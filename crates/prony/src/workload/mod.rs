@@ -4,10 +4,16 @@
 //! Non-goals: running operations, keeping snapshots (`run`).
 
 pub mod answers;
+mod hashes;
+mod indexes;
+mod keys;
 pub mod loader;
 pub mod marker;
+mod schema;
 pub mod seam;
 pub mod ssb;
+mod stored;
+pub mod tpch;
 
 pub use seam::{Dataset, Dialect, Estimate, LoadError, Loaded, Operation, Progress, State};
 
@@ -23,7 +29,7 @@ pub struct KeyMistake {
 
 /// The workloads that a file can name: `[workload.NAME]`.
 pub fn names() -> &'static [&'static str] {
-    &["ssb"]
+    &["ssb", "tpch"]
 }
 
 /// Whether the section is right. Keys may be missing where they have a default, so a level's patch can be checked alone.
@@ -35,6 +41,7 @@ pub fn check(name: &str, section: &toml::Table) -> Result<(), KeyMistake> {
 pub fn open(name: &str, section: &toml::Table) -> Result<Box<dyn Dataset>, KeyMistake> {
     match name {
         "ssb" => Ok(Box::new(ssb::StarSchema::new(ssb::Section::read(section)?))),
+        "tpch" => Ok(Box::new(tpch::Tpch::new(tpch::Section::read(section)?))),
         other => Err(KeyMistake {
             key: String::new(),
             says: format!("there is no workload {other:?}"),
@@ -51,7 +58,7 @@ mod tests {
     fn an_unknown_workload_is_answered_with_those_there_are() {
         let mistake = check("tpcds", &toml::Table::new()).unwrap_err();
         assert_eq!(mistake.says, "there is no workload \"tpcds\"");
-        assert_eq!(mistake.help, "the workloads are: ssb");
+        assert_eq!(mistake.help, "the workloads are: ssb, tpch");
     }
 
     #[test]

@@ -123,7 +123,9 @@ pub struct Loaded {
     pub bytes: u64,
     /// From the first row to the last commit, statistics not included.
     pub elapsed_s: f64,
-    /// ANALYZE, and indexes that are made afterwards.
+    /// Seconds of the secondary indexes that were built after the rows, by table; empty where the rows came with them.
+    pub index_s: BTreeMap<String, f64>,
+    /// ANALYZE, and what is written last.
     pub finish_s: f64,
     /// `LOAD DATA LOCAL INFILE`, `INSERT`
     pub method: String,

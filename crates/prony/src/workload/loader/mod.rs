@@ -4,6 +4,7 @@
 //! and every fault told with the table, the rows, the cause and the way out. Non-goals: what is loaded (the workload's),
 //! statistics and markers (the dataset's).
 
+mod build;
 pub mod fault;
 mod insert;
 mod lines;
@@ -15,12 +16,14 @@ mod watch;
 
 use super::{LoadError, Loaded, Progress};
 use crate::server::{ServerError, Session};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Instant;
 use tally::Tally;
+
+pub use build::Indexes;
 
 /// Everything that a load needs to know.
 pub struct Job {
@@ -29,6 +32,8 @@ pub struct Job {
     pub tables: Vec<Table>,
     /// In the order in which they are taken.
     pub pieces: Vec<Piece>,
+    /// Built when every row is in, one after another.
+    pub indexes: Vec<Indexes>,
     /// How many load at once; SQLite has one writer, whatever is asked for.
     pub connections: usize,
     /// What the loaded tables will take, for the message of a full disk.
@@ -93,6 +98,7 @@ pub fn run(
         prepare,
         tables,
         pieces,
+        indexes,
         connections,
         data_bytes,
     } = job;
@@ -146,17 +152,30 @@ pub fn run(
         )
     });
     let elapsed_s = began.elapsed().as_secs_f64();
-    match outcome {
-        watch::Outcome::Done => {}
-        watch::Outcome::Cancelled => return Err(faults.cancelled()),
-        watch::Outcome::Stalled { idle_s } => return Err(faults.stalled(idle_s)),
-        watch::Outcome::Failed(failure) => return Err(faults.explain(failure.table, failure.error)),
-    }
+    faults.unless_done(outcome)?;
     faults.all_rows_are_in()?;
+    let mut index_s = BTreeMap::new();
+    if !indexes.is_empty() {
+        let session = open(connect, &prepare).map_err(|error| faults.explain(0, error))?;
+        let ids: Vec<u32> = session.connection_id().into_iter().collect();
+        let watch = watch::Watch {
+            began,
+            tally: &tally,
+            tables: &tables,
+            ids: &ids,
+            connect,
+            progress,
+            cancel,
+        };
+        let (outcome, built) = build::all(&indexes, &tables, session, &watch);
+        faults.unless_done(outcome)?;
+        index_s = built;
+    }
     Ok(Loaded {
         rows: tally.done(),
         bytes: tally.bytes.load(Relaxed),
         elapsed_s,
+        index_s,
         finish_s: 0.0,
         method: method.name().into(),
         connections,

@@ -1,0 +1,160 @@
+//! Tables in a schema of prony's own: making them, dropping them, asking for their size.
+//!
+//! Goal: what every workload of plain tables needs, once. Non-goals: which tables (the workload's .sql files), rows (`loader`),
+//! when indexes are built (`indexes`).
+
+use super::{Dialect, LoadError};
+use crate::server::{ServerError, Session};
+
+/// Unknown storage engine; a storage engine that the server's configuration switched off.
+const NO_SUCH_ENGINE: [u16; 2] = [1286, 3161];
+
+/// Makes the empty tables by these statements, in MySQL in a schema that is made where it is not there. `{engine}` in a statement
+/// stands for the storage engine.
+pub fn create<'a>(
+    session: &mut Session,
+    schema: &str,
+    engine: &str,
+    statements: impl Iterator<Item = &'a str>,
+) -> Result<(), LoadError> {
+    let failed = |cause: ServerError| match cause {
+        ServerError::Refused { code, .. } if NO_SUCH_ENGINE.contains(&code) => {
+            LoadError::NoEngine {
+                engine: engine.into(),
+                cause: cause.to_string(),
+            }
+        }
+        cause => LoadError::Server {
+            what: "The tables cannot be created",
+            cause,
+        },
+    };
+    if session.is_mysql() {
+        make_schema(session, schema).map_err(failed)?;
+    }
+    for statement in statements {
+        session
+            .execute(&statement.replace("{engine}", engine))
+            .map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn make_schema(session: &mut Session, schema: &str) -> Result<(), ServerError> {
+    // 5.5 would take its default engine silently where it lacks the one asked for.
+    session.execute("SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION'")?;
+    if !exists(session, schema)? {
+        session.execute(&format!(
+            "CREATE DATABASE {schema} DEFAULT CHARACTER SET latin1"
+        ))?;
+    }
+    enter(session, schema)
+}
+
+/// An account that may use the schema need not have the right to create one.
+fn exists(session: &mut Session, schema: &str) -> Result<bool, ServerError> {
+    let sql =
+        format!("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = '{schema}'");
+    Ok(session.query(&sql)?.first_text().as_deref() != Some("0"))
+}
+
+/// Makes the schema the session's own. Does nothing in SQLite, where the file is the schema.
+pub fn enter(session: &mut Session, schema: &str) -> Result<(), ServerError> {
+    if session.is_mysql() {
+        session.execute(&format!("USE {schema}"))?;
+    }
+    Ok(())
+}
+
+/// Drops these tables of the schema and nothing else.
+pub fn drop(session: &mut Session, schema: &str, tables: &[String]) -> Result<(), LoadError> {
+    let dialect = Dialect::of(session);
+    for table in tables {
+        let sql = match dialect {
+            Dialect::MySql => format!("DROP TABLE {schema}.{table}"),
+            Dialect::Sqlite => format!("DROP TABLE {table}"),
+        };
+        session.execute(&sql).map_err(|cause| LoadError::Server {
+            what: "prony's own tables cannot be dropped",
+            cause,
+        })?;
+    }
+    Ok(())
+}
+
+/// Statements for every connection that loads.
+pub fn prepare(dialect: Dialect, schema: &str) -> Vec<String> {
+    match dialect {
+        // A value that does not fit is an error for INSERT; for LOAD DATA LOCAL it is a warning, which the loader reads.
+        Dialect::MySql => vec![
+            format!("USE {schema}"),
+            "SET SESSION sql_mode = 'STRICT_ALL_TABLES'".into(),
+        ],
+        // A load that breaks off is begun again, so nothing has to survive a crash.
+        Dialect::Sqlite => vec![
+            "PRAGMA synchronous = OFF".into(),
+            "PRAGMA cache_size = -65536".into(),
+        ],
+    }
+}
+
+/// Bytes of the tables with their indexes, as the server reports them.
+pub fn data_bytes(
+    session: &mut Session,
+    schema: &str,
+    tables: &[&str],
+) -> Result<u64, ServerError> {
+    let number = |text: Option<String>| text.and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+    if Dialect::of(session) == Dialect::Sqlite {
+        let pages = number(session.query("PRAGMA page_count")?.first_text());
+        return Ok(pages * number(session.query("PRAGMA page_size")?.first_text()));
+    }
+    // 8.0 and later answer from what they saw up to a day ago. The others do not know the variable (1193).
+    match session.execute("SET SESSION information_schema_stats_expiry = 0") {
+        Ok(_) | Err(ServerError::Refused { .. }) => {}
+        Err(lost) => return Err(lost),
+    }
+    let names = tables
+        .iter()
+        .map(|name| format!("'{name}'"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    let sql = format!(
+        "SELECT CAST(SUM(data_length + index_length) AS UNSIGNED) FROM information_schema.tables WHERE table_schema = '{schema}' AND table_name IN ({names})"
+    );
+    Ok(number(session.query(&sql)?.first_text()))
+}
+
+/// The statements of a .sql file: each ends with a semicolon at the end of a line.
+pub fn statements(text: &str) -> impl Iterator<Item = &str> {
+    text.split(";\n")
+        .map(str::trim)
+        .filter(|statement| !statement.is_empty())
+}
+
+/// A query of a .sql file: what stands between the line `-- NAME` and the next semicolon.
+pub fn query<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let (_, after) = text.split_once(&format!("\n-- {name}\n"))?;
+    let (statement, _) = after.split_once(';')?;
+    Some(statement.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_cut_into_statements_at_semicolons_that_end_a_line() {
+        let text = "SELECT ';' AS a;\n\nSELECT 2;\n";
+        let cut: Vec<&str> = statements(text).collect();
+        assert_eq!(cut, ["SELECT ';' AS a", "SELECT 2"]);
+    }
+
+    #[test]
+    fn a_query_is_found_by_its_whole_name() {
+        let text = "-- notes\n\n-- Q1\nSELECT 1;\n\n-- Q10\nSELECT 10;\n";
+        assert_eq!(query(text, "Q1"), Some("SELECT 1"));
+        assert_eq!(query(text, "Q10"), Some("SELECT 10"));
+        assert_eq!(query(text, "Q2"), None);
+    }
+}
