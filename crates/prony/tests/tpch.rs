@@ -50,11 +50,12 @@ fn load(dataset: &dyn Dataset, connect: Connect<'_>) -> Loaded {
     loaded
 }
 
-/// Every query that differs from its reference, in words; with how long each took on standard error.
-fn differences(dataset: &dyn Dataset, session: &mut Session) -> Vec<String> {
+/// Every query that differs from its reference, in words; with how long each took on standard error. `but` are left out.
+fn differences(dataset: &dyn Dataset, session: &mut Session, but: &[&str]) -> Vec<String> {
     dataset.enter(session).unwrap();
     let mut differences = Vec::new();
-    for operation in dataset.operations() {
+    let operations = dataset.operations().into_iter();
+    for operation in operations.filter(|operation| !but.contains(&&*operation.name)) {
         let begun = Instant::now();
         let reply = session.query(operation.sql(Dialect::MySql)).unwrap();
         eprintln!("{}: {:.2?}", operation.name, begun.elapsed());
@@ -66,11 +67,15 @@ fn differences(dataset: &dyn Dataset, session: &mut Session) -> Vec<String> {
 }
 
 fn answers_right(build: &'static str, pool: &str, section: &str) {
+    answers_right_but(build, pool, section, &[]);
+}
+
+fn answers_right_but(build: &'static str, pool: &str, section: &str, but: &[&str]) {
     on(build, pool, |connect| {
         let dataset = dataset("tpch", section);
         load(&*dataset, connect);
         let none: [String; 0] = [];
-        assert_eq!(differences(&*dataset, &mut connect()), none);
+        assert_eq!(differences(&*dataset, &mut connect(), but), none);
     });
 }
 
@@ -84,10 +89,11 @@ fn all_queries_answer_right_on_mysql_5_6_14() {
     answers_right("mysql@5.6.14", "64M", "scale = 0.01");
 }
 
+/// 5.5 runs the subquery of Q18, which groups all of lineitem, once for each order: hours even at this scale.
 #[test]
 #[ignore = "fetches 200 MB at its first run"]
-fn all_queries_answer_right_on_mysql_5_5_34() {
-    answers_right("mysql@5.5.34", "64M", "scale = 0.01");
+fn all_queries_but_q18_answer_right_on_mysql_5_5_34() {
+    answers_right_but("mysql@5.5.34", "64M", "scale = 0.01", &["Q18"]);
 }
 
 #[test]
@@ -141,7 +147,7 @@ fn the_published_forms_read_by_the_indexes_that_they_force_and_answer_the_same()
         load(&*dataset, connect);
         let mut session = connect();
         let none: [String; 0] = [];
-        assert_eq!(differences(&*dataset, &mut session), none);
+        assert_eq!(differences(&*dataset, &mut session, &[]), none);
         for operation in dataset.operations() {
             let forced = match operation.name.as_str() {
                 "Q3" => "o_custkey",

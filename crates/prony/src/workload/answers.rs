@@ -44,7 +44,8 @@ impl Precision {
         match self {
             Precision::Exact => false,
             Precision::Sum => (r - v).abs() <= 100.0,
-            Precision::Ratio => ((r * 100.0).round() / 100.0 - v).abs() <= 0.01 * v.abs(),
+            // In hundredths, where both are whole numbers.
+            Precision::Ratio => ((r * 100.0).round() - (v * 100.0).round()).abs() <= v.abs(),
         }
     }
 }

@@ -21,16 +21,30 @@ pub fn reference(scale: f64, operation: &Operation) -> Option<Reference> {
     }
     let at = |query: &Query| query.name == operation.name;
     let number = QUERIES.iter().position(at)?;
-    let text = datagen::tpch::validation_answer(number as u8 + 1)?;
+    let rows = match operation.name.as_str() {
+        "Q11" => q11(),
+        _ => padded(datagen::tpch::validation_answer(number as u8 + 1)?),
+    };
     Some(Reference::Rounded {
-        rows: Canonical::in_order(operation, rows(text)).rows,
+        rows: Canonical::in_order(operation, rows).rows,
         columns: QUERIES[number].columns,
     })
 }
 
+/// The crate that carries the validation answers cuts the part keys of this one to four digits.
+fn q11() -> Vec<Vec<String>> {
+    let csv = include_str!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/data/tpch/answers/Q11.csv"
+    ));
+    csv.lines()
+        .map(|line| line.split(',').map(String::from).collect())
+        .collect()
+}
+
 /// The rows of a padded table below its line of names. Numbers are padded on either side, text at its end alone: an address may begin
 /// with a blank.
-fn rows(text: &str) -> Vec<Vec<String>> {
+fn padded(text: &str) -> Vec<Vec<String>> {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     let cell = |padded: &str| {
         let number = padded.trim();
@@ -75,12 +89,26 @@ mod tests {
             validation("Q10")[0][..3],
             ["57040", "Customer#000057040", "734235.25"]
         );
+        assert_eq!(validation("Q11")[0], ["129760", "17538456.86"]);
         assert_eq!(validation("Q19"), [["3083843.06"]]);
         assert_eq!(
             validation("Q1")[0][..4],
             ["A", "F", "37734107", "56586554400.73"]
         );
         assert_eq!(validation("Q8"), [["1995", "0.03"], ["1996", "0.04"]]);
+    }
+
+    #[test]
+    fn the_answer_of_q11_that_is_kept_is_the_validation_answer_with_whole_part_keys() {
+        let cut = padded(datagen::tpch::validation_answer(11).unwrap());
+        let whole = q11();
+        assert_eq!(whole.len(), cut.len());
+        for (whole, cut) in whole.iter().zip(cut) {
+            assert!(
+                whole[0].starts_with(&cut[0]) && whole[1] == cut[1],
+                "{cut:?}"
+            );
+        }
     }
 
     #[test]
@@ -108,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_blank_before_an_address_is_kept() {
-        let rows = rows("name |address|n\n a   | b c   |   7\n");
+        let rows = padded("name |address|n\n a   | b c   |   7\n");
         assert_eq!(rows, [[" a", " b c", "7"]]);
     }
 
