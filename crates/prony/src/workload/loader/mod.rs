@@ -9,6 +9,7 @@ pub mod fault;
 mod insert;
 mod lines;
 mod local;
+mod pieces;
 pub mod settings;
 mod sqlite;
 mod tally;
@@ -17,13 +18,13 @@ mod watch;
 use super::{LoadError, Loaded, Progress};
 use crate::server::{ServerError, Session};
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{self, Write};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Instant;
 use tally::Tally;
 
 pub use build::Indexes;
+pub use pieces::{Cut, Part, Piece, WriteRows};
 
 /// Everything that a load needs to know.
 pub struct Job {
@@ -45,21 +46,6 @@ pub struct Table {
     pub columns: usize,
     pub rows: u64,
 }
-
-/// What one statement loads: some parts of a table, one after another.
-pub struct Piece {
-    /// An index into [`Job::tables`].
-    pub table: usize,
-    pub parts: Vec<Part>,
-}
-
-/// Lines of text: fields end with `|`, lines with `|` and a line feed. Small enough that cancelling between two is prompt.
-pub struct Part {
-    pub write: WriteRows,
-}
-
-/// Writes rows of text and gives their number.
-pub type WriteRows = Box<dyn FnOnce(&mut dyn Write) -> io::Result<u64> + Send>;
 
 pub type Connect<'a> = &'a (dyn Fn() -> Result<Session, ServerError> + Sync);
 
@@ -124,6 +110,15 @@ pub fn run(
     let ids: Vec<u32> = sessions.iter().filter_map(Session::connection_id).collect();
     let queue = Mutex::new(VecDeque::from(pieces));
     let began = Instant::now();
+    let watch = watch::Watch {
+        began,
+        tally: &tally,
+        tables: &tables,
+        ids: &ids,
+        connect,
+        progress,
+        cancel,
+    };
     let outcome = std::thread::scope(|scope| {
         let (ended, ends) = mpsc::channel();
         for session in sessions {
@@ -138,18 +133,7 @@ pub fn run(
             });
         }
         drop(ended);
-        watch::until_ended(
-            &ends,
-            &watch::Watch {
-                began,
-                tally: &tally,
-                tables: &tables,
-                ids: &ids,
-                connect,
-                progress,
-                cancel,
-            },
-        )
+        watch::until_ended(&ends, &watch)
     });
     let elapsed_s = began.elapsed().as_secs_f64();
     faults.unless_done(outcome)?;
@@ -158,15 +142,7 @@ pub fn run(
     if !indexes.is_empty() {
         let session = open(connect, &prepare).map_err(|error| faults.explain(0, error))?;
         let ids: Vec<u32> = session.connection_id().into_iter().collect();
-        let watch = watch::Watch {
-            began,
-            tally: &tally,
-            tables: &tables,
-            ids: &ids,
-            connect,
-            progress,
-            cancel,
-        };
+        let watch = watch::Watch { ids: &ids, ..watch };
         let (outcome, built) = build::all(&indexes, &tables, session, &watch);
         faults.unless_done(outcome)?;
         index_s = built;

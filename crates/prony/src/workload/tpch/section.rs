@@ -76,7 +76,7 @@ impl Section {
     }
 }
 
-/// Below scale 0.023 the generator has no rows for most scales.
+/// Below scale 0.025 the generator has no rows for most scales.
 fn generated(scale: f64) -> Result<f64, KeyMistake> {
     let refused = |error: datagen::tpch::ScaleError| {
         mistake("scale", error.to_string(), "scale = 0.01, 0.1 or 1")
