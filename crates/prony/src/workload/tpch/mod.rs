@@ -100,6 +100,7 @@ impl Dataset for Tpch {
         SCHEMA
     }
 
+    /// Guessed from scale 0.1 on two busy cores: MariaDB 10.11 took 25 s for the load and 15 s for the hot queries.
     fn estimate(&self) -> Estimate {
         let text_bytes = self.tables.text_bytes();
         let scale = self.section.scale;
