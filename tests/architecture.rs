@@ -10,7 +10,7 @@ const MAY_USE: [(&str, &[&str]); 8] = [
     ("host", &[]),
     ("server", &["spec", "host"]),
     ("workload", &["server"]),
-    ("observe", &["server"]),
+    ("observe", &["server", "host"]),
     (
         "run",
         &["spec", "plan", "host", "server", "workload", "observe"],

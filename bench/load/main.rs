@@ -1,129 +1,74 @@
-//! Loading by prony's loader against the server's own client loading the same rows by LOAD DATA from files that are in
-//! the page cache: the same server, alternating, medians.
+//! The load engine against sysbench: the same statements on the same tables of the same server, the client on the
+//! server's own two cores, back to back and alternating, medians.
 //!
-//! cargo bench -p prony --bench load -- DSN CLIENT [SCALE [TIMES]]
+//! cargo bench -p prony --bench load -- BUILD [--time S] [--pairs N] [--operations A,B] [--clients 64,256] [--tcp]
 //!
-//! DSN names a server that may be written to (its schema prony_ssb is dropped), CLIENT is its `mysql`, which must find
-//! the server by the DSN's socket or host. Goal: within 1.1. The last result is in bench/results/load.md.
+//! BUILD is one that prony starts (`mariadb`, `mysql@5.6.14`); `sysbench` has to be on the PATH. Goals, as ratios to
+//! sysbench: CPU an operation at most 0.6 at 64 clients and 0.35 at 256; operations a second at least 1.3 and 1.5;
+//! memory a connection at most 0.25. The last results are in bench/results/load.md.
 
-#[path = "../peer.rs"]
-mod peer;
+#[path = "../median.rs"]
+mod median;
 
-use datagen::ssb::{Format, Ssb, Table};
-use prony::server::Session;
-use prony::spec::experiment::Dsn;
-use prony::workload::{Dataset, open};
-use std::io::BufWriter;
-use std::path::Path;
-use std::time::Instant;
+mod compare;
+mod engine;
+mod measured;
+mod server;
+mod sysbench;
 
-/// In the order in which prony loads them.
-const TABLES: [Table; 5] = [
-    Table::Date,
-    Table::Supplier,
-    Table::Customer,
-    Table::Part,
-    Table::Lineorder,
-];
+use std::collections::VecDeque;
+
+/// What is compared.
+pub struct Asked {
+    pub build: String,
+    pub time_s: u32,
+    pub pairs: usize,
+    pub operations: Vec<String>,
+    pub clients: Vec<u32>,
+    /// Over loopback instead of the socket.
+    pub tcp: bool,
+    /// Transactions a second that arrive, instead of a closed loop.
+    pub rate: Option<u32>,
+}
 
 fn main() {
-    let Some(peer) = peer::Peer::from_arguments() else {
+    let mut arguments: VecDeque<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| argument != "--bench")
+        .collect();
+    let Some(build) = arguments.pop_front() else {
+        eprintln!("skipped: name a build, see the head of the file");
         return;
     };
-    let scale: f64 = peer
-        .rest
-        .first()
-        .map_or(0.25, |text| text.parse().expect("SCALE is a number"));
-    let times: usize = peer
-        .rest
-        .get(1)
-        .map_or(5, |text| text.parse().expect("TIMES is a number"));
-
-    let section = toml::Table::from_iter([("scale".to_owned(), toml::Value::Float(scale))]);
-    let dataset = open("ssb", &section).expect("the section is right");
-    let folder = tempfile::tempdir().expect("a folder for the files");
-    let rows = write_files(scale, folder.path());
-
-    let mut pairs = Vec::new();
-    for n in 0..times {
-        // Who goes first changes, so that neither always finds the server as the other left it.
-        let first_s = run(n.is_multiple_of(2), &*dataset, &peer, folder.path());
-        let second_s = run(!n.is_multiple_of(2), &*dataset, &peer, folder.path());
-        let pair = if n.is_multiple_of(2) {
-            (first_s, second_s)
-        } else {
-            (second_s, first_s)
-        };
-        println!(
-            "{}: prony {:.2} s, client {:.2} s, ratio {:.3}",
-            n + 1,
-            pair.0,
-            pair.1,
-            pair.0 / pair.1
-        );
-        pairs.push(pair);
+    if build == engine::AS_CHILD {
+        return engine::child(arguments.make_contiguous());
     }
-    let prony_s = peer::median(pairs.iter().map(|pair| pair.0));
-    let client_s = peer::median(pairs.iter().map(|pair| pair.1));
-    println!(
-        "scale {scale}, {rows} rows, medians of {times}: prony {prony_s:.2} s ({:.0} rows/s), client {client_s:.2} s",
-        rows as f64 / prony_s
-    );
-    println!(
-        "median of the ratios {:.3}, goal at most 1.1",
-        peer::median(pairs.iter().map(|pair| pair.0 / pair.1))
-    );
-}
-
-/// Seconds from the first row to the last commit, without CREATE and ANALYZE.
-fn run(prony: bool, dataset: &dyn Dataset, peer: &peer::Peer, files: &Path) -> f64 {
-    let mut session = connect(&peer.dsn);
-    dataset
-        .create(&mut session, true)
-        .expect("the tables can be made");
-    if prony {
-        let connect = || Session::open(&peer.dsn);
-        dataset
-            .load(&connect, &|_| {}, &|| false)
-            .expect("prony loads")
-            .elapsed_s
-    } else {
-        by_client(peer, dataset.schema(), files)
-    }
-}
-
-fn by_client(peer: &peer::Peer, schema: &str, files: &Path) -> f64 {
-    let mut sql = String::new();
-    for table in TABLES {
-        sql += &format!(
-            "LOAD DATA LOCAL INFILE '{}' INTO TABLE {} CHARACTER SET latin1 FIELDS TERMINATED BY '|' LINES TERMINATED BY '|\\n';",
-            files.join(table.name()).display(),
-            table.name()
-        );
-    }
-    let begun = Instant::now();
-    let status = peer
-        .client(schema)
-        .arg("--local-infile=1")
-        .arg("-e")
-        .arg(sql)
-        .status()
-        .expect("the client starts");
-    assert!(status.success(), "the client failed");
-    begun.elapsed().as_secs_f64()
-}
-
-fn write_files(scale: f64, folder: &Path) -> u64 {
-    let ssb = Ssb::new(scale).expect("a scale that there is");
-    let write = |table: &Table| {
-        let file = std::fs::File::create(folder.join(table.name())).expect("room for the files");
-        ssb.whole(*table)
-            .write(&mut BufWriter::new(file), Format::Tbl)
-            .expect("room for the files")
+    let mut asked = Asked {
+        build,
+        time_s: 10,
+        pairs: 5,
+        operations: ["point-select", "update-index", "read-write"]
+            .map(String::from)
+            .into(),
+        clients: vec![64, 256],
+        tcp: false,
+        rate: None,
     };
-    TABLES.iter().map(write).sum()
-}
-
-fn connect(dsn: &Dsn) -> Session {
-    Session::open(dsn).expect("the server answers")
+    while let Some(flag) = arguments.pop_front() {
+        let mut value = || arguments.pop_front().expect("the flag has a value");
+        match flag.as_str() {
+            "--time" => asked.time_s = value().parse().expect("seconds"),
+            "--pairs" => asked.pairs = value().parse().expect("a number"),
+            "--operations" => asked.operations = value().split(',').map(String::from).collect(),
+            "--clients" => {
+                let numbers = value();
+                let numbers = numbers.split(',');
+                asked.clients = numbers.map(|n| n.parse().expect("a number")).collect();
+            }
+            "--rate" => asked.rate = Some(value().parse().expect("transactions a second")),
+            "--tcp" => asked.tcp = true,
+            other => panic!("{other} is no flag, see the head of the file"),
+        }
+    }
+    compare::all(&asked);
 }

@@ -6,6 +6,8 @@
 //! milliseconds) hardly counts; the statements run long enough to be a wait and not a burst, and one gives many rows. The
 //! server needs no tables. Goal: at most 1 ms more. The last result is in bench/results/query.md.
 
+#[path = "../median.rs"]
+mod median;
 #[path = "../peer.rs"]
 mod peer;
 
@@ -43,8 +45,8 @@ fn main() {
         for _ in 0..times {
             pairs.push((by_prony(&mut session, sql), by_client(&peer, sql)));
         }
-        let prony_ms = peer::median(pairs.iter().map(|pair| pair.0));
-        let client_ms = peer::median(pairs.iter().map(|pair| pair.1));
+        let prony_ms = median::median(pairs.iter().map(|pair| pair.0));
+        let client_ms = median::median(pairs.iter().map(|pair| pair.1));
         println!(
             "{name}: prony {prony_ms:.3} ms, client {client_ms:.3} ms, difference {:.3} ms, goal at most 1",
             prony_ms - client_ms

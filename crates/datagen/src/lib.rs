@@ -4,6 +4,7 @@
 //! Non-goals: files, threads, servers. Whoever calls decides where the bytes go and how many chunks are made at once.
 
 mod format;
+pub mod oltp;
 pub mod ssb;
 pub mod tpch;
 

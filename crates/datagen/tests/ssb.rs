@@ -4,7 +4,8 @@ mod checksums;
 
 use std::io::{self, Write};
 
-use datagen::ssb::{Format, Ssb, Table};
+use datagen::Format;
+use datagen::ssb::{Ssb, Table};
 use proptest::prelude::*;
 
 fn check(scale: &str, table: Table) {

@@ -1,16 +1,19 @@
 //! The load engine: who asks for operations and when, at a cost that leaves the machine to the server.
 //!
 //! Goals: every operation has a scheduled, a started and an ended time; closed and open loop drive the same workload;
-//! nothing is allocated, locked or formatted on an operation's way but what its workload does. Non-goals: any
+//! nothing is allocated, formatted or waited for on an operation's way but what its workload does. Non-goals: any
 //! protocol (crate `wire`), any workload, keeping results (crate `record`).
 
 pub mod arrivals;
 pub mod drive;
+pub mod executor;
 pub mod io;
+mod pacer;
+mod recorder;
 pub mod seam;
 
 pub use drive::{
-    Closed, Drive, DriveError, Driven, Kind, Load, Open, Second, WhenFull, Window, drive,
+    Closed, Drive, DriveError, Driven, Kind, Load, Open, Second, Watch, WhenFull, Window, drive,
 };
-pub use io::{Backend, Endpoint, Io, Stream};
+pub use io::{Backend, Endpoint, Io, Stopper, Stream};
 pub use seam::{Failure, Outcome, Placement, Request, Workload};

@@ -2,6 +2,7 @@
 //!
 //! Goal: the data of a claim and of its verdict. Judging (intervals, thresholds, Holm) is in `stats`.
 
+use crate::load::Kind;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,6 +41,40 @@ pub enum Value {
     Counter(String),
     /// One counter over another: `"Innodb_buffer_pool_reads / Innodb_buffer_pool_read_requests"`.
     Quotient(String, String),
+    /// Operations a second of a timed load.
+    Throughput,
+    /// Of a timed load: of all operations, or of the one that the cell names as its query.
+    Latency { kind: Kind, percentile: Percentile },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Percentile {
+    P50,
+    P95,
+    P99,
+    P999,
+    Max,
+}
+
+impl Percentile {
+    pub const ALL: [Percentile; 5] = [
+        Percentile::P50,
+        Percentile::P95,
+        Percentile::P99,
+        Percentile::P999,
+        Percentile::Max,
+    ];
+
+    pub fn text(self) -> &'static str {
+        match self {
+            Percentile::P50 => "p50",
+            Percentile::P95 => "p95",
+            Percentile::P99 => "p99",
+            Percentile::P999 => "p999",
+            Percentile::Max => "max",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,6 +103,16 @@ pub enum Finding {
     PlanChanged,
     /// The plan of the query (or of every query) that the cell names holds this text.
     PlanHolds(String),
+    /// An open load was more than could be served.
+    Unstable,
+    /// Seconds under half of the running median, or at zero (rule 10).
+    Stall,
+    /// The throughput changes once and stays changed.
+    LevelShift,
+    /// The throughput drops at equal intervals.
+    Period,
+    /// The measured part is steady (rule 5), without stalls, level shifts and periods.
+    Steady,
 }
 
 /// A part of the matrix: everything that agrees with what is given.

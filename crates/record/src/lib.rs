@@ -5,15 +5,22 @@
 
 pub mod claim;
 pub mod environment;
+pub mod histogram;
 pub mod load;
 pub mod run;
 pub mod stats;
 pub mod store;
 pub mod trial;
 
-pub use claim::{Bound, Cell, Claim, Finding, Judged, RoundSelector, Subject, Value, Verdict};
+pub use claim::{
+    Bound, Cell, Claim, Finding, Judged, Percentile, RoundSelector, Subject, Value, Verdict,
+};
 pub use environment::{Environment, ServerIdentity};
-pub use load::{EngineNote, ErrorCount, HistogramNote, Kind, Loaded, Mode, OpenNote, Warmup};
+pub use histogram::PackedHistogram;
+pub use load::{
+    EngineNote, ErrorCount, HistogramNote, Kind, LiveSample, LiveTrial, Loaded, Mode, OpenNote,
+    Warmup,
+};
 pub use run::{Factor, Question, Run, WorkloadNote};
 pub use store::{Store, StoreError};
 pub use trial::{

@@ -3,7 +3,8 @@
 //! Goal: plain data from which every figure of the trial can be made again. Non-goals: the times of rounds of queries
 //! (`trial::Round`); judging (`stats`).
 
-use hdrhistogram::Histogram;
+use crate::histogram::PackedHistogram;
+use crate::stats::Summary;
 use std::collections::BTreeMap;
 
 /// Trials of a timed load have no rounds; they have this.
@@ -31,6 +32,16 @@ pub struct Loaded {
     pub engine: EngineNote,
     /// Open loop alone.
     pub open: Option<OpenNote>,
+    /// What the store keeps so that tables and claims need no histograms. None where the load is not from a store:
+    /// `stats::summary` makes it then.
+    pub summary: Option<Summary>,
+}
+
+impl Loaded {
+    /// The seconds of a series; none where it is not in the record.
+    pub fn seconds(&self, name: &str) -> &[Option<f64>] {
+        self.series.get(name).map_or(&[], Vec::as_slice)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -67,14 +78,14 @@ pub enum Kind {
     Service,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistogramNote {
     /// None: all operations together.
     pub operation: Option<String>,
     pub kind: Kind,
     pub every_s: u32,
     pub start_s: u32,
-    pub nanoseconds: Histogram<u64>,
+    pub nanoseconds: PackedHistogram,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -113,4 +124,23 @@ pub struct OpenNote {
     pub dropped: u64,
     /// Seconds that the schedule stood still because the queue was full.
     pub held_s: f64,
+}
+
+/// One second of a trial that is under way, for those who watch, and what a killed one leaves behind.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct LiveSample {
+    /// By the names of `Loaded::series`; what could not be read is not in it.
+    pub values: BTreeMap<String, f64>,
+    /// Milliseconds of all operations' response in this second, by percentile (`p50`, `p99`, `max`).
+    pub latency_ms: BTreeMap<String, f64>,
+    /// By code.
+    pub errors: BTreeMap<u16, u64>,
+}
+
+/// The trial that is under way, or was when prony was killed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LiveTrial {
+    pub key: crate::TrialKey,
+    /// In order.
+    pub seconds: Vec<(u32, LiveSample)>,
 }

@@ -152,6 +152,9 @@ pub struct Query {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EventNote {
     pub at_ns: i64,
+    /// None where it was not over when the trial ended, or nobody took note.
+    #[serde(default)]
+    pub ended_ns: Option<i64>,
     pub kind: String,
     pub text: String,
 }

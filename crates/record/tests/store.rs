@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{done, place, run, trial};
+use common::{done, place, run, timed, trial};
 use record::{Store, StoreError, TrialState};
 use std::path::Path;
 
@@ -198,7 +198,7 @@ fn a_run_of_another_schema_names_both_numbers() {
             newer,
             StoreError::Newer {
                 found: 9,
-                known: 1,
+                known: 2,
                 ..
             }
         ),
@@ -237,10 +237,10 @@ fn a_value_that_another_program_spoiled_is_named() {
 #[test]
 fn every_statement_that_the_documentation_shows_runs() {
     let (_folder, path) = place();
-    Store::create(&path, &run())
-        .unwrap()
-        .save(&done(0))
-        .unwrap();
+    let mut store = Store::create(&path, &run()).unwrap();
+    store.save(&done(0)).unwrap();
+    store.save(&timed(1)).unwrap();
+    drop(store);
     let at = rusqlite::Connection::open(&path).unwrap();
     let shown = include_str!("../../../docs/RESULTS.md")
         .split("```sql")
@@ -262,6 +262,6 @@ fn every_statement_that_the_documentation_shows_runs() {
     };
     assert_eq!(
         statements.iter().map(rows).collect::<Vec<_>>(),
-        [4, 3, 0, 0]
+        [4, 3, 0, 1, 10]
     );
 }

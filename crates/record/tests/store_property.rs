@@ -91,6 +91,110 @@ fn round() -> impl Strategy<Value = Round> {
         )
 }
 
+fn mode() -> impl Strategy<Value = Mode> {
+    let closed =
+        (any::<u32>(), seconds()).prop_map(|(clients, think_s)| Mode::Closed { clients, think_s });
+    let open = (seconds(), text(), any::<u32>(), any::<u64>(), text()).prop_map(
+        |(rate, arrivals, workers, queue, when_full)| Mode::Open {
+            rate,
+            arrivals,
+            workers,
+            queue,
+            when_full,
+        },
+    );
+    prop_oneof![closed, open]
+}
+
+fn engine() -> impl Strategy<Value = EngineNote> {
+    let late = || option::of(seconds());
+    let cpu = (seconds(), seconds(), seconds(), seconds());
+    let rest = (any::<u32>(), option::of(text()));
+    (text(), any::<u32>(), cpu, (late(), late(), late()), rest).prop_map(
+        |(backend, reactors, cpu, late, rest)| EngineNote {
+            backend,
+            reactors,
+            cpu_user_s: cpu.0,
+            cpu_system_s: cpu.1,
+            cores: cpu.2,
+            open_s: cpu.3,
+            lateness_us_p50: late.0,
+            lateness_us_p99: late.1,
+            lateness_us_max: late.2,
+            ended_early: rest.0,
+            stopped: rest.1,
+        },
+    )
+}
+
+fn histogram_note() -> impl Strategy<Value = HistogramNote> {
+    let kind = prop_oneof![Just(Kind::Response), Just(Kind::Wait), Just(Kind::Service)];
+    let values = vec(0..4_000_000_000_000u64, 0..20);
+    let place = (option::of(text()), kind, any::<(u32, u32)>());
+    (place, values).prop_map(|((operation, kind, (every_s, start_s)), values)| {
+        let mut nanoseconds = hdrhistogram::Histogram::<u64>::new(3).unwrap();
+        values.into_iter().for_each(|value| nanoseconds += value);
+        HistogramNote {
+            operation,
+            kind,
+            every_s,
+            start_s,
+            nanoseconds: nanoseconds.into(),
+        }
+    })
+}
+
+fn error_count() -> impl Strategy<Value = ErrorCount> {
+    any::<(u32, u16, u64)>().prop_map(|(second, code, count)| ErrorCount {
+        second,
+        code,
+        count,
+    })
+}
+
+/// Its summary is what the store adds.
+fn loaded() -> impl Strategy<Value = Loaded> {
+    let warmup = prop_oneof![Just(Warmup::Find), seconds().prop_map(Warmup::Seconds)];
+    let open = (any::<[u64; 4]>(), seconds()).prop_map(|(counts, held_s)| OpenNote {
+        arrived: counts[0],
+        started: counts[1],
+        queued_at_end: counts[2],
+        dropped: counts[3],
+        held_s,
+    });
+    let name = prop_oneof![
+        Just("throughput".to_string()),
+        Just("queued".to_string()),
+        text()
+    ];
+    let series = btree_map(name, vec(option::of(seconds()), 0..40), 0..4);
+    let begin = (mode(), warmup, any::<i64>(), 0.0..60.0, vec(text(), 0..3));
+    let end = (counters(), engine(), option::of(open));
+    let kept = (
+        vec(histogram_note(), 0..4),
+        series,
+        vec(error_count(), 0..4),
+    );
+    (begin, kept, end).prop_map(|(begin, (histograms, series, errors), end)| {
+        let mut load = Loaded {
+            mode: begin.0,
+            warmup: begin.1,
+            started_ns: begin.2,
+            elapsed_s: begin.3,
+            operations: begin.4,
+            histograms,
+            series,
+            errors,
+            counters: end.0,
+            engine: end.1,
+            open: end.2,
+            summary: None,
+        };
+        load.summary = Some(record::stats::summarise(&load));
+        load
+    })
+}
+
 fn trial() -> impl Strategy<Value = Trial> {
     let key = (any::<u32>(), text(), btree_map(text(), text(), 0..3));
     let key = key.prop_map(|(block, server, levels)| TrialKey {
@@ -108,11 +212,14 @@ fn trial() -> impl Strategy<Value = Trial> {
         0..3,
     );
     let events = vec(
-        (any::<i64>(), text(), text()).prop_map(|(at_ns, kind, text)| EventNote {
-            at_ns,
-            kind,
-            text,
-        }),
+        (any::<i64>(), option::of(any::<i64>()), text(), text()).prop_map(
+            |(at_ns, ended_ns, kind, text)| EventNote {
+                at_ns,
+                ended_ns,
+                kind,
+                text,
+            },
+        ),
         0..3,
     );
     let plans = btree_map("[0-9a-f]{4}", text(), 0..3);
@@ -123,11 +230,15 @@ fn trial() -> impl Strategy<Value = Trial> {
         plans,
         events,
         any::<u64>(),
+        option::of(loaded()),
     );
     (begin, end).prop_map(
-        |((key, state, flags, times, start_s), (rounds, settings, plans, events, data_bytes))| {
+        |(
+            (key, state, flags, times, start_s),
+            (rounds, settings, plans, events, data_bytes, load),
+        )| {
             Trial {
-                load: None,
+                load: load.map(Box::new),
                 key,
                 state,
                 flags,
@@ -151,6 +262,8 @@ proptest! {
         let (_folder, path) = place();
         let mut store = Store::create(&path, &run()).unwrap();
         store.save(&trial).unwrap();
-        prop_assert_eq!(&store.trials_whole().unwrap(), &[trial]);
+        prop_assert_eq!(&store.trials_whole().unwrap(), std::slice::from_ref(&trial));
+        let summary = |trials: &[Trial]| trials[0].load.as_ref().map(|load| load.summary.clone());
+        prop_assert_eq!(summary(&store.trials().unwrap()), summary(&[trial]));
     }
 }

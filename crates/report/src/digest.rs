@@ -2,7 +2,7 @@
 //!
 //! Goal: sentences that every form of a report shares.
 
-use crate::{format, names};
+use crate::{format, matrix, names};
 use record::stats::{Difference, Explanation, PlanChange};
 use record::{Judged, Run, Trial, TrialState, Verdict};
 
@@ -55,11 +55,11 @@ pub fn valid(trials: &[Trial]) -> bool {
 }
 
 /// `Star Schema Benchmark, scale 1; 3 blocks; 15 of 15 trials; reproduces P1`.
-pub fn subtitle(run: &Run, trials: &[Trial], constant: &[(String, String)]) -> String {
+pub fn subtitle(run: &Run, trials: &[Trial]) -> String {
     let question = &run.question;
     let mut parts = vec![question.workload.summary.clone()];
     parts.extend(
-        constant
+        matrix::constant(question)
             .iter()
             .map(|(factor, level)| format!("{factor} {level}")),
     );

@@ -67,6 +67,34 @@ pub fn count(value: f64) -> String {
 /// A no-break space, so that a figure is never torn at the end of a line.
 const NO_BREAK_SPACE: char = '\u{a0}';
 
+/// Operations a second: whole from a thousand on, with spaces between thousands.
+pub fn operations(value: f64) -> String {
+    match value {
+        v if v >= 1000.0 => count(v.round()),
+        v => count(v),
+    }
+}
+
+/// Milliseconds to three digits at least, whole from a thousand on.
+pub fn milliseconds(value: f64) -> String {
+    match value {
+        v if v >= 1000.0 => count(v.round()),
+        v if v >= 100.0 => format!("{v:.1}"),
+        v if v >= 1.0 => format!("{v:.2}"),
+        v => format!("{v:.3}"),
+    }
+}
+
+/// Half of an interval that lies symmetrically about its figure on a log scale, in percent of it: `±2.8%`.
+pub fn half_width((low, high): (f64, f64)) -> String {
+    let percent = ((high / low).sqrt() - 1.0) * 100.0;
+    if percent < 10.0 {
+        format!("±{percent:.1}%")
+    } else {
+        format!("±{percent:.0}%")
+    }
+}
+
 /// In binary units, as the settings of servers are: `1.5 GiB`.
 pub fn bytes(value: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -126,6 +154,16 @@ mod tests {
         assert_eq!(ratio(1.7), "1.70");
         assert_eq!(ratio(39.04), "39.0");
         assert_eq!(ratio(0.0123), "0.0123");
+    }
+
+    #[test]
+    fn latencies_and_rates_show_what_they_can_bear() {
+        assert_eq!(milliseconds(0.0816), "0.082");
+        assert_eq!(milliseconds(15.742), "15.74");
+        assert_eq!(milliseconds(1579.91), "1\u{a0}580");
+        assert_eq!(operations(62_788.4), "62\u{a0}788");
+        assert_eq!(operations(412.0), "412");
+        assert_eq!(half_width((90.0, 110.0)), "±11%");
     }
 
     #[test]

@@ -8,12 +8,13 @@ mod digest;
 mod format;
 mod html;
 mod json;
+mod loads;
 mod markdown;
 mod matrix;
 mod names;
 mod terminal;
 
-pub use csv::csv;
+pub use csv::{csv, samples};
 pub use html::html;
 pub use json::json;
 pub use markdown::markdown;

@@ -3,6 +3,7 @@
 //! Goal: pipe tables that GitHub and its like draw. Every text of the record is escaped, so that a name can neither break
 //! a table nor bring in HTML.
 
+use crate::loads::{self, Sheet};
 use crate::matrix::Matrix;
 use crate::{digest, format, names};
 use record::stats::{self, Explanation};
@@ -12,9 +13,13 @@ use record::{Environment, Judged, Run, Trial};
 const MOST: usize = 10;
 
 pub fn markdown(run: &Run, trials: &[Trial]) -> String {
-    let matrix = Matrix::of(run, trials);
     let claims = stats::judge(&run.question, trials);
-    let mut parts = vec![head(run, trials, &matrix), table(run, &matrix)];
+    let mut parts = vec![head(run, trials)];
+    if loads::timed(run) {
+        parts.extend(timed_loads(run, trials));
+    } else {
+        parts.push(table(run, &Matrix::of(run, trials)));
+    }
     parts.extend(digest::verdicts(&claims).map(|summary| verdicts(&claims, &summary)));
     parts.extend(
         stats::explain_largest(&run.question, trials, MOST)
@@ -26,8 +31,8 @@ pub fn markdown(run: &Run, trials: &[Trial]) -> String {
     parts.join("\n")
 }
 
-fn head(run: &Run, trials: &[Trial], matrix: &Matrix) -> String {
-    let subtitle = digest::subtitle(run, trials, &matrix.constant);
+fn head(run: &Run, trials: &[Trial]) -> String {
+    let subtitle = digest::subtitle(run, trials);
     format!(
         "## {}\n\n{}\n\n{}\n",
         safe(&run.question.title),
@@ -58,6 +63,51 @@ fn table(run: &Run, matrix: &Matrix) -> String {
     }
     for (place, note) in matrix.notes.iter().enumerate() {
         text.push_str(&format!("\n\\[{}\\] {}\n", place + 1, safe(note)));
+    }
+    text
+}
+
+fn timed_loads(run: &Run, trials: &[Trial]) -> Vec<String> {
+    let mut parts = Vec::new();
+    for grid in loads::grids(run, trials) {
+        let sheets = grid.sheets().into_iter().chain(grid.further_sheets());
+        parts.extend(sheets.map(|sheet| self::sheet(&sheet)));
+        let remarks = grid
+            .remarks
+            .iter()
+            .map(|remark| format!("{}\n", safe(remark)));
+        parts.extend(remarks);
+        let numbered = grid.notes.iter().enumerate();
+        parts.extend(numbered.map(|(place, note)| format!("\\[{}\\] {}\n", place + 1, safe(note))));
+    }
+    parts.extend(loads::scaling(run, trials).map(|scaling| sheet(&scaling)));
+    parts.extend(
+        loads::answers(run, trials)
+            .iter()
+            .map(|answer| format!("- {}\n", safe(answer))),
+    );
+    parts
+}
+
+fn sheet(sheet: &Sheet) -> String {
+    let mut text = format!("{}:\n\n", safe(&sheet.caption));
+    text.push_str(&line(
+        sheet
+            .labels
+            .iter()
+            .chain(&sheet.heads)
+            .map(|head| safe(head)),
+    ));
+    let rules = sheet
+        .labels
+        .iter()
+        .map(|_| "---")
+        .chain(sheet.heads.iter().map(|_| "---:"));
+    text.push_str(&line(rules.map(str::to_string)));
+    for row in &sheet.rows {
+        let labels = row.labels.iter().map(|label| safe(label));
+        let figures = row.cells.iter().map(|figure| safe(&figure.in_words()));
+        text.push_str(&line(labels.chain(figures)));
     }
     text
 }

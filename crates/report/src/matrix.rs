@@ -12,8 +12,6 @@ pub struct Matrix {
     /// The heads of the other columns: `cold`, `hot 1`, ...
     pub rounds: Vec<String>,
     pub lines: Vec<Line>,
-    /// Factors that have the same level in every row.
-    pub constant: Vec<(String, String)>,
     /// Footnotes; the first is number 1.
     pub notes: Vec<String>,
     /// Decimals of all seconds in the table.
@@ -63,7 +61,6 @@ impl Matrix {
                 .iter()
                 .map(|(name, index)| names::round(question, name, *index))
                 .collect(),
-            constant: constant(question),
             decimals: format::decimals(all.map(|estimate| estimate.mean)),
             lines,
             notes: notes.texts,
@@ -127,15 +124,9 @@ impl Cell {
         }
     }
 
-    /// Half of the interval in percent of the figure: `±2.8%`. The interval lies symmetrically about it on a log scale.
+    /// Half of the interval: `±2.8%`.
     pub fn half_width(&self) -> Option<String> {
-        let (low, high) = self.seconds.as_ref()?.ci?;
-        let percent = ((high / low).sqrt() - 1.0) * 100.0;
-        Some(if percent < 10.0 {
-            format!("±{percent:.1}%")
-        } else {
-            format!("±{percent:.0}%")
-        })
+        self.seconds.as_ref()?.ci.map(format::half_width)
     }
 
     pub fn spread(&self, decimals: usize) -> Option<String> {
@@ -172,7 +163,8 @@ pub fn columns(question: &Question) -> Vec<(String, u32)> {
     columns
 }
 
-fn constant(question: &Question) -> Vec<(String, String)> {
+/// Factors that have the same level in every row.
+pub fn constant(question: &Question) -> Vec<(String, String)> {
     let single = question
         .factors
         .iter()

@@ -8,20 +8,30 @@ use record::{Question, TrialKey};
 /// not named.
 pub fn row(question: &Question, server: &str, levels: &[(String, String)]) -> String {
     let mut name = server.to_string();
-    for (_, level) in levels.iter().filter(|(factor, _)| varies(question, factor)) {
+    for (factor, level) in levels.iter().filter(|(factor, _)| varies(question, factor)) {
         name.push_str(" · ");
-        name.push_str(level);
+        name.push_str(&self::level(factor, level));
     }
     name
 }
 
-/// Whether rows differ in this factor.
+/// A level; numbers of the load say what they count: `64 clients`.
+fn level(factor: &str, level: &str) -> String {
+    match (factor, level.parse::<f64>()) {
+        ("clients" | "workers", Ok(1.0)) => format!("1 {}", factor.trim_end_matches('s')),
+        ("clients" | "workers", Ok(_)) => format!("{level} {factor}"),
+        ("rate", Ok(_)) => format!("{level} a second"),
+        _ => level.to_string(),
+    }
+}
+
+/// Whether rows differ in this factor. One without levels is a rate that was searched for.
 pub fn varies(question: &Question, factor: &str) -> bool {
     question
         .factors
         .iter()
         .find(|known| known.name == factor)
-        .is_none_or(|known| known.levels.len() > 1)
+        .is_none_or(|known| known.levels.len() != 1)
 }
 
 pub fn trial(question: &Question, key: &TrialKey) -> String {

@@ -1,11 +1,44 @@
 //! A connection that is logged in.
 
-use crate::{Login, WireError};
-use load::{Io, Stream};
+use crate::authenticate;
+use crate::channel::Channel;
+use crate::error::WireError;
+use crate::link::Link;
+use crate::login::Login;
+use crate::packet::{self, Fields};
+use crate::reply::{self, Done, Step, Walk};
+use crate::request::{Bound, Param};
+use crate::row::{self, Column, Value};
+use load::Io;
+use mysql_common::constants::CapabilityFlags;
+use std::io;
+
+const QUIT: u8 = 0x01;
+const QUERY: u8 = 0x03;
+const PREPARE: u8 = 0x16;
+const CLOSE_STATEMENT: u8 = 0x19;
+
+/// A row that is read may have so many bytes.
+const ROW_BYTES_MAX: usize = 64 << 20;
+
+/// The smallest default of any server's max_allowed_packet.
+const SURELY_ALLOWED_BYTES: usize = 1 << 20;
 
 pub struct Connection {
-    stream: Stream,
+    link: Link,
     version: String,
+    ends_by_ok: bool,
+    /// From a request's first byte to its reply's last. A connection on which it stays true is of no use.
+    is_under_way: bool,
+    /// Of the last request.
+    request_bytes: usize,
+    /// By [`Statement::place`].
+    statements: Vec<Option<Bound>>,
+    columns: Vec<Column>,
+    values: Vec<Value<'static>>,
+    /// A row of several packets.
+    joined: Vec<u8>,
+    row_bytes_max: usize,
 }
 
 /// A prepared statement of one connection.
@@ -14,45 +47,49 @@ pub struct Statement {
     pub id: u32,
     pub params: u16,
     pub columns: u16,
+    place: usize,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Param<'a> {
-    Null,
-    Int(i64),
-    Double(f64),
-    Bytes(&'a [u8]),
-}
-
-/// A column of a row, as far as workloads read them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value<'a> {
-    Null,
-    Int(i64),
-    Double(f64),
-    /// Text, blobs, decimals and everything else, as the server wrote it.
-    Bytes(&'a [u8]),
-}
-
-/// What a statement did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Done {
-    pub affected: u64,
-    pub insert_id: u64,
-    /// Rows of the result set.
-    pub rows: u64,
-    /// The server's status flags.
-    pub status: u16,
+/// How rows are written in a reply.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Text,
+    Binary,
 }
 
 impl Connection {
-    /// Connects and logs in.
-    pub async fn open(io: &Io, login: &Login) -> Result<Connection, WireError> {
-        let stream = io.connect(&login.endpoint, login.within).await?;
-        Ok(Connection {
-            stream,
-            version: String::new(),
-        })
+    /// Connects and logs in: client n at endpoint n modulo their number, then at the others where that one cannot be
+    /// reached, hangs up or has too many connections.
+    ///
+    /// # Errors
+    /// That of the last endpoint; each names the endpoint, the cause and the way out, none the password.
+    pub async fn open(io: &Io, login: &Login, client: u32) -> Result<Connection, WireError> {
+        let mut last = WireError::Misuse("a login without an endpoint".into());
+        for endpoint in login.endpoints_for(client) {
+            match authenticate::open(io, endpoint, login).await {
+                Ok(welcome) => return Ok(Connection::of(welcome)),
+                Err(error) if error.is_passing() => last = error,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(last)
+    }
+
+    fn of(welcome: authenticate::Welcome) -> Connection {
+        Connection {
+            link: welcome.link,
+            version: welcome.version,
+            ends_by_ok: welcome
+                .capabilities
+                .contains(CapabilityFlags::CLIENT_DEPRECATE_EOF),
+            is_under_way: false,
+            request_bytes: 0,
+            statements: Vec::new(),
+            columns: Vec::new(),
+            values: Vec::new(),
+            joined: Vec::new(),
+            row_bytes_max: ROW_BYTES_MAX,
+        }
     }
 
     /// `8.0.33`, `10.11.14-MariaDB-0+deb12u2`
@@ -61,46 +98,334 @@ impl Connection {
     }
 
     /// A statement in the text protocol; rows are counted and dropped.
+    ///
+    /// # Errors
+    /// The server's, after which the connection goes on, or what ended it: [`WireError::is_lost`].
     pub async fn query(&mut self, sql: &str) -> Result<Done, WireError> {
-        let _ = (sql, &mut self.stream);
-        todo!()
+        let written = self.write_text(QUERY, sql);
+        self.ask(written).await
     }
 
     /// A statement in the text protocol with its rows; a text row's values are all `Bytes` or `Null`.
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
     pub async fn query_rows(
         &mut self,
         sql: &str,
         row: &mut dyn FnMut(&[Value]),
     ) -> Result<Done, WireError> {
-        let _ = (sql, row);
-        todo!()
+        let number = self.write_text(QUERY, sql)?;
+        self.ask_for_rows(number, Format::Text, row).await
     }
 
+    /// # Errors
+    /// As [`Connection::query`].
     pub async fn prepare(&mut self, sql: &str) -> Result<Statement, WireError> {
-        let _ = sql;
-        todo!()
+        self.link.number = self.write_text(PREPARE, sql)?;
+        if let Err(cause) = self.link.channel.exchange().await {
+            return Err(self.broken(cause));
+        }
+        let prepared = self.read_prepared().await;
+        self.end(prepared)
     }
 
-    /// The hot path: the rows are counted and dropped.
-    pub async fn execute(
-        &mut self,
+    /// The hot path: the rows are counted and dropped. The request is written at once, so the future holds no parameters;
+    /// who drops it ends the connection.
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    #[inline]
+    pub fn execute<'c>(
+        &'c mut self,
         statement: &Statement,
         params: &[Param<'_>],
-    ) -> Result<Done, WireError> {
-        let _ = (statement, params);
-        todo!()
+    ) -> impl Future<Output = Result<Done, WireError>> + use<'c> {
+        let written = self.write_execute(statement, params);
+        self.ask(written)
     }
 
+    /// # Errors
+    /// As [`Connection::query`]; [`WireError::ReplyTooLarge`] for a row of more than 64 MiB.
     pub async fn execute_rows(
         &mut self,
         statement: &Statement,
         params: &[Param<'_>],
         row: &mut dyn FnMut(&[Value]),
     ) -> Result<Done, WireError> {
-        let _ = (statement, params, row);
-        todo!()
+        let number = self.write_execute(statement, params)?;
+        self.ask_for_rows(number, Format::Binary, row).await
+    }
+
+    /// Frees what the server keeps of it.
+    ///
+    /// # Errors
+    /// What the system says of the connection.
+    pub async fn close_statement(&mut self, statement: Statement) -> Result<(), WireError> {
+        self.bound(&statement)?;
+        self.statements[statement.place] = None;
+        self.link.number = 0;
+        self.link
+            .send(|out| {
+                out.push(CLOSE_STATEMENT);
+                out.extend_from_slice(&statement.id.to_le_bytes());
+            })
+            .await?;
+        Ok(())
     }
 
     /// Says goodbye; the connection is closed either way.
-    pub async fn close(self) {}
+    pub async fn close(mut self) {
+        if !self.is_under_way {
+            self.link.number = 0;
+            // A server that is gone needs no goodbye.
+            let _ = self.link.send(|out| out.push(QUIT)).await;
+        }
+    }
+
+    /// Returns the number of the reply's first packet.
+    fn write_text(&mut self, command: u8, sql: &str) -> Result<u8, WireError> {
+        if self.is_under_way {
+            return Err(WireError::Ended);
+        }
+        let out = self.link.channel.outgoing();
+        let start = packet::begin(out);
+        out.push(command);
+        out.extend_from_slice(sql.as_bytes());
+        let number = packet::finish(out, start, 0);
+        self.request_bytes = out.len();
+        self.is_under_way = true;
+        Ok(number)
+    }
+
+    #[inline]
+    fn write_execute(
+        &mut self,
+        statement: &Statement,
+        params: &[Param<'_>],
+    ) -> Result<u8, WireError> {
+        let Some(Some(bound)) = self.statements.get_mut(statement.place) else {
+            return Err(unknown_statement());
+        };
+        if bound.statement != statement.id {
+            return Err(unknown_statement());
+        }
+        if self.is_under_way {
+            return Err(WireError::Ended);
+        }
+        let out = self.link.channel.outgoing();
+        let number = bound.write(out, params)?;
+        self.request_bytes = out.len();
+        self.is_under_way = true;
+        Ok(number)
+    }
+
+    fn bound(&self, statement: &Statement) -> Result<&Bound, WireError> {
+        match self.statements.get(statement.place) {
+            Some(Some(bound)) if bound.statement == statement.id => Ok(bound),
+            _ => Err(unknown_statement()),
+        }
+    }
+
+    /// Sends what was written and counts what comes back. `written`: the number of the reply's first packet.
+    #[inline]
+    async fn ask(&mut self, written: Result<u8, WireError>) -> Result<Done, WireError> {
+        let number = written?;
+        let sent = match &mut self.link.channel {
+            Channel::Plain(stream) => stream.exchange().await,
+            Channel::Encrypted(stream) => stream.exchange().await,
+        };
+        if let Err(cause) = sent {
+            return Err(self.broken(cause));
+        }
+        let incoming = self.link.channel.incoming();
+        if let Some(done) = reply::whole(incoming, number, self.ends_by_ok) {
+            let bytes = incoming.len();
+            self.link.channel.consume(bytes);
+            self.is_under_way = false;
+            return Ok(done);
+        }
+        self.walk(number).await
+    }
+
+    /// Any reply: in parts, in several results, with an error, malformed.
+    async fn walk(&mut self, number: u8) -> Result<Done, WireError> {
+        let mut walk = Walk::new(number, self.ends_by_ok);
+        loop {
+            let mut at = 0;
+            let walked = walk.walk(self.link.channel.incoming(), &mut at);
+            self.link.channel.consume(at);
+            match walked {
+                Ok(true) => return self.end(Ok(walk.done)),
+                Ok(false) => self.link.channel.receive().await?,
+                Err(error) => return self.end(Err(error)),
+            }
+        }
+    }
+
+    async fn ask_for_rows(
+        &mut self,
+        number: u8,
+        format: Format,
+        row: &mut dyn FnMut(&[Value]),
+    ) -> Result<Done, WireError> {
+        let mut walk = Walk::new(number, self.ends_by_ok);
+        if let Err(cause) = self.link.channel.exchange().await {
+            return Err(self.broken(cause));
+        }
+        loop {
+            let mut at = 0;
+            let read = self.read_rows(&mut walk, &mut at, format, row);
+            self.link.channel.consume(at);
+            match read {
+                Ok(true) => return self.end(Ok(walk.done)),
+                Ok(false) => self.link.channel.receive().await?,
+                Err(error) => return self.end(Err(error)),
+            }
+        }
+    }
+
+    /// Reads the rows that have arrived; true at the reply's end.
+    fn read_rows(
+        &mut self,
+        walk: &mut Walk,
+        at: &mut usize,
+        format: Format,
+        row: &mut dyn FnMut(&[Value]),
+    ) -> Result<bool, WireError> {
+        let incoming = self.link.channel.incoming();
+        let mut values = row::recycled(std::mem::take(&mut self.values));
+        let is_over = loop {
+            match walk.step(incoming, at, &mut self.joined, self.row_bytes_max)? {
+                Step::Wait => break false,
+                Step::Over => break true,
+                Step::Column(definition, place) => {
+                    if place == 0 {
+                        self.columns.clear();
+                    }
+                    self.columns.push(Column::read(definition)?);
+                }
+                Step::Row(payload) => {
+                    values.clear();
+                    format.read(payload, &self.columns, &mut values)?;
+                    row(&values);
+                }
+                Step::Joined => {
+                    let payload = std::mem::take(&mut self.joined);
+                    let mut values = Vec::with_capacity(self.columns.len());
+                    format.read(&payload, &self.columns, &mut values)?;
+                    row(&values);
+                }
+            }
+        };
+        self.values = row::recycled(values);
+        Ok(is_over)
+    }
+
+    async fn read_prepared(&mut self) -> Result<Statement, WireError> {
+        let bytes = self.link.arrive().await?;
+        let head = prepared(self.link.payload(bytes));
+        self.link.pass(bytes);
+        let (id, columns, params) = head?;
+        for definitions in [params, columns] {
+            let end = u16::from(definitions > 0 && !self.ends_by_ok);
+            for _ in 0..definitions.saturating_add(end) {
+                let bytes = self.link.arrive().await?;
+                self.link.pass(bytes);
+            }
+        }
+        let place = self.place();
+        self.statements[place] = Some(Bound::new(id, params));
+        Ok(Statement {
+            id,
+            params,
+            columns,
+            place,
+        })
+    }
+
+    /// The first that is free.
+    fn place(&mut self) -> usize {
+        let free = self.statements.iter().position(Option::is_none);
+        free.unwrap_or_else(|| {
+            self.statements.push(None);
+            self.statements.len() - 1
+        })
+    }
+
+    /// A reply has ended: the connection is free again, unless it was lost, or more came than was asked for.
+    fn end<T>(&mut self, result: Result<T, WireError>) -> Result<T, WireError> {
+        match result {
+            Ok(value) if self.link.channel.incoming().is_empty() => {
+                self.is_under_way = false;
+                Ok(value)
+            }
+            other => Err(self.failed(other.err())),
+        }
+    }
+
+    /// None: the reply was well, and something came behind it.
+    #[cold]
+    fn failed(&mut self, error: Option<WireError>) -> WireError {
+        match error {
+            Some(error) if error.is_lost() => error,
+            _ if !self.link.channel.incoming().is_empty() => {
+                WireError::malformed("more came than was asked for")
+            }
+            Some(error) => {
+                self.is_under_way = false;
+                error
+            }
+            None => WireError::Ended,
+        }
+    }
+
+    /// A server that finds a request too large hangs up, often before it was all sent.
+    #[cold]
+    fn broken(&self, cause: io::Error) -> WireError {
+        match cause.kind() {
+            io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
+                if self.request_bytes > SURELY_ALLOWED_BYTES =>
+            {
+                WireError::RequestTooLarge {
+                    bytes: self.request_bytes,
+                    cause: cause.to_string(),
+                }
+            }
+            _ => WireError::Io(cause),
+        }
+    }
+}
+
+impl Format {
+    fn read<'a>(
+        self,
+        payload: &'a [u8],
+        columns: &[Column],
+        values: &mut Vec<Value<'a>>,
+    ) -> Result<(), WireError> {
+        match self {
+            Format::Text => row::read_text(payload, columns.len(), values),
+            Format::Binary => row::read_binary(payload, columns, values),
+        }
+    }
+}
+
+/// Statement, columns and parameters.
+fn prepared(payload: &[u8]) -> Result<(u32, u16, u16), WireError> {
+    let mut fields = Fields(payload);
+    match fields.u8() {
+        Some(packet::OK) => {}
+        Some(packet::ERROR) => return Err(packet::error(payload)),
+        _ => return Err(WireError::malformed("a statement is not prepared")),
+    }
+    match (fields.u32(), fields.u16(), fields.u16()) {
+        (Some(id), Some(columns), Some(params)) => Ok((id, columns, params)),
+        _ => Err(WireError::malformed("a prepared statement ends too early")),
+    }
+}
+
+#[cold]
+fn unknown_statement() -> WireError {
+    WireError::Misuse("the statement is of another connection, or closed".into())
 }

@@ -19,7 +19,6 @@ mod supplier;
 mod table;
 mod text;
 
-pub use crate::Format;
 pub use chunk::Chunk;
 pub use customer::{Customer, Customers};
 pub use date::{Date, Dates};

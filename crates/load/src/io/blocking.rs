@@ -1,117 +1,149 @@
 //! Io by calls that block the thread: a thread per client.
+//!
+//! Goal: the same behaviour as on a reactor, for workloads whose operations block anyway. Non-goal: speed; a receive
+//! costs two system calls.
 
-use super::Endpoint;
-use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
-use std::os::unix::net::UnixStream;
+use super::Operation;
+use super::buffers::Buffers;
+use super::schedule::{Schedule, Wait};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-const RECEIVE_BYTES: usize = 16 * 1024;
-
-#[derive(Clone)]
 pub struct Reactor {
-    origin: Instant,
+    pub schedule: Schedule,
 }
 
 impl Reactor {
-    pub fn new() -> Reactor {
-        Reactor {
-            origin: Instant::now(),
-        }
-    }
-
-    pub fn now_ns(&self) -> u64 {
-        self.origin.elapsed().as_nanos() as u64
-    }
-
-    pub fn sleep_until(&self, at_ns: u64) {
-        let left = at_ns.saturating_sub(self.now_ns());
-        if left > 0 {
-            std::thread::sleep(Duration::from_nanos(left));
-        }
-    }
-}
-
-enum Socket {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
-
-pub struct Stream {
-    socket: Socket,
-    pub outgoing: Vec<u8>,
-    incoming: Vec<u8>,
-    consumed: usize,
-}
-
-impl Stream {
-    pub fn connect(endpoint: &Endpoint, within: Duration) -> io::Result<Stream> {
-        let socket = match endpoint {
-            Endpoint::Unix(path) => Socket::Unix(UnixStream::connect(path)?),
-            Endpoint::Tcp { host, port } => Socket::Tcp(tcp(host, *port, within)?),
-        };
-        Ok(Stream {
-            socket,
-            outgoing: Vec::with_capacity(RECEIVE_BYTES),
-            incoming: Vec::with_capacity(RECEIVE_BYTES),
-            consumed: 0,
+    pub fn new(origin: Instant) -> io::Result<Reactor> {
+        Ok(Reactor {
+            schedule: Schedule::new(origin)?,
         })
     }
 
-    pub fn incoming(&self) -> &[u8] {
-        &self.incoming[self.consumed..]
-    }
-
-    pub fn consume(&mut self, bytes: usize) {
-        self.consumed = (self.consumed + bytes).min(self.incoming.len());
-        if self.consumed == self.incoming.len() {
-            self.incoming.clear();
-            self.consumed = 0;
+    pub fn sleep_until(&self, at_ns: u64) {
+        loop {
+            let left_ns = at_ns.saturating_sub(self.schedule.now_ns());
+            if left_ns == 0 || self.schedule.stopper.is_interrupted() {
+                return;
+            }
+            self.pause(Duration::from_nanos(left_ns));
         }
     }
 
-    pub fn send(&mut self) -> io::Result<()> {
-        match &mut self.socket {
-            Socket::Tcp(socket) => socket.write_all(&self.outgoing)?,
-            Socket::Unix(socket) => socket.write_all(&self.outgoing)?,
+    /// Waits for what every task of this thread is given up for: another thread's interrupt, or a time.
+    pub fn turn(&self) {
+        match self.schedule.wait() {
+            Wait::No => {}
+            Wait::For(time) => self.pause(time),
+            Wait::Forever => self.pause(Duration::from_millis(1)),
         }
-        self.outgoing.clear();
+    }
+
+    fn pause(&self, time: Duration) {
+        let mut bell = [PollFd::from_borrowed_fd(
+            self.schedule.stopper.bell(),
+            PollFlags::IN,
+        )];
+        // A signal only ends the pause early.
+        let _ = poll(&mut bell, Some(&timespec(time)));
+    }
+}
+
+pub struct Stream {
+    reactor: Rc<Reactor>,
+    socket: OwnedFd,
+    pub buffers: Box<Buffers>,
+    limit: Option<Duration>,
+}
+
+impl Stream {
+    pub fn adopt(reactor: &Rc<Reactor>, socket: OwnedFd) -> io::Result<Stream> {
+        rustix::io::ioctl_fionbio(&socket, true)?;
+        Ok(Stream {
+            reactor: reactor.clone(),
+            socket,
+            buffers: Box::new(Buffers::new()),
+            limit: None,
+        })
+    }
+
+    pub fn run(&mut self, operation: Operation) -> io::Result<()> {
+        match operation {
+            Operation::Send => self.send(),
+            Operation::Receive => self.receive(),
+            Operation::Exchange => self.send().and_then(|()| self.receive()),
+            Operation::Writable => self.wait_for(PollFlags::OUT),
+        }
+    }
+
+    pub fn stalled_after(&mut self, limit: Option<Duration>) {
+        self.limit = limit;
+    }
+
+    /// What came of connecting, after it was writable.
+    pub fn connected(&self) -> io::Result<()> {
+        super::socket::outcome(&self.socket)
+    }
+
+    fn send(&mut self) -> io::Result<()> {
+        while !self.buffers.unsent().is_empty() {
+            match send(&self.socket, self.buffers.unsent(), SendFlags::NOSIGNAL) {
+                Ok(bytes) => self.buffers.sent(bytes),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => self.wait_for(PollFlags::OUT)?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.buffers.clear_outgoing();
         Ok(())
     }
 
-    pub fn receive(&mut self) -> io::Result<()> {
-        let held = self.incoming.len();
-        self.incoming.resize(held + RECEIVE_BYTES, 0);
-        let received = match &mut self.socket {
-            Socket::Tcp(socket) => socket.read(&mut self.incoming[held..]),
-            Socket::Unix(socket) => socket.read(&mut self.incoming[held..]),
-        };
-        self.incoming
-            .truncate(held + *received.as_ref().unwrap_or(&0));
-        match received {
-            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                Err(io::ErrorKind::TimedOut.into())
+    fn receive(&mut self) -> io::Result<()> {
+        loop {
+            self.wait_for(PollFlags::IN)?;
+            match recv(&self.socket, self.buffers.room(), RecvFlags::empty()) {
+                Ok((_, 0)) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok((_, bytes)) => {
+                    // SAFETY: `recv` wrote so many bytes into the room.
+                    unsafe { self.buffers.received(bytes) };
+                    return Ok(());
+                }
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(error) => return Err(error.into()),
             }
-            other => other.map(drop),
         }
     }
 
-    pub fn stalled_after(&mut self, limit: Option<Duration>) -> io::Result<()> {
-        match &self.socket {
-            Socket::Tcp(socket) => socket.set_read_timeout(limit),
-            Socket::Unix(socket) => socket.set_read_timeout(limit),
+    fn wait_for(&self, flags: PollFlags) -> io::Result<()> {
+        let until = self
+            .limit
+            .and_then(|limit| Instant::now().checked_add(limit));
+        let stopper = &self.reactor.schedule.stopper;
+        loop {
+            let left = until.map(|until| timespec(until.saturating_duration_since(Instant::now())));
+            let mut both = [
+                PollFd::new(&self.socket, flags),
+                PollFd::from_borrowed_fd(stopper.bell(), PollFlags::IN),
+            ];
+            match poll(&mut both, left.as_ref()) {
+                _ if stopper.is_interrupted() => return Err(io::ErrorKind::Interrupted.into()),
+                Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+                Ok(_) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
     }
 }
 
-fn tcp(host: &str, port: u16, within: Duration) -> io::Result<TcpStream> {
-    let mut last = io::Error::new(io::ErrorKind::NotFound, format!("{host} has no address"));
-    for address in (host, port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, within) {
-            Ok(stream) => return stream.set_nodelay(true).map(|()| stream),
-            Err(error) => last = error,
-        }
+fn timespec(time: Duration) -> Timespec {
+    Timespec {
+        tv_sec: time.as_secs() as i64,
+        tv_nsec: i64::from(time.subsec_nanos()),
     }
-    Err(last)
 }

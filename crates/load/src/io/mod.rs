@@ -1,15 +1,37 @@
 //! What a session's code awaits: connections, streams, time. One interface over io_uring, epoll and blocking calls.
 //!
 //! Goal: a session's code is the same on every backend, and pays for none of the others. Non-goals: protocols; what
-//! operations are due when (`drive`).
+//! operations are due when (`drive`); waiting for anything else: a future that is no `Io`'s has nobody to wake it.
 //!
-//! A stream owns its two buffers, so that nothing is copied and the kernel never writes into memory that was freed.
+//! A stream owns its two buffers, so that nothing is copied, and lends them to the reactor while an operation is in
+//! flight, so that the kernel never writes into memory that was freed. A stream whose operation was given up half-way
+//! (its future dropped) is of no use any more and says so.
 
 mod blocking;
+mod buffers;
+mod epoll;
+mod schedule;
+mod socket;
+mod stopper;
+mod stream;
+mod uring;
 
+pub use stopper::Stopper;
+pub use stream::{Running, Stream};
+
+use schedule::{Schedule, Yielding};
+use socket::{Address, Begun};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use stream::Inner;
+
+/// How long a client waits for room in a server's queue of connections before it asks again.
+const BUSY_NS: u64 = 2_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
@@ -19,7 +41,7 @@ pub enum Backend {
     Blocking,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Endpoint {
     Tcp { host: String, port: u16 },
     Unix(PathBuf),
@@ -27,100 +49,189 @@ pub enum Endpoint {
 
 /// The reactor that a session lives on. Cheap to clone; it never leaves its thread.
 #[derive(Clone)]
-pub struct Io(Reactor);
+pub struct Io {
+    reactor: Reactor,
+    /// Asking the resolver blocks the whole reactor: once per name.
+    resolved: Rc<RefCell<HashMap<Endpoint, Vec<Address>>>>,
+}
 
 #[derive(Clone)]
 enum Reactor {
-    Blocking(blocking::Reactor),
+    Uring(Rc<uring::Reactor>),
+    Epoll(Rc<epoll::Reactor>),
+    Blocking(Rc<blocking::Reactor>),
 }
 
-/// A connected byte stream with a buffer for each direction. Dropping it closes the connection.
-pub struct Stream(Inner);
-
-enum Inner {
-    Blocking(blocking::Stream),
+/// What a stream can be doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operation {
+    Send,
+    Receive,
+    Exchange,
+    /// A connection that is under way is decided when its socket is writable.
+    Writable,
 }
 
 impl Io {
-    /// For tests and for [`crate::Placement::Threads`]: every await ends at once, after blocking. Time begins now.
-    pub fn blocking() -> Io {
-        Io(Reactor::Blocking(blocking::Reactor::new()))
+    /// Times are counted from `origin`; `capacity` is how many streams to expect, no limit.
+    ///
+    /// # Errors
+    /// Where the kernel lacks what the backend needs; see [`crate::executor::backend`].
+    pub fn new(backend: Backend, origin: Instant, capacity: usize) -> io::Result<Io> {
+        let reactor = match backend {
+            Backend::Uring => Reactor::Uring(Rc::new(uring::Reactor::new(origin, capacity)?)),
+            Backend::Epoll => Reactor::Epoll(Rc::new(epoll::Reactor::new(origin, capacity)?)),
+            Backend::Blocking => Reactor::Blocking(Rc::new(blocking::Reactor::new(origin)?)),
+        };
+        Ok(Io {
+            reactor,
+            resolved: Rc::default(),
+        })
     }
 
-    /// Nanoseconds since the drive's beginning.
-    pub fn now_ns(&self) -> u64 {
-        match &self.0 {
-            Reactor::Blocking(reactor) => reactor.now_ns(),
+    /// For tests and for [`crate::Placement::Threads`]: every await ends at once, after blocking. Time begins now.
+    ///
+    /// # Panics
+    /// See [`Io::blocking_from`].
+    pub fn blocking() -> Io {
+        Io::blocking_from(Instant::now())
+    }
+
+    /// Like [`Io::blocking`], on a clock that others share.
+    ///
+    /// # Panics
+    /// Where this process has no file descriptor left.
+    pub fn blocking_from(origin: Instant) -> Io {
+        Io::new(Backend::Blocking, origin, 0).expect("one more file descriptor")
+    }
+
+    #[inline]
+    pub(crate) fn schedule(&self) -> &Schedule {
+        match &self.reactor {
+            Reactor::Uring(reactor) => &reactor.schedule,
+            Reactor::Epoll(reactor) => &reactor.schedule,
+            Reactor::Blocking(reactor) => &reactor.schedule,
         }
     }
 
-    /// Wakes at the time, late by what the kernel needs. A time that has passed costs nothing.
+    /// Nanoseconds since the drive's beginning.
+    #[inline]
+    pub fn now_ns(&self) -> u64 {
+        self.schedule().now_ns()
+    }
+
+    /// Ends every wait of this reactor from another thread.
+    pub fn stopper(&self) -> Stopper {
+        self.schedule().stopper.clone()
+    }
+
+    /// Whether its [`Stopper`] was used: every await ends at once from then on.
+    #[inline]
+    pub fn is_interrupted(&self) -> bool {
+        self.schedule().stopper.is_interrupted()
+    }
+
+    /// Wakes at the time, late by what the kernel needs. A time that has passed costs nothing. An interrupt ends it
+    /// early.
     pub async fn sleep_until(&self, at_ns: u64) {
-        match &self.0 {
+        match &self.reactor {
+            Reactor::Uring(reactor) => reactor.schedule.sleep_until(at_ns).await,
+            Reactor::Epoll(reactor) => reactor.schedule.sleep_until(at_ns).await,
             Reactor::Blocking(reactor) => reactor.sleep_until(at_ns),
         }
     }
 
-    /// # Errors
-    /// What the system says; [`io::ErrorKind::TimedOut`] after `within`.
-    pub async fn connect(&self, endpoint: &Endpoint, within: Duration) -> io::Result<Stream> {
-        match &self.0 {
-            Reactor::Blocking(_) => blocking::Stream::connect(endpoint, within)
-                .map(|stream| Stream(Inner::Blocking(stream))),
-        }
-    }
-}
-
-impl Stream {
-    /// What is to be sent: append to it.
-    pub fn outgoing(&mut self) -> &mut Vec<u8> {
-        match &mut self.0 {
-            Inner::Blocking(stream) => &mut stream.outgoing,
+    /// Lets every other ready task of this reactor go first: for code that would never wait otherwise.
+    pub async fn yield_now(&self) {
+        match &self.reactor {
+            Reactor::Uring(reactor) => Yielding::new(&reactor.schedule).await,
+            Reactor::Epoll(reactor) => Yielding::new(&reactor.schedule).await,
+            Reactor::Blocking(_) => std::thread::yield_now(),
         }
     }
 
-    /// What has arrived and was not consumed.
-    pub fn incoming(&self) -> &[u8] {
-        match &self.0 {
-            Inner::Blocking(stream) => stream.incoming(),
-        }
-    }
-
-    /// Forgets the first bytes of `incoming`.
-    pub fn consume(&mut self, bytes: usize) {
-        match &mut self.0 {
-            Inner::Blocking(stream) => stream.consume(bytes),
-        }
-    }
-
-    /// Sends all of `outgoing` and leaves it empty.
-    pub async fn send(&mut self) -> io::Result<()> {
-        match &mut self.0 {
-            Inner::Blocking(stream) => stream.send(),
-        }
-    }
-
-    /// Appends what arrives to `incoming`, at least one byte.
+    /// The first call for a host's name blocks the reactor for as long as the resolver takes.
     ///
     /// # Errors
-    /// [`io::ErrorKind::UnexpectedEof`] where the other side closed; [`io::ErrorKind::TimedOut`], see `stalled`.
-    pub async fn receive(&mut self) -> io::Result<()> {
-        match &mut self.0 {
-            Inner::Blocking(stream) => stream.receive(),
+    /// What the system says of the last address; [`io::ErrorKind::TimedOut`] after `within`, at most 0.2 s late;
+    /// [`io::ErrorKind::Interrupted`].
+    pub async fn connect(&self, endpoint: &Endpoint, within: Duration) -> io::Result<Stream> {
+        let until_ns = self.now_ns().saturating_add(within.as_nanos() as u64);
+        let mut last = io::Error::from(io::ErrorKind::NotFound);
+        for address in self.resolve(endpoint)? {
+            match self.connect_to(&address, until_ns).await {
+                Ok(stream) => return Ok(stream),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    fn resolve(&self, endpoint: &Endpoint) -> io::Result<Vec<Address>> {
+        if let Some(addresses) = self.resolved.borrow().get(endpoint) {
+            return Ok(addresses.clone());
+        }
+        let addresses = socket::resolve(endpoint)?;
+        let mut resolved = self.resolved.borrow_mut();
+        resolved.insert(endpoint.clone(), addresses.clone());
+        Ok(addresses)
+    }
+
+    async fn connect_to(&self, address: &Address, until_ns: u64) -> io::Result<Stream> {
+        loop {
+            if self.is_interrupted() {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            match socket::begin(address)? {
+                Begun::Connected(socket) => return self.adopt(socket),
+                Begun::Pending(socket) => return self.finish(socket, until_ns).await,
+                Begun::Busy if self.now_ns() >= until_ns => {
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
+                Begun::Busy => {
+                    let soon_ns = self.now_ns() + BUSY_NS;
+                    self.sleep_until(soon_ns.min(until_ns)).await;
+                }
+            }
         }
     }
 
-    /// `send` and `receive` in one step: what a query does. The incoming side has to be empty.
-    pub async fn exchange(&mut self) -> io::Result<()> {
-        match &mut self.0 {
-            Inner::Blocking(stream) => stream.send().and_then(|()| stream.receive()),
-        }
+    async fn finish(&self, socket: OwnedFd, until_ns: u64) -> io::Result<Stream> {
+        let mut stream = self.adopt(socket)?;
+        let left_ns = until_ns.saturating_sub(self.now_ns());
+        stream.stalled_after(Some(Duration::from_nanos(left_ns)))?;
+        stream.run(Operation::Writable).await?;
+        stream.connected()?;
+        stream.stalled_after(None)?;
+        Ok(stream)
     }
 
-    /// A receive that waits longer ends with [`io::ErrorKind::TimedOut`]; the stream is of no use then. None: forever.
-    pub fn stalled_after(&mut self, limit: Option<Duration>) -> io::Result<()> {
-        match &mut self.0 {
-            Inner::Blocking(stream) => stream.stalled_after(limit),
+    /// Makes a stream of a connected socket from elsewhere: an accepted one, or half of a pair.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn adopt(&self, socket: OwnedFd) -> io::Result<Stream> {
+        Ok(Stream(match &self.reactor {
+            Reactor::Uring(reactor) => Inner::Uring(uring::Stream::adopt(reactor, socket)?),
+            Reactor::Epoll(reactor) => Inner::Epoll(epoll::Stream::adopt(reactor, socket)?),
+            Reactor::Blocking(reactor) => {
+                Inner::Blocking(blocking::Stream::adopt(reactor, socket)?)
+            }
+        }))
+    }
+
+    pub(crate) fn turn(&self) -> io::Result<()> {
+        match &self.reactor {
+            Reactor::Uring(reactor) => reactor.turn(),
+            Reactor::Epoll(reactor) => reactor.turn(),
+            Reactor::Blocking(reactor) => {
+                reactor.turn();
+                Ok(())
+            }
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,10 +4,10 @@ use super::experiment::{self, Overrides};
 use super::failure::{Failure, Status, print};
 use crate::host::{Home, Leases, machine};
 use crate::plan::estimate::{self, DatasetCost};
-use crate::plan::{PlannedTrial, Shard};
+use crate::plan::{Plan, PlannedTrial, Shard};
 use crate::run::{Progress, Request, conduct, preflight, servers::Provided};
 use crate::server::Cache;
-use crate::spec::{BuildSpec, RoundKind};
+use crate::spec::{self, BuildSpec, RoundKind};
 use crate::workload::Estimate;
 use std::collections::BTreeMap;
 
@@ -41,12 +41,15 @@ pub fn run(args: Args) -> Result<Status, Failure> {
     let trials: Vec<PlannedTrial> = plan.trials().collect();
     conduct::check_workload(&request, &trials)?;
     conduct::check_in_place(&request, &trials)?;
-    print(&expected(&request, &trials)?);
+    for sentence in spec::advice(&request.experiment) {
+        Progress::stderr().say(&format!("note: {sentence}"));
+    }
+    print(&expected(&request, &plan, &trials)?);
     known_settings(&request, &trials)
 }
 
 /// Trials are planned by their levels; the datasets below them are far fewer.
-fn expected(request: &Request, trials: &[PlannedTrial]) -> Result<String, Failure> {
+fn expected(request: &Request, plan: &Plan, trials: &[PlannedTrial]) -> Result<String, Failure> {
     let mut estimates: BTreeMap<String, Estimate> = BTreeMap::new();
     let mut costs: BTreeMap<(String, String), DatasetCost> = BTreeMap::new();
     for trial in trials {
@@ -67,18 +70,22 @@ fn expected(request: &Request, trials: &[PlannedTrial]) -> Result<String, Failur
             });
     }
     let costs: Vec<DatasetCost> = costs.into_values().collect();
-    let rounds = &request.experiment.protocol.rounds;
+    let protocol = &request.experiment.protocol;
     let trial_s = |trial: &PlannedTrial| {
         let estimate = &estimates[&trial.workload.to_string()];
         let round_s = |kind: &RoundKind| match kind {
             RoundKind::Cold => estimate.round_cold_s + RESTART_S,
             RoundKind::Hot => estimate.round_hot_s,
         };
-        RESTART_S + rounds.iter().map(round_s).sum::<f64>()
+        // Only the first trial of a series starts a server.
+        let begins = !protocol.series || !trial.continues;
+        let start_s = if begins { RESTART_S } else { 0.0 };
+        let rounds_s = protocol.rounds.iter().map(round_s).sum::<f64>();
+        start_s + protocol.driven().as_secs_f64() + rounds_s
     };
     Ok(estimate::text(
         &request.experiment,
-        &estimate::expect(trials, &costs, &trial_s),
+        &estimate::expect(plan, &costs, &trial_s),
     ))
 }
 

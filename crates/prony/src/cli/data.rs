@@ -3,28 +3,35 @@
 //! Goal: the files of the reference generator, as fast as the disk takes them, or a shard of them. A file has its name only when it is
 //! whole. Non-goals: loading; a load streams from the generator and needs no file.
 
+mod chunk;
 mod files;
-mod source;
 
 use std::path::PathBuf;
 use std::time::Instant;
 
+use datagen::oltp::Oltp;
 use datagen::ssb::Ssb;
 use datagen::tpch::Tpch;
 use datagen::{Format, ssb, tpch};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use chunk::Chunk;
 use files::{Output, Written};
-use source::Chunk;
 
 /// Writes a workload's tables to files.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Whose tables
     workload: Workload,
-    /// The size of the data; scale 1 of ssb is 600 MB with 6 million rows, of tpch 1.1 GB with 8.7 million
-    #[arg(long, value_parser = number)]
-    scale: f64,
+    /// The size of ssb or tpch; scale 1 of ssb is 600 MB with 6 million rows, of tpch 1.1 GB with 8.7 million
+    #[arg(long, value_parser = number, required_if_eq_any([("workload", "ssb"), ("workload", "tpch")]))]
+    scale: Option<f64>,
+    /// The number of oltp's tables, 1 where it is not given
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "scale")]
+    tables: Option<u32>,
+    /// The rows of each of oltp's tables; a million are 200 MB
+    #[arg(long, value_parser = rows, conflicts_with = "scale", required_if_eq("workload", "oltp"))]
+    rows: Option<u64>,
     /// The folder for the files; it is made where it does not exist
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -42,6 +49,8 @@ enum Workload {
     Ssb,
     /// TPC-H
     Tpch,
+    /// sysbench's tables
+    Oltp,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -62,6 +71,15 @@ fn number(text: &str) -> Result<f64, String> {
         .map_err(|_| format!("`{text}` is not a number, such as 0.1 or 10"))
 }
 
+fn rows(text: &str) -> Result<u64, String> {
+    let rows = text
+        .parse()
+        .map_err(|_| format!("`{text}` is not a whole number, such as 100000"))?;
+    Oltp::new(1, rows)
+        .map(|_| rows)
+        .map_err(|error| error.to_string())
+}
+
 fn shard(text: &str) -> Result<Shard, String> {
     text.split_once('/')
         .and_then(|(index, of)| {
@@ -80,7 +98,7 @@ fn shard(text: &str) -> Result<Shard, String> {
 /// When the workload has no such scale, or a file cannot be written, for instance because the disk is full; unfinished files are removed.
 pub fn run(args: Args) -> miette::Result<()> {
     let started = Instant::now();
-    let tables = args.workload.tables(args.scale)?;
+    let tables = args.tables()?;
     let outputs = outputs(&args, &tables)?;
     let bar = bar(outputs.iter().map(Output::bytes_estimate).sum());
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
@@ -98,6 +116,29 @@ impl Args {
         }
     }
 
+    /// Every table whole.
+    fn tables(&self) -> miette::Result<Vec<Chunk>> {
+        let scale = || self.scale.expect("clap asks for it");
+        Ok(match self.workload {
+            Workload::Ssb => {
+                let ssb = Ssb::new(scale()).map_err(refused)?;
+                let table = |table| Chunk::Ssb(ssb.whole(table));
+                ssb::Table::ALL.map(table).into()
+            }
+            Workload::Tpch => {
+                let tpch = Tpch::new(scale()).map_err(refused)?;
+                let table = |table| Chunk::Tpch(tpch.whole(table));
+                tpch::Table::ALL.map(table).into()
+            }
+            Workload::Oltp => {
+                let rows = self.rows.expect("clap asks for them");
+                let oltp = Oltp::new(self.tables.unwrap_or(1), rows).map_err(refused)?;
+                let table = |n| Chunk::Oltp(oltp.whole(n));
+                (1..=oltp.tables()).map(table).collect()
+            }
+        })
+    }
+
     fn file_name(&self, table: &str) -> String {
         let extension = self.format().extension();
         match self.shard {
@@ -107,35 +148,16 @@ impl Args {
     }
 }
 
-impl Workload {
-    /// All its tables, whole.
-    fn tables(self, scale: f64) -> miette::Result<Vec<Chunk>> {
-        let refused = |error: String| miette::miette!("{error}");
-        match self {
-            Workload::Ssb => {
-                let ssb = Ssb::new(scale).map_err(|error| refused(error.to_string()))?;
-                Ok(ssb::Table::ALL
-                    .map(|table| Chunk::Ssb(ssb.whole(table)))
-                    .into())
-            }
-            Workload::Tpch => {
-                let tpch = Tpch::new(scale).map_err(|error| refused(error.to_string()))?;
-                Ok(tpch::Table::ALL
-                    .map(|table| Chunk::Tpch(tpch.whole(table)))
-                    .into())
-            }
-        }
-    }
+fn refused(error: impl std::fmt::Display) -> miette::Report {
+    miette::miette!("{error}")
 }
 
 fn outputs(args: &Args, tables: &[Chunk]) -> Result<Vec<Output>, files::Failure> {
     let Shard { index, of } = args.shard.unwrap_or(Shard { index: 1, of: 1 });
     files::make_folder(&args.out)?;
     let output = |table: &Chunk| {
-        Output::create(
-            table.part(index - 1, of),
-            args.out.join(args.file_name(table.table())),
-        )
+        let path = args.out.join(args.file_name(&table.table()));
+        Output::create(table.part(index - 1, of), path)
     };
     tables.iter().map(output).collect()
 }
@@ -233,11 +255,31 @@ mod tests {
     }
 
     #[test]
+    fn the_tables_of_oltp_are_as_many_and_as_long_as_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().to_str().unwrap();
+        let size = ["oltp", "--tables", "2", "--rows", "700", "--out", out];
+        run(parse(&size).unwrap()).unwrap();
+        for name in ["sbtest1.tbl", "sbtest2.tbl"] {
+            let lines = read(folder.path(), name)
+                .split(|&byte| byte == b'\n')
+                .count();
+            assert_eq!(lines, 701, "{name}");
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
     fn a_wrong_command_line_is_answered_with_what_would_be_right() {
         let mistake = |more: &[&str]| parse(&[&["--out", "/nowhere"], more].concat()).unwrap_err();
         assert!(mistake(&["sbb", "--scale", "1"]).contains("ssb"));
         assert!(mistake(&["ssb", "--scale", "many"]).contains("not a number"));
         assert!(mistake(&["ssb"]).contains("--scale"));
+        assert!(mistake(&["tpch"]).contains("--scale"));
+        assert!(mistake(&["ssb", "--scale", "1", "--rows", "9"]).contains("cannot be used with"));
+        assert!(mistake(&["oltp", "--scale", "1"]).contains("--rows"));
+        assert!(mistake(&["oltp", "--rows", "0"]).contains("1 to 2147483647 rows"));
+        assert!(mistake(&["oltp", "--rows", "9", "--tables", "0"]).contains("--tables"));
         for shard in ["0/4", "5/4", "2", "a/b", "1/0", "-1/4"] {
             assert!(
                 mistake(&["ssb", "--scale", "1", &format!("--shard={shard}")])

@@ -22,6 +22,21 @@ pub struct Overrides {
     /// Another server for all (mysql@5.6.14, mariadb, sqlite, a DSN), or for one: NAME=BUILD
     #[arg(long, value_name = "[NAME=]BUILD|DSN")]
     pub server: Vec<String>,
+    /// Clients of a closed load instead of the file's: 1,8,64
+    #[arg(long, value_name = "N[,N]", value_delimiter = ',')]
+    pub clients: Vec<u32>,
+    /// Rates of an open load instead of the file's: 500,60% of max
+    #[arg(long, value_name = "RATE[,RATE]", value_delimiter = ',')]
+    pub rate: Vec<String>,
+    /// Workers of an open load instead of the file's
+    #[arg(long, value_name = "N[,N]", value_delimiter = ',')]
+    pub workers: Vec<u32>,
+    /// How long a trial is measured, instead of the file's: 30s
+    #[arg(long, value_name = "TIME")]
+    pub time: Option<String>,
+    /// The warm-up instead of the file's: find, 10s, 50%
+    #[arg(long, value_name = "find|TIME|SHARE")]
+    pub warmup: Option<String>,
 }
 
 /// Overrides as they stand in a record, read back.
@@ -49,6 +64,20 @@ impl Overrides {
         for server in &self.server {
             add("--server", mask_passwords(server));
         }
+        let counts = |counts: &[u32]| counts.iter().map(u32::to_string).collect::<Vec<_>>();
+        let lists = [
+            ("--clients", counts(&self.clients)),
+            ("--rate", self.rate.clone()),
+            ("--workers", counts(&self.workers)),
+        ];
+        for (flag, list) in lists.iter().filter(|(_, list)| !list.is_empty()) {
+            add(flag, list.join(","));
+        }
+        for (flag, text) in [("--time", &self.time), ("--warmup", &self.warmup)] {
+            if let Some(text) = text {
+                add(flag, text.clone());
+            }
+        }
         arguments
     }
 
@@ -68,8 +97,30 @@ impl Overrides {
         for server in &self.server {
             experiment = experiment.with_server(server)?;
         }
+        experiment = self.apply_to_load(experiment)?;
         for only in &self.only {
             experiment = experiment.with_only(only)?;
+        }
+        Ok(experiment)
+    }
+}
+
+impl Overrides {
+    fn apply_to_load(&self, mut experiment: Experiment) -> Result<Experiment, OverrideError> {
+        if !self.clients.is_empty() {
+            experiment = experiment.with_clients(&self.clients)?;
+        }
+        if !self.rate.is_empty() {
+            experiment = experiment.with_rate(&self.rate)?;
+        }
+        if !self.workers.is_empty() {
+            experiment = experiment.with_workers(&self.workers)?;
+        }
+        if let Some(time) = &self.time {
+            experiment = experiment.with_time(time)?;
+        }
+        if let Some(warmup) = &self.warmup {
+            experiment = experiment.with_warmup(warmup)?;
         }
         Ok(experiment)
     }
@@ -124,4 +175,33 @@ fn read(path: &Path) -> Result<String, Failure> {
             path.display()
         ))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use miette::Diagnostic as _;
+
+    /// What is underlined of the first mistake.
+    fn underlined(workload: &str) -> String {
+        let source = format!("title = \"t\"\n[server.a]\nbuild = \"mariadb\"\n{workload}");
+        let error = spec::parse("x", "x.toml", &source, &check_workload).unwrap_err();
+        let label = error.mistakes()[0].labels().unwrap().next().unwrap();
+        source[label.offset()..][..label.len()].to_owned()
+    }
+
+    #[test]
+    fn a_mistake_deep_in_a_workloads_section_is_shown_where_it_stands() {
+        let sql = "[workload.sql.operation.a]\nstatements = \"select :p\"\n";
+        assert_eq!(underlined(sql), "statements = \"select :p\"");
+        let oltp = "[workload.oltp.operations]\npoint-select = 1\nupdate = 2\n";
+        assert_eq!(underlined(oltp), "update = 2");
+    }
+
+    #[test]
+    fn a_level_that_does_not_go_with_the_section_is_shown_itself() {
+        let small =
+            "[workload.oltp]\nrange_size = 50\n[factor.size.tiny]\nworkload = { rows = 20 }\n";
+        assert_eq!(underlined(small), "workload");
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! Goal: arguments in, exit status out; tables on stdout, progress and warnings on stderr. Non-goal: doing the work.
 
+pub mod bench;
 pub mod check;
 pub mod data;
 pub mod embedded;
@@ -9,6 +10,7 @@ pub mod experiment;
 pub mod failure;
 pub mod guard;
 pub mod list;
+pub mod null;
 pub mod report;
 pub mod run;
 pub mod server;
@@ -39,11 +41,16 @@ enum Verb {
     Show(show::Args),
     /// Write report.html
     Report(report::Args),
+    /// A run from flags, no file: prony bench oltp-update-index --server mysql@5.6.14 --clients 1,8,64 --time 30s
+    Bench(bench::Args),
     /// Servers in the cache
     #[command(subcommand)]
     Server(server::Command),
     /// Write a workload's data as text files
     Data(data::Args),
+    /// A server that does nothing, until its input ends; started by prony itself
+    #[command(hide = true)]
+    Null(null::Args),
     /// Works off what a dead prony left behind; started by prony itself
     #[command(hide = true)]
     Guard(guard::Args),
@@ -68,6 +75,8 @@ pub fn main() -> std::process::ExitCode {
         Verb::Report(args) => report::run(args),
         Verb::Server(command) => server::run(command),
         Verb::Data(args) => data::run(args).map(|()| Status::Done).map_err(Into::into),
+        Verb::Bench(args) => bench::run(args),
+        Verb::Null(args) => null::run(&args),
         Verb::Guard(args) => guard::run(args),
     };
     match outcome {

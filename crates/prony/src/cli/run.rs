@@ -7,6 +7,7 @@ use super::terminal;
 use crate::host::{Home, Leases};
 use crate::plan::Shard;
 use crate::run::{Conducted, Progress, Request, conduct, folder};
+use crate::spec;
 use record::{Run, Store, Verdict};
 
 #[derive(clap::Args)]
@@ -19,7 +20,7 @@ pub struct Args {
     #[command(flatten)]
     results: Results,
     /// Go on with a run that was interrupted or killed; what is finished is not repeated
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["scale", "blocks", "only", "server", "shard", "seed"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["scale", "blocks", "only", "server", "clients", "rate", "workers", "time", "warmup", "shard", "seed"])]
     resume: Option<String>,
     /// Only this part of the matrix, for several machines
     #[arg(long, value_name = "K/N")]
@@ -40,12 +41,26 @@ pub fn run(args: Args) -> Result<Status, Failure> {
         Some(run) => resumed(&args, run)?,
         None => fresh(&args)?,
     };
+    let conducted = carry_out(&request)?;
+    tell(&conducted);
+    Ok(status(&conducted, args.gate))
+}
+
+/// Measures, with the progress on stderr.
+pub fn carry_out(request: &Request) -> Result<Conducted, Failure> {
     let home = Home::from_environment().map_err(Failure::asked)?;
     let leases = Leases::open(&home).map_err(Failure::failed)?;
     let progress = Progress::stderr();
-    let outcome = conduct(&request, &home, &leases, &progress);
+    for sentence in spec::advice(&request.experiment) {
+        progress.say(&format!("note: {sentence}"));
+    }
+    let outcome = conduct(request, &home, &leases, &progress);
     progress.end();
-    let conducted = outcome?;
+    Ok(outcome?)
+}
+
+/// The tables and where they are kept.
+pub fn tell(conducted: &Conducted) {
     print(&report::terminal(
         &conducted.run,
         &conducted.trials,
@@ -57,7 +72,6 @@ pub fn run(args: Args) -> Result<Status, Failure> {
         conducted.folder.display(),
         conducted.folder.join("report.html").display()
     ));
-    Ok(status(&conducted, args.gate))
 }
 
 fn fresh(args: &Args) -> Result<Request, Failure> {
@@ -105,12 +119,12 @@ fn resumed(args: &Args, name: &str) -> Result<Request, Failure> {
 }
 
 /// Only a starting point that differs from run to run; it is stored.
-fn rand_seed() -> u64 {
+pub fn rand_seed() -> u64 {
     let now = jiff::Timestamp::now().as_nanosecond();
     (now as u64) ^ u64::from(std::process::id()).rotate_left(32)
 }
 
-fn status(conducted: &Conducted, gate: bool) -> Status {
+pub fn status(conducted: &Conducted, gate: bool) -> Status {
     if !conducted.valid() {
         return Status::Failed;
     }

@@ -3,7 +3,7 @@
 use super::failure::{Failure, Status, print};
 use super::{Results, terminal};
 use crate::run::folder;
-use record::Store;
+use record::{Run, Store, Trial};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -27,17 +27,22 @@ pub fn run(args: Args) -> Result<Status, Failure> {
     let path = folder::find(&args.results.results, &args.run)?.join("run.sqlite");
     let store = Store::open(&path)?;
     let run = store.run()?;
-    let text = match args.format {
-        Format::Table => report::terminal(
-            &run,
-            &store.trials()?,
-            terminal::colour(),
-            terminal::width(),
-        ),
-        Format::Json => report::json(&run, &store.trials_whole()?),
-        Format::Csv => report::csv(&run, &store.trials_whole()?),
-        Format::Markdown => report::markdown(&run, &store.trials()?),
+    let trials = match args.format {
+        Format::Table | Format::Markdown => store.trials()?,
+        Format::Json | Format::Csv => store.trials_whole()?,
     };
-    print(&text);
+    print(&args.format.of(&run, &trials));
     Ok(Status::Done)
+}
+
+impl Format {
+    /// For JSON and CSV the trials have to be whole.
+    pub fn of(self, run: &Run, trials: &[Trial]) -> String {
+        match self {
+            Format::Table => report::terminal(run, trials, terminal::colour(), terminal::width()),
+            Format::Json => report::json(run, trials),
+            Format::Csv => report::csv(run, trials),
+            Format::Markdown => report::markdown(run, trials),
+        }
+    }
 }

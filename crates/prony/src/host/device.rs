@@ -1,6 +1,6 @@
 //! The file system and the block device below a path.
 //!
-//! Goal: the type and device for the environment, and the device's count of bytes read. Non-goal: devices that the kernel
+//! Goal: the type and device for the environment, and the device's counts. Non-goal: devices that the kernel
 //! does not count (network file systems, a file system of several devices).
 
 use std::fs;
@@ -54,9 +54,13 @@ impl Mount {
         })
     }
 
-    /// Bytes read from the device since boot: the third field of `stat` in sectors of 512 bytes
-    /// (Documentation/block/stat.rst).
+    /// Bytes read from the device since boot.
     pub fn read_bytes(&self) -> Result<u64, String> {
+        Ok(self.counts()?.read_bytes)
+    }
+
+    /// What the device has done since boot: the same figures as a line of `/proc/diskstats`, without the other devices.
+    pub fn counts(&self) -> Result<DeviceCounts, String> {
         // Major number 0: no block device of its own (overlay, tmpfs, NFS, btrfs).
         if self.number.starts_with("0:") {
             return Err(format!(
@@ -67,13 +71,55 @@ impl Mount {
         let file = format!("/sys/dev/block/{}/stat", self.number);
         let text =
             fs::read_to_string(&file).map_err(|error| format!("cannot read {file}: {error}"))?;
-        let sectors: Option<u64> = text
-            .split_whitespace()
-            .nth(2)
-            .and_then(|field| field.parse().ok());
-        sectors
-            .map(|sectors| sectors * 512)
+        DeviceCounts::parse(&text)
             .ok_or_else(|| format!("{file} does not hold what it should: {text}"))
+    }
+}
+
+/// What a block device has done since boot, and what it is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceCounts {
+    pub reads: u64,
+    pub read_bytes: u64,
+    pub writes: u64,
+    pub written_bytes: u64,
+    /// Milliseconds in which it had anything to do.
+    pub busy_ms: u64,
+    /// Requests that are under way now.
+    pub in_flight: u64,
+}
+
+impl DeviceCounts {
+    /// Documentation/block/stat.rst: reads, merges, sectors, ms; the same for writes; in flight, ms busy, ... A sector has 512 bytes.
+    fn parse(stat: &str) -> Option<DeviceCounts> {
+        let fields: Vec<u64> = stat
+            .split_whitespace()
+            .map(|field| field.parse().ok())
+            .collect::<Option<_>>()?;
+        let [
+            reads,
+            _,
+            read_sectors,
+            _,
+            writes,
+            _,
+            written_sectors,
+            _,
+            in_flight,
+            busy_ms,
+            ..,
+        ] = fields[..]
+        else {
+            return None;
+        };
+        Some(DeviceCounts {
+            reads,
+            read_bytes: read_sectors.checked_mul(512)?,
+            writes,
+            written_bytes: written_sectors.checked_mul(512)?,
+            busy_ms,
+            in_flight,
+        })
     }
 }
 
@@ -127,5 +173,19 @@ mod tests {
             "tmpfs has no block device of its own whose reads could be counted"
         );
         assert!(below(Path::new("/proc")).unwrap().read_bytes().is_err());
+    }
+    #[test]
+    fn a_device_is_read_as_the_kernel_writes_it() {
+        let text = "   30540     6004  2722738    22627    27074    83034 37238680   442349        3    14888   470522    10790       46  3211000     5523      886       22\n";
+        let expected = DeviceCounts {
+            reads: 30540,
+            read_bytes: 2_722_738 * 512,
+            writes: 27074,
+            written_bytes: 37_238_680 * 512,
+            busy_ms: 14888,
+            in_flight: 3,
+        };
+        assert_eq!(DeviceCounts::parse(text), Some(expected));
+        assert_eq!(DeviceCounts::parse("1 2 3"), None);
     }
 }

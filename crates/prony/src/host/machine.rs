@@ -16,7 +16,7 @@ pub fn environment(work: &Path) -> Environment {
         prony_version: env!("CARGO_PKG_VERSION").to_string(),
         machine: text(kernel.nodename()),
         cpu: cpu(&read("/proc/cpuinfo"), &text(kernel.machine())),
-        cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
+        cores: cores(),
         memory_bytes: memory_bytes(),
         kernel: format!("{} {}", text(kernel.sysname()), text(kernel.release())),
         system: system(&read("/etc/os-release")),
@@ -64,6 +64,11 @@ fn system(os_release: &str) -> String {
         .lines()
         .find_map(|line| line.strip_prefix("PRETTY_NAME="));
     name.map_or_else(unknown, |name| name.trim_matches(['"', '\'']).to_string())
+}
+
+/// Cores that this process may use.
+pub fn cores() -> u32 {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32)
 }
 
 #[cfg(test)]

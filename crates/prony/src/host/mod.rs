@@ -14,11 +14,16 @@ pub mod journal;
 pub mod leases;
 pub mod leftovers;
 pub mod machine;
+pub mod pause;
+pub mod proc;
 pub mod process;
 pub mod random;
 
+pub use device::{Mount, below as mount_below};
 pub use home::{Home, HomeError};
 pub use interrupt::asked as interrupted;
 pub use leases::{Lease, LeaseError, Leases};
+pub use pause::Paused;
+pub use proc::{Process, Processors, Turns, network_bytes, thread_cpu};
 pub use process::wait_within;
 pub use random::hex as random_hex;

@@ -1,4 +1,4 @@
-//! What a server tells about its work: counters, plans, profiles, effective settings.
+//! What a server tells about its work: counters, plans, profiles, effective settings, and each second's sample of them.
 //!
 //! Goal: readings that can be subtracted, with the cost of looking taken out, and plans that can be compared.
 //! Non-goals: judging them (`record::stats`), timing anything, knowing any workload.
@@ -6,7 +6,9 @@
 pub mod counters;
 pub mod plans;
 pub mod profile;
+pub mod sampler;
 pub mod variables;
 
 pub use counters::{Observer, Reading};
 pub use plans::{Plan, explain};
+pub use sampler::{Prepared, Sample, Sampled, Sampler, Targets};

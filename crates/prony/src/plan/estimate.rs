@@ -3,8 +3,8 @@
 //! Goal: trials, disk and time from the caller's figures for one dataset and one trial, in words. Non-goal: knowing how
 //! fast a server loads or answers.
 
-use super::PlannedTrial;
-use crate::spec::{Experiment, LoadSpec};
+use super::{Plan, PlannedTrial, search};
+use crate::spec::{Experiment, MAX};
 
 /// What one server's dataset is expected to take.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,9 +28,10 @@ pub struct Expectation {
     pub elapsed_s: f64,
 }
 
-/// `trial_s` gives the seconds of one trial, its starts and copies included.
+/// `trial_s` gives the seconds of one trial, its starts and copies included; one that continues a series has none. Of a
+/// search, as many trials are expected as one without contradictions takes at most.
 pub fn expect(
-    trials: &[PlannedTrial],
+    plan: &Plan,
     datasets: &[DatasetCost],
     trial_s: &dyn Fn(&PlannedTrial) -> f64,
 ) -> Expectation {
@@ -39,15 +40,24 @@ pub fn expect(
         .map(|dataset| dataset.copy_bytes)
         .max()
         .unwrap_or(0);
+    let search = plan.experiment.search();
+    let probes = search.map_or(1, |search| search::probes_usual(search.between));
+    let place_s = |first: PlannedTrial| {
+        let further = PlannedTrial {
+            continues: plan.experiment.protocol.series,
+            ..first.clone()
+        };
+        trial_s(&first) + (probes - 1) as f64 * trial_s(&further)
+    };
     Expectation {
-        trials: trials.len() as u64,
+        trials: (plan.trials().count() * probes) as u64,
         disk_bytes: datasets
             .iter()
             .map(|dataset| dataset.new_bytes)
             .sum::<u64>()
             + copy_bytes,
         elapsed_s: datasets.iter().map(|dataset| dataset.load_s).sum::<f64>()
-            + trials.iter().map(trial_s).sum::<f64>(),
+            + plan.trials().map(place_s).sum::<f64>(),
     }
 }
 
@@ -63,7 +73,6 @@ pub fn text(experiment: &Experiment, expectation: &Expectation) -> String {
 
 /// `30: 2 server x 5 variant x 2 joins x 3 blocks, without the 30 that "only" excludes or another shard has`
 fn trials_text(experiment: &Experiment, trials: u64) -> String {
-    let LoadSpec::Closed { clients } = &experiment.load;
     let mut counts = vec![("server", experiment.servers.len())];
     counts.extend(
         experiment
@@ -71,22 +80,37 @@ fn trials_text(experiment: &Experiment, trials: u64) -> String {
             .iter()
             .map(|factor| (factor.name.as_str(), factor.levels.len())),
     );
-    counts.extend((clients.len() > 1).then_some(("clients", clients.len())));
     counts.push(if experiment.protocol.blocks == 1 {
         ("block", 1)
     } else {
         ("blocks", experiment.protocol.blocks as usize)
     });
+    let search = experiment.search();
+    let probes = search.map_or(1, |search| search::probes_usual(search.between) as u64);
     let product: u64 = counts.iter().map(|(_, count)| *count as u64).product();
-    let factors: Vec<String> = counts
+    let mut factors: Vec<String> = counts
         .iter()
         .map(|(name, count)| format!("{count} {name}"))
         .collect();
-    let without = match product.saturating_sub(trials) {
+    factors.extend(search.map(|_| format!("up to {probes} of a search")));
+    let without = match (product * probes).saturating_sub(trials) {
         0 => String::new(),
+        excluded if measures_max(experiment) => format!(
+            ", without the {excluded} that \"only\" excludes or another shard has, or where one maximum serves all workers"
+        ),
         excluded => format!(", without the {excluded} that \"only\" excludes or another shard has"),
     };
     format!("{trials}: {}{without}", factors.join(" x "))
+}
+
+fn measures_max(experiment: &Experiment) -> bool {
+    let rates = experiment
+        .factors
+        .iter()
+        .filter(|factor| factor.name == "rate");
+    rates
+        .flat_map(|factor| &factor.levels)
+        .any(|level| level.name == MAX)
 }
 
 fn bytes_text(bytes: u64) -> String {
@@ -109,7 +133,7 @@ fn seconds_text(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::tests::{experiment, planned};
+    use crate::plan::tests::{experiment, parse};
 
     #[test]
     fn snapshots_add_up_and_copies_do_not() {
@@ -119,10 +143,43 @@ mod tests {
             copy_bytes: bytes,
             load_s: 30.0,
         };
-        let trials = planned(2);
-        let expected = expect(&trials, &[dataset(1 << 30), dataset(2 << 30)], &|_| 10.0);
+        let experiment = experiment(2);
+        let plan = Plan::new(&experiment, 7).unwrap();
+        let expected = expect(&plan, &[dataset(1 << 30), dataset(2 << 30)], &|_| 10.0);
         assert_eq!(expected.disk_bytes, 5 << 30);
-        assert_eq!(expected.elapsed_s, 60.0 + trials.len() as f64 * 10.0);
+        assert_eq!(expected.elapsed_s, 60.0 + plan.len() as f64 * 10.0);
+    }
+
+    fn timed(load: &str) -> Experiment {
+        parse(&format!(
+            "title = 't'\n[server.a]\nbuild = 'mariadb'\n[workload.oltp]\n[load.open]\n{load}\n[protocol]\ntime = '60s'\nseries = true\nblocks = 2\n"
+        ))
+    }
+
+    fn of_starts(experiment: &Experiment) -> Expectation {
+        let plan = Plan::new(experiment, 7).unwrap();
+        let trial_s = |trial: &PlannedTrial| if trial.continues { 60.0 } else { 63.0 };
+        expect(&plan, &[], &trial_s)
+    }
+
+    #[test]
+    fn a_series_starts_its_server_once() {
+        let expected = of_starts(&timed("rate = ['50% of max', 100]\nworkers = [1, 8]"));
+        assert_eq!(expected.elapsed_s, 2.0 * (5.0 * 60.0 + 3.0));
+    }
+
+    #[test]
+    fn a_search_is_expected_to_take_what_one_without_contradictions_takes() {
+        let experiment = timed("find = { max_rate = [100, 20000], where = 'p99 <= 10ms' }");
+        let expected = of_starts(&experiment);
+        assert_eq!(expected.elapsed_s, 2.0 * (15.0 * 60.0 + 3.0));
+        insta::assert_snapshot!(text(&experiment, &expected));
+    }
+
+    #[test]
+    fn one_maximum_serves_all_workers() {
+        let experiment = timed("rate = ['50% of max', 100]\nworkers = [1, 8]");
+        insta::assert_snapshot!(text(&experiment, &of_starts(&experiment)));
     }
 
     #[test]

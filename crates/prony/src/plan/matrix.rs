@@ -3,7 +3,7 @@
 //! Goal: the size before anything is expanded, then the points in the file's order. Non-goals: blocks and their order.
 
 use super::PlanError;
-use crate::spec::{Experiment, LevelSpec, LoadSpec, Pairs};
+use crate::spec::{Experiment, LevelSpec, Pairs, RateSpec};
 
 /// More trials than this are refused.
 pub const TRIALS_MAX: u128 = 100_000;
@@ -14,14 +14,11 @@ pub struct Point {
     pub server: usize,
     /// One level of each factor.
     pub levels: Vec<usize>,
-    /// Into the load's clients.
-    pub clients: usize,
 }
 
 /// All points in the file's order: servers, then factors, the last one changing fastest.
 pub fn points(experiment: &Experiment) -> Result<Vec<Point>, PlanError> {
     refuse_a_large_matrix(experiment)?;
-    let LoadSpec::Closed { clients } = &experiment.load;
     let mut found = Vec::new();
     for server in 0..experiment.servers.len() {
         for levels in choices(
@@ -31,15 +28,9 @@ pub fn points(experiment: &Experiment) -> Result<Vec<Point>, PlanError> {
                 .map(|factor| factor.levels.len())
                 .collect::<Vec<_>>(),
         ) {
-            for clients in 0..clients.len() {
-                let point = Point {
-                    server,
-                    levels: levels.clone(),
-                    clients,
-                };
-                if is_allowed(experiment, &point) {
-                    found.push(point);
-                }
+            let point = Point { server, levels };
+            if is_allowed(experiment, &point) {
+                found.push(point);
             }
         }
     }
@@ -51,7 +42,6 @@ pub fn points(experiment: &Experiment) -> Result<Vec<Point>, PlanError> {
 }
 
 fn refuse_a_large_matrix(experiment: &Experiment) -> Result<(), PlanError> {
-    let LoadSpec::Closed { clients } = &experiment.load;
     let mut counts = vec![("server".to_string(), experiment.servers.len())];
     counts.extend(
         experiment
@@ -59,7 +49,6 @@ fn refuse_a_large_matrix(experiment: &Experiment) -> Result<(), PlanError> {
             .iter()
             .map(|factor| (factor.name.clone(), factor.levels.len())),
     );
-    counts.push(("clients".to_string(), clients.len()));
     counts.push(("blocks".to_string(), experiment.protocol.blocks as usize));
     let trials = counts.iter().fold(1u128, |product, (_, count)| {
         product.saturating_mul(*count as u128)
@@ -81,25 +70,42 @@ fn choices(counts: &[usize]) -> Vec<Vec<usize>> {
     })
 }
 
+/// What allows a rate that refers to the maximum allows the maximum.
 fn is_allowed(experiment: &Experiment, point: &Point) -> bool {
-    experiment
-        .factors
-        .iter()
-        .zip(&point.levels)
-        .all(|(factor, level)| agrees(experiment, point, &factor.levels[*level].only))
+    let measures_for = |(factor, allowed): &(String, Vec<String>)| {
+        let is_share = |name: &String| name.parse().is_ok_and(|rate: RateSpec| rate.is_relative());
+        factor == "rate" && is_max(experiment, point) && allowed.iter().any(is_share)
+    };
+    let allows = |only: &Pairs<Vec<String>>| {
+        only.iter()
+            .all(|one| measures_for(one) || holds(experiment, point, one))
+    };
+    levels(experiment, point).all(|(_, level)| allows(&level.only))
+}
+
+/// Whether the point measures the maximum that rates refer to.
+pub fn is_max(experiment: &Experiment, point: &Point) -> bool {
+    levels(experiment, point).any(|(_, level)| {
+        let load = level.patch.load.as_ref();
+        load.is_some_and(|load| load.rate == Some(RateSpec::Max))
+    })
 }
 
 /// Whether the point has one of the levels of each factor that a restriction names.
 pub fn agrees(experiment: &Experiment, point: &Point, only: &Pairs<Vec<String>>) -> bool {
-    only.iter().all(|(factor, allowed)| match factor.as_str() {
+    only.iter().all(|one| holds(experiment, point, one))
+}
+
+fn holds(
+    experiment: &Experiment,
+    point: &Point,
+    (factor, allowed): &(String, Vec<String>),
+) -> bool {
+    match factor.as_str() {
         "server" => allowed.contains(&experiment.servers[point.server].name),
-        "clients" => {
-            let LoadSpec::Closed { clients } = &experiment.load;
-            allowed.contains(&clients[point.clients].to_string())
-        }
         _ => levels(experiment, point)
             .any(|(name, level)| name == factor && allowed.contains(&level.name)),
-    })
+    }
 }
 
 /// The point's level of each factor.

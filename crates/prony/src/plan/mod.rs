@@ -1,25 +1,32 @@
 //! The next trial, from the experiment, the seed and what is finished.
 //!
-//! Goal: one pure function for a fixed matrix, a resume and a shard. The points (`matrix`) come in blocks of shuffled
-//! order (`order`); what is finished is left out. Non-goals: running trials; asking anything of a server.
+//! Goal: one pure function for a fixed matrix, a search (`search`), a resume and a shard. The points (`matrix`), those that
+//! belong together as one unit (`units`), come in blocks of shuffled order (`order`); what is finished is left out.
+//! Non-goals: running trials; asking anything of a server.
 
 pub mod estimate;
+pub mod search;
 pub mod shard;
 pub mod trial;
 
+mod finished;
 mod matrix;
 mod order;
+mod units;
 
 #[cfg(test)]
 mod tests;
 
+pub use finished::{Finished, LatencyMs};
 pub use shard::{Shard, ShardError};
 pub use trial::PlannedTrial;
 
-use crate::spec::Experiment;
-use matrix::Point;
+use crate::spec::{Experiment, LOAD_FACTORS, LoadSpec, SearchSpec};
+use finished::Known;
+use matrix::{Point, levels};
 use record::TrialKey;
-use std::collections::HashSet;
+use search::{Probe, Step};
+use trial::Measured;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
@@ -65,8 +72,17 @@ impl PlanError {
 pub struct Plan<'e> {
     experiment: &'e Experiment,
     points: Vec<Point>,
-    /// (block, point), in the order of execution.
-    order: Vec<(u32, usize)>,
+    /// In the order of execution. Places of one unit stand together.
+    order: Vec<Place>,
+}
+
+/// A point in a block: one trial, or the trials of one search.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    block: u32,
+    point: usize,
+    /// The point of the same unit that measures the maximum, where there is one.
+    max: Option<usize>,
 }
 
 impl<'e> Plan<'e> {
@@ -86,15 +102,29 @@ impl<'e> Plan<'e> {
         shard: Option<Shard>,
     ) -> Result<Plan<'e>, PlanError> {
         let points = matrix::points(experiment)?;
-        let orders = order::orders(points.len(), experiment.protocol.blocks, seed);
-        let dealt = orders.iter().enumerate().flat_map(|(block, order)| {
-            let own = order
+        let units = units::units(experiment, &points);
+        if units.is_empty() {
+            return Err(PlanError::Empty);
+        }
+        let mut order = Vec::new();
+        let orders = order::orders(units.len(), experiment.protocol.blocks, seed);
+        for (block, shuffled) in (0..).zip(&orders) {
+            let own = shuffled
                 .iter()
                 .enumerate()
                 .filter(|(position, _)| shard.is_none_or(|shard| shard.holds(*position)));
-            own.map(move |(_, point)| (block as u32, *point))
-        });
-        let order = dealt.collect();
+            for (_, unit) in own {
+                let place = (block, *unit);
+                let members = units::ordered(experiment, &points, &units[*unit], place, seed);
+                let is_max = |point: &&usize| matrix::is_max(experiment, &points[**point]);
+                let max = members.iter().find(is_max).copied();
+                order.extend(members.iter().map(|point| Place {
+                    block,
+                    point: *point,
+                    max,
+                }));
+            }
+        }
         Ok(Plan {
             experiment,
             points,
@@ -102,9 +132,11 @@ impl<'e> Plan<'e> {
         })
     }
 
-    /// The number of trials, all blocks.
+    /// The number of trials, all blocks. Where a rate is searched for, it is not known beforehand, and this is an upper
+    /// bound that a search without contradictions stays far below.
     pub fn len(&self) -> usize {
-        self.order.len()
+        let probes = self.experiment.search();
+        self.order.len() * probes.map_or(1, |search| search::probes_max(search.between))
     }
 
     /// Only a shard can be empty.
@@ -112,23 +144,112 @@ impl<'e> Plan<'e> {
         self.order.is_empty()
     }
 
-    /// All trials in the order of execution.
+    /// All trials in the order of execution, as far as they are known beforehand: of a search the first one, and rates
+    /// that refer to a maximum as 0.
     pub fn trials(&self) -> impl Iterator<Item = PlannedTrial> {
-        self.order
-            .iter()
-            .map(|(block, point)| trial::planned(self.experiment, &self.points[*point], *block))
+        let measured = Measured {
+            max: None,
+            probed: self.experiment.search().map(|search| search.between.0),
+        };
+        let mut last: Option<TrialKey> = None;
+        self.order.iter().map(move |place| {
+            let mut trial = self.planned(place, measured);
+            let last = last.replace(trial.key.clone());
+            trial.continues = last.is_some_and(|last| self.is_in_series_with(place, &last));
+            trial
+        })
     }
 
-    /// The first trial that is not finished.
-    pub fn next(&self, finished: &[TrialKey]) -> Option<PlannedTrial> {
-        let finished: HashSet<&TrialKey> = finished.iter().collect();
-        let open = |(block, point): &&(u32, usize)| {
-            !finished.contains(&trial::key(self.experiment, &self.points[*point], *block))
-        };
-        self.order
+    /// The first trial that is not finished. `finished` stands in the order in which it was measured.
+    pub fn next(&self, finished: &[Finished]) -> Option<PlannedTrial> {
+        let known = Known::new(finished);
+        let (place, mut trial) = self
+            .order
             .iter()
-            .find(open)
-            .map(|(block, point)| trial::planned(self.experiment, &self.points[*point], *block))
+            .find_map(|place| Some((place, self.open(place, finished, &known)?)))?;
+        let last = finished.last().filter(|last| last.server_is_up);
+        trial.continues = last.is_some_and(|last| self.is_in_series_with(place, &last.key));
+        Some(trial)
+    }
+
+    /// What is never measured because the maximum that its rate refers to was not.
+    pub fn lost(&self, finished: &[Finished]) -> Vec<TrialKey> {
+        let known = Known::new(finished);
+        let is_lost = |place: &&Place| {
+            let max = self.max(place, &known);
+            self.needs_max(place) && max.is_some_and(|max| max.throughput.is_none())
+        };
+        let lost = self.order.iter().filter(is_lost);
+        lost.map(|place| self.key(place)).collect()
+    }
+
+    /// The trial of a place that is still to be measured.
+    fn open(&self, place: &Place, finished: &[Finished], known: &Known) -> Option<PlannedTrial> {
+        let measured = match self.experiment.search() {
+            Some(search) => Measured {
+                max: None,
+                probed: Some(self.probe(search, place, finished)?),
+            },
+            None if known.get(&self.key(place)).is_some() => return None,
+            None if self.needs_max(place) => Measured {
+                max: Some(self.max(place, known)?.throughput?),
+                probed: None,
+            },
+            None => Measured::default(),
+        };
+        Some(self.planned(place, measured))
+    }
+
+    /// The next rate of a search; none where it has ended.
+    fn probe(&self, search: &SearchSpec, place: &Place, finished: &[Finished]) -> Option<f64> {
+        let key = self.key(place);
+        let probes: Vec<Probe> = finished
+            .iter()
+            .filter_map(|one| search::probe(search, &key, one))
+            .collect();
+        match search::next(search.between, &probes) {
+            Step::Next(rate) => Some(rate),
+            _ => None,
+        }
+    }
+
+    fn needs_max(&self, place: &Place) -> bool {
+        let load = trial::load(self.experiment, &self.points[place.point]);
+        matches!(load, LoadSpec::Open(open) if open.rate.is_relative())
+    }
+
+    fn max<'f>(&self, place: &Place, known: &Known<'f>) -> Option<&'f Finished> {
+        known.get(&self.key(&Place {
+            point: place.max?,
+            ..*place
+        }))
+    }
+
+    fn is_in_series_with(&self, place: &Place, last: &TrialKey) -> bool {
+        let point = &self.points[place.point];
+        let of_load = |factor: &str| LOAD_FACTORS.contains(&factor);
+        let others = last.levels.iter().filter(|(factor, _)| !of_load(factor));
+        let own = levels(self.experiment, point).filter(|(factor, _)| !of_load(factor));
+        self.experiment.protocol.series
+            && last.block == place.block
+            && last.server == self.experiment.servers[point.server].name
+            && own
+                .map(|(_, level)| &level.name)
+                .eq(others.map(|(_, level)| level))
+    }
+
+    fn key(&self, place: &Place) -> TrialKey {
+        trial::key(
+            self.experiment,
+            &self.points[place.point],
+            place.block,
+            None,
+        )
+    }
+
+    fn planned(&self, place: &Place, measured: Measured) -> PlannedTrial {
+        let point = &self.points[place.point];
+        trial::planned(self.experiment, point, place.block, measured)
     }
 }
 
@@ -142,6 +263,6 @@ pub fn expand(experiment: &Experiment, seed: u64) -> Result<Vec<PlannedTrial>, P
 
 /// The next trial; none where all are finished, or where `expand` refuses the matrix. It makes the plan anew: where many
 /// are asked for, `Plan::next` of one plan gives the same.
-pub fn next(experiment: &Experiment, seed: u64, finished: &[TrialKey]) -> Option<PlannedTrial> {
+pub fn next(experiment: &Experiment, seed: u64, finished: &[Finished]) -> Option<PlannedTrial> {
     Plan::new(experiment, seed).ok()?.next(finished)
 }

@@ -1,4 +1,4 @@
-//! The order of the points within each block.
+//! The order of the units within each block, and of the points within a unit.
 //!
 //! Goal: shuffled by the seed, the same on every machine and in every version of prony. Block b draws from PCG32
 //! (XSH RR 64/32, M. E. O'Neill 2014; `rand_pcg::Pcg32`) with the seed as its state and b as its stream. The shuffle
@@ -8,18 +8,28 @@
 use rand::Rng;
 use rand_pcg::Pcg32;
 
-/// For each block the points' indices in the order of execution. Neighbouring blocks never have the same order, as far as
-/// there is more than one point.
-pub fn orders(points: usize, blocks: u32, seed: u64) -> Vec<Vec<usize>> {
+/// For each block the units' indices in the order of execution. Neighbouring blocks never have the same order, as far as
+/// there is more than one unit.
+pub fn orders(units: usize, blocks: u32, seed: u64) -> Vec<Vec<usize>> {
     let mut orders: Vec<Vec<usize>> = Vec::with_capacity(blocks as usize);
     for block in 0..blocks {
-        let mut order = shuffled(points, &mut Pcg32::new(seed, u64::from(block)));
-        if points > 1 && orders.last() == Some(&order) {
+        let mut order = shuffled(units, &mut Pcg32::new(seed, u64::from(block)));
+        if units > 1 && orders.last() == Some(&order) {
             order.rotate_left(1);
         }
         orders.push(order);
     }
     orders
+}
+
+/// The members of one unit in a block, shuffled. It draws from the stream of its block and place, which no order of units
+/// draws from: the place, counted from 1, stands in the upper half.
+pub fn within(place: usize, block: u32, seed: u64, members: &[usize]) -> Vec<usize> {
+    let stream = ((place as u64 + 1) << 32) | u64::from(block);
+    shuffled(members.len(), &mut Pcg32::new(seed, stream))
+        .into_iter()
+        .map(|member| members[member])
+        .collect()
 }
 
 fn shuffled(count: usize, random: &mut Pcg32) -> Vec<usize> {
@@ -53,16 +63,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_block_has_every_point_once(points in 0usize..50, blocks in 1u32..6, seed: u64) {
-            for mut order in orders(points, blocks, seed) {
+        fn every_block_has_every_unit_once(units in 0usize..50, blocks in 1u32..6, seed: u64) {
+            for mut order in orders(units, blocks, seed) {
                 order.sort();
-                prop_assert_eq!(order, (0..points).collect::<Vec<_>>());
+                prop_assert_eq!(order, (0..units).collect::<Vec<_>>());
             }
         }
 
         #[test]
-        fn neighbouring_blocks_have_different_orders(points in 2usize..9, seed: u64) {
-            prop_assert!(orders(points, 8, seed).windows(2).all(|pair| pair[0] != pair[1]));
+        fn neighbouring_blocks_have_different_orders(units in 2usize..9, seed: u64) {
+            prop_assert!(orders(units, 8, seed).windows(2).all(|pair| pair[0] != pair[1]));
         }
     }
 }

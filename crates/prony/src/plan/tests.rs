@@ -3,6 +3,9 @@
 use super::*;
 use crate::spec::{self, Setting};
 use proptest::prelude::*;
+use std::collections::HashSet;
+
+mod load;
 
 /// Two servers, three variants of which one is for 5.6 alone: five points.
 pub(super) fn experiment(blocks: u32) -> Experiment {
@@ -38,12 +41,12 @@ pub(super) fn experiment(blocks: u32) -> Experiment {
     ))
 }
 
-fn parse(source: &str) -> Experiment {
+pub(super) fn parse(source: &str) -> Experiment {
     spec::parse("t", "t.toml", source, &|_, _| Ok(()))
         .unwrap_or_else(|error| panic!("{:?}", miette::Report::new(error)))
 }
 
-pub(super) fn planned(blocks: u32) -> Vec<PlannedTrial> {
+fn planned(blocks: u32) -> Vec<PlannedTrial> {
     expand(&experiment(blocks), 7).unwrap()
 }
 
@@ -117,7 +120,7 @@ fn workload_clients_and_events_follow_the_level() {
     let (small, large) = (find(&trials, "5.5", "small"), find(&trials, "5.5", "large"));
     assert_eq!(
         (
-            small.clients,
+            small.load.clients(),
             small.events.len(),
             small.workload.get("joins")
         ),
@@ -125,7 +128,7 @@ fn workload_clients_and_events_follow_the_level() {
     );
     assert_eq!(
         (
-            large.clients,
+            large.load.clients(),
             large.events.len(),
             large.workload["joins"].as_str()
         ),
@@ -145,7 +148,7 @@ fn several_clients_are_a_factor() {
         .map(|trial| {
             (
                 trial.key.level("clients").unwrap().to_string(),
-                trial.clients,
+                trial.load.clients(),
             )
         })
         .collect();
@@ -190,12 +193,10 @@ fn next_alone_walks_the_whole_plan_in_its_order() {
     let plan = Plan::new(&experiment, 3).unwrap();
     let mut finished = Vec::new();
     while let Some(trial) = plan.next(&finished) {
-        finished.push(trial.key);
+        finished.push(Finished::of_rounds(trial.key));
     }
-    assert_eq!(
-        finished,
-        plan.trials().map(|trial| trial.key).collect::<Vec<_>>()
-    );
+    let keys = finished.into_iter().map(|one| one.key);
+    assert!(keys.eq(plan.trials().map(|trial| trial.key)));
 }
 
 proptest! {
@@ -219,10 +220,10 @@ proptest! {
     fn next_never_repeats_what_is_finished(seed: u64, done in proptest::collection::vec(any::<bool>(), 15)) {
         let experiment = experiment(3);
         let all = expand(&experiment, seed).unwrap();
-        let mut finished: Vec<TrialKey> = all.iter().zip(&done).filter(|(_, done)| **done).map(|(trial, _)| trial.key.clone()).collect();
+        let mut finished: Vec<Finished> = all.iter().zip(&done).filter(|(_, done)| **done).map(|(trial, _)| Finished::of_rounds(trial.key.clone())).collect();
         while let Some(trial) = next(&experiment, seed, &finished) {
-            prop_assert!(!finished.contains(&trial.key));
-            finished.push(trial.key);
+            prop_assert!(finished.iter().all(|one| one.key != trial.key));
+            finished.push(Finished::of_rounds(trial.key));
         }
         prop_assert_eq!(finished.len(), all.len());
     }

@@ -1,8 +1,10 @@
 //! A trial as it is planned: every level chosen, every patch applied.
 
 use super::matrix::{Point, agrees, levels};
-use crate::spec::{EventSpec, Experiment, LoadSpec, Pairs, Patch, Setting, merge};
+use crate::spec::{EventSpec, Experiment, Pairs, Patch, Setting, merge};
+use crate::spec::{LoadSpec, PlannedLoad, RateSpec};
 use record::TrialKey;
+use std::time::Duration;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedTrial {
@@ -12,19 +14,18 @@ pub struct PlannedTrial {
     pub session: Pairs<Setting>,
     /// The workload's section with the levels' keys laid over it.
     pub workload: toml::Table,
-    pub clients: u32,
+    pub load: PlannedLoad,
+    /// It goes on with the server that the trial before it in its series has started and left.
+    pub continues: bool,
     pub events: Vec<EventSpec>,
 }
 
-/// Where a point stands in the matrix, in a block.
-pub fn key(experiment: &Experiment, point: &Point, block: u32) -> TrialKey {
-    let mut chosen: Vec<(String, String)> = levels(experiment, point)
+/// Where a point stands in the matrix, in a block. `probed` is the rate of a trial that searches for one.
+pub fn key(experiment: &Experiment, point: &Point, block: u32, probed: Option<f64>) -> TrialKey {
+    let chosen = levels(experiment, point)
         .map(|(factor, level)| (factor.to_string(), level.name.clone()))
+        .chain(probed.map(|rate| ("rate".to_string(), rate.to_string())))
         .collect();
-    let LoadSpec::Closed { clients } = &experiment.load;
-    if clients.len() > 1 {
-        chosen.push(("clients".to_string(), clients[point.clients].to_string()));
-    }
     TrialKey {
         block,
         server: experiment.servers[point.server].name.clone(),
@@ -32,16 +33,30 @@ pub fn key(experiment: &Experiment, point: &Point, block: u32) -> TrialKey {
     }
 }
 
+/// Rates that depend on what was measured before.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Measured {
+    /// Operations a second.
+    pub max: Option<f64>,
+    /// The rate that a search wants to be probed.
+    pub probed: Option<f64>,
+}
+
 /// The patches in order: the file's top level, the server, the levels in the file's order of factors.
-pub fn planned(experiment: &Experiment, point: &Point, block: u32) -> PlannedTrial {
-    let LoadSpec::Closed { clients } = &experiment.load;
+pub fn planned(
+    experiment: &Experiment,
+    point: &Point,
+    block: u32,
+    measured: Measured,
+) -> PlannedTrial {
     let server = &experiment.servers[point.server];
     let mut trial = PlannedTrial {
-        key: key(experiment, point, block),
+        key: key(experiment, point, block, measured.probed),
         settings: Vec::new(),
         session: Vec::new(),
         workload: toml::Table::new(),
-        clients: clients[point.clients],
+        load: resolved(load(experiment, point), measured),
+        continues: false,
         events: experiment
             .events
             .iter()
@@ -62,6 +77,44 @@ pub fn planned(experiment: &Experiment, point: &Point, block: u32) -> PlannedTri
     trial
 }
 
+/// The file's load with the levels' laid over it.
+pub fn load(experiment: &Experiment, point: &Point) -> LoadSpec {
+    let server = &experiment.servers[point.server].name;
+    let patches = levels(experiment, point).filter_map(|(_, level)| {
+        let replaced = level.on.iter().find(|(name, _)| name == server);
+        replaced
+            .and_then(|(_, patch)| patch.load.as_ref())
+            .or(level.patch.load.as_ref())
+    });
+    patches.fold(experiment.load.clone(), LoadSpec::patched)
+}
+
+fn resolved(load: LoadSpec, measured: Measured) -> PlannedLoad {
+    let open = match load {
+        LoadSpec::Closed { clients, think } => return PlannedLoad::Closed { clients, think },
+        LoadSpec::Open(open) => open,
+    };
+    let rate = match open.rate {
+        // The maximum is what as many clients get as there are workers at most.
+        RateSpec::Max => {
+            return PlannedLoad::Closed {
+                clients: open.workers,
+                think: Duration::ZERO,
+            };
+        }
+        RateSpec::PerSecond(rate) => rate,
+        RateSpec::ShareOfMax(share) => share * measured.max.unwrap_or(0.0),
+        RateSpec::Find(_) => measured.probed.unwrap_or(0.0),
+    };
+    PlannedLoad::Open {
+        rate,
+        arrivals: open.arrivals,
+        workers: open.workers,
+        queue: open.queue,
+        when_full: open.when_full,
+    }
+}
+
 impl PlannedTrial {
     /// `replaced` holds the sections that this server has instead of the patch's own.
     fn apply(&mut self, patch: &Patch, replaced: Option<&Patch>) {
@@ -75,9 +128,6 @@ impl PlannedTrial {
         }
         if let Some(workload) = replaced.workload.as_ref().or(patch.workload.as_ref()) {
             self.workload = merge(&self.workload, workload);
-        }
-        if let Some(clients) = replaced.clients.or(patch.clients) {
-            self.clients = clients;
         }
     }
 }

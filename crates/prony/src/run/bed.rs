@@ -5,40 +5,47 @@
 
 use super::cold::{self, Before};
 use super::dataset::{Ready, remove_redo_log};
-use super::event::Events;
+use super::event::{Means, PreparedEvents};
 use super::round::Live;
 use super::servers::Provided;
 use super::watch::{Watch, stopper};
 use super::{in_place, settings};
-use crate::host::clone;
-use crate::observe::{Observer, variables};
+use crate::host::{Lease, clone};
+use crate::observe::{Observer, Prepared, Targets, variables};
 use crate::plan::PlannedTrial;
-use crate::server::{Server, ServerError, StartRequest};
-use crate::spec::{Pairs, Setting};
+use crate::server::{Adjusted, Server, ServerError, StartRequest};
+use crate::spec::{Dsn, Pairs, Setting};
 use crate::workload::Dataset;
 use record::{Flag, Trial};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The server of one trial with its folder and connections.
 pub struct Bed<'a> {
-    planned: &'a PlannedTrial,
+    planned: PlannedTrial,
     server: &'a Provided,
     ready: &'a Ready,
-    dataset: &'a dyn Dataset,
+    dataset: Arc<dyn Dataset>,
     folder: PathBuf,
     instance: Box<dyn Server>,
     live: Option<Live>,
+    /// Settings as the server itself reports them, and those that are in force otherwise than they were asked for.
+    effective: BTreeMap<String, String>,
+    adjusted: Vec<Adjusted>,
+    _lease: Lease,
 }
 
 impl<'a> Bed<'a> {
-    /// Nothing is copied or started yet. `folder` is leased by the caller.
+    /// Nothing is copied or started yet; everything it makes is below the leased folder.
     pub fn new(
-        planned: &'a PlannedTrial,
+        planned: PlannedTrial,
         server: &'a Provided,
         ready: &'a Ready,
-        dataset: &'a dyn Dataset,
-        folder: PathBuf,
+        dataset: Arc<dyn Dataset>,
+        lease: Lease,
     ) -> Bed<'a> {
+        let folder = lease.path().to_path_buf();
         let instance = server.instance(&folder.join("instance"));
         Bed {
             planned,
@@ -48,7 +55,19 @@ impl<'a> Bed<'a> {
             folder,
             instance,
             live: None,
+            effective: BTreeMap::new(),
+            adjusted: Vec::new(),
+            _lease: lease,
         }
+    }
+
+    /// The next trial of a series goes on with the server as the last one left it.
+    pub fn continue_with(&mut self, planned: PlannedTrial) {
+        self.planned = planned;
+    }
+
+    pub fn is_started(&self) -> bool {
+        self.live.is_some()
     }
 
     /// A clone of the snapshot, where the server has one.
@@ -95,6 +114,16 @@ impl<'a> Bed<'a> {
         if self.live.is_none() {
             self.start(trial)?;
         }
+        if trial.settings.is_empty() {
+            trial.settings = self.effective.clone();
+            trial.flags.extend(self.adjusted.iter().map(|one| Flag {
+                kind: "setting_adjusted".into(),
+                text: format!(
+                    "{}: asked for {}, the server runs with {}",
+                    one.name, one.asked, one.runs
+                ),
+            }));
+        }
         self.live
             .as_mut()
             .ok_or_else(|| ServerError::Lost("the server was not started".into()))
@@ -116,25 +145,16 @@ impl<'a> Bed<'a> {
         self.dataset.enter(&mut session)?;
         let abilities = self.instance.abilities();
         if !abilities.snapshots {
-            in_place::still_holds(self.dataset, &mut session)?;
+            in_place::still_holds(self.dataset.as_ref(), &mut session)?;
         }
         if abilities.mysql {
-            for statement in
-                settings::session_statements(&self.planned.session, self.ready.note.data_bytes)
-            {
+            for statement in self.session_statements() {
                 session.execute(&statement)?;
             }
         }
-        if trial.settings.is_empty() {
-            trial.settings = variables::effective(&mut session)?;
-            let adjusted = self.instance.adjusted(&mut session)?;
-            trial.flags.extend(adjusted.into_iter().map(|one| Flag {
-                kind: "setting_adjusted".into(),
-                text: format!(
-                    "{}: asked for {}, the server runs with {}",
-                    one.name, one.asked, one.runs
-                ),
-            }));
+        if self.effective.is_empty() {
+            self.effective = variables::effective(&mut session)?;
+            self.adjusted = self.instance.adjusted(&mut session)?;
         }
         let observer = if abilities.mysql {
             Some(Observer::new(self.instance.connect()?, abilities.settings)?)
@@ -171,18 +191,52 @@ impl<'a> Bed<'a> {
         settings
     }
 
-    /// The planned events begin, each on a connection of its own.
-    pub fn begin_events(&self) -> Result<Events, ServerError> {
+    /// The planned events, each with connections of its own.
+    pub fn prepare_events(&self) -> Result<PreparedEvents, ServerError> {
         let events = &self.planned.events;
-        let sessions = events.iter().map(|_| {
+        let means = events.iter().map(|_| {
             let mut session = self.instance.connect()?;
             self.dataset.enter(&mut session)?;
-            Ok(session)
+            let stopper = stopper(&session, self.instance.as_ref())?;
+            let server_pid = self.instance.pid();
+            Ok(Means {
+                session,
+                stopper,
+                server_pid,
+            })
         });
-        Ok(Events::begin(
-            events,
-            sessions.collect::<Result<_, ServerError>>()?,
-        ))
+        let means = means.collect::<Result<_, ServerError>>()?;
+        Ok(PreparedEvents::new(events, means))
+    }
+
+    /// The sampler of the trial's server, with a connection of its own.
+    pub fn prepare_sampler(&self) -> Result<Prepared, ServerError> {
+        let abilities = self.instance.abilities();
+        let connector = match abilities.mysql {
+            true => Some(self.instance.connector()?),
+            false => None,
+        };
+        Prepared::new(Targets {
+            connector,
+            configure: abilities.settings,
+            server_pid: self.instance.pid(),
+            data_folder: self.instance.data_folder().map(Path::to_path_buf),
+        })
+    }
+
+    /// As the server reports it; none where it reports none.
+    pub fn max_connections(&self) -> Option<u32> {
+        self.effective.get("max_connections")?.parse().ok()
+    }
+
+    /// How a client of the load reaches the server; None where there is none to connect to.
+    pub fn dsn(&self) -> Option<Dsn> {
+        self.instance.dsn()
+    }
+
+    /// What each connection is told first.
+    pub fn session_statements(&self) -> Vec<String> {
+        settings::session_statements(&self.planned.session, self.ready.note.data_bytes)
     }
 
     /// What was asked for and cannot be had on this kind of server: said, not faked.
@@ -232,16 +286,18 @@ impl<'a> Bed<'a> {
         self.instance.log_tail(usize::MAX)
     }
 
-    /// The end of the trial: its data are of no more use, so a server of prony's own is not given the time of a clean stop.
-    pub fn end(&mut self) {
+    fn data(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+}
+
+impl Drop for Bed<'_> {
+    /// The data are of no more use, so a server of prony's own is not given the time of a clean stop.
+    fn drop(&mut self) {
         self.live = None;
         let _ = match self.instance.abilities().restart {
             true => self.instance.kill(),
             false => self.instance.stop(),
         };
-    }
-
-    fn data(&self) -> PathBuf {
-        self.folder.join("data")
     }
 }

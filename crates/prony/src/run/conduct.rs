@@ -11,12 +11,16 @@ use super::servers::Provided;
 use super::trial::{Bench, label, now_ns};
 use super::{Progress, RunError, in_place, settings};
 use crate::host::{Home, Leases, interrupt, machine};
-use crate::plan::{Plan, PlannedTrial, Shard};
-use crate::spec::{Experiment, clients, queries, question};
+use crate::plan::{Finished, LatencyMs, Plan, PlannedTrial, Shard};
+use crate::spec::{Experiment, queries, question, timed};
 use crate::workload::{self, Dataset};
-use record::{Environment, Run, Store, Trial, TrialKey, TrialState, WorkloadNote};
+use record::{
+    Environment, Kind, LiveSample, Percentile, Run, Store, Trial, TrialKey, TrialState,
+    WorkloadNote, stats,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What is to be run. Everything in it is checked.
 pub struct Request {
@@ -128,6 +132,7 @@ fn from_beginning_to_end(
         protocol: &request.experiment.protocol,
         observe: &request.experiment.observe,
         neighbours: &neighbours,
+        seed: request.seed,
         logs: &logs,
     };
     let outcome = measure(request, &plan, &servers, &ready, &bench, &mut store);
@@ -161,7 +166,7 @@ pub fn plan(request: &Request) -> Result<Plan<'_>, RunError> {
         .map_err(|error| RunError::Asked(error.to_string()))
 }
 
-/// Queries that the file names and that its workload does not have, clients that its load cannot drive.
+/// Queries that the file names and that its workload does not have, a load that it cannot be driven by.
 pub fn check_workload(request: &Request, trials: &[PlannedTrial]) -> Result<(), RunError> {
     let Some(first) = trials.first() else {
         return Err(RunError::Asked("this shard of the matrix is empty".into()));
@@ -172,7 +177,8 @@ pub fn check_workload(request: &Request, trials: &[PlannedTrial]) -> Result<(), 
         .map(|operation| operation.name.as_str())
         .collect();
     queries::check(&request.experiment, &names)?;
-    Ok(clients::check(&request.experiment)?)
+    // A workload has queries for rounds, or operations for a timed load.
+    Ok(timed::check(&request.experiment, names.is_empty())?)
 }
 
 /// What the experiment asks of servers that are not prony's.
@@ -291,28 +297,73 @@ fn measure(
     bench: &Bench,
     store: &mut Store,
 ) -> Result<(), RunError> {
-    let mut finished = store.finished().map_err(stored)?;
+    let mut finished = earlier(store)?;
     let mut answers = recalled(request, plan, store)?;
+    let mut held = None;
     while let Some(planned) = plan.next(&finished) {
         stop_if_interrupted()?;
         let dataset = dataset(request, &planned)?;
         let data = ready
             .of(request, &planned)
             .ok_or_else(|| RunError::Failed("a trial without a dataset".into()))?;
+        let mut live = |second: u32, sample: LiveSample| {
+            // Only for those who watch: a second that cannot be shown costs no trial.
+            let _ = store.live(&planned.key, second, &sample);
+        };
         let mut trial = bench.measure(
             &planned,
             &servers[&planned.key.server],
             data,
-            dataset.as_ref(),
+            &dataset,
+            &mut held,
+            &mut live,
         )?;
         judge_answers(&mut answers, &dataset.fingerprint(), &mut trial);
         store.save(&trial).map_err(stored)?;
-        finished.push(planned.key);
+        finished.push(known(&trial, held.is_some()));
         bench
             .progress
             .say(&line(&trial, finished.len(), plan.len()));
     }
+    for key in plan.lost(&finished) {
+        bench.progress.say(&format!(
+            "warning: {key} was not measured, since the maximum that its rate refers to was not"
+        ));
+    }
     stop_if_interrupted()
+}
+
+/// What an earlier process has measured of this run.
+fn earlier(store: &Store) -> Result<Vec<Finished>, RunError> {
+    let wanted = store.finished().map_err(stored)?;
+    let trials = store.trials().map_err(stored)?;
+    let of_key = |key| trials.iter().find(|trial| trial.key == key);
+    let known = wanted
+        .into_iter()
+        .filter_map(|key| Some(known(of_key(key)?, false)));
+    Ok(known.collect())
+}
+
+/// What the planner has to know of a trial.
+fn known(trial: &Trial, server_is_up: bool) -> Finished {
+    let Some(load) = &trial.load else {
+        return Finished::of_rounds(trial.key.clone());
+    };
+    let summary = stats::summary(load);
+    let response = summary.latency.of(Kind::Response);
+    let at = |percentile| response.and_then(|response| response.at(percentile));
+    Finished {
+        key: trial.key.clone(),
+        throughput: summary.throughput,
+        latency_ms: LatencyMs {
+            p50: at(Percentile::P50),
+            p95: at(Percentile::P95),
+            p99: at(Percentile::P99),
+            p999: at(Percentile::P999),
+        },
+        unstable: (summary.offered.as_ref()).is_some_and(|offered| offered.unstable.is_some()),
+        server_is_up,
+    }
 }
 
 /// A resumed run compares with the answers of its earlier part.
@@ -337,16 +388,11 @@ fn judge_answers(answers: &mut Answers, fingerprint: &str, trial: &mut Trial) {
 
 /// `[3/12] block 1: 5.6 small pool: cold 12.3 s, hot 4.5 s`
 fn line(trial: &Trial, place: usize, trials: usize) -> String {
-    let rounds: Vec<String> = trial
-        .rounds
-        .iter()
-        .map(|round| format!("{} {:.2} s", round.name, round.elapsed_s))
-        .collect();
     let mut line = format!(
         "[{place}/{trials}] block {}: {}: {}",
         trial.key.block + 1,
         label(&trial.key),
-        rounds.join(", ")
+        figures(trial)
     );
     for flag in &trial.flags {
         line.push_str(&format!(
@@ -356,6 +402,30 @@ fn line(trial: &Trial, place: usize, trials: usize) -> String {
         ));
     }
     line
+}
+
+/// `cold 12.3 s, hot 4.5 s` or `12345.6 operations/s, p99 3.21 ms`
+fn figures(trial: &Trial) -> String {
+    let Some(load) = &trial.load else {
+        let rounds = trial.rounds.iter();
+        let rounds = rounds.map(|round| format!("{} {:.2} s", round.name, round.elapsed_s));
+        return rounds.collect::<Vec<_>>().join(", ");
+    };
+    let summary = stats::summary(load);
+    let unstable = summary.offered.as_ref();
+    let unstable = unstable.and_then(|offered| offered.unstable.clone());
+    let response = summary.latency.of(Kind::Response);
+    let service = summary.latency.of(Kind::Service);
+    let p99 = response.or(service).and_then(|one| one.at(Percentile::P99));
+    let parts = [
+        summary
+            .throughput
+            .map(|rate| format!("{rate:.1} operations/s")),
+        p99.map(|p99_ms| format!("p99 {p99_ms:.2} ms")),
+        (summary.errors > 0).then(|| format!("{} errors", summary.errors)),
+        unstable,
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn begin(
@@ -447,8 +517,9 @@ fn shared(summaries: &BTreeSet<String>) -> String {
         .join(", ")
 }
 
-pub fn dataset(request: &Request, trial: &PlannedTrial) -> Result<Box<dyn Dataset>, RunError> {
+pub fn dataset(request: &Request, trial: &PlannedTrial) -> Result<Arc<dyn Dataset>, RunError> {
     workload::open(&request.experiment.workload, &trial.workload)
+        .map(Arc::from)
         .map_err(|mistake| RunError::Asked(mistake.to_string()))
 }
 

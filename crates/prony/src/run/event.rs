@@ -1,57 +1,156 @@
 //! Events: what happens beside the load.
 //!
-//! Goal: statements on a connection of their own, once or again and again during a round, each noted with its time.
-//! Non-goals: events that stop or cut servers, which come with the workloads that need them.
+//! Goal: statements, dumps and pauses of the server, once or again and again from the load's beginning on, each noted with its
+//! beginning and its end; none of them outlives the load. Non-goals: events that stop or cut servers, which come with the
+//! workloads that need them; what they did to the load (`record::stats`).
 
-use crate::server::Session;
-use crate::spec::{EventKind, EventSpec, EventTime};
+mod dump;
+mod happening;
+
+use super::watch::Stopper;
+use crate::server::{Cutter, Session};
+use crate::spec::EventSpec;
+use happening::Happening;
 use record::EventNote;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The events of one round, running until it is dropped or stopped.
-pub struct Events {
-    running: Vec<(Sender<()>, JoinHandle<Happened>)>,
+/// How long a server may take to end a statement that it is told to end; then its connection is cut.
+const CANCELLED_WITHIN: Duration = Duration::from_secs(5);
+/// Between two attempts: one that comes between two statements ends nothing.
+const CANCEL_EVERY: Duration = Duration::from_millis(20);
+
+/// What an event works with.
+pub struct Means {
+    /// In the workload's schema.
+    pub session: Session,
+    /// Ends the statement that the session is executing.
+    pub stopper: Stopper,
+    /// None where the server is not prony's own.
+    pub server_pid: Option<u32>,
 }
 
-/// What came of the events of a round.
+/// Events whose connections are open.
+pub struct PreparedEvents {
+    events: Vec<(EventSpec, Means)>,
+}
+
+impl PreparedEvents {
+    /// `means` holds one for each event.
+    pub fn new(events: &[EventSpec], means: Vec<Means>) -> PreparedEvents {
+        PreparedEvents {
+            events: events.iter().cloned().zip(means).collect(),
+        }
+    }
+
+    /// Their times count from `origin` on.
+    pub fn begin(self, origin: Instant) -> Events {
+        let running = self
+            .events
+            .into_iter()
+            .map(|(event, means)| Running::begin(event, means, origin))
+            .collect();
+        Events { running }
+    }
+}
+
+/// The events of a round or of a timed load, until they are stopped or cancelled.
+pub struct Events {
+    running: Vec<Running>,
+}
+
+struct Running {
+    /// Closed to end it.
+    stop: Sender<()>,
+    is_cancelled: Arc<AtomicBool>,
+    stopper: Stopper,
+    cutter: Option<Cutter>,
+    thread: JoinHandle<Happened>,
+}
+
+/// What came of the events of a round or of a timed load.
 #[derive(Debug, Default)]
 pub struct Happened {
     pub notes: Vec<EventNote>,
-    /// A sentence for each statement that the server refused.
+    /// A sentence for each event that the server refused.
     pub failed: Vec<String>,
-    /// A sentence for each event whose time did not come before the round was over.
+    /// A sentence for each event whose time did not come before the load was over.
     pub missed: Vec<String>,
 }
 
 impl Events {
-    /// Begins the events; `connected` holds a session for each.
-    pub fn begin(events: &[EventSpec], connected: Vec<Session>) -> Events {
-        let running = events
-            .iter()
-            .cloned()
-            .zip(connected)
-            .map(|(event, session)| {
-                let (stop, stopped) = channel::<()>();
-                let thread = std::thread::spawn(move || {
-                    repeat(&event, session, |pause| {
-                        stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout)
-                    })
-                });
-                (stop, thread)
-            });
-        Events {
-            running: running.collect(),
+    /// Ends them after the statement that is running, and returns what happened, in the order of time.
+    pub fn stop(self) -> Happened {
+        Happened::of_all(self.running.into_iter().map(Running::stop))
+    }
+
+    /// Ends them at once, within some seconds whatever the server does: a statement that is running is cancelled and noted as such.
+    pub fn cancel(self) -> Happened {
+        Happened::of_all(self.running.into_iter().map(Running::cancel))
+    }
+}
+
+impl Running {
+    fn begin(event: EventSpec, means: Means, origin: Instant) -> Running {
+        let (stop, stopped) = channel::<()>();
+        let is_cancelled = Arc::new(AtomicBool::new(false));
+        let cutter = means.session.cutter();
+        let happening = Happening {
+            event,
+            session: means.session,
+            server_pid: means.server_pid,
+            is_cancelled: is_cancelled.clone(),
+        };
+        let thread = std::thread::spawn(move || {
+            happening.repeat(origin, |pause| {
+                stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout)
+            })
+        });
+        Running {
+            stop,
+            is_cancelled,
+            stopper: means.stopper,
+            cutter,
+            thread,
         }
     }
 
-    /// Ends them after the statement that is running, and returns what happened, in the order of time.
-    pub fn stop(self) -> Happened {
+    fn stop(self) -> Happened {
+        drop(self.stop);
+        self.thread.join().unwrap_or_default()
+    }
+
+    fn cancel(self) -> Happened {
+        self.is_cancelled.store(true, SeqCst);
+        drop(self.stop);
+        // On a thread of its own, that is not waited for: telling a server that hangs hangs.
+        let (mut stopper, is_over) = (self.stopper, Arc::new(AtomicBool::new(false)));
+        let seen = is_over.clone();
+        std::thread::spawn(move || {
+            while !seen.load(SeqCst) {
+                stopper();
+                std::thread::sleep(CANCEL_EVERY);
+            }
+        });
+        let began = Instant::now();
+        while !self.thread.is_finished() && began.elapsed() < CANCELLED_WITHIN {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        is_over.store(true, SeqCst);
+        if let (false, Some(cutter)) = (self.thread.is_finished(), self.cutter) {
+            cutter.cut();
+        }
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+impl Happened {
+    fn of_all(each: impl Iterator<Item = Happened>) -> Happened {
         let mut all = Happened::default();
-        for (stop, thread) in self.running {
-            drop(stop);
-            let one = thread.join().unwrap_or_default();
+        for one in each {
             all.notes.extend(one.notes);
             all.failed.extend(one.failed);
             all.missed.extend(one.missed);
@@ -61,88 +160,5 @@ impl Events {
     }
 }
 
-/// Executes an event whenever it is due, until `wait` says that the round is over.
-fn repeat(event: &EventSpec, mut session: Session, wait: impl Fn(Duration) -> bool) -> Happened {
-    let EventKind::Sql(sql) = &event.kind;
-    let mut happened = Happened::default();
-    let (first, every) = match event.when {
-        EventTime::At(at) => (at, None),
-        EventTime::Every(every) => (every, Some(every)),
-    };
-    let began = Instant::now();
-    let mut due = first;
-    while wait(due.saturating_sub(began.elapsed())) {
-        for statement in sql
-            .split(';')
-            .map(str::trim)
-            .filter(|statement| !statement.is_empty())
-        {
-            let at_ns = super::trial::now_ns();
-            let text = match session.query(statement) {
-                Ok(reply) => format!(
-                    "{statement}: {} rows in {:.3} s",
-                    reply.rows.len(),
-                    reply.elapsed.as_secs_f64()
-                ),
-                Err(error) => {
-                    let text = format!("{statement}: {error}");
-                    happened.failed.push(text.clone());
-                    text
-                }
-            };
-            happened.notes.push(EventNote {
-                at_ns,
-                kind: "sql".into(),
-                text,
-            });
-        }
-        let Some(every) = every else { break };
-        // A statement slower than its interval is not repeated to catch up: the next whole interval counts.
-        while due <= began.elapsed() {
-            due += every;
-        }
-    }
-    if happened.notes.is_empty() {
-        happened.missed.push(format!(
-            "a round was over before {} s had passed, so this never ran: {}",
-            first.as_secs_f64(),
-            sql.split_whitespace().collect::<Vec<_>>().join(" ")
-        ));
-    }
-    happened
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn session() -> Session {
-        Session::Sqlite(rusqlite::Connection::open_in_memory().unwrap())
-    }
-
-    fn event(sql: &str) -> EventSpec {
-        EventSpec {
-            when: EventTime::At(Duration::ZERO),
-            kind: EventKind::Sql(sql.into()),
-            only: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn an_event_whose_time_does_not_come_is_told() {
-        let happened = repeat(&event("select 1"), session(), |_| false);
-        assert!(happened.notes.is_empty());
-        assert!(
-            happened.missed[0].ends_with("never ran: select 1"),
-            "{:?}",
-            happened.missed
-        );
-    }
-
-    #[test]
-    fn a_statement_that_is_refused_is_told_and_the_next_runs() {
-        let happened = repeat(&event("select nothing; select 1;"), session(), |_| true);
-        assert_eq!((happened.notes.len(), happened.failed.len()), (2, 1));
-        assert!(happened.missed.is_empty());
-    }
-}
+mod tests;

@@ -17,6 +17,7 @@ pub mod progress;
 pub mod round;
 pub mod servers;
 pub mod settings;
+pub mod timed;
 pub mod trial;
 pub mod watch;
 

@@ -9,6 +9,7 @@ use super::event::Happened;
 use super::neighbours::Neighbours;
 use super::round::{Pass, Passed};
 use super::servers::Provided;
+use super::timed::{Live, Timed};
 use super::{Progress, RunError, cold};
 use crate::host::{Home, Leases, interrupt};
 use crate::observe::counters;
@@ -18,6 +19,8 @@ use crate::spec::{Observe, Protocol, RoundKind, Unit};
 use crate::workload::{Dataset, Operation};
 use record::{Coldness, Flag, Round, Trial, TrialKey, TrialState};
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
 
 /// What all trials share.
 pub struct Bench<'a> {
@@ -27,6 +30,8 @@ pub struct Bench<'a> {
     pub protocol: &'a Protocol,
     pub observe: &'a Observe,
     pub neighbours: &'a Neighbours,
+    /// The run's: every point of a block is asked the same operations.
+    pub seed: u64,
     /// Where servers' logs are kept.
     pub logs: &'a Path,
 }
@@ -37,44 +42,94 @@ pub fn now_ns() -> i64 {
 }
 
 impl Bench<'_> {
-    /// Measures one trial. What goes wrong in it is written into it; only an interruption is an error.
-    pub fn measure(
+    /// Measures one trial on a bed of its own. What goes wrong in it is written into it; only an interruption is an error.
+    pub fn measure<'s>(
         &self,
         planned: &PlannedTrial,
-        server: &Provided,
-        ready: &Ready,
-        dataset: &dyn Dataset,
+        server: &'s Provided,
+        ready: &'s Ready,
+        dataset: &Arc<dyn Dataset>,
+        held: &mut Option<Bed<'s>>,
+        live: Live,
     ) -> Result<Trial, RunError> {
         let mut trial = blank(planned, ready);
         let stay = self.neighbours.stay();
-        let folder = self
-            .home
-            .work()
-            .join(format!("trial-{}-{}", std::process::id(), now_ns()));
-        let lease = self.leases.folder(&folder)?;
-        let mut bed = Bed::new(planned, server, ready, dataset, folder);
-        let rounds = Rounds {
-            bench: self,
-            dataset,
-            operations: chosen(dataset.operations(), &self.protocol.queries),
-            data_bytes: ready.note.data_bytes,
-        };
-        if let Err(error) = rounds.all(&mut bed, &mut trial) {
+        let mut bed = self.bed(planned, server, ready, dataset, held)?;
+        if let Err(error) = self.on_bed(planned, &mut bed, dataset.as_ref(), &mut trial, live) {
             trial.state = TrialState::Failed;
             flag(&mut trial, "trial_failed", bed.explain(&error));
         }
         add_up(&mut trial);
         self.keep_log(&mut trial, &bed.log());
-        bed.end();
-        drop(bed);
-        drop(lease);
         trial.flags.extend(stay.flag());
         trial.ended_ns = now_ns();
+        if self.protocol.series && trial.state != TrialState::Failed {
+            *held = Some(bed);
+        }
         if interrupt::asked() {
             Err(RunError::Interrupted)
         } else {
             Ok(trial)
         }
+    }
+
+    /// The bed that the trial before left, where this one continues its series; else a new one.
+    fn bed<'s>(
+        &self,
+        planned: &PlannedTrial,
+        server: &'s Provided,
+        ready: &'s Ready,
+        dataset: &Arc<dyn Dataset>,
+        held: &mut Option<Bed<'s>>,
+    ) -> Result<Bed<'s>, RunError> {
+        // An earlier server ends before another one starts.
+        if let (Some(mut bed), true) = (held.take(), planned.continues) {
+            bed.continue_with(planned.clone());
+            return Ok(bed);
+        }
+        let folder = self
+            .home
+            .work()
+            .join(format!("trial-{}-{}", std::process::id(), now_ns()));
+        let lease = self.leases.folder(&folder)?;
+        Ok(Bed::new(
+            planned.clone(),
+            server,
+            ready,
+            dataset.clone(),
+            lease,
+        ))
+    }
+
+    fn on_bed(
+        &self,
+        planned: &PlannedTrial,
+        bed: &mut Bed,
+        dataset: &dyn Dataset,
+        trial: &mut Trial,
+        live: Live,
+    ) -> Result<(), ServerError> {
+        if !bed.is_started() {
+            self.progress.now("copying the snapshot");
+            bed.place_data()?;
+        }
+        trial.flags.extend(bed.not_available());
+        if self.protocol.is_timed() {
+            let timed = Timed {
+                bench: self,
+                dataset,
+                planned,
+                seed: self.seed.wrapping_add(u64::from(planned.key.block)),
+            };
+            return timed.measure(bed, trial, live);
+        }
+        let rounds = Rounds {
+            bench: self,
+            dataset,
+            operations: chosen(dataset.operations(), &self.protocol.queries),
+            data_bytes: trial.data_bytes,
+        };
+        rounds.all(bed, trial)
     }
 
     fn keep_log(&self, trial: &mut Trial, lines: &[String]) {
@@ -126,9 +181,6 @@ struct Rounds<'a> {
 
 impl Rounds<'_> {
     fn all(&self, bed: &mut Bed, trial: &mut Trial) -> Result<(), ServerError> {
-        self.bench.progress.now("copying the snapshot");
-        bed.place_data()?;
-        trial.flags.extend(bed.not_available());
         for (index, operations) in self.passes() {
             self.bench.progress.now(&format!(
                 "{}: round {} of {}",
@@ -176,7 +228,7 @@ impl Rounds<'_> {
         };
         bed.live(trial)?;
         let started_ns = now_ns();
-        let events = bed.begin_events()?;
+        let events = bed.prepare_events()?.begin(Instant::now());
         let pass = Pass {
             dataset: self.dataset,
             operations,
@@ -234,7 +286,7 @@ fn prove(trial: &mut Trial, index: usize, coldness: Coldness) {
 }
 
 /// An event that failed did not do what the trial is named after; one that never came may be only late.
-fn happened(trial: &mut Trial, happened: Happened) {
+pub fn happened(trial: &mut Trial, happened: Happened) {
     trial.events.extend(happened.notes);
     if !happened.failed.is_empty() {
         trial.state = TrialState::Invalid;
@@ -248,7 +300,7 @@ fn happened(trial: &mut Trial, happened: Happened) {
 }
 
 /// The same thing in several rounds is said once.
-fn flag(trial: &mut Trial, kind: &str, text: String) {
+pub fn flag(trial: &mut Trial, kind: &str, text: String) {
     let flag = Flag {
         kind: kind.to_string(),
         text,

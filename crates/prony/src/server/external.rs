@@ -4,7 +4,7 @@
 //! Non-goal: cold rounds, settings, snapshots (see [`Abilities`]; the protocol marks them "not available").
 
 use crate::server::session::option_file;
-use crate::server::{Abilities, Server, ServerError, Session, StartRequest, Started};
+use crate::server::{Abilities, Connector, Server, ServerError, Session, StartRequest, Started};
 use crate::spec::Dsn;
 use record::ServerIdentity;
 use std::path::{Path, PathBuf};
@@ -72,8 +72,9 @@ impl Server for External {
         )))
     }
 
-    fn connect(&self) -> Result<Session, ServerError> {
-        Session::open(&self.dsn)
+    fn connector(&self) -> Result<Connector, ServerError> {
+        let dsn = self.dsn.clone();
+        Ok(Box::new(move || Session::open(&dsn)))
     }
 
     fn dsn(&self) -> Option<Dsn> {

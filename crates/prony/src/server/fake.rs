@@ -3,7 +3,9 @@
 //! Goal: the protocol, resuming and reports are tested without a server. Non-goal: any SQL.
 
 use crate::server::session::Script;
-use crate::server::{Abilities, Reply, Server, ServerError, Session, StartRequest, Started};
+use crate::server::{
+    Abilities, Connector, Reply, Server, ServerError, Session, StartRequest, Started,
+};
 use record::ServerIdentity;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
@@ -28,6 +30,29 @@ struct Life {
     died: AtomicBool,
     statements: AtomicU64,
     starts: AtomicU64,
+}
+
+impl Life {
+    fn gone() -> ServerError {
+        ServerError::Lost("the fake server is not running".into())
+    }
+
+    /// It runs, and was not started again since.
+    fn is_of(&self, start: u64) -> Result<(), ServerError> {
+        match self.runs.load(SeqCst) && self.starts.load(SeqCst) == start {
+            true => Ok(()),
+            false => Err(Life::gone()),
+        }
+    }
+
+    fn count_statement(&self, dies_at: Option<u64>) -> Result<(), ServerError> {
+        if Some(self.statements.fetch_add(1, SeqCst) + 1) != dies_at {
+            return Ok(());
+        }
+        self.runs.store(false, SeqCst);
+        self.died.store(true, SeqCst);
+        Err(Life::gone())
+    }
 }
 
 impl Fake {
@@ -109,31 +134,25 @@ impl Server for Fake {
         self.stop()
     }
 
-    fn connect(&self) -> Result<Session, ServerError> {
+    fn connector(&self) -> Result<Connector, ServerError> {
         let (life, script, dies_at) = (
             Arc::clone(&self.life),
             Arc::clone(&self.script),
             self.dies_at,
         );
-        let gone = || ServerError::Lost("the fake server is not running".into());
-        if !life.runs.load(SeqCst) {
-            return Err(gone());
-        }
         let start = self.starts();
-        Ok(Session::Scripted(Box::new(move |sql| {
-            if !life.runs.load(SeqCst) || life.starts.load(SeqCst) != start {
-                return Err(gone());
-            }
-            if Some(life.statements.fetch_add(1, SeqCst) + 1) == dies_at {
-                life.runs.store(false, SeqCst);
-                life.died.store(true, SeqCst);
-                return Err(gone());
-            }
-            let mut script = script
-                .lock()
-                .unwrap_or_else(|poisoned| poisoned.into_inner());
-            script(sql)
-        })))
+        Ok(Box::new(move || {
+            let (life, script) = (Arc::clone(&life), Arc::clone(&script));
+            life.is_of(start)?;
+            Ok(Session::Scripted(Box::new(move |sql| {
+                life.is_of(start)?;
+                life.count_statement(dies_at)?;
+                let mut script = script
+                    .lock()
+                    .unwrap_or_else(|poisoned| poisoned.into_inner());
+                script(sql)
+            })))
+        }))
     }
 
     fn pid(&self) -> Option<u32> {

@@ -11,7 +11,9 @@ mod place;
 use crate::host::{LeaseError, Leases, interrupted, wait_within};
 use crate::server::builds::Distribution;
 use crate::server::session::option_file;
-use crate::server::{Abilities, Server, ServerError, Session, StartRequest, Started, log};
+use crate::server::{
+    Abilities, Connector, Server, ServerError, Session, StartRequest, Started, log,
+};
 use crate::spec::Dsn;
 use adjusted::Adjusted;
 use place::Place;
@@ -364,11 +366,9 @@ impl Server for Managed {
             .map_err(|error| ServerError::Unusable(format!("{build} cannot be killed: {error}")))
     }
 
-    fn connect(&self) -> Result<Session, ServerError> {
-        match &self.running {
-            Some(running) => running.connect(),
-            None => Err(self.not_running()),
-        }
+    fn connector(&self) -> Result<Connector, ServerError> {
+        let dsn = self.dsn().ok_or_else(|| self.not_running())?;
+        Ok(Box::new(move || Session::open(&dsn)))
     }
 
     fn dsn(&self) -> Option<Dsn> {

@@ -8,6 +8,9 @@ use crate::spec::Dsn;
 use record::ServerIdentity;
 use std::path::Path;
 
+/// Opens a connection as the administrator, again and again.
+pub type Connector = Box<dyn Fn() -> Result<Session, ServerError> + Send + Sync>;
+
 pub trait Server: Send {
     /// What can be asked of it; the protocol marks everything else "not available".
     fn abilities(&self) -> Abilities;
@@ -21,7 +24,11 @@ pub trait Server: Send {
     /// kill -9.
     fn kill(&mut self) -> Result<(), ServerError>;
     /// A new connection as the administrator, autocommit on, no schema chosen.
-    fn connect(&self) -> Result<Session, ServerError>;
+    fn connect(&self) -> Result<Session, ServerError> {
+        self.connector()?()
+    }
+    /// What makes such connections on another thread, to this start of the server.
+    fn connector(&self) -> Result<Connector, ServerError>;
     /// How a client of the load reaches it while it runs, the password with it; None where there is nothing to connect to.
     fn dsn(&self) -> Option<Dsn> {
         None

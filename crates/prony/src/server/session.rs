@@ -3,7 +3,10 @@
 //! Goal: one statement, its rows as text, its time. Non-goals: load at speed (`crates/wire`), pooling, prepared statements.
 
 mod connect;
+mod cutter;
 pub mod option_file;
+
+pub use cutter::Cutter;
 
 use mysql::prelude::Queryable;
 use mysql::{LocalInfileHandler, Value};
@@ -109,6 +112,15 @@ impl Session {
         }
     }
 
+    /// Runs one statement, reads its rows one after the other without keeping them, and gives their number.
+    pub fn drain(&mut self, sql: &str) -> Result<u64, ServerError> {
+        match self {
+            Session::MySql(connection) => drain_mysql(connection, sql).map_err(statement_error),
+            Session::Sqlite(connection) => drain_sqlite(connection, sql).map_err(sqlite_error),
+            Session::Scripted(script) => Ok(script(sql)?.rows.len() as u64),
+        }
+    }
+
     /// Runs `LOAD DATA LOCAL INFILE 'any name' ...` with the producer's bytes as the file, and gives the rows loaded.
     ///
     /// A server that refuses LOCAL answers [`ServerError::Refused`] before the producer is asked for anything. If the
@@ -166,6 +178,25 @@ fn execute_mysql(connection: &mut mysql::Conn, sql: &str) -> mysql::Result<u64> 
         row?;
     }
     Ok(changed)
+}
+
+fn drain_mysql(connection: &mut mysql::Conn, sql: &str) -> mysql::Result<u64> {
+    let mut rows = 0;
+    for row in connection.query_iter(sql)?.by_ref() {
+        row?;
+        rows += 1;
+    }
+    Ok(rows)
+}
+
+fn drain_sqlite(connection: &rusqlite::Connection, sql: &str) -> rusqlite::Result<u64> {
+    let mut statement = connection.prepare(sql)?;
+    let mut found = statement.query([])?;
+    let mut rows = 0;
+    while found.next()?.is_some() {
+        rows += 1;
+    }
+    Ok(rows)
 }
 
 /// The text protocol sends bytes or NULL and nothing else.
@@ -270,6 +301,12 @@ mod tests {
             .map(Vec::from)
         );
         assert_eq!(reply.first_text().as_deref(), Some("7"));
+    }
+
+    #[test]
+    fn rows_that_are_not_kept_are_counted() {
+        let sql = "select 1 union all select 2 union all select 3";
+        assert_eq!(sqlite().drain(sql).unwrap(), 3);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Goal: the same experiment in outline. The data are one file in the data folder; a restart closes and opens it.
 //! Non-goals: settings, LOAD DATA, status counters: a server alone has them.
 
-use crate::server::{Abilities, Server, ServerError, Session, StartRequest, Started};
+use crate::server::{Abilities, Connector, Server, ServerError, Session, StartRequest, Started};
 use record::ServerIdentity;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -76,16 +76,18 @@ impl Server for Sqlite {
         self.stop()
     }
 
-    fn connect(&self) -> Result<Session, ServerError> {
+    fn connector(&self) -> Result<Connector, ServerError> {
         let folder = self
             .folder
             .as_ref()
             .ok_or_else(|| ServerError::Lost("sqlite is not started".to_string()))?;
         let file = folder.join(FILE);
-        let connection = rusqlite::Connection::open(&file)
-            .and_then(|connection| connection.busy_timeout(LOCK_WAIT).map(|()| connection))
-            .map_err(|error| ServerError::Unusable(format!("{}: {error}", file.display())))?;
-        Ok(Session::Sqlite(connection))
+        Ok(Box::new(move || {
+            let connection = rusqlite::Connection::open(&file)
+                .and_then(|connection| connection.busy_timeout(LOCK_WAIT).map(|()| connection))
+                .map_err(|error| ServerError::Unusable(format!("{}: {error}", file.display())))?;
+            Ok(Session::Sqlite(connection))
+        }))
     }
 
     fn pid(&self) -> Option<u32> {

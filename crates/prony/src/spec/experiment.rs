@@ -2,6 +2,7 @@
 //!
 //! Goal: plain data in which nothing is left to be checked but what only a server can tell. Everything keeps the file's order.
 
+use super::load::{LoadPatch, LoadSpec, OpenSpec, RateSpec, SearchSpec};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ pub type Pairs<V> = Vec<(String, V)>;
 pub struct Experiment {
     /// The file's stem: `old-blocks-time`.
     pub name: String,
-    /// The file to the letter.
+    /// The file to the letter, but for the passwords of DSNs and for a trace, which stands in it whole.
     pub source: String,
     pub title: String,
     pub question: String,
@@ -20,7 +21,7 @@ pub struct Experiment {
     pub servers: Vec<ServerSpec>,
     /// The sections at the file's top level: they hold in every trial.
     pub base: Patch,
-    /// In the file's order, `variant` among them.
+    /// In the file's order, `variant` among them; behind them `clients`, `rate` and `workers`, where the load has lists.
     pub factors: Vec<FactorSpec>,
     /// `ssb`
     pub workload: String,
@@ -29,6 +30,19 @@ pub struct Experiment {
     pub observe: Observe,
     pub events: Vec<EventSpec>,
     pub claims: Vec<record::Claim>,
+}
+
+impl Experiment {
+    /// The search for the largest rate, where the file asks for one.
+    pub fn search(&self) -> Option<&SearchSpec> {
+        match &self.load {
+            LoadSpec::Open(OpenSpec {
+                rate: RateSpec::Find(search),
+                ..
+            }) => Some(search),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -109,7 +123,7 @@ pub struct Patch {
     pub session: Option<Pairs<Setting>>,
     /// Keys of the workload's own section, already checked by the workload.
     pub workload: Option<toml::Table>,
-    pub clients: Option<u32>,
+    pub load: Option<LoadPatch>,
 }
 
 /// The value of a server setting.
@@ -119,12 +133,6 @@ pub enum Setting {
     Literal(String),
     /// A factor of the loaded data's bytes: `"data / 8"`, `"data * 4"`.
     OfData(f64),
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LoadSpec {
-    /// The clients of the file; more than one level makes it a factor named `clients`.
-    Closed { clients: Vec<u32> },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,6 +151,7 @@ pub enum Unit {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Protocol {
+    /// Empty for a timed load.
     pub rounds: Vec<RoundKind>,
     pub unit: Unit,
     pub blocks: u32,
@@ -150,6 +159,25 @@ pub struct Protocol {
     pub query_timeout: Option<Duration>,
     /// Statements of the workload that are run in this order; empty: all of them.
     pub queries: Vec<String>,
+    /// Of a timed load: what is measured of a trial.
+    pub time: Option<Duration>,
+    pub warmup: WarmupSpec,
+    /// The tables are read into memory before each started server's first trial.
+    pub preload: bool,
+    /// Trials that differ only in clients, workers or rate run one after the other on one started server, ascending.
+    pub series: bool,
+}
+
+/// What of a timed load is not measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum WarmupSpec {
+    None,
+    /// So long before the protocol's time.
+    Fixed(Duration),
+    /// This share of the protocol's time, from 0 to below 1.
+    Share(f64),
+    /// The change points of the series decide.
+    Find,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -174,12 +202,16 @@ pub struct EventSpec {
 pub enum EventKind {
     /// Statements on a connection of their own; results are read and dropped.
     Sql(String),
+    /// Reads all tables of the workload, as a dump does, on a connection of its own.
+    Dump,
+    /// Stops a managed server's process for so long.
+    Pause(Duration),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventTime {
-    /// Once, so long after the beginning of each round.
+    /// Once, so long after the beginning of each round or timed load.
     At(Duration),
-    /// Again and again during each round.
+    /// Again and again during it.
     Every(Duration),
 }

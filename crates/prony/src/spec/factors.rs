@@ -9,7 +9,9 @@ use super::patch::{WorkloadBase, patch, settings};
 use super::read::{Node, Section};
 
 /// Words that a claim's cell uses for something else.
-const RESERVED: [&str; 6] = ["server", "clients", "round", "query", "block", "variant"];
+const RESERVED: [&str; 8] = [
+    "server", "clients", "rate", "workers", "round", "query", "block", "variant",
+];
 
 pub fn servers(file: &Section) -> Vec<ServerSpec> {
     let example = "[server.\"5.6\"] with build = \"mysql@5.6.14\" below it";
@@ -69,7 +71,7 @@ fn build(node: &Node) -> Option<BuildSpec> {
     }
 }
 
-/// The factors of the file but for servers and clients, in the order in which their first levels stand in it.
+/// The factors of the file but for servers and those of the load, in the order in which their first levels stand in it.
 pub fn factors<'s>(file: &Section<'s>, workload: &WorkloadBase<'s, '_>) -> Vec<FactorSpec> {
     let mut found: Vec<(usize, FactorSpec)> = Vec::new();
     if let Some(node) = file.get("variant") {
@@ -85,7 +87,7 @@ pub fn factors<'s>(file: &Section<'s>, workload: &WorkloadBase<'s, '_>) -> Vec<F
     let factors = file.get("factor").and_then(|node| node.section(example));
     for (node, _) in factors.iter().flat_map(|section| section.sections(example)) {
         if RESERVED.contains(&node.key) && node.key != "variant" {
-            let help = "servers stand in [server.NAME], clients in [load.closed]; give the factor another name";
+            let help = "servers stand in [server.NAME], clients, rate and workers in [load]; give the factor another name";
             node.note(
                 format!("a factor cannot be called \"{}\"", node.key),
                 "a word of its own",

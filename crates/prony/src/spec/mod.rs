@@ -3,33 +3,45 @@
 //! The way: `read` (a tree with places) -> `factors`, `sections`, `claims` (what the keys mean) -> `names` (what refers
 //! to what) -> `Experiment`. Every mistake is noted with its place and reading goes on, so that one answer names all of
 //! them. What only others can tell is asked later, with places found again by `place`: `settings` (what a server knows,
-//! what fits into the machine) and `queries` (what the workload has). `overrides` is the command line's say.
+//! what fits into the machine), `queries` and `timed` (what the workload has). `overrides` is the command line's say.
 //!
 //! Non-goals: crossing factors into trials (`plan`), asking servers.
 
+pub mod advice;
+pub mod bench;
 pub mod build;
-pub mod clients;
 pub mod experiment;
+pub mod load;
 pub mod mistake;
 pub mod overrides;
 pub mod queries;
 pub mod question;
 pub mod setting;
 pub mod settings;
+pub mod timed;
 pub mod unit;
 
 mod claims;
+mod events;
 mod factors;
 mod names;
 mod patch;
 mod place;
+mod protocol;
 mod read;
 mod sections;
 
 #[cfg(test)]
 mod tests;
 
+pub use advice::advice;
+pub use bench::{BenchRequest, bench};
 pub use experiment::*;
+pub use load::rate::MAX;
+pub use load::{
+    ArrivalsSpec, LOAD_FACTORS, LoadPatch, LoadSpec, OpenSpec, PlannedLoad, RateSpec, SearchSpec,
+    Threshold, WhenFull,
+};
 pub use mistake::{Mistake, SpecError};
 pub use overrides::OverrideError;
 pub use patch::merge;
@@ -38,6 +50,7 @@ pub use question::question;
 use mistake::Notes;
 use names::Names;
 use read::Section;
+use std::path::Path;
 use toml::de::DeTable;
 
 /// A mistake in a workload's own section, as the workload sees it: it knows the key, `spec` knows the place.
@@ -72,7 +85,7 @@ const TOP_LEVEL: [&str; 14] = [
 
 /// Reads and checks an experiment file.
 ///
-/// `name` is the file's stem, `path_shown` what messages call the file. `check_workload` is asked about the workload's own
+/// `name` is the file's stem, `path_shown` what messages call the file; a trace of arrivals is looked for in its folder. `check_workload` is asked about the workload's own
 /// section, and again for every level that changes it. In the result the passwords of DSNs are masked in `source`, since
 /// that goes into the record; the builds hold them.
 ///
@@ -97,9 +110,11 @@ pub fn parse(
         ));
     }
     let notes = Notes::default();
+    let folder = Path::new(path_shown).parent().unwrap_or(Path::new(""));
     let experiment = read_file(
         name,
         source,
+        folder,
         &Section::file(&notes, tree.get_ref()),
         check_workload,
     );
@@ -121,6 +136,7 @@ fn syntax_mistake(error: &toml::de::Error) -> Mistake {
 fn read_file(
     name: &str,
     source: &str,
+    folder: &Path,
     file: &Section,
     check_workload: patch::CheckWorkload,
 ) -> Option<Experiment> {
@@ -134,15 +150,16 @@ fn read_file(
         .and_then(|node| node.words("title = \"...\""));
     let workload = sections::workload(file, check_workload);
     let servers = factors::servers(file);
-    let factors = factors::factors(file, &workload);
-    let load = sections::load(file);
-    let protocol = sections::protocol(file);
-    let names = Names::new(&servers, &factors, &load, &protocol.rounds);
+    let load = load::load(file, folder);
+    let mut factors = factors::factors(file, &workload);
+    factors.extend(load.factors);
+    let protocol = protocol::protocol(file);
+    let names = Names::new(&servers, &factors, &load.spec, &protocol);
     names::check(file, &servers, &names);
     let claims = claims::claims(file, &names);
     Some(Experiment {
         name: name.to_string(),
-        source: build::mask_passwords(source),
+        source: kept(source, load.trace),
         title: title?,
         question: text("question").unwrap_or_default(),
         published: text("published"),
@@ -150,17 +167,26 @@ fn read_file(
             settings: file.get("settings").and_then(|node| patch::settings(&node)),
             session: file.get("session").and_then(|node| patch::settings(&node)),
             workload: workload.section.as_ref().map(Section::to_toml),
-            clients: None,
+            load: None,
         },
         workload: workload.name,
         observe: sections::observe(file),
-        events: sections::events(file),
+        events: events::events(file),
         servers,
         factors,
-        load,
+        load: load.spec,
         protocol,
         claims,
     })
+}
+
+/// The source for the record: without passwords, which keeps every place, and with the trace in its file name's place.
+fn kept(source: &str, trace: Option<(mistake::Span, String)>) -> String {
+    let mut kept = build::mask_passwords(source);
+    if let Some((at, times)) = trace {
+        kept.replace_range(at, &times);
+    }
+    kept
 }
 
 fn check_top_level(file: &Section) {

@@ -3,7 +3,8 @@
 //! Goal: every name leads somewhere, and no cell of a claim is empty by the file's own `only`. Non-goal: the queries of
 //! the workload (see `queries`).
 
-use super::experiment::{FactorSpec, LevelSpec, LoadSpec, RoundKind, ServerSpec};
+use super::experiment::{FactorSpec, LevelSpec, Protocol, RoundKind, ServerSpec};
+use super::load::{LOAD_FACTORS, LoadSpec};
 use super::mistake::suggestion;
 use super::read::{Node, Section};
 use super::sections::tables;
@@ -12,35 +13,31 @@ use super::sections::tables;
 pub struct Names<'e> {
     pub servers: Vec<&'e str>,
     factors: &'e [FactorSpec],
-    clients: Vec<String>,
+    pub load: &'e LoadSpec,
     pub rounds: &'e [RoundKind],
+    pub is_timed: bool,
 }
 
 impl<'e> Names<'e> {
     pub fn new(
         servers: &'e [ServerSpec],
         factors: &'e [FactorSpec],
-        load: &LoadSpec,
-        rounds: &'e [RoundKind],
+        load: &'e LoadSpec,
+        protocol: &'e Protocol,
     ) -> Names<'e> {
-        let LoadSpec::Closed { clients } = load;
         Names {
             servers: servers.iter().map(|server| server.name.as_str()).collect(),
             factors,
-            clients: if clients.len() > 1 {
-                clients.iter().map(u32::to_string).collect()
-            } else {
-                Vec::new()
-            },
-            rounds,
+            load,
+            rounds: &protocol.rounds,
+            is_timed: protocol.is_timed(),
         }
     }
 
-    /// `server` first, then the factors of the file, then `clients` where it is one.
+    /// `server` first, then the factors.
     pub fn factor_names(&self) -> Vec<&str> {
         let mut names = vec!["server"];
         names.extend(self.factors.iter().map(|factor| factor.name.as_str()));
-        names.extend((!self.clients.is_empty()).then_some("clients"));
         names
     }
 
@@ -48,9 +45,6 @@ impl<'e> Names<'e> {
     pub fn levels(&self, factor: &str) -> Option<Vec<&str>> {
         match factor {
             "server" => Some(self.servers.clone()),
-            "clients" if !self.clients.is_empty() => {
-                Some(self.clients.iter().map(String::as_str).collect())
-            }
             _ => {
                 let factor = self.factors.iter().find(|known| known.name == factor)?;
                 Some(
@@ -209,12 +203,45 @@ fn check_level(factor: &str, level: &Section, names: &Names) {
                 .unknown(node.key_at.clone(), "the server", node.key, &names.servers);
         }
     }
-    if let (true, Some(node)) = (!names.clients.is_empty(), level.get("load")) {
-        node.note(
-            "both this level and the list in [load.closed] choose the clients",
-            "chosen twice",
-            "keep one of the two: a level's load, or several clients in [load.closed]",
-        );
+    let on = level.get("on").and_then(|node| section(&node));
+    let replaced = on
+        .iter()
+        .flat_map(Section::entries)
+        .filter_map(|node| section(&node)?.get("load"));
+    for load in level.get("load").into_iter().chain(replaced) {
+        check_load(&load, names);
+    }
+}
+
+/// The keys of the file's kind of load, and none that is a factor already.
+fn check_load(load: &Node, names: &Names) {
+    let keys = section(load)
+        .into_iter()
+        .flat_map(|load| load.entries().collect::<Vec<_>>());
+    for node in keys {
+        let key = node.key;
+        let is_other_kind =
+            !names.load.keys().contains(&key) && names.load.other_keys().contains(&key);
+        if is_other_kind {
+            let says = format!(
+                "\"{key}\" does not belong to the load of this file, which is {}",
+                names.load.section()
+            );
+            let help = format!("allowed: {}", names.load.keys().join(", "));
+            node.note(says, "another kind of load", help);
+        } else if LOAD_FACTORS.contains(&key)
+            && (names.levels(key).is_some() || names.load.decides(key))
+        {
+            let says = format!(
+                "both this level and {} choose \"{key}\"",
+                names.load.section()
+            );
+            let help = format!(
+                "keep one of the two: the level's, or a list in {}",
+                names.load.section()
+            );
+            node.note(says, "chosen twice", help);
+        }
     }
 }
 

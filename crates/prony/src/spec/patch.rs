@@ -3,6 +3,7 @@
 //! Goal: one reader for them wherever they stand. Non-goal: laying them over each other (see `plan`).
 
 use super::experiment::{Pairs, Patch, Setting};
+use super::load;
 use super::mistake::Notes;
 use super::read::{Node, Section};
 use toml::de::DeValue;
@@ -39,14 +40,16 @@ impl<'s> WorkloadBase<'s, '_> {
         let Err(mistake) = (self.check)(&self.name, &merged) else {
             return;
         };
-        let node = patch
-            .and_then(|section| section.get(&mistake.key))
-            .or_else(|| base.get(&mistake.key));
-        // A mistake of the base is reported once, not again for every level.
-        if patch.is_some_and(|section| section.get(&mistake.key).is_none()) {
-            return;
-        }
-        let at = node.map_or(base.at.clone(), |node| node.at());
+        let path: Vec<String> = mistake.key.split('.').map(String::from).collect();
+        let in_patch = patch.and_then(|section| section.follow(&path));
+        let at = match (patch, in_patch) {
+            (_, Some(node)) => node.at(),
+            (None, None) => base.follow(&path).map_or(base.at.clone(), |node| node.at()),
+            // A mistake of the base is reported once, not again for every level.
+            (Some(_), None) if (self.check)(&self.name, &base.to_toml()).is_err() => return,
+            // The level's keys do not go with those of the base.
+            (Some(patch), None) => patch.at.clone(),
+        };
         notes.note(at, mistake.says, "here", mistake.help);
     }
 }
@@ -88,7 +91,7 @@ pub fn patch<'s>(
         workload: section
             .get("workload")
             .and_then(|node| workload_patch(&node, workload)),
-        clients: section.get("load").and_then(|node| level_clients(&node)),
+        load: section.get("load").and_then(|node| load::level(&node)),
     }
 }
 
@@ -96,12 +99,6 @@ fn workload_patch<'s>(node: &Node<'s>, workload: &WorkloadBase<'s, '_>) -> Optio
     let section = node.section("workload = { joins = \"ansi\" }")?;
     workload.check(Some(&section), node.notes);
     Some(section.to_toml())
-}
-
-fn level_clients(node: &Node) -> Option<u32> {
-    let section = node.section("load = { clients = 8 }")?;
-    section.allow("the load of a level", &["clients"]);
-    section.get("clients")?.count("load = { clients = 8 }")
 }
 
 /// `settings` or `session`: names with their values.

@@ -1,6 +1,6 @@
 //! What of an experiment goes into the record.
 
-use super::experiment::{Experiment, LoadSpec, RoundKind};
+use super::experiment::{Experiment, RoundKind};
 use record::{Factor, Question, WorkloadNote};
 
 /// `trials` is the size of the whole matrix (all blocks, this shard); the workload describes itself.
@@ -29,7 +29,7 @@ pub fn question(experiment: &Experiment, trials: u64, workload: WorkloadNote) ->
     }
 }
 
-/// The file's factors, and `clients` where it has several levels.
+/// The file's factors; a rate that is found by trials is one whose levels are not known beforehand.
 fn factors(experiment: &Experiment) -> Vec<Factor> {
     let mut factors: Vec<Factor> = experiment
         .factors
@@ -43,11 +43,10 @@ fn factors(experiment: &Experiment) -> Vec<Factor> {
                 .collect(),
         })
         .collect();
-    let LoadSpec::Closed { clients } = &experiment.load;
-    if clients.len() > 1 {
+    if experiment.search().is_some() {
         factors.push(Factor {
-            name: "clients".to_string(),
-            levels: clients.iter().map(u32::to_string).collect(),
+            name: "rate".to_string(),
+            levels: Vec::new(),
         });
     }
     factors

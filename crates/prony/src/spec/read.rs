@@ -157,6 +157,11 @@ impl<'s> Node<'s> {
         }
     }
 
+    /// The value alone.
+    pub fn value_at(&self) -> Span {
+        self.value_at.clone()
+    }
+
     /// A mistake at this place.
     pub fn note(&self, says: impl Into<String>, label: impl Into<String>, help: impl Into<String>) {
         self.notes.note(self.at(), says, label, help);
@@ -266,23 +271,25 @@ impl<'s> Node<'s> {
         number
     }
 
+    /// A duration above 0.
     pub fn duration(&self, example: &str) -> Option<Duration> {
-        let text = self.text(example)?;
-        match unit::duration(text) {
-            Ok(duration) if !duration.is_zero() => Some(duration),
-            Ok(_) => {
-                self.note(
-                    format!("{} has to be above 0", self.called("this duration")),
-                    "no time at all",
-                    format!("write {example}"),
-                );
-                None
-            }
-            Err(error) => {
-                self.note(error.to_string(), "wrong unit", format!("write {example}"));
-                None
-            }
+        let duration = self.time(example)?;
+        if duration.is_zero() {
+            self.note(
+                format!("{} has to be above 0", self.called("this duration")),
+                "no time at all",
+                format!("write {example}"),
+            );
         }
+        Some(duration).filter(|duration| !duration.is_zero())
+    }
+
+    /// A duration that may be 0.
+    pub fn time(&self, example: &str) -> Option<Duration> {
+        let text = self.text(example)?;
+        unit::duration(text)
+            .map_err(|error| self.note(error.to_string(), "wrong unit", format!("write {example}")))
+            .ok()
     }
 
     pub fn list(&self, example: &str) -> Option<Vec<Node<'s>>> {

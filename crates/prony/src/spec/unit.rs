@@ -1,6 +1,6 @@
-//! Sizes ("64M") and durations ("30s"), as they are written in experiment files and on the command line.
+//! Sizes ("64M"), durations ("30s") and shares ("50%"), as they are written in experiment files and on the command line.
 //!
-//! Goal: exact values and messages that say how it is written. Non-goal: rates and percentages.
+//! Goal: exact values and messages that say how it is written. Non-goal: rates.
 
 use std::time::Duration;
 
@@ -14,6 +14,8 @@ pub enum UnitError {
         "\"{0}\" is not a duration: write it as \"500ms\", \"30s\", \"2m\" or \"1h\" (no blank)"
     )]
     Duration(String),
+    #[error("\"{0}\" is not a share: write it as \"50%\"")]
+    Share(String),
 }
 
 const SIZE_UNITS: [(&str, u64); 5] = [
@@ -72,6 +74,22 @@ pub fn duration_text(duration: Duration) -> String {
         .find(|(_, unit)| ms != 0 && ms.is_multiple_of(*unit));
     let (name, unit) = fitting.copied().unwrap_or(("ms", 1));
     format!("{}{name}", ms / unit)
+}
+
+/// `60%` as 0.6.
+pub fn share(text: &str) -> Result<f64, UnitError> {
+    let number = text
+        .strip_suffix('%')
+        .and_then(|number| number.parse().ok());
+    number
+        .filter(|percent: &f64| percent.is_finite() && *percent >= 0.0)
+        .map(|percent| percent / 100.0)
+        .ok_or_else(|| UnitError::Share(text.to_string()))
+}
+
+/// 0.6 as 60: the number that is read as this share, without what the division left.
+pub fn percent(share: f64) -> f64 {
+    (share * 100.0 * 1e9).round() / 1e9
 }
 
 /// A number with an optional fraction and its unit; whole numbers are exact.

@@ -5,6 +5,7 @@
 //! primary keys, which are where the rows are in InnoDB.
 
 use super::KeyMistake;
+use super::keys::mistake;
 use std::borrow::Cow;
 
 /// `index_build` of a workload's section.
@@ -18,15 +19,12 @@ pub enum IndexBuild {
 
 impl IndexBuild {
     /// As it is written in the file.
-    pub fn read(value: &toml::Value) -> Result<IndexBuild, KeyMistake> {
+    pub fn read(key: &str, value: &toml::Value) -> Result<IndexBuild, KeyMistake> {
+        const HELP: &str = "index_build is \"with\" (while the rows are loaded) or \"after\"";
         match value.as_str() {
             Some("with") => Ok(IndexBuild::With),
             Some("after") => Ok(IndexBuild::After),
-            _ => Err(KeyMistake {
-                key: "index_build".into(),
-                says: format!("there is no {value}"),
-                help: "index_build is \"with\" (while the rows are loaded) or \"after\"".into(),
-            }),
+            _ => Err(mistake(key, format!("there is no {value}"), HELP)),
         }
     }
 

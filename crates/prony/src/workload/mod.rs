@@ -9,12 +9,18 @@ mod indexes;
 mod keys;
 pub mod loader;
 pub mod marker;
+pub mod oltp;
+pub mod preload;
 mod schema;
+pub mod script;
 pub mod seam;
+pub mod sql;
 pub mod ssb;
 mod stored;
 pub mod tpch;
 
+pub use preload::Preloaded;
+pub use script::Driver;
 pub use seam::{Dataset, Dialect, Estimate, LoadError, Loaded, Operation, Progress, State};
 
 /// A mistake in a workload's section, by the key that it is in. The reader of the file finds the place and underlines it.
@@ -29,7 +35,7 @@ pub struct KeyMistake {
 
 /// The workloads that a file can name: `[workload.NAME]`.
 pub fn names() -> &'static [&'static str] {
-    &["ssb", "tpch"]
+    &["ssb", "tpch", "oltp", "sql"]
 }
 
 /// Whether the section is right. Keys may be missing where they have a default, so a level's patch can be checked alone.
@@ -42,6 +48,8 @@ pub fn open(name: &str, section: &toml::Table) -> Result<Box<dyn Dataset>, KeyMi
     match name {
         "ssb" => Ok(Box::new(ssb::StarSchema::new(ssb::Section::read(section)?))),
         "tpch" => Ok(Box::new(tpch::Tpch::new(tpch::Section::read(section)?))),
+        "oltp" => Ok(Box::new(oltp::Oltp::new(oltp::Section::read(section)?))),
+        "sql" => Ok(Box::new(sql::Statements::new(sql::Section::read(section)?))),
         other => Err(KeyMistake {
             key: String::new(),
             says: format!("there is no workload {other:?}"),
@@ -58,13 +66,14 @@ mod tests {
     fn an_unknown_workload_is_answered_with_those_there_are() {
         let mistake = check("tpcds", &toml::Table::new()).unwrap_err();
         assert_eq!(mistake.says, "there is no workload \"tpcds\"");
-        assert_eq!(mistake.help, "the workloads are: ssb, tpch");
+        assert_eq!(mistake.help, "the workloads are: ssb, tpch, oltp, sql");
     }
 
     #[test]
-    fn every_named_workload_opens_with_its_defaults() {
+    fn every_named_workload_opens_with_its_defaults_but_statements_have_none() {
         for name in names() {
-            assert!(open(name, &toml::Table::new()).is_ok(), "{name}");
+            let opened = open(name, &toml::Table::new());
+            assert_eq!(opened.is_ok(), *name != "sql", "{name}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Tables in a schema of prony's own: making them, dropping them, asking for their size.
+//! A workload's own schema on a server: made, looked at, counted, dropped.
 //!
-//! Goal: what every workload of plain tables needs, once. Non-goals: which tables (the workload's .sql files), rows (`loader`),
-//! when indexes are built (`indexes`).
+//! Goal: what every workload does with its tables, the same on MySQL 5.5 to 9.7, MariaDB and, where it is taken, SQLite. Non-goals:
+//! which tables (the workload's .sql files), rows (`loader`), when indexes are built (`indexes`).
 
 use super::{Dialect, LoadError};
 use crate::server::{ServerError, Session};
@@ -17,7 +17,21 @@ pub fn create<'a>(
     engine: &str,
     statements: impl Iterator<Item = &'a str>,
 ) -> Result<(), LoadError> {
-    let failed = |cause: ServerError| match cause {
+    let failed = |cause| cannot_create(engine, cause);
+    if session.is_mysql() {
+        make(session, schema).map_err(failed)?;
+    }
+    for statement in statements {
+        session
+            .execute(&statement.replace("{engine}", engine))
+            .map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// What a refused CREATE TABLE means.
+fn cannot_create(engine: &str, cause: ServerError) -> LoadError {
+    match cause {
         ServerError::Refused { code, .. } if NO_SUCH_ENGINE.contains(&code) => {
             LoadError::NoEngine {
                 engine: engine.into(),
@@ -28,19 +42,11 @@ pub fn create<'a>(
             what: "The tables cannot be created",
             cause,
         },
-    };
-    if session.is_mysql() {
-        make_schema(session, schema).map_err(failed)?;
     }
-    for statement in statements {
-        session
-            .execute(&statement.replace("{engine}", engine))
-            .map_err(failed)?;
-    }
-    Ok(())
 }
 
-fn make_schema(session: &mut Session, schema: &str) -> Result<(), ServerError> {
+/// Makes the schema where it is not there, enters it, and has it refuse another engine than the one that is asked for.
+pub fn make(session: &mut Session, schema: &str) -> Result<(), ServerError> {
     // 5.5 would take its default engine silently where it lacks the one asked for.
     session.execute("SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION'")?;
     if !exists(session, schema)? {
@@ -66,18 +72,47 @@ pub fn enter(session: &mut Session, schema: &str) -> Result<(), ServerError> {
     Ok(())
 }
 
+/// Refuses SQLite: `what` it is asked for and why it cannot, and what to take `instead`.
+pub fn refuse_sqlite(
+    session: &Session,
+    what: &'static str,
+    instead: &str,
+) -> Result<(), LoadError> {
+    match Dialect::of(session) {
+        Dialect::MySql => Ok(()),
+        Dialect::Sqlite => Err(LoadError::during(what)(ServerError::Unusable(
+            instead.into(),
+        ))),
+    }
+}
+
+/// Drops the tables that are `present` where that is allowed; else they are [`LoadError::Exists`], called `what`.
+pub fn make_room(
+    session: &mut Session,
+    schema: &str,
+    present: &[String],
+    what: impl Into<String>,
+    allow_drop: bool,
+) -> Result<(), LoadError> {
+    if !present.is_empty() && !allow_drop {
+        return Err(LoadError::Exists {
+            schema: schema.into(),
+            what: what.into(),
+        });
+    }
+    drop(session, schema, present)
+}
+
 /// Drops these tables of the schema and nothing else.
-pub fn drop(session: &mut Session, schema: &str, tables: &[String]) -> Result<(), LoadError> {
+fn drop(session: &mut Session, schema: &str, tables: &[String]) -> Result<(), LoadError> {
     let dialect = Dialect::of(session);
     for table in tables {
         let sql = match dialect {
             Dialect::MySql => format!("DROP TABLE {schema}.{table}"),
             Dialect::Sqlite => format!("DROP TABLE {table}"),
         };
-        session.execute(&sql).map_err(|cause| LoadError::Server {
-            what: "prony's own tables cannot be dropped",
-            cause,
-        })?;
+        let failed = LoadError::during("prony's own tables cannot be dropped");
+        session.execute(&sql).map_err(failed)?;
     }
     Ok(())
 }
@@ -98,13 +133,18 @@ pub fn prepare(dialect: Dialect, schema: &str) -> Vec<String> {
     }
 }
 
+/// The rows of a table, counted.
+pub fn count(session: &mut Session, table: &str) -> Result<u64, ServerError> {
+    let reply = session.query(&format!("SELECT COUNT(*) FROM {table}"))?;
+    Ok(number(reply.first_text()))
+}
+
 /// Bytes of the tables with their indexes, as the server reports them.
 pub fn data_bytes(
     session: &mut Session,
     schema: &str,
     tables: &[&str],
 ) -> Result<u64, ServerError> {
-    let number = |text: Option<String>| text.and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
     if Dialect::of(session) == Dialect::Sqlite {
         let pages = number(session.query("PRAGMA page_count")?.first_text());
         return Ok(pages * number(session.query("PRAGMA page_size")?.first_text()));
@@ -125,7 +165,11 @@ pub fn data_bytes(
     Ok(number(session.query(&sql)?.first_text()))
 }
 
-/// The statements of a .sql file: each ends with a semicolon at the end of a line.
+fn number(text: Option<String>) -> u64 {
+    text.and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
+/// The statements of a .sql file of ours: each ends with a semicolon at the end of a line.
 pub fn statements(text: &str) -> impl Iterator<Item = &str> {
     text.split(";\n")
         .map(str::trim)

@@ -4,6 +4,8 @@
 //! operations (the protocol does), where the data is kept (`run`).
 
 use super::answers::Reference;
+use super::preload::Preloaded;
+use super::script::Driver;
 use crate::server::{ServerError, Session};
 use std::collections::BTreeMap;
 
@@ -40,6 +42,11 @@ pub trait Dataset: Send + Sync {
     fn operations(&self) -> Vec<Operation>;
     /// What an operation has to answer at this scale, where that is known.
     fn reference(&self, operation: &str) -> Option<Reference>;
+    /// What a timed load drives on the loaded tables; None where there are queries alone. The login's schema is replaced by the
+    /// dataset's own. `session`: statements for each connection once it is open, `SET SESSION ...`.
+    fn driver(&self, login: wire::Login, session: &[String], seed: u64) -> Option<Driver>;
+    /// Has the server read every index of every table, and looks whether they stayed in the pool.
+    fn preload(&self, session: &mut Session) -> Result<Preloaded, ServerError>;
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -200,4 +207,11 @@ pub enum LoadError {
         what: &'static str,
         cause: ServerError,
     },
+}
+
+impl LoadError {
+    /// What a server's refusal is where nothing more is known than `what` was to be done.
+    pub fn during(what: &'static str) -> impl Fn(ServerError) -> LoadError {
+        move |cause| LoadError::Server { what, cause }
+    }
 }

@@ -1,13 +1,14 @@
 //! The tables of a workload in a schema of their own.
 //!
-//! Goal: what the datasets of plain tables do alike: make room, load, count, mark. Non-goals: their rows and statements, which each
-//! workload brings.
+//! Goal: what the datasets of generated tables do alike: make room, load, count, mark, preload. Non-goals: their rows and statements,
+//! which each workload brings.
 
 use super::indexes::{self, IndexBuild, Plan};
-use super::loader::{self, Indexes, settings};
+use super::loader::{self, Indexes};
 use super::marker::{self, Marker};
-use super::{Dialect, LoadError, Loaded, Progress, State, schema};
+use super::{Dialect, LoadError, Loaded, Preloaded, Progress, State, preload, schema};
 use crate::server::{ServerError, Session};
+use std::collections::HashMap;
 use std::time::Instant;
 
 /// Where the tables are and what they are made of.
@@ -15,55 +16,51 @@ pub struct Stored<'a> {
     /// prony's own; nothing outside it is touched.
     pub schema: &'static str,
     /// The tables' names.
-    pub tables: &'static [&'static str],
+    pub tables: Vec<&'a str>,
     pub engine: &'a str,
     pub index_build: IndexBuild,
     /// CREATE TABLE statements in MySQL's dialect, each with `{engine}`.
     pub create: &'a str,
+    /// The statements that make the indexes in SQLite, after the rows; empty where SQLite is not taken.
+    pub indexes_sqlite: &'static str,
 }
 
 /// What a load brings.
 pub struct Filling {
     pub tables: Vec<loader::Table>,
     pub pieces: Vec<loader::Piece>,
-    /// Statements after the last row and the indexes.
-    pub finish: fn(Dialect) -> Vec<String>,
+    /// How many load at once, each a table of its own.
+    pub connections: usize,
     /// What the loaded tables will take.
     pub data_bytes: u64,
     pub marker: Marker,
 }
 
 impl Stored<'_> {
-    fn failed(what: &'static str) -> impl Fn(ServerError) -> LoadError {
-        move |cause| LoadError::Server { what, cause }
-    }
-
     fn plans(&self) -> Vec<Plan<'_>> {
         schema::statements(self.create)
             .map(|create| indexes::plan(create, self.engine, self.index_build))
             .collect()
     }
 
+    pub fn enter(&self, session: &mut Session) -> Result<(), ServerError> {
+        schema::enter(session, self.schema)
+    }
+
     pub fn state(&self, session: &mut Session) -> Result<State, ServerError> {
-        marker::state(session, self.schema, self.tables)
+        marker::state(session, self.schema, &self.tables)
     }
 
     /// Makes sure that none of the tables is there: drops them where that is allowed, else it is [`LoadError::Exists`].
     pub fn make_room(&self, session: &mut Session, allow_drop: bool) -> Result<(), LoadError> {
-        let failed = Self::failed("prony's schema cannot be looked at");
+        let failed = LoadError::during("prony's schema cannot be looked at");
         let what = match self.state(session).map_err(&failed)? {
             State::Absent => return Ok(()),
             State::Partial => "tables of a load that did not end".to_owned(),
             State::Complete(fingerprint) => format!("the loaded dataset {fingerprint}"),
         };
-        if !allow_drop {
-            return Err(LoadError::Exists {
-                schema: self.schema.into(),
-                what,
-            });
-        }
-        let tables = marker::present(session, self.schema, self.tables).map_err(failed)?;
-        schema::drop(session, self.schema, &tables)
+        let present = marker::present(session, self.schema, &self.tables).map_err(failed)?;
+        schema::make_room(session, self.schema, &present, what, allow_drop)
     }
 
     /// Makes the empty tables on a server of the MySQL family, without the indexes that are built later.
@@ -77,18 +74,18 @@ impl Stored<'_> {
     pub fn load(
         &self,
         filling: Filling,
-        connect: &(dyn Fn() -> Result<Session, ServerError> + Sync),
+        connect: loader::Connect<'_>,
         progress: &(dyn Fn(Progress) + Sync),
         cancel: &(dyn Fn() -> bool + Sync),
     ) -> Result<Loaded, LoadError> {
-        let failed = Self::failed("The server cannot be reached for the load");
+        let failed = LoadError::during("The server cannot be reached for the load");
         let mut session = connect().map_err(&failed)?;
         let dialect = Dialect::of(&session);
         let plans = match dialect {
             Dialect::MySql => self.plans(),
             Dialect::Sqlite => Vec::new(),
         };
-        schema::enter(&mut session, self.schema).map_err(&failed)?;
+        self.enter(&mut session).map_err(&failed)?;
         for statement in plans.iter().filter_map(|plan| plan.before.as_ref()) {
             session.execute(statement).map_err(&failed)?;
         }
@@ -97,18 +94,30 @@ impl Stored<'_> {
             indexes: indexes_of(&plans, &filling.tables),
             tables: filling.tables,
             pieces: filling.pieces,
-            connections: settings::strategy(self.engine).connections,
+            connections: filling.connections,
             data_bytes: filling.data_bytes,
         };
         let mut loaded = loader::run(job, connect, progress, cancel)?;
         let begun = Instant::now();
-        let failed = Self::failed("The rows are loaded, but the tables could not be finished");
-        for statement in (filling.finish)(dialect) {
+        let failed = LoadError::during("The rows are loaded, but the tables could not be finished");
+        for statement in self.finish(dialect) {
             session.query(&statement).map_err(&failed)?;
         }
         marker::write(&mut session, self.schema, self.engine, &filling.marker).map_err(failed)?;
         loaded.finish_s = begun.elapsed().as_secs_f64();
         Ok(loaded)
+    }
+
+    /// Statements after the last row. Statistics decide plans: without ANALYZE 5.5 takes each key of a large table for unique, and the
+    /// others look at the tables at a time of their own choice.
+    fn finish(&self, dialect: Dialect) -> Vec<String> {
+        match dialect {
+            Dialect::MySql => vec![format!("ANALYZE TABLE {}", self.tables.join(", "))],
+            Dialect::Sqlite => schema::statements(self.indexes_sqlite)
+                .chain(["ANALYZE"])
+                .map(String::from)
+                .collect(),
+        }
     }
 
     /// Counts the rows of every table and reads the marker.
@@ -118,20 +127,17 @@ impl Stored<'_> {
         tables: &[loader::Table],
         expected: &Marker,
     ) -> Result<(), LoadError> {
-        let failed = Self::failed("The loaded tables cannot be counted");
-        schema::enter(session, self.schema).map_err(&failed)?;
+        let failed = LoadError::during("The loaded tables cannot be counted");
+        self.enter(session).map_err(&failed)?;
         let wrong = |table: &str, says: String| LoadError::Wrong {
             table: table.into(),
             says,
         };
         for table in tables {
-            let reply = session
-                .query(&format!("SELECT COUNT(*) FROM {}", table.name))
-                .map_err(&failed)?;
-            let counted = reply.first_text().unwrap_or_default();
-            if counted != table.rows.to_string() {
+            let counted = schema::count(session, &table.name).map_err(&failed)?;
+            if counted != table.rows {
                 let says = format!("it has {counted} rows and should have {}", table.rows);
-                return Err(wrong(table.name, says));
+                return Err(wrong(&table.name, says));
             }
         }
         match self.state(session).map_err(&failed)? {
@@ -149,15 +155,24 @@ impl Stored<'_> {
             }
         }
     }
+
+    pub fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError> {
+        schema::data_bytes(session, self.schema, &self.tables)
+    }
+
+    pub fn preload(&self, session: &mut Session) -> Result<Preloaded, ServerError> {
+        preload::preload(session, self.schema, &self.tables)
+    }
 }
 
 /// The statements that build indexes after the rows, in the order of the tables.
 fn indexes_of(plans: &[Plan<'_>], tables: &[loader::Table]) -> Vec<Indexes> {
+    let statements: HashMap<&str, &String> = plans
+        .iter()
+        .filter_map(|plan| Some((indexes::table(&plan.create), plan.after.as_ref()?)))
+        .collect();
     let indexes = |(table, loaded): (usize, &loader::Table)| {
-        let plan = plans
-            .iter()
-            .find(|plan| indexes::table(&plan.create) == loaded.name)?;
-        let statement = plan.after.clone()?;
+        let statement = (*statements.get(loaded.name.as_str())?).clone();
         Some(Indexes { table, statement })
     };
     tables.iter().enumerate().filter_map(indexes).collect()

@@ -1,7 +1,9 @@
 //! From a claim's cell to values by block.
 
+use super::load_value;
 use super::ratio::LogMean;
 use crate::claim::{Cell, RoundSelector, Value};
+use crate::load::Kind;
 use crate::trial::{Counters, Query, Round, Trial, TrialKey, TrialState};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -133,6 +135,9 @@ fn trial_value(trial: &Trial, cell: &Cell, value: &Value) -> Result<f64, String>
     if trial.state != TrialState::Done {
         return Err(why_it_does_not_count(trial));
     }
+    if let Some(load) = &trial.load {
+        return positive(value, load_value::of(load, cell, value)?);
+    }
     let rounds = rounds(trial, cell.round.as_ref());
     if rounds.is_empty() {
         return Err(why_no_round(trial, cell));
@@ -142,7 +147,15 @@ fn trial_value(trial: &Trial, cell: &Cell, value: &Value) -> Result<f64, String>
         Value::Elapsed => mean(&parts, |part| Ok(part.elapsed_s)),
         Value::Counter(name) => mean(&parts, |part| part.counter(name)),
         Value::Quotient(over, under) => quotient(&parts, over, under),
+        Value::Throughput | Value::Latency { .. } => Err(format!(
+            "{} is of timed loads, and this trial has rounds",
+            value_words(value)
+        )),
     }?;
+    positive(value, found)
+}
+
+fn positive(value: &Value, found: f64) -> Result<f64, String> {
     if found > 0.0 {
         Ok(found)
     } else {
@@ -242,11 +255,20 @@ fn round_words(selector: &RoundSelector) -> String {
     })
 }
 
-fn value_words(value: &Value) -> String {
+pub(super) fn value_words(value: &Value) -> String {
     match value {
         Value::Elapsed => "the time".to_string(),
         Value::Counter(name) => name.clone(),
         Value::Quotient(over, under) => format!("{over} / {under}"),
+        Value::Throughput => "the throughput".to_string(),
+        Value::Latency { kind, percentile } => {
+            let kind = match kind {
+                Kind::Response => "response",
+                Kind::Wait => "wait",
+                Kind::Service => "service",
+            };
+            format!("the {} of the {kind}", percentile.text())
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 //! decides exactly where the t interval of that confidence lies wholly on one side.
 
 use super::cells::{self, Series};
+use super::finding;
 use super::holm;
 use super::plans;
 use super::ratio::{Band, CONFIDENCE, LogMean};
@@ -33,10 +34,11 @@ pub fn judge(question: &Question, trials: &[Trial]) -> Vec<Judged> {
     question.claims.iter().zip(found).map(conclude).collect()
 }
 
-/// Whether a claim compares a counter of a single query, which `Store::trials` leaves out and `trials_whole` reads.
+/// Whether a claim compares a counter of a single query of a round, which `Store::trials` leaves out and `trials_whole` reads.
 pub fn needs_query_counters(question: &Question) -> bool {
     let asks = |value: &Value, cells: &[&Cell]| {
-        *value != Value::Elapsed && cells.iter().any(|cell| cell.query.is_some())
+        matches!(value, Value::Counter(_) | Value::Quotient(..))
+            && cells.iter().any(|cell| cell.query.is_some())
     };
     question.claims.iter().any(|claim| match &claim.subject {
         Subject::Ratio { value, of, to, .. } => asks(value, &[of, to]),
@@ -61,6 +63,8 @@ enum Evidence {
     },
     /// It was there to be seen, no test is needed.
     Seen(bool),
+    /// It was there to be seen in some trials and not in others.
+    Mixed,
     OneBlock,
     Missing,
 }
@@ -115,7 +119,7 @@ fn find(claim: &Claim, trials: &[Trial]) -> Found {
             among,
             within,
         } => find_spread(trials, value, among, *within),
-        Subject::Finds { finding, of } => find_plan(trials, finding, of),
+        Subject::Finds { finding, of } => find_shape(trials, finding, of),
     };
     found.unwrap_or_else(Found::missing)
 }
@@ -176,21 +180,32 @@ fn find_spread(
     ))
 }
 
-fn find_plan(trials: &[Trial], finding: &Finding, of: &Cell) -> Result<Found, String> {
-    let seen = plans::seen(trials, of)?;
-    let (holds, says) = match finding {
-        Finding::PlanChanged => seen.changed(),
-        Finding::PlanHolds(text) => seen.holds(text)?,
-    };
-    let evidence = if seen.blocks() < 2 {
-        Evidence::OneBlock
-    } else {
-        Evidence::Seen(holds)
+fn find_shape(trials: &[Trial], finding: &Finding, of: &Cell) -> Result<Found, String> {
+    let (blocks, seen, says) = match finding {
+        Finding::PlanChanged => {
+            let seen = plans::seen(trials, of)?;
+            let (changed, says) = seen.changed();
+            (seen.blocks(), Evidence::Seen(changed), says)
+        }
+        Finding::PlanHolds(text) => {
+            let seen = plans::seen(trials, of)?;
+            let (holds, says) = seen.holds(text)?;
+            (seen.blocks(), Evidence::Seen(holds), says)
+        }
+        _ => {
+            let shown = finding::shown(trials, finding, of)?;
+            let seen = match shown.found {
+                0 => Evidence::Seen(false),
+                found if found == shown.trials => Evidence::Seen(true),
+                _ => Evidence::Mixed,
+            };
+            (shown.blocks, seen, shown.says)
+        }
     };
     Ok(Found {
         measured: None,
         ci: None,
-        evidence,
+        evidence: if blocks < 2 { Evidence::OneBlock } else { seen },
         notes: vec![says],
     })
 }
@@ -201,6 +216,7 @@ fn conclude(claim: &Claim, found: Found, decided: bool, tested: usize) -> Judged
         Evidence::Missing => Verdict::NotAvailable,
         Evidence::Seen(true) => Verdict::Reproduced,
         Evidence::Seen(false) => Verdict::NotReproduced,
+        Evidence::Mixed => Verdict::Inconclusive,
         Evidence::Tested {
             claimed_side: true, ..
         } if decided => Verdict::Reproduced,
@@ -279,14 +295,15 @@ fn threshold(subject: &Subject) -> String {
             format!("{} to {}", figure(band.low), figure(band.high))
         }
         Subject::Spread { within, .. } => format!("<= {}", figure(1.0 + within)),
-        Subject::Finds {
-            finding: Finding::PlanChanged,
-            ..
-        } => "plan changed".to_string(),
-        Subject::Finds {
-            finding: Finding::PlanHolds(text),
-            ..
-        } => format!("plan holds {text:?}"),
+        Subject::Finds { finding, .. } => match finding {
+            Finding::PlanChanged => "plan changed".to_string(),
+            Finding::PlanHolds(text) => format!("plan holds {text:?}"),
+            Finding::Unstable => "unstable".to_string(),
+            Finding::Stall => "stall".to_string(),
+            Finding::LevelShift => "level shift".to_string(),
+            Finding::Period => "period".to_string(),
+            Finding::Steady => "steady".to_string(),
+        },
     }
 }
 

@@ -1,23 +1,61 @@
 //! Figures with their intervals, verdicts, and what explains a difference: all from recorded trials alone.
 //!
-//! Goals: the rules 1, 2, 7 and 9 for numbers (docs/METHODOLOGY.md), each implemented once. Non-goals: drawing (crate
-//! `report`), percentiles and series (they come with the load engine).
+//! Goals: the rules for numbers (docs/METHODOLOGY.md), each implemented once. Non-goals: drawing (crate `report`),
+//! measuring.
 //!
 //! Only trials that are done count. The unit is the trial, so every interval is over blocks.
 
+mod around;
 mod cells;
+mod change;
+mod engine;
 mod explain;
+mod finding;
+#[cfg(test)]
+mod fixture;
 mod holm;
 mod judge;
+mod load_value;
+mod loads;
 mod meanings;
+#[cfg(test)]
+mod noise;
+mod percentiles;
+mod period;
 mod plans;
+mod predictions;
+pub mod queueing;
 mod ratio;
+mod running;
+mod scaling;
+pub mod search;
+mod series_of;
+mod shift;
 mod spread;
+mod stability;
+mod stall;
+mod steady;
+mod summary;
 mod table;
+mod workers;
+
+pub use around::{Around, Span, around};
+pub use engine::EngineCheck;
+pub use loads::{LatencyEstimates, LoadRow, loads};
+pub use percentiles::{Latency, Percentiles, SAMPLES_ABOVE};
+pub use period::Period;
+pub use predictions::{Prediction, predictions};
+pub use scaling::{Scaling, ScalingPoint, scaling};
+pub use shift::LevelShift;
+pub use stability::Offered;
+pub use stall::{Moved, Stall};
+pub use steady::{Shape, Steady};
+pub use summary::{RULES, Summary, measured, summarise, summary};
+pub use workers::{BestWorkers, best_workers};
 
 pub use explain::{Difference, Explanation, explain_largest};
 pub use judge::{judge, needs_query_counters};
 pub use meanings::meaning;
 pub use plans::{PlanChange, plan_changes};
-pub use ratio::{CONFIDENCE, Comparison, MARGIN, compare};
+pub use ratio::{CONFIDENCE, Comparison, MARGIN, compare, compare_throughput};
 pub use table::{Estimate, QueryRow, RoundCell, Row, queries, table};

@@ -49,6 +49,21 @@ pub fn compare(of: &[f64], to: &[f64], margin: f64) -> (f64, Option<(f64, f64)>,
     )
 }
 
+/// Two series of throughputs, paired by block: as [`compare`], with the verdict turned around, because more is faster.
+pub fn compare_throughput(
+    of: &[f64],
+    to: &[f64],
+    margin: f64,
+) -> (f64, Option<(f64, f64)>, Comparison) {
+    let (ratio, ci, verdict) = compare(of, to, margin);
+    let verdict = match verdict {
+        Comparison::Faster => Comparison::Slower,
+        Comparison::Slower => Comparison::Faster,
+        other => other,
+    };
+    (ratio, ci, verdict)
+}
+
 fn verdict((low, high): (f64, f64), margin: f64) -> Comparison {
     if low >= 1.0 / (1.0 + margin) && high <= 1.0 + margin {
         Comparison::Equivalent
@@ -219,6 +234,13 @@ mod tests {
         assert_eq!(verdict([1.30, 1.31, 1.32]), Comparison::Slower);
         assert_eq!(verdict([1.000, 1.001, 0.999]), Comparison::Equivalent);
         assert_eq!(verdict([0.8, 1.3, 1.0]), Comparison::Inconclusive);
+    }
+
+    #[test]
+    fn more_throughput_is_faster() {
+        let (of, to) = ([130.0, 131.0, 132.0], [100.0, 100.0, 100.0]);
+        assert_eq!(compare_throughput(&of, &to, MARGIN).2, Comparison::Faster);
+        assert_eq!(compare_throughput(&to, &of, MARGIN).2, Comparison::Slower);
     }
 
     #[test]

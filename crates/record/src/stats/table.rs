@@ -6,7 +6,7 @@ use crate::run::Question;
 use crate::trial::{Round, Trial, TrialState};
 use std::collections::BTreeMap;
 
-/// A time over blocks, in seconds.
+/// A value over blocks: a time in seconds, a throughput in operations a second, a latency in milliseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
     /// The geometric mean.
@@ -19,7 +19,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    fn of(values: &[f64]) -> Option<Estimate> {
+    pub(super) fn of(values: &[f64]) -> Option<Estimate> {
         let mean = LogMean::of(values)?;
         let min = values.iter().copied().fold(f64::INFINITY, f64::min);
         let max = values.iter().copied().fold(0.0, f64::max);
@@ -135,13 +135,13 @@ fn round(question: &Question, n: usize, done: &[&Trial]) -> RoundCell {
     }
 }
 
-fn why_missing(trials: &[&Trial]) -> String {
+pub(super) fn why_missing(trials: &[&Trial]) -> String {
     let unused = trials.iter().find(|trial| trial.state != TrialState::Done);
     let flagged = trials.iter().flat_map(|trial| &trial.flags).next();
     match (unused, flagged) {
         (Some(trial), _) => why_it_does_not_count(trial),
         (None, Some(flag)) => flag.text.clone(),
-        (None, None) => "no round was measured".to_string(),
+        (None, None) => "nothing was measured".to_string(),
     }
 }
 

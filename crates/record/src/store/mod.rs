@@ -1,28 +1,35 @@
 //! `run.sqlite`: one file a run, one transaction a trial.
 //!
 //! Goals: a trial that `save` returned for is on the disk, whatever happens to prony then; a reader never disturbs the
-//! writer; a finished run is one plain file. Non-goals: series, histograms and live samples (they come with their
-//! issues), two writers of one run. The tables are described in docs/RESULTS.md.
+//! writer; a finished run is one plain file. Non-goals: two writers of one run. The tables are described in docs/RESULTS.md.
 //!
 //! Sources: <https://sqlite.org/wal.html> for what a reader needs of a file in write-ahead mode,
 //! <https://sqlite.org/pragma.html#pragma_synchronous> for what a commit promises.
 
 mod counters;
 mod error;
+mod live;
+mod load;
 mod open;
 mod read;
+mod series;
 mod write;
 
 pub use error::StoreError;
 
+use crate::load::{LiveSample, LiveTrial, Loaded};
 use crate::run::Run;
 use crate::trial::{Trial, TrialKey, TrialState};
 use read::Depth;
 use rusqlite::{Connection, TransactionBehavior};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The schema that this prony reads and writes (`PRAGMA user_version`).
-pub const SCHEMA_VERSION: i32 = 1;
+/// The schema that this prony writes (`PRAGMA user_version`).
+pub const SCHEMA_VERSION: i32 = 2;
+
+/// The oldest that it reads: without timed loads.
+pub const SCHEMA_OLDEST: i32 = 1;
 
 /// An open `run.sqlite`.
 pub struct Store {
@@ -91,18 +98,77 @@ impl Store {
             None => {}
         }
         write::trial(&transaction, trial).map_err(name)?;
+        live::clear(&transaction, &trial.key).map_err(name)?;
         transaction.commit().map_err(name)
     }
 
-    /// All trials without their settings and the queries' own counters (both left empty): what tables, claims and
-    /// verdicts need, fast.
+    /// All trials without their settings, the queries' own counters, and the series, histograms and errors of timed
+    /// loads (all left empty; `Loaded::summary` stands for the latter): what tables, claims and verdicts need, fast.
     pub fn trials(&self) -> Result<Vec<Trial>, StoreError> {
         self.read(Depth::Times)
     }
 
-    /// All trials whole.
+    /// All trials whole. Of timed loads that is much: [`Store::load`] reads one.
     pub fn trials_whole(&self) -> Result<Vec<Trial>, StoreError> {
         self.read(Depth::Whole)
+    }
+
+    /// The timed load of one trial, whole; None where there is no such trial or it has none.
+    pub fn load(&self, key: &TrialKey) -> Result<Option<Loaded>, StoreError> {
+        let load = || match self.loaded(key)? {
+            Some(id) => load::whole(&self.at, id, &counters::Lists::read(&self.at)?),
+            None => Ok(None),
+        };
+        self.named(load())
+    }
+
+    /// Series of one trial by name, one value a second; names that it has not are left out.
+    pub fn series(
+        &self,
+        key: &TrialKey,
+        names: &[&str],
+    ) -> Result<BTreeMap<String, Vec<Option<f64>>>, StoreError> {
+        let series = || {
+            let Some(id) = self.loaded(key)? else {
+                return Ok(BTreeMap::new());
+            };
+            let one = |name: &&str| {
+                let series = load::one_series(&self.at, id, name).transpose()?;
+                Some(series.map(|series| (name.to_string(), series)))
+            };
+            names.iter().filter_map(one).collect()
+        };
+        self.named(series())
+    }
+
+    /// The row of a trial that may have a timed load.
+    fn loaded(&self, key: &TrialKey) -> rusqlite::Result<Option<i64>> {
+        if open::schema(&self.at)? < 2 {
+            return Ok(None);
+        }
+        Ok(write::recorded(&self.at, key)?.map(|(id, _)| id))
+    }
+
+    /// Keeps one second of the trial that is under way, until it is saved or another one begins.
+    ///
+    /// It does not wait for the disk, so that watching disturbs nothing: a kill of prony loses none, a power cut may.
+    pub fn live(
+        &mut self,
+        key: &TrialKey,
+        second: u32,
+        sample: &LiveSample,
+    ) -> Result<(), StoreError> {
+        let added = open::without_waiting(&mut self.at, |at| live::add(at, key, second, sample));
+        added.map_err(|e| StoreError::of(&self.path, e))
+    }
+
+    /// The seconds of the trial that is under way, or was when prony was killed.
+    pub fn live_of(&self) -> Result<Option<LiveTrial>, StoreError> {
+        let read = || match open::schema(&self.at)? {
+            1 => Ok(None),
+            _ => live::read(&self.at),
+        };
+        self.named(read())
     }
 
     /// In one transaction, so that a trial saved meanwhile is read wholly or not at all.

@@ -1,7 +1,7 @@
 //! Opening `run.sqlite` in its three ways, and telling a run from any other file.
 
-use super::{SCHEMA_VERSION, StoreError};
-use rusqlite::{Connection, ErrorCode, OpenFlags, Result};
+use super::{SCHEMA_OLDEST, SCHEMA_VERSION, StoreError};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Result, TransactionBehavior};
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,9 @@ const APPLICATION_ID: i32 = 0x7072_6f6e;
 
 /// How long a statement waits for another process's lock. A trial is written in milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// SQLite's own default, <https://sqlite.org/pragma.html#pragma_wal_autocheckpoint>.
+const CHECKPOINT_PAGES: i32 = 1000;
 
 /// The file appears by `create_new`, so that of two runs that want the same name one is refused.
 pub(super) fn new(path: &Path) -> Result<Connection, StoreError> {
@@ -36,7 +39,17 @@ pub(super) fn lay(at: &Connection) -> Result<()> {
     at.execute_batch("begin immediate")?;
     at.execute_batch(include_str!("schema.sql"))?;
     at.pragma_update(None, "application_id", APPLICATION_ID)?;
+    lay_load(at)
+}
+
+/// From schema 1 to schema 2, inside the caller's transaction.
+fn lay_load(at: &Connection) -> Result<()> {
+    at.execute_batch(include_str!("schema_load.sql"))?;
     at.pragma_update(None, "user_version", SCHEMA_VERSION)
+}
+
+pub(super) fn schema(at: &Connection) -> Result<i32> {
+    at.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
 pub(super) fn writing(path: &Path) -> Result<Connection, StoreError> {
@@ -44,7 +57,19 @@ pub(super) fn writing(path: &Path) -> Result<Connection, StoreError> {
     let open = || Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE);
     let at = open().map_err(|e| StoreError::of(path, e))?;
     recognise(&at, path)?;
-    prepare(at).map_err(|e| StoreError::of(path, e))
+    prepare(at)
+        .and_then(raise)
+        .map_err(|e| StoreError::of(path, e))
+}
+
+/// A run that an older prony began is gone on with in this schema.
+fn raise(mut at: Connection) -> Result<Connection> {
+    let transaction = at.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if schema(&transaction)? < SCHEMA_VERSION {
+        lay_load(&transaction)?;
+    }
+    transaction.commit()?;
+    Ok(at)
 }
 
 /// Commits reach the disk (`synchronous = full`), readers and the writer do not wait for each other (`wal`).
@@ -54,6 +79,25 @@ fn prepare(at: Connection) -> Result<Connection> {
     at.pragma_update(None, "synchronous", "full")?;
     at.pragma_update(None, "foreign_keys", true)?;
     Ok(at)
+}
+
+/// A transaction whose commit neither waits for the disk nor folds the log into the file. The next one that does wait
+/// puts it on the disk with its own.
+pub(super) fn without_waiting(
+    at: &mut Connection,
+    work: impl FnOnce(&Connection) -> Result<()>,
+) -> Result<()> {
+    at.pragma_update(None, "synchronous", "off")?;
+    at.pragma_update(None, "wal_autocheckpoint", 0)?;
+    let run = || {
+        let transaction = at.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        work(&transaction)?;
+        transaction.commit()
+    };
+    let done = run();
+    at.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+    at.pragma_update(None, "synchronous", "full")?;
+    done
 }
 
 pub(super) fn reading(path: &Path) -> Result<Connection, StoreError> {
@@ -137,17 +181,19 @@ fn recognise(at: &Connection, path: &Path) -> Result<(), StoreError> {
         return Err(StoreError::Damaged(path.to_path_buf()));
     }
     let (found, path) = (number("user_version").map_err(name)?, path.to_path_buf());
-    match found.cmp(&SCHEMA_VERSION) {
-        std::cmp::Ordering::Less => Err(StoreError::Older {
+    if found < SCHEMA_OLDEST {
+        return Err(StoreError::Older {
             path,
             found,
-            known: SCHEMA_VERSION,
-        }),
-        std::cmp::Ordering::Equal => Ok(()),
-        std::cmp::Ordering::Greater => Err(StoreError::Newer {
-            path,
-            found,
-            known: SCHEMA_VERSION,
-        }),
+            known: SCHEMA_OLDEST,
+        });
     }
+    if found > SCHEMA_VERSION {
+        return Err(StoreError::Newer {
+            path,
+            found,
+            known: SCHEMA_VERSION,
+        });
+    }
+    Ok(())
 }

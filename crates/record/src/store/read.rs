@@ -1,6 +1,8 @@
 //! From rows back into the data model.
 
 use super::counters::Lists;
+use super::load;
+use crate::load::Loaded;
 use crate::run::Run;
 use crate::trial::{Counters, EventNote, Query, Round, Trial, TrialKey};
 use rusqlite::types::Type;
@@ -12,7 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 /// How much of a trial is read.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Depth {
-    /// Without the settings and the queries' own counters.
+    /// Without the settings, the queries' own counters, and the series and histograms of timed loads.
     Times,
     Whole,
 }
@@ -41,7 +43,7 @@ pub(super) fn json_into<'a, S: DeserializeSeed<'a>>(
 }
 
 /// A column that may be NULL and otherwise holds JSON.
-fn json_or_none<T: DeserializeOwned>(row: &Row, column: usize) -> Result<Option<T>> {
+pub(super) fn json_or_none<T: DeserializeOwned>(row: &Row, column: usize) -> Result<Option<T>> {
     row.get::<_, Option<String>>(column)?
         .map(|text| serde_json::from_str(&text).map_err(|e| unreadable(column, e)))
         .transpose()
@@ -102,6 +104,7 @@ pub(super) fn trials(at: &Connection, depth: Depth) -> Result<Vec<Trial>> {
     let reader = Reader {
         at,
         depth,
+        schema: super::open::schema(at)?,
         lists: Lists::read(at)?,
         plans: plans(at)?,
     };
@@ -122,6 +125,7 @@ fn plans(at: &Connection) -> Result<HashMap<String, String>> {
 struct Reader<'c> {
     at: &'c Connection,
     depth: Depth,
+    schema: i32,
     lists: Lists,
     plans: HashMap<String, String>,
 }
@@ -130,7 +134,7 @@ impl Reader<'_> {
     fn trial(&self, row: &Row) -> Result<Trial> {
         let id = row.get(0)?;
         Ok(Trial {
-            load: None,
+            load: self.load(id)?.map(Box::new),
             key: TrialKey {
                 block: row.get(1)?,
                 server: row.get(2)?,
@@ -147,6 +151,14 @@ impl Reader<'_> {
             events: self.events(id)?,
             data_bytes: row.get::<_, i64>(9)? as u64,
         })
+    }
+
+    fn load(&self, trial: i64) -> Result<Option<Loaded>> {
+        match (self.schema, self.depth) {
+            (1, _) => Ok(None),
+            (_, Depth::Times) => load::brief(self.at, trial, &self.lists),
+            (_, Depth::Whole) => load::whole(self.at, trial, &self.lists),
+        }
     }
 
     fn plans_of(&self, hashes: Vec<String>) -> BTreeMap<String, String> {
@@ -213,12 +225,14 @@ impl Reader<'_> {
     }
 
     fn events(&self, trial: i64) -> Result<Vec<EventNote>> {
-        let mut statement = self
-            .at
-            .prepare_cached("select at_ns, kind, text from event where trial = ?1 order by n")?;
+        let mut statement = self.at.prepare_cached(match self.schema {
+            1 => "select at_ns, kind, text, null from event where trial = ?1 order by n",
+            _ => "select at_ns, kind, text, ended_ns from event where trial = ?1 order by n",
+        })?;
         let events = statement.query_map([trial], |row| {
             Ok(EventNote {
                 at_ns: row.get(0)?,
+                ended_ns: row.get(3)?,
                 kind: row.get(1)?,
                 text: row.get(2)?,
             })

@@ -12,7 +12,7 @@ pub(super) fn json<T: Serialize + ?Sized>(value: &T) -> String {
 }
 
 /// The word by which serde calls a variant without fields: `done`, `ok`.
-fn word<T: Serialize>(value: T) -> String {
+pub(super) fn word<T: Serialize>(value: T) -> String {
     json(&value).trim_matches('"').to_string()
 }
 
@@ -81,6 +81,9 @@ pub(super) fn trial(at: &Connection, trial: &Trial) -> Result<()> {
     for (n, each) in trial.events.iter().enumerate() {
         event(at, id, n, each)?;
     }
+    if let Some(load) = &trial.load {
+        super::load::save(at, id, load)?;
+    }
     plans(at, trial)?;
     settings(at, id, trial)
 }
@@ -131,13 +134,14 @@ fn query(at: &Connection, round: i64, n: i64, query: &Query) -> Result<()> {
 }
 
 fn event(at: &Connection, trial: i64, n: usize, event: &EventNote) -> Result<()> {
-    at.prepare_cached("insert into event values (?1, ?2, ?3, ?4, ?5)")?
+    at.prepare_cached("insert into event values (?1, ?2, ?3, ?4, ?5, ?6)")?
         .execute(params![
             trial,
             n as i64,
             event.at_ns,
             event.kind,
-            event.text
+            event.text,
+            event.ended_ns,
         ])?;
     Ok(())
 }

@@ -101,6 +101,7 @@ pub fn trial(block: u32, state: TrialState, queries: usize, counters: usize) -> 
             .collect(),
         events: vec![EventNote {
             at_ns: 3,
+            ended_ns: None,
             kind: "restart".into(),
             text: "before cold 1".into(),
         }],
@@ -117,4 +118,68 @@ pub fn place() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.sqlite");
     (folder, path)
+}
+
+/// A trial of a timed load of a minute in closed loop: 500 operations a second of 1 to 20 ms.
+pub fn timed(block: u32) -> Trial {
+    let histogram = |operation: Option<&str>, kind, every_s: u32, start_s| {
+        let mut nanoseconds = hdrhistogram::Histogram::<u64>::new(3).unwrap();
+        (0..500 * u64::from(every_s)).for_each(|n| nanoseconds += (1 + n % 20) * 1_000_000);
+        HistogramNote {
+            operation: operation.map(String::from),
+            kind,
+            every_s,
+            start_s,
+            nanoseconds: nanoseconds.into(),
+        }
+    };
+    let seconds = (0..60).map(|s| histogram(None, Kind::Response, 1, s));
+    let windows = (0..6).map(|w| histogram(Some("update"), Kind::Service, 10, w * 10));
+    let series = |value: f64| {
+        (0..60)
+            .map(|s| (s != 7).then_some(value))
+            .collect::<Vec<_>>()
+    };
+    let load = Loaded {
+        mode: Mode::Closed {
+            clients: 8,
+            think_s: 0.0,
+        },
+        warmup: Warmup::Seconds(10.0),
+        started_ns: 1_000_000_000,
+        elapsed_s: 60.01,
+        operations: vec!["update".into()],
+        histograms: seconds.chain(windows).collect(),
+        series: BTreeMap::from([
+            ("throughput".into(), series(500.0)),
+            ("server cpu".into(), series(0.731)),
+        ]),
+        errors: vec![ErrorCount {
+            second: 12,
+            code: 1213,
+            count: 2,
+        }],
+        counters: BTreeMap::from([("Innodb_rows_updated".into(), 25_000)]),
+        engine: EngineNote {
+            backend: "epoll".into(),
+            reactors: 2,
+            cpu_user_s: 3.0,
+            cpu_system_s: 2.0,
+            cores: 2.0,
+            open_s: 0.01,
+            lateness_us_p50: None,
+            lateness_us_p99: None,
+            lateness_us_max: None,
+            ended_early: 0,
+            stopped: None,
+        },
+        open: None,
+        summary: None,
+    };
+    Trial {
+        rounds: vec![],
+        plans: BTreeMap::new(),
+        load: Some(Box::new(load)),
+        ..done(block)
+    }
 }

@@ -45,7 +45,7 @@ fn body(run: &Run, trials: &[Trial]) -> Markup {
     let rows = Rows::of(run, trials);
     let compared = counters::Compared::of(run, trials);
     html! {
-        (summary::header(run, trials, &matrix))
+        (summary::header(run, trials))
         main {
             (summary::claims(run, trials))
             (summary::table(run, &matrix))

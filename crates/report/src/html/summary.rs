@@ -5,12 +5,12 @@ use crate::{digest, format};
 use maud::{Markup, html};
 use record::{Judged, Run, Trial, Verdict, stats};
 
-pub fn header(run: &Run, trials: &[Trial], matrix: &Matrix) -> Markup {
+pub fn header(run: &Run, trials: &[Trial]) -> Markup {
     html! {
         header {
             h1 { (run.question.title) }
             p.question { (run.question.question) }
-            p.quiet { (digest::subtitle(run, trials, &matrix.constant)) }
+            p.quiet { (digest::subtitle(run, trials)) }
             p.quiet { "Run " (run.id) ", begun " (format::moment(run.started_ns)) }
         }
     }

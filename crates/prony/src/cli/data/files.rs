@@ -10,9 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use super::chunk::Chunk;
 use datagen::Format;
-
-use super::source::Chunk;
 
 /// About how large a piece is: it stays in a core's own cache until it is written.
 const PIECE_BYTES: u64 = 512 << 10;

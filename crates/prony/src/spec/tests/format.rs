@@ -40,7 +40,11 @@ fn what_the_file_leaves_out_has_defaults() {
         (experiment.protocol.unit, experiment.protocol.blocks),
         (Unit::Round, 1)
     );
-    assert_eq!(experiment.load, LoadSpec::Closed { clients: vec![1] });
+    let one_client = LoadSpec::Closed {
+        clients: 1,
+        think: Duration::ZERO,
+    };
+    assert_eq!(experiment.load, one_client);
     assert_eq!(
         (experiment.observe.plans, experiment.observe.interval),
         (true, Duration::from_secs(1))

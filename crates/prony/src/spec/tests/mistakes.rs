@@ -1,7 +1,7 @@
 //! What each mistake is answered by, to the letter.
 
 use super::{RIGHT, read, shown};
-use crate::spec::{clients, queries, settings};
+use crate::spec::{queries, settings};
 
 /// `NAME: SOURCE` appended to a file that is right.
 macro_rules! added {
@@ -59,9 +59,7 @@ added! {
     a_setting_in_two_spellings: "[settings]\nkey-buffer-size = 1\nkey_buffer_size = 2\n";
     clients_outside_of_the_load: "[variant.x]\nclients = 8\n";
     clients_twice_over: "[variant.x]\nload = { clients = 8 }\n[load.closed]\nclients = [1, 8]\n";
-    an_open_load: "[load.open]\nrate = 500\n";
     limits: "[limits]\nmemory = \"1G\"\n";
-    a_protocol_by_time: "[protocol]\ntime = \"60s\"\n";
     an_event_that_kills: "[[event]]\nat = \"30s\"\nkill = { node = 1 }\n";
     an_event_without_a_time: "[[event]]\nsql = \"select 1\"\n";
     a_claim_with_an_unknown_level: "[[claim]]\nsays = \"s\"\nvalue = \"elapsed\"\nof = { variant = \"smal pool\" }\nto = { variant = \"old\" }\nat_least = 2\n";
@@ -72,8 +70,8 @@ added! {
     a_claim_about_the_same_cell_twice: "[[claim]]\nsays = \"s\"\nvalue = \"elapsed\"\nof = { server = \"5.5\" }\nto = { server = \"5.5\" }\nat_least = 2\n";
     a_claim_about_an_empty_cell: "[[claim]]\nsays = \"s\"\nvalue = \"elapsed\"\nof = { server = \"5.5\", variant = \"old\" }\nto = { server = \"5.6\" }\nat_least = 2\n";
     a_claim_with_a_misspelled_value: "[[claim]]\nsays = \"s\"\nvalue = \"elapsd\"\nof = { server = \"5.5\" }\nto = { server = \"5.6\" }\nat_least = 2\n";
-    a_claim_about_throughput: "[[claim]]\nsays = \"s\"\nvalue = \"throughput\"\nof = { server = \"5.5\" }\nto = { server = \"5.6\" }\nat_least = 2\n";
-    a_finding_in_a_time_series: "[[claim]]\nsays = \"s\"\nfinds = \"level shift\"\nof = { server = \"5.5\" }\n";
+    a_claim_about_the_throughput_of_rounds: "[[claim]]\nsays = \"s\"\nvalue = \"throughput\"\nof = { server = \"5.5\" }\nto = { server = \"5.6\" }\nat_least = 2\n";
+    a_finding_in_the_seconds_of_rounds: "[[claim]]\nsays = \"s\"\nfinds = \"level shift\"\nof = { server = \"5.5\" }\n";
     a_finding_without_its_text: "[[claim]]\nsays = \"s\"\nfinds = \"plan holds\"\nof = { server = \"5.5\" }\n";
     a_spread_with_the_keys_of_a_ratio: "[[claim]]\nsays = \"s\"\nvalue = \"elapsed\"\namong = { round = \"cold\" }\nwithin = 0.1\nto = { round = \"hot\" }\n";
     a_single_bracket_claim: "[claim]\nsays = \"s\"\n";
@@ -114,16 +112,4 @@ fn a_query_that_the_workload_does_not_have() {
     );
     let error = queries::check(&read(&source).unwrap(), &["Q1.1", "Q2.1"]).unwrap_err();
     insta::assert_snapshot!("a_query_that_the_workload_does_not_have", shown(&error));
-}
-
-#[test]
-fn more_clients_than_the_load_can_drive() {
-    let source = format!("{RIGHT}[load.closed]\nclients = [1, 8]\n");
-    let of_the_file = clients::check(&read(&source).unwrap()).unwrap_err();
-    let source = format!("{RIGHT}[factor.crowd.\"8\"]\nload = {{ clients = 8 }}\n");
-    let of_a_level = clients::check(&read(&source).unwrap()).unwrap_err();
-    insta::assert_snapshot!(
-        "more_clients_than_the_load_can_drive",
-        format!("{}\n{}", shown(&of_the_file), shown(&of_a_level))
-    );
 }

@@ -2,6 +2,7 @@
 
 mod experiments;
 mod format;
+mod load;
 mod mistakes;
 
 use super::{Experiment, KeyMistake, SpecError, parse};

@@ -55,7 +55,7 @@ fn one_by_one(
             error,
         };
         session.query(statement).map_err(failure)?;
-        let name = tables[*table].name.to_owned();
+        let name = tables[*table].name.clone();
         built.insert(name, begun.elapsed().as_secs_f64());
     }
     Ok(())

@@ -24,7 +24,7 @@ impl Faults<'_> {
 
     pub fn explain(&self, table: usize, error: ServerError) -> LoadError {
         let (name, rows, rows_total) = (
-            self.tables[table].name.to_owned(),
+            self.tables[table].name.clone(),
             self.tally.sent_of(table),
             self.tables[table].rows,
         );
@@ -64,7 +64,7 @@ impl Faults<'_> {
     pub fn stalled(&self, idle_s: f64) -> LoadError {
         let table = self.tally.at();
         LoadError::Stalled {
-            table: self.tables[table].name.into(),
+            table: self.tables[table].name.clone(),
             rows: self.tally.sent_of(table),
             rows_total: self.tables[table].rows,
             idle_s,
@@ -78,7 +78,7 @@ impl Faults<'_> {
             if rows != table.rows {
                 let says = format!("the server took {rows} of {} rows", table.rows);
                 return Err(LoadError::Wrong {
-                    table: table.name.into(),
+                    table: table.name.clone(),
                     says,
                 });
             }
@@ -116,7 +116,7 @@ mod tests {
 
     fn explain(error: ServerError) -> String {
         let tables = [Table {
-            name: "lineorder",
+            name: "lineorder".into(),
             columns: 17,
             rows: 6_001_171,
         }];

@@ -27,7 +27,7 @@ pub(super) fn load(
     tally: &Tally,
 ) -> Result<u64, ServerError> {
     session.execute("START TRANSACTION")?;
-    let mut batch = Batch::new(table.name, limit);
+    let mut batch = Batch::new(&table.name, limit);
     for part in piece.parts {
         let mut failed = None;
         let mut lines = Lines::new(|line: &[u8]| {

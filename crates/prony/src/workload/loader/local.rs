@@ -24,7 +24,7 @@ pub(super) fn load(
     let at = piece.table;
     let producer =
         move |to: &mut dyn std::io::Write| parts.try_for_each(|part| tally.write(at, part, to));
-    let rows = session.load(&statement(table.name), Box::new(producer))?;
+    let rows = session.load(&statement(&table.name), Box::new(producer))?;
     no_warnings(session)?;
     Ok(rows)
 }

@@ -10,6 +10,7 @@ mod insert;
 mod lines;
 mod local;
 mod pieces;
+mod queue;
 pub mod settings;
 mod sqlite;
 mod tally;
@@ -17,9 +18,10 @@ mod watch;
 
 use super::{LoadError, Loaded, Progress};
 use crate::server::{ServerError, Session};
-use std::collections::{BTreeMap, VecDeque};
+use queue::Queue;
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::time::Instant;
 use tally::Tally;
 
@@ -42,7 +44,7 @@ pub struct Job {
 }
 
 pub struct Table {
-    pub name: &'static str,
+    pub name: String,
     pub columns: usize,
     pub rows: u64,
 }
@@ -108,7 +110,7 @@ pub fn run(
     }
 
     let ids: Vec<u32> = sessions.iter().filter_map(Session::connection_id).collect();
-    let queue = Mutex::new(VecDeque::from(pieces));
+    let queue = Mutex::new(Queue::new(pieces, tables.len()));
     let began = Instant::now();
     let watch = watch::Watch {
         began,
@@ -172,7 +174,7 @@ fn choose(mut session: Session, table: &Table) -> Result<(Session, Method), Serv
     if !session.is_mysql() {
         return Ok((session, Method::Sqlite));
     }
-    match session.load(&local::statement(table.name), Box::new(|_| Ok(()))) {
+    match session.load(&local::statement(&table.name), Box::new(|_| Ok(()))) {
         Ok(_) => Ok((session, Method::Local)),
         Err(error) if error.is_local_infile_refused() => {
             let limit = insert::statement_limit(&mut session)?;
@@ -187,7 +189,7 @@ fn work(
     mut session: Session,
     method: Method,
     tables: &[Table],
-    queue: &Mutex<VecDeque<Piece>>,
+    queue: &Mutex<Queue>,
     tally: &Arc<Tally>,
 ) -> Result<(), Failure> {
     if method == Method::Sqlite {
@@ -204,16 +206,24 @@ fn work(
         };
         let rows = rows.map_err(|error| Failure { table, error })?;
         tally.finished(table, rows, begun);
+        leave(queue, table);
     }
     Ok(())
 }
 
-fn next(queue: &Mutex<VecDeque<Piece>>, tally: &Tally) -> Option<Piece> {
+fn next(queue: &Mutex<Queue>, tally: &Tally) -> Option<Piece> {
     if tally.stop.load(Relaxed) {
         return None;
     }
+    held(queue).take()
+}
+
+fn leave(queue: &Mutex<Queue>, table: usize) {
+    held(queue).leave(table);
+}
+
+fn held(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
     queue
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner())
-        .pop_front()
 }

@@ -1,10 +1,10 @@
 //! Rows into SQLite: one prepared INSERT a table, one transaction for all.
 
 use super::lines::{Lines, fields};
+use super::queue::Queue;
 use super::tally::Tally;
-use super::{Failure, Piece, Table, next};
+use super::{Failure, Piece, Table, leave, next};
 use crate::server::{ServerError, Session};
-use std::collections::VecDeque;
 use std::io;
 use std::sync::Mutex;
 use std::time::Instant;
@@ -13,7 +13,7 @@ use std::time::Instant;
 pub(super) fn load_all(
     session: &mut Session,
     tables: &[Table],
-    queue: &Mutex<VecDeque<Piece>>,
+    queue: &Mutex<Queue>,
     tally: &Tally,
 ) -> Result<(), Failure> {
     let mut finished = Vec::new();
@@ -23,6 +23,7 @@ pub(super) fn load_all(
         let rows = load(session, &tables[table], piece, tally)
             .map_err(|error| Failure { table, error })?;
         finished.push((table, rows, begun));
+        leave(queue, table);
     }
     execute(session, "COMMIT", tables.len() - 1)?;
     for (table, rows, begun) in finished {

@@ -96,7 +96,7 @@ impl Tally {
         let elapsed_s =
             |table: usize| times[table].map_or(0.0, |(from, to)| (to - from).as_secs_f64());
         let entry =
-            |(n, table): (usize, &Table)| (table.name.to_owned(), (self.done_of(n), elapsed_s(n)));
+            |(n, table): (usize, &Table)| (table.name.clone(), (self.done_of(n), elapsed_s(n)));
         tables.iter().enumerate().map(entry).collect()
     }
 }

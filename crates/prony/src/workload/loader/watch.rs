@@ -74,7 +74,7 @@ pub(super) fn until_ended(ends: &Receiver<Result<(), Failure>>, watch: &Watch<'_
 impl Watch<'_> {
     fn report(&self, sent: u64, idle: Duration) {
         (self.progress)(Progress {
-            table: self.tables[self.tally.at()].name.into(),
+            table: self.tables[self.tally.at()].name.clone(),
             rows: sent,
             rows_total: self.tally.total(),
             elapsed_s: self.began.elapsed().as_secs_f64(),

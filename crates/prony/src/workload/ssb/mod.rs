@@ -13,12 +13,13 @@ pub use section::{Joins, Section};
 
 use super::answers::Reference;
 use super::loader::settings;
-use super::marker::Marker;
+use super::marker::{self, Marker};
+use super::schema as common;
 use super::stored::{Filling, Stored};
-use super::{Dataset, Dialect, Estimate, LoadError, Loaded, Operation, Progress, State};
+use super::{
+    Dataset, Dialect, Driver, Estimate, LoadError, Loaded, Operation, Preloaded, Progress, State,
+};
 use crate::server::{ServerError, Session};
-use crate::workload::schema as plain;
-use sha2::{Digest, Sha256};
 
 /// prony's own schema for this workload.
 const SCHEMA: &str = "prony_ssb";
@@ -40,10 +41,11 @@ impl StarSchema {
     fn stored(&self) -> Stored<'_> {
         Stored {
             schema: SCHEMA,
-            tables: &tables::NAMES,
+            tables: tables::NAMES.to_vec(),
             engine: &self.section.engine,
             index_build: self.section.index_build(),
             create: schema::MYSQL,
+            indexes_sqlite: schema::INDEXES_SQLITE,
         }
     }
 
@@ -57,17 +59,12 @@ impl StarSchema {
 
 impl Dataset for StarSchema {
     fn fingerprint(&self) -> String {
-        let mut hash = Sha256::new();
-        for text in [schema::MYSQL, schema::SQLITE, schema::INDEXES_SQLITE] {
-            hash.update(text);
-        }
-        hash.update(GENERATOR.to_le_bytes());
-        let hash: String = hash
-            .finalize()
-            .iter()
-            .take(6)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let hash = marker::hash(&[
+            schema::MYSQL.as_bytes(),
+            schema::SQLITE.as_bytes(),
+            schema::INDEXES_SQLITE.as_bytes(),
+            &GENERATOR.to_le_bytes(),
+        ]);
         let Section { scale, engine, .. } = &self.section;
         let build = self.section.index_build().suffix(engine);
         format!("ssb-{scale}-{engine}{build}-{hash}")
@@ -109,7 +106,7 @@ impl Dataset for StarSchema {
     }
 
     fn enter(&self, session: &mut Session) -> Result<(), ServerError> {
-        plain::enter(session, SCHEMA)
+        self.stored().enter(session)
     }
 
     fn state(&self, session: &mut Session) -> Result<State, ServerError> {
@@ -120,7 +117,7 @@ impl Dataset for StarSchema {
         self.stored().make_room(session, allow_drop)?;
         match Dialect::of(session) {
             Dialect::MySql => self.stored().create_mysql(session),
-            Dialect::Sqlite => plain::create(session, SCHEMA, "", [schema::SQLITE].into_iter()),
+            Dialect::Sqlite => common::create(session, SCHEMA, "", [schema::SQLITE].into_iter()),
         }
     }
 
@@ -134,7 +131,7 @@ impl Dataset for StarSchema {
         let filling = Filling {
             tables: self.tables.list(),
             pieces: self.tables.pieces(strategy.rows_per_statement),
-            finish: schema::finish,
+            connections: strategy.connections,
             data_bytes: self.estimate().data_bytes,
             marker: self.marker(),
         };
@@ -147,7 +144,7 @@ impl Dataset for StarSchema {
     }
 
     fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError> {
-        plain::data_bytes(session, SCHEMA, &tables::NAMES)
+        self.stored().data_bytes(session)
     }
 
     fn operations(&self) -> Vec<Operation> {
@@ -156,6 +153,14 @@ impl Dataset for StarSchema {
 
     fn reference(&self, operation: &str) -> Option<Reference> {
         references::reference(self.section.scale, operation)
+    }
+
+    fn driver(&self, _: wire::Login, _: &[String], _: u64) -> Option<Driver> {
+        None
+    }
+
+    fn preload(&self, session: &mut Session) -> Result<Preloaded, ServerError> {
+        self.stored().preload(session)
     }
 }
 

@@ -1,30 +1,14 @@
-//! The statements that make the tables and finish them.
-
-use crate::workload::Dialect;
-use crate::workload::schema::statements;
+//! The statements that make the tables.
 
 pub(super) const MYSQL: &str = include_str!("schema.mysql.sql");
 pub(super) const SQLITE: &str = include_str!("schema.sqlite.sql");
 /// SQLite's indexes are made after the load: sorting is several times faster than one insertion a row.
 pub(super) const INDEXES_SQLITE: &str = include_str!("indexes.sqlite.sql");
 
-/// After the last row. Statistics decide plans: without ANALYZE 5.5 takes each key of lineorder for unique, and the others look at
-/// the tables at a time of their own choice.
-pub(super) fn finish(dialect: Dialect) -> Vec<String> {
-    match dialect {
-        Dialect::MySql => {
-            vec!["ANALYZE TABLE date, supplier, customer, part, lineorder".into()]
-        }
-        Dialect::Sqlite => statements(INDEXES_SQLITE)
-            .chain(["ANALYZE"])
-            .map(String::from)
-            .collect(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::schema::statements;
 
     #[test]
     fn the_schema_has_five_tables_and_sqlite_the_same() {

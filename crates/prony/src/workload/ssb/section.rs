@@ -5,7 +5,7 @@
 
 use crate::workload::KeyMistake;
 use crate::workload::indexes::IndexBuild;
-use crate::workload::keys::{engine, mistake, scale};
+use crate::workload::keys::{engine, mistake, scale, text};
 
 /// The largest scale: beyond it LO_ORDERKEY and the disk of any machine that this is meant for run out.
 const LARGEST_SCALE: f64 = 100.0;
@@ -66,10 +66,10 @@ impl Section {
         };
         for (key, value) in table {
             match key.as_str() {
-                "scale" => section.scale = scale(value, LARGEST_SCALE)?,
-                "engine" => section.engine = engine(value)?,
-                "joins" => section.joins = joins(value)?,
-                "index_build" => section.index_build = Some(IndexBuild::read(value)?),
+                "scale" => section.scale = scale(key, value, LARGEST_SCALE)?,
+                "engine" => section.engine = engine(key, value)?,
+                "joins" => section.joins = joins(key, value)?,
+                "index_build" => section.index_build = Some(IndexBuild::read(key, value)?),
                 other => return Err(mistake(other, format!("ssb has no key {other:?}"), KEYS)),
             }
         }
@@ -82,16 +82,10 @@ impl Section {
     }
 }
 
-fn joins(value: &toml::Value) -> Result<Joins, KeyMistake> {
-    let Some(name) = value.as_str() else {
-        return Err(mistake(
-            "joins",
-            format!("joins is a text, not a {}", value.type_str()),
-            JOINS,
-        ));
-    };
+fn joins(key: &str, value: &toml::Value) -> Result<Joins, KeyMistake> {
+    let name = text(key, value, JOINS)?;
     let found = Joins::ALL.into_iter().find(|joins| joins.name() == name);
-    found.ok_or_else(|| mistake("joins", format!("there is no form {name:?}"), JOINS))
+    found.ok_or_else(|| mistake(key, format!("there is no form {name:?}"), JOINS))
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The five tables as the loader takes them: names, rows, and pieces from the generator.
 
 use crate::workload::loader::{Cut, Piece, Table};
-use datagen::ssb::{Chunk, Format, Ssb, Table as Kind};
+use datagen::Format;
+use datagen::ssb::{Chunk, Ssb, Table as Kind};
 use std::sync::OnceLock;
 
 /// In the order of loading: the small ones first, so that a refusal shows at once.
@@ -58,7 +59,7 @@ impl Tables {
 
     pub fn list(&self) -> Vec<Table> {
         let table = |(n, &(_, name, columns)): (usize, &(Kind, &'static str, usize))| Table {
-            name,
+            name: name.into(),
             columns,
             rows: self.rows_of(n),
         };

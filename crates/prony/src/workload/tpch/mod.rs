@@ -13,11 +13,12 @@ pub use section::{Form, Section};
 
 use super::answers::Reference;
 use super::loader::settings;
-use super::marker::Marker;
+use super::marker::{self, Marker};
 use super::stored::{Filling, Stored};
-use super::{Dataset, Dialect, Estimate, LoadError, Loaded, Operation, Progress, State, schema};
+use super::{
+    Dataset, Driver, Estimate, LoadError, Loaded, Operation, Preloaded, Progress, State, schema,
+};
 use crate::server::{ServerError, Session};
-use sha2::{Digest, Sha256};
 
 /// prony's own schema for this workload.
 const SCHEMA: &str = "prony_tpch";
@@ -54,10 +55,11 @@ impl Tpch {
     fn stored(&self) -> Stored<'_> {
         Stored {
             schema: SCHEMA,
-            tables: &tables::NAMES,
+            tables: tables::NAMES.to_vec(),
             engine: &self.section.engine,
             index_build: self.section.index_build(),
             create: &self.create,
+            indexes_sqlite: "",
         }
     }
 
@@ -71,11 +73,7 @@ impl Tpch {
 
 impl Dataset for Tpch {
     fn fingerprint(&self) -> String {
-        let mut hash = Sha256::new();
-        hash.update(&self.create);
-        hash.update(GENERATOR.to_le_bytes());
-        let hash = hash.finalize();
-        let hash: String = hash[..6].iter().map(|byte| format!("{byte:02x}")).collect();
+        let hash = marker::hash(&[self.create.as_bytes(), &GENERATOR.to_le_bytes()]);
         let Section { scale, engine, .. } = &self.section;
         let build = self.section.index_build().suffix(engine);
         format!("tpch-{scale}-{engine}{build}-{hash}")
@@ -115,7 +113,7 @@ impl Dataset for Tpch {
     }
 
     fn enter(&self, session: &mut Session) -> Result<(), ServerError> {
-        schema::enter(session, SCHEMA)
+        self.stored().enter(session)
     }
 
     fn state(&self, session: &mut Session) -> Result<State, ServerError> {
@@ -123,15 +121,11 @@ impl Dataset for Tpch {
     }
 
     fn create(&self, session: &mut Session, allow_drop: bool) -> Result<(), LoadError> {
-        if Dialect::of(session) == Dialect::Sqlite {
-            return Err(LoadError::Server {
-                what: "tpch needs a server of the MySQL family",
-                cause: ServerError::Unusable(
-                    "SQLite has no exact decimals; name another server, or take the workload ssb"
-                        .into(),
-                ),
-            });
-        }
+        schema::refuse_sqlite(
+            session,
+            "tpch needs a server of the MySQL family",
+            "SQLite has no exact decimals; name another server, or take the workload ssb",
+        )?;
         self.stored().make_room(session, allow_drop)?;
         self.stored().create_mysql(session)
     }
@@ -146,7 +140,7 @@ impl Dataset for Tpch {
         let filling = Filling {
             tables: self.tables.list(),
             pieces: self.tables.pieces(strategy.rows_per_statement),
-            finish: |_| vec![format!("ANALYZE TABLE {}", tables::NAMES.join(", "))],
+            connections: strategy.connections,
             data_bytes: self.estimate().data_bytes,
             marker: self.marker(),
         };
@@ -159,7 +153,7 @@ impl Dataset for Tpch {
     }
 
     fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError> {
-        schema::data_bytes(session, SCHEMA, &tables::NAMES)
+        self.stored().data_bytes(session)
     }
 
     fn operations(&self) -> Vec<Operation> {
@@ -170,6 +164,14 @@ impl Dataset for Tpch {
         let operations = self.operations();
         let operation = operations.iter().find(|known| known.name == operation)?;
         references::reference(self.section.scale, operation)
+    }
+
+    fn driver(&self, _: wire::Login, _: &[String], _: u64) -> Option<Driver> {
+        None
+    }
+
+    fn preload(&self, session: &mut Session) -> Result<Preloaded, ServerError> {
+        self.stored().preload(session)
     }
 }
 

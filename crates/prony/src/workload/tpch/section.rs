@@ -4,7 +4,7 @@
 
 use crate::workload::KeyMistake;
 use crate::workload::indexes::IndexBuild;
-use crate::workload::keys::{engine, flag, mistake, scale};
+use crate::workload::keys::{engine, mistake, scale, text, truth};
 
 /// The largest scale: the identifiers are of 32 bits, and beyond it the disk of any machine that this is meant for runs out.
 const LARGEST_SCALE: f64 = 100.0;
@@ -49,12 +49,12 @@ impl Section {
         let mut extra_index = None;
         for (key, value) in table {
             match key.as_str() {
-                "scale" => section.scale = generated(scale(value, LARGEST_SCALE)?)?,
-                "engine" => section.engine = engine(value)?,
-                "form" => section.form = form(value)?,
-                "force_index" => section.force_index = flag(key, value)?,
-                "extra_index" => extra_index = Some(flag(key, value)?),
-                "index_build" => section.index_build = Some(IndexBuild::read(value)?),
+                "scale" => section.scale = generated(key, scale(key, value, LARGEST_SCALE)?)?,
+                "engine" => section.engine = engine(key, value)?,
+                "form" => section.form = form(key, value)?,
+                "force_index" => section.force_index = truth(key, value)?,
+                "extra_index" => extra_index = Some(truth(key, value)?),
+                "index_build" => section.index_build = Some(IndexBuild::read(key, value)?),
                 other => return Err(mistake(other, format!("tpch has no key {other:?}"), KEYS)),
             }
         }
@@ -63,7 +63,7 @@ impl Section {
         if forced && !section.extra_index {
             return Err(mistake(
                 "extra_index",
-                "the published form of Q19 forces the extra index, which would not be there".into(),
+                "the published form of Q19 forces the extra index, which would not be there",
                 "leave extra_index out, or add force_index = false",
             ));
         }
@@ -77,20 +77,20 @@ impl Section {
 }
 
 /// Below scale 0.025 the generator has no rows for most scales.
-fn generated(scale: f64) -> Result<f64, KeyMistake> {
+fn generated(key: &str, scale: f64) -> Result<f64, KeyMistake> {
     let refused = |error: datagen::tpch::ScaleError| {
-        mistake("scale", error.to_string(), "scale = 0.01, 0.1 or 1")
+        mistake(key, error.to_string(), "scale = 0.01, 0.1 or 1")
     };
     datagen::tpch::Tpch::new(scale)
         .map(|_| scale)
         .map_err(refused)
 }
 
-fn form(value: &toml::Value) -> Result<Form, KeyMistake> {
-    match value.as_str() {
-        Some("standard") => Ok(Form::Standard),
-        Some("published") => Ok(Form::Published),
-        _ => Err(mistake("form", format!("there is no form {value}"), FORMS)),
+fn form(key: &str, value: &toml::Value) -> Result<Form, KeyMistake> {
+    match text(key, value, FORMS)? {
+        "standard" => Ok(Form::Standard),
+        "published" => Ok(Form::Published),
+        other => Err(mistake(key, format!("there is no form {other:?}"), FORMS)),
     }
 }
 

@@ -64,7 +64,7 @@ impl Tables {
 
     pub fn list(&self) -> Vec<Table> {
         let table = |(n, &(kind, columns)): (usize, &(Kind, usize))| Table {
-            name: kind.name(),
+            name: kind.name().into(),
             columns,
             rows: self.rows_of(n),
         };

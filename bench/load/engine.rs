@@ -1,0 +1,91 @@
+//! prony's engine as a client program of its own, so that the kernel counts its cost as it counts the peer's.
+
+use crate::Asked;
+use crate::measured::{Figure, run};
+use crate::server::{Running, section};
+use load::{Closed, Drive, Endpoint, Load, Open, WhenFull, arrivals::Arrivals};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// The first argument of the child.
+pub const AS_CHILD: &str = "--as-child";
+
+pub fn figure(asked: &Asked, running: &Running, operation: &str, clients: u32) -> Figure {
+    let address = match asked.tcp {
+        true => running.port.to_string(),
+        false => running.socket.display().to_string(),
+    };
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.args([AS_CHILD, operation, &address]);
+    command.args([clients, asked.time_s, asked.rate.unwrap_or(0)].map(|number| number.to_string()));
+    let measured = run(&mut command);
+    let operations = measured
+        .output
+        .trim()
+        .parse()
+        .expect("the child prints a number");
+    Figure::of(&measured, clients, operations, f64::from(asked.time_s))
+}
+
+/// OPERATION ADDRESS CLIENTS SECONDS RATE; prints the operations that were done.
+pub fn child(arguments: &[String]) {
+    let [operation, address, clients, time_s, rate] = arguments else {
+        panic!("the child's arguments are its parent's matter");
+    };
+    let number = |text: &String| text.parse::<u32>().expect("a number");
+    let (clients, rate) = (number(clients), number(rate));
+    let login = wire::Login {
+        endpoints: vec![endpoint(address)],
+        user: "bench".into(),
+        password: None,
+        schema: None,
+        tls: wire::Tls::Off,
+        within: Duration::from_secs(10),
+        stalled: None,
+    };
+    let dataset = prony::workload::open("oltp", &section(operation)).expect("an operation");
+    let driver = dataset.driver(login, &[], 1).expect("oltp is driven");
+    let load = match rate {
+        0 => Load::Closed(Closed {
+            clients,
+            think: Duration::ZERO,
+        }),
+        rate => Load::Open(Open {
+            arrivals: Arrivals::Poisson {
+                rate: f64::from(rate),
+            },
+            workers: clients,
+            queue: 100_000,
+            when_full: WhenFull::Stop,
+        }),
+    };
+    let drive = Drive {
+        load,
+        time: Duration::from_secs(u64::from(number(time_s))),
+        warmup: Duration::ZERO,
+        seed: 1,
+        reactors: None,
+        backend: None,
+        reconnects_max: 0,
+        stalled: None,
+    };
+    let mut done = 0;
+    let watch = load::Watch {
+        begun: &mut |_| (),
+        second: &mut |second| done += second.done,
+    };
+    load::drive(&driver, &drive, &AtomicBool::new(false), watch).expect("the engine drives");
+    println!("{done}");
+}
+
+/// A port of loopback, or the path of a socket.
+fn endpoint(address: &str) -> Endpoint {
+    match address.parse() {
+        Ok(port) => Endpoint::Tcp {
+            host: "127.0.0.1".into(),
+            port,
+        },
+        Err(_) => Endpoint::Unix(address.into()),
+    }
+}

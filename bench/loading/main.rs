@@ -1,0 +1,131 @@
+//! Loading by prony's loader against the server's own client loading the same rows by LOAD DATA from files that are in
+//! the page cache: the same server, alternating, medians.
+//!
+//! cargo bench -p prony --bench loading -- DSN CLIENT [SCALE [TIMES]]
+//!
+//! DSN names a server that may be written to (its schema prony_ssb is dropped), CLIENT is its `mysql`, which must find
+//! the server by the DSN's socket or host. Goal: within 1.1. The last result is in bench/results/loading.md.
+
+#[path = "../median.rs"]
+mod median;
+#[path = "../peer.rs"]
+mod peer;
+
+use datagen::ssb::{Format, Ssb, Table};
+use prony::server::Session;
+use prony::spec::experiment::Dsn;
+use prony::workload::{Dataset, open};
+use std::io::BufWriter;
+use std::path::Path;
+use std::time::Instant;
+
+/// In the order in which prony loads them.
+const TABLES: [Table; 5] = [
+    Table::Date,
+    Table::Supplier,
+    Table::Customer,
+    Table::Part,
+    Table::Lineorder,
+];
+
+fn main() {
+    let Some(peer) = peer::Peer::from_arguments() else {
+        return;
+    };
+    let scale: f64 = peer
+        .rest
+        .first()
+        .map_or(0.25, |text| text.parse().expect("SCALE is a number"));
+    let times: usize = peer
+        .rest
+        .get(1)
+        .map_or(5, |text| text.parse().expect("TIMES is a number"));
+
+    let section = toml::Table::from_iter([("scale".to_owned(), toml::Value::Float(scale))]);
+    let dataset = open("ssb", &section).expect("the section is right");
+    let folder = tempfile::tempdir().expect("a folder for the files");
+    let rows = write_files(scale, folder.path());
+
+    let mut pairs = Vec::new();
+    for n in 0..times {
+        // Who goes first changes, so that neither always finds the server as the other left it.
+        let first_s = run(n.is_multiple_of(2), &*dataset, &peer, folder.path());
+        let second_s = run(!n.is_multiple_of(2), &*dataset, &peer, folder.path());
+        let pair = if n.is_multiple_of(2) {
+            (first_s, second_s)
+        } else {
+            (second_s, first_s)
+        };
+        println!(
+            "{}: prony {:.2} s, client {:.2} s, ratio {:.3}",
+            n + 1,
+            pair.0,
+            pair.1,
+            pair.0 / pair.1
+        );
+        pairs.push(pair);
+    }
+    let prony_s = median::median(pairs.iter().map(|pair| pair.0));
+    let client_s = median::median(pairs.iter().map(|pair| pair.1));
+    println!(
+        "scale {scale}, {rows} rows, medians of {times}: prony {prony_s:.2} s ({:.0} rows/s), client {client_s:.2} s",
+        rows as f64 / prony_s
+    );
+    println!(
+        "median of the ratios {:.3}, goal at most 1.1",
+        median::median(pairs.iter().map(|pair| pair.0 / pair.1))
+    );
+}
+
+/// Seconds from the first row to the last commit, without CREATE and ANALYZE.
+fn run(prony: bool, dataset: &dyn Dataset, peer: &peer::Peer, files: &Path) -> f64 {
+    let mut session = connect(&peer.dsn);
+    dataset
+        .create(&mut session, true)
+        .expect("the tables can be made");
+    if prony {
+        let connect = || Session::open(&peer.dsn);
+        dataset
+            .load(&connect, &|_| {}, &|| false)
+            .expect("prony loads")
+            .elapsed_s
+    } else {
+        by_client(peer, dataset.schema(), files)
+    }
+}
+
+fn by_client(peer: &peer::Peer, schema: &str, files: &Path) -> f64 {
+    let mut sql = String::new();
+    for table in TABLES {
+        sql += &format!(
+            "LOAD DATA LOCAL INFILE '{}' INTO TABLE {} CHARACTER SET latin1 FIELDS TERMINATED BY '|' LINES TERMINATED BY '|\\n';",
+            files.join(table.name()).display(),
+            table.name()
+        );
+    }
+    let begun = Instant::now();
+    let status = peer
+        .client(schema)
+        .arg("--local-infile=1")
+        .arg("-e")
+        .arg(sql)
+        .status()
+        .expect("the client starts");
+    assert!(status.success(), "the client failed");
+    begun.elapsed().as_secs_f64()
+}
+
+fn write_files(scale: f64, folder: &Path) -> u64 {
+    let ssb = Ssb::new(scale).expect("a scale that there is");
+    let write = |table: &Table| {
+        let file = std::fs::File::create(folder.join(table.name())).expect("room for the files");
+        ssb.whole(*table)
+            .write(&mut BufWriter::new(file), Format::Tbl)
+            .expect("room for the files")
+    };
+    TABLES.iter().map(write).sum()
+}
+
+fn connect(dsn: &Dsn) -> Session {
+    Session::open(dsn).expect("the server answers")
+}

@@ -1,0 +1,247 @@
+//! Ranges of a table's rows, made by themselves on any thread.
+
+use std::io::{self, Write};
+use std::ops::Range;
+
+use super::random::{below, hash, stream};
+use super::text::{C_BYTES, PAD_BYTES, write_groups};
+use crate::Format;
+
+/// Bytes that are gathered before they are written.
+const BUFFER_BYTES: usize = 64 << 10;
+/// A row's text at its longest: two numbers, two texts, separators.
+const ROW_BYTES_MAX: usize = 2 * 10 + C_BYTES + PAD_BYTES + 5;
+/// The largest INT: ids beyond it do not fit.
+const ROWS_MAX: u64 = i32::MAX as u64;
+/// So that the data is another one than what operations draw under a run's seed.
+const SEED: u64 = 0x736b_6574_6368_6573;
+
+/// So many tables of so many rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Oltp {
+    tables: u32,
+    rows: u64,
+}
+
+/// Tables or rows that there cannot be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SizeError {
+    NoTables,
+    Rows,
+}
+
+impl std::fmt::Display for SizeError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            SizeError::NoTables => write!(f, "there is at least one table"),
+            SizeError::Rows => write!(f, "a table has 1 to {ROWS_MAX} rows"),
+        }
+    }
+}
+
+impl std::error::Error for SizeError {}
+
+impl Oltp {
+    /// # Errors
+    /// No tables, no rows, or more rows than an INT can number.
+    pub fn new(tables: u32, rows: u64) -> Result<Oltp, SizeError> {
+        match (tables, rows) {
+            (0, _) => Err(SizeError::NoTables),
+            (_, 1..=ROWS_MAX) => Ok(Oltp { tables, rows }),
+            _ => Err(SizeError::Rows),
+        }
+    }
+
+    pub fn tables(&self) -> u32 {
+        self.tables
+    }
+
+    /// Of each table.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// All rows of a table, from 1.
+    pub fn whole(&self, table: u32) -> Chunk {
+        let ids = 1..self.rows + 1;
+        Chunk {
+            oltp: *self,
+            table,
+            ids,
+        }
+    }
+}
+
+/// A range of a table's rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    oltp: Oltp,
+    /// From 1.
+    table: u32,
+    ids: Range<u64>,
+}
+
+impl Chunk {
+    /// From 1.
+    pub fn table(&self) -> u32 {
+        self.table
+    }
+
+    pub fn rows(&self) -> u64 {
+        self.ids.end - self.ids.start
+    }
+
+    /// About how many bytes the chunk has as text: the numbers have the length of the largest.
+    pub fn bytes_estimate(&self) -> u64 {
+        let digits = u64::from(self.oltp.rows.ilog10()) + 1;
+        self.rows() * (2 * digits + (C_BYTES + PAD_BYTES + 5) as u64)
+    }
+
+    /// The part with the number `i` (from 0) when the chunk is split into `n` of about equal size.
+    ///
+    /// # Panics
+    /// When `i` is not below `n`.
+    pub fn part(&self, i: u64, n: u64) -> Chunk {
+        assert!(i < n, "part {i} of {n}");
+        let edge = |i: u64| {
+            self.ids.start + (u128::from(self.rows()) * u128::from(i) / u128::from(n)) as u64
+        };
+        Chunk {
+            ids: edge(i)..edge(i + 1),
+            ..self.clone()
+        }
+    }
+
+    /// The chunk in `n` chunks of about equal size (at least one), in order.
+    pub fn split(&self, n: u64) -> impl Iterator<Item = Chunk> + use<> {
+        let whole = self.clone();
+        let n = n.max(1);
+        (0..n).map(move |i| whole.part(i, n))
+    }
+
+    /// Writes the rows `id, k, c, pad`, and gives their number. `k` is drawn evenly from the table's ids.
+    ///
+    /// # Errors
+    /// Whatever `to` fails with.
+    pub fn write(self, to: &mut dyn Write, format: Format) -> io::Result<u64> {
+        let (rows, seed) = (self.rows(), hash(SEED ^ u64::from(self.table)));
+        let mut text = Vec::with_capacity(BUFFER_BYTES);
+        for id in self.ids {
+            append(&mut text, seed, id, self.oltp.rows, format);
+            if text.len() > BUFFER_BYTES - ROW_BYTES_MAX {
+                to.write_all(&text)?;
+                text.clear();
+            }
+        }
+        to.write_all(&text)?;
+        Ok(rows)
+    }
+}
+
+fn append(text: &mut Vec<u8>, seed: u64, id: u64, rows: u64, format: Format) {
+    let random = &mut stream(seed, id);
+    let separator = format.separator();
+    let last: &[u8] = match format {
+        Format::Tbl => b"|\n",
+        Format::Csv => b"\n",
+    };
+    append_number(text, id);
+    text.push(separator);
+    append_number(text, 1 + below(random, rows));
+    text.push(separator);
+    for bytes in [C_BYTES, PAD_BYTES] {
+        let from = text.len();
+        text.resize(from + bytes, 0);
+        write_groups(random, &mut text[from..]);
+        let end: &[u8] = if bytes == C_BYTES { &[separator] } else { last };
+        text.extend_from_slice(end);
+    }
+}
+
+fn append_number(text: &mut Vec<u8>, number: u64) {
+    let from = text.len();
+    let mut left = number;
+    loop {
+        text.push(b'0' + (left % 10) as u8);
+        left /= 10;
+        if left == 0 {
+            break;
+        }
+    }
+    text[from..].reverse();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn written(chunk: Chunk, format: Format) -> String {
+        let mut text = Vec::new();
+        let rows = chunk.rows();
+        assert_eq!(chunk.write(&mut text, format).unwrap(), rows);
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn a_row_is_an_id_a_key_and_two_texts() {
+        let text = written(Oltp::new(1, 50).unwrap().whole(1), Format::Tbl);
+        for (n, line) in text.lines().enumerate() {
+            let fields: Vec<&str> = line.split('|').collect();
+            let [id, k, c, pad, ""] = fields[..] else {
+                panic!("{line}")
+            };
+            assert_eq!(id, (n + 1).to_string());
+            assert!((1..=50).contains(&k.parse::<u64>().unwrap()));
+            assert_eq!((c.len(), pad.len()), (C_BYTES, PAD_BYTES));
+        }
+        assert_eq!(text.lines().count(), 50);
+    }
+
+    #[test]
+    fn csv_has_the_same_rows_with_commas() {
+        let whole = Oltp::new(1, 20).unwrap().whole(1);
+        let tbl = written(whole.clone(), Format::Tbl);
+        assert_eq!(
+            written(whole, Format::Csv),
+            tbl.replace("|\n", "\n").replace('|', ",")
+        );
+    }
+
+    #[test]
+    fn tables_differ_and_a_table_is_the_same_each_time() {
+        let oltp = Oltp::new(2, 10).unwrap();
+        let text = |table| written(oltp.whole(table), Format::Tbl);
+        assert_eq!(text(1), text(1));
+        assert_ne!(text(1), text(2));
+    }
+
+    #[test]
+    fn the_estimate_is_close() {
+        for rows in [9, 1_000, 12_345] {
+            let chunk = Oltp::new(1, rows).unwrap().whole(1);
+            let estimate = chunk.bytes_estimate() as f64;
+            let bytes = written(chunk, Format::Tbl).len() as f64;
+            assert!(
+                (0.97..1.03).contains(&(estimate / bytes)),
+                "{rows}: {estimate} {bytes}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        assert_eq!(Oltp::new(0, 1), Err(SizeError::NoTables));
+        assert_eq!(Oltp::new(1, 0), Err(SizeError::Rows));
+        assert_eq!(Oltp::new(1, ROWS_MAX + 1), Err(SizeError::Rows));
+    }
+
+    proptest! {
+        #[test]
+        fn parts_put_together_are_the_whole(rows in 1u64..300, parts in 1u64..20) {
+            let whole = Oltp::new(1, rows).unwrap().whole(1);
+            let pieces: String = whole.split(parts).map(|part| written(part, Format::Tbl)).collect();
+            prop_assert_eq!(pieces, written(whole, Format::Tbl));
+        }
+    }
+}

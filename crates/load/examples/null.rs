@@ -1,0 +1,108 @@
+//! The engine's own ceiling: a workload in process that is done at once, in closed loop, and in open loop at a rate.
+//!
+//! cargo run --release -p load --example null [-- SECONDS [CLIENTS [RATE]]]
+//!
+//! The last result is in bench/results/load-null.md.
+
+use load::arrivals::Arrivals;
+use load::{
+    Closed, Drive, Driven, Failure, Io, Load, Open, Outcome, Request, Watch, WhenFull, Workload,
+    drive,
+};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+struct Null;
+
+impl Workload for Null {
+    type Session = ();
+
+    fn operations(&self) -> Vec<String> {
+        vec!["nothing".into()]
+    }
+
+    fn pick(&self, _: u64) -> u16 {
+        0
+    }
+
+    async fn open(&self, _: &Io, _: u32) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    async fn operate(&self, (): &mut (), _: &Request) -> Outcome {
+        Outcome::Done
+    }
+
+    async fn close(&self, (): ()) {}
+}
+
+fn driven(load: Load, time: Duration) -> Driven {
+    let asked = Drive {
+        load,
+        time,
+        warmup: Duration::ZERO,
+        seed: 1,
+        reactors: None,
+        backend: None,
+        reconnects_max: 0,
+        stalled: None,
+    };
+    let watch = Watch {
+        begun: &mut |_| (),
+        second: &mut |_| (),
+    };
+    drive(&Null, &asked, &AtomicBool::new(false), watch).expect("nothing can fail")
+}
+
+fn tell(name: &str, driven: &Driven) {
+    let elapsed_s = driven.elapsed.as_secs_f64();
+    let operations = driven.started as f64;
+    let cpu_s = driven.cpu_user_s + driven.cpu_system_s;
+    println!(
+        "{name}: {:.0} operations/s, {:.0} ns of CPU each, {} reactors on {:?}",
+        operations / elapsed_s,
+        cpu_s / operations * 1e9,
+        driven.reactors,
+        driven.backend,
+    );
+}
+
+fn main() {
+    let mut arguments = std::env::args()
+        .skip(1)
+        .map(|text| text.parse::<f64>().expect("a number"));
+    let time = Duration::from_secs_f64(arguments.next().unwrap_or(5.0));
+    let clients = arguments.next().unwrap_or(64.0) as u32;
+    let rate = arguments.next().unwrap_or(20_000.0);
+
+    let closed = Closed {
+        clients,
+        think: Duration::ZERO,
+    };
+    tell(
+        &format!("closed, {clients} clients"),
+        &driven(Load::Closed(closed), time),
+    );
+
+    let open = Open {
+        arrivals: Arrivals::Poisson { rate },
+        workers: clients,
+        queue: 1_000_000,
+        when_full: WhenFull::Drop,
+    };
+    let driven = driven(Load::Open(open), time);
+    tell(
+        &format!("open, {clients} workers, {rate} a second"),
+        &driven,
+    );
+    let late_us = |quantile| driven.lateness.value_at_quantile(quantile) as f64 / 1e3;
+    println!(
+        "  lateness p50 {:.1} us, p99 {:.1} us, max {:.1} us of {} that were waited for; {} queued at the end, {} dropped",
+        late_us(0.5),
+        late_us(0.99),
+        late_us(1.0),
+        driven.lateness.len(),
+        driven.queued_at_end,
+        driven.dropped,
+    );
+}

@@ -1,0 +1,213 @@
+//! When operations are due: schedules as pure functions of a seed.
+//!
+//! Goal: exact schedules. Each is one sequence of unit arrivals (exponential gaps of mean 1, or equal ones) seen through
+//! the inverse of its integrated rate, so that nothing is thinned out by chance and one seed serves every kind.
+//! Non-goals: waiting for the times (`drive`), queues (`pacer`).
+
+mod intensity;
+
+use intensity::Intensity;
+use rand::{RngExt, SeedableRng};
+use rand_distr::Exp1;
+use rand_pcg::Pcg64;
+use std::sync::Arc;
+
+/// Arrivals closer than the clock's nanosecond cannot be told apart.
+const RATE_MAX: f64 = 1e9;
+const NS_PER_S: f64 = 1e9;
+
+/// Rates are operations a second; times seconds since the drive's beginning.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Arrivals {
+    /// Exponential gaps.
+    Poisson { rate: f64 },
+    /// Equal gaps, the first arrival at 0.
+    Uniform { rate: f64 },
+    /// Poisson at `rate`, and at `burst_rate` for `burst_s` at the beginning of every `every_s`.
+    Bursts {
+        rate: f64,
+        burst_rate: f64,
+        every_s: f64,
+        burst_s: f64,
+    },
+    /// Poisson, the rate growing linearly from one to the other over `over_s`, then staying.
+    Ramp { from: f64, to: f64, over_s: f64 },
+    /// Recorded times, ascending; it ends with the last.
+    Trace { at_ns: Arc<[u64]> },
+}
+
+impl Arrivals {
+    /// # Errors
+    /// What a schedule cannot express: one sentence with the value, the cause and the way out.
+    pub fn check(&self) -> Result<(), String> {
+        match self {
+            Arrivals::Poisson { rate } | Arrivals::Uniform { rate } => above_zero("rate", *rate),
+            Arrivals::Bursts {
+                rate,
+                burst_rate,
+                every_s,
+                burst_s,
+            } => {
+                not_negative("the rate between bursts", *rate)?;
+                above_zero("burst rate", *burst_rate)?;
+                burst_lengths(*every_s, *burst_s)
+            }
+            Arrivals::Ramp { from, to, over_s } => {
+                not_negative("the rate at the ramp's beginning", *from)?;
+                above_zero("rate at the ramp's end", *to)?;
+                a_length("the ramp", *over_s)
+            }
+            Arrivals::Trace { at_ns } => ascending(at_ns),
+        }
+    }
+}
+
+fn above_zero(name: &str, rate: f64) -> Result<(), String> {
+    if rate == 0.0 {
+        return Err(format!(
+            "a {name} of zero asks for nothing: give operations a second, above 0"
+        ));
+    }
+    not_negative(&format!("the {name}"), rate)
+}
+
+fn not_negative(name: &str, rate: f64) -> Result<(), String> {
+    if !rate.is_finite() || rate < 0.0 {
+        return Err(format!(
+            "{name} is {rate}: give a finite number of operations a second, not below 0"
+        ));
+    }
+    if rate > RATE_MAX {
+        return Err(format!(
+            "{name} is {rate} a second, but a schedule counts nanoseconds: give at most 1e9"
+        ));
+    }
+    Ok(())
+}
+
+fn burst_lengths(every_s: f64, burst_s: f64) -> Result<(), String> {
+    a_length("the time from burst to burst", every_s)?;
+    a_length("a burst", burst_s)?;
+    if burst_s > every_s {
+        return Err(format!(
+            "a burst of {burst_s} s does not end before the next one, {every_s} s later: make it shorter or rarer"
+        ));
+    }
+    Ok(())
+}
+
+fn a_length(name: &str, seconds: f64) -> Result<(), String> {
+    if seconds.is_finite() && seconds > 0.0 {
+        return Ok(());
+    }
+    Err(format!(
+        "{name} lasts {seconds} s: give a finite time above 0"
+    ))
+}
+
+fn ascending(at_ns: &[u64]) -> Result<(), String> {
+    if at_ns.is_empty() {
+        return Err("the trace is empty: it needs at least one time".into());
+    }
+    match at_ns.windows(2).position(|pair| pair[0] > pair[1]) {
+        Some(place) => Err(format!(
+            "the trace goes back in time at entry {}: {} ns after {} ns; sort it",
+            place + 2,
+            at_ns[place + 1],
+            at_ns[place]
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The times of arrivals, nanoseconds since the drive's beginning, ascending. Only a trace's ends.
+#[derive(Clone, Debug)]
+pub struct Schedule(Source);
+
+#[derive(Clone, Debug)]
+enum Source {
+    Units { units: Units, intensity: Intensity },
+    Trace { at_ns: Arc<[u64]>, next: usize },
+}
+
+impl Schedule {
+    /// The arrivals have to pass [`Arrivals::check`].
+    pub fn new(arrivals: &Arrivals, seed: u64) -> Schedule {
+        let units = match arrivals {
+            Arrivals::Trace { at_ns } => {
+                return Schedule(Source::Trace {
+                    at_ns: at_ns.clone(),
+                    next: 0,
+                });
+            }
+            Arrivals::Uniform { .. } => Units::equal(),
+            _ => Units::exponential(seed),
+        };
+        let intensity = match *arrivals {
+            Arrivals::Bursts {
+                rate,
+                burst_rate,
+                every_s,
+                burst_s,
+            } => Intensity::bursts(rate, burst_rate, every_s, burst_s),
+            Arrivals::Ramp { from, to, over_s } => Intensity::ramp(from, to, over_s),
+            Arrivals::Poisson { rate } | Arrivals::Uniform { rate } => Intensity::constant(rate),
+            Arrivals::Trace { .. } => unreachable!("a trace has no rate"),
+        };
+        Schedule(Source::Units { units, intensity })
+    }
+}
+
+impl Iterator for Schedule {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        match &mut self.0 {
+            Source::Units { units, intensity } => {
+                Some((intensity.time_s(units.next()) * NS_PER_S).round() as u64)
+            }
+            Source::Trace { at_ns, next } => {
+                let due = at_ns.get(*next).copied();
+                *next += 1;
+                due
+            }
+        }
+    }
+}
+
+/// Arrivals at a rate of one a second, as seconds since the beginning.
+#[derive(Clone, Debug)]
+enum Units {
+    Equal { next: f64 },
+    Exponential { last: f64, random: Box<Pcg64> },
+}
+
+impl Units {
+    fn equal() -> Units {
+        Units::Equal { next: 0.0 }
+    }
+
+    fn exponential(seed: u64) -> Units {
+        Units::Exponential {
+            last: 0.0,
+            random: Box::new(Pcg64::seed_from_u64(seed)),
+        }
+    }
+
+    fn next(&mut self) -> f64 {
+        match self {
+            Units::Equal { next } => {
+                *next += 1.0;
+                *next - 1.0
+            }
+            Units::Exponential { last, random } => {
+                let gap: f64 = random.sample(Exp1);
+                *last += gap;
+                *last
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

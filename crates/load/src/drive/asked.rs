@@ -1,0 +1,97 @@
+//! What is asked of a drive.
+
+use crate::arrivals::Arrivals;
+use crate::io::Backend;
+use std::time::Duration;
+
+#[derive(Clone, Debug)]
+pub struct Drive {
+    pub load: Load,
+    /// How long operations are started. What is under way then is waited for.
+    pub time: Duration,
+    /// Windows of ten seconds begin anew after so long, so that none holds what is counted and what is not.
+    pub warmup: Duration,
+    pub seed: u64,
+    /// None: one per core that this process may use.
+    pub reactors: Option<usize>,
+    /// None: io_uring where the kernel has what is needed, else epoll.
+    pub backend: Option<Backend>,
+    /// A session that is lost is opened again, at most so many times in a row; then its client ends.
+    pub reconnects_max: u32,
+    /// A client that has waited so long for a reply is given up as lost. None: never. What is under way at the end is waited
+    /// for so long, or 30 s. (While the drive goes on the workload holds it, by `Stream::stalled_after`.)
+    pub stalled: Option<Duration>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Load {
+    Closed(Closed),
+    Open(Open),
+}
+
+/// Each client asks again when it was answered and has thought.
+#[derive(Clone, Debug)]
+pub struct Closed {
+    pub clients: u32,
+    /// The mean of exponential think times; zero: none. Clients begin with one, so that they do not begin together.
+    pub think: Duration,
+}
+
+/// Operations arrive whether or not the server keeps up.
+#[derive(Clone, Debug)]
+pub struct Open {
+    pub arrivals: Arrivals,
+    pub workers: u32,
+    /// Operations that may wait for a worker.
+    pub queue: u64,
+    pub when_full: WhenFull,
+}
+
+/// What happens to an arrival that finds the queue full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenFull {
+    /// The drive ends there and says so.
+    Stop,
+    /// It is dropped and counted.
+    Drop,
+    /// The schedule stands still until there is room; the time it stood is told.
+    Wait,
+}
+
+impl Drive {
+    /// # Errors
+    /// What cannot be driven: one sentence with the way out.
+    pub fn check(&self) -> Result<(), String> {
+        if self.time.is_zero() {
+            return Err("a time of zero drives nothing: give a time above 0".into());
+        }
+        if self.reactors == Some(0) {
+            return Err(
+                "no reactor drives nothing: give at least 1, or none for one per core".into(),
+            );
+        }
+        if self.backend == Some(Backend::Blocking) {
+            return Err("a reactor cannot block: ask for io_uring or epoll".into());
+        }
+        match &self.load {
+            Load::Closed(closed) if closed.clients == 0 => {
+                Err("no client asks for nothing: give at least 1".into())
+            }
+            Load::Open(open) if open.workers == 0 => {
+                Err("without a worker nothing is started: give at least 1".into())
+            }
+            Load::Closed(_) => Ok(()),
+            Load::Open(open) => open.arrivals.check(),
+        }
+    }
+}
+
+impl Load {
+    /// Sessions that are open at once: clients, or workers.
+    pub fn clients(&self) -> u32 {
+        match self {
+            Load::Closed(closed) => closed.clients,
+            Load::Open(open) => open.workers,
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Closed loop: a client asks again when it was answered and has thought.
+
+use super::asked::Closed;
+use super::client::Client;
+use crate::seam::{Request, Workload};
+use rand::{RngExt, SeedableRng};
+use rand_distr::Exp1;
+use rand_pcg::Pcg64;
+
+/// Operations in a row after which the other clients of the reactor get their turn, also where none of them waited.
+const TURN: u32 = 256;
+/// Spreads clients over the seeds (the golden ratio's fraction).
+const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
+
+pub async fn run<W: Workload>(client: &mut Client<'_, W>, closed: &Closed) {
+    let mut thinking = Thinking::new(closed, client.shared.drive.seed, client.number);
+    let mut numbers = client.shared.numbers();
+    let mut turn = TURN;
+    let mut free_ns = client.now_ns();
+    client.recorder.run();
+    loop {
+        if let Some(thinking) = &mut thinking {
+            client.recorder.rest();
+            client.sleep_until(free_ns + thinking.next_ns()).await;
+            client.recorder.run();
+            free_ns = client.now_ns();
+        }
+        if free_ns >= client.shared.end.at_ns() {
+            break;
+        }
+        let number = numbers.next();
+        let request = Request {
+            operation: client.shared.workload.pick(number),
+            number,
+            scheduled_ns: free_ns,
+            started_ns: free_ns,
+        };
+        match client.operate(&request).await {
+            Ok(ended_ns) => free_ns = ended_ns,
+            Err(_) => break,
+        }
+        turn -= 1;
+        if turn == 0 {
+            turn = TURN;
+            client.io.yield_now().await;
+            free_ns = client.now_ns();
+        }
+    }
+    client.recorder.rest();
+}
+
+/// Exponential think times, from the drive's seed for each client.
+struct Thinking {
+    random: Pcg64,
+    mean_ns: f64,
+}
+
+impl Thinking {
+    fn new(closed: &Closed, seed: u64, client: u32) -> Option<Thinking> {
+        let spread = u64::from(client).wrapping_add(1).wrapping_mul(SPREAD);
+        (!closed.think.is_zero()).then(|| Thinking {
+            random: Pcg64::seed_from_u64(seed.wrapping_add(spread)),
+            mean_ns: closed.think.as_nanos() as f64,
+        })
+    }
+
+    fn next_ns(&mut self) -> u64 {
+        let unit: f64 = self.random.sample(Exp1);
+        (unit * self.mean_ns) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn think_times(think_ms: u64, seed: u64, client: u32) -> Option<Vec<u64>> {
+        let closed = Closed {
+            clients: 1,
+            think: Duration::from_millis(think_ms),
+        };
+        let mut thinking = Thinking::new(&closed, seed, client)?;
+        Some((0..20_000).map(|_| thinking.next_ns()).collect())
+    }
+
+    #[test]
+    fn think_times_are_exponential_with_the_mean_that_was_asked_for() {
+        let times = think_times(20, 1, 0).expect("it thinks");
+        let mean = times.iter().sum::<u64>() as f64 / times.len() as f64;
+        let longer = times.iter().filter(|time| **time > 20_000_000).count() as f64;
+        assert!((mean / 2e7 - 1.0).abs() < 0.03, "{mean}");
+        assert!((longer / times.len() as f64 - (-1f64).exp()).abs() < 0.02);
+    }
+
+    #[test]
+    fn each_client_thinks_by_itself_and_the_same_with_the_same_seed() {
+        assert_eq!(think_times(20, 1, 3), think_times(20, 1, 3));
+        assert_ne!(think_times(20, 1, 3), think_times(20, 1, 4));
+        assert_eq!(think_times(0, 1, 3), None);
+    }
+}

@@ -1,0 +1,165 @@
+//! Seconds: what all reactors counted in one, together, in order and on time, also while nothing ends.
+
+use super::driven::{Second, Window};
+use super::shared::Shared;
+use crate::recorder::{Recorder, Sample};
+use crate::seam::Workload;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// A second is collected so long after its end: for operations that ended in it and are just being recorded.
+const GRACE_NS: u64 = 1_000_000;
+const WINDOW_S: u32 = 10;
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+pub struct Collector<'a, W: Workload> {
+    shared: &'a Shared<'a, W>,
+    second: u32,
+    /// The second that it begins with.
+    window_s: u32,
+    window: Sample,
+    windows: Vec<Window>,
+    dropped: u64,
+}
+
+impl<'a, W: Workload> Collector<'a, W> {
+    pub fn new(shared: &'a Shared<'a, W>) -> Collector<'a, W> {
+        Collector {
+            shared,
+            second: 0,
+            window_s: 0,
+            window: Sample::new(shared.operations, shared.kinds),
+            windows: Vec::new(),
+            dropped: 0,
+        }
+    }
+
+    /// Collects until `over` is closed, and then what is left. Gives the windows of ten seconds.
+    pub fn run(
+        mut self,
+        over: &Receiver<()>,
+        each_second: &mut (dyn FnMut(Second) + Send),
+    ) -> Vec<Window> {
+        while let Err(RecvTimeoutError::Timeout) = over.recv_timeout(self.until_next()) {
+            if self.is_due() {
+                each_second(self.collect());
+            }
+        }
+        if self.shared.gate.zero_ns().is_some() {
+            while self.second <= self.last_second() {
+                each_second(self.collect());
+            }
+        }
+        self.end_window();
+        self.windows
+    }
+
+    fn due_ns(&self) -> u64 {
+        (u64::from(self.second) + 1) * SECOND_NS + GRACE_NS
+    }
+
+    fn until_next(&self) -> Duration {
+        self.shared.now_ns().map_or(LOOK_EVERY, |now_ns| {
+            Duration::from_nanos(self.due_ns().saturating_sub(now_ns))
+        })
+    }
+
+    fn is_due(&self) -> bool {
+        let now_ns = self.shared.now_ns();
+        now_ns.is_some_and(|now_ns| now_ns >= self.due_ns())
+    }
+
+    /// All seconds until the drive's end, and those in which something ended after it.
+    fn last_second(&self) -> u32 {
+        let until_end = self.shared.end.at_ns().saturating_sub(1) / SECOND_NS;
+        let recorders = self.shared.recorders.iter();
+        let counted = recorders.filter_map(Recorder::last_uncollected).max();
+        (until_end as u32).max(counted.unwrap_or(0))
+    }
+
+    fn collect(&mut self) -> Second {
+        let mut sample = Sample::new(self.shared.operations, self.shared.kinds);
+        for recorder in &self.shared.recorders {
+            recorder.collect(self.second, &mut sample);
+        }
+        self.window.add(&sample);
+        let second = self.second_of(&sample);
+        self.second += 1;
+        let warmup_s = self.shared.drive.warmup.as_secs_f64().ceil() as u32;
+        if ends_window(self.window_s, self.second, warmup_s) {
+            self.end_window();
+        }
+        second
+    }
+
+    fn second_of(&mut self, sample: &Sample) -> Second {
+        let recorders = self.shared.recorders.iter();
+        let running: u32 = recorders.map(Recorder::running).sum();
+        let (queued, dropped) = self.queue();
+        Second {
+            second: self.second,
+            response: sample.all_operations().histogram(),
+            done: sample.done,
+            retried: sample.retried,
+            failed: sample.failed,
+            errors: sample.errors().iter().copied().collect(),
+            queued,
+            running,
+            idle: self.shared.alive().saturating_sub(running),
+            dropped,
+        }
+    }
+
+    /// How many are queued at the second's end, and how many were dropped in it.
+    fn queue(&mut self) -> (u64, u64) {
+        let Some(mut pacer) = self.shared.pacer() else {
+            return (0, 0);
+        };
+        pacer.advance((u64::from(self.second) + 1) * SECOND_NS);
+        let dropped = pacer.dropped() - self.dropped;
+        self.dropped += dropped;
+        (pacer.queued(), dropped)
+    }
+
+    fn end_window(&mut self) {
+        let start_s = std::mem::replace(&mut self.window_s, self.second);
+        for (operation, kind, counts) in self.window.each() {
+            self.windows.push(Window {
+                start_s,
+                operation,
+                kind,
+                nanoseconds: counts.histogram(),
+            });
+        }
+        self.window.clear();
+    }
+}
+
+/// Whether a window that began with `from_s` is over before `second`. They begin anew where the warm-up ends, so that each
+/// holds either what is counted or what is not.
+fn ends_window(from_s: u32, second: u32, warmup_s: u32) -> bool {
+    second == warmup_s || second - from_s == WINDOW_S
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn windows(seconds: u32, warmup_s: u32) -> Vec<u32> {
+        let mut began = vec![0];
+        for second in 1..seconds {
+            if ends_window(*began.last().unwrap(), second, warmup_s) {
+                began.push(second);
+            }
+        }
+        began
+    }
+
+    #[test]
+    fn windows_of_ten_seconds_begin_anew_where_the_warm_up_ends() {
+        assert_eq!(windows(30, 0), [0, 10, 20]);
+        assert_eq!(windows(30, 2), [0, 2, 12, 22]);
+        assert_eq!(windows(30, 13), [0, 10, 13, 23]);
+    }
+}

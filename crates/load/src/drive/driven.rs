@@ -1,0 +1,89 @@
+//! What came of a drive.
+
+use crate::io::Backend;
+use crate::seam::Failure;
+use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What one second of a drive was like, all clients together.
+#[derive(Clone, Debug)]
+pub struct Second {
+    /// From 0, since the drive's beginning. The last one is as long as the last operation needed.
+    pub second: u32,
+    /// Nanoseconds of response (closed loop: service) of the operations that ended in it.
+    pub response: Histogram<u64>,
+    /// Done, the retried among them.
+    pub done: u64,
+    /// Operations that were repeated before they were done.
+    pub retried: u64,
+    /// Failed and lost.
+    pub failed: u64,
+    /// By code: failures, losses and the errors behind retries.
+    pub errors: BTreeMap<u16, u64>,
+    /// Arrived and not started, at the second's end.
+    pub queued: u64,
+    /// Clients that had an operation under way at its end, and those that had none.
+    pub running: u32,
+    pub idle: u32,
+    pub dropped: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    Response,
+    Wait,
+    Service,
+}
+
+/// Histograms of one operation over ten seconds. In closed loop there is only service.
+#[derive(Clone, Debug)]
+pub struct Window {
+    pub start_s: u32,
+    pub operation: u16,
+    pub kind: Kind,
+    pub nanoseconds: Histogram<u64>,
+}
+
+/// What a drive came to.
+#[derive(Clone, Debug)]
+pub struct Driven {
+    /// Nanoseconds since the Unix epoch at the drive's beginning, when all sessions were open.
+    pub started_ns: i64,
+    /// Until the last operation ended.
+    pub elapsed: Duration,
+    pub windows: Vec<Window>,
+    /// How late an idle worker began what it was waiting for, nanoseconds after the schedule: the engine's own fault.
+    pub lateness: Histogram<u64>,
+    /// Started, queued at the end and dropped.
+    pub arrived: u64,
+    pub started: u64,
+    pub queued_at_end: u64,
+    pub dropped: u64,
+    /// How long the schedule stood still (`WhenFull::Wait`).
+    pub held: Duration,
+    /// Clients that ended before the time, and why.
+    pub ended_early: Vec<(u32, Failure)>,
+    /// Why it ended before its time: `the queue of 10000 was full at 12.4 s`.
+    pub stopped: Option<String>,
+    /// CPU seconds of the threads that clients live on, user and system, from the drive's beginning.
+    pub cpu_user_s: f64,
+    pub cpu_system_s: f64,
+    pub backend: Backend,
+    /// Threads that clients live on.
+    pub reactors: usize,
+    /// Seconds that opening all sessions took.
+    pub open_s: f64,
+}
+
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum DriveError {
+    #[error("client {client} could not begin: {failure}")]
+    Open { client: u32, failure: Failure },
+    #[error("{0}")]
+    Asked(String),
+    #[error("{0}")]
+    System(String),
+    #[error("interrupted before it began")]
+    Interrupted,
+}

@@ -1,0 +1,71 @@
+//! Open loop: a worker that is free takes the next arrival as a ticket and waits for its time.
+
+use super::client::Client;
+use super::shared::Shared;
+use crate::pacer::{Take, Ticket};
+use crate::seam::{Request, Workload};
+
+/// Operations in a row after which the other workers of the reactor get their turn, also where none of them waited.
+const TURN: u32 = 16;
+
+pub async fn run<W: Workload>(worker: &mut Client<'_, W>) {
+    let mut turn = TURN;
+    let mut free_ns = worker.now_ns();
+    worker.recorder.run();
+    while let Some((ticket, started_ns)) = next(worker, free_ns).await {
+        let request = Request {
+            operation: worker.shared.workload.pick(ticket.number),
+            number: ticket.number,
+            scheduled_ns: ticket.scheduled_ns,
+            started_ns,
+        };
+        match worker.operate(&request).await {
+            Ok(ended_ns) => free_ns = ended_ns,
+            Err(_) => break,
+        }
+        turn -= 1;
+        if turn == 0 {
+            turn = TURN;
+            worker.io.yield_now().await;
+            free_ns = worker.now_ns();
+        }
+    }
+    worker.recorder.rest();
+}
+
+/// The next arrival and when it was started; none once the drive is over.
+#[inline]
+async fn next<W: Workload>(worker: &Client<'_, W>, free_ns: u64) -> Option<(Ticket, u64)> {
+    match take(worker.shared, free_ns)? {
+        Take::Queued(ticket) => Some((ticket, free_ns)),
+        Take::Ahead(ticket) => {
+            let started_ns = await_time(worker, ticket.scheduled_ns).await?;
+            worker.recorder.late(started_ns - ticket.scheduled_ns);
+            Some((ticket, started_ns))
+        }
+        Take::Over => {
+            worker.recorder.rest();
+            worker.sleep_until(u64::MAX).await;
+            worker.recorder.run();
+            None
+        }
+    }
+}
+
+#[inline]
+fn take<W: Workload>(shared: &Shared<'_, W>, free_ns: u64) -> Option<Take> {
+    let mut pacer = shared.pacer()?;
+    let taken = pacer.take(free_ns);
+    if taken == Take::Over {
+        shared.end.bring_forward(pacer.end_ns(), None);
+    }
+    Some(taken)
+}
+
+/// None: the drive ended before that time came. An arrival before the end is started, however late its worker woke.
+async fn await_time<W: Workload>(worker: &Client<'_, W>, scheduled_ns: u64) -> Option<u64> {
+    worker.recorder.rest();
+    worker.sleep_until(scheduled_ns).await;
+    worker.recorder.run();
+    (scheduled_ns < worker.shared.end.at_ns()).then(|| worker.now_ns().max(scheduled_ns))
+}

@@ -1,0 +1,169 @@
+//! Which client lives on which thread, and what a thread does with its clients.
+//!
+//! Non-goals: what a client does (`sessions`, `client`), polling (`executor`).
+
+use super::driven::DriveError;
+use super::sessions::Crew;
+use super::shared::Shared;
+use super::usage::Usage;
+use crate::executor::{self, Task};
+use crate::io::{Backend, Io};
+use crate::seam::{Placement, Workload};
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// Recorders for threads that block, for each core: few, for they are large, and a blocked thread needs none.
+const RECORDERS_A_CORE: usize = 2;
+
+/// One OS thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Post {
+    pub placement: Placement,
+    pub clients: Vec<u32>,
+    pub recorder: usize,
+    /// The core that it is pinned to.
+    pub core: Option<usize>,
+}
+
+/// Deals the clients out round robin: to one reactor per core by default, or to a thread each.
+pub fn posts(
+    placement: Placement,
+    clients: u32,
+    reactors: Option<usize>,
+    cores: &[usize],
+) -> Vec<Post> {
+    let threads = match placement {
+        Placement::Reactors => reactors.unwrap_or(cores.len()).clamp(1, clients as usize),
+        Placement::Threads => clients as usize,
+    };
+    let recorders = match placement {
+        Placement::Reactors => threads,
+        Placement::Threads => threads.min(RECORDERS_A_CORE * cores.len()),
+    };
+    let pinned = placement == Placement::Reactors && threads == cores.len();
+    let post = |thread: usize| Post {
+        placement,
+        clients: (thread as u32..clients).step_by(threads).collect(),
+        recorder: thread % recorders,
+        core: pinned.then(|| cores[thread]),
+    };
+    (0..threads).map(post).collect()
+}
+
+/// The cores that this process may use.
+pub fn cores() -> Vec<usize> {
+    let allowed = rustix::thread::sched_getaffinity(None);
+    let cores: Vec<usize> = allowed.map_or(Vec::new(), |allowed| {
+        let most = rustix::thread::CpuSet::MAX_CPU;
+        (0..most).filter(|core| allowed.is_set(*core)).collect()
+    });
+    match cores.is_empty() {
+        true => vec![0],
+        false => cores,
+    }
+}
+
+impl Post {
+    /// Lives the lives of its clients. Gives the CPU time since the drive's beginning.
+    pub fn man<W: Workload>(&self, shared: &Shared<'_, W>, backend: Backend) -> Usage {
+        let began = Rc::new(Cell::new(None));
+        let _alarm = Alarm(shared);
+        let ran = executor::run(
+            backend,
+            shared.origin,
+            self.core,
+            self.clients.len(),
+            |io| self.lives(shared, io, &began),
+        );
+        if let Err(error) = ran {
+            self.broken(shared, &error);
+        }
+        began
+            .get()
+            .map_or(Usage::default(), |began| Usage::of_this_thread() - began)
+    }
+
+    fn lives<'a, W: Workload>(
+        &self,
+        shared: &'a Shared<'_, W>,
+        io: &Io,
+        began: &Rc<Cell<Option<Usage>>>,
+    ) -> Vec<Task<'a>> {
+        shared.can_be_stopped(io.stopper());
+        let recorder = &shared.recorders[self.recorder];
+        let crew = Crew::new(shared, recorder, io, &self.clients, began);
+        let life = |place| -> Task<'a> { Box::pin(crew.clone().live(place)) };
+        (0..self.clients.len()).map(life).collect()
+    }
+
+    /// A reactor that breaks takes its clients with it.
+    fn broken<W: Workload>(&self, shared: &Shared<'_, W>, error: &std::io::Error) {
+        let text = format!("the reactor of client {} broke: {error}", self.clients[0]);
+        if !shared.gate.refuse(DriveError::System(text.clone())) {
+            shared.end_at(shared.now_ns().unwrap_or(0), text);
+        }
+    }
+}
+
+/// A thread that panics ends the drive.
+struct Alarm<'a, 'b, W: Workload>(&'b Shared<'a, W>);
+
+impl<W: Workload> Drop for Alarm<'_, '_, W> {
+    fn drop(&mut self) {
+        if std::thread::panicking() && !self.0.gate.refuse(panicked()) {
+            let now_ns = self.0.now_ns().unwrap_or(0);
+            self.0.end_at(now_ns, panicked().to_string());
+        }
+    }
+}
+
+fn panicked() -> DriveError {
+    DriveError::System("a client's thread panicked".into())
+}
+
+/// What could not be started, as the drive's error.
+pub fn no_thread(post: &Post, error: &std::io::Error) -> DriveError {
+    let client = post.clients[0];
+    DriveError::System(format!(
+        "the thread of client {client} could not be started: {error}; ask for fewer clients"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn reactors_are_pinned_where_there_is_one_for_each_core() {
+        let cores_of = |reactors| {
+            let posts = posts(Placement::Reactors, 8, reactors, &[3, 5]);
+            posts.iter().map(|post| post.core).collect::<Vec<_>>()
+        };
+        assert_eq!(cores_of(None), [Some(3), Some(5)]);
+        assert_eq!(cores_of(Some(1)), [None]);
+        assert_eq!(cores_of(Some(3)), [None; 3]);
+    }
+
+    #[test]
+    fn threads_that_block_are_one_a_client_and_share_recorders() {
+        let posts = posts(Placement::Threads, 100, None, &[0, 1]);
+        assert_eq!(posts.len(), 100);
+        assert_eq!(posts.iter().map(|post| post.recorder).max(), Some(3));
+        assert!(posts.iter().all(|post| post.core.is_none()));
+    }
+
+    proptest! {
+        #[test]
+        fn every_client_lives_on_one_thread_and_no_thread_is_empty(
+            clients in 1..200u32, reactors in proptest::option::of(1..20usize), blocking: bool,
+        ) {
+            let placement = if blocking { Placement::Threads } else { Placement::Reactors };
+            let posts = posts(placement, clients, reactors, &[0, 1, 2]);
+            let mut dealt: Vec<u32> = posts.iter().flat_map(|post| post.clients.clone()).collect();
+            dealt.sort_unstable();
+            prop_assert_eq!(dealt, (0..clients).collect::<Vec<_>>());
+            prop_assert!(posts.iter().all(|post| !post.clients.is_empty()));
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! What all clients of a drive share.
+
+use super::asked::{Drive, Load};
+use super::driven::Kind;
+use super::gate::Gate;
+use crate::arrivals::Schedule;
+use crate::io::Stopper;
+use crate::pacer::Pacer;
+use crate::recorder::{RESPONSE_WAIT_SERVICE, Recorder, SERVICE};
+use crate::seam::{Failure, Workload};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Numbers that a client takes at once, so that clients do not meet at one counter.
+const NUMBERS: u64 = 32;
+
+pub struct Shared<'a, W> {
+    pub workload: &'a W,
+    pub drive: &'a Drive,
+    /// Where the reactors' clock begins; times of the drive are since `gate.zero_ns()` on it.
+    pub origin: Instant,
+    pub origin_unix_ns: i64,
+    pub operations: usize,
+    pub kinds: &'static [Kind],
+    pub gate: Gate,
+    pub end: End,
+    pub recorders: Vec<Recorder>,
+    pacer: Option<Mutex<Pacer>>,
+    numbers: AtomicU64,
+    alive: AtomicU32,
+    stoppers: Mutex<Vec<Stopper>>,
+    ended_early: Mutex<Vec<(u32, Failure)>>,
+}
+
+impl<'a, W: Workload> Shared<'a, W> {
+    pub fn new(workload: &'a W, drive: &'a Drive, recorders: usize) -> Shared<'a, W> {
+        let end_ns = u64::try_from(drive.time.as_nanos()).unwrap_or(u64::MAX / 2);
+        let operations = workload.operations().len();
+        let kinds = match drive.load {
+            Load::Closed(_) => SERVICE,
+            Load::Open(_) => RESPONSE_WAIT_SERVICE,
+        };
+        Shared {
+            workload,
+            drive,
+            origin: Instant::now(),
+            origin_unix_ns: unix_now_ns(),
+            operations,
+            kinds,
+            gate: Gate::new(drive.load.clients()),
+            end: End::new(end_ns),
+            recorders: (0..recorders)
+                .map(|_| Recorder::new(operations, kinds))
+                .collect(),
+            pacer: pacer(drive, end_ns),
+            numbers: AtomicU64::new(0),
+            alive: AtomicU32::new(drive.load.clients()),
+            stoppers: Mutex::new(Vec::new()),
+            ended_early: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Nanoseconds since the drive's beginning; none before it.
+    pub fn now_ns(&self) -> Option<u64> {
+        let now_ns = self.origin.elapsed().as_nanos() as u64;
+        now_ns.checked_sub(self.gate.zero_ns()?)
+    }
+
+    /// Open loop alone.
+    #[inline]
+    pub fn pacer(&self) -> Option<MutexGuard<'_, Pacer>> {
+        let pacer = self.pacer.as_ref()?;
+        Some(pacer.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub fn numbers(&self) -> Numbers<'_> {
+        Numbers {
+            shared: &self.numbers,
+            next: 0,
+            end: 0,
+        }
+    }
+
+    /// Nothing is started any more from `at_ns` on.
+    pub fn end_at(&self, at_ns: u64, why: String) {
+        if let Some(mut pacer) = self.pacer() {
+            pacer.end(at_ns);
+        }
+        self.end.bring_forward(at_ns, Some(why));
+    }
+
+    /// A client will not ask again. The last one to go ends the drive.
+    pub fn leave(&self, client: u32, now_ns: u64, why: Failure) {
+        let last = self.alive.fetch_sub(1, Relaxed) == 1;
+        if last {
+            let at_s = now_ns as f64 / 1e9;
+            self.end_at(
+                now_ns,
+                format!("all clients had ended at {at_s:.1} s: {why}"),
+            );
+        }
+        self.early().push((client, why));
+    }
+
+    pub fn alive(&self) -> u32 {
+        self.alive.load(Relaxed)
+    }
+
+    /// What the queue came to; the drive has to be over.
+    pub fn queue_at_end(&self) -> QueueAtEnd {
+        let Some(mut pacer) = self.pacer() else {
+            return QueueAtEnd::default();
+        };
+        pacer.advance(self.end.at_ns());
+        let full = pacer.full_at_ns().map(|at_ns| {
+            let at_s = at_ns as f64 / 1e9;
+            format!("the queue of {} was full at {at_s:.1} s", pacer.room())
+        });
+        QueueAtEnd {
+            queued: pacer.queued(),
+            dropped: pacer.dropped(),
+            held_ns: pacer.held_ns(),
+            full,
+        }
+    }
+
+    /// Every wait of every client ends now; what is under way is lost.
+    pub fn interrupt_waits(&self) {
+        for stopper in self.stoppers().iter() {
+            stopper.interrupt();
+        }
+    }
+
+    pub fn can_be_stopped(&self, reactor: Stopper) {
+        self.stoppers().push(reactor);
+    }
+
+    fn stoppers(&self) -> MutexGuard<'_, Vec<Stopper>> {
+        self.stoppers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn take_ended_early(&self) -> Vec<(u32, Failure)> {
+        let mut ended_early = std::mem::take(&mut *self.early());
+        ended_early.sort_by_key(|(client, _)| *client);
+        ended_early
+    }
+
+    fn early(&self) -> MutexGuard<'_, Vec<(u32, Failure)>> {
+        self.ended_early
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn pacer(drive: &Drive, end_ns: u64) -> Option<Mutex<Pacer>> {
+    let Load::Open(open) = &drive.load else {
+        return None;
+    };
+    let schedule = Schedule::new(&open.arrivals, drive.seed);
+    let pacer = Pacer::new(schedule, open.queue, open.when_full, end_ns);
+    Some(Mutex::new(pacer))
+}
+
+fn unix_now_ns() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos() as i64)
+}
+
+#[derive(Debug, Default)]
+pub struct QueueAtEnd {
+    pub queued: u64,
+    pub dropped: u64,
+    pub held_ns: u64,
+    /// `WhenFull::Stop`: when that was.
+    pub full: Option<String>,
+}
+
+/// From when on nothing is started, and why, where that is before the time.
+#[derive(Debug)]
+pub struct End {
+    at_ns: AtomicU64,
+    why: Mutex<Option<String>>,
+}
+
+impl End {
+    fn new(at_ns: u64) -> End {
+        End {
+            at_ns: AtomicU64::new(at_ns),
+            why: Mutex::new(None),
+        }
+    }
+
+    #[inline]
+    pub fn at_ns(&self) -> u64 {
+        self.at_ns.load(Relaxed)
+    }
+
+    /// The earliest end counts, with its cause.
+    pub fn bring_forward(&self, at_ns: u64, why: Option<String>) {
+        let mut kept = self.why.lock().unwrap_or_else(PoisonError::into_inner);
+        if at_ns < self.at_ns.fetch_min(at_ns, Relaxed) {
+            *kept = why;
+        }
+    }
+
+    pub fn why(&self) -> Option<String> {
+        let kept = self.why.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.clone()
+    }
+}
+
+/// A client's share of the numbers of operations.
+pub struct Numbers<'a> {
+    shared: &'a AtomicU64,
+    next: u64,
+    end: u64,
+}
+
+impl Numbers<'_> {
+    #[inline]
+    pub fn next(&mut self) -> u64 {
+        if self.next == self.end {
+            self.next = self.shared.fetch_add(NUMBERS, Relaxed);
+            self.end = self.next + NUMBERS;
+        }
+        self.next += 1;
+        self.next - 1
+    }
+}

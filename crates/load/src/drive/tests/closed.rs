@@ -1,0 +1,96 @@
+//! Closed loop, and what both loops count alike.
+
+use super::*;
+
+#[test]
+fn in_closed_loop_each_client_asks_when_it_was_answered() {
+    let workload = fake(|_| (MS, Outcome::Done));
+    let (driven, _) = driven(&workload, &closed(4, 500));
+    assert!(driven.started >= 4 && driven.started <= 4 * 501);
+    assert!(driven.elapsed >= Duration::from_millis(499));
+    let service = windows_of(&driven, Kind::Service);
+    assert_eq!(service.len(), driven.started);
+    assert!(service.min() >= MS * 999 / 1000);
+    assert_eq!(windows_of(&driven, Kind::Response).len(), 0);
+    assert_eq!((driven.stopped, driven.ended_early.len()), (None, 0));
+}
+
+#[test]
+fn every_operation_has_a_number_of_its_own_and_its_numbers_operation() {
+    let workload = fake(|_| (MS / 10, Outcome::Done));
+    let (driven, _) = driven(&workload, &closed(3, 100));
+    let mut numbers: Vec<u64> = Vec::new();
+    for request in workload.started.lock().unwrap().iter() {
+        assert_eq!(u64::from(request.operation), request.number % 2);
+        numbers.push(request.number);
+    }
+    numbers.sort_unstable();
+    numbers.dedup();
+    assert_eq!(numbers.len() as u64, driven.started);
+}
+
+#[test]
+fn operations_of_threads_that_block_are_counted_alike() {
+    let mut workload = fake(|_| (MS, Outcome::Done));
+    workload.placement = Placement::Threads;
+    let (driven, _) = driven(&workload, &closed(5, 500));
+    assert_eq!((driven.backend, driven.reactors), (Backend::Blocking, 5));
+    assert!(driven.started >= 5);
+}
+
+#[test]
+fn who_thinks_asks_less_often() {
+    let workload = fake(|_| (0, Outcome::Done));
+    let mut asked = closed(10, 400);
+    asked.load = Load::Closed(Closed {
+        clients: 10,
+        think: Duration::from_millis(20),
+    });
+    let (driven, _) = driven(&workload, &asked);
+    // 10 clients in 400 ms at one operation in 20 ms: 200 expected, fewer where the machine is busy.
+    assert!((1..300).contains(&driven.started), "{}", driven.started);
+}
+
+#[test]
+fn outcomes_are_counted_by_code() {
+    let workload = fake(|request| {
+        let outcome = match request.number % 4 {
+            0 => Outcome::Retried {
+                times: 2,
+                code: 1213,
+            },
+            1 => Outcome::Failed(1062),
+            _ => Outcome::Done,
+        };
+        (MS / 2, outcome)
+    });
+    let (_, seconds) = driven(&workload, &closed(1, 200));
+    let sum = |figure: fn(&Second) -> u64| seconds.iter().map(figure).sum::<u64>();
+    let (done, retried, failed) = (sum(|s| s.done), sum(|s| s.retried), sum(|s| s.failed));
+    assert!(retried > 0 && failed > 0);
+    assert_eq!(
+        sum(|s| s.errors.get(&1213).copied().unwrap_or(0)),
+        2 * retried
+    );
+    assert_eq!(sum(|s| s.errors.get(&1062).copied().unwrap_or(0)), failed);
+    assert!(done >= retried);
+}
+
+#[test]
+fn seconds_come_also_while_every_client_stalls() {
+    let workload = fake(|_| (1_500 * MS, Outcome::Done));
+    let seen = AtomicU64::new(0);
+    let asked = closed(2, 1_000);
+    let watch = Watch {
+        begun: &mut |_| (),
+        second: &mut |second| {
+            if second.second == 0 {
+                seen.store(u64::from(second.running), SeqCst);
+                assert_eq!(second.done, 0);
+            }
+        },
+    };
+    let driven = drive(&workload, &asked, &AtomicBool::new(false), watch);
+    assert_eq!(driven.expect("it begins").started, 2);
+    assert_eq!(seen.load(SeqCst), 2);
+}

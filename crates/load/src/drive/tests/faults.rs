@@ -1,0 +1,181 @@
+//! What is lost, refused, interrupted or asked for wrongly.
+
+use super::*;
+
+#[test]
+fn a_lost_session_is_opened_again_and_its_client_goes_on() {
+    let workload = fake(|request| match request.number {
+        1 => (MS, Outcome::Lost(2013)),
+        _ => (MS, Outcome::Done),
+    });
+    let opened = std::sync::Arc::new(AtomicU32::new(0));
+    let counted = opened.clone();
+    *workload.open.lock().unwrap() = Box::new(move |_| {
+        counted.fetch_add(1, SeqCst);
+        Ok(())
+    });
+    let (driven, seconds) = driven(&workload, &closed(1, 500));
+    assert_eq!(opened.load(SeqCst), 2);
+    let lost = seconds.iter().filter_map(|second| second.errors.get(&2013));
+    assert_eq!(lost.sum::<u64>(), 1);
+    assert!(driven.started > 2 && driven.ended_early.is_empty());
+}
+
+fn refused(passing: bool) -> Failure {
+    Failure {
+        code: 2002,
+        text: "127.0.0.1:1 refuses".into(),
+        passing,
+    }
+}
+
+#[test]
+fn a_session_that_is_always_lost_ends_its_client_and_the_last_client_ends_the_drive() {
+    let workload = fake(|_| (0, Outcome::Lost(2013)));
+    let (driven, seconds) = driven(&workload, &closed(2, 60_000));
+    assert_eq!(driven.started, 2 * 4, "once and three times again, each");
+    let clients: Vec<u32> = driven
+        .ended_early
+        .iter()
+        .map(|(client, _)| *client)
+        .collect();
+    assert_eq!(clients, [0, 1]);
+    let why = driven.stopped.expect("it was stopped");
+    assert!(why.starts_with("all clients had ended at"), "{why}");
+    assert!(
+        why.contains("error 2013") && why.contains("3 times in a row"),
+        "{why}"
+    );
+    assert_eq!(seconds.iter().map(|second| second.failed).sum::<u64>(), 8);
+}
+
+#[test]
+fn a_server_that_does_not_come_back_ends_the_client_with_its_words() {
+    let workload = fake(|_| (0, Outcome::Lost(2013)));
+    let mut first = true;
+    *workload.open.lock().unwrap() = Box::new(move |_| match std::mem::take(&mut first) {
+        true => Ok(()),
+        false => Err(refused(false)),
+    });
+    let (driven, _) = driven(&workload, &closed(1, 60_000));
+    let (_, failure) = &driven.ended_early[0];
+    assert!(failure.text.starts_with("127.0.0.1:1 refuses"), "{failure}");
+    assert_eq!(driven.started, 1);
+}
+
+#[test]
+fn a_passing_failure_to_open_is_tried_again() {
+    let workload = fake(|_| (MS, Outcome::Done));
+    let mut left = 3;
+    *workload.open.lock().unwrap() = Box::new(move |_| {
+        left -= 1;
+        if left > 0 { Err(refused(true)) } else { Ok(()) }
+    });
+    let (driven, _) = driven(&workload, &closed(1, 500));
+    assert!(driven.started > 0);
+}
+
+#[test]
+fn a_session_that_cannot_be_opened_ends_the_drive_and_closes_the_others() {
+    let workload = fake(|_| (0, Outcome::Done));
+    *workload.open.lock().unwrap() = Box::new(|client| match client {
+        70 => Err(refused(false)),
+        _ => Ok(()),
+    });
+    let asked = closed(100, 60_000);
+    let refusal = unwatched(&workload, &asked, &AtomicBool::new(false)).unwrap_err();
+    assert_eq!(
+        refusal.to_string(),
+        "client 70 could not begin: 127.0.0.1:1 refuses"
+    );
+    assert_eq!(workload.sessions.load(SeqCst), 0);
+}
+
+#[test]
+fn an_interrupt_before_the_beginning_closes_what_is_open() {
+    let workload = fake(|_| (0, Outcome::Done));
+    *workload.open.lock().unwrap() = Box::new(|client| match client {
+        1 => Err(refused(true)),
+        _ => Ok(()),
+    });
+    let refusal = unwatched(&workload, &closed(2, 60_000), &AtomicBool::new(true));
+    assert!(matches!(refusal, Err(DriveError::Interrupted)));
+    assert_eq!(workload.sessions.load(SeqCst), 0);
+}
+
+/// Interrupts after `after_ms`.
+fn interrupted<F>(workload: &Fake<F>, asked: &Drive, after_ms: u64) -> Driven
+where
+    F: Fn(&Request) -> Answer + Sync,
+{
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(after_ms));
+            stop.store(true, SeqCst);
+        });
+        unwatched(workload, asked, &stop).expect("it begins")
+    })
+}
+
+#[test]
+fn an_interrupt_ends_the_drive_soon_with_everything_counted() {
+    let workload = fake(|_| (MS, Outcome::Done));
+    let driven = interrupted(&workload, &closed(4, 600_000), 200);
+    assert!(
+        driven
+            .stopped
+            .expect("it says so")
+            .starts_with("interrupted at")
+    );
+    assert_eq!(
+        driven.started,
+        workload.started.lock().unwrap().len() as u64
+    );
+    assert!(driven.elapsed < Duration::from_secs(60));
+}
+
+#[test]
+fn an_interrupt_ends_waits_that_would_not_end_by_themselves() {
+    for placement in [Placement::Reactors, Placement::Threads] {
+        let mut workload = fake(|_| (600_000 * MS, Outcome::Lost(60_001)));
+        workload.placement = placement;
+        let driven = interrupted(&workload, &closed(3, 600_000), 500);
+        assert_eq!(driven.started, 3);
+        assert!(driven.elapsed < Duration::from_secs(60));
+        assert_eq!(workload.sessions.load(SeqCst), 0);
+    }
+}
+
+#[test]
+fn what_stalls_at_the_end_is_given_up_after_the_time_that_was_asked_for() {
+    let workload = fake(|_| (600_000 * MS, Outcome::Lost(60_001)));
+    let mut asked = closed(2, 500);
+    asked.stalled = Some(Duration::from_millis(100));
+    let (driven, _) = driven(&workload, &asked);
+    assert_eq!((driven.started, driven.stopped), (2, None));
+    assert!(driven.elapsed >= Duration::from_millis(600));
+}
+
+#[test]
+fn what_cannot_be_driven_is_refused_before_anything_is_opened() {
+    let workload = fake(|_| (0, Outcome::Done));
+    let refusal = |asked: &Drive| {
+        let refused = unwatched(&workload, asked, &AtomicBool::new(false));
+        refused.unwrap_err().to_string()
+    };
+    assert!(refusal(&closed(0, 100)).contains("at least 1"));
+    assert!(refusal(&closed(1, 0)).contains("time of zero"));
+    let never = Arrivals::Poisson { rate: 0.0 };
+    assert!(refusal(&open(never, 1, 1, WhenFull::Stop, 100)).contains("rate of zero"));
+}
+
+#[test]
+#[should_panic(expected = "on purpose")]
+fn a_workload_that_panics_ends_the_drive_and_panics() {
+    let workload = fake(|request| {
+        assert!(request.number < 5, "on purpose");
+        (MS, Outcome::Done)
+    });
+    driven(&workload, &closed(2, 600_000));
+}

@@ -1,0 +1,146 @@
+//! Drives of fake workloads. Times are short; what is asserted are counts and orders that hold on a busy machine.
+
+mod closed;
+mod faults;
+mod open;
+
+use super::*;
+use crate::arrivals::Arrivals;
+use crate::io::Io;
+use crate::seam::{Failure, Outcome, Request};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
+
+const MS: u64 = 1_000_000;
+
+/// What a fake says to a client that opens a session.
+type Opening = dyn FnMut(u32) -> Result<(), Failure> + Send;
+
+/// A server that is asked by `answer`; sessions are numbered by their client.
+struct Fake<F> {
+    placement: Placement,
+    answer: F,
+    open: Mutex<Box<Opening>>,
+    /// Sessions that are open now.
+    sessions: AtomicU32,
+    started: Mutex<Vec<Request>>,
+}
+
+/// What a fake does with a request: sleep so many nanoseconds, and then this.
+type Answer = (u64, Outcome);
+
+fn fake<F: Fn(&Request) -> Answer + Sync>(answer: F) -> Fake<F> {
+    Fake {
+        placement: Placement::Reactors,
+        answer,
+        open: Mutex::new(Box::new(|_| Ok(()))),
+        sessions: AtomicU32::new(0),
+        started: Mutex::new(Vec::new()),
+    }
+}
+
+impl<F: Fn(&Request) -> Answer + Sync> Workload for Fake<F> {
+    type Session = Io;
+
+    fn placement(&self) -> Placement {
+        self.placement
+    }
+
+    fn operations(&self) -> Vec<String> {
+        vec!["even".into(), "odd".into()]
+    }
+
+    fn pick(&self, number: u64) -> u16 {
+        (number % 2) as u16
+    }
+
+    async fn open(&self, io: &Io, client: u32) -> Result<Io, Failure> {
+        (self.open.lock().unwrap())(client)?;
+        self.sessions.fetch_add(1, SeqCst);
+        Ok(io.clone())
+    }
+
+    async fn operate(&self, io: &mut Io, request: &Request) -> Outcome {
+        self.started.lock().unwrap().push(*request);
+        let (service_ns, outcome) = (self.answer)(request);
+        if service_ns > 0 {
+            io.sleep_until(io.now_ns() + service_ns).await;
+        }
+        outcome
+    }
+
+    async fn close(&self, _: Io) {
+        self.sessions.fetch_sub(1, SeqCst);
+    }
+}
+
+fn closed(clients: u32, time_ms: u64) -> Drive {
+    Drive {
+        load: Load::Closed(Closed {
+            clients,
+            think: Duration::ZERO,
+        }),
+        time: Duration::from_millis(time_ms),
+        warmup: Duration::ZERO,
+        seed: 1,
+        reactors: None,
+        backend: None,
+        reconnects_max: 3,
+        stalled: None,
+    }
+}
+
+fn open(arrivals: Arrivals, workers: u32, queue: u64, when_full: WhenFull, time_ms: u64) -> Drive {
+    Drive {
+        load: Load::Open(Open {
+            arrivals,
+            workers,
+            queue,
+            when_full,
+        }),
+        ..closed(1, time_ms)
+    }
+}
+
+fn unwatched<W: Workload>(
+    workload: &W,
+    asked: &Drive,
+    stop: &AtomicBool,
+) -> Result<Driven, DriveError> {
+    let watch = Watch {
+        begun: &mut |_| (),
+        second: &mut |_| (),
+    };
+    drive(workload, asked, stop, watch)
+}
+
+fn driven<F>(workload: &Fake<F>, asked: &Drive) -> (Driven, Vec<Second>)
+where
+    F: Fn(&Request) -> Answer + Sync,
+{
+    let mut seconds = Vec::new();
+    let mut begun = Vec::new();
+    let watch = Watch {
+        begun: &mut |origin| begun.push(origin),
+        second: &mut |second| seconds.push(second),
+    };
+    let driven = drive(workload, asked, &AtomicBool::new(false), watch).expect("it begins");
+    assert_eq!(begun.len(), 1, "the beginning is told once");
+    assert_eq!(workload.sessions.load(SeqCst), 0, "every session is closed");
+    let counted: u64 = seconds
+        .iter()
+        .map(|second| second.done + second.failed)
+        .sum();
+    assert_eq!(counted, driven.started, "every operation is in a second");
+    let places: Vec<u32> = seconds.iter().map(|second| second.second).collect();
+    assert_eq!(places, (0..seconds.len() as u32).collect::<Vec<_>>());
+    (driven, seconds)
+}
+
+fn windows_of(driven: &Driven, kind: Kind) -> hdrhistogram::Histogram<u64> {
+    let mut all = hdrhistogram::Histogram::new(3).unwrap();
+    for window in driven.windows.iter().filter(|window| window.kind == kind) {
+        all.add(&window.nanoseconds).unwrap();
+    }
+    all
+}

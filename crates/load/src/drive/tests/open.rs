@@ -1,0 +1,128 @@
+//! Open loop: stalls, overload, a full queue.
+
+use super::*;
+
+/// Nothing is answered from `from_ms` to `to_ms` after the drive's beginning.
+fn stalling(from_ms: u64, to_ms: u64) -> impl Fn(&Request) -> Answer + Sync {
+    move |request| {
+        let stalled = (from_ms * MS..to_ms * MS).contains(&request.started_ns);
+        let stall_ns = to_ms * MS - request.started_ns.min(to_ms * MS);
+        (if stalled { stall_ns } else { 0 }, Outcome::Done)
+    }
+}
+
+#[test]
+fn open_loop_shows_a_stall_that_closed_loop_hides() {
+    let arrivals = Arrivals::Uniform { rate: 200.0 };
+    let asked = open(arrivals, 2, 1_000, WhenFull::Stop, 2_000);
+    let workload = fake(stalling(1_000, 1_200));
+    let (opened, _) = driven(&workload, &asked);
+    assert_eq!((opened.arrived, opened.started), (400, 400));
+    let response = windows_of(&opened, Kind::Response);
+    // 40 arrivals fall into the 200 ms; the first of them waits for all of it, the last for nothing.
+    let late = response.count_between(100 * MS, 10_000 * MS);
+    assert!(late >= 19, "{late}");
+    let at_p99 = response.value_at_quantile(0.99);
+    assert!(at_p99 > 170 * MS, "{at_p99}");
+    let service = windows_of(&opened, Kind::Service);
+    assert!(service.count_between(100 * MS, 10_000 * MS) < 19);
+
+    let workload = fake(|request| {
+        let (stall_ns, outcome) = stalling(1_000, 1_200)(request);
+        (stall_ns.max(MS), outcome)
+    });
+    let (closed, _) = driven(&workload, &closed(2, 2_000));
+    let at_p99 = windows_of(&closed, Kind::Service).value_at_quantile(0.99);
+    assert!(closed.started < 400 || at_p99 < 100 * MS, "{at_p99}");
+}
+
+#[test]
+fn overload_leaves_a_queue_that_is_counted() {
+    let arrivals = Arrivals::Uniform { rate: 1_000.0 };
+    let workload = fake(|_| (20 * MS, Outcome::Done));
+    let (driven, seconds) = driven(&workload, &open(arrivals, 2, 100_000, WhenFull::Stop, 500));
+    assert_eq!(driven.arrived, 500);
+    assert!(driven.started <= 52, "{}", driven.started);
+    assert_eq!(driven.queued_at_end, 500 - driven.started);
+    assert_eq!(seconds[0].queued, driven.queued_at_end);
+    assert_eq!(driven.stopped, None);
+}
+
+#[test]
+fn a_full_queue_ends_the_drive_and_says_when() {
+    let arrivals = Arrivals::Uniform { rate: 1_000.0 };
+    let workload = fake(|_| (60 * MS, Outcome::Done));
+    let (driven, _) = driven(&workload, &open(arrivals, 1, 20, WhenFull::Stop, 20_000));
+    let why = driven.stopped.expect("it was stopped");
+    assert!(why.starts_with("the queue of 20 was full at 0."), "{why}");
+    assert!(driven.elapsed < Duration::from_secs(10));
+    assert_eq!(driven.queued_at_end, 20);
+    assert_eq!(driven.arrived, driven.started + 20);
+}
+
+#[test]
+fn a_full_queue_is_found_also_while_nothing_is_answered() {
+    let arrivals = Arrivals::Uniform { rate: 1_000.0 };
+    let workload = fake(|_| (1_500 * MS, Outcome::Done));
+    let asked = open(arrivals, 1, 600, WhenFull::Stop, 20_000);
+    let (driven, _) = driven(&workload, &asked);
+    assert_eq!((driven.started, driven.queued_at_end), (1, 600));
+}
+
+#[test]
+fn a_full_queue_drops_arrivals_and_counts_them_each_second() {
+    let arrivals = Arrivals::Uniform { rate: 1_000.0 };
+    let workload = fake(|_| (20 * MS, Outcome::Done));
+    let (driven, seconds) = driven(&workload, &open(arrivals, 1, 5, WhenFull::Drop, 1_300));
+    assert_eq!(driven.arrived, 1_300);
+    assert!(driven.dropped >= 1_300 - 66 - 5, "{}", driven.dropped);
+    assert!(driven.queued_at_end <= 5);
+    let dropped: u64 = seconds.iter().map(|second| second.dropped).sum();
+    assert_eq!(dropped, driven.dropped);
+}
+
+#[test]
+fn a_schedule_that_waits_for_room_drops_nothing_and_tells_how_long_it_stood() {
+    let arrivals = Arrivals::Uniform { rate: 1_000.0 };
+    let workload = fake(|_| (20 * MS, Outcome::Done));
+    let (driven, _) = driven(&workload, &open(arrivals, 1, 5, WhenFull::Wait, 500));
+    assert_eq!((driven.dropped, driven.stopped), (0, None));
+    assert!(driven.arrived <= 26 + 5, "{}", driven.arrived);
+    assert!(
+        driven.held >= Duration::from_millis(300),
+        "{:?}",
+        driven.held
+    );
+}
+
+#[test]
+fn arrivals_before_the_end_are_started_and_numbered_in_their_order() {
+    let workload = fake(|_| (0, Outcome::Done));
+    let arrivals = Arrivals::Poisson { rate: 2_000.0 };
+    let (driven, _) = driven(&workload, &open(arrivals, 8, 10_000, WhenFull::Stop, 300));
+    let mut started = workload.started.into_inner().unwrap();
+    started.sort_by_key(|request| request.number);
+    let numbers: Vec<u64> = started.iter().map(|request| request.number).collect();
+    let expected: Vec<u64> = (0..driven.arrived - driven.queued_at_end).collect();
+    assert_eq!(numbers, expected);
+    assert!(started.is_sorted_by_key(|request| request.scheduled_ns));
+    assert!(
+        started
+            .iter()
+            .all(|request| request.started_ns >= request.scheduled_ns)
+    );
+    assert!(driven.lateness.len() <= driven.started);
+}
+
+#[test]
+fn a_trace_ends_the_drive_with_its_last_arrival() {
+    let at_ns: std::sync::Arc<[u64]> = [0, 5 * MS, 9 * MS].into();
+    let workload = fake(|_| (0, Outcome::Done));
+    let asked = open(Arrivals::Trace { at_ns }, 2, 10, WhenFull::Stop, 60_000);
+    let (driven, _) = driven(&workload, &asked);
+    assert_eq!(
+        (driven.arrived, driven.started, driven.stopped),
+        (3, 3, None)
+    );
+    assert!(driven.elapsed < Duration::from_secs(30));
+}

@@ -1,0 +1,105 @@
+//! The executor: the tasks of one reactor, on one thread, until all have ended.
+//!
+//! Goals: a wake-up costs a few instructions; a ready task is polled once a turn, so that none starves another.
+//! Non-goals: wakers (a task waits for its own [`Io`] alone, so the one it is polled with does nothing), spawning,
+//! moving tasks between threads.
+
+mod probe;
+
+pub use probe::backend;
+
+use crate::io::{Backend, Io};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
+use std::future::Future;
+use std::io;
+use std::num::NonZeroU64;
+use std::pin::Pin;
+use std::task::{Context, Waker};
+use std::time::Instant;
+
+/// What one client does, from beginning to end.
+pub type Task<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
+
+/// Runs the futures of one reactor on this thread until all have ended. `make` is called on this thread with the
+/// reactor's [`Io`] and gives the tasks, one per client; `capacity` is how many streams to expect. The thread stays
+/// pinned to `core`. Times are counted from `origin`.
+///
+/// # Errors
+/// Where the kernel lacks what `backend` needs, the core does not exist, or the reactor breaks; the tasks are dropped.
+pub fn run<'a>(
+    backend: Backend,
+    origin: Instant,
+    core: Option<usize>,
+    capacity: usize,
+    make: impl FnOnce(&Io) -> Vec<Task<'a>>,
+) -> io::Result<()> {
+    prepare_thread(core)?;
+    allow_open_files();
+    let io = Io::new(backend, origin, capacity)?;
+    let tasks = make(&io);
+    poll_all(&io, tasks)
+}
+
+fn poll_all(io: &Io, tasks: Vec<Task<'_>>) -> io::Result<()> {
+    let schedule = io.schedule();
+    let mut left = tasks.len();
+    let mut tasks: Vec<Option<Task<'_>>> = tasks.into_iter().map(Some).collect();
+    for task in 0..tasks.len() as u32 {
+        schedule.wake(task);
+    }
+    let mut context = Context::from_waker(Waker::noop());
+    let mut batch = Vec::with_capacity(tasks.len());
+    while left > 0 {
+        schedule.take_ready(&mut batch);
+        for place in batch.drain(..) {
+            // A task that has ended can have been woken by a wait that it gave up.
+            let Some(Some(task)) = tasks.get_mut(place as usize) else {
+                continue;
+            };
+            schedule.set_current(place);
+            if task.as_mut().poll(&mut context).is_ready() {
+                tasks[place as usize] = None;
+                left -= 1;
+            }
+        }
+        if left > 0 {
+            io.turn()?;
+        }
+    }
+    Ok(())
+}
+
+/// Timers of this thread are exact to what the kernel can; by default it is 50 us late on purpose.
+fn prepare_thread(core: Option<usize>) -> io::Result<()> {
+    // A kernel that refuses only makes timers later.
+    let _ = set_current_timer_slack(NonZeroU64::new(1));
+    let Some(core) = core else {
+        return Ok(());
+    };
+    if core >= CpuSet::MAX_CPU {
+        return Err(io::Error::other(format!("there is no core {core}")));
+    }
+    let mut only = CpuSet::new();
+    only.set(core);
+    sched_setaffinity(None, &only).map_err(|error| {
+        io::Error::new(
+            io::Error::from(error).kind(),
+            format!("cannot pin a reactor to core {core}: {error}"),
+        )
+    })
+}
+
+/// Every connection is an open file; the usual limit of 1,024 is a soft one.
+fn allow_open_files() {
+    let limits = getrlimit(Resource::Nofile);
+    let most = Rlimit {
+        current: limits.maximum,
+        maximum: limits.maximum,
+    };
+    // Where it is refused, connecting tells what is missing.
+    let _ = setrlimit(Resource::Nofile, most);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,205 @@
+//! A reactor on epoll, for kernels without a usable io_uring.
+//!
+//! Goals: the same behaviour as on io_uring; a send at once, a receive only when something has arrived. Non-goal: fewer
+//! system calls than three an exchange.
+
+mod slot;
+mod stream;
+
+pub use stream::Stream;
+
+use super::schedule::{SWEEP, Schedule, UNLIMITED, Wait};
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
+};
+use slot::{Need, Slot};
+use std::cell::RefCell;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+/// Events that one turn takes; more wait for the next.
+const EVENTS: usize = 512;
+
+const BELL: u64 = u64::MAX;
+const SWEEPER: u64 = u64::MAX - 1;
+
+pub struct Reactor {
+    pub schedule: Schedule,
+    epoll: OwnedFd,
+    /// Ticks every [`SWEEP`] as long as a stream has a limit.
+    sweeper: OwnedFd,
+    state: RefCell<State>,
+}
+
+struct State {
+    events: Vec<Event>,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    limited: usize,
+}
+
+impl Reactor {
+    pub fn new(origin: Instant, capacity: usize) -> io::Result<Reactor> {
+        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+        let reactor = Reactor {
+            schedule: Schedule::new(origin)?,
+            epoll: epoll::create(CreateFlags::CLOEXEC)?,
+            sweeper: timerfd_create(TimerfdClockId::Monotonic, flags)?,
+            state: RefCell::new(State {
+                events: Vec::with_capacity(EVENTS),
+                slots: Vec::with_capacity(capacity),
+                free: Vec::new(),
+                limited: 0,
+            }),
+        };
+        let once = EventFlags::IN | EventFlags::ET;
+        let bell = reactor.schedule.stopper.bell();
+        epoll::add(&reactor.epoll, bell, EventData::new_u64(BELL), once)?;
+        let data = EventData::new_u64(SWEEPER);
+        epoll::add(&reactor.epoll, &reactor.sweeper, data, EventFlags::IN)?;
+        Ok(reactor)
+    }
+
+    /// Waits until anything can go on, and wakes whose it was.
+    ///
+    /// # Errors
+    /// Where epoll itself fails; nothing can be awaited any more.
+    pub fn turn(&self) -> io::Result<()> {
+        let state = &mut *self.state.borrow_mut();
+        if self.schedule.take_interrupt() {
+            self.doom(state, io::ErrorKind::Interrupted, |_| true);
+        }
+        let wait = self.schedule.wait();
+        match self.wait(&mut state.events, wait) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        let mut swept = false;
+        for event in state.events.drain(..) {
+            match event.data.u64() {
+                BELL => {}
+                SWEEPER => swept = true,
+                slot => {
+                    let slot = &mut state.slots[slot as usize];
+                    if slot.mark(event.flags) {
+                        self.schedule.wake(slot.task);
+                    }
+                }
+            }
+        }
+        if swept {
+            self.sweep(state);
+        }
+        Ok(())
+    }
+
+    /// Fills `events`. The clock of `epoll_wait` ticks in milliseconds on older kernels, that of `ppoll` nowhere.
+    fn wait(&self, events: &mut Vec<Event>, wait: Wait) -> io::Result<()> {
+        let buffer = rustix::buffer::spare_capacity(events);
+        match wait {
+            Wait::Forever => epoll::wait(&self.epoll, buffer, None)?,
+            Wait::No => epoll::wait(&self.epoll, buffer, Some(&Timespec::default()))?,
+            Wait::For(time) => {
+                let time = timespec(time);
+                poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&time))?;
+                epoll::wait(&self.epoll, buffer, Some(&Timespec::default()))?
+            }
+        };
+        Ok(())
+    }
+
+    fn sweep(&self, state: &mut State) {
+        // A read only quiets the timer; how often it has ticked does not matter.
+        let _ = rustix::io::read(&self.sweeper, &mut [0; 8]);
+        self.schedule.count_sweep();
+        let sweeps = self.schedule.sweeps();
+        self.doom(state, io::ErrorKind::TimedOut, |slot| {
+            slot.has_stalled(sweeps)
+        });
+    }
+
+    fn doom(&self, state: &mut State, why: io::ErrorKind, which: impl Fn(&Slot) -> bool) {
+        for slot in &mut state.slots {
+            if slot.is_waiting() && which(slot) {
+                slot.doom(why);
+                self.schedule.wake(slot.task);
+            }
+        }
+    }
+
+    fn adopt(&self, socket: &OwnedFd) -> io::Result<u32> {
+        rustix::io::ioctl_fionbio(socket, true)?;
+        let state = &mut *self.state.borrow_mut();
+        let slot = state.free.pop().unwrap_or_else(|| {
+            state.slots.push(Slot::default());
+            state.slots.len() as u32 - 1
+        });
+        state.slots[slot as usize] = Slot::default();
+        let added = epoll::add(
+            &self.epoll,
+            socket,
+            EventData::new_u64(u64::from(slot)),
+            interest(Need::Readable),
+        );
+        if added.is_err() {
+            state.free.push(slot);
+        }
+        added?;
+        Ok(slot)
+    }
+
+    fn with<T>(&self, slot: u32, act: impl FnOnce(&mut Slot) -> T) -> T {
+        act(&mut self.state.borrow_mut().slots[slot as usize])
+    }
+
+    fn interest(&self, slot: u32, socket: impl AsFd, need: Need) -> io::Result<()> {
+        let data = EventData::new_u64(u64::from(slot));
+        epoll::modify(&self.epoll, socket, data, interest(need))?;
+        Ok(())
+    }
+
+    fn limit(&self, slot: u32, sweeps: u32) -> io::Result<()> {
+        let state = &mut *self.state.borrow_mut();
+        let before = std::mem::replace(&mut state.slots[slot as usize].limit, sweeps);
+        let was_limited = state.limited > 0;
+        state.limited += usize::from(sweeps != UNLIMITED);
+        state.limited -= usize::from(before != UNLIMITED);
+        if was_limited == (state.limited > 0) {
+            return Ok(());
+        }
+        let every = timespec(if was_limited { Duration::ZERO } else { SWEEP });
+        let timer = Itimerspec {
+            it_interval: every,
+            it_value: every,
+        };
+        timerfd_settime(&self.sweeper, TimerfdTimerFlags::empty(), &timer)?;
+        Ok(())
+    }
+
+    fn vacate(&self, slot: u32) {
+        // A timer that ticks on costs ten wake-ups a second.
+        let _ = self.limit(slot, UNLIMITED);
+        let state = &mut *self.state.borrow_mut();
+        state.slots[slot as usize] = Slot::default();
+        state.free.push(slot);
+    }
+}
+
+fn interest(need: Need) -> EventFlags {
+    let readable = EventFlags::IN | EventFlags::RDHUP | EventFlags::ET;
+    match need {
+        Need::Readable => readable,
+        Need::Writable => readable | EventFlags::OUT,
+    }
+}
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec {
+        tv_sec: time.as_secs() as i64,
+        tv_nsec: i64::from(time.subsec_nanos()),
+    }
+}

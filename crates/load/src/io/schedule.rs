@@ -1,0 +1,264 @@
+//! What every reactor shares: which tasks are ready, which sleep until when, and how long operations may stall.
+//!
+//! Goal: a wake-up costs a few instructions and no allocation. Non-goals: what a task waits for (the reactors);
+//! polling (`executor`).
+
+use super::stopper::Stopper;
+use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+/// How often stalled operations are looked for.
+pub const SWEEP: Duration = Duration::from_millis(100);
+
+/// No limit, in sweeps.
+pub const UNLIMITED: u32 = u32::MAX;
+
+pub struct Schedule {
+    origin: Instant,
+    /// The task that is being polled.
+    current: Cell<u32>,
+    ready: RefCell<Ready>,
+    sleeping: RefCell<BinaryHeap<Reverse<(u64, u32)>>>,
+    /// Sweeps so far: the clock of stalls.
+    sweeps: Cell<u32>,
+    interrupted: Cell<bool>,
+    pub stopper: Stopper,
+}
+
+/// Tasks to be polled in the next turn, each once.
+#[derive(Default)]
+struct Ready {
+    tasks: Vec<u32>,
+    listed: Vec<bool>,
+}
+
+/// How long a turn may wait for the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    No,
+    For(Duration),
+    Forever,
+}
+
+impl Schedule {
+    pub fn new(origin: Instant) -> io::Result<Schedule> {
+        Ok(Schedule {
+            origin,
+            current: Cell::new(0),
+            ready: RefCell::default(),
+            sleeping: RefCell::default(),
+            sweeps: Cell::new(0),
+            interrupted: Cell::new(false),
+            stopper: Stopper::new()?,
+        })
+    }
+
+    #[inline]
+    pub fn now_ns(&self) -> u64 {
+        self.origin.elapsed().as_nanos() as u64
+    }
+
+    #[inline]
+    pub fn current(&self) -> u32 {
+        self.current.get()
+    }
+
+    #[inline]
+    pub fn set_current(&self, task: u32) {
+        self.current.set(task);
+    }
+
+    #[inline]
+    pub fn wake(&self, task: u32) {
+        let ready = &mut *self.ready.borrow_mut();
+        let place = task as usize;
+        if place >= ready.listed.len() {
+            ready.listed.resize(place + 1, false);
+        }
+        if !std::mem::replace(&mut ready.listed[place], true) {
+            ready.tasks.push(task);
+        }
+    }
+
+    /// Swaps the ready tasks into `batch`, which has to be empty.
+    pub fn take_ready(&self, batch: &mut Vec<u32>) {
+        let ready = &mut *self.ready.borrow_mut();
+        std::mem::swap(&mut ready.tasks, batch);
+        for task in batch {
+            ready.listed[*task as usize] = false;
+        }
+    }
+
+    /// Wakes who has slept enough, and says how long the turn may wait for anything else.
+    pub fn wait(&self) -> Wait {
+        let mut sleeping = self.sleeping.borrow_mut();
+        if sleeping.is_empty() {
+            return match self.ready.borrow().tasks.is_empty() {
+                true => Wait::Forever,
+                false => Wait::No,
+            };
+        }
+        let now_ns = self.now_ns();
+        while let Some(&Reverse((at_ns, task))) = sleeping.peek() {
+            if at_ns > now_ns {
+                break;
+            }
+            sleeping.pop();
+            self.wake(task);
+        }
+        if !self.ready.borrow().tasks.is_empty() {
+            return Wait::No;
+        }
+        sleeping
+            .peek()
+            .map_or(Wait::Forever, |Reverse((at_ns, _))| {
+                Wait::For(Duration::from_nanos(at_ns - now_ns))
+            })
+    }
+
+    #[inline]
+    pub fn sweeps(&self) -> u32 {
+        self.sweeps.get()
+    }
+
+    pub fn count_sweep(&self) {
+        self.sweeps.set(self.sweeps.get().wrapping_add(1));
+    }
+
+    #[inline]
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupted.get()
+    }
+
+    /// Whether an interrupt has come since the last call. Every sleep ends then, and so does every later one.
+    #[inline]
+    pub fn take_interrupt(&self) -> bool {
+        let news = self.stopper.is_interrupted() && !self.interrupted.replace(true);
+        if news {
+            for Reverse((_, task)) in self.sleeping.borrow_mut().drain() {
+                self.wake(task);
+            }
+        }
+        news
+    }
+
+    pub fn sleep_until(&self, at_ns: u64) -> Sleep<'_> {
+        Sleep {
+            schedule: self,
+            at_ns,
+            listed: false,
+        }
+    }
+}
+
+/// The limit in whole sweeps; an operation that saw more of them has stalled.
+pub fn sweeps_in(limit: Option<Duration>) -> u32 {
+    limit.map_or(UNLIMITED, |limit| {
+        let sweeps = limit.as_nanos().div_ceil(SWEEP.as_nanos());
+        u32::try_from(sweeps).map_or(UNLIMITED, |sweeps| sweeps.clamp(1, UNLIMITED))
+    })
+}
+
+pub struct Sleep<'a> {
+    schedule: &'a Schedule,
+    at_ns: u64,
+    listed: bool,
+}
+
+impl Future for Sleep<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        let schedule = self.schedule;
+        if schedule.is_interrupted() || schedule.now_ns() >= self.at_ns {
+            return Poll::Ready(());
+        }
+        if !std::mem::replace(&mut self.listed, true) {
+            let entry = Reverse((self.at_ns, schedule.current()));
+            schedule.sleeping.borrow_mut().push(entry);
+        }
+        Poll::Pending
+    }
+}
+
+/// Lets every other ready task go first, once.
+pub struct Yielding<'a> {
+    schedule: &'a Schedule,
+    yielded: bool,
+}
+
+impl<'a> Yielding<'a> {
+    pub fn new(schedule: &'a Schedule) -> Yielding<'a> {
+        Yielding {
+            schedule,
+            yielded: false,
+        }
+    }
+}
+
+impl Future for Yielding<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        if std::mem::replace(&mut self.yielded, true) {
+            return Poll::Ready(());
+        }
+        self.schedule.wake(self.schedule.current());
+        Poll::Pending
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ready(schedule: &Schedule) -> Vec<u32> {
+        let mut batch = Vec::new();
+        schedule.take_ready(&mut batch);
+        batch
+    }
+
+    #[test]
+    fn a_task_that_is_woken_twice_is_ready_once() {
+        let schedule = Schedule::new(Instant::now()).unwrap();
+        for task in [3, 1, 3] {
+            schedule.wake(task);
+        }
+        assert_eq!(ready(&schedule), [3, 1]);
+        schedule.wake(3);
+        assert_eq!(ready(&schedule), [3]);
+    }
+
+    #[test]
+    fn nobody_ready_and_nobody_asleep_waits_forever() {
+        let schedule = Schedule::new(Instant::now()).unwrap();
+        assert_eq!(schedule.wait(), Wait::Forever);
+        schedule.wake(0);
+        assert_eq!(schedule.wait(), Wait::No);
+    }
+
+    #[test]
+    fn sleepers_wake_in_the_order_of_their_times() {
+        let schedule = Schedule::new(Instant::now()).unwrap();
+        for (at_ns, task) in [(30, 0), (10, 1), (20, 2)] {
+            schedule.sleeping.borrow_mut().push(Reverse((at_ns, task)));
+        }
+        assert_eq!(schedule.wait(), Wait::No);
+        assert_eq!(ready(&schedule), [1, 2, 0]);
+    }
+
+    #[test]
+    fn a_limit_is_rounded_up_to_whole_sweeps() {
+        assert_eq!(sweeps_in(None), UNLIMITED);
+        assert_eq!(sweeps_in(Some(Duration::ZERO)), 1);
+        assert_eq!(sweeps_in(Some(Duration::from_millis(100))), 1);
+        assert_eq!(sweeps_in(Some(Duration::from_millis(101))), 2);
+        assert_eq!(sweeps_in(Some(Duration::MAX)), UNLIMITED);
+    }
+}

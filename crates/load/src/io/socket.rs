@@ -1,0 +1,76 @@
+//! Sockets that are about to be connected.
+
+use super::Endpoint;
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt,
+};
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+/// Where a socket can be connected to.
+#[derive(Clone, Debug)]
+pub enum Address {
+    Tcp(SocketAddr),
+    Unix(PathBuf),
+}
+
+/// How far a connection came without waiting.
+pub enum Begun {
+    Connected(OwnedFd),
+    /// Writable when it is decided; see [`outcome`].
+    Pending(OwnedFd),
+    /// The server's queue of connections is full.
+    Busy,
+}
+
+/// All addresses of an endpoint. The resolver blocks, except for an address in numbers.
+pub fn resolve(endpoint: &Endpoint) -> io::Result<Vec<Address>> {
+    match endpoint {
+        Endpoint::Unix(path) => Ok(vec![Address::Unix(path.clone())]),
+        Endpoint::Tcp { host, port } => {
+            let found: Vec<Address> = (host.as_str(), *port)
+                .to_socket_addrs()?
+                .map(Address::Tcp)
+                .collect();
+            match found.is_empty() {
+                true => Err(io::Error::new(
+                    io::ErrorKind::NotFound,
+                    format!("{host} has no address"),
+                )),
+                false => Ok(found),
+            }
+        }
+    }
+}
+
+/// Begins to connect; the socket is non-blocking.
+pub fn begin(address: &Address) -> io::Result<Begun> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let family = match address {
+        Address::Unix(_) => AddressFamily::UNIX,
+        Address::Tcp(SocketAddr::V4(_)) => AddressFamily::INET,
+        Address::Tcp(SocketAddr::V6(_)) => AddressFamily::INET6,
+    };
+    let socket = socket_with(family, SocketType::STREAM, flags, None)?;
+    let asked = match address {
+        Address::Unix(path) => connect(&socket, &SocketAddrUnix::new(path.as_path())?),
+        Address::Tcp(address) => {
+            sockopt::set_tcp_nodelay(&socket, true)?;
+            connect(&socket, address)
+        }
+    };
+    match asked {
+        Ok(()) => Ok(Begun::Connected(socket)),
+        Err(Errno::INPROGRESS) => Ok(Begun::Pending(socket)),
+        Err(Errno::AGAIN) => Ok(Begun::Busy),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What came of a pending connection.
+pub fn outcome(socket: &OwnedFd) -> io::Result<()> {
+    Ok(sockopt::socket_error(socket)??)
+}

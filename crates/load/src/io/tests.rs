@@ -1,0 +1,517 @@
+//! Streams behave the same on every backend, also where the other side does not.
+
+use super::*;
+use crate::executor::{self, Task};
+use proptest::prelude::*;
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::mpsc;
+use std::task::Poll;
+
+use std::thread::JoinHandle;
+
+/// Longer than anything here takes, even on a busy machine.
+const LONG: Duration = Duration::from_secs(60);
+
+fn backends() -> Vec<Backend> {
+    match executor::backend() {
+        Backend::Uring => vec![Backend::Uring, Backend::Epoll, Backend::Blocking],
+        _ => {
+            eprintln!("skipped: this kernel has no usable io_uring");
+            vec![Backend::Epoll, Backend::Blocking]
+        }
+    }
+}
+
+/// Runs one client to its end.
+fn alone<T: 'static>(backend: Backend, client: impl AsyncFnOnce(Io) -> T + 'static) -> T {
+    let result = Rc::new(Cell::new(None));
+    let kept = result.clone();
+    executor::run(backend, Instant::now(), None, 4, |io| {
+        let io = io.clone();
+        vec![Box::pin(async move { kept.set(Some(client(io).await)) })]
+    })
+    .unwrap();
+    result.take().unwrap()
+}
+
+/// A TCP server of one connection.
+fn serve(act: impl FnOnce(TcpStream) + Send + 'static) -> (Endpoint, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = Endpoint::Tcp {
+        host: "127.0.0.1".into(),
+        port: listener.local_addr().unwrap().port(),
+    };
+    let server = std::thread::spawn(move || act(listener.accept().unwrap().0));
+    (endpoint, server)
+}
+
+fn echo(mut peer: impl Read + Write) {
+    let mut bytes = [0; 4096];
+    while let Ok(read @ 1..) = peer.read(&mut bytes) {
+        if peer.write_all(&bytes[..read]).is_err() {
+            return;
+        }
+    }
+}
+
+async fn read_exactly(stream: &mut Stream, bytes: usize) -> io::Result<Vec<u8>> {
+    while stream.incoming().len() < bytes {
+        stream.receive().await?;
+    }
+    let read = stream.incoming()[..bytes].to_vec();
+    stream.consume(bytes);
+    Ok(read)
+}
+
+#[test]
+fn an_exchange_brings_the_answer_and_empties_the_question() {
+    for backend in backends() {
+        let (endpoint, server) = serve(echo);
+        alone(backend, async move |io| {
+            let mut stream = io.connect(&endpoint, LONG).await.unwrap();
+            for question in [&b"one"[..], b"three", b"two"] {
+                stream.outgoing().extend_from_slice(question);
+                stream.exchange().await.unwrap();
+                assert!(stream.outgoing().is_empty());
+                assert_eq!(
+                    read_exactly(&mut stream, question.len()).await.unwrap(),
+                    question
+                );
+            }
+        });
+        server.join().unwrap();
+    }
+}
+
+#[test]
+fn a_unix_socket_and_a_hosts_name_can_be_connected_to() {
+    let folder = tempfile::tempdir().unwrap();
+    for (n, backend) in backends().into_iter().enumerate() {
+        let path = folder.path().join(n.to_string());
+        let listener = UnixListener::bind(&path).unwrap();
+        let server = std::thread::spawn(move || echo(listener.accept().unwrap().0));
+        let (endpoint, named_server) = serve(echo);
+        let Endpoint::Tcp { port, .. } = endpoint else {
+            unreachable!()
+        };
+        let host = "localhost".to_string();
+        alone(backend, async move |io| {
+            for endpoint in [Endpoint::Unix(path), Endpoint::Tcp { host, port }] {
+                let mut stream = io.connect(&endpoint, LONG).await.unwrap();
+                stream.outgoing().push(7);
+                stream.exchange().await.unwrap();
+                assert_eq!(stream.incoming(), [7]);
+            }
+        });
+        server.join().unwrap();
+        named_server.join().unwrap();
+    }
+}
+
+#[test]
+fn a_megabyte_goes_both_ways_unharmed() {
+    const BYTES: usize = 1 << 20;
+    let sent: Vec<u8> = (0..BYTES).map(|n| (n * n / 7) as u8).collect();
+    for backend in backends() {
+        let (endpoint, server) = serve(|mut peer| {
+            let mut all = vec![0; BYTES];
+            peer.read_exact(&mut all).unwrap();
+            peer.write_all(&all).unwrap();
+        });
+        let expected = sent.clone();
+        alone(backend, async move |io| {
+            let mut stream = io.connect(&endpoint, LONG).await.unwrap();
+            stream.outgoing().extend_from_slice(&expected);
+            stream.exchange().await.unwrap();
+            assert!(read_exactly(&mut stream, BYTES).await.unwrap() == expected);
+        });
+        server.join().unwrap();
+    }
+}
+
+#[test]
+fn a_send_that_the_peer_takes_slowly_is_sent_to_its_end() {
+    const BYTES: usize = 3 << 20;
+    for backend in backends() {
+        let (endpoint, server) = serve(|mut peer| {
+            let (mut bytes, mut total) = ([0; 10_000], 0);
+            while let Ok(read @ 1..) = peer.read(&mut bytes) {
+                total += read;
+                std::thread::yield_now();
+            }
+            assert_eq!(total, BYTES);
+        });
+        alone(backend, async move |io| {
+            let mut stream = io.connect(&endpoint, LONG).await.unwrap();
+            stream.outgoing().resize(BYTES, 1);
+            stream.send().await.unwrap();
+            assert!(stream.outgoing().is_empty());
+        });
+        server.join().unwrap();
+    }
+}
+
+#[test]
+fn a_peer_that_closes_is_an_unexpected_end_after_its_last_bytes() {
+    for backend in backends() {
+        let (endpoint, server) = serve(|mut peer| peer.write_all(b"bye").unwrap());
+        let (last, then) = alone(backend, async move |io| {
+            let mut stream = io.connect(&endpoint, LONG).await.unwrap();
+            let last = read_exactly(&mut stream, 3).await.unwrap();
+            (last, stream.receive().await)
+        });
+        assert_eq!(last, b"bye");
+        assert_eq!(then.unwrap_err().kind(), ErrorKind::UnexpectedEof);
+        server.join().unwrap();
+    }
+}
+
+#[test]
+fn a_peer_that_resets_is_a_reset() {
+    for backend in backends() {
+        let (endpoint, server) = serve(|mut peer| {
+            peer.read_exact(&mut [0; 1]).unwrap();
+            // Closing with unread bytes sends a reset.
+            peer.peek(&mut [0; 1]).unwrap();
+        });
+        let error = alone(backend, async move |io| {
+            let mut stream = io.connect(&endpoint, LONG).await.unwrap();
+            stream.outgoing().extend_from_slice(b"two bytes and more");
+            stream.exchange().await.unwrap_err()
+        });
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+        server.join().unwrap();
+    }
+}
+
+#[test]
+fn an_exchange_with_a_peer_that_is_gone_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    for (n, backend) in backends().into_iter().enumerate() {
+        let path = folder.path().join(n.to_string());
+        let listener = UnixListener::bind(&path).unwrap();
+        let error = alone(backend, async move |io| {
+            let mut stream = io.connect(&Endpoint::Unix(path), LONG).await.unwrap();
+            drop(listener.accept().unwrap());
+            stream.outgoing().push(1);
+            stream.exchange().await.unwrap_err()
+        });
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+    }
+}
+
+#[test]
+fn nobody_listening_is_a_refusal_and_no_such_socket_is_not_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    for backend in backends() {
+        let tcp = Endpoint::Tcp {
+            host: "127.0.0.1".into(),
+            port,
+        };
+        let unix = Endpoint::Unix(folder.path().join("nobody"));
+        let kinds = alone(backend, async move |io| {
+            let mut kinds = Vec::new();
+            for endpoint in [tcp, unix] {
+                kinds.push(io.connect(&endpoint, LONG).await.err().unwrap().kind());
+            }
+            kinds
+        });
+        assert_eq!(kinds, [ErrorKind::ConnectionRefused, ErrorKind::NotFound]);
+    }
+}
+
+#[test]
+fn a_server_that_never_accepts_is_given_up_in_time() {
+    let folder = tempfile::tempdir().unwrap();
+    for (n, backend) in backends().into_iter().enumerate() {
+        let path = folder.path().join(n.to_string());
+        let listener = UnixListener::bind(&path).unwrap();
+        rustix::net::listen(&listener, 0).unwrap();
+        let _waiting = UnixStream::connect(&path).unwrap();
+        let error = alone(backend, async move |io| {
+            let within = Duration::from_millis(30);
+            io.connect(&Endpoint::Unix(path), within).await.err()
+        });
+        assert_eq!(error.unwrap().kind(), ErrorKind::TimedOut);
+    }
+}
+
+#[test]
+fn a_tcp_connection_that_is_never_answered_is_given_up_in_time() {
+    for backend in backends() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        rustix::net::listen(&listener, 0).unwrap();
+        let endpoint = Endpoint::Tcp {
+            host: "127.0.0.1".into(),
+            port: listener.local_addr().unwrap().port(),
+        };
+        let error = alone(backend, async move |io| {
+            let mut held = Vec::new();
+            // The queue holds one more than it was asked to.
+            for _ in 0..3 {
+                match io.connect(&endpoint, Duration::from_millis(200)).await {
+                    Ok(stream) => held.push(stream),
+                    Err(error) => return Some(error),
+                }
+            }
+            None
+        });
+        assert_eq!(error.unwrap().kind(), ErrorKind::TimedOut);
+    }
+}
+
+#[test]
+fn a_peer_that_stalls_ends_the_wait_and_the_stream() {
+    for backend in backends() {
+        let (done, wait) = mpsc::channel::<()>();
+        let (endpoint, server) = serve(move |peer| {
+            let _ = wait.recv();
+            drop(peer);
+        });
+        let limit = Duration::from_millis(150);
+        let (error, waited) = alone(backend, async move |io| {
+            let mut stream = io.connect(&endpoint, LONG).await.unwrap();
+            stream.stalled_after(Some(limit)).unwrap();
+            let began = Instant::now();
+            stream.outgoing().push(1);
+            (stream.exchange().await.unwrap_err(), began.elapsed())
+        });
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+        assert!(waited >= limit, "{waited:?}");
+        drop(done);
+        server.join().unwrap();
+    }
+}
+
+#[test]
+fn a_limit_does_not_touch_who_is_answered_in_time() {
+    for backend in backends() {
+        let (endpoint, server) = serve(echo);
+        alone(backend, async move |io| {
+            let mut stream = io.connect(&endpoint, LONG).await.unwrap();
+            stream.stalled_after(Some(LONG)).unwrap();
+            // Longer than several sweeps.
+            for _ in 0..8 {
+                stream.outgoing().push(1);
+                stream.exchange().await.unwrap();
+                stream.consume(1);
+                io.sleep_until(io.now_ns() + 50_000_000).await;
+            }
+        });
+        server.join().unwrap();
+    }
+}
+
+#[test]
+fn an_interrupt_from_another_thread_ends_every_wait_and_every_later_one() {
+    for backend in backends() {
+        let (endpoint, server) = serve(|mut peer| {
+            let _ = peer.read(&mut [0; 1]);
+        });
+        let (tell, told) = mpsc::channel::<Stopper>();
+        let stopping = std::thread::spawn(move || {
+            let stopper = told.recv().unwrap();
+            std::thread::sleep(Duration::from_millis(20));
+            stopper.interrupt();
+        });
+        let kinds = alone(backend, async move |io| {
+            let mut stream = io.connect(&endpoint, LONG).await.unwrap();
+            tell.send(io.stopper()).unwrap();
+            let first = stream.receive().await.unwrap_err().kind();
+            io.sleep_until(u64::MAX).await;
+            stream.outgoing().push(1);
+            let second = stream.receive().await.unwrap_err().kind();
+            let third = io.connect(&endpoint, LONG).await.err().unwrap().kind();
+            [first, second, third]
+        });
+        assert_eq!(kinds, [ErrorKind::Interrupted; 3]);
+        stopping.join().unwrap();
+        server.join().unwrap();
+    }
+}
+
+/// Polls a future once and drops it.
+async fn give_up(future: impl Future) {
+    let mut future = Box::pin(future);
+    poll_fn(|context| {
+        assert!(future.as_mut().poll(context).is_pending());
+        Poll::Ready(())
+    })
+    .await;
+}
+
+fn reactors() -> Vec<Backend> {
+    let mut backends = backends();
+    backends.retain(|backend| *backend != Backend::Blocking);
+    backends
+}
+
+#[test]
+fn a_stream_whose_receive_was_given_up_is_of_no_use_and_says_so() {
+    for backend in reactors() {
+        let (endpoint, server) = serve(echo);
+        let error = alone(backend, async move |io| {
+            let mut stream = io.connect(&endpoint, LONG).await.unwrap();
+            give_up(stream.receive()).await;
+            assert_eq!(stream.incoming(), b"");
+            stream.outgoing().push(1);
+            stream.exchange().await.unwrap_err()
+        });
+        assert!(error.to_string().contains("given up"), "{error}");
+        server.join().unwrap();
+    }
+}
+
+#[test]
+fn streams_dropped_in_flight_leave_the_next_ones_alone() {
+    for backend in reactors() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = Endpoint::Tcp {
+            host: "127.0.0.1".into(),
+            port: listener.local_addr().unwrap().port(),
+        };
+        std::thread::spawn(move || {
+            for peer in listener.incoming() {
+                std::thread::spawn(move || echo(peer.unwrap()));
+            }
+        });
+        alone(backend, async move |io| {
+            for n in 0..50u8 {
+                let mut dropped = io.connect(&endpoint, LONG).await.unwrap();
+                dropped.outgoing().extend_from_slice(&[n; 9000]);
+                give_up(dropped.exchange()).await;
+                drop(dropped);
+                let mut stream = io.connect(&endpoint, LONG).await.unwrap();
+                stream.outgoing().push(n);
+                stream.exchange().await.unwrap();
+                assert_eq!(stream.incoming(), [n]);
+            }
+        });
+    }
+}
+
+#[test]
+fn a_reactor_that_ends_with_operations_in_flight_closes_their_connections() {
+    for backend in reactors() {
+        let (endpoint, server) = serve(|mut peer| {
+            assert!(matches!(peer.read(&mut [0; 1]), Ok(0) | Err(_)));
+        });
+        alone(backend, async move |io| {
+            let mut stream = io.connect(&endpoint, LONG).await.unwrap();
+            give_up(stream.receive()).await;
+        });
+        server.join().unwrap();
+    }
+}
+
+#[test]
+fn a_thousand_connections_live_on_one_reactor() {
+    const CLIENTS: usize = 1000;
+    let folder = tempfile::tempdir().unwrap();
+    for backend in reactors() {
+        let path = folder.path().join(format!("{backend:?}"));
+        let listener = UnixListener::bind(&path).unwrap();
+        let server = std::thread::spawn(move || {
+            // Nobody is answered before everybody is here.
+            let peers: Vec<UnixStream> =
+                (0..CLIENTS).map(|_| listener.accept().unwrap().0).collect();
+            for mut peer in &peers {
+                let mut bytes = [0; 4];
+                peer.read_exact(&mut bytes).unwrap();
+                peer.write_all(&bytes).unwrap();
+            }
+        });
+        let answered = Rc::new(Cell::new(0));
+        let counted = answered.clone();
+        executor::run(backend, Instant::now(), None, CLIENTS, |io| {
+            let client = |n: usize| -> Task {
+                let (io, answered) = (io.clone(), counted.clone());
+                let endpoint = Endpoint::Unix(path.clone());
+                Box::pin(async move {
+                    let mut stream = io.connect(&endpoint, LONG).await.unwrap();
+                    let question = (n as u32).to_le_bytes();
+                    stream.outgoing().extend_from_slice(&question);
+                    stream.exchange().await.unwrap();
+                    assert_eq!(read_exactly(&mut stream, 4).await.unwrap(), question);
+                    answered.set(answered.get() + 1);
+                })
+            };
+            (0..CLIENTS).map(client).collect()
+        })
+        .unwrap();
+        assert_eq!(answered.get(), CLIENTS);
+        server.join().unwrap();
+    }
+}
+
+#[test]
+fn more_operations_than_the_ring_has_places_are_all_done() {
+    for backend in reactors() {
+        let pairs: Vec<_> = (0..300).map(|_| UnixStream::pair().unwrap()).collect();
+        let answered = Rc::new(Cell::new(0));
+        let counted = answered.clone();
+        // The capacity is far too small on purpose.
+        executor::run(backend, Instant::now(), None, 1, |io| {
+            let client = |(near, mut far): (UnixStream, UnixStream)| -> Task {
+                far.write_all(b"x").unwrap();
+                let (io, answered) = (io.clone(), counted.clone());
+                Box::pin(async move {
+                    let mut stream = io.adopt(near.into()).unwrap();
+                    stream.outgoing().push(1);
+                    stream.exchange().await.unwrap();
+                    assert_eq!(stream.incoming(), b"x");
+                    answered.set(answered.get() + 1);
+                    drop(far);
+                })
+            };
+            pairs.into_iter().map(client).collect()
+        })
+        .unwrap();
+        assert_eq!(answered.get(), 300);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn however_a_reply_is_cut_the_same_bytes_arrive(
+        chunks in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..30_000), 1..12),
+        consumed in prop::collection::vec(1usize..40_000, 1..12),
+    ) {
+        let expected: Vec<u8> = chunks.concat();
+        for backend in backends() {
+            let chunks = chunks.clone();
+            let (endpoint, server) = serve(move |mut peer| {
+                peer.read_exact(&mut [0; 1]).unwrap();
+                for chunk in chunks {
+                    peer.write_all(&chunk).unwrap();
+                    std::thread::yield_now();
+                }
+            });
+            let mut steps = consumed.clone().into_iter().cycle();
+            let all = alone(backend, async move |io| {
+                let mut stream = io.connect(&endpoint, LONG).await.unwrap();
+                let mut all = Vec::new();
+                stream.outgoing().push(1);
+                let mut result = stream.exchange().await;
+                while result.is_ok() {
+                    let step = steps.next().unwrap().min(stream.incoming().len());
+                    all.extend_from_slice(&stream.incoming()[..step]);
+                    stream.consume(step);
+                    result = stream.receive().await;
+                }
+                all.extend_from_slice(stream.incoming());
+                all
+            });
+            server.join().unwrap();
+            prop_assert!(all == expected);
+        }
+    }
+}

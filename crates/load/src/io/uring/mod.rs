@@ -1,0 +1,119 @@
+//! A reactor on io_uring: everything that its tasks ask for between two turns goes to the kernel in one call.
+//!
+//! Goals: one system call a turn, one completion an exchange, no allocation. Non-goal: kernels that lack what this
+//! needs (5.19); `epoll` serves those.
+
+mod slot;
+mod state;
+mod stream;
+mod tag;
+
+pub use stream::Stream;
+
+use super::Operation;
+use super::buffers::Buffers;
+use super::schedule::{SWEEP, Schedule, UNLIMITED, Wait};
+use state::State;
+use std::cell::RefCell;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// How long the end of a reactor waits for what is in flight.
+const DRAIN: Duration = Duration::from_secs(5);
+
+pub struct Reactor {
+    pub schedule: Rc<Schedule>,
+    state: RefCell<State>,
+}
+
+impl Reactor {
+    /// # Errors
+    /// Where the kernel has no io_uring, forbids it, or lacks what is needed.
+    pub fn new(origin: Instant, capacity: usize) -> io::Result<Reactor> {
+        let schedule = Rc::new(Schedule::new(origin)?);
+        let state = State::new(schedule.clone(), capacity)?;
+        Ok(Reactor {
+            schedule,
+            state: RefCell::new(state),
+        })
+    }
+
+    /// Submits what was asked for, waits until anything has ended, and wakes whose it was.
+    ///
+    /// # Errors
+    /// Where the ring itself fails; nothing can be awaited any more.
+    pub fn turn(&self) -> io::Result<()> {
+        let state = &mut *self.state.borrow_mut();
+        if self.schedule.take_interrupt() {
+            state.doom_all();
+        }
+        let wait = self.schedule.wait();
+        if wait == Wait::No && state.is_idle() {
+            return Ok(());
+        }
+        state.enter(wait)?;
+        state.land_all();
+        state.follow_up()
+    }
+
+    pub fn adopt(&self, socket: OwnedFd) -> io::Result<u32> {
+        rustix::io::ioctl_fionbio(&socket, false)?;
+        Ok(self.state.borrow_mut().occupy(socket))
+    }
+
+    #[inline]
+    fn begin(
+        &self,
+        slot: u32,
+        operation: Operation,
+        buffers: &mut Option<Box<Buffers>>,
+    ) -> io::Result<()> {
+        if self.schedule.is_interrupted() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let state = &mut *self.state.borrow_mut();
+        let task = self.schedule.current();
+        let sweeps = self.schedule.sweeps();
+        state.slots[slot as usize].begin(operation, task, sweeps, buffers)?;
+        state.in_flight += 1;
+        state.submit(slot)
+    }
+
+    #[inline]
+    fn outcome(&self, slot: u32, buffers: &mut Option<Box<Buffers>>) -> Option<io::Result<()>> {
+        self.state.borrow_mut().slots[slot as usize].outcome(buffers)
+    }
+
+    fn limit(&self, slot: u32, sweeps: u32) -> io::Result<()> {
+        self.state.borrow_mut().limit(slot, sweeps)
+    }
+
+    fn abandon(&self, slot: u32) {
+        // Arming the sweeper cannot matter to a stream that is gone.
+        let _ = self.limit(slot, UNLIMITED);
+        let state = &mut *self.state.borrow_mut();
+        if state.slots[slot as usize].abandon() {
+            state.vacate(slot);
+        }
+    }
+}
+
+impl Drop for Reactor {
+    /// The kernel may write into a slot's buffers until its completion arrives, even after the ring was closed.
+    fn drop(&mut self) {
+        let state = self.state.get_mut();
+        let until = Instant::now() + DRAIN;
+        state.doom_all();
+        while state.in_flight > 0 && Instant::now() < until {
+            if state.enter(Wait::For(SWEEP)).is_err() {
+                break;
+            }
+            state.land_all();
+        }
+        if state.in_flight > 0 {
+            std::mem::forget(std::mem::take(&mut state.slots));
+        }
+    }
+}

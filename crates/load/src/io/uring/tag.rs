@@ -1,0 +1,59 @@
+//! What a submission is marked with, so that its completion finds its slot.
+//!
+//! Goal: a completion of an operation that is over is told from one of the slot's next. Non-goal: what it means.
+
+/// A part of an operation: what one completion tells of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    Send,
+    Receive,
+    Poll,
+    /// The reactor's own: no slot's.
+    Service,
+}
+
+/// What a completion's `user_data` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tag {
+    pub generation: u32,
+    pub slot: u32,
+    pub part: Part,
+}
+
+impl Tag {
+    #[inline]
+    pub fn packed(self) -> u64 {
+        u64::from(self.generation) << 32 | u64::from(self.slot) << 2 | self.part as u64
+    }
+
+    #[inline]
+    pub fn unpacked(packed: u64) -> Tag {
+        Tag {
+            generation: (packed >> 32) as u32,
+            slot: packed as u32 >> 2,
+            part: match packed & 3 {
+                0 => Part::Send,
+                1 => Part::Receive,
+                2 => Part::Poll,
+                _ => Part::Service,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_is_what_it_was_packed_from() {
+        for part in [Part::Send, Part::Receive, Part::Poll, Part::Service] {
+            let tag = Tag {
+                generation: u32::MAX,
+                slot: (1 << 30) - 1,
+                part,
+            };
+            assert_eq!(Tag::unpacked(tag.packed()), tag);
+        }
+    }
+}

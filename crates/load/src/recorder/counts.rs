@@ -1,0 +1,156 @@
+//! A histogram to count into: 2,048 steps, doubled in width with each power of two, from 1 ns to an hour.
+//!
+//! Goal: one addition for a value, and the same buckets as an hdrhistogram of three digits, so that handing over and
+//! merging are exact. Non-goal: percentiles (hdrhistogram).
+
+use hdrhistogram::Histogram;
+
+/// An hour; what lasts longer counts as that.
+pub const LONGEST_NS: u64 = 3_600_000_000_000;
+/// hdrhistogram's number of steps for 3 significant digits is 2,048: the error is at most 1 in 1,024.
+pub const DIGITS: u8 = 3;
+
+const HALF_BITS: u32 = 10;
+const HALF: usize = 1 << HALF_BITS;
+const PLACES: usize = place_of(LONGEST_NS) + 1;
+
+const fn place_of(value_ns: u64) -> usize {
+    let doublings =
+        (u64::BITS - 1 - HALF_BITS) - (value_ns | (2 * HALF as u64 - 1)).leading_zeros();
+    doublings as usize * HALF + (value_ns >> doublings) as usize
+}
+
+/// The lowest value of a place.
+fn value_of(place: usize) -> u64 {
+    let doublings = (place / HALF).saturating_sub(1);
+    ((place - doublings * HALF) as u64) << doublings
+}
+
+/// Pages that no value has reached are not in memory: the array is asked for as zeros.
+#[derive(Clone, Debug)]
+pub struct Counts {
+    counts: Box<[u32]>,
+    /// A bit for each run of `HALF` places that holds something.
+    reached: u64,
+}
+
+impl Counts {
+    pub fn new() -> Counts {
+        Counts {
+            counts: vec![0; PLACES].into_boxed_slice(),
+            reached: 0,
+        }
+    }
+
+    #[inline]
+    pub fn record(&mut self, value_ns: u64) {
+        let place = place_of(value_ns.min(LONGEST_NS));
+        self.counts[place] += 1;
+        self.reached |= 1 << (place >> HALF_BITS);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.reached == 0
+    }
+
+    /// Adds what the other one counted: exact.
+    pub fn add(&mut self, other: &Counts) {
+        for run in other.runs() {
+            let sums = self.counts[run.clone()].iter_mut();
+            for (sum, count) in sums.zip(&other.counts[run]) {
+                *sum += count;
+            }
+        }
+        self.reached |= other.reached;
+    }
+
+    pub fn clear(&mut self) {
+        for run in self.runs() {
+            self.counts[run].fill(0);
+        }
+        self.reached = 0;
+    }
+
+    /// As a histogram of three digits that grows by itself, no longer than its largest value needs.
+    pub fn histogram(&self) -> Histogram<u64> {
+        let mut histogram = Histogram::new(DIGITS).expect("three digits are allowed");
+        let recorded = self.runs().flat_map(|run| {
+            let base = run.start;
+            let counts = self.counts[run].iter().enumerate();
+            counts.filter_map(move |(place, count)| (*count > 0).then_some((base + place, *count)))
+        });
+        let recorded: Vec<(usize, u32)> = recorded.collect();
+        for (place, count) in recorded.into_iter().rev() {
+            histogram
+                .record_n(value_of(place), u64::from(count))
+                .expect("a histogram that grows takes an hour");
+        }
+        histogram
+    }
+
+    fn runs(&self) -> impl Iterator<Item = std::ops::Range<usize>> + use<> {
+        let reached = self.reached;
+        (0..u64::BITS as usize)
+            .filter(move |run| reached >> run & 1 == 1)
+            .map(|run| run * HALF..((run + 1) * HALF).min(PLACES))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn counted(values: &[u64]) -> Counts {
+        let mut counts = Counts::new();
+        values.iter().for_each(|value| counts.record(*value));
+        counts
+    }
+
+    fn any_values() -> impl Strategy<Value = Vec<u64>> {
+        let value = (0..42u32, any::<u64>()).prop_map(|(bits, value)| value >> (63 - bits));
+        proptest::collection::vec(value, 0..200)
+    }
+
+    #[test]
+    fn what_lasts_longer_than_an_hour_counts_as_an_hour() {
+        let histogram = counted(&[u64::MAX]).histogram();
+        assert!(histogram.equivalent(histogram.max(), LONGEST_NS));
+    }
+
+    proptest! {
+        // Each case goes through hundreds of kilobytes.
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn a_value_comes_back_within_a_thousandth(value in 0..=LONGEST_NS) {
+            let back = counted(&[value]).histogram().value_at_quantile(0.5);
+            prop_assert!(back.abs_diff(value) as f64 <= value as f64 / 1000.0, "{back}");
+        }
+
+        #[test]
+        fn it_becomes_the_histogram_that_the_values_give_by_themselves(values in any_values()) {
+            let mut expected = Histogram::<u64>::new(DIGITS).expect("three digits");
+            for value in &values {
+                expected.record((*value).min(LONGEST_NS)).expect("it grows");
+            }
+            prop_assert_eq!(counted(&values).histogram(), expected);
+        }
+
+        #[test]
+        fn merging_is_counting_both(left in any_values(), right in any_values()) {
+            let mut merged = counted(&left);
+            merged.add(&counted(&right));
+            let both: Vec<u64> = left.iter().chain(&right).copied().collect();
+            prop_assert_eq!(merged.histogram(), counted(&both).histogram());
+        }
+
+        #[test]
+        fn nothing_is_left_after_clearing(values in any_values()) {
+            let mut counts = counted(&values);
+            counts.clear();
+            prop_assert!(counts.is_empty());
+            prop_assert_eq!(counts.histogram().len(), 0);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+use super::*;
+use crate::seam::Outcome;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+fn ended(at_ns: u64, outcome: Outcome) -> Ended {
+    Ended {
+        operation: 0,
+        scheduled_ns: at_ns - 30,
+        started_ns: at_ns - 10,
+        ended_ns: at_ns,
+        outcome,
+    }
+}
+
+fn collected(recorder: &Recorder, second: u32) -> Sample {
+    let mut sample = Sample::new(2, RESPONSE_WAIT_SERVICE);
+    recorder.collect(second, &mut sample);
+    sample
+}
+
+#[test]
+fn response_wait_and_service_are_apart() {
+    let recorder = Recorder::new(2, RESPONSE_WAIT_SERVICE);
+    recorder.record(&ended(100, Outcome::Done));
+    let sample = collected(&recorder, 0);
+    let values: Vec<(u16, Kind, u64)> = sample
+        .each()
+        .map(|(operation, kind, counts)| (operation, kind, counts.histogram().max()))
+        .collect();
+    let expected = [
+        (0, Kind::Response, 30),
+        (0, Kind::Wait, 20),
+        (0, Kind::Service, 10),
+    ];
+    assert_eq!(values, expected);
+    assert_eq!(sample.all_operations().histogram().max(), 30);
+}
+
+#[test]
+fn an_operation_counts_in_the_second_in_which_it_ended() {
+    let recorder = Recorder::new(2, RESPONSE_WAIT_SERVICE);
+    for at_ns in [SECOND_NS - 1, SECOND_NS, 2 * SECOND_NS - 1, 4 * SECOND_NS] {
+        recorder.record(&ended(at_ns, Outcome::Done));
+    }
+    let done: Vec<u64> = (0..5)
+        .map(|second| collected(&recorder, second).done)
+        .collect();
+    assert_eq!(done, [1, 2, 0, 0, 1]);
+}
+
+#[test]
+fn a_second_in_which_nothing_ended_is_handed_over_as_zeros() {
+    let recorder = Recorder::new(2, RESPONSE_WAIT_SERVICE);
+    for second in 0..3 {
+        assert_eq!(collected(&recorder, second).operations(), 0);
+    }
+    assert_eq!(recorder.last_uncollected(), None);
+    recorder.record(&ended(3 * SECOND_NS + 5, Outcome::Done));
+    assert_eq!(recorder.last_uncollected(), Some(3));
+}
+
+#[test]
+fn what_is_recorded_after_its_second_was_handed_over_is_not_lost() {
+    let recorder = Recorder::new(2, RESPONSE_WAIT_SERVICE);
+    collected(&recorder, 0);
+    recorder.record(&ended(SECOND_NS - 1, Outcome::Done));
+    assert_eq!(collected(&recorder, 1).done, 1);
+}
+
+#[test]
+fn errors_are_counted_by_code_and_retries_by_their_times() {
+    let recorder = Recorder::new(2, RESPONSE_WAIT_SERVICE);
+    let retried = Outcome::Retried {
+        times: 3,
+        code: 1213,
+    };
+    for outcome in [retried, Outcome::Failed(1062), Outcome::Lost(2013), retried] {
+        recorder.record(&ended(100, outcome));
+    }
+    let sample = collected(&recorder, 0);
+    assert_eq!((sample.done, sample.retried, sample.failed), (2, 2, 2));
+    assert_eq!(sample.errors(), [(1213, 6), (1062, 1), (2013, 1)]);
+}
+
+proptest! {
+    // Each case merges some megabytes.
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn reactors_merged_are_what_one_of_them_would_have_counted(
+        operations in proptest::collection::vec(
+            (0..3usize, 0..2u16, 0..5_000_000_000u64, 0..10_000_000u64, 0..10_000_000u64, 0..4u16), 0..200
+        )
+    ) {
+        let mut operations = operations;
+        operations.sort_by_key(|operation| operation.2);
+        let reactors = [(); 3].map(|()| Recorder::new(2, RESPONSE_WAIT_SERVICE));
+        let alone = Recorder::new(2, RESPONSE_WAIT_SERVICE);
+        for (reactor, operation, scheduled_ns, wait_ns, service_ns, code) in operations {
+            let started_ns = scheduled_ns + wait_ns;
+            let outcome = if code == 0 { Outcome::Done } else { Outcome::Failed(code) };
+            // in ascending order of their ends, as on a reactor
+            let ended_ns = scheduled_ns + 20_000_000;
+            let ended = Ended { operation, scheduled_ns, started_ns: started_ns.min(ended_ns - service_ns), ended_ns, outcome };
+            reactors[reactor].record(&ended);
+            alone.record(&ended);
+        }
+        for second in 0..6 {
+            let mut merged = Sample::new(2, RESPONSE_WAIT_SERVICE);
+            reactors.iter().for_each(|reactor| reactor.collect(second, &mut merged));
+            let expected = collected(&alone, second);
+            prop_assert_eq!((merged.done, merged.failed), (expected.done, expected.failed));
+            let by_code = |sample: &Sample| sample.errors().iter().copied().collect::<BTreeMap<_, _>>();
+            prop_assert_eq!(by_code(&merged), by_code(&expected));
+            let each = |sample: &Sample| {
+                sample.each().map(|(operation, kind, counts)| (operation, kind, counts.histogram())).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(each(&merged), each(&expected));
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! `prony bench WORKLOAD`: a run from flags, no file.
+//!
+//! Goal: the flags become the text of an experiment file, which is run and recorded like any other. `--dry` asks the
+//! same of servers that do nothing, and shows the engine's own ceiling (see `dry`).
+
+mod dry;
+
+use super::Results;
+use super::experiment::{self, Overrides};
+use super::failure::{Failure, Status, print};
+use super::run;
+use super::show::Format;
+use crate::run::Request;
+use crate::spec::{BenchRequest, bench};
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// A workload with its operation: oltp-point-select, oltp-update-index, oltp-read-write, ...
+    workload: String,
+    /// mariadb, mysql@5.6.14, a DSN, or NAME=BUILD; again for others
+    #[arg(long, value_name = "BUILD|DSN", default_value = "mariadb")]
+    server: Vec<String>,
+    /// Clients that each ask again when they were answered
+    #[arg(long, value_delimiter = ',', conflicts_with_all = ["rate", "workers"])]
+    clients: Vec<u32>,
+    /// Operations that arrive a second, whether or not the server keeps up: 500, or 60% of max
+    #[arg(long, value_delimiter = ',')]
+    rate: Vec<String>,
+    /// Clients that serve what arrives
+    #[arg(long, value_delimiter = ',', requires = "rate")]
+    workers: Vec<u32>,
+    /// How long each trial is measured
+    #[arg(long, default_value = "10s")]
+    time: String,
+    /// How long before that is not counted: 2s, 50%, find
+    #[arg(long)]
+    warmup: Option<String>,
+    #[arg(long)]
+    tables: Option<u64>,
+    /// Rows of each table
+    #[arg(long)]
+    rows: Option<u64>,
+    /// The storage engine
+    #[arg(long)]
+    engine: Option<String>,
+    /// How often everything is repeated; one gives figures, two and more give intervals
+    #[arg(long)]
+    blocks: Option<u32>,
+    /// A setting that the servers are started with; again for others
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    set: Vec<(String, String)>,
+    /// Ask it of servers that do nothing, to see what the engine itself can do here
+    #[arg(long)]
+    dry: bool,
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+    #[command(flatten)]
+    results: Results,
+    /// Allow DROP of prony's own schemas on an external server
+    #[arg(long)]
+    allow_drop: bool,
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_string(), value.trim().to_string()))
+        }
+        _ => Err("write NAME=VALUE, as in innodb_buffer_pool_size=64M".to_string()),
+    }
+}
+
+pub fn run(args: Args) -> Result<Status, Failure> {
+    let source = bench(&args.request());
+    let experiment = experiment::parse("bench", "the flags", &source, &Overrides::default())?;
+    if args.dry {
+        print(&dry::table(&experiment)?);
+        return Ok(Status::Done);
+    }
+    let request = Request {
+        experiment,
+        overrides: Vec::new(),
+        seed: run::rand_seed(),
+        shard: None,
+        results: args.results.results,
+        resume: None,
+        allow_drop: args.allow_drop,
+    };
+    let conducted = run::carry_out(&request)?;
+    match args.format {
+        Format::Table => run::tell(&conducted),
+        format => print(&format.of(&conducted.run, &conducted.trials)),
+    }
+    Ok(run::status(&conducted, false))
+}
+
+impl Args {
+    fn request(&self) -> BenchRequest {
+        BenchRequest {
+            workload: self.workload.clone(),
+            servers: self.server.clone(),
+            clients: self.clients.clone(),
+            rate: self.rate.clone(),
+            workers: self.workers.clone(),
+            time: self.time.clone(),
+            warmup: self.warmup.clone(),
+            tables: self.tables,
+            rows: self.rows,
+            engine: self.engine.clone(),
+            blocks: self.blocks,
+            settings: self.set.clone(),
+        }
+    }
+}

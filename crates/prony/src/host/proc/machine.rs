@@ -1,0 +1,107 @@
+//! The whole machine: `/proc/stat` and `/proc/net/dev` (proc(5)).
+
+use super::seconds;
+use std::fs;
+
+/// Seconds of all processors together since boot.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Processors {
+    /// Doing anything: neither idle nor waiting for a device.
+    pub busy_s: f64,
+    /// Idle, while something waited for a device.
+    pub waiting_s: f64,
+    /// Taken away by the machine below a virtual one.
+    pub stolen_s: f64,
+}
+
+impl Processors {
+    pub fn read() -> Option<Processors> {
+        parse(&fs::read_to_string("/proc/stat").ok()?)
+    }
+}
+
+/// `cpu  user nice system idle iowait irq softirq steal guest guest_nice`; guests are in user and nice already.
+fn parse(stat: &str) -> Option<Processors> {
+    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let ticks: Vec<u64> = line
+        .split_whitespace()
+        .map(|field| field.parse().ok())
+        .collect::<Option<_>>()?;
+    let [user, nice, system, _idle, waiting, irq, softirq, stolen, ..] = ticks[..] else {
+        return None;
+    };
+    Some(Processors {
+        busy_s: [user, nice, system, irq, softirq].map(seconds).iter().sum(),
+        waiting_s: seconds(waiting),
+        stolen_s: seconds(stolen),
+    })
+}
+
+/// Bytes received and sent over all interfaces since boot. Loopback counts each byte on both sides; here it counts once.
+pub fn network_bytes() -> Option<u64> {
+    network(&fs::read_to_string("/proc/net/dev").ok()?)
+}
+
+/// After two lines of headings, `name: bytes packets errs drop fifo frame compressed multicast bytes ...`: received, then sent.
+fn network(dev: &str) -> Option<u64> {
+    let interface = |line: &str| {
+        let (name, fields) = line.split_once(':')?;
+        let number = |n: usize| fields.split_whitespace().nth(n)?.parse::<u64>().ok();
+        match name.trim() {
+            "lo" => number(8),
+            _ => number(0)?.checked_add(number(8)?),
+        }
+    };
+    dev.lines()
+        .skip(2)
+        .map(interface)
+        .try_fold(0_u64, |sum, bytes| sum.checked_add(bytes?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn processors_are_busy_when_they_neither_idle_nor_wait() {
+        let text = "cpu  82785 66260 10618 74074 703 5 122 212 9 9\ncpu0 1 2 3 4 5 6 7 8 9 10\n";
+        let expected = Processors {
+            busy_s: [82785, 66260, 10618, 5, 122].map(seconds).iter().sum(),
+            waiting_s: seconds(703),
+            stolen_s: seconds(212),
+        };
+        assert_eq!(parse(text), Some(expected));
+        assert!(Processors::read().unwrap().busy_s > 0.0);
+    }
+
+    const DEV: &str = "Inter-|   Receive                                                |  Transmit\n \
+        face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n    \
+        lo:    3193      29    0    0    0     0          0         0     3193      29    0    0    0     0       0          0\n  \
+        ifb0:       0       0    0    0    0     0          0         0        0       0    0    0    0     0       0          0\n  \
+        eth0: 1388730640   35932    0    0    0     0          0         0  1816175   22103    0    0    0     0       0          0\n";
+
+    #[test]
+    fn a_byte_over_loopback_counts_once() {
+        assert_eq!(network(DEV), Some(3193 + 1_388_730_640 + 1_816_175));
+    }
+
+    #[test]
+    fn bytes_sent_over_loopback_are_seen() {
+        use std::io::{Read, Write};
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut sender = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut receiver = listener.accept().unwrap().0;
+        let before = network_bytes().unwrap();
+        sender.write_all(&[7; 100_000]).unwrap();
+        receiver.read_exact(&mut [0; 100_000]).unwrap();
+        assert!(network_bytes().unwrap() - before >= 100_000);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_parsers_panic(text in "(cpu |lo:|[0-9 :\n]){0,40}", cut in 0..DEV.len()) {
+            let _ = (parse(&text), network(&text), network(&DEV[..cut]));
+        }
+    }
+}

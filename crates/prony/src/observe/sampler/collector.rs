@@ -1,0 +1,213 @@
+//! Puts the seconds together: /proc at each tick, and what the server told by then.
+//!
+//! Goal: one owner of the series, that never waits for the server longer than half a second a tick, or a few seconds at the end.
+
+use super::column::Column;
+use super::machine::{Amounts, Machine, between};
+use super::status::Cut;
+use super::ticks::Ticks;
+use super::{Live, News, Sample, Sampled, absent};
+use record::{Counters, Flag};
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::{Duration, Instant};
+
+/// How long the last reading of the server may take, and after that the end of its connection.
+const LAST_READING_WITHIN: Duration = Duration::from_secs(2);
+const END_WITHIN: Duration = Duration::from_secs(1);
+
+pub(super) struct Collector {
+    pub(super) ticks: Ticks,
+    pub(super) machine: Machine,
+    pub(super) told: Receiver<News>,
+    /// Closed to end the thread that asks the server; None where there is none.
+    pub(super) end_status: Option<Sender<()>>,
+    pub(super) cut: Cut,
+    pub(super) live: Live,
+}
+
+/// What has come so far.
+#[derive(Default)]
+struct Collected {
+    columns: BTreeMap<String, (Kind, Column)>,
+    /// The machine's last reading that was in time.
+    before: Option<(u32, Instant, Amounts)>,
+    /// The last tick that the server's thread has told of, with its values.
+    status: Option<(u32, Told)>,
+    status_cpu: Duration,
+    ended: Option<(Counters, Vec<Flag>)>,
+    stopping: bool,
+}
+
+#[derive(Default)]
+struct Told {
+    rates: BTreeMap<String, f64>,
+    levels: BTreeMap<String, f64>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// prony's own: kept in any case.
+    Own,
+    Rate,
+    Level,
+}
+
+impl Collector {
+    pub(super) fn run(mut self) -> Sampled {
+        let mut collected = Collected::default();
+        let mut tick = 0;
+        loop {
+            tick = self.ticks.next(tick, Instant::now());
+            let due = self.ticks.due(tick);
+            self.hear_until(&mut collected, due, |collected| collected.stopping);
+            // A load that ends with the second ends it, even when it is a moment early by this clock.
+            let is_near = due <= Instant::now() + self.ticks.every / 10;
+            if collected.stopping && !is_near {
+                break;
+            }
+            std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            self.one_tick(&mut collected, tick);
+            tick += 1;
+            if collected.stopping {
+                break;
+            }
+        }
+        let flags = self.end_status(&mut collected);
+        let seconds = tick.saturating_sub(1);
+        collected.sampled(seconds, flags)
+    }
+
+    /// Takes in what is told until the time, or until `enough`.
+    fn hear_until(
+        &self,
+        collected: &mut Collected,
+        until: Instant,
+        enough: impl Fn(&Collected) -> bool,
+    ) {
+        while !enough(collected) {
+            let pause = until.saturating_duration_since(Instant::now());
+            match self.told.recv_timeout(pause) {
+                Ok(news) => collected.hear(news),
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn one_tick(&mut self, collected: &mut Collected, tick: u32) {
+        let amounts = self.machine.read(collected.status_cpu);
+        let now = Instant::now();
+        let is_late = now > self.ticks.too_late(tick);
+        if self.end_status.is_some() {
+            self.hear_until(collected, self.ticks.too_late(tick), |collected| {
+                collected.ended.is_some()
+                    || matches!(&collected.status, Some((told, _)) if *told >= tick)
+            });
+        }
+        let before = match is_late {
+            true => collected.before.take(),
+            false => collected.before.replace((tick, now, amounts.clone())),
+        };
+        let Some(second) = tick.checked_sub(1) else {
+            return;
+        };
+        let mut values = BTreeMap::new();
+        if let Some((last, at, before)) = before
+            && last == second
+            && !is_late
+        {
+            let own = between(&before, &amounts, (now - at).as_secs_f64());
+            let own = own
+                .into_iter()
+                .map(|(name, value)| (name.to_string(), value));
+            collected.put(second, Kind::Own, own, &mut values);
+        }
+        if let Some((told, status)) = collected.status.take()
+            && told == tick
+        {
+            collected.put(second, Kind::Rate, status.rates, &mut values);
+            collected.put(second, Kind::Level, status.levels, &mut values);
+        }
+        (self.live)(Sample {
+            second,
+            values: &values,
+        });
+    }
+
+    /// Has the server read for the last time, and gives up on it where it does not answer.
+    fn end_status(&mut self, collected: &mut Collected) -> Vec<Flag> {
+        if self.end_status.take().is_none() {
+            return Vec::new();
+        }
+        let has_ended = |collected: &Collected| collected.ended.is_some();
+        self.hear_until(collected, Instant::now() + LAST_READING_WITHIN, has_ended);
+        if has_ended(collected) {
+            return Vec::new();
+        }
+        self.cut.cut();
+        self.hear_until(collected, Instant::now() + END_WITHIN, has_ended);
+        vec![absent(
+            "the server did not answer at the end, so that its counters end with its last answer"
+                .into(),
+        )]
+    }
+}
+
+impl Collected {
+    fn hear(&mut self, news: News) {
+        match news {
+            News::Status {
+                tick,
+                rates,
+                levels,
+                cpu,
+            } => {
+                self.status = Some((tick, Told { rates, levels }));
+                self.status_cpu = cpu;
+            }
+            News::StatusEnded { counters, flags } => self.ended = Some((counters, flags)),
+            News::Stop => self.stopping = true,
+        }
+    }
+
+    fn put(
+        &mut self,
+        second: u32,
+        kind: Kind,
+        of: impl IntoIterator<Item = (String, f64)>,
+        values: &mut BTreeMap<String, f64>,
+    ) {
+        for (name, value) in of {
+            match self.columns.get_mut(&name) {
+                Some((_, column)) => column.put(second, value),
+                None => {
+                    let mut column = Column::default();
+                    column.put(second, value);
+                    self.columns.insert(name.clone(), (kind, column));
+                }
+            }
+            values.insert(name, value);
+        }
+    }
+
+    fn sampled(self, seconds: u32, mut flags: Vec<Flag>) -> Sampled {
+        let is_kept = |kind: Kind, column: &Column| match kind {
+            Kind::Own => true,
+            Kind::Rate => column.is_ever_nonzero(),
+            Kind::Level => column.varies(),
+        };
+        let series = self
+            .columns
+            .into_iter()
+            .filter(|(_, (kind, column))| is_kept(*kind, column))
+            .map(|(name, (_, column))| (name, column.into_series(seconds as usize)))
+            .collect();
+        let (counters, told) = self.ended.unwrap_or_default();
+        flags.extend(told);
+        Sampled {
+            series,
+            counters,
+            flags,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! One series as it grows: a value a second, absent where there was none.
+//!
+//! Goal: hundreds of counters for hours; those that do not move, most of them, take no memory. Non-goal: names.
+
+/// As many leading values as are all the same, then the rest one by one. Absent is NaN.
+#[derive(Default)]
+pub(super) struct Column {
+    leading: f64,
+    leads: usize,
+    rest: Vec<f64>,
+}
+
+impl Column {
+    /// The value of a second after all those that were put before; those between are absent.
+    pub(super) fn put(&mut self, second: u32, value: f64) {
+        while self.len() < second as usize {
+            self.push(f64::NAN);
+        }
+        self.push(value);
+    }
+
+    fn push(&mut self, value: f64) {
+        if self.leads == 0 {
+            self.leading = value;
+        }
+        let is_same = self.leading.to_bits() == value.to_bits();
+        if self.rest.is_empty() && is_same {
+            self.leads += 1;
+        } else {
+            self.rest.push(value);
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.leads + self.rest.len()
+    }
+
+    fn values(&self) -> impl Iterator<Item = f64> {
+        let leading = std::iter::repeat_n(self.leading, self.leads);
+        leading.chain(self.rest.iter().copied())
+    }
+
+    fn present(&self) -> impl Iterator<Item = f64> {
+        self.values().filter(|value| !value.is_nan())
+    }
+
+    /// Whether an amount was ever other than nothing.
+    pub(super) fn is_ever_nonzero(&self) -> bool {
+        self.present().any(|value| value != 0.0)
+    }
+
+    /// Whether a level was ever other than before.
+    pub(super) fn varies(&self) -> bool {
+        let mut present = self.present();
+        let first = present.next();
+        present.any(|value| Some(value) != first)
+    }
+
+    /// One value for each of so many seconds.
+    pub(super) fn into_series(self, seconds: usize) -> Vec<Option<f64>> {
+        let values = self
+            .values()
+            .map(|value| (!value.is_nan()).then_some(value));
+        values
+            .chain(std::iter::repeat(None))
+            .take(seconds)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn column(values: &[Option<f64>]) -> Column {
+        let mut column = Column::default();
+        for (second, value) in values.iter().enumerate() {
+            if let Some(value) = value {
+                column.put(second as u32, *value);
+            }
+        }
+        column
+    }
+
+    #[test]
+    fn a_constant_is_kept_as_one_value() {
+        let column = column(&[Some(7.0); 10_000]);
+        assert_eq!((column.rest.capacity(), column.len()), (0, 10_000));
+        assert!(!column.varies() && column.is_ever_nonzero());
+    }
+
+    #[test]
+    fn an_absent_second_is_no_change_of_a_level() {
+        assert!(!column(&[Some(1.0), None, Some(1.0)]).varies());
+        assert!(column(&[None, Some(1.0), Some(2.0)]).varies());
+        assert!(!column(&[None, Some(0.0)]).is_ever_nonzero());
+    }
+
+    proptest! {
+        #[test]
+        fn what_goes_in_comes_out(values in prop::collection::vec(prop::option::of((0_u8..3).prop_map(f64::from)), 0..40)) {
+            prop_assert_eq!(column(&values).into_series(values.len()), values);
+        }
+    }
+}

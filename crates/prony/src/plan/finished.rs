@@ -1,0 +1,68 @@
+//! What the planner knows of a trial that was measured.
+//!
+//! Goal: the few figures on which the next trial depends. Non-goal: the record (`run` makes one from the other).
+
+use record::TrialKey;
+use std::collections::HashMap;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finished {
+    pub key: TrialKey,
+    /// Operations a second of the measured part; none where the trial has no such figure or failed.
+    pub throughput: Option<f64>,
+    /// Of the response.
+    pub latency_ms: LatencyMs,
+    /// More operations arrived than were done.
+    pub unstable: bool,
+    /// The server that it was measured on is still up as the trial left it, so that a series can go on there. Never so
+    /// for what an earlier process measured.
+    pub server_is_up: bool,
+}
+
+/// Milliseconds; none where nothing was measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LatencyMs {
+    pub p50: Option<f64>,
+    pub p95: Option<f64>,
+    pub p99: Option<f64>,
+    pub p999: Option<f64>,
+}
+
+impl LatencyMs {
+    /// One of the four.
+    pub fn at(&self, quantile: f64) -> Option<f64> {
+        match quantile {
+            0.5 => self.p50,
+            0.95 => self.p95,
+            0.99 => self.p99,
+            0.999 => self.p999,
+            _ => None,
+        }
+    }
+}
+
+impl Finished {
+    /// A trial on which no other depends: rounds of queries have neither a throughput nor percentiles.
+    pub fn of_rounds(key: TrialKey) -> Finished {
+        Finished {
+            key,
+            throughput: None,
+            latency_ms: LatencyMs::default(),
+            unstable: false,
+            server_is_up: false,
+        }
+    }
+}
+
+/// By key.
+pub(super) struct Known<'f>(HashMap<&'f TrialKey, &'f Finished>);
+
+impl<'f> Known<'f> {
+    pub fn new(finished: &'f [Finished]) -> Known<'f> {
+        Known(finished.iter().map(|one| (&one.key, one)).collect())
+    }
+
+    pub fn get(&self, key: &TrialKey) -> Option<&'f Finished> {
+        self.0.get(key).copied()
+    }
+}

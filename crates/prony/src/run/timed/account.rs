@@ -1,0 +1,189 @@
+//! What a drive came to, as the record holds it.
+//!
+//! Goal: nothing is left out that the statistics need, and what makes the figures unusable is flagged. Non-goal: judging.
+
+use super::beside::Seen;
+use super::{Driving, Timed, invalidate};
+use crate::host::machine;
+use crate::run::trial::{flag, happened};
+use load::{Backend, Driven, Second, Window};
+use record::{
+    EngineNote, ErrorCount, HistogramNote, Kind, LiveSample, Loaded, Mode, OpenNote, Trial, stats,
+};
+use std::collections::BTreeMap;
+
+/// Seconds of a histogram of one operation.
+const WINDOW_S: u32 = 10;
+
+/// Enters the load into its trial.
+pub fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, seen: Seen) {
+    let Driving {
+        operations,
+        driven,
+        seconds,
+    } = drive;
+    say_what_went_wrong(trial, &driven);
+    happened(trial, seen.happened);
+    for one in seen.sampled.flags {
+        flag(trial, &one.kind, one.text);
+    }
+    let mut series = seen.sampled.series;
+    series.extend(of_seconds(&seconds));
+    let mode = timed.planned.load.mode();
+    let open = matches!(mode, Mode::Open { .. }).then(|| open_note(&driven));
+    let mut load = Loaded {
+        mode,
+        warmup: timed.bench.protocol.warmup_note(),
+        started_ns: driven.started_ns,
+        elapsed_s: driven.elapsed.as_secs_f64(),
+        errors: errors(&seconds),
+        engine: engine(&driven),
+        histograms: histograms(&operations, seconds, driven.windows),
+        operations,
+        series,
+        counters: seen.sampled.counters,
+        summary: None,
+        open,
+    };
+    let summary = stats::summarise(&load);
+    if let Some(reason) = &summary.engine.invalid {
+        invalidate(trial, "engine_limit", reason.clone());
+    }
+    load.summary = Some(summary);
+    trial.load = Some(Box::new(load));
+}
+
+fn say_what_went_wrong(trial: &mut Trial, driven: &Driven) {
+    if let Some((client, failure)) = driven.ended_early.first() {
+        let count = driven.ended_early.len();
+        invalidate(
+            trial,
+            "clients_lost",
+            format!(
+                "{count} clients ended before the time, the first was client {client}: {failure}"
+            ),
+        );
+    }
+    if let Some(reason) = &driven.stopped {
+        flag(trial, "stopped", reason.clone());
+    }
+}
+
+/// A series of the engine's own: its name and where its value stands.
+type Column = (&'static str, fn(&Second) -> u64);
+
+const COLUMNS: [Column; 7] = [
+    ("throughput", |second| second.done),
+    ("errors", |second| second.failed),
+    ("retried", |second| second.retried),
+    ("dropped", |second| second.dropped),
+    ("queued", |second| second.queued),
+    ("running", |second| u64::from(second.running)),
+    ("idle", |second| u64::from(second.idle)),
+];
+
+/// The engine's own series, one value a second.
+fn of_seconds(seconds: &[Second]) -> BTreeMap<String, Vec<Option<f64>>> {
+    COLUMNS
+        .into_iter()
+        .map(|(name, of)| {
+            let series = seconds.iter().map(|second| Some(of(second) as f64));
+            (name.to_string(), series.collect())
+        })
+        .collect()
+}
+
+fn errors(seconds: &[Second]) -> Vec<ErrorCount> {
+    let of_second = |second: &Second| {
+        let at = second.second;
+        let counts = second.errors.iter();
+        counts
+            .map(move |(code, count)| ErrorCount {
+                second: at,
+                code: *code,
+                count: *count,
+            })
+            .collect::<Vec<_>>()
+    };
+    seconds.iter().flat_map(of_second).collect()
+}
+
+/// All operations' response each second, each operation and kind each ten seconds.
+fn histograms(
+    operations: &[String],
+    seconds: Vec<Second>,
+    windows: Vec<Window>,
+) -> Vec<HistogramNote> {
+    let each_second = seconds.into_iter().map(|second| HistogramNote {
+        operation: None,
+        kind: Kind::Response,
+        every_s: 1,
+        start_s: second.second,
+        nanoseconds: second.response.into(),
+    });
+    let each_window = windows.into_iter().map(|window| HistogramNote {
+        operation: operations.get(usize::from(window.operation)).cloned(),
+        kind: match window.kind {
+            load::Kind::Response => Kind::Response,
+            load::Kind::Wait => Kind::Wait,
+            load::Kind::Service => Kind::Service,
+        },
+        every_s: WINDOW_S,
+        start_s: window.start_s,
+        nanoseconds: window.nanoseconds.into(),
+    });
+    each_second.chain(each_window).collect()
+}
+
+fn engine(driven: &Driven) -> EngineNote {
+    let lateness_us = |quantile: f64| {
+        let counted = !driven.lateness.is_empty();
+        counted.then(|| driven.lateness.value_at_quantile(quantile) as f64 / 1e3)
+    };
+    EngineNote {
+        backend: match driven.backend {
+            Backend::Uring => "io_uring",
+            Backend::Epoll => "epoll",
+            Backend::Blocking => "threads",
+        }
+        .to_string(),
+        reactors: driven.reactors as u32,
+        cpu_user_s: driven.cpu_user_s,
+        cpu_system_s: driven.cpu_system_s,
+        cores: f64::from(machine::cores()),
+        open_s: driven.open_s,
+        lateness_us_p50: lateness_us(0.5),
+        lateness_us_p99: lateness_us(0.99),
+        lateness_us_max: lateness_us(1.0),
+        ended_early: driven.ended_early.len() as u32,
+        stopped: driven.stopped.clone(),
+    }
+}
+
+fn open_note(driven: &Driven) -> OpenNote {
+    OpenNote {
+        arrived: driven.arrived,
+        started: driven.started,
+        queued_at_end: driven.queued_at_end,
+        dropped: driven.dropped,
+        held_s: driven.held.as_secs_f64(),
+    }
+}
+
+/// One second, for those who watch.
+pub fn live(second: &Second, sampled: BTreeMap<String, f64>) -> LiveSample {
+    let own = of_seconds(std::slice::from_ref(second)).into_iter();
+    let own = own.filter_map(|(name, values)| Some((name, (*values.first()?)?)));
+    let latency = [("p50", 0.5), ("p99", 0.99), ("max", 1.0)].map(|(name, quantile)| {
+        let nanoseconds = second.response.value_at_quantile(quantile);
+        (name.to_string(), nanoseconds as f64 / 1e6)
+    });
+    LiveSample {
+        values: sampled.into_iter().chain(own).collect(),
+        latency_ms: match second.response.is_empty() {
+            true => BTreeMap::new(),
+            false => latency.into(),
+        },
+        errors: second.errors.clone(),
+    }
+}

@@ -1,0 +1,110 @@
+//! From the plan's words to those of the load engine.
+
+use crate::plan::PlannedTrial;
+use crate::spec::{ArrivalsSpec, Dsn, PlannedLoad, Protocol, WhenFull};
+use load::{Closed, Drive, Endpoint, Load, Open, arrivals::Arrivals};
+use record::Warmup;
+use std::time::Duration;
+use wire::{Login, Tls};
+
+/// For connecting and logging in. A server that takes longer under load is said to refuse.
+const LOGIN_WITHIN: Duration = Duration::from_secs(30);
+/// A lost connection is opened again so often in a row; then its client ends.
+const RECONNECTS_MAX: u32 = 20;
+
+pub fn login(dsn: Dsn, schema: &str) -> Login {
+    let endpoint = match dsn.socket {
+        Some(path) => Endpoint::Unix(path),
+        None => Endpoint::Tcp {
+            host: dsn.host,
+            port: dsn.port,
+        },
+    };
+    Login {
+        endpoints: vec![endpoint],
+        user: dsn.user,
+        password: dsn.password,
+        schema: Some(schema.to_string()),
+        tls: if dsn.tls_required {
+            Tls::Required
+        } else {
+            Tls::Off
+        },
+        within: LOGIN_WITHIN,
+        stalled: None,
+    }
+}
+
+pub fn drive(planned: &PlannedTrial, protocol: &Protocol, seed: u64) -> Drive {
+    Drive {
+        load: load(&planned.load),
+        time: protocol.driven(),
+        warmup: match protocol.warmup_note() {
+            Warmup::Seconds(warmup_s) => Duration::from_secs_f64(warmup_s),
+            Warmup::Find => Duration::ZERO,
+        },
+        seed,
+        reactors: None,
+        backend: None,
+        reconnects_max: RECONNECTS_MAX,
+        stalled: None,
+    }
+}
+
+fn load(planned: &PlannedLoad) -> Load {
+    match planned {
+        PlannedLoad::Closed { clients, think } => Load::Closed(Closed {
+            clients: *clients,
+            think: *think,
+        }),
+        PlannedLoad::Open {
+            rate,
+            arrivals,
+            workers,
+            queue,
+            when_full,
+        } => Load::Open(Open {
+            arrivals: schedule(*rate, arrivals),
+            workers: *workers,
+            queue: *queue,
+            when_full: match when_full {
+                WhenFull::Stop => load::WhenFull::Stop,
+                WhenFull::Drop => load::WhenFull::Drop,
+                WhenFull::Wait => load::WhenFull::Wait,
+            },
+        }),
+    }
+}
+
+fn schedule(rate: f64, arrivals: &ArrivalsSpec) -> Arrivals {
+    match arrivals {
+        ArrivalsSpec::Poisson => Arrivals::Poisson { rate },
+        ArrivalsSpec::Uniform => Arrivals::Uniform { rate },
+        ArrivalsSpec::Bursts {
+            burst_rate,
+            every,
+            length,
+        } => Arrivals::Bursts {
+            rate,
+            burst_rate: *burst_rate,
+            every_s: every.as_secs_f64(),
+            burst_s: length.as_secs_f64(),
+        },
+        ArrivalsSpec::Ramp { to, over } => Arrivals::Ramp {
+            from: rate,
+            to: *to,
+            over_s: over.as_secs_f64(),
+        },
+        ArrivalsSpec::Trace { at_ns } => Arrivals::Trace {
+            at_ns: at_ns.clone(),
+        },
+    }
+}
+
+/// The first second that the server's counters are taken over.
+pub fn measured_from_s(protocol: &Protocol) -> u32 {
+    match protocol.warmup_note() {
+        Warmup::Seconds(warmup_s) => warmup_s.ceil() as u32,
+        Warmup::Find => 0,
+    }
+}

@@ -1,0 +1,155 @@
+//! A timed trial: the load engine asks the workload's operations of the server, and everything is observed each second.
+//!
+//! Goal: from a planned load to what was recorded of it; what makes its figures unusable is flagged. Non-goals: the server
+//! below (`bed`), judging (`record::stats`), rounds of queries (`trial`).
+
+mod account;
+pub mod asked;
+mod beside;
+
+use super::bed::Bed;
+use super::trial::{Bench, flag};
+use crate::plan::PlannedTrial;
+use crate::server::ServerError;
+use crate::workload::Dataset;
+use beside::Beside;
+use load::{DriveError, Driven, Second, Watch, Workload};
+use record::{LiveSample, Trial, TrialState};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Connections of prony's own beside the load: queries, counters, the sampler, the one that stops statements.
+const OWN_CONNECTIONS: u32 = 8;
+
+/// How often an interruption is looked for while the engine drives.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Called once a second with what it was like.
+pub type Live<'l> = &'l mut (dyn FnMut(u32, LiveSample) + Send);
+
+/// What the engine did.
+struct Driving {
+    /// The names of the workload's operations.
+    operations: Vec<String>,
+    driven: Driven,
+    seconds: Vec<Second>,
+}
+
+pub struct Timed<'a> {
+    pub bench: &'a Bench<'a>,
+    pub dataset: &'a dyn Dataset,
+    pub planned: &'a PlannedTrial,
+    pub seed: u64,
+}
+
+impl Timed<'_> {
+    /// Drives the load once, on a server that is started where it was not yet. `live` is called every second.
+    pub fn measure(&self, bed: &mut Bed, trial: &mut Trial, live: Live) -> Result<(), ServerError> {
+        let fresh = !bed.is_started();
+        bed.live(trial)?;
+        if fresh && self.bench.protocol.preload {
+            self.preload(bed, trial)?;
+        }
+        self.enough_connections(bed)?;
+        let mut beside = Beside::prepare(bed, asked::measured_from_s(self.bench.protocol))?;
+        let driving = self.drive(bed, &mut beside, live);
+        let seen = beside.end();
+        account::enter(self, trial, driving?, seen);
+        Ok(())
+    }
+
+    fn preload(&self, bed: &mut Bed, trial: &mut Trial) -> Result<(), ServerError> {
+        self.bench.progress.now("reading the tables into the pool");
+        let live = bed.live(trial)?;
+        let preloaded = self.dataset.preload(&mut live.session)?;
+        if preloaded.held == Some(false) {
+            let pages = preloaded.pages_read_again.unwrap_or_default();
+            let text = format!(
+                "the tables did not stay in the pool: reading them once more read {pages} pages from the disk; give innodb_buffer_pool_size more than the data"
+            );
+            flag(trial, "not_preloaded", text);
+        }
+        Ok(())
+    }
+
+    /// A server that refuses the last clients would be measured with fewer than the trial is named after.
+    fn enough_connections(&self, bed: &Bed) -> Result<(), ServerError> {
+        let clients = self.planned.load.clients();
+        let Some(most) = bed.max_connections() else {
+            return Ok(());
+        };
+        if clients.saturating_add(OWN_CONNECTIONS) > most {
+            return Err(ServerError::Unusable(format!(
+                "{clients} clients and prony's own {OWN_CONNECTIONS} connections are more than the server's max_connections = {most}; set max_connections = {} in [settings], or take fewer",
+                clients + OWN_CONNECTIONS
+            )));
+        }
+        Ok(())
+    }
+
+    fn drive(&self, bed: &Bed, beside: &mut Beside, live: Live) -> Result<Driving, ServerError> {
+        let no_driver =
+            || ServerError::Unusable("the workload has no operations for a timed load".into());
+        let login = asked::login(bed.dsn().ok_or_else(no_driver)?, self.dataset.schema());
+        let session = bed.session_statements();
+        let driver = self
+            .dataset
+            .driver(login, &session, self.seed)
+            .ok_or_else(no_driver)?;
+        let drive = asked::drive(self.planned, self.bench.protocol, self.seed);
+        let label = super::trial::label(&self.planned.key);
+        let total_s = drive.time.as_secs();
+        let latest = beside.latest.clone();
+        let mut seconds = Vec::new();
+        let mut second = |one: Second| {
+            self.bench.progress.now(&format!(
+                "{label}: {} of {total_s} s, {} operations/s",
+                one.second + 1,
+                one.done
+            ));
+            live(one.second, account::live(&one, latest.take()));
+            seconds.push(one);
+        };
+        let stop = AtomicBool::new(false);
+        let ended = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| pass_on_an_interruption(&stop, &ended));
+            let watch = Watch {
+                begun: &mut |origin| beside.begin(origin),
+                second: &mut second,
+            };
+            let driven = load::drive(&driver, &drive, &stop, watch);
+            ended.store(true, Ordering::Relaxed);
+            driven.map_err(explain)
+        })
+        .map(|driven| Driving {
+            operations: driver.operations(),
+            driven,
+            seconds,
+        })
+    }
+}
+
+fn pass_on_an_interruption(stop: &AtomicBool, ended: &AtomicBool) {
+    while !ended.load(Ordering::Relaxed) {
+        if crate::host::interrupt::asked() {
+            stop.store(true, Ordering::Relaxed);
+        }
+        std::thread::sleep(TICK);
+    }
+}
+
+fn explain(error: DriveError) -> ServerError {
+    match &error {
+        DriveError::Open { failure, .. } if failure.passing => ServerError::Lost(error.to_string()),
+        _ => ServerError::Unusable(error.to_string()),
+    }
+}
+
+/// What makes the figures of a drive something else than they are named after.
+fn invalidate(trial: &mut Trial, kind: &str, text: String) {
+    if trial.state == TrialState::Done {
+        trial.state = TrialState::Invalid;
+    }
+    flag(trial, kind, text);
+}

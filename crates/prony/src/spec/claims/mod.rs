@@ -1,0 +1,193 @@
+//! `[[claim]]`: a ratio between two cells, a spread among cells, or a finding.
+//!
+//! Goal: the three forms, with their thresholds; `value` and `cell` read what is compared. Non-goal: judging them (see `record::stats`).
+
+mod cell;
+mod value;
+
+use super::names::Names;
+use super::read::{Node, Section};
+use super::sections::tables;
+use record::{Bound, Claim, Finding, Subject};
+
+const KEYS: [&str; 11] = [
+    "says",
+    "value",
+    "of",
+    "to",
+    "among",
+    "at_least",
+    "at_most",
+    "within",
+    "published",
+    "finds",
+    "text",
+];
+const EXAMPLE_CELL: &str = "of = { server = \"5.6\", round = \"hot\" }";
+
+pub fn claims(file: &Section, names: &Names) -> Vec<Claim> {
+    tables(file, "claim")
+        .iter()
+        .filter_map(|section| claim(section, names))
+        .collect()
+}
+
+fn claim(section: &Section, names: &Names) -> Option<Claim> {
+    section.allow("[[claim]]", &KEYS);
+    let says = section
+        .require("[[claim]]", "says", "says = \"hot is faster than cold\"")
+        .and_then(|node| node.words("says = \"...\""));
+    let published = section
+        .get("published")
+        .and_then(|node| node.positive("published = 1.8"));
+    let subject = match (section.get("finds"), section.get("among")) {
+        (Some(finds), _) => finding(section, &finds, names),
+        (None, Some(among)) => spread(section, &among, names),
+        (None, None) => ratio(section, published, names),
+    };
+    Some(Claim {
+        says: says?,
+        subject: subject?,
+        published,
+    })
+}
+
+/// Keys that belong to another form of a claim.
+fn refuse(section: &Section, keys: &[&str], form: &str) {
+    for node in keys.iter().filter_map(|key| section.get(key)) {
+        node.note(
+            format!("\"{}\" does not belong to a claim with {form}", node.key),
+            "does not belong here",
+            "take it out",
+        );
+    }
+}
+
+fn ratio(section: &Section, published: Option<f64>, names: &Names) -> Option<Subject> {
+    refuse(section, &["text"], "of and to");
+    let value = section
+        .require("[[claim]]", "value", "value = \"elapsed\"")
+        .and_then(|node| value::value(&node, names));
+    let noted = section.notes.count();
+    let of = section
+        .require("[[claim]]", "of", EXAMPLE_CELL)
+        .and_then(|node| cell::cell(&node, names));
+    let to = section
+        .require(
+            "[[claim]]",
+            "to",
+            "to = { server = \"5.5\", round = \"hot\" }",
+        )
+        .and_then(|node| cell::cell(&node, names));
+    let bound = bound(section, published);
+    if let (true, Some(node)) = (
+        of == to && section.notes.count() == noted,
+        section.get("to"),
+    ) {
+        let says = "\"of\" and \"to\" are the same cell: their ratio is always 1";
+        node.note(says, "the same as \"of\"", "name another cell");
+    }
+    Some(Subject::Ratio {
+        value: value?,
+        of: of?,
+        to: to?,
+        bound: bound?,
+    })
+}
+
+/// Without a threshold it is half the way to the published ratio, on a log scale: its square root.
+fn bound(section: &Section, published: Option<f64>) -> Option<Bound> {
+    let given: Vec<Node> = ["at_least", "at_most", "within"]
+        .iter()
+        .filter_map(|key| section.get(key))
+        .collect();
+    if let [_, second, ..] = given.as_slice() {
+        second.note(
+            "a claim has one threshold",
+            "a second one",
+            "keep one of at_least, at_most and within",
+        );
+        return None;
+    }
+    match (given.first(), published) {
+        (Some(node), _) => {
+            let number = node.positive(&format!("{} = 1.34", node.key))?;
+            match node.key {
+                "at_least" => Some(Bound::AtLeast(number)),
+                "at_most" => Some(Bound::AtMost(number)),
+                _ => Some(Bound::Within(number)),
+            }
+        }
+        (None, Some(ratio)) if ratio > 1.0 => Some(Bound::AtLeast(ratio.sqrt())),
+        (None, Some(ratio)) if ratio < 1.0 => Some(Bound::AtMost(ratio.sqrt())),
+        (None, Some(_)) => {
+            section.get("published")?.note(
+                "published = 1 gives no threshold",
+                "no direction",
+                "write within = 0.05 beside it",
+            );
+            None
+        }
+        // A published figure that is wrong was noted already.
+        (None, None) if section.get("published").is_some() => None,
+        (None, None) => section
+            .require(
+                "[[claim]]",
+                "at_least",
+                "at_least = 1.2, at_most = 0.8 or within = 0.05, or give the published ratio",
+            )
+            .and(None),
+    }
+}
+
+fn spread(section: &Section, among: &Node, names: &Names) -> Option<Subject> {
+    refuse(
+        section,
+        &["of", "to", "at_least", "at_most", "text"],
+        "among",
+    );
+    let value = section
+        .require("[[claim]]", "value", "value = \"elapsed\"")
+        .and_then(|node| value::value(&node, names));
+    let among = cell::cell(among, names);
+    let example = "within = 0.04 (the largest is at most 4 % above the smallest)";
+    let within = section
+        .require("[[claim]]", "within", example)
+        .and_then(|node| node.positive("within = 0.04"));
+    Some(Subject::Spread {
+        value: value?,
+        among: among?,
+        within: within?,
+    })
+}
+
+fn finding(section: &Section, finds: &Node, names: &Names) -> Option<Subject> {
+    refuse(
+        section,
+        &[
+            "value",
+            "to",
+            "among",
+            "at_least",
+            "at_most",
+            "within",
+            "published",
+        ],
+        "finds",
+    );
+    let of = section
+        .require("[[claim]]", "of", EXAMPLE_CELL)
+        .and_then(|node| cell::cell(&node, names));
+    let finding = value::finding(section, finds, names);
+    if !matches!(finding, Some(Finding::PlanHolds(_))) {
+        refuse(
+            section,
+            &["text"],
+            &format!("{} = \"plan changed\"", finds.key),
+        );
+    }
+    Some(Subject::Finds {
+        finding: finding?,
+        of: of?,
+    })
+}

@@ -1,0 +1,132 @@
+//! When operations arrive in open loop, as it is written.
+//!
+//! Goal: the kinds of schedules and their ranges. Non-goal: the schedules themselves (`load::arrivals`).
+
+use super::super::read::{Node, Section};
+use super::rates::per_second;
+use super::trace;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The load's rate is the one that holds outside of bursts, and the one that a ramp begins with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ArrivalsSpec {
+    /// Exponential gaps.
+    Poisson,
+    /// Equal gaps.
+    Uniform,
+    /// Poisson at `burst_rate` operations a second for `length` at the beginning of every `every`.
+    Bursts {
+        burst_rate: f64,
+        every: Duration,
+        length: Duration,
+    },
+    /// Poisson, growing linearly to `to` operations a second over `over`, then staying.
+    Ramp { to: f64, over: Duration },
+    /// Recorded times since the beginning, ascending, at least one.
+    Trace { at_ns: Arc<[u64]> },
+}
+
+const EXAMPLE: &str = "arrivals = \"poisson\"";
+const KINDS: [&str; 3] = ["bursts", "ramp", "trace"];
+
+impl ArrivalsSpec {
+    /// As the record names it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            ArrivalsSpec::Poisson => "poisson",
+            ArrivalsSpec::Uniform => "uniform",
+            ArrivalsSpec::Bursts { .. } => "bursts",
+            ArrivalsSpec::Ramp { .. } => "ramp",
+            ArrivalsSpec::Trace { .. } => "trace",
+        }
+    }
+}
+
+/// `folder` is where a trace's path begins.
+pub(super) fn arrivals(node: &Node, folder: &Path) -> Option<ArrivalsSpec> {
+    if !matches!(node.value, toml::de::DeValue::Table(_)) {
+        return named(node);
+    }
+    let section = node.section(EXAMPLE)?;
+    section.allow("arrivals", &KINDS);
+    let kinds: Vec<Node> = KINDS.iter().filter_map(|kind| section.get(kind)).collect();
+    match kinds.as_slice() {
+        [kind] => match kind.key {
+            "bursts" => {
+                bursts(&kind.section("bursts = { rate = 2000, every = \"10s\", length = \"1s\" }")?)
+            }
+            "ramp" => ramp(&kind.section("ramp = { to = 2000, over = \"60s\" }")?),
+            _ => trace::trace(kind, folder).map(|at_ns| ArrivalsSpec::Trace { at_ns }),
+        },
+        [_, second, ..] => {
+            second.note(
+                "arrivals have one kind",
+                "a second one",
+                "keep one of the two",
+            );
+            None
+        }
+        [] => {
+            node.note("arrivals name no kind", "empty", "write arrivals = \"poisson\", \"uniform\" or { ramp = { to = 2000, over = \"60s\" } }");
+            None
+        }
+    }
+}
+
+fn named(node: &Node) -> Option<ArrivalsSpec> {
+    match node.text(EXAMPLE)? {
+        "poisson" => Some(ArrivalsSpec::Poisson),
+        "uniform" => Some(ArrivalsSpec::Uniform),
+        other => {
+            let known = [
+                "poisson",
+                "uniform",
+                "{ bursts = ... }",
+                "{ ramp = ... }",
+                "{ trace = ... }",
+            ];
+            node.notes.unknown(node.at(), "the arrivals", other, &known);
+            None
+        }
+    }
+}
+
+fn bursts(section: &Section) -> Option<ArrivalsSpec> {
+    section.allow("bursts", &["rate", "every", "length"]);
+    let rate = section.require("bursts", "rate", "rate = 2000");
+    let every = section.require("bursts", "every", "every = \"10s\"");
+    let length = section.require("bursts", "length", "length = \"1s\"");
+    let burst_rate = rate.and_then(|node| per_second(&node));
+    let every = every.and_then(|node| node.duration("every = \"10s\""));
+    let length_at = length?;
+    let (burst_rate, every, length) = (burst_rate?, every?, length_at.duration("length = \"1s\"")?);
+    if length >= every {
+        length_at.note(
+            "the bursts leave no time between them",
+            "as long as \"every\"",
+            "write a length below \"every\"",
+        );
+        return None;
+    }
+    Some(ArrivalsSpec::Bursts {
+        burst_rate,
+        every,
+        length,
+    })
+}
+
+fn ramp(section: &Section) -> Option<ArrivalsSpec> {
+    section.allow("ramp", &["to", "over"]);
+    let to = section
+        .require("ramp", "to", "to = 2000")
+        .and_then(|node| per_second(&node));
+    let over = section
+        .require("ramp", "over", "over = \"60s\"")
+        .and_then(|node| node.duration("over = \"60s\""));
+    Some(ArrivalsSpec::Ramp {
+        to: to?,
+        over: over?,
+    })
+}

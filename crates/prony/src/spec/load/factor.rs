@@ -1,0 +1,54 @@
+//! Lists of the load as factors.
+//!
+//! Goal: several values are levels like any others; one value is none. Non-goal: reading the lists.
+
+use super::super::experiment::{FactorSpec, LevelSpec, Patch};
+use super::{LoadPatch, RateSpec};
+
+pub fn clients_factor(counts: &[u32]) -> Option<FactorSpec> {
+    factor("clients", counts, |clients| LoadPatch {
+        clients: Some(*clients),
+        ..LoadPatch::default()
+    })
+}
+
+pub fn workers_factor(counts: &[u32]) -> Option<FactorSpec> {
+    factor("workers", counts, |workers| LoadPatch {
+        workers: Some(*workers),
+        ..LoadPatch::default()
+    })
+}
+
+/// Where some of the rates refer to the maximum, the level that measures it stands in front of them.
+pub fn rate_factor(rates: &[RateSpec]) -> Option<FactorSpec> {
+    let max = rates.iter().any(RateSpec::is_relative);
+    let all: Vec<RateSpec> = max
+        .then_some(RateSpec::Max)
+        .into_iter()
+        .chain(rates.iter().cloned())
+        .collect();
+    factor("rate", &all, |rate| LoadPatch {
+        rate: Some(rate.clone()),
+        ..LoadPatch::default()
+    })
+}
+
+fn factor<T: ToString>(
+    name: &str,
+    values: &[T],
+    load: impl Fn(&T) -> LoadPatch,
+) -> Option<FactorSpec> {
+    let level = |value: &T| LevelSpec {
+        name: value.to_string(),
+        patch: Patch {
+            load: Some(load(value)),
+            ..Patch::default()
+        },
+        only: Vec::new(),
+        on: Vec::new(),
+    };
+    (values.len() > 1).then(|| FactorSpec {
+        name: name.to_string(),
+        levels: values.iter().map(level).collect(),
+    })
+}

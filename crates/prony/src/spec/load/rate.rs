@@ -1,0 +1,195 @@
+//! Rates as they are written: `500`, `"60% of max"`, and the search for the largest one.
+//!
+//! Goal: their text form, both ways, and their range. Non-goal: finding the maximum.
+
+use super::super::unit;
+use std::fmt;
+use std::str::FromStr;
+
+/// Operations a second; a schedule counts whole nanoseconds.
+pub const RATE_MAX: f64 = 1e9;
+/// Ten times the maximum: overload has its uses, a slip of the pen has none.
+const SHARE_MAX: f64 = 10.0;
+/// The name of the level that measures the maximum for the rates that refer to it.
+pub const MAX: &str = "max";
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum RateSpec {
+    /// Operations a second.
+    PerSecond(f64),
+    /// A share of the maximum, which is measured first.
+    ShareOfMax(f64),
+    /// The maximum itself: a closed loop of as many clients as there are workers.
+    Max,
+    /// The largest rate that holds a threshold, found by trials.
+    Find(SearchSpec),
+}
+
+/// `find = { max_rate = [100, 20000], where = "p99 <= 10ms" }`
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchSpec {
+    /// Operations a second, the first above 0 and below the second.
+    pub between: (f64, f64),
+    pub holds: Threshold,
+}
+
+/// A percentile of the response that is not to be exceeded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Threshold {
+    /// 0.5, 0.95, 0.99 or 0.999.
+    pub quantile: f64,
+    pub at_most_ms: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RateError {
+    #[error(
+        "\"{0}\" is not a rate: write operations a second as 500, or a share as \"60% of max\""
+    )]
+    Text(String),
+    #[error("a rate of {0} is beyond what a schedule can express")]
+    Range(String),
+    #[error("\"{0}\" is not a threshold: write it as \"p99 <= 10ms\", with p50, p95, p99 or p999")]
+    Threshold(String),
+}
+
+impl RateSpec {
+    /// # Errors
+    /// A rate that is not above 0, or above `RATE_MAX`.
+    pub fn per_second(rate: f64) -> Result<RateSpec, RateError> {
+        if rate.is_finite() && rate > 0.0 && rate <= RATE_MAX {
+            Ok(RateSpec::PerSecond(rate))
+        } else {
+            Err(RateError::Range(rate.to_string()))
+        }
+    }
+
+    /// Whether the maximum has to be measured before it is known.
+    pub fn is_relative(&self) -> bool {
+        matches!(self, RateSpec::ShareOfMax(_))
+    }
+}
+
+impl FromStr for RateSpec {
+    type Err = RateError;
+
+    fn from_str(text: &str) -> Result<RateSpec, RateError> {
+        let wrong = || RateError::Text(text.to_string());
+        if let Ok(rate) = text.trim().parse() {
+            return RateSpec::per_second(rate);
+        }
+        let (share, of) = text.split_once('%').ok_or_else(wrong)?;
+        let words: Vec<&str> = of.split_whitespace().collect();
+        let share = unit::share(&format!("{}%", share.trim())).map_err(|_| wrong())?;
+        match words.as_slice() {
+            ["of", "max"] if share > 0.0 && share <= SHARE_MAX => Ok(RateSpec::ShareOfMax(share)),
+            ["of", "max"] => Err(RateError::Range(text.to_string())),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+/// The level's name.
+impl fmt::Display for RateSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RateSpec::PerSecond(rate) => write!(f, "{rate}"),
+            RateSpec::ShareOfMax(share) => write!(f, "{}% of max", unit::percent(*share)),
+            RateSpec::Max => f.write_str(MAX),
+            RateSpec::Find(search) => write!(f, "the largest with {}", search.holds),
+        }
+    }
+}
+
+const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
+
+impl FromStr for Threshold {
+    type Err = RateError;
+
+    fn from_str(text: &str) -> Result<Threshold, RateError> {
+        let wrong = || RateError::Threshold(text.to_string());
+        let (name, limit) = text.split_once("<=").ok_or_else(wrong)?;
+        let quantile = QUANTILES.iter().find(|(known, _)| *known == name.trim());
+        let limit = unit::duration(limit.trim()).map_err(|_| wrong())?;
+        match quantile {
+            Some((_, quantile)) if !limit.is_zero() => Ok(Threshold {
+                quantile: *quantile,
+                at_most_ms: limit.as_secs_f64() * 1e3,
+            }),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = QUANTILES
+            .iter()
+            .find(|(_, quantile)| *quantile == self.quantile)
+            .map_or("p99", |(name, _)| *name);
+        write!(f, "{name} <= {}ms", self.at_most_ms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_rate_is_a_number_or_a_share_of_the_maximum() {
+        assert_eq!("500".parse(), Ok(RateSpec::PerSecond(500.0)));
+        assert_eq!("0.5".parse(), Ok(RateSpec::PerSecond(0.5)));
+        assert_eq!("60% of max".parse(), Ok(RateSpec::ShareOfMax(0.6)));
+        assert_eq!("90 %  of max".parse(), Ok(RateSpec::ShareOfMax(0.9)));
+    }
+
+    #[test]
+    fn rates_that_no_schedule_can_express_are_refused() {
+        for wrong in [
+            "0",
+            "-1",
+            "1e10",
+            "inf",
+            "nan",
+            "60%",
+            "0% of max",
+            "1001% of max",
+            "of max",
+            "max",
+            "x% of max",
+            "60% of it",
+            "",
+        ] {
+            assert!(wrong.parse::<RateSpec>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_threshold_is_a_percentile_and_a_duration() {
+        let threshold: Threshold = "p99 <= 10ms".parse().unwrap();
+        assert_eq!((threshold.quantile, threshold.at_most_ms), (0.99, 10.0));
+        for wrong in [
+            "p99 < 10ms",
+            "p98 <= 10ms",
+            "p99 <= 10",
+            "p99 <= 0ms",
+            "10ms",
+        ] {
+            assert!(wrong.parse::<Threshold>().is_err(), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_rate_is_read_as_it_is_shown(text in "[1-9][0-9]{0,6}(\\.[0-9]{1,3})?|[1-9][0-9]{0,2}(\\.[0-9]{1,3})?% of max") {
+            let rate: RateSpec = text.parse().unwrap();
+            prop_assert_eq!(rate.to_string().parse(), Ok(rate));
+        }
+
+        #[test]
+        fn no_text_makes_the_parsers_panic(text in "\\PC*") {
+            let _ = (text.parse::<RateSpec>(), text.parse::<Threshold>());
+        }
+    }
+}

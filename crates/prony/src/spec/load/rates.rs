@@ -1,0 +1,136 @@
+//! `rate` and `find` of `[load.open]`.
+//!
+//! Goal: where the rate comes from, with every mistake at its place. Non-goal: the texts themselves (see `rate`).
+
+use super::super::read::{Node, Section};
+use super::rate::RateError;
+use super::{ArrivalsSpec, RateSpec, SearchSpec, trace};
+
+const RATE: &str = "rate = [500, 1000, \"60% of max\"]";
+const FIND: &str = "find = { max_rate = [100, 20000], where = \"p99 <= 10ms\" }";
+
+/// From `rate`, `find` or the trace, exactly one of them.
+pub fn rates(section: &Section, arrivals: Option<&ArrivalsSpec>) -> Option<Vec<RateSpec>> {
+    let trace = match arrivals {
+        Some(ArrivalsSpec::Trace { at_ns }) => Some(at_ns),
+        _ => None,
+    };
+    match (section.get("rate"), section.get("find"), trace) {
+        (Some(node), None, None) => Some(rate_list(&node)).filter(|rates| !rates.is_empty()),
+        (None, Some(node), None) => search(&node).map(|search| vec![RateSpec::Find(search)]),
+        (None, None, Some(at_ns)) => Some(vec![RateSpec::PerSecond(trace::mean_rate(at_ns))]),
+        // Wrong arrivals were noted; they may have been a trace.
+        (None, None, None) if arrivals.is_none() => None,
+        (None, None, None) => section
+            .require("[load.open]", "rate", &format!("rate = 500, or {FIND}"))
+            .and(None),
+        (Some(_), Some(find), _) => {
+            find.note(
+                "either the rate is given or it is found",
+                "a second rate",
+                "keep one of rate and find",
+            );
+            None
+        }
+        (Some(node), None, Some(_)) | (None, Some(node), Some(_)) => {
+            node.note(
+                "a trace brings its own rate",
+                "a second rate",
+                "take it out",
+            );
+            None
+        }
+    }
+}
+
+fn rate_list(node: &Node) -> Vec<RateSpec> {
+    let mut rates = Vec::new();
+    for node in node.one_or_more(RATE) {
+        let Some(rate) = rate(&node) else { continue };
+        if rates.contains(&rate) {
+            node.note(
+                format!("the rate {rate} stands twice in the list"),
+                "again",
+                "name each rate once",
+            );
+        } else {
+            rates.push(rate);
+        }
+    }
+    rates
+}
+
+fn rate(node: &Node) -> Option<RateSpec> {
+    let rate = match node.value.as_str() {
+        Some(text) => text.parse(),
+        None => return per_second(node).map(RateSpec::PerSecond),
+    };
+    rate.map_err(|error: RateError| {
+        node.note(error.to_string(), "not a rate", format!("write {RATE}"))
+    })
+    .ok()
+}
+
+/// Operations a second, as a number in a schedule's range.
+pub fn per_second(node: &Node) -> Option<f64> {
+    let number = node.positive("rate = 500")?;
+    match RateSpec::per_second(number) {
+        Ok(_) => Some(number),
+        Err(error) => {
+            note_range(node, &error);
+            None
+        }
+    }
+}
+
+fn note_range(node: &Node, error: &RateError) {
+    node.note(
+        error.to_string(),
+        "out of range",
+        "operations a second, at most 1e9",
+    );
+}
+
+fn search(node: &Node) -> Option<SearchSpec> {
+    let section = node.section(FIND)?;
+    section.allow("find", &["max_rate", "where"]);
+    let between = section
+        .require("find", "max_rate", FIND)
+        .and_then(|node| bounds(&node));
+    let holds = section.require("find", "where", FIND).and_then(|node| {
+        let threshold = node.text("where = \"p99 <= 10ms\"")?.parse();
+        threshold
+            .map_err(|error: RateError| {
+                node.note(
+                    error.to_string(),
+                    "not a threshold",
+                    format!("write {FIND}"),
+                )
+            })
+            .ok()
+    });
+    Some(SearchSpec {
+        between: between?,
+        holds: holds?,
+    })
+}
+
+/// The search begins at the first and goes no further than a confirmation beyond the second.
+fn bounds(node: &Node) -> Option<(f64, f64)> {
+    let numbers: Vec<f64> = node
+        .list("max_rate = [100, 20000]")?
+        .iter()
+        .filter_map(per_second)
+        .collect();
+    match numbers.as_slice() {
+        [low, high] if low < high => Some((*low, *high)),
+        _ => {
+            node.note(
+                "the bounds of the search are two rates, the smaller one first",
+                "not two bounds",
+                "write max_rate = [100, 20000]",
+            );
+            None
+        }
+    }
+}

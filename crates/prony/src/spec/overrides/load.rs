@@ -1,0 +1,188 @@
+//! `--clients`, `--rate`, `--workers`, `--time`, `--warmup`.
+//!
+//! Goal: they replace what the file says, and never its kind: closed stays closed, rounds stay rounds. Non-goal: the flags
+//! themselves (see `cli`).
+
+use super::super::experiment::{Experiment, FactorSpec, LevelSpec, Patch};
+use super::super::load::{
+    ArrivalsSpec, CLIENTS_MAX, LoadPatch, LoadSpec, OpenSpec, RateSpec, clients_factor,
+    rate_factor, workers_factor,
+};
+use super::super::unit;
+use super::{OverrideError, mistake};
+
+impl Experiment {
+    /// `--clients 1,8,64`
+    ///
+    /// # Errors
+    /// Where the load is open, a level chooses the clients, or a number is out of range or stands twice.
+    pub fn with_clients(mut self, counts: &[u32]) -> Result<Experiment, OverrideError> {
+        let first = check_counts("--clients", counts)?;
+        self.check_no_level_chooses("--clients", |load| load.clients.is_some())?;
+        let LoadSpec::Closed { clients, .. } = &mut self.load else {
+            return Err(mistake(
+                "--clients: the load of this experiment is open",
+                "give --rate and --workers",
+            ));
+        };
+        *clients = first;
+        self.replace_factor("clients", clients_factor(counts));
+        Ok(self)
+    }
+
+    /// `--workers 1,8,64`
+    ///
+    /// # Errors
+    /// Where the load is closed, a level chooses the workers, or a number is out of range or stands twice.
+    pub fn with_workers(mut self, counts: &[u32]) -> Result<Experiment, OverrideError> {
+        let first = check_counts("--workers", counts)?;
+        self.check_no_level_chooses("--workers", |load| load.workers.is_some())?;
+        self.open("--workers")?.workers = first;
+        self.replace_factor("workers", workers_factor(counts));
+        Ok(self)
+    }
+
+    /// `--rate 500,"60% of max"`; a search for the largest rate becomes these.
+    ///
+    /// # Errors
+    /// Where the load is closed, a level or a trace chooses the rate, or a text is no rate or stands twice.
+    pub fn with_rate(mut self, texts: &[String]) -> Result<Experiment, OverrideError> {
+        let rates = texts
+            .iter()
+            .map(|text| text.parse::<RateSpec>())
+            .collect::<Result<Vec<RateSpec>, _>>()
+            .map_err(|error| {
+                mistake(
+                    format!("--rate: {error}"),
+                    "write --rate 500,1000 or --rate \"60% of max\"",
+                )
+            })?;
+        check_once("--rate", &rates)?;
+        self.check_no_level_chooses("--rate", |load| load.rate.is_some())?;
+        let open = self.open("--rate")?;
+        if matches!(open.arrivals, ArrivalsSpec::Trace { .. }) {
+            return Err(mistake(
+                "--rate: a trace brings its own rate",
+                "leave it out",
+            ));
+        }
+        open.rate = rates[0].clone();
+        self.replace_factor("rate", rate_factor(&rates));
+        Ok(self)
+    }
+
+    /// `--time 30s`
+    ///
+    /// # Errors
+    /// Where the experiment has rounds, or the text is no duration above 0.
+    pub fn with_time(mut self, text: &str) -> Result<Experiment, OverrideError> {
+        self.check_timed("--time")?;
+        let time = unit::duration(text)
+            .map_err(|error| mistake(format!("--time: {error}"), "write --time 30s"))?;
+        if time.is_zero() {
+            return Err(mistake("--time 0 measures nothing", "write --time 30s"));
+        }
+        self.protocol.time = Some(time);
+        Ok(self)
+    }
+
+    /// `--warmup find`, `--warmup 10s`, `--warmup 50%`
+    ///
+    /// # Errors
+    /// Where the experiment has rounds, or the text is none of these.
+    pub fn with_warmup(mut self, text: &str) -> Result<Experiment, OverrideError> {
+        self.check_timed("--warmup")?;
+        self.protocol.warmup = text.parse().map_err(|error| {
+            mistake(
+                format!("--warmup: {error}"),
+                "--warmup 0s measures from the first operation on",
+            )
+        })?;
+        Ok(self)
+    }
+
+    fn open(&mut self, flag: &str) -> Result<&mut OpenSpec, OverrideError> {
+        match &mut self.load {
+            LoadSpec::Open(open) => Ok(open),
+            LoadSpec::Closed { .. } => Err(mistake(
+                format!("{flag}: the load of this experiment is closed"),
+                "give --clients, or write [load.open] in the file",
+            )),
+        }
+    }
+
+    fn check_timed(&self, flag: &str) -> Result<(), OverrideError> {
+        if self.protocol.is_timed() {
+            return Ok(());
+        }
+        Err(mistake(
+            format!("{flag}: this experiment measures rounds of queries, not a time"),
+            "leave it out",
+        ))
+    }
+
+    /// What a level of the file's own chooses, the command line cannot replace.
+    fn check_no_level_chooses(
+        &self,
+        flag: &str,
+        chooses: impl Fn(&LoadPatch) -> bool,
+    ) -> Result<(), OverrideError> {
+        let name = flag.trim_start_matches("--");
+        let of_patch = |patch: &Patch| patch.load.as_ref().is_some_and(&chooses);
+        let of_level = |level: &LevelSpec| {
+            of_patch(&level.patch) || level.on.iter().any(|(_, patch)| of_patch(patch))
+        };
+        let factor = self
+            .factors
+            .iter()
+            .find(|factor| factor.name != name && factor.levels.iter().any(of_level));
+        match factor {
+            None => Ok(()),
+            Some(factor) => Err(mistake(
+                format!(
+                    "{flag} cannot replace the {name}: the factor \"{}\" chooses them",
+                    factor.name
+                ),
+                format!("choose its levels with --only \"{}=LEVEL\"", factor.name),
+            )),
+        }
+    }
+
+    /// In its old place, or behind the others.
+    fn replace_factor(&mut self, name: &str, factor: Option<FactorSpec>) {
+        let place = self.factors.iter().position(|factor| factor.name == name);
+        self.factors.retain(|factor| factor.name != name);
+        let place = place.unwrap_or(self.factors.len());
+        self.factors.splice(place..place, factor);
+    }
+}
+
+/// The first of them.
+fn check_counts(flag: &str, counts: &[u32]) -> Result<u32, OverrideError> {
+    check_once(flag, counts)?;
+    match counts
+        .iter()
+        .find(|count| !(1..=CLIENTS_MAX).contains(*count))
+    {
+        None => Ok(counts[0]),
+        Some(count) => Err(mistake(
+            format!("{flag} {count} is out of range"),
+            format!("give numbers from 1 to {CLIENTS_MAX}"),
+        )),
+    }
+}
+
+fn check_once<T: PartialEq + ToString>(flag: &str, values: &[T]) -> Result<(), OverrideError> {
+    let example = format!("write {flag} A,B");
+    if values.is_empty() {
+        return Err(mistake(format!("{flag} names nothing"), example));
+    }
+    let twice = (1..values.len()).find(|index| values[..*index].contains(&values[*index]));
+    match twice {
+        None => Ok(()),
+        Some(index) => Err(mistake(
+            format!("{flag}: {} stands there twice", values[index].to_string()),
+            "name it once",
+        )),
+    }
+}

@@ -1,0 +1,236 @@
+//! What the command line changes in an experiment: `--scale`, `--blocks`, `--only`, `--server`, and of the load (`load`).
+//!
+//! Goal: pure functions from an experiment to a changed one. Non-goal: the flags themselves (see `cli`).
+
+mod load;
+
+use super::experiment::{BuildSpec, Experiment, Pairs};
+use super::load::RateSpec;
+use super::load::rate::MAX;
+use super::mistake::suggestion;
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{says}; {help}")]
+pub struct OverrideError {
+    /// What is wrong.
+    pub says: String,
+    /// What would be right.
+    pub help: String,
+}
+
+/// A rate that refers to the maximum, which has to be measured with it.
+fn is_share(level: &str) -> bool {
+    level.parse().is_ok_and(|rate: RateSpec| rate.is_relative())
+}
+
+fn mistake(says: impl Into<String>, help: impl Into<String>) -> OverrideError {
+    OverrideError {
+        says: says.into(),
+        help: help.into(),
+    }
+}
+
+impl Experiment {
+    /// `--scale X`. The workload has the last word on the number; the caller checks the section again.
+    ///
+    /// # Errors
+    /// Where the scale is no number above 0, or varies in the file.
+    pub fn with_scale(mut self, scale: f64) -> Result<Experiment, OverrideError> {
+        if !(scale.is_finite() && scale > 0.0) {
+            return Err(mistake(
+                format!("--scale {scale} is no scale"),
+                "give a number above 0, as in --scale 0.1",
+            ));
+        }
+        if let Some(factor) = self.factor_of_workload_key("scale") {
+            let says =
+                format!("--scale cannot replace the scale: the factor \"{factor}\" varies it");
+            return Err(mistake(
+                says,
+                format!("choose its levels with --only {factor}=LEVEL"),
+            ));
+        }
+        self.base
+            .workload
+            .get_or_insert_default()
+            .insert("scale".to_string(), toml::Value::Float(scale));
+        Ok(self)
+    }
+
+    fn factor_of_workload_key(&self, key: &str) -> Option<&str> {
+        let sets = |patch: &super::Patch| {
+            patch
+                .workload
+                .as_ref()
+                .is_some_and(|table| table.contains_key(key))
+        };
+        let level_sets = |level: &super::LevelSpec| {
+            sets(&level.patch) || level.on.iter().any(|(_, patch)| sets(patch))
+        };
+        self.factors
+            .iter()
+            .find(|factor| factor.levels.iter().any(level_sets))
+            .map(|factor| factor.name.as_str())
+    }
+
+    /// `--blocks N`
+    ///
+    /// # Errors
+    /// Where it is 0.
+    pub fn with_blocks(mut self, blocks: u32) -> Result<Experiment, OverrideError> {
+        if blocks == 0 {
+            return Err(mistake(
+                "--blocks 0 measures nothing",
+                "give at least 1; a verdict needs 2 or more",
+            ));
+        }
+        self.protocol.blocks = blocks;
+        Ok(self)
+    }
+
+    /// `--only FACTOR=LEVEL[,LEVEL]`: keeps these levels of a factor or of the servers. Level names
+    /// with commas in them are understood where the whole text is such a name.
+    ///
+    /// # Errors
+    /// Names that the file does not have; a server whose dataset comes from one that is left out.
+    pub fn with_only(mut self, text: &str) -> Result<Experiment, OverrideError> {
+        let (factor, levels) = text
+            .split_once('=')
+            .map(|(factor, levels)| (factor.trim(), levels.trim()))
+            .ok_or_else(|| {
+                mistake(
+                    format!("--only {text} names no level"),
+                    "write --only server=5.6",
+                )
+            })?;
+        let mut chosen = self.choose(factor, levels)?;
+        if factor == "rate" && chosen.iter().any(|name| is_share(name)) {
+            chosen.push(MAX.to_string());
+        }
+        match factor {
+            "server" => {
+                self.servers.retain(|server| chosen.contains(&server.name));
+                self.check_datasets()?;
+            }
+            _ => {
+                let spec = self.factors.iter_mut().filter(|known| known.name == factor);
+                spec.for_each(|factor| factor.levels.retain(|level| chosen.contains(&level.name)));
+            }
+        }
+        Ok(self)
+    }
+
+    /// The levels that `--only` names, in the file's spelling.
+    fn choose(&self, factor: &str, levels: &str) -> Result<Vec<String>, OverrideError> {
+        let all = self.all_levels();
+        let Some((_, known)) = all.iter().find(|(name, _)| name == factor) else {
+            let factors: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+            return Err(mistake(
+                format!("--only: the file has no factor \"{factor}\""),
+                suggestion(factor, &factors),
+            ));
+        };
+        if known.iter().any(|level| level == levels) {
+            return Ok(vec![levels.to_string()]);
+        }
+        let chosen: Vec<String> = levels
+            .split(',')
+            .map(|level| level.trim().to_string())
+            .collect();
+        match chosen.iter().find(|level| !known.contains(level)) {
+            None => Ok(chosen),
+            Some(level) => {
+                let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                Err(mistake(
+                    format!("--only: the factor \"{factor}\" has no level \"{level}\""),
+                    suggestion(level, &known),
+                ))
+            }
+        }
+    }
+
+    /// Every factor with its levels, `server` first.
+    fn all_levels(&self) -> Pairs<Vec<String>> {
+        let mut all = vec![(
+            "server".to_string(),
+            self.servers
+                .iter()
+                .map(|server| server.name.clone())
+                .collect(),
+        )];
+        for factor in &self.factors {
+            all.push((
+                factor.name.clone(),
+                factor
+                    .levels
+                    .iter()
+                    .map(|level| level.name.clone())
+                    .collect(),
+            ));
+        }
+        all
+    }
+
+    fn check_datasets(&self) -> Result<(), OverrideError> {
+        let is_there = |name: &String| self.servers.iter().any(|server| server.name == *name);
+        let lost = self.servers.iter().find_map(|server| {
+            Some((
+                server,
+                server
+                    .dataset_from
+                    .as_ref()
+                    .filter(|from| !is_there(from))?,
+            ))
+        });
+        match lost {
+            None => Ok(()),
+            Some((server, from)) => {
+                let says = format!(
+                    "--only leaves out the server \"{from}\", whose dataset \"{}\" starts from",
+                    server.name
+                );
+                Err(mistake(
+                    says,
+                    format!("write --only server={from},{}", server.name),
+                ))
+            }
+        }
+    }
+
+    /// `--server BUILD` for all servers of the file, or `--server NAME=BUILD` for one.
+    ///
+    /// # Errors
+    /// Names that the file does not have, builds that do not exist. No message holds a password.
+    pub fn with_server(mut self, text: &str) -> Result<Experiment, OverrideError> {
+        let (name, build) = match text.split_once('=') {
+            // A = may stand in a DSN or in a path too, behind its scheme.
+            Some((name, build)) if !name.contains("://") && !name.starts_with("path:") => {
+                (Some(name.trim()), build.trim())
+            }
+            _ => (None, text.trim()),
+        };
+        let build: BuildSpec = build.parse().map_err(|error: super::build::BuildError| {
+            mistake(format!("--server: {error}"), error.help())
+        })?;
+        let known: Vec<String> = self
+            .servers
+            .iter()
+            .map(|server| server.name.clone())
+            .collect();
+        if let Some(name) = name.filter(|name| !known.iter().any(|server| server == name)) {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            return Err(mistake(
+                format!("--server: the file has no server \"{name}\""),
+                suggestion(name, &known),
+            ));
+        }
+        for server in self
+            .servers
+            .iter_mut()
+            .filter(|server| name.is_none_or(|name| server.name == name))
+        {
+            server.build = build.clone();
+        }
+        Ok(self)
+    }
+}

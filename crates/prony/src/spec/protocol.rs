@@ -1,0 +1,209 @@
+//! `[protocol]`: rounds of queries, or a time.
+//!
+//! Goal: its keys, defaults and ranges, and which of them belong together. Non-goal: whether the workload is one of
+//! queries or of operations (see `timed`).
+
+use super::experiment::{Protocol, RoundKind, Unit, WarmupSpec};
+use super::read::{Node, Section};
+use super::sections::names;
+use super::unit;
+use std::time::Duration;
+
+const KEYS: [&str; 9] = [
+    "rounds",
+    "unit",
+    "blocks",
+    "query_timeout",
+    "queries",
+    "time",
+    "warmup",
+    "preload",
+    "series",
+];
+const OF_ROUNDS: [&str; 4] = ["rounds", "unit", "query_timeout", "queries"];
+const OF_TIME: [&str; 3] = ["warmup", "preload", "series"];
+
+/// One cold and two hot rounds over the whole workload, one block, where the file says nothing.
+pub fn protocol(file: &Section) -> Protocol {
+    let mut protocol = Protocol {
+        rounds: vec![RoundKind::Cold, RoundKind::Hot, RoundKind::Hot],
+        unit: Unit::Round,
+        blocks: 1,
+        query_timeout: None,
+        queries: Vec::new(),
+        time: None,
+        warmup: WarmupSpec::None,
+        preload: false,
+        series: false,
+    };
+    let Some(section) = file
+        .get("protocol")
+        .and_then(|node| node.section("[protocol]"))
+    else {
+        return protocol;
+    };
+    section.allow("[protocol]", &KEYS);
+    if let Some(blocks) = section
+        .get("blocks")
+        .and_then(|node| node.count("blocks = 3"))
+    {
+        protocol.blocks = blocks;
+    }
+    refuse_the_other_kind(&section);
+    match section.get("time") {
+        Some(node) => timed(&mut protocol, &section, &node),
+        None => in_rounds(&mut protocol, &section),
+    }
+    protocol
+}
+
+/// A trial has rounds or a time, never both.
+fn refuse_the_other_kind(section: &Section) {
+    let (refused, says, help) = match section.get("time") {
+        Some(_) => (
+            OF_ROUNDS.as_slice(),
+            "belongs to rounds of queries, and \"time\" measures without rounds",
+            "keep \"time\" or this one",
+        ),
+        None => (
+            OF_TIME.as_slice(),
+            "belongs to a timed load, which needs \"time\"",
+            "write time = \"60s\" beside it, or take it out",
+        ),
+    };
+    for node in refused.iter().filter_map(|key| section.get(key)) {
+        node.note(
+            format!("\"{}\" {says}", node.key),
+            "does not belong here",
+            help,
+        );
+    }
+}
+
+fn timed(protocol: &mut Protocol, section: &Section, time: &Node) {
+    protocol.rounds = Vec::new();
+    protocol.time = time.duration("time = \"60s\"");
+    if let Some(warmup) = section.get("warmup").and_then(|node| warmup(&node)) {
+        protocol.warmup = warmup;
+    }
+    let truth = |key: &str| {
+        section
+            .get(key)
+            .and_then(|node| node.truth(&format!("{key} = true")))
+            .unwrap_or(false)
+    };
+    protocol.preload = truth("preload");
+    protocol.series = truth("series");
+}
+
+fn in_rounds(protocol: &mut Protocol, section: &Section) {
+    if let Some(rounds) = section
+        .get("rounds")
+        .and_then(|node| node.list("rounds = [\"cold\", \"hot\", \"hot\"]"))
+    {
+        protocol.rounds = rounds.iter().filter_map(round).collect();
+    }
+    if let Some(unit) = section.get("unit").and_then(|node| unit(&node)) {
+        protocol.unit = unit;
+    }
+    protocol.query_timeout = section
+        .get("query_timeout")
+        .and_then(|node| node.duration("query_timeout = \"10m\""));
+    protocol.queries = section
+        .get("queries")
+        .map(|node| names(&node, "queries = [\"Q1.1\"]"))
+        .unwrap_or_default();
+}
+
+fn round(node: &Node) -> Option<RoundKind> {
+    match node.text("rounds = [\"cold\", \"hot\", \"hot\"]")? {
+        "cold" => Some(RoundKind::Cold),
+        "hot" => Some(RoundKind::Hot),
+        other => {
+            node.notes
+                .unknown(node.at(), "the round", other, &["cold", "hot"]);
+            None
+        }
+    }
+}
+
+fn unit(node: &Node) -> Option<Unit> {
+    match node.text("unit = \"round\"")? {
+        "round" => Some(Unit::Round),
+        "query" => Some(Unit::Query),
+        other => {
+            node.notes
+                .unknown(node.at(), "the unit", other, &["round", "query"]);
+            None
+        }
+    }
+}
+
+fn warmup(node: &Node) -> Option<WarmupSpec> {
+    let text = node.text("warmup = \"find\"")?;
+    let warmup = text.parse();
+    warmup
+        .map_err(|error: WarmupError| {
+            node.note(
+                error.to_string(),
+                "not a warm-up",
+                "write warmup = \"find\", \"10s\" or \"50%\"",
+            )
+        })
+        .ok()
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "\"{0}\" is not a warm-up: write \"find\", a duration as \"10s\", or a share below 100% as \"50%\""
+)]
+pub struct WarmupError(String);
+
+impl std::str::FromStr for WarmupSpec {
+    type Err = WarmupError;
+
+    fn from_str(text: &str) -> Result<WarmupSpec, WarmupError> {
+        if text == "find" {
+            return Ok(WarmupSpec::Find);
+        }
+        if let Ok(fixed) = unit::duration(text) {
+            return Ok(match fixed.is_zero() {
+                true => WarmupSpec::None,
+                false => WarmupSpec::Fixed(fixed),
+            });
+        }
+        match unit::share(text) {
+            Ok(share) if (0.0..1.0).contains(&share) => Ok(WarmupSpec::Share(share)),
+            _ => Err(WarmupError(text.to_string())),
+        }
+    }
+}
+
+impl Protocol {
+    /// Whether trials run for a time, not in rounds.
+    pub fn is_timed(&self) -> bool {
+        self.time.is_some()
+    }
+
+    /// How long operations are started in a trial: a fixed warm-up comes before `time`, a share of it or one that is to
+    /// be found lies within. Zero for rounds.
+    pub fn driven(&self) -> Duration {
+        let before = match self.warmup {
+            WarmupSpec::Fixed(warmup) => warmup,
+            _ => Duration::ZERO,
+        };
+        self.time.map_or(Duration::ZERO, |time| before + time)
+    }
+
+    /// The warm-up as it goes into the record: seconds from the first operation on.
+    pub fn warmup_note(&self) -> record::Warmup {
+        match self.warmup {
+            WarmupSpec::None => record::Warmup::Seconds(0.0),
+            WarmupSpec::Fixed(warmup) => record::Warmup::Seconds(warmup.as_secs_f64()),
+            WarmupSpec::Share(share) => {
+                record::Warmup::Seconds(self.driven().as_secs_f64() * share)
+            }
+            WarmupSpec::Find => record::Warmup::Find,
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Whether a file asks its workload for what it can do: rounds of queries, or operations for a time.
+//!
+//! Goal: no figure of one client under the name of eight, and no key without effect. Non-goals: knowing the workload (the
+//! caller says what it is), driving it.
+
+use super::experiment::{BuildSpec, EventKind, Experiment, LevelSpec, ServerSpec};
+use super::load::{LoadPatch, LoadSpec};
+use super::mistake::SpecError;
+use super::place::{Late, Path, answer, path};
+
+/// `has_driver` says whether the workload has operations for the load engine; else it has rounds of queries.
+///
+/// # Errors
+/// Every place that asks for the other kind.
+pub fn check(experiment: &Experiment, has_driver: bool) -> Result<(), SpecError> {
+    let workload = &experiment.workload;
+    let late = match (has_driver, experiment.protocol.is_timed()) {
+        (true, true) => pauses_of_others(experiment),
+        (true, false) => vec![Late {
+            path: path(&["workload", workload]),
+            says: format!(
+                "the workload {workload} has no rounds: a timed load needs [protocol] time"
+            ),
+            label: "a timed load",
+            help: "write time = \"60s\" in [protocol]".to_string(),
+        }],
+        (false, true) => vec![Late {
+            path: path(&["protocol", "time"]),
+            says: format!(
+                "the workload {workload} has rounds of queries, which take the time they take"
+            ),
+            label: "no timed load",
+            help: "write rounds = [\"cold\", \"hot\", \"hot\"] instead of the time".to_string(),
+        }],
+        (false, false) => of_rounds(experiment),
+    };
+    answer(experiment, late)
+}
+
+/// Only what prony started can be paused.
+fn pauses_of_others(experiment: &Experiment) -> Vec<Late> {
+    let pauses = experiment
+        .events
+        .iter()
+        .enumerate()
+        .filter(|(_, event)| matches!(event.kind, EventKind::Pause(_)));
+    let of_others = pauses.filter_map(|(index, event)| {
+        let is_meant = |server: &&ServerSpec| {
+            let only = event.only.iter().find(|(factor, _)| factor == "server");
+            only.is_none_or(|(_, names)| names.contains(&server.name))
+        };
+        let is_other = |server: &&ServerSpec| {
+            matches!(server.build, BuildSpec::External(_) | BuildSpec::Sqlite)
+        };
+        let server = experiment.servers.iter().filter(is_meant).find(is_other)?;
+        Some(Late {
+            path: path(&["event", &index.to_string(), "pause"]),
+            says: format!(
+                "the server \"{}\" is no process that prony started, and cannot be paused",
+                server.name
+            ),
+            label: "not a process of prony's",
+            help: "name the others with only = { server = [...] }".to_string(),
+        })
+    });
+    of_others.collect()
+}
+
+/// Rounds of queries run over one connection.
+fn of_rounds(experiment: &Experiment) -> Vec<Late> {
+    let clients = clients(experiment)
+        .into_iter()
+        .filter(|(_, clients)| *clients != 1)
+        .map(|(path, clients)| Late {
+            path,
+            says: format!("{clients} clients: rounds of queries run over one connection"),
+            label: "more than one",
+            help: "write clients = [1], or leave it out; several drive a timed load".to_string(),
+        });
+    let others = other_keys(experiment).into_iter().map(|path| Late {
+        path,
+        says: "rounds of queries have one client that asks as soon as it was answered".to_string(),
+        label: "belongs to a timed load",
+        help: "take it out".to_string(),
+    });
+    let events = experiment.events.iter().enumerate().filter_map(|(index, event)| {
+        let kind = match event.kind {
+            EventKind::Sql(_) => return None,
+            EventKind::Dump => "dump",
+            EventKind::Pause(_) => "pause",
+        };
+        Some(Late {
+            path: path(&["event", &index.to_string(), kind]),
+            says: format!("events of the kind \"{kind}\" happen beside a timed load, not in rounds of queries"),
+            label: "belongs to a timed load",
+            help: "write an event with sql = \"...\"".to_string(),
+        })
+    });
+    clients.chain(others).chain(events).collect()
+}
+
+/// Every number of clients, with its place.
+fn clients(experiment: &Experiment) -> Vec<(Path, u32)> {
+    let at = path(&["load", "closed", "clients"]);
+    let LoadSpec::Closed { clients, .. } = experiment.load else {
+        return Vec::new();
+    };
+    let of_level = |(path, load): (Path, LoadPatch)| {
+        Some(([path, vec!["clients".to_string()]].concat(), load.clients?))
+    };
+    let listed = |factor: &&super::FactorSpec| factor.name == "clients";
+    match experiment.factors.iter().find(listed) {
+        Some(factor) => factor
+            .levels
+            .iter()
+            .filter_map(|level| level.patch.load.as_ref()?.clients)
+            .map(|clients| (at.clone(), clients))
+            .collect(),
+        None => vec![(at, clients)],
+    }
+    .into_iter()
+    .chain(loads_of_levels(experiment).into_iter().filter_map(of_level))
+    .collect()
+}
+
+/// Everything of the load but the clients.
+fn other_keys(experiment: &Experiment) -> Vec<Path> {
+    let of_file = match &experiment.load {
+        LoadSpec::Closed { think, .. } if think.is_zero() => None,
+        LoadSpec::Closed { .. } => Some(path(&["load", "closed", "think"])),
+        LoadSpec::Open(_) => Some(path(&["load", "open"])),
+    };
+    let of_levels = loads_of_levels(experiment)
+        .into_iter()
+        .filter_map(|(at, load)| {
+            let others = LoadPatch {
+                clients: None,
+                ..load
+            };
+            (others != LoadPatch::default()).then_some(at)
+        });
+    of_file.into_iter().chain(of_levels).collect()
+}
+
+/// The load of every level that the file names itself, with its place.
+fn loads_of_levels(experiment: &Experiment) -> Vec<(Path, LoadPatch)> {
+    let own = experiment
+        .factors
+        .iter()
+        .filter(|factor| !super::load::LOAD_FACTORS.contains(&factor.name.as_str()));
+    own.flat_map(|factor| {
+        factor
+            .levels
+            .iter()
+            .flat_map(|level| loads_of_level(&factor.name, level))
+    })
+    .collect()
+}
+
+fn loads_of_level(factor: &str, level: &LevelSpec) -> Vec<(Path, LoadPatch)> {
+    let at = path(&["factor", factor, &level.name]);
+    let own = level
+        .patch
+        .load
+        .iter()
+        .map(|load| ([at.clone(), path(&["load"])].concat(), load.clone()));
+    let replaced = level.on.iter().filter_map(|(server, patch)| {
+        Some((
+            [at.clone(), path(&["on", server, "load"])].concat(),
+            patch.load.clone()?,
+        ))
+    });
+    own.chain(replaced).collect()
+}

@@ -1,0 +1,73 @@
+//! The pieces that are still to be loaded.
+//!
+//! Goal: each table is filled in the order of its keys, whatever the number of connections, so that its pages are the same each time.
+
+use super::Piece;
+
+pub(super) struct Queue {
+    pieces: Vec<Piece>,
+    /// By table: a connection is at it.
+    busy: Vec<bool>,
+}
+
+impl Queue {
+    pub fn new(pieces: Vec<Piece>, tables: usize) -> Queue {
+        Queue {
+            pieces,
+            busy: vec![false; tables],
+        }
+    }
+
+    /// The first piece of a table that no connection is at. None ends a connection: what is left then belongs to tables whose own
+    /// connections come for it.
+    pub fn take(&mut self) -> Option<Piece> {
+        let free = |piece: &Piece| !self.busy[piece.table];
+        let place = self.pieces.iter().position(free)?;
+        let piece = self.pieces.remove(place);
+        self.busy[piece.table] = true;
+        Some(piece)
+    }
+
+    /// A piece of the table is loaded.
+    pub fn leave(&mut self, table: usize) {
+        self.busy[table] = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queue(tables: &[usize]) -> Queue {
+        let piece = |&table: &usize| Piece {
+            table,
+            parts: Vec::new(),
+        };
+        Queue::new(tables.iter().map(piece).collect(), 3)
+    }
+
+    fn take(queue: &mut Queue) -> Option<usize> {
+        queue.take().map(|piece| piece.table)
+    }
+
+    #[test]
+    fn two_connections_are_never_at_one_table() {
+        let mut queue = queue(&[0, 0, 1, 0]);
+        assert_eq!(take(&mut queue), Some(0));
+        assert_eq!(take(&mut queue), Some(1));
+        assert_eq!(take(&mut queue), None);
+        queue.leave(0);
+        assert_eq!(take(&mut queue), Some(0));
+    }
+
+    #[test]
+    fn one_connection_takes_the_pieces_in_their_order() {
+        let order = [0, 0, 2, 1, 1];
+        let mut queue = queue(&order);
+        for table in order {
+            assert_eq!(take(&mut queue), Some(table));
+            queue.leave(table);
+        }
+        assert_eq!(take(&mut queue), None);
+    }
+}

@@ -1,0 +1,283 @@
+//! From texts and generators to a script.
+//!
+//! Goal: every mistake in a statement is found here, before a server is asked. Non-goal: whether the server understands the SQL.
+
+use super::generator::{Generator, Parameter};
+use super::mix::Mix;
+use super::split::{SqlMistake, named, statements};
+use super::{Operation, Policy, Script, Statement, Step};
+
+/// The place of a table's number in a statement.
+pub const TABLE: &str = "{n}";
+
+/// Puts a script together, operation by operation.
+pub struct Builder {
+    tables: u32,
+    parameters: Vec<Parameter>,
+    used: Vec<bool>,
+    text_bytes: usize,
+    statements: Vec<Statement>,
+    places: u32,
+    operations: Vec<Operation>,
+    weights: Vec<u32>,
+}
+
+/// Some of an operation's statements, which share their values.
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'s> {
+    pub times: u16,
+    /// Separated by semicolons.
+    pub sql: &'s str,
+}
+
+impl Builder {
+    /// `tables`: how many there are for `{n}`.
+    pub fn new(tables: u32) -> Builder {
+        Builder {
+            tables: tables.max(1),
+            parameters: Vec::new(),
+            used: Vec::new(),
+            text_bytes: 0,
+            statements: Vec::new(),
+            places: 0,
+            operations: Vec::new(),
+            weights: Vec::new(),
+        }
+    }
+
+    /// Defines what statements call `:name`; gives its number, for [`Generator::Plus`].
+    pub fn parameter(&mut self, name: &str, generator: Generator) -> u16 {
+        let bytes = generator.text_bytes_max();
+        self.parameters.push(Parameter {
+            name: name.into(),
+            generator,
+            text_from: self.text_bytes,
+        });
+        self.text_bytes += bytes;
+        self.used.push(false);
+        (self.parameters.len() - 1) as u16
+    }
+
+    /// Adds an operation.
+    ///
+    /// # Errors
+    /// What is wrong with its statements.
+    pub fn operation(&mut self, name: &str, weight: u32, parts: &[Part]) -> Result<(), SqlMistake> {
+        let mut steps = Vec::new();
+        let mut depth = Transactions::default();
+        for part in parts {
+            let mut step = Step {
+                times: part.times,
+                draws: Vec::new(),
+                statements: Vec::new(),
+            };
+            for sql in statements(part.sql)? {
+                depth.follow(sql);
+                let statement = self.statement(sql)?;
+                for &parameter in &self.statements[usize::from(statement)].parameters {
+                    draw(&mut step.draws, &self.parameters, parameter);
+                }
+                step.statements.push(statement);
+            }
+            steps.push(step);
+        }
+        if depth.open {
+            return Err(SqlMistake::Open);
+        }
+        self.operations.push(Operation {
+            name: name.into(),
+            steps,
+            transaction: depth.any,
+        });
+        self.weights.push(weight);
+        Ok(())
+    }
+
+    /// The statement's number; one that is there already is used again.
+    fn statement(&mut self, text: &str) -> Result<u16, SqlMistake> {
+        let (sql, names) = named(text)?;
+        let parameters = names
+            .into_iter()
+            .map(|name| self.find(name))
+            .collect::<Result<Vec<u16>, _>>()?;
+        let same = |known: &Statement| known.sql == sql && known.parameters == parameters;
+        if let Some(known) = self.statements.iter().position(same) {
+            return Ok(known as u16);
+        }
+        let per_table = sql.contains(TABLE);
+        self.statements.push(Statement {
+            control: Control::of(&sql).is_some(),
+            parameters,
+            per_table,
+            place: self.places,
+            sql,
+        });
+        self.places += if per_table { self.tables } else { 1 };
+        Ok((self.statements.len() - 1) as u16)
+    }
+
+    fn find(&mut self, name: &str) -> Result<u16, SqlMistake> {
+        let found = self.parameters.iter().position(|known| known.name == name);
+        let place = found.ok_or_else(|| SqlMistake::Undefined { name: name.into() })?;
+        self.used[place] = true;
+        Ok(place as u16)
+    }
+
+    /// Parameters that no statement names.
+    pub fn unused(&self) -> impl Iterator<Item = &str> {
+        let unused = self
+            .parameters
+            .iter()
+            .zip(&self.used)
+            .filter(|(_, used)| !**used);
+        unused.map(|(parameter, _)| parameter.name.as_str())
+    }
+
+    /// # Panics
+    /// When no operation has a weight.
+    pub fn finish(self, policy: Policy) -> Script {
+        Script {
+            mix: Mix::new(self.weights),
+            operations: self.operations,
+            statements: self.statements,
+            parameters: self.parameters,
+            tables: self.tables,
+            policy,
+        }
+    }
+}
+
+/// Puts a parameter into the list, behind the one that it rests on.
+fn draw(draws: &mut Vec<u16>, parameters: &[Parameter], parameter: u16) {
+    if draws.contains(&parameter) {
+        return;
+    }
+    if let Generator::Plus {
+        parameter: base, ..
+    } = parameters[usize::from(parameter)].generator
+    {
+        draw(draws, parameters, base);
+    }
+    draws.push(parameter);
+}
+
+/// A statement that begins or ends a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Control {
+    Begin,
+    End,
+}
+
+impl Control {
+    fn of(sql: &str) -> Option<Control> {
+        let mut words = sql.split_whitespace().map(str::to_ascii_lowercase);
+        match (words.next()?.as_str(), words.next().as_deref()) {
+            ("begin", _) | ("start", Some("transaction")) => Some(Control::Begin),
+            // ROLLBACK TO SAVEPOINT ends nothing.
+            ("rollback", Some("to")) => None,
+            ("commit" | "rollback", _) => Some(Control::End),
+            _ => None,
+        }
+    }
+}
+
+/// Whether transactions are begun, and whether the last one is still open.
+#[derive(Default)]
+struct Transactions {
+    any: bool,
+    open: bool,
+}
+
+impl Transactions {
+    fn follow(&mut self, sql: &str) {
+        match Control::of(sql) {
+            Some(Control::Begin) => (self.any, self.open) = (true, true),
+            Some(Control::End) => self.open = false,
+            None => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datagen::oltp::{Distribution, Keys};
+
+    fn builder() -> Builder {
+        let mut builder = Builder::new(3);
+        let keys = Keys::new(Distribution::Uniform, 1, 9);
+        let id = builder.parameter("id", Generator::Keys(keys));
+        builder.parameter(
+            "last",
+            Generator::Plus {
+                parameter: id,
+                add: 4,
+            },
+        );
+        builder.parameter("text", Generator::Groups { bytes: 7 });
+        builder
+    }
+
+    fn part(sql: &str) -> Part<'_> {
+        Part { times: 1, sql }
+    }
+
+    fn finish(builder: Builder) -> Script {
+        builder.finish(Policy {
+            retries_max: 0,
+            also: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn a_parameter_is_drawn_once_for_a_part_and_after_the_one_it_rests_on() {
+        let mut builder = builder();
+        let sql = "select a from t{n} where b between :last and :id; select :id";
+        builder.operation("o", 1, &[part(sql)]).unwrap();
+        let script = finish(builder);
+        assert_eq!(script.operations[0].steps[0].draws, [0, 1]);
+        assert_eq!(script.statements[0].parameters, [1, 0]);
+    }
+
+    #[test]
+    fn statements_that_several_operations_share_are_kept_once() {
+        let mut builder = builder();
+        let point = part("select c from t{n} where id = :id");
+        builder.operation("a", 1, &[point]).unwrap();
+        builder
+            .operation("b", 1, &[part("begin"), point, part("commit")])
+            .unwrap();
+        let script = finish(builder);
+        assert_eq!(script.statements.len(), 3);
+        assert_eq!((script.prepared_per_session(), script.places()), (3, 5));
+    }
+
+    #[test]
+    fn a_transaction_is_recognised_and_has_to_end() {
+        let mut builder = builder();
+        builder.operation("a", 1, &[part("select 1")]).unwrap();
+        let sql = "START  transaction; rollback to savepoint s; COMMIT";
+        builder.operation("b", 1, &[part(sql)]).unwrap();
+        for open in ["begin; select 1", "begin; rollback to s"] {
+            let mistake = builder.operation("c", 1, &[part(open)]);
+            assert_eq!(mistake, Err(SqlMistake::Open));
+        }
+        let script = finish(builder);
+        let transactions: Vec<bool> = script.operations.iter().map(|o| o.transaction).collect();
+        assert_eq!(transactions, [false, true]);
+    }
+
+    #[test]
+    fn undefined_and_unused_parameters_are_named() {
+        let mut builder = builder();
+        let mistake = builder.operation("a", 1, &[part("select :amount")]);
+        assert_eq!(
+            mistake,
+            Err(SqlMistake::Undefined {
+                name: "amount".into()
+            })
+        );
+        builder.operation("a", 1, &[part("select :id")]).unwrap();
+        assert_eq!(builder.unused().collect::<Vec<_>>(), ["last", "text"]);
+    }
+}

@@ -1,0 +1,115 @@
+//! A script as the load engine drives it.
+
+use super::policy::Verdict;
+use super::session::Session;
+use super::{Operation, Script};
+use datagen::oltp::{hash, stream};
+use load::{Failure, Io, Outcome, Request, Workload};
+use std::sync::Arc;
+use wire::{Login, WireError};
+
+/// So that the mix does not follow from the same hashes as the values.
+const MIX: u64 = 0x6d69_7820_6d69_7820;
+
+/// Everything that the clients of a drive share.
+#[derive(Clone)]
+pub struct Driver {
+    script: Arc<Script>,
+    login: Login,
+    /// For each connection, once it is open.
+    session: Vec<String>,
+    seed: u64,
+    salt: u64,
+}
+
+impl Driver {
+    /// `session`: statements that each connection runs once, when it is open: `SET SESSION ...`.
+    pub fn new(script: Arc<Script>, login: Login, session: &[String], seed: u64) -> Driver {
+        Driver {
+            script,
+            login,
+            session: session.to_vec(),
+            seed,
+            salt: hash(seed ^ MIX),
+        }
+    }
+
+    /// Prepared statements that each client has; the server limits them over all (`max_prepared_stmt_count`).
+    pub fn prepared_per_client(&self) -> usize {
+        self.script.prepared_per_session()
+    }
+
+    /// Runs an operation once; its values follow from the seed and its number, so that a repetition has the same.
+    async fn attempt(
+        &self,
+        session: &mut Session,
+        operation: &Operation,
+        number: u64,
+    ) -> Result<(), WireError> {
+        let mut random = stream(self.seed, number);
+        session
+            .run(&self.script, operation, number, &mut random)
+            .await
+    }
+
+    /// What follows from an error. A transaction is rolled back: a deadlock has ended it, a lock wait has not.
+    #[cold]
+    async fn after(
+        &self,
+        session: &mut Session,
+        operation: &Operation,
+        error: &WireError,
+    ) -> Verdict {
+        let verdict = self.script.policy.judge(error);
+        if operation.transaction
+            && !matches!(verdict, Verdict::Lost(_))
+            && let Err(error) = session.rollback().await
+        {
+            return Verdict::Lost(error.code());
+        }
+        verdict
+    }
+}
+
+impl Workload for Driver {
+    type Session = Session;
+
+    fn operations(&self) -> Vec<String> {
+        let names = self.script.operations.iter();
+        names.map(|operation| operation.name.clone()).collect()
+    }
+
+    #[inline]
+    fn pick(&self, number: u64) -> u16 {
+        self.script.mix.pick(self.salt, number)
+    }
+
+    async fn open(&self, io: &Io, client: u32) -> Result<Session, Failure> {
+        Session::open(&self.script, io, &self.login, client, &self.session).await
+    }
+
+    async fn operate(&self, session: &mut Session, request: &Request) -> Outcome {
+        let operation = &self.script.operations[usize::from(request.operation)];
+        let (mut times, mut last) = (0, 0);
+        loop {
+            let Err(error) = self.attempt(session, operation, request.number).await else {
+                return match times {
+                    0 => Outcome::Done,
+                    times => Outcome::Retried { times, code: last },
+                };
+            };
+            match self.after(session, operation, &error).await {
+                Verdict::Lost(code) => return Outcome::Lost(code),
+                Verdict::Fail(code) => return Outcome::Failed(code),
+                Verdict::Repeat(code) if times == self.script.policy.retries_max => {
+                    return Outcome::Failed(code);
+                }
+                Verdict::Repeat(code) => (times, last) = (times + 1, code),
+            }
+        }
+    }
+
+    async fn close(&self, session: Session) {
+        session.close().await;
+    }
+}

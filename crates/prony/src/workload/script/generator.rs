@@ -1,0 +1,131 @@
+//! What a parameter's values are made from.
+//!
+//! Goal: a value costs no allocation: numbers are kept as they are, texts are written into a buffer of the session.
+
+use datagen::oltp::{Keys, Random, below, write_digits, write_groups};
+use wire::Param;
+
+#[derive(Clone, Debug)]
+pub enum Generator {
+    Keys(Keys),
+    /// The operation's number, counted up from `first` and beginning again after `count`.
+    Sequence {
+        first: i64,
+        count: u64,
+    },
+    /// Digits, as many as drawn between the two, both included.
+    Digits {
+        bytes_min: u32,
+        bytes_max: u32,
+    },
+    /// Groups of eleven digits with a dash between two: so many bytes.
+    Groups {
+        bytes: u32,
+    },
+    OneOf(Vec<Literal>),
+    /// Another parameter's number and this.
+    Plus {
+        parameter: u16,
+        add: i64,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Literal {
+    Int(i64),
+    Double(f64),
+    Text(String),
+}
+
+/// A parameter: its generator, and where a text of it lies in the session's buffer.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    pub name: String,
+    pub generator: Generator,
+    pub text_from: usize,
+}
+
+/// The value that was drawn last.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Drawn {
+    Int(i64),
+    /// Bytes of the parameter's place in the buffer.
+    Text(u32),
+    /// Which of the list.
+    Choice(u32),
+}
+
+impl Generator {
+    /// Bytes that a text of it may take.
+    pub fn text_bytes_max(&self) -> usize {
+        match self {
+            Generator::Digits { bytes_max, .. } => *bytes_max as usize,
+            Generator::Groups { bytes } => *bytes as usize,
+            _ => 0,
+        }
+    }
+}
+
+impl Parameter {
+    /// Draws a value. `number` is the operation's; `drawn` holds the values of the parameters that this one rests on.
+    #[inline]
+    pub fn draw(
+        &self,
+        number: u64,
+        random: &mut Random,
+        drawn: &[Drawn],
+        text: &mut [u8],
+    ) -> Drawn {
+        match &self.generator {
+            Generator::Keys(keys) => Drawn::Int(keys.draw(random)),
+            Generator::Sequence { first, count } => {
+                Drawn::Int(first.wrapping_add((number % count) as i64))
+            }
+            Generator::Digits {
+                bytes_min,
+                bytes_max,
+            } => {
+                let more = below(random, u64::from(bytes_max - bytes_min) + 1);
+                let bytes = bytes_min + more as u32;
+                write_digits(random, self.place(text, bytes));
+                Drawn::Text(bytes)
+            }
+            Generator::Groups { bytes } => {
+                write_groups(random, self.place(text, *bytes));
+                Drawn::Text(*bytes)
+            }
+            Generator::OneOf(list) => Drawn::Choice(below(random, list.len() as u64) as u32),
+            Generator::Plus { parameter, add } => match drawn[usize::from(*parameter)] {
+                Drawn::Int(number) => Drawn::Int(number.wrapping_add(*add)),
+                other => other,
+            },
+        }
+    }
+
+    fn place<'t>(&self, text: &'t mut [u8], bytes: u32) -> &'t mut [u8] {
+        &mut text[self.text_from..][..bytes as usize]
+    }
+
+    /// The value as it goes to the server.
+    #[inline]
+    pub fn param<'v>(&'v self, drawn: Drawn, text: &'v [u8]) -> Param<'v> {
+        match drawn {
+            Drawn::Int(number) => Param::Int(number),
+            Drawn::Text(bytes) => Param::Bytes(&text[self.text_from..][..bytes as usize]),
+            Drawn::Choice(which) => match &self.generator {
+                Generator::OneOf(list) => list[which as usize].param(),
+                _ => Param::Null,
+            },
+        }
+    }
+}
+
+impl Literal {
+    fn param(&self) -> Param<'_> {
+        match self {
+            Literal::Int(number) => Param::Int(*number),
+            Literal::Double(number) => Param::Double(*number),
+            Literal::Text(text) => Param::Bytes(text.as_bytes()),
+        }
+    }
+}

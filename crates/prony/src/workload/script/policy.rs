@@ -1,0 +1,88 @@
+//! What is done after an error.
+//!
+//! Goal: deadlock, lock wait, repeated key and lost connection by rules that are the same for every operation. Non-goals: opening
+//! connections again and counting (crate `load`).
+
+use wire::WireError;
+
+/// The transaction can be repeated: deadlock (1213), lock wait (1205), a row that changed since the snapshot (1020; MariaDB 11.6 and
+/// later by default).
+const TRANSIENT: [u16; 3] = [1213, 1205, 1020];
+/// A key that is there already.
+pub const DUPLICATE: u16 = 1062;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// How often an operation is repeated, with the same values, before it has failed; 0: never.
+    pub retries_max: u16,
+    /// Server errors that are repeated besides deadlocks and lock waits.
+    pub also: Vec<u16>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Repeat(u16),
+    Fail(u16),
+    Lost(u16),
+}
+
+impl Policy {
+    /// What an error means for the operation that it ended.
+    pub fn judge(&self, error: &WireError) -> Verdict {
+        let code = error.code();
+        if error.is_lost() {
+            Verdict::Lost(code)
+        } else if TRANSIENT.contains(&code) || self.also.contains(&code) {
+            Verdict::Repeat(code)
+        } else {
+            Verdict::Fail(code)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judge(code: u16) -> Verdict {
+        judge_with(code, "HY000")
+    }
+
+    fn judge_with(code: u16, state: &str) -> Verdict {
+        let policy = Policy {
+            retries_max: 3,
+            also: vec![DUPLICATE],
+        };
+        policy.judge(&WireError::Server {
+            code,
+            state: state.into(),
+            message: String::new(),
+        })
+    }
+
+    #[test]
+    fn deadlocks_lock_waits_and_named_codes_are_repeated() {
+        for code in [1213, 1205, 1020, 1062] {
+            assert_eq!(judge(code), Verdict::Repeat(code));
+        }
+    }
+
+    #[test]
+    fn any_other_answer_fails_the_operation() {
+        assert_eq!(judge(1146), Verdict::Fail(1146));
+    }
+
+    #[test]
+    fn a_broken_connection_and_a_server_that_goes_are_lost() {
+        assert_eq!(judge_with(1053, "08S01"), Verdict::Lost(1053));
+        let broken = WireError::Io(std::io::ErrorKind::UnexpectedEof.into());
+        assert_eq!(
+            Policy {
+                retries_max: 3,
+                also: vec![]
+            }
+            .judge(&broken),
+            Verdict::Lost(2013)
+        );
+    }
+}

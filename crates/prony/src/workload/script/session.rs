@@ -1,0 +1,162 @@
+//! What one client owns: its connection, its statements, the values of an operation.
+
+use super::generator::Drawn;
+use super::{Operation, Script, Step};
+use datagen::oltp::{Random, below};
+use load::{Failure, Io};
+use smallvec::SmallVec;
+use wire::{Connection, Login, Param, WireError};
+
+/// The server has as many prepared statements as it takes.
+const TOO_MANY_STATEMENTS: u16 = 1461;
+/// The statement exists in the text protocol alone.
+const NOT_PREPARED: u16 = 1295;
+/// Statements with more parameters than this cost an allocation each time.
+const PARAMETERS_INLINE: usize = 8;
+
+pub struct Session {
+    connection: Connection,
+    prepared: Vec<Prepared>,
+    /// By parameter.
+    drawn: Vec<Drawn>,
+    text: Vec<u8>,
+}
+
+enum Prepared {
+    Binary(wire::Statement),
+    Text(String),
+}
+
+impl Session {
+    /// Connects, runs what comes first (session variables) and prepares every statement.
+    pub(super) async fn open(
+        script: &Script,
+        io: &Io,
+        login: &Login,
+        client: u32,
+        first: &[String],
+    ) -> Result<Session, Failure> {
+        let connection = Connection::open(io, login, client)
+            .await
+            .map_err(|error| failure("cannot connect", error))?;
+        let mut session = Session {
+            connection,
+            prepared: Vec::with_capacity(script.places()),
+            drawn: vec![Drawn::Int(0); script.parameters.len()],
+            text: vec![0; script.text_bytes()],
+        };
+        for sql in first {
+            let set = session.connection.query(sql).await;
+            set.map_err(|error| failure(sql, error))?;
+        }
+        for statement in &script.statements {
+            let tables = if statement.per_table {
+                script.tables
+            } else {
+                1
+            };
+            for table in 1..=tables {
+                let sql = statement
+                    .sql
+                    .replace(super::build::TABLE, &table.to_string());
+                let prepared = session.prepare(sql, statement.control).await?;
+                session.prepared.push(prepared);
+            }
+        }
+        Ok(session)
+    }
+
+    async fn prepare(&mut self, sql: String, control: bool) -> Result<Prepared, Failure> {
+        if control {
+            return Ok(Prepared::Text(sql));
+        }
+        match self.connection.prepare(&sql).await {
+            Ok(statement) => Ok(Prepared::Binary(statement)),
+            Err(error) if error.code() == NOT_PREPARED && !error.is_lost() => {
+                Ok(Prepared::Text(sql))
+            }
+            Err(error) => Err(failure(&sql, error)),
+        }
+    }
+
+    /// Runs an operation once, from its beginning to its end or the first error.
+    pub(super) async fn run(
+        &mut self,
+        script: &Script,
+        operation: &Operation,
+        number: u64,
+        random: &mut Random,
+    ) -> Result<(), WireError> {
+        for step in &operation.steps {
+            let table = match script.tables {
+                1 => 0,
+                tables => below(random, u64::from(tables)) as u32,
+            };
+            for _ in 0..step.times {
+                self.draw(script, step, number, random);
+                for &statement in &step.statements {
+                    self.execute(script, statement, table).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn draw(&mut self, script: &Script, step: &Step, number: u64, random: &mut Random) {
+        for &place in &step.draws {
+            let parameter = &script.parameters[usize::from(place)];
+            let value = parameter.draw(number, random, &self.drawn, &mut self.text);
+            self.drawn[usize::from(place)] = value;
+        }
+    }
+
+    #[inline]
+    async fn execute(
+        &mut self,
+        script: &Script,
+        statement: u16,
+        table: u32,
+    ) -> Result<(), WireError> {
+        let statement = &script.statements[usize::from(statement)];
+        let table = if statement.per_table { table } else { 0 };
+        match &self.prepared[(statement.place + table) as usize] {
+            Prepared::Text(sql) => self.connection.query(sql).await.map(drop),
+            Prepared::Binary(prepared) => {
+                let (drawn, text) = (&self.drawn, &self.text);
+                let value = |&place: &u16| {
+                    let place = usize::from(place);
+                    script.parameters[place].param(drawn[place], text)
+                };
+                let params: SmallVec<[Param; PARAMETERS_INLINE]> =
+                    statement.parameters.iter().map(value).collect();
+                self.connection.execute(prepared, &params).await.map(drop)
+            }
+        }
+    }
+
+    pub(super) async fn rollback(&mut self) -> Result<(), WireError> {
+        self.connection.query("ROLLBACK").await.map(drop)
+    }
+
+    pub(super) async fn close(self) {
+        self.connection.close().await;
+    }
+}
+
+fn failure(what: &str, error: WireError) -> Failure {
+    let code = error.code();
+    let way_out = match code {
+        TOO_MANY_STATEMENTS => {
+            "; raise max_prepared_stmt_count, or take fewer clients, tables or operations"
+        }
+        _ => "",
+    };
+    Failure {
+        code,
+        text: format!("{what}: {error}{way_out}"),
+        // What breaks off halfway may go well another time; what the server refuses it will refuse again.
+        passing: error.is_passing()
+            || (error.is_lost() && matches!(error, WireError::Server { .. })),
+    }
+}

@@ -1,0 +1,216 @@
+//! SQL text cut into statements, and a statement's parameters.
+
+use super::lex::{Kind, Unclosed, lex};
+
+/// Why a text is no list of statements; the messages are one sentence each.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SqlMistake {
+    #[error("there is no statement")]
+    Nothing,
+    #[error("statement {n} is empty")]
+    Empty { n: usize },
+    #[error("{opened_by} in line {line} is not closed")]
+    Unclosed {
+        opened_by: &'static str,
+        line: usize,
+    },
+    #[error("a ? has no name: parameters are written :name")]
+    Unnamed,
+    #[error("the parameter :{name} is not defined")]
+    Undefined { name: String },
+    #[error("the transaction that it begins is not ended: COMMIT or ROLLBACK is missing")]
+    Open,
+}
+
+impl From<Unclosed> for SqlMistake {
+    fn from(unclosed: Unclosed) -> SqlMistake {
+        SqlMistake::Unclosed {
+            opened_by: unclosed.opened_by,
+            line: unclosed.line,
+        }
+    }
+}
+
+/// The statements of a text, which semicolons separate; the last may end without one.
+///
+/// # Errors
+/// No statement at all, an empty one between two others, a quote or a comment that is not closed.
+pub fn statements(sql: &str) -> Result<Vec<&str>, SqlMistake> {
+    let mut parts = parts(sql)?;
+    let (last, is_code) = parts.pop().unwrap_or(("", false));
+    if is_code {
+        parts.push((last, true));
+    }
+    if parts.is_empty() {
+        return Err(SqlMistake::Nothing);
+    }
+    if let Some(n) = parts.iter().position(|(_, is_code)| !is_code) {
+        return Err(SqlMistake::Empty { n: n + 1 });
+    }
+    Ok(parts.into_iter().map(|(part, _)| part.trim()).collect())
+}
+
+/// What lies between semicolons, and whether it is more than blanks and comments.
+fn parts(sql: &str) -> Result<Vec<(&str, bool)>, SqlMistake> {
+    let mut parts = Vec::new();
+    let (mut from, mut is_code) = (0, false);
+    for (kind, range) in lex(sql)? {
+        if kind == Kind::Quoted {
+            is_code = true;
+        }
+        if kind != Kind::Code {
+            continue;
+        }
+        for (at, character) in sql[range.clone()].char_indices() {
+            if character == ';' {
+                parts.push((&sql[from..range.start + at], is_code));
+                (from, is_code) = (range.start + at + 1, false);
+            } else if !character.is_whitespace() {
+                is_code = true;
+            }
+        }
+    }
+    parts.push((&sql[from..], is_code));
+    Ok(parts)
+}
+
+/// A statement with `?` in the place of every `:name`, and the names in the order of their places.
+///
+/// # Errors
+/// A `?`, which has no name; a quote or a comment that is not closed.
+pub fn named(statement: &str) -> Result<(String, Vec<&str>), SqlMistake> {
+    let (mut sql, mut names) = (String::with_capacity(statement.len()), Vec::new());
+    for (kind, range) in lex(statement)? {
+        let mut rest = &statement[range];
+        if kind != Kind::Code {
+            sql.push_str(rest);
+            continue;
+        }
+        if rest.contains('?') {
+            return Err(SqlMistake::Unnamed);
+        }
+        while let Some((before, name, after)) = next_name(rest) {
+            sql.push_str(before);
+            sql.push('?');
+            names.push(name);
+            rest = after;
+        }
+        sql.push_str(rest);
+    }
+    Ok((sql, names))
+}
+
+/// Splits at the first colon that a name follows.
+fn next_name(code: &str) -> Option<(&str, &str, &str)> {
+    code.match_indices(':').find_map(|(colon, _)| {
+        let after = &code[colon + 1..];
+        let length = name_length(after);
+        (length > 0).then(|| (&code[..colon], &after[..length], &after[length..]))
+    })
+}
+
+/// How many bytes from the beginning are a parameter's name: a letter or `_`, then digits too.
+pub fn name_length(text: &str) -> usize {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    if text
+        .bytes()
+        .next()
+        .is_none_or(|first| first.is_ascii_digit())
+    {
+        return 0;
+    }
+    text.bytes().take_while(|&byte| is_part(byte)).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn semicolons_separate_but_not_in_quotes_and_comments() {
+        assert_eq!(
+            statements("begin; update t set a = ';' -- b; c\nwhere d = 1 ;\ncommit").unwrap(),
+            [
+                "begin",
+                "update t set a = ';' -- b; c\nwhere d = 1",
+                "commit"
+            ]
+        );
+    }
+
+    #[test]
+    fn blanks_and_comments_after_the_last_semicolon_are_no_statement() {
+        assert_eq!(
+            statements("select 1; -- that is all\n").unwrap(),
+            ["select 1"]
+        );
+    }
+
+    #[test]
+    fn an_empty_statement_is_told_with_its_number() {
+        assert_eq!(statements("a;; b"), Err(SqlMistake::Empty { n: 2 }));
+        assert_eq!(statements("a; /* b */; c"), Err(SqlMistake::Empty { n: 2 }));
+        for nothing in ["", "  \n", "-- a\n", "/* */"] {
+            assert_eq!(statements(nothing), Err(SqlMistake::Nothing), "{nothing:?}");
+        }
+    }
+
+    #[test]
+    fn names_become_placeholders_in_their_order() {
+        let (sql, names) =
+            named("update t set a = a - :amount, b = ':no' where c in (:from,:to, :from)").unwrap();
+        assert_eq!(sql, "update t set a = a - ?, b = ':no' where c in (?,?, ?)");
+        assert_eq!(names, ["amount", "from", "to", "from"]);
+    }
+
+    #[test]
+    fn an_assignment_is_no_parameter() {
+        let (sql, names) = named("select @a := 1, @b:=:b, c::1").unwrap();
+        assert_eq!(sql, "select @a := 1, @b:=?, c::1");
+        assert_eq!(names, ["b"]);
+    }
+
+    #[test]
+    fn a_question_mark_is_refused_but_not_in_quotes() {
+        assert_eq!(named("select ?"), Err(SqlMistake::Unnamed));
+        assert!(named("select '?'").is_ok());
+    }
+
+    fn piece() -> impl Strategy<Value = &'static str> {
+        prop::sample::select(vec![
+            "a",
+            " ",
+            "b = 1",
+            "';'",
+            "'it''s'",
+            "\"\\\";\"",
+            "`x;y`",
+            "/* ; */",
+            "-- ;\n",
+            "# ; '\n",
+            ":p",
+        ])
+    }
+
+    proptest! {
+        #[test]
+        fn statements_joined_by_semicolons_are_found_again(
+            parts in prop::collection::vec(prop::collection::vec(piece(), 0..6), 1..5)
+        ) {
+            let parts: Vec<String> = parts.iter().map(|pieces| format!("x {}", pieces.join(" "))).collect();
+            let trimmed: Vec<&str> = parts.iter().map(|part| part.trim()).collect();
+            let text = parts.join("\n;");
+            prop_assert_eq!(statements(&text).unwrap(), trimmed);
+        }
+
+        #[test]
+        fn any_text_is_split_or_refused(sql in "[a;'\"`\\\\\\-#/*\n ä:?]{0,40}") {
+            if let Ok(statements) = statements(&sql) {
+                for statement in statements {
+                    let _ = named(statement);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Events on a real server: long statements end with the load, whatever the server does.
+
+mod fresh;
+
+use fresh::Fresh;
+use prony::host::Paused;
+use prony::run::event::{Events, Means, PreparedEvents};
+use prony::run::watch::stopper;
+use prony::server::{Managed, Server, StartRequest};
+use prony::spec::{EventKind, EventSpec, EventTime};
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn started(fresh: &Fresh) -> Managed {
+    let mut server = fresh.managed();
+    let request = StartRequest {
+        data_folder: fresh.data_folder.clone(),
+        settings: Vec::new(),
+    };
+    server.start(&request).unwrap();
+    server
+}
+
+fn begun(server: &Managed, kind: EventKind) -> Events {
+    let session = server.connect().unwrap();
+    let stopper = stopper(&session, server).unwrap();
+    let means = Means {
+        session,
+        stopper,
+        server_pid: server.pid(),
+    };
+    let event = EventSpec {
+        when: EventTime::At(Duration::ZERO),
+        kind,
+        only: Vec::new(),
+    };
+    PreparedEvents::new(&[event], vec![means]).begin(Instant::now())
+}
+
+/// Until the server answers a question with more than 0.
+fn wait_for(server: &Managed, question: &str) {
+    let mut session = server.connect().unwrap();
+    let began = Instant::now();
+    while session.query(question).unwrap().first_text().as_deref() == Some("0") {
+        assert!(began.elapsed() < PATIENCE, "{question}: 0");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn wait_until_it_runs(server: &Managed) {
+    let like =
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT BENCH%'";
+    wait_for(server, like);
+}
+
+const LONG: &str = "SELECT BENCHMARK(100000000000, SHA1(1))";
+
+#[test]
+fn a_long_statement_ends_with_the_load() {
+    let Some(fresh) = Fresh::of("mariadb") else {
+        return;
+    };
+    let mut server = started(&fresh);
+    let events = begun(&server, EventKind::Sql(LONG.into()));
+    wait_until_it_runs(&server);
+    let began = Instant::now();
+    let happened = events.cancel();
+    assert!(began.elapsed() < PATIENCE);
+    assert!(happened.failed.is_empty(), "{:?}", happened.failed);
+    let text = &happened.notes[0].text;
+    assert!(text.ends_with("the load was over"), "{text}");
+    server.stop().unwrap();
+}
+
+#[test]
+fn the_end_is_bounded_while_the_server_stands_still() {
+    let Some(fresh) = Fresh::of("mariadb") else {
+        return;
+    };
+    let mut server = started(&fresh);
+    let events = begun(&server, EventKind::Sql(LONG.into()));
+    wait_until_it_runs(&server);
+    let paused = Paused::stop(server.pid().unwrap()).unwrap();
+    let began = Instant::now();
+    assert_eq!(events.cancel().notes.len(), 1);
+    assert!(began.elapsed() < PATIENCE);
+    // A stopped server can be killed.
+    server.kill().unwrap();
+    drop(paused);
+}
+
+#[test]
+fn a_dump_reads_every_table_of_the_schema() {
+    let Some(fresh) = Fresh::of("mariadb") else {
+        return;
+    };
+    let mut server = started(&fresh);
+    let mut session = server.connect().unwrap();
+    for statement in [
+        "CREATE DATABASE prony_test",
+        "USE prony_test",
+        "CREATE TABLE a (n INT PRIMARY KEY) ENGINE=InnoDB",
+        "INSERT INTO a VALUES (1), (2), (3)",
+        "CREATE TABLE b (n INT PRIMARY KEY) ENGINE=InnoDB",
+        "CREATE VIEW v AS SELECT n FROM a",
+    ] {
+        session.execute(statement).unwrap();
+    }
+    let stopper = stopper(&session, &server).unwrap();
+    let means = Means {
+        session,
+        stopper,
+        server_pid: None,
+    };
+    let event = EventSpec {
+        when: EventTime::At(Duration::ZERO),
+        kind: EventKind::Dump,
+        only: Vec::new(),
+    };
+    let events = PreparedEvents::new(&[event], vec![means]).begin(Instant::now());
+    let rolled_back = "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'COM_ROLLBACK'";
+    wait_for(&server, rolled_back);
+    let happened = events.stop();
+    let text = &happened.notes[0].text;
+    assert!(text.starts_with("dump: 2 tables, 3 rows in "), "{text}");
+    server.stop().unwrap();
+}

@@ -1,0 +1,416 @@
+//! The workloads `oltp` and `sql` on real servers: loaded, preloaded, every operation driven, conflicts provoked.
+
+mod fresh;
+
+use fresh::Fresh;
+use load::{Endpoint, Failure, Io, Outcome, Request, Workload as _};
+use prony::server::{Managed, Server as _, Session, StartRequest};
+use prony::workload::{self, Dataset, Driver, LoadError, State};
+use std::future::Future;
+use std::sync::{Barrier, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+use wire::{Login, Tls};
+
+/// Servers need memory and disk; one at a time is kind to small machines.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+const TABLES: u64 = 2;
+const ROWS: u64 = 3_000;
+const OPERATIONS: u64 = 200;
+const SEED: u64 = 11;
+
+/// The future's value; on blocking streams every await ends at once.
+fn now<T>(future: impl Future<Output = T>) -> T {
+    match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => unreachable!("a blocking stream is never pending"),
+    }
+}
+
+struct Running {
+    server: Managed,
+    login: Login,
+    _fresh: Fresh,
+}
+
+impl Running {
+    /// None where the build cannot be had.
+    fn of(build: &'static str) -> Option<Running> {
+        let fresh = Fresh::of(build)?;
+        let mut server = fresh.managed();
+        let setting = |name: &str, value: &str| (name.to_string(), value.to_string());
+        let request = StartRequest {
+            data_folder: fresh.data_folder.clone(),
+            settings: vec![
+                setting("local_infile", "1"),
+                setting("innodb_buffer_pool_size", "64M"),
+                // A commit that waits for a busy disk says nothing about the statements.
+                setting("innodb_flush_log_at_trx_commit", "0"),
+                setting("innodb_flush_log_at_trx_commit", "0"),
+            ],
+        };
+        server.start(&request).unwrap();
+        let dsn = server.dsn().unwrap();
+        let login = Login {
+            endpoints: vec![Endpoint::Unix(dsn.socket.clone().unwrap())],
+            user: dsn.user.clone(),
+            password: dsn.password.clone(),
+            schema: None,
+            tls: Tls::Off,
+            within: Duration::from_secs(20),
+            stalled: Some(Duration::from_secs(60)),
+        };
+        Some(Running {
+            server,
+            login,
+            _fresh: fresh,
+        })
+    }
+
+    fn session(&self) -> Session {
+        Session::open(&self.server.dsn().unwrap()).unwrap()
+    }
+
+    fn number(&self, sql: &str) -> i64 {
+        let reply = self.session().query(sql).unwrap();
+        let text = reply.first_text().unwrap_or_else(|| panic!("{sql}"));
+        text.parse().unwrap_or_else(|_| panic!("{sql}: {text}"))
+    }
+
+    fn load(&self, dataset: &dyn Dataset, allow_drop: bool) -> workload::Loaded {
+        let connect = || Session::open(&self.server.dsn().unwrap());
+        dataset.create(&mut self.session(), allow_drop).unwrap();
+        dataset.load(&connect, &|_| {}, &|| false).unwrap()
+    }
+
+    fn driver(&self, dataset: &dyn Dataset) -> Driver {
+        dataset.driver(self.login.clone(), &[], SEED).unwrap()
+    }
+
+    /// Opens a session, runs so many operations and closes it.
+    fn drive(&self, dataset: &dyn Dataset) -> Vec<Outcome> {
+        let driver = self.driver(dataset);
+        let mut session = now(driver.open(&Io::blocking(), 0)).unwrap();
+        let outcomes = (0..OPERATIONS).map(|number| operate(&driver, &mut session, number));
+        let outcomes = outcomes.collect();
+        now(driver.close(session));
+        outcomes
+    }
+}
+
+fn operate(
+    driver: &Driver,
+    session: &mut <Driver as load::Workload>::Session,
+    number: u64,
+) -> Outcome {
+    let request = Request {
+        operation: driver.pick(number),
+        number,
+        scheduled_ns: 0,
+        started_ns: 0,
+    };
+    now(driver.operate(session, &request))
+}
+
+fn oltp(keys: &str) -> Box<dyn Dataset> {
+    let section = format!("tables = {TABLES}\nrows = {ROWS}\n{keys}");
+    workload::open("oltp", &section.parse().unwrap()).unwrap()
+}
+
+fn sql(keys: &str) -> Box<dyn Dataset> {
+    workload::open("sql", &keys.parse().unwrap()).unwrap()
+}
+
+fn alone() -> std::sync::MutexGuard<'static, ()> {
+    ONE_AT_A_TIME
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn tables_are_loaded_and_counted(build: &'static str) {
+    let _alone = alone();
+    let Some(running) = Running::of(build) else {
+        return;
+    };
+    let dataset = oltp("");
+    let session = &mut running.session();
+    assert_eq!(dataset.state(session).unwrap(), State::Absent);
+    let loaded = running.load(&*dataset, false);
+    assert_eq!(loaded.rows, TABLES * ROWS);
+    assert_eq!(loaded.method, "LOAD DATA LOCAL INFILE");
+    dataset.verify(session).unwrap();
+    let state = dataset.state(session).unwrap();
+    assert_eq!(state, State::Complete(dataset.fingerprint()));
+    let bytes = dataset.data_bytes(session).unwrap() as f64;
+    let estimate = dataset.estimate().data_bytes as f64;
+    assert!(
+        (0.5..2.0).contains(&(bytes / estimate)),
+        "{bytes} bytes, estimated {estimate}"
+    );
+    let indexes = "select count(*) from information_schema.statistics where table_schema = 'prony_oltp' and index_name like 'k\\_%'";
+    assert_eq!(running.number(indexes), TABLES as i64);
+
+    let preloaded = dataset.preload(session).unwrap();
+    assert_eq!((preloaded.indexes, preloaded.held), (4, Some(true)));
+
+    session
+        .execute("delete from prony_oltp.sbtest2 where id = 7")
+        .unwrap();
+    let wrong = dataset.verify(session).unwrap_err().to_string();
+    assert!(
+        wrong.starts_with("sbtest2: it has 2999 rows and should have 3000"),
+        "{wrong}"
+    );
+    let refused = dataset.create(session, false).unwrap_err();
+    assert!(matches!(refused, LoadError::Exists { .. }), "{refused}");
+    let other = oltp("secondary_index = false\nengine = \"MyISAM\"");
+    running.load(&*other, true);
+    other.verify(session).unwrap();
+    assert_eq!(running.number(indexes), 0);
+}
+
+fn every_operation_runs(build: &'static str) {
+    let _alone = alone();
+    let Some(running) = Running::of(build) else {
+        return;
+    };
+    running.load(&*oltp(""), false);
+    let rows = |n: u64| running.number(&format!("select count(*) from prony_oltp.sbtest{n}"));
+    let k = || {
+        let sum = |n| running.number(&format!("select sum(k) from prony_oltp.sbtest{n}"));
+        sum(1) + sum(2)
+    };
+    for operation in [
+        "point-select",
+        "range-simple",
+        "range-sum",
+        "range-order",
+        "range-distinct",
+        "read-only",
+        "update-non-index",
+        "delete-insert",
+        "write-only",
+        "read-write",
+    ] {
+        for more in ["", "transactions = false\ndistribution = \"zipfian\""] {
+            let outcomes = running.drive(&*oltp(&format!("operations = \"{operation}\"\n{more}")));
+            assert!(
+                outcomes.iter().all(|outcome| *outcome == Outcome::Done),
+                "{operation}: {outcomes:?}"
+            );
+        }
+    }
+    assert_eq!((rows(1), rows(2)), (ROWS as i64, ROWS as i64));
+
+    let before = k();
+    running.drive(&*oltp(
+        "operations = \"update-index\"\ndistribution = \"pareto\"",
+    ));
+    assert_eq!(k() - before, OPERATIONS as i64);
+
+    running.drive(&*oltp("operations = \"insert\""));
+    assert_eq!(rows(1) + rows(2), (TABLES * ROWS + OPERATIONS) as i64);
+
+    let before = k();
+    let mixed = oltp("operations = { point-select = 3, update-index = 1 }");
+    let driver = running.driver(&*mixed);
+    let updates = (0..OPERATIONS)
+        .filter(|&number| driver.pick(number) == 1)
+        .count();
+    running.drive(&*mixed);
+    assert_eq!(k() - before, updates as i64);
+}
+
+const ACCOUNTS: &str = r#"
+    setup = "create table accounts (id int primary key, balance int not null) engine=InnoDB; insert into accounts values (1, 100), (2, 100)"
+"#;
+
+/// Runs one operation on each of two sessions at about the same time.
+fn at_once(driver: &Driver, numbers: [u64; 2]) -> [Outcome; 2] {
+    let barrier = Barrier::new(2);
+    std::thread::scope(|scope| {
+        let client = |number| {
+            let barrier = &barrier;
+            scope.spawn(move || {
+                let mut session = now(driver.open(&Io::blocking(), 0)).unwrap();
+                barrier.wait();
+                let outcome = operate(driver, &mut session, number);
+                now(driver.close(session));
+                outcome
+            })
+        };
+        numbers.map(client).map(|client| client.join().unwrap())
+    })
+}
+
+/// A number that picks the operation.
+fn number_of(driver: &Driver, operation: u16) -> u64 {
+    (0..)
+        .find(|&number| driver.pick(number) == operation)
+        .unwrap()
+}
+
+fn conflicts_are_told_by_their_codes(build: &'static str) {
+    let _alone = alone();
+    let Some(running) = Running::of(build) else {
+        return;
+    };
+    let crossing = |policy: &str| {
+        sql(&format!(
+            r#"{ACCOUNTS} {policy}
+            [operation.there]
+            statements = "begin; update accounts set balance = balance - 1 where id = 1; do sleep(0.3); update accounts set balance = balance + 1 where id = 2; commit"
+            [operation.back]
+            statements = "begin; update accounts set balance = balance - 1 where id = 2; do sleep(0.3); update accounts set balance = balance + 1 where id = 1; commit""#
+        ))
+    };
+    let retried = crossing("");
+    running.load(&*retried, false);
+    retried.verify(&mut running.session()).unwrap();
+    let driver = running.driver(&*retried);
+    let numbers = [0, 1].map(|operation| number_of(&driver, operation));
+    let is_retried = |outcome: &Outcome| {
+        matches!(
+            outcome,
+            Outcome::Retried {
+                times: 1..,
+                code: 1213
+            }
+        )
+    };
+    // On a machine that is busy for 0.3 s they pass each other by.
+    let outcomes = (0..20)
+        .map(|_| at_once(&driver, numbers))
+        .find(|outcomes| outcomes.iter().any(is_retried))
+        .expect("a deadlock that is retried");
+    assert!(outcomes.contains(&Outcome::Done), "{outcomes:?}");
+
+    let failing = crossing("on_deadlock = \"fail\"");
+    let driver = running.driver(&*failing);
+    let failed = Outcome::Failed(1213);
+    assert!((0..20).any(|_| at_once(&driver, numbers).contains(&failed)));
+    // What failed was rolled back, what was retried counts once.
+    assert_eq!(
+        running.number("select sum(balance) from prony_sql.accounts"),
+        200
+    );
+}
+
+fn a_lock_wait_fails_and_leaves_nothing_behind(build: &'static str) {
+    let _alone = alone();
+    let Some(running) = Running::of(build) else {
+        return;
+    };
+    let waiting = sql(&format!(
+        r#"{ACCOUNTS}
+        on_deadlock = "fail"
+        operation.both.statements = "begin; update accounts set balance = 7 where id = 1; update accounts set balance = 7 where id = 2; commit""#
+    ));
+    running.load(&*waiting, false);
+    let first = ["SET SESSION innodb_lock_wait_timeout = 1".to_string()];
+    let driver = waiting.driver(running.login.clone(), &first, SEED).unwrap();
+    let mut holder = running.session();
+    holder.execute("begin").unwrap();
+    holder
+        .execute("update prony_sql.accounts set balance = 0 where id = 2")
+        .unwrap();
+    let mut session = now(driver.open(&Io::blocking(), 0)).unwrap();
+    assert_eq!(operate(&driver, &mut session, 0), Outcome::Failed(1205));
+    holder.execute("rollback").unwrap();
+    assert_eq!(
+        running.number("select sum(balance) from prony_sql.accounts"),
+        200
+    );
+    assert_eq!(operate(&driver, &mut session, 1), Outcome::Done);
+    assert_eq!(
+        running.number("select sum(balance) from prony_sql.accounts"),
+        14
+    );
+}
+
+fn what_cannot_go_on_is_lost_or_not_opened(build: &'static str) {
+    let _alone = alone();
+    let Some(mut running) = Running::of(build) else {
+        return;
+    };
+    let dataset = sql(r#"
+        operation.a.statements = "select connection_id(), :text, :one, :n"
+        parameter.text.text = [0, 300]
+        parameter.one.one_of = [1, 0.5, "x"]
+        parameter.n.sequence = [5, 9]
+    "#);
+    running.load(&*dataset, false);
+    let outcomes = running.drive(&*dataset);
+    assert!(
+        outcomes.iter().all(|outcome| *outcome == Outcome::Done),
+        "{outcomes:?}"
+    );
+
+    let driver = running.driver(&*dataset);
+    let failure =
+        |driver: &Driver| -> Failure { now(driver.open(&Io::blocking(), 0)).err().unwrap() };
+    running
+        .session()
+        .execute("set global max_prepared_stmt_count = 0")
+        .unwrap();
+    let refused = failure(&driver);
+    assert_eq!((refused.code, refused.passing), (1461, false));
+    assert!(
+        refused.text.contains("raise max_prepared_stmt_count"),
+        "{}",
+        refused.text
+    );
+    running
+        .session()
+        .execute("set global max_prepared_stmt_count = 100")
+        .unwrap();
+
+    let unknown = sql("operation.a.statements = \"select a from nowhere\"");
+    let refused = failure(&running.driver(&*unknown));
+    assert_eq!((refused.code, refused.passing), (1146, false));
+    assert!(
+        refused.text.starts_with("select a from nowhere: "),
+        "{}",
+        refused.text
+    );
+
+    let mut session = now(driver.open(&Io::blocking(), 0)).unwrap();
+    running.server.kill().unwrap();
+    assert!(matches!(
+        operate(&driver, &mut session, 0),
+        Outcome::Lost(_)
+    ));
+    assert!(failure(&driver).passing);
+}
+
+macro_rules! on_each {
+    ($($behaviour:ident),*) => {
+        mod mariadb {
+            $(#[test] fn $behaviour() { super::$behaviour("mariadb") })*
+        }
+        mod mysql_5_6_14 {
+            $(#[test] fn $behaviour() { super::$behaviour("mysql@5.6.14") })*
+        }
+        mod mysql_5_5_34 {
+            $(#[test] #[ignore = "fetches 200 MB"] fn $behaviour() { super::$behaviour("mysql@5.5.34") })*
+        }
+        mod mysql_8_0_33 {
+            $(#[test] #[ignore = "fetches 553 MB"] fn $behaviour() { super::$behaviour("mysql@8.0.33") })*
+        }
+        mod mysql_9_7 {
+            $(#[test] #[ignore = "fetches 66 MB"] fn $behaviour() { super::$behaviour("mysql@9.7") })*
+        }
+        mod mariadb_11_8 {
+            $(#[test] #[ignore = "fetches 59 MB"] fn $behaviour() { super::$behaviour("mariadb@11.8") })*
+        }
+    };
+}
+
+on_each!(
+    tables_are_loaded_and_counted,
+    every_operation_runs,
+    conflicts_are_told_by_their_codes,
+    a_lock_wait_fails_and_leaves_nothing_behind,
+    what_cannot_go_on_is_lost_or_not_opened
+);

@@ -1,0 +1,230 @@
+//! The sampler on real servers: what it counts, what it costs, and servers that stand still.
+
+mod fresh;
+
+use fresh::Fresh;
+use prony::host::{Paused, Process, thread_cpu};
+use prony::observe::{Observer, Prepared, Sample, Sampled, Sampler, Targets};
+use prony::server::{Managed, Server, Session, StartRequest};
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(120);
+
+type Second = (u32, BTreeMap<String, f64>);
+
+fn started(fresh: &Fresh) -> Managed {
+    let mut server = fresh.managed();
+    let request = StartRequest {
+        data_folder: fresh.data_folder.clone(),
+        settings: vec![("max_connections".into(), "500".into())],
+    };
+    server.start(&request).unwrap();
+    server
+}
+
+/// A sampler of the server, and its seconds as they come.
+fn sampling(server: &Managed) -> (Sampler, Receiver<Second>) {
+    let targets = Targets {
+        connector: Some(server.connector().unwrap()),
+        configure: true,
+        server_pid: server.pid(),
+        data_folder: server.data_folder().map(Into::into),
+    };
+    let prepared = Prepared::new(targets).unwrap();
+    let (send, seconds) = channel();
+    let live = Box::new(move |sample: Sample| {
+        let _ = send.send((sample.second, sample.values.clone()));
+    });
+    (prepared.start(Instant::now(), 0, live), seconds)
+}
+
+/// Waits for a second in which the server told of itself, or did not.
+fn wait_for(seconds: &Receiver<Second>, told: bool) -> u32 {
+    loop {
+        let (second, values) = seconds.recv_timeout(PATIENCE).expect("a second");
+        if values.contains_key("Uptime") == told {
+            return second;
+        }
+    }
+}
+
+fn mean(series: &[Option<f64>]) -> f64 {
+    let present: Vec<f64> = series.iter().flatten().copied().collect();
+    present.iter().sum::<f64>() / present.len() as f64
+}
+
+#[test]
+fn the_statements_of_a_load_are_counted_and_the_samplers_own_are_not() {
+    let Some(fresh) = Fresh::of("mariadb") else {
+        return;
+    };
+    let mut server = started(&fresh);
+    let mut session = server.connect().unwrap();
+    let (sampler, seconds) = sampling(&server);
+    wait_for(&seconds, true);
+    let (began, mut sent) = (Instant::now(), 0);
+    let last = loop {
+        session.query("SELECT 1").unwrap();
+        sent += 1;
+        match seconds.try_recv() {
+            Ok((second, values)) if values.get("Com_select") > Some(&0.0) => break second,
+            _ => assert!(began.elapsed() < PATIENCE, "no second shows them"),
+        }
+    };
+    let Sampled {
+        series,
+        counters,
+        flags,
+    } = sampler.stop();
+    assert_eq!(flags, []);
+    assert_eq!(counters["Com_select"], sent);
+    assert_eq!(counters.get("Threads_running"), None, "it is a level");
+    let lengths: Vec<usize> = series.values().map(Vec::len).collect();
+    assert!(lengths[0] > last as usize && lengths.iter().all(|length| *length == lengths[0]));
+    for name in [
+        "server cpu",
+        "server threads",
+        "machine cpu",
+        "network bytes",
+    ] {
+        assert!(series[name].iter().flatten().count() > 0, "{name}");
+    }
+    // Without optimisation, on a machine that others use; bench/results/sampler.md has the figures.
+    let share = mean(&series["sampler cpu"]);
+    assert!(share > 0.0 && share < 0.1, "{share} of a core");
+    server.stop().unwrap();
+}
+
+#[test]
+fn a_server_that_stands_still_is_absent_until_it_goes_on() {
+    let Some(fresh) = Fresh::of("mariadb") else {
+        return;
+    };
+    let mut server = started(&fresh);
+    let (sampler, seconds) = sampling(&server);
+    wait_for(&seconds, true);
+    let paused = Paused::stop(server.pid().unwrap()).unwrap();
+    let from = wait_for(&seconds, false);
+    wait_for(&seconds, false);
+    drop(paused);
+    let to = wait_for(&seconds, true);
+    let sampled = sampler.stop();
+    let uptime = &sampled.series["Uptime"];
+    assert!(uptime[from as usize].is_none() && uptime[to as usize].is_some());
+    let machine = &sampled.series["machine cpu"];
+    let meanwhile = &machine[from as usize..to as usize];
+    assert!(meanwhile.iter().any(Option::is_some), "/proc goes on");
+    assert_eq!(sampled.flags, [], "nothing was lost");
+    assert!(sampled.counters.contains_key("Com_select"));
+    server.stop().unwrap();
+}
+
+#[test]
+fn a_sampler_ends_even_while_the_server_stands_still() {
+    let Some(fresh) = Fresh::of("mariadb") else {
+        return;
+    };
+    let mut server = started(&fresh);
+    let (sampler, seconds) = sampling(&server);
+    wait_for(&seconds, true);
+    let paused = Paused::stop(server.pid().unwrap()).unwrap();
+    wait_for(&seconds, false);
+    let began = Instant::now();
+    let sampled = sampler.stop();
+    assert!(began.elapsed() < Duration::from_secs(30));
+    assert!(
+        sampled.flags[0].text.contains("did not answer at the end"),
+        "{:?}",
+        sampled.flags
+    );
+    assert!(sampled.counters.contains_key("Com_select"));
+    drop(paused);
+    server.stop().unwrap();
+}
+
+/// What a reading costs, in milliseconds.
+struct Cost {
+    wall: f64,
+    prony_cpu: f64,
+    server_cpu: f64,
+}
+
+/// Of one execution, over many one after the other.
+fn cost_of(server: &Managed, mut act: impl FnMut()) -> Cost {
+    const TIMES: u32 = 400;
+    let cpu_s = || {
+        let process = Process::read(server.pid().unwrap()).unwrap();
+        process.user_s + process.system_s
+    };
+    let (server_before, own_before, began) = (cpu_s(), thread_cpu(), Instant::now());
+    for _ in 0..TIMES {
+        act();
+    }
+    let each_ms = |seconds: f64| seconds * 1e3 / f64::from(TIMES);
+    Cost {
+        wall: each_ms(began.elapsed().as_secs_f64()),
+        prony_cpu: each_ms((thread_cpu() - own_before).as_secs_f64()),
+        server_cpu: each_ms(cpu_s() - server_before),
+    }
+}
+
+/// Writes the tables of bench/results/sampler.md.
+#[test]
+#[ignore = "a measurement of some minutes"]
+fn what_a_reading_costs() {
+    println!(
+        "| server | connections | reading | wall, ms | prony's CPU, ms | the server's CPU, ms |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- |");
+    let mut whole = Vec::new();
+    for build in [
+        "mysql@5.5.34",
+        "mysql@5.6.14",
+        "mysql@8.0.33",
+        "mysql@9.7",
+        "mariadb",
+        "mariadb@11.8",
+    ] {
+        let Some(fresh) = Fresh::of(build) else {
+            continue;
+        };
+        let mut server = started(&fresh);
+        let mut others: Vec<Session> = Vec::new();
+        for connections in [1, 257] {
+            others.resize_with(connections - 1, || server.connect().unwrap());
+            let mut observer = Observer::new(server.connect().unwrap(), true).unwrap();
+            let mut session = server.connect().unwrap();
+            let alone = cost_of(&server, || {
+                drop(session.query("SHOW GLOBAL STATUS").unwrap())
+            });
+            let all = cost_of(&server, || drop(observer.read().unwrap()));
+            for (name, cost) in [("status alone", alone), ("status, metrics, pool", all)] {
+                println!(
+                    "| {build} | {connections} | {name} | {:.2} | {:.2} | {:.2} |",
+                    cost.wall, cost.prony_cpu, cost.server_cpu
+                );
+            }
+            let (sampler, seconds) = sampling(&server);
+            for _ in 0..10 {
+                wait_for(&seconds, true);
+            }
+            let sampled = sampler.stop();
+            let core = |name: &str| 100.0 * mean(&sampled.series[name]);
+            whole.push(format!(
+                "| {build} | {connections} | {:.0} | {:.2} | {:.2} |",
+                mean(&sampled.series["server threads"]),
+                core("sampler cpu"),
+                core("server cpu")
+            ));
+        }
+        drop(others);
+        server.stop().unwrap();
+    }
+    println!(
+        "\n| server | connections | its threads | `sampler cpu`, % of a core | `server cpu`, idle but for the sampler, % of a core |"
+    );
+    println!("| --- | --- | --- | --- | --- |");
+    println!("{}", whole.join("\n"));
+}

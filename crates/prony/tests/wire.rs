@@ -1,0 +1,385 @@
+//! The protocol of crate `wire` against real servers of each generation.
+//!
+//! One server of each build for all its tests: each test has a schema of its own, and the guard ends what is left.
+
+mod fresh;
+mod wired;
+
+use load::{Backend, Io, executor};
+use std::time::Instant;
+use wire::{Connection, Login, Param, Tls, Value, WireError};
+use wired::{Running, now};
+
+/// A text of the server's own: what it says about itself.
+fn one(connection: &mut Connection, sql: &str) -> String {
+    let mut text = String::new();
+    now(connection.query_rows(sql, &mut |row| {
+        if let Some(Value::Bytes(bytes)) = row.first() {
+            text = String::from_utf8_lossy(bytes).into_owned();
+        }
+    }))
+    .unwrap();
+    text
+}
+
+fn login_fails(login: &Login) -> String {
+    let error = wired::open(login).err().expect("this login is wrong");
+    assert!(error.is_lost());
+    let says = error.to_string();
+    let password = login.password.as_deref().unwrap_or("\0");
+    assert!(!says.contains(password), "{says}");
+    says
+}
+
+/// Logs in twice by socket and by TCP: a server that caches what it hashed takes another way the second time.
+fn logs_in_by(running: &Running, plugin: &str, user: &str) {
+    for login in [running.socket(), running.tcp()] {
+        for round in ["first", "second"] {
+            let mut login = login.clone();
+            login.user = user.into();
+            login.password = Some(wired::PASSWORD.into());
+            let mut connection =
+                wired::open(&login).unwrap_or_else(|error| panic!("{plugin}, {round}: {error}"));
+            let who = one(&mut connection, "SELECT current_user()");
+            assert!(who.starts_with(&format!("{user}@")), "{who}");
+            now(connection.close());
+        }
+        running.admin("FLUSH PRIVILEGES");
+    }
+}
+
+fn rows(connection: &mut Connection, sql: &str, params: &[Param]) -> Vec<Vec<String>> {
+    let statement = now(connection.prepare(sql)).unwrap();
+    let mut rows = Vec::new();
+    let done = now(connection.execute_rows(&statement, params, &mut |row| {
+        rows.push(row.iter().map(shown).collect::<Vec<String>>());
+    }))
+    .unwrap();
+    assert_eq!(done.rows as usize, rows.len());
+    now(connection.close_statement(statement)).unwrap();
+    rows
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "NULL".into(),
+        Value::Int(value) => value.to_string(),
+        Value::Double(value) => format!("{value:?}"),
+        Value::Bytes(bytes) => bytes.escape_ascii().to_string(),
+    }
+}
+
+fn large_packets_on_every_backend(login: &Login) {
+    for backend in [Backend::Uring, Backend::Epoll] {
+        let ran = executor::run(backend, Instant::now(), None, 2, |io| {
+            (0..2)
+                .map(|client| {
+                    let (io, login) = (io.clone(), login.clone());
+                    Box::pin(async move { send_large(&io, &login, client).await }) as executor::Task
+                })
+                .collect()
+        });
+        // A kernel without io_uring has nothing to test here.
+        assert!(ran.is_ok() || backend == Backend::Uring, "{ran:?}");
+    }
+}
+
+async fn send_large(io: &Io, login: &Login, client: u32) {
+    let mut connection = Connection::open(io, login, client).await.unwrap();
+    let statement = connection.prepare("SELECT ?, 7").await.unwrap();
+    let large = vec![b'z'; 20_000_000];
+    let params = [Param::Bytes(&large)];
+    assert_eq!(
+        connection.execute(&statement, &params).await.unwrap().rows,
+        1
+    );
+    let mut is_same = false;
+    let mut see = |row: &[Value]| is_same = row == [Value::Bytes(&large), Value::Int(7)];
+    let done = connection.execute_rows(&statement, &params, &mut see).await;
+    assert!(done.unwrap().rows == 1 && is_same);
+    connection.close().await;
+}
+
+/// The tests for each server that every machine of ours must have.
+macro_rules! for_each_server {
+    ($($(#[$ignore:meta])? $name:ident => $build:literal,)*) => { $(
+        mod $name {
+            use super::*;
+            use std::sync::LazyLock;
+
+            static RUNNING: LazyLock<Option<Running>> = LazyLock::new(|| Running::of($build));
+
+            fn running() -> Option<&'static Running> {
+                RUNNING.as_ref()
+            }
+
+            #[test]
+            $(#[$ignore])?
+            fn a_login_by_socket_and_by_tcp_tells_the_version() {
+                let Some(running) = running() else { return };
+                for login in [running.socket(), running.tcp()] {
+                    let mut connection = wired::open(&login).unwrap();
+                    let version = one(&mut connection, "SELECT version()");
+                    assert!(version.contains(connection.server_version().split('-').next().unwrap()), "{version}");
+                    assert_eq!(one(&mut connection, "SELECT @@character_set_client"), "utf8mb4");
+                }
+            }
+
+            #[test]
+            $(#[$ignore])?
+            fn every_plugin_that_the_server_has_logs_in() {
+                let Some(running) = running() else { return };
+                let users = running.users();
+                assert!(!users.is_empty());
+                for (plugin, user) in users {
+                    logs_in_by(running, plugin, user);
+                }
+            }
+
+            #[test]
+            $(#[$ignore])?
+            fn an_empty_password_and_a_schema_log_in() {
+                let Some(running) = running() else { return };
+                let mut login = running.socket();
+                (login.user, login.password) = (running.user_without_password(), None);
+                login.schema = Some("information_schema".into());
+                let mut connection = wired::open(&login).unwrap();
+                assert_eq!(one(&mut connection, "SELECT database()"), "information_schema");
+            }
+
+            #[test]
+            $(#[$ignore])?
+            fn wrong_logins_say_what_is_wrong_and_no_password() {
+                let Some(running) = running() else { return };
+                let mut wrong = running.tcp();
+                wrong.password = Some("not-this-one".into());
+                let says = login_fails(&wrong);
+                assert!(says.starts_with("127.0.0.1:") && says.contains("the login of `root` (1045 ") && says.ends_with("from this host"), "{says}");
+                let mut wrong = running.socket();
+                wrong.schema = Some("no_such_schema".into());
+                let says = login_fails(&wrong);
+                assert!(says.contains("(1049 ") && says.ends_with("create the schema, or leave it out"), "{says}");
+            }
+
+            #[test]
+            $(#[$ignore])?
+            fn tls_is_used_or_refused_clearly() {
+                let Some(running) = running() else { return };
+                let mut login = running.tcp();
+                login.tls = Tls::Required;
+                if !running.has_tls {
+                    let says = login_fails(&login);
+                    assert!(says.contains("TLS: the server offers none"), "{says}");
+                    return;
+                }
+                let mut connection = wired::open(&login).unwrap();
+                let mut cipher = String::new();
+                now(connection.query_rows("SHOW STATUS LIKE 'Ssl_cipher'", &mut |row| cipher = shown(&row[1]))).unwrap();
+                assert!(cipher.contains("AES") || cipher.contains("CHACHA"), "{cipher}");
+                let long = "x".repeat(100_000);
+                assert_eq!(rows(&mut connection, "SELECT ?", &[Param::Bytes(long.as_bytes())]), [[long]]);
+            }
+
+            #[test]
+            $(#[$ignore])?
+            fn an_endpoint_that_refuses_is_passed_over() {
+                let Some(running) = running() else { return };
+                let mut login = running.socket();
+                login.endpoints.insert(0, load::Endpoint::Unix("/no/such.sock".into()));
+                assert_eq!(one(&mut wired::open(&login).unwrap(), "SELECT 1"), "1");
+                login.endpoints.truncate(1);
+                assert!(login_fails(&login).starts_with("/no/such.sock: "));
+            }
+
+            #[test]
+            $(#[$ignore])?
+            fn every_kind_of_parameter_comes_back_as_it_went() {
+                let Some(running) = running() else { return };
+                let mut connection = running.schema("params");
+                now(connection.query("CREATE TABLE t (id int PRIMARY KEY, i bigint, d double, s varchar(40), b blob, n decimal(10,2)) CHARACTER SET utf8mb4")).unwrap();
+                let insert = now(connection.prepare("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)")).unwrap();
+                assert_eq!((insert.params, insert.columns), (6, 0));
+                let all = [Param::Int(1), Param::Int(i64::MIN), Param::Double(-1.5e300), Param::Bytes("süß 🦀".as_bytes()), Param::Bytes(b"\0\xff"), Param::Bytes(b"12.34")];
+                let none = [Param::Int(2), Param::Null, Param::Null, Param::Null, Param::Null, Param::Null];
+                let other = [Param::Bytes(b"3"), Param::Double(7.0), Param::Int(8), Param::Int(9), Param::Null, Param::Double(0.5)];
+                for params in [all, none, other] {
+                    assert_eq!(now(connection.execute(&insert, &params)).unwrap().affected, 1);
+                }
+                let crab = "süß 🦀".as_bytes().escape_ascii().to_string();
+                let kept = [
+                    ["1", "-9223372036854775808", "-1.5e300", &crab, "\\x00\\xff", "12.34"],
+                    ["2", "NULL", "NULL", "NULL", "NULL", "NULL"],
+                    ["3", "7", "8.0", "9", "NULL", "0.50"],
+                ];
+                assert_eq!(rows(&mut connection, "SELECT * FROM t ORDER BY id", &[]), kept);
+                let mut text = Vec::new();
+                now(connection.query_rows("SELECT i, s, n FROM t ORDER BY id", &mut |row| text.push(row.iter().map(shown).collect::<Vec<_>>()))).unwrap();
+                assert_eq!(text[0], ["-9223372036854775808", &crab, "12.34"]);
+                assert_eq!(text[1], ["NULL"; 3]);
+                let update = now(connection.prepare("UPDATE t SET i = i + ? WHERE id = ?")).unwrap();
+                assert_eq!(now(connection.execute(&update, &[Param::Int(1), Param::Int(3)])).unwrap().affected, 1);
+                assert_eq!(now(connection.execute(&update, &[Param::Int(1), Param::Int(99)])).unwrap().affected, 0);
+                assert_eq!(rows(&mut connection, "SELECT i FROM t WHERE id = ?", &[Param::Int(3)]), [["8"]]);
+            }
+
+            #[test]
+            $(#[$ignore])?
+            fn numbers_of_every_width_and_sign_are_read() {
+                let Some(running) = running() else { return };
+                let mut connection = running.schema("numbers");
+                now(connection.query("CREATE TABLE t (a tinyint, b tinyint unsigned, c smallint, d smallint unsigned, e mediumint, f mediumint unsigned, g int, h int unsigned, i bigint unsigned, j year, k float, l date, m bit(9), n enum('x','y'))")).unwrap();
+                now(connection.query("INSERT INTO t VALUES (-128, 255, -32768, 65535, -8388608, 16777215, -2147483648, 4294967295, 9223372036854775807, 1999, 0.5, '2024-02-29', 257, 'y')")).unwrap();
+                let kept = rows(&mut connection, "SELECT * FROM t", &[]);
+                assert_eq!(kept, [["-128", "255", "-32768", "65535", "-8388608", "16777215", "-2147483648", "4294967295", "9223372036854775807", "1999", "0.5", "\\xe8\\x07\\x02\\x1d", "\\x01\\x01", "y"]]);
+            }
+
+            #[test]
+            $(#[$ignore])?
+            fn result_sets_of_any_size_are_counted_and_read() {
+                let Some(running) = running() else { return };
+                let mut connection = running.schema("sizes");
+                now(connection.query("CREATE TABLE t (id int PRIMARY KEY AUTO_INCREMENT, s varchar(200))")).unwrap();
+                let values = vec![format!("('{}')", "y".repeat(150)); 1000].join(",");
+                let inserted = now(connection.query(&format!("INSERT INTO t (s) VALUES {values}"))).unwrap();
+                assert_eq!((inserted.affected, inserted.insert_id), (1000, 1));
+                let select = now(connection.prepare("SELECT id, s FROM t WHERE id <= ?")).unwrap();
+                for count in [0, 1, 2, 1000] {
+                    assert_eq!(now(connection.execute(&select, &[Param::Int(count)])).unwrap().rows, count as u64);
+                    assert_eq!(now(connection.query(&format!("SELECT id, s FROM t LIMIT {count}"))).unwrap().rows, count as u64);
+                    let read = rows(&mut connection, "SELECT id, s FROM t WHERE id <= ? ORDER BY id", &[Param::Int(count)]);
+                    assert_eq!(read.len(), count as usize);
+                    assert!(read.iter().enumerate().all(|(place, row)| row[0] == (place + 1).to_string() && row[1].len() == 150));
+                }
+            }
+
+            #[test]
+            $(#[$ignore])?
+            fn rows_and_requests_of_more_than_a_packet_are_joined_and_split() {
+                let Some(running) = running() else { return };
+                let mut connection = running.schema("large");
+                const CHUNK: usize = 0xff_ffff;
+                for size in [CHUNK - 20, CHUNK - 4, CHUNK, 2 * CHUNK + 5] {
+                    let large = vec![b'z'; size];
+                    let statement = now(connection.prepare("SELECT ?, 7")).unwrap();
+                    assert_eq!(now(connection.execute(&statement, &[Param::Bytes(&large)])).unwrap().rows, 1);
+                    let mut seen = (0, 0);
+                    now(connection.execute_rows(&statement, &[Param::Bytes(&large)], &mut |row| {
+                        let Value::Bytes(bytes) = row[0] else { panic!("{:?}", row[0]) };
+                        assert_eq!(row[1], Value::Int(7));
+                        seen = (bytes.len(), bytes.iter().filter(|byte| **byte == b'z').count());
+                    })).unwrap();
+                    assert_eq!(seen, (size, size));
+                }
+                let many = "SELECT repeat('x', 1000000) FROM information_schema.collations LIMIT 40";
+                assert_eq!(now(connection.query(many)).unwrap().rows, 40);
+                let mut bytes = 0;
+                now(connection.query_rows(many, &mut |row| bytes += shown(&row[0]).len())).unwrap();
+                assert_eq!(bytes, 40_000_000);
+            }
+
+            #[test]
+            $(#[$ignore])?
+            fn every_backend_of_the_engine_takes_and_sends_large_packets() {
+                let Some(running) = running() else { return };
+                for login in [running.socket(), running.tcp()] {
+                    large_packets_on_every_backend(&login);
+                }
+            }
+
+            #[test]
+            $(#[$ignore])?
+            fn a_request_that_is_too_large_for_the_server_is_told_as_such() {
+                let Some(running) = running() else { return };
+                for login in [running.socket(), running.tcp()] {
+                    let mut connection = wired::open(&login).unwrap();
+                    let statement = now(connection.prepare("SELECT length(?)")).unwrap();
+                    let error = now(connection.execute(&statement, &[Param::Bytes(&vec![b'x'; 70 << 20])])).unwrap_err();
+                    let says = error.to_string();
+                    assert!(says.contains("max_allowed_packet"), "{says}");
+                    let lost = now(connection.query("SELECT 1"));
+                    assert!(lost.is_ok() || lost.unwrap_err().is_lost());
+                }
+            }
+
+            #[test]
+            $(#[$ignore])?
+            fn after_an_error_the_connection_goes_on() {
+                let Some(running) = running() else { return };
+                let mut connection = running.schema("errors");
+                let error = now(connection.prepare("SELECT nothing FROM nowhere")).unwrap_err();
+                assert_eq!((error.code(), error.is_lost()), (1146, false));
+                let error = now(connection.query("SELEC 1")).unwrap_err();
+                assert!(error.to_string().starts_with("error 1064 (42000): "), "{error}");
+                now(connection.query("CREATE TABLE t (id int PRIMARY KEY)")).unwrap();
+                let insert = now(connection.prepare("INSERT INTO t VALUES (?)")).unwrap();
+                now(connection.execute(&insert, &[Param::Int(1)])).unwrap();
+                let error = now(connection.execute(&insert, &[Param::Int(1)])).unwrap_err();
+                assert_eq!((error.code(), error.is_lost()), (1062, false));
+                now(connection.execute(&insert, &[Param::Int(2)])).unwrap();
+                // The first row comes, the second one is the error.
+                let middle = "SELECT (SELECT id FROM t u WHERE u.id <= t.id) FROM t ORDER BY id";
+                let error = now(connection.query(middle)).unwrap_err();
+                assert_eq!((error.code(), error.is_lost()), (1242, false));
+                let misuse = now(connection.execute(&insert, &[])).unwrap_err();
+                assert!(matches!(misuse, WireError::Misuse(_)), "{misuse}");
+                now(connection.close_statement(insert.clone())).unwrap();
+                assert!(matches!(now(connection.execute(&insert, &[Param::Int(3)])), Err(WireError::Misuse(_))));
+                assert_eq!(one(&mut connection, "SELECT count(*) FROM t"), "2");
+            }
+
+            #[test]
+            $(#[$ignore])?
+            fn the_results_of_a_call_are_all_taken() {
+                let Some(running) = running() else { return };
+                let mut connection = running.schema("calls");
+                now(connection.query("CREATE PROCEDURE p() BEGIN SELECT 1 UNION SELECT 2; SELECT 3; DO 0; END")).unwrap();
+                assert_eq!(now(connection.query("CALL p()")).unwrap().rows, 3);
+                assert_eq!(rows(&mut connection, "CALL p()", &[]), [["1"], ["2"], ["3"]]);
+                assert_eq!(one(&mut connection, "SELECT 4"), "4");
+            }
+
+            #[test]
+            $(#[$ignore])?
+            fn a_table_that_is_altered_between_executions_is_read_anew() {
+                let Some(running) = running() else { return };
+                let mut connection = running.schema("altered");
+                now(connection.query("CREATE TABLE t (id int)")).unwrap();
+                now(connection.query("INSERT INTO t VALUES (5)")).unwrap();
+                let select = now(connection.prepare("SELECT * FROM t WHERE id = ?")).unwrap();
+                assert_eq!(now(connection.execute(&select, &[Param::Int(5)])).unwrap().rows, 1);
+                now(connection.query("ALTER TABLE t ADD COLUMN s varchar(9) DEFAULT 'new'")).unwrap();
+                let mut seen = Vec::new();
+                now(connection.execute_rows(&select, &[Param::Int(5)], &mut |row| seen = row.iter().map(shown).collect())).unwrap();
+                assert_eq!(seen, ["5", "new"]);
+            }
+
+            #[test]
+            $(#[$ignore])?
+            fn a_killed_connection_is_lost_and_stays_so() {
+                let Some(running) = running() else { return };
+                for login in [running.socket(), running.tcp()] {
+                    let mut connection = wired::open(&login).unwrap();
+                    let id = one(&mut connection, "SELECT connection_id()");
+                    running.admin(&format!("KILL {id}"));
+                    // The server notices on its own time.
+                    let error = std::iter::repeat_with(|| now(connection.query("SELECT 1"))).find_map(Result::err).unwrap();
+                    assert!(error.is_lost(), "{error}");
+                    assert!(now(connection.query("SELECT 1")).unwrap_err().is_lost());
+                }
+            }
+        }
+    )* };
+}
+
+for_each_server! {
+    mariadb => "mariadb",
+    mysql_5_6_14 => "mysql@5.6.14",
+    #[ignore = "fetches 200 MB"]
+    mysql_5_5_34 => "mysql@5.5.34",
+    #[ignore = "fetches 553 MB"]
+    mysql_8_0_33 => "mysql@8.0.33",
+    #[ignore = "fetches 66 MB"]
+    mysql_9_7 => "mysql@9.7",
+    #[ignore = "fetches 59 MB"]
+    mariadb_11_8 => "mariadb@11.8",
+}

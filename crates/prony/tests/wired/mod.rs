@@ -1,0 +1,162 @@
+//! A running server of a build with users of every plugin that it has, and the ways to log in.
+
+use crate::fresh::Fresh;
+use load::{Endpoint, Io};
+use prony::server::{Managed, Server, StartRequest};
+use prony::spec::Dsn;
+use std::future::Future;
+use std::path::Path;
+use std::sync::Mutex;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+use wire::{Connection, Login, Tls, WireError};
+
+pub const PASSWORD: &str = "Secret-word-7";
+
+/// The future's value; on blocking streams every await ends at once.
+pub fn now<T>(future: impl Future<Output = T>) -> T {
+    match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => unreachable!("a blocking stream is never pending"),
+    }
+}
+
+pub fn open(login: &Login) -> Result<Connection, WireError> {
+    now(Connection::open(&Io::blocking(), login, 0))
+}
+
+pub struct Running {
+    dsn: Dsn,
+    /// In the form of the server's.
+    users: Vec<(&'static str, &'static str)>,
+    pub has_tls: bool,
+    _server: Mutex<(Managed, Fresh)>,
+}
+
+impl Running {
+    /// None where the build cannot be had.
+    pub fn of(build: &'static str) -> Option<Running> {
+        let fresh = Fresh::of(build)?;
+        let mut server = fresh.managed();
+        let mut settings = vec![("max_allowed_packet".to_string(), "64M".to_string())];
+        if build == "mariadb" {
+            settings.extend(certificate(&fresh.data_folder));
+        }
+        let request = StartRequest {
+            data_folder: fresh.data_folder.clone(),
+            settings,
+        };
+        server.start(&request).unwrap();
+        let mut running = Running {
+            dsn: server.dsn().unwrap(),
+            users: Vec::new(),
+            has_tls: !build.starts_with("mysql@5"),
+            _server: Mutex::new((server, fresh)),
+        };
+        running.users = running.make_users(build);
+        Some(running)
+    }
+
+    pub fn socket(&self) -> Login {
+        let path = self.dsn.socket.clone().unwrap();
+        self.login(Endpoint::Unix(path))
+    }
+
+    pub fn tcp(&self) -> Login {
+        self.login(Endpoint::Tcp {
+            host: "127.0.0.1".into(),
+            port: self.dsn.port,
+        })
+    }
+
+    fn login(&self, endpoint: Endpoint) -> Login {
+        Login {
+            endpoints: vec![endpoint],
+            user: self.dsn.user.clone(),
+            password: self.dsn.password.clone(),
+            schema: None,
+            tls: Tls::Off,
+            within: Duration::from_secs(20),
+            stalled: Some(Duration::from_secs(60)),
+        }
+    }
+
+    /// A statement of the administrator's.
+    pub fn admin(&self, sql: &str) {
+        now(open(&self.socket()).unwrap().query(sql))
+            .unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+
+    fn installs(&self, plugin: &str) -> bool {
+        let install = format!("INSTALL SONAME '{plugin}'");
+        now(open(&self.socket()).unwrap().query(&install)).is_ok()
+    }
+
+    /// A connection in a schema of its own.
+    pub fn schema(&self, name: &str) -> Connection {
+        self.admin(&format!("CREATE DATABASE wire_{name}"));
+        let mut login = self.socket();
+        login.schema = Some(format!("wire_{name}"));
+        open(&login).unwrap()
+    }
+
+    /// Plugin and user.
+    pub fn users(&self) -> &[(&'static str, &'static str)] {
+        &self.users
+    }
+
+    pub fn user_without_password(&self) -> String {
+        "nopassword".into()
+    }
+
+    fn make_users(&self, build: &str) -> Vec<(&'static str, &'static str)> {
+        self.admin("CREATE USER nopassword@localhost");
+        let mut users = Vec::new();
+        let mut make = |plugin, user, how: &str| {
+            for host in ["localhost", "127.0.0.1"] {
+                self.admin(&format!("CREATE USER {user}@{host} {how}"));
+            }
+            users.push((plugin, user));
+        };
+        let by_password = format!("IDENTIFIED BY '{PASSWORD}'");
+        match build {
+            "mysql@5.5.34" | "mysql@5.6.14" => make("native", "native", &by_password),
+            "mysql@8.0.33" => {
+                let native = format!("IDENTIFIED WITH mysql_native_password BY '{PASSWORD}'");
+                make("native", "native", &native);
+                make("caching_sha2", "sha2", &by_password);
+            }
+            "mysql@9.7" => make("caching_sha2", "sha2", &by_password),
+            _ => {
+                make("native", "native", &by_password);
+                // The distribution's core package lacks the plugin.
+                if self.installs("auth_ed25519") {
+                    let ed25519 = format!("IDENTIFIED VIA ed25519 USING PASSWORD('{PASSWORD}')");
+                    make("ed25519", "edward", &ed25519);
+                }
+            }
+        }
+        users
+    }
+}
+
+/// A certificate that the server signed itself; the settings that name it.
+fn certificate(folder: &Path) -> Vec<(String, String)> {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_string()]).unwrap();
+    let files = [
+        ("ssl_cert", "server-cert.pem", made.cert.pem()),
+        (
+            "ssl_key",
+            "server-key.pem",
+            made.signing_key.serialize_pem(),
+        ),
+    ];
+    files
+        .into_iter()
+        .map(|(setting, name, pem)| {
+            let path = folder.join(name);
+            std::fs::write(&path, pem).unwrap();
+            (setting.to_string(), path.display().to_string())
+        })
+        .collect()
+}

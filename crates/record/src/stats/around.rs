@@ -1,0 +1,139 @@
+//! What an event did to the users: throughput and response before, during and after it.
+
+use super::percentiles::Percentiles;
+use super::steady::throughput;
+use super::summary::summary;
+use crate::histogram::merged;
+use crate::load::{Kind, Loaded};
+use crate::trial::{EventNote, Trial};
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Around {
+    pub before: Span,
+    /// Every second of which the event took a part; to the end where the event has none.
+    pub during: Span,
+    pub after: Span,
+}
+
+/// Seconds of a trial, `from_s..until_s`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Span {
+    pub from_s: u32,
+    pub until_s: u32,
+    /// Operations a second; none of no second.
+    pub throughput: Option<f64>,
+    /// Of all operations that ended in it.
+    pub response: Option<Percentiles>,
+}
+
+/// Of a whole trial (`Store::trials_whole`), within its measured part. None where the trial has no timed load, or the
+/// event lies outside of the measured part.
+pub fn around(trial: &Trial, event: &EventNote) -> Option<Around> {
+    let load = trial.load.as_deref()?;
+    let steady = &summary(load).steady;
+    let second = |at_ns: i64| (at_ns - load.started_ns) as f64 / 1e9;
+    let begun = second(event.at_ns).floor();
+    let ended = event
+        .ended_ns
+        .map_or(f64::INFINITY, |at_ns| second(at_ns).ceil());
+    let (first, last) = (f64::from(steady.from_s), f64::from(steady.until_s));
+    if begun >= last || ended <= first {
+        return None;
+    }
+    let from = begun.max(first) as u32;
+    let until = (ended.min(last) as u32).max(from + 1);
+    Some(Around {
+        before: span(load, steady.from_s, from),
+        during: span(load, from, until),
+        after: span(load, until, steady.until_s.max(until)),
+    })
+}
+
+fn span(load: &Loaded, from_s: u32, until_s: u32) -> Span {
+    let throughput = throughput(load);
+    let upto = |second: u32| (second as usize).min(throughput.len());
+    let values = &throughput[upto(from_s)..upto(until_s)];
+    let each_second = load.histograms.iter().filter(|note| {
+        note.operation.is_none()
+            && note.kind == Kind::Response
+            && note.every_s == 1
+            && (from_s..until_s).contains(&note.start_s)
+    });
+    let response = merged(each_second.map(|note| &note.nanoseconds));
+    Span {
+        from_s,
+        until_s,
+        throughput: (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64),
+        response: response.and_then(|response| Percentiles::of(&response)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{closed, trial, with_response};
+    use super::*;
+
+    fn event(at_s: f64, ended_s: Option<f64>) -> EventNote {
+        let ns = |s: f64| 1_000_000_000_000 + (s * 1e9) as i64;
+        EventNote {
+            at_ns: ns(at_s),
+            ended_ns: ended_s.map(ns),
+            kind: "sql".into(),
+            text: "drop table large".into(),
+        }
+    }
+
+    /// A minute, slower and with longer responses from second 20 to 29.
+    fn disturbed() -> Trial {
+        let during = |s: u32| (20..30).contains(&s);
+        let load = closed(move |s| if during(s as u32) { 1000.0 } else { 2000.0 }, 60);
+        let response = move |s| match during(s) {
+            true => vec![50_000_000; 1000],
+            false => vec![2_000_000; 2000],
+        };
+        trial(0, &[], with_response(load, 60, response))
+    }
+
+    #[test]
+    fn the_three_spans_of_an_event_have_their_own_figures() {
+        let found = around(&disturbed(), &event(20.3, Some(29.9))).unwrap();
+        let spans = [&found.before, &found.during, &found.after];
+        assert_eq!(
+            spans.map(|s| (s.from_s, s.until_s)),
+            [(0, 20), (20, 30), (30, 60)]
+        );
+        assert_eq!(
+            spans.map(|s| s.throughput),
+            [Some(2000.0), Some(1000.0), Some(2000.0)]
+        );
+        let p99 = spans.map(|s| s.response.as_ref().unwrap().p99_ms.unwrap().round());
+        assert_eq!(p99, [2.0, 50.0, 2.0]);
+    }
+
+    #[test]
+    fn an_event_within_a_second_takes_that_second() {
+        let found = around(&disturbed(), &event(25.2, Some(25.3))).unwrap();
+        assert_eq!((found.during.from_s, found.during.until_s), (25, 26));
+    }
+
+    #[test]
+    fn an_event_without_an_end_lasts_to_the_end() {
+        let found = around(&disturbed(), &event(25.0, None)).unwrap();
+        assert_eq!((found.during.until_s, found.after.throughput), (60, None));
+    }
+
+    #[test]
+    fn an_event_outside_of_the_measured_part_has_no_spans() {
+        let mut trial = disturbed();
+        trial.load.as_mut().unwrap().warmup = crate::load::Warmup::Seconds(10.0);
+        assert_eq!(around(&trial, &event(3.0, Some(5.0))), None);
+        assert_eq!(around(&trial, &event(70.0, Some(71.0))), None);
+        assert_eq!(
+            around(&trial, &event(3.0, Some(15.0)))
+                .unwrap()
+                .before
+                .throughput,
+            None
+        );
+    }
+}

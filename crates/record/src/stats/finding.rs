@@ -1,0 +1,85 @@
+//! Shapes in timed loads, as claims ask for them.
+
+use super::cells;
+use super::loads::{Counted, counted};
+use super::stall;
+use super::summary::Summary;
+use crate::claim::{Cell, Finding};
+use crate::trial::Trial;
+use std::collections::BTreeSet;
+
+/// What the trials of a cell show.
+pub(super) struct Shown {
+    pub(super) blocks: usize,
+    pub(super) trials: usize,
+    /// In so many of the trials.
+    pub(super) found: usize,
+    /// What was found in the first of them, or what stands in its place.
+    pub(super) says: String,
+}
+
+/// The shape in each trial that counts; an error says why it cannot be looked for.
+pub(super) fn shown(trials: &[Trial], finding: &Finding, of: &Cell) -> Result<Shown, String> {
+    let matching = cells::matching(trials, of);
+    let counted = counted(&matching);
+    if counted.is_empty() {
+        let not_available = |flag: &&crate::trial::Flag| flag.kind == cells::NOT_AVAILABLE;
+        let flag = matching.iter().flat_map(|t| &t.flags).find(not_available);
+        return Err(flag.map_or_else(
+            || format!("no timed load of {} is recorded", cells::cell_words(of)),
+            |flag| flag.text.clone(),
+        ));
+    }
+    let looked = counted
+        .iter()
+        .map(|counted| look(counted, finding))
+        .collect::<Result<Vec<(bool, String)>, String>>()?;
+    let found = looked.iter().filter(|(found, _)| *found).count();
+    let first = looked.iter().find(|(is, _)| *is == (found > 0));
+    let says = first.map(|(_, says)| says.clone()).unwrap_or_default();
+    let blocks: BTreeSet<u32> = counted.iter().map(|c| c.trial.key.block).collect();
+    Ok(Shown {
+        blocks: blocks.len(),
+        trials: looked.len(),
+        found,
+        says: format!("in {found} of {} trials: {says}", looked.len()),
+    })
+}
+
+fn look(counted: &Counted, finding: &Finding) -> Result<(bool, String), String> {
+    let summary: &Summary = &counted.summary;
+    if summary.steady.seconds() == 0 {
+        return Err(format!("{}: {}", counted.trial.key, summary.steady.reason));
+    }
+    let told = |found: Option<String>, else_: &str| {
+        (found.is_some(), found.unwrap_or_else(|| else_.to_string()))
+    };
+    let shifts = || summary.shifts.first().map(|shift| shift.sentence());
+    let stalls = || stall::sentence(&summary.stalls, summary.steady.seconds());
+    let period = || summary.period.as_ref().map(|period| period.sentence());
+    Ok(match finding {
+        Finding::Unstable => {
+            let offered = summary.offered.as_ref();
+            let offered = offered.ok_or("only an open load can be unstable, this one is closed")?;
+            told(
+                offered.unstable.clone(),
+                "stable: what was offered was served",
+            )
+        }
+        Finding::Stall => told(stalls(), "no stall"),
+        Finding::LevelShift => told(shifts(), "no level shift"),
+        Finding::Period => told(period(), "no period"),
+        Finding::Steady => {
+            let shape = summary.steady.shape;
+            let against = (!shape.is_steady()).then(|| summary.steady.reason.clone());
+            let against = against.or_else(stalls).or_else(shifts).or_else(period);
+            (
+                against.is_none(),
+                against.unwrap_or_else(|| summary.steady.reason.clone()),
+            )
+        }
+        Finding::PlanChanged | Finding::PlanHolds(_) => {
+            return Err("a timed load has no plans".to_string());
+        }
+    })
+}

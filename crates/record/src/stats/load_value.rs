@@ -1,0 +1,72 @@
+//! The values of a timed load that claims compare.
+
+use super::cells::value_words;
+use super::percentiles::{Latency, SAMPLES_ABOVE};
+use super::summary::{Summary, summary};
+use crate::claim::{Cell, Percentile, Value};
+use crate::load::{Kind, Loaded};
+
+/// An error says why the trial has none.
+pub(super) fn of(load: &Loaded, cell: &Cell, value: &Value) -> Result<f64, String> {
+    let summary = summary(load);
+    match value {
+        Value::Elapsed => {
+            Err("a timed load takes the time that it is given; compare its throughput".into())
+        }
+        Value::Throughput => summary
+            .throughput
+            .ok_or_else(|| summary.steady.reason.clone()),
+        Value::Latency { kind, percentile } => {
+            let found = latency(&summary, cell.query.as_deref(), *kind, *percentile);
+            found.map_err(|why| format!("{}: {why}", value_words(value)))
+        }
+        Value::Counter(name) => Ok(counter(load, name)? / operations(&summary)?),
+        Value::Quotient(over, under) => match counter(load, under)? {
+            0.0 => Err(format!("{under} is 0, and nothing can be divided by it")),
+            divisor => Ok(counter(load, over)? / divisor),
+        },
+    }
+}
+
+/// In milliseconds.
+fn latency(
+    summary: &Summary,
+    operation: Option<&str>,
+    kind: Kind,
+    percentile: Percentile,
+) -> Result<f64, String> {
+    if let Some(unstable) = summary.offered.as_ref().and_then(|o| o.unstable.as_ref()) {
+        return Err(unstable.clone());
+    }
+    let none = Latency::default();
+    let latency = match operation {
+        None => &summary.latency,
+        Some(name) => {
+            let known = summary.by_operation.iter().find(|(known, _)| known == name);
+            known.map_or(&none, |(_, latency)| latency)
+        }
+    };
+    let percentiles = latency
+        .of(kind)
+        .ok_or("none was recorded in the measured part")?;
+    percentiles.at(percentile).ok_or_else(|| {
+        format!(
+            "{} operations leave fewer than {SAMPLES_ABOVE} above it",
+            percentiles.count
+        )
+    })
+}
+
+fn counter(load: &Loaded, name: &str) -> Result<f64, String> {
+    let delta = load.counters.get(name);
+    let delta = delta.ok_or_else(|| format!("the counter {name} is absent"))?;
+    Ok(*delta as f64)
+}
+
+/// Counters are per operation, over the same seconds.
+fn operations(summary: &Summary) -> Result<f64, String> {
+    match summary.operations_counted {
+        0 => Err("no operation was done".to_string()),
+        operations => Ok(operations as f64),
+    }
+}

@@ -1,0 +1,128 @@
+//! The matrix of timed loads: rows of servers and levels, throughput and latency across.
+
+use super::cells::row_key;
+use super::summary::{Summary, summary};
+use super::table::{Estimate, rows, why_missing};
+use crate::claim::Percentile;
+use crate::load::{Kind, Loaded, Mode};
+use crate::run::Question;
+use crate::trial::{Trial, TrialState};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadRow {
+    pub server: String,
+    pub levels: Vec<(String, String)>,
+    /// As in the first trial of the row.
+    pub mode: Option<Mode>,
+    /// Operations a second over the measured part.
+    pub throughput: Option<Estimate>,
+    /// Empty where a block was unstable: the others alone would flatter.
+    pub latency: LatencyEstimates,
+    /// Arrivals a second; open loop alone.
+    pub offered: Option<Estimate>,
+    /// Failed and lost operations in the measured parts, of all blocks.
+    pub errors: u64,
+    /// By block, from 0: `unstable: the queue grows by 412 a second`.
+    pub unstable: Vec<(u32, String)>,
+    /// By block, from 0: what a reader of the figures has to know (no steady state, the generator was the limit, stalls).
+    pub notes: Vec<(u32, String)>,
+    /// Why there is no figure at all.
+    pub missing: Option<String>,
+}
+
+/// Milliseconds by kind and percentile. One is here where every block of the row has it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LatencyEstimates(BTreeMap<(Kind, Percentile), Estimate>);
+
+impl LatencyEstimates {
+    /// In milliseconds.
+    pub fn of(&self, kind: Kind, percentile: Percentile) -> Option<&Estimate> {
+        self.0.get(&(kind, percentile))
+    }
+}
+
+/// Every row that has a trial of a timed load, in the order of `table`.
+pub fn loads(question: &Question, trials: &[Trial]) -> Vec<LoadRow> {
+    rows(question, trials)
+        .into_iter()
+        .filter(|(_, trials)| trials.iter().any(|trial| trial.load.is_some()))
+        .map(|(_, trials)| row(&trials))
+        .collect()
+}
+
+/// One trial that counts, with its summary.
+pub(super) struct Counted<'t> {
+    pub(super) trial: &'t Trial,
+    pub(super) load: &'t Loaded,
+    pub(super) summary: Cow<'t, Summary>,
+}
+
+pub(super) fn counted<'t>(trials: &[&'t Trial]) -> Vec<Counted<'t>> {
+    let counted = |trial: &&'t Trial| {
+        let load = trial.load.as_deref()?;
+        (trial.state == TrialState::Done).then(|| Counted {
+            trial,
+            load,
+            summary: summary(load),
+        })
+    };
+    trials.iter().filter_map(counted).collect()
+}
+
+fn row(trials: &[&Trial]) -> LoadRow {
+    let (server, levels) = row_key(&trials[0].key);
+    let counted = counted(trials);
+    let estimate = |of: &dyn Fn(&Summary) -> Option<f64>| {
+        let values: Vec<f64> = counted.iter().filter_map(|c| of(&c.summary)).collect();
+        Estimate::of(&values)
+    };
+    let by_block = |of: fn(&Summary) -> Vec<String>| {
+        let block = |c: &Counted| {
+            let block = c.trial.key.block;
+            of(&c.summary)
+                .into_iter()
+                .map(move |text| (block, text))
+                .collect::<Vec<_>>()
+        };
+        counted
+            .iter()
+            .flat_map(block)
+            .collect::<Vec<(u32, String)>>()
+    };
+    let throughput = estimate(&|summary| summary.throughput);
+    LoadRow {
+        server: server.to_string(),
+        levels: levels.to_vec(),
+        mode: trials
+            .iter()
+            .find_map(|t| Some(t.load.as_ref()?.mode.clone())),
+        latency: latency(&counted),
+        offered: estimate(&|summary| Some(summary.offered.as_ref()?.offered)),
+        errors: counted.iter().map(|c| c.summary.errors).sum(),
+        unstable: by_block(|summary| unstable(summary).into_iter().collect()),
+        notes: by_block(Summary::notes),
+        missing: throughput.is_none().then(|| why_missing(trials)),
+        throughput,
+    }
+}
+
+fn unstable(summary: &Summary) -> Option<String> {
+    summary.offered.as_ref()?.unstable.clone()
+}
+
+fn latency(counted: &[Counted]) -> LatencyEstimates {
+    let estimate = |kind: Kind, percentile: Percentile| {
+        let values: Option<Vec<f64>> = counted
+            .iter()
+            .map(|c| c.summary.latency.of(kind)?.at(percentile))
+            .collect();
+        Some(((kind, percentile), Estimate::of(&values?)?))
+    };
+    let kinds = [Kind::Response, Kind::Wait, Kind::Service];
+    let each = kinds
+        .into_iter()
+        .flat_map(|kind| Percentile::ALL.map(|p| (kind, p)));
+    LatencyEstimates(each.filter_map(|(kind, p)| estimate(kind, p)).collect())
+}

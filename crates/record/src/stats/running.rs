@@ -1,0 +1,74 @@
+//! The neighbourhood of a second: running medians over 61 s.
+
+/// Seconds to either side.
+const REACH: usize = 30;
+/// So many times the span from the tenth to the ninetieth percentile away from the median is an outlier.
+const OUTLIER: f64 = 3.0;
+
+/// The seconds around one, fewer at the ends, in ascending order of value.
+fn around(values: &[f64], second: usize) -> Vec<f64> {
+    let until = (second + REACH + 1).min(values.len());
+    let mut around = values[second.saturating_sub(REACH)..until].to_vec();
+    around.sort_by(f64::total_cmp);
+    around
+}
+
+/// The value below which a share of ascending values lies; 0 of none.
+pub(super) fn quantile(ascending: &[f64], share: f64) -> f64 {
+    let last = ascending.len().saturating_sub(1) as f64;
+    ascending
+        .get((last * share).round() as usize)
+        .copied()
+        .unwrap_or_default()
+}
+
+/// The median of the 61 s around each second.
+pub(super) fn medians(values: &[f64]) -> Vec<f64> {
+    (0..values.len())
+        .map(|second| quantile(&around(values, second), 0.5))
+        .collect()
+}
+
+/// With single seconds far from their neighbours replaced by the running median, as Barrett et al. 2017 set outliers
+/// aside. Those at the very beginning stay, because there they are a warm-up.
+pub(super) fn without_outliers(values: &[f64]) -> Vec<f64> {
+    let mut beginning = true;
+    let calm = |second: usize| {
+        let around = around(values, second);
+        let median = quantile(&around, 0.5);
+        let span = quantile(&around, 0.9) - quantile(&around, 0.1);
+        let outlier = (values[second] - median).abs() > OUTLIER * span;
+        beginning &= outlier;
+        match outlier && !beginning {
+            true => median,
+            false => values[second],
+        }
+    };
+    (0..values.len()).map(calm).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outlier_is_replaced_in_the_middle_and_kept_at_the_beginning() {
+        let mut values: Vec<f64> = (0..60).map(|s| 100.0 + f64::from(s % 3)).collect();
+        values[0] = 5.0;
+        values[40] = 5.0;
+        let calm = without_outliers(&values);
+        assert_eq!(calm[0], 5.0);
+        assert_eq!(calm[40], 101.0);
+        assert_eq!(calm[41..], values[41..]);
+    }
+
+    #[test]
+    fn the_running_median_sees_thirty_seconds_to_either_side() {
+        let values: Vec<f64> = (0..200).map(f64::from).collect();
+        let medians = medians(&values);
+        assert_eq!(
+            (medians[100], medians[0], medians[199]),
+            (100.0, 15.0, 184.0)
+        );
+    }
+}

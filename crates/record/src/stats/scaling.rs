@@ -1,0 +1,61 @@
+//! Throughput against the number of clients, compared with one client.
+
+use super::loads::Counted;
+use super::ratio::LogMean;
+use super::series_of::{SeriesOf, paired, series_of};
+use super::table::Estimate;
+use crate::load::Mode;
+use crate::run::Question;
+use crate::trial::Trial;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scaling {
+    pub server: String,
+    /// Without the factor `clients`.
+    pub levels: Vec<(String, String)>,
+    pub points: Vec<ScalingPoint>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScalingPoint {
+    pub clients: u32,
+    /// Operations a second; none where nothing was measured.
+    pub throughput: Option<Estimate>,
+    /// The throughput over that of one client, paired by block, with its interval over blocks (none with fewer than two). None
+    /// where one client was not measured.
+    pub factor: Option<(f64, Option<(f64, f64)>)>,
+}
+
+/// One for each row of closed loads without their number of clients, in the order of `table`.
+pub fn scaling(question: &Question, trials: &[Trial]) -> Vec<Scaling> {
+    let clients = |mode: &Mode| match mode {
+        Mode::Closed { clients, .. } => Some(*clients),
+        Mode::Open { .. } => None,
+    };
+    series_of(question, trials, "clients", clients)
+        .into_iter()
+        .map(scaled)
+        .collect()
+}
+
+fn throughput(counted: &Counted) -> Option<f64> {
+    counted.summary.throughput
+}
+
+fn scaled(series: SeriesOf) -> Scaling {
+    let one = series.points.get(&1);
+    let point = |(clients, counted): (&u32, &Vec<Counted>)| {
+        let (of, to) = one.map_or_else(Default::default, |one| paired(counted, one, throughput));
+        let values: Vec<f64> = counted.iter().filter_map(throughput).collect();
+        ScalingPoint {
+            clients: *clients,
+            throughput: Estimate::of(&values),
+            factor: LogMean::of_ratios(&of, &to).map(|ratio| (ratio.geometric(), ratio.ci())),
+        }
+    };
+    Scaling {
+        points: series.points.iter().map(point).collect(),
+        server: series.server,
+        levels: series.levels,
+    }
+}

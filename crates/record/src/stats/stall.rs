@@ -1,0 +1,178 @@
+//! Rule 10: seconds in which next to nothing was done.
+
+use super::running::{self, quantile};
+use super::steady::{Steady, throughput};
+use crate::load::Loaded;
+use serde::{Deserialize, Serialize};
+
+/// Neighbouring seconds whose throughput lies under half of the running median of 61 s, or at zero.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stall {
+    /// Of the trial.
+    pub start_s: u32,
+    pub seconds: u32,
+    /// What the running median would have done beyond what was done.
+    pub operations_lost: f64,
+    /// What moved beyond its usual meanwhile, most first.
+    pub moved: Vec<Moved>,
+}
+
+/// A series of the record during a stall.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Moved {
+    pub name: String,
+    /// The median of the seconds without a stall.
+    pub usual: f64,
+    /// The largest value during the stall.
+    pub during: f64,
+}
+
+/// At low rates chance alone leaves seconds empty. Operations that arrive by chance miss their mean by more than four
+/// times its square root in one case of 30,000.
+const CHANCE: f64 = 4.0;
+const MOVED_MAX: usize = 5;
+
+/// In the measured part, in order.
+pub(super) fn stalls(load: &Loaded, steady: &Steady) -> Vec<Stall> {
+    let values = throughput(load);
+    let medians = running::medians(&values);
+    let low = |second: usize| medians[second] > 0.0 && values[second] < medians[second] / 2.0;
+    let counts: Vec<usize> = (steady.from_s as usize..steady.until_s as usize)
+        .filter(|&second| low(second))
+        .collect();
+    let runs = counts.chunk_by(|a, b| a + 1 == *b);
+    let mut stalls: Vec<Stall> = runs
+        .filter_map(|run| stall(run, &values, &medians))
+        .collect();
+    let calm = calm_seconds(steady, &stalls);
+    for stall in &mut stalls {
+        stall.moved = moved(load, &calm, stall);
+    }
+    stalls
+}
+
+fn stall(run: &[usize], values: &[f64], medians: &[f64]) -> Option<Stall> {
+    let usual: f64 = run.iter().map(|&second| medians[second]).sum();
+    let lost = usual - run.iter().map(|&second| values[second]).sum::<f64>();
+    (lost > CHANCE * usual.sqrt()).then(|| Stall {
+        start_s: run[0] as u32,
+        seconds: run.len() as u32,
+        operations_lost: lost,
+        moved: Vec::new(),
+    })
+}
+
+fn calm_seconds(steady: &Steady, stalls: &[Stall]) -> Vec<usize> {
+    let stalled = |second: u32| {
+        stalls
+            .iter()
+            .any(|stall| (stall.start_s..stall.start_s + stall.seconds).contains(&second))
+    };
+    (steady.from_s..steady.until_s)
+        .filter(|&second| !stalled(second))
+        .map(|second| second as usize)
+        .collect()
+}
+
+/// What rose above the third quartile of the calm seconds by more than three times the span of their quartiles.
+fn moved(load: &Loaded, calm: &[usize], stall: &Stall) -> Vec<Moved> {
+    let stalled = stall.start_s as usize..(stall.start_s + stall.seconds) as usize;
+    let one = |(name, values): (&String, &Vec<Option<f64>>)| {
+        let at = |second: usize| values.get(second).copied().flatten();
+        let mut usual: Vec<f64> = calm.iter().filter_map(|&second| at(second)).collect();
+        usual.sort_by(f64::total_cmp);
+        let (first, third) = (quantile(&usual, 0.25), quantile(&usual, 0.75));
+        let during = stalled.clone().filter_map(at).fold(f64::MIN, f64::max);
+        (!usual.is_empty() && during > third + 3.0 * (third - first)).then(|| Moved {
+            name: name.clone(),
+            usual: quantile(&usual, 0.5),
+            during,
+        })
+    };
+    let mut moved: Vec<Moved> = load.series.iter().filter_map(one).collect();
+    let rise = |moved: &Moved| (moved.during + 1.0) / (moved.usual.abs() + 1.0);
+    moved.sort_by(|a, b| rise(b).total_cmp(&rise(a)));
+    moved.truncate(MOVED_MAX);
+    moved
+}
+
+/// All stalls of a measured part in one sentence; None without any.
+pub(super) fn sentence(stalls: &[Stall], seconds: u32) -> Option<String> {
+    let longest = stalls.iter().map(|stall| stall.seconds).max()?;
+    let lost: f64 = stalls.iter().map(|stall| stall.operations_lost).sum();
+    let count = match stalls.len() {
+        1 => "one stall".to_string(),
+        count => format!("{count} stalls"),
+    };
+    let per_hour = stalls.len() as f64 * 3600.0 / f64::from(seconds.max(1));
+    Some(format!(
+        "{count} ({per_hour:.1} an hour), the longest of {longest} s; {lost:.0} operations lost"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{closed, series};
+    use super::*;
+    use crate::stats::summarise;
+
+    #[test]
+    fn seconds_under_half_of_their_neighbours_are_found_and_counted() {
+        let mut load = closed(|s| if (40..43).contains(&s) { 100.0 } else { 1000.0 }, 120);
+        load.series.insert(
+            "Innodb_log_waits".into(),
+            series(120, |s| if s == 41 { 30.0 } else { 1.0 }),
+        );
+        load.series
+            .insert("Threads_connected".into(), series(120, |_| 8.0));
+        let stalls = summarise(&load).stalls;
+        assert_eq!(stalls.len(), 1);
+        assert_eq!((stalls[0].start_s, stalls[0].seconds), (40, 3));
+        assert_eq!(stalls[0].operations_lost, 2700.0);
+        let moved = Moved {
+            name: "Innodb_log_waits".into(),
+            usual: 1.0,
+            during: 30.0,
+        };
+        assert_eq!(stalls[0].moved, [moved]);
+    }
+
+    #[test]
+    fn a_second_at_zero_is_a_stall_and_half_the_median_is_none() {
+        let load = closed(
+            |s| match s {
+                50 => 0.0,
+                80 => 500.0,
+                _ => 1000.0,
+            },
+            120,
+        );
+        let stalls = summarise(&load).stalls;
+        assert_eq!(stalls.iter().map(|s| s.start_s).collect::<Vec<_>>(), [50]);
+    }
+
+    #[test]
+    fn empty_seconds_at_a_low_rate_are_chance_until_they_last() {
+        let low = |gap: std::ops::Range<usize>| {
+            closed(move |s| if gap.contains(&s) { 0.0 } else { 3.0 }, 120)
+        };
+        assert!(summarise(&low(50..52)).stalls.is_empty());
+        assert_eq!(summarise(&low(50..60)).stalls.len(), 1);
+    }
+
+    #[test]
+    fn stalls_are_told_in_a_sentence() {
+        let stall = |start_s, seconds, operations_lost| Stall {
+            start_s,
+            seconds,
+            operations_lost,
+            moved: vec![],
+        };
+        let two = [stall(5, 1, 900.0), stall(60, 4, 4000.0)];
+        assert_eq!(
+            sentence(&two, 600).unwrap(),
+            "2 stalls (12.0 an hour), the longest of 4 s; 4900 operations lost"
+        );
+        assert_eq!(sentence(&[], 600), None);
+    }
+}

@@ -1,0 +1,355 @@
+//! Rule 5: where the measured part of a trial begins, and whether it is steady.
+//!
+//! Goal: a cut that is shown and explained, never a silent one. Non-goal: judging stalls (`stall`): single seconds far from
+//! their neighbours are set aside before anything is looked for.
+
+use super::change::{self, Segment};
+use super::ratio::MARGIN;
+use super::running;
+use crate::load::{Loaded, Warmup};
+use serde::{Deserialize, Serialize};
+
+/// The seconds of a trial that count, `from_s..until_s`, and what their throughput is like.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Steady {
+    pub from_s: u32,
+    /// The first second that was not whole.
+    pub until_s: u32,
+    pub shape: Shape,
+    /// Where the change points lie, seconds of the trial.
+    pub changes_s: Vec<u32>,
+    /// Where MSER-5 would begin; none where too little was measured.
+    pub mser_s: Option<u32>,
+    /// In one sentence, for people.
+    pub reason: String,
+}
+
+impl Steady {
+    pub fn seconds(&self) -> u32 {
+        self.until_s.saturating_sub(self.from_s)
+    }
+}
+
+/// Barrett et al. 2017, for throughput.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    /// All of it is like its end.
+    Flat,
+    /// It begins slower than it ends.
+    WarmUp,
+    /// It begins faster than it ends.
+    Slowdown,
+    /// It changes in its last quarter, or to and fro.
+    NoSteadyState,
+    /// The change points and MSER-5 lead to different figures.
+    NotShown,
+    /// Fewer than 20 s: nothing can be said.
+    TooShort,
+}
+
+impl Shape {
+    /// Whether what is measured can be called steady.
+    pub fn is_steady(self) -> bool {
+        matches!(self, Shape::Flat | Shape::WarmUp | Shape::Slowdown)
+    }
+}
+
+const SECONDS_MIN: usize = 20;
+/// What is like the end has to begin before the last quarter.
+const END_SHARE: f64 = 0.25;
+/// So much of it may be spells of another kind: they are stalls, which are told by themselves, and no beginning.
+const SPELL_SHARE: f64 = 0.25;
+
+/// The measured part by the throughput of each second.
+pub(super) fn steady(load: &Loaded) -> Steady {
+    let values = throughput(load);
+    match load.warmup {
+        Warmup::Seconds(asked) => fixed(&values, asked),
+        Warmup::Find => {
+            let found = look(&values, 0);
+            let reason = match found.from_s {
+                0 => format!("{}; nothing is cut", found.reason),
+                from => format!("{}; the first {from} s are cut", found.reason),
+            };
+            Steady { reason, ..found }
+        }
+    }
+}
+
+/// Operations done in each whole second; one that could not be read counts as the one before it.
+pub(super) fn throughput(load: &Loaded) -> Vec<f64> {
+    let seconds = load.seconds("throughput");
+    // The last operation of a whole second ends a little before it is over.
+    let whole = ((load.elapsed_s + 0.05) as usize).min(seconds.len());
+    let mut before = 0.0;
+    let value = |value: &Option<f64>| {
+        before = value.unwrap_or(before);
+        before
+    };
+    seconds[..whole].iter().map(value).collect()
+}
+
+fn fixed(values: &[f64], asked_s: f64) -> Steady {
+    let from = asked_s.max(0.0).ceil() as usize;
+    if from > 0 && from >= values.len() {
+        let until_s = values.len() as u32;
+        return Steady {
+            from_s: until_s,
+            until_s,
+            shape: Shape::TooShort,
+            changes_s: Vec::new(),
+            mser_s: None,
+            reason: format!(
+                "the load ended after {until_s} s, within its warm-up of {from} s: nothing is left to measure"
+            ),
+        };
+    }
+    let rest = look(&values[from..], from);
+    let cut = match from {
+        0 => "no warm-up was asked for".to_string(),
+        from => format!("the first {from} s are cut, as asked"),
+    };
+    Steady {
+        from_s: from as u32,
+        reason: format!("{cut}; {}", rest.reason),
+        ..rest
+    }
+}
+
+/// What the seconds from `offset` on are like by themselves.
+fn look(values: &[f64], offset: usize) -> Steady {
+    let at = |second: usize| (offset + second) as u32;
+    let short = |reason| Steady {
+        from_s: at(0),
+        until_s: at(values.len()),
+        shape: Shape::TooShort,
+        changes_s: Vec::new(),
+        mser_s: None,
+        reason,
+    };
+    if values.len() < SECONDS_MIN {
+        return short(format!(
+            "{} s are too few to tell whether it was steady",
+            values.len()
+        ));
+    }
+    let smooth = running::without_outliers(values);
+    let segments = change::segments(&smooth);
+    let (mut shape, mut from) = classify(&segments);
+    let smooth = without_spells(smooth, &segments, from);
+    let mser = mser5(&smooth);
+    let mut reason = words(shape, &segments, at(from));
+    if shape.is_steady() && differ(&smooth, from, mser) {
+        reason = format!(
+            "steady state not shown: the change points begin at {} s and MSER-5 at {} s, and the throughput differs by more than {:.0} %",
+            at(from),
+            at(mser),
+            MARGIN * 100.0
+        );
+        (shape, from) = (Shape::NotShown, from.max(mser));
+    }
+    Steady {
+        from_s: at(from),
+        until_s: at(values.len()),
+        shape,
+        changes_s: segments.iter().skip(1).map(|s| at(s.from)).collect(),
+        mser_s: Some(at(mser)),
+        reason,
+    }
+}
+
+/// The shape and the second from which all is like the end, but for short spells.
+fn classify(segments: &[Segment]) -> (Shape, usize) {
+    let end = segments[segments.len() - 1];
+    let like = |segment: &&Segment| alike(segment, &end);
+    let unlike = segments
+        .iter()
+        .take_while(|segment| !alike(segment, &end))
+        .count();
+    let (beginning, rest) = segments.split_at(unlike);
+    let rest_s = end.until - rest[0].from;
+    let like_s: usize = rest.iter().filter(like).map(Segment::len).sum();
+    if (rest_s as f64) < END_SHARE * end.until as f64
+        || (like_s as f64) < (1.0 - SPELL_SHARE) * rest_s as f64
+    {
+        return (Shape::NoSteadyState, 0);
+    }
+    let shape = match beginning.iter().any(|segment| segment.mean > end.mean) {
+        _ if beginning.is_empty() => Shape::Flat,
+        true => Shape::Slowdown,
+        false => Shape::WarmUp,
+    };
+    (shape, rest[0].from)
+}
+
+/// With spells of another kind replaced by the mean of the end: MSER-5 would take one for the end of a beginning.
+fn without_spells(mut values: Vec<f64>, segments: &[Segment], from: usize) -> Vec<f64> {
+    let end = segments[segments.len() - 1];
+    let spells = segments
+        .iter()
+        .filter(|s| s.from >= from && !alike(s, &end));
+    for spell in spells {
+        values[spell.from..spell.until].fill(end.mean);
+    }
+    values
+}
+
+/// Within the noise of the end, or within the margin.
+fn alike(segment: &Segment, end: &Segment) -> bool {
+    (segment.mean - end.mean).abs() <= end.deviation.max(MARGIN * end.mean.abs())
+}
+
+fn words(shape: Shape, segments: &[Segment], from_s: u32) -> String {
+    let (first, end) = (segments[0].mean, segments[segments.len() - 1].mean);
+    let means = format!("{first:.0} operations a second at first, {end:.0} at the end");
+    match shape {
+        Shape::Flat => "the throughput is flat".to_string(),
+        Shape::WarmUp => format!("a warm-up until {from_s} s ({means})"),
+        Shape::Slowdown => format!("a slowdown until {from_s} s ({means})"),
+        _ => format!(
+            "no steady state: the throughput changes in the last quarter or to and fro ({means})"
+        ),
+    }
+}
+
+fn differ(values: &[f64], one: usize, other: usize) -> bool {
+    let mean = |from: usize| Segment::of(values, from, values.len()).mean;
+    let (one, other) = (mean(one), mean(other));
+    (one - other).abs() > MARGIN * one.abs().max(other.abs())
+}
+
+/// Where to begin so that the standard error of the mean of what is left is least, in means of five seconds, at most
+/// half way (White, Cobb and Spratt, "A comparison of five steady-state truncation heuristics", 2000).
+fn mser5(values: &[f64]) -> usize {
+    let batches: Vec<f64> = values
+        .chunks_exact(5)
+        .map(|five| five.iter().sum::<f64>() / 5.0)
+        .collect();
+    let error = |from: usize| {
+        let rest = Segment::of(&batches, from, batches.len());
+        rest.deviation.powi(2) / rest.len() as f64
+    };
+    let best = (0..=batches.len() / 2).min_by(|&a, &b| error(a).total_cmp(&error(b)));
+    best.unwrap_or(0) * 5
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::noise::noisy;
+    use super::*;
+
+    fn shape(values: &[f64]) -> (Shape, u32) {
+        let found = look(values, 0);
+        (found.shape, found.from_s)
+    }
+
+    #[test]
+    fn equal_seconds_are_flat() {
+        for seed in 0..50 {
+            let values = noisy(120, seed, |_| 2000.0, 60.0);
+            assert_eq!(shape(&values).0, Shape::Flat, "{seed}");
+        }
+    }
+
+    #[test]
+    fn a_slow_beginning_is_a_warm_up_and_where_it_ends_is_found() {
+        let (shape, from) = shape(&noisy(
+            120,
+            1,
+            |s| if s < 30 { 800.0 } else { 2000.0 },
+            40.0,
+        ));
+        assert_eq!((shape, from), (Shape::WarmUp, 30));
+    }
+
+    #[test]
+    fn a_fast_beginning_is_a_slowdown() {
+        let (shape, from) = shape(&noisy(
+            120,
+            2,
+            |s| if s < 50 { 2000.0 } else { 1500.0 },
+            40.0,
+        ));
+        assert_eq!((shape, from), (Shape::Slowdown, 50));
+    }
+
+    #[test]
+    fn a_change_in_the_last_quarter_is_no_steady_state_and_nothing_is_cut() {
+        let values = noisy(120, 3, |s| if s < 100 { 2000.0 } else { 1000.0 }, 40.0);
+        assert_eq!(shape(&values), (Shape::NoSteadyState, 0));
+    }
+
+    #[test]
+    fn a_slow_climb_that_the_two_methods_cut_differently_is_not_shown() {
+        // It climbs for the whole first half, so each method that cuts at all cuts elsewhere, or it is no steady state.
+        let climb = |s: usize| 1000.0 + 1000.0 * (s.min(80) as f64 / 80.0).sqrt();
+        let found = look(&noisy(100, 4, climb, 150.0), 0);
+        assert!(
+            matches!(found.shape, Shape::NotShown | Shape::NoSteadyState),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn mser_cuts_a_transient_and_leaves_flat_series_alone() {
+        let step = noisy(200, 5, |s| if s < 40 { 100.0 } else { 1000.0 }, 10.0);
+        assert_eq!(mser5(&step), 40);
+        assert_eq!(mser5(&[7.0; 100]), 0);
+    }
+
+    #[test]
+    fn a_stall_of_two_seconds_late_in_the_trial_is_no_warm_up() {
+        let mut values = noisy(60, 6, |_| 2000.0, 60.0);
+        values[45..47].fill(0.0);
+        assert_eq!(shape(&values), (Shape::Flat, 0));
+    }
+
+    #[test]
+    fn a_long_stall_in_the_middle_is_no_warm_up_either() {
+        let values = noisy(
+            600,
+            8,
+            |s| if (200..225).contains(&s) { 0.0 } else { 3230.0 },
+            20.0,
+        );
+        assert_eq!(shape(&values), (Shape::Flat, 0));
+    }
+
+    #[test]
+    fn a_throughput_that_goes_to_and_fro_is_no_steady_state() {
+        let values = noisy(
+            600,
+            9,
+            |s| if s / 60 % 2 == 0 { 3000.0 } else { 1500.0 },
+            20.0,
+        );
+        assert_eq!(shape(&values).0, Shape::NoSteadyState);
+    }
+
+    #[test]
+    fn a_warm_up_that_was_asked_for_is_cut_whatever_is_found() {
+        let values = noisy(60, 7, |s| if s < 20 { 500.0 } else { 1000.0 }, 10.0);
+        let cut = fixed(&values, 9.5);
+        assert_eq!((cut.from_s, cut.until_s), (10, 60));
+        assert_eq!(
+            (cut.shape, cut.changes_s.as_slice()),
+            (Shape::WarmUp, &[20][..])
+        );
+        assert!(
+            cut.reason
+                .starts_with("the first 10 s are cut, as asked; a warm-up until 20 s")
+        );
+    }
+
+    #[test]
+    fn a_warm_up_as_long_as_the_load_leaves_nothing() {
+        assert_eq!(fixed(&[5.0; 12], 30.0).seconds(), 0);
+    }
+
+    #[test]
+    fn a_few_seconds_are_too_few_to_say_anything() {
+        assert_eq!(shape(&[5.0; 19]).0, Shape::TooShort);
+        assert_eq!(shape(&[]).0, Shape::TooShort);
+    }
+}

@@ -1,0 +1,274 @@
+//! A timed load in a few figures.
+//!
+//! Goal: everything that tables, claims and findings need of a trial, so that they read no histograms. Non-goals:
+//! comparing trials (`loads`, `judge`); drawing, which takes the series themselves.
+
+use super::change;
+use super::engine::{self, EngineCheck};
+use super::percentiles::{Latency, Percentiles};
+use super::period::{self, Period};
+use super::shift::{self, LevelShift};
+use super::stability::{self, Offered};
+use super::stall::{self, Stall};
+use super::steady::{self, Shape, Steady};
+use crate::histogram::merged;
+use crate::load::{HistogramNote, Kind, Loaded, Warmup};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// Which rules made a summary. The store makes one anew that was made by others, so any change of a rule or of the form
+/// of [`Summary`] raises it.
+pub const RULES: u32 = 1;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Rule 5: which seconds count. All that follows is about these, but for `offered.dropped` and the engine.
+    pub steady: Steady,
+    /// Operations done, the retried among them.
+    pub operations: u64,
+    /// Those over which the record's counters were taken: from the fixed warm-up on, or all.
+    pub operations_counted: u64,
+    pub retried: u64,
+    /// Failed and lost.
+    pub errors: u64,
+    /// Operations done a second; none where no second is left.
+    pub throughput: Option<f64>,
+    /// Of all operations together; empty where the load was unstable.
+    pub latency: Latency,
+    /// By operation, in the workload's order, where they were recorded.
+    pub by_operation: Vec<(String, Latency)>,
+    /// Open loop alone.
+    pub offered: Option<Offered>,
+    pub engine: EngineCheck,
+    pub stalls: Vec<Stall>,
+    /// Of all seconds after a warm-up, those before a slowdown among them.
+    pub shifts: Vec<LevelShift>,
+    pub period: Option<Period>,
+}
+
+impl Summary {
+    /// What a reader of the figures has to know, in sentences; the queue's growth is not among them.
+    pub fn notes(&self) -> Vec<String> {
+        let steady = (!self.steady.shape.is_steady()).then(|| self.steady.reason.clone());
+        let engine = [&self.engine.invalid, &self.engine.limit, &self.engine.note];
+        let stalls = self.stalled();
+        let shifts = self.shifts.iter().map(LevelShift::sentence);
+        let period = self.period.as_ref().map(Period::sentence);
+        (steady.into_iter())
+            .chain(engine.into_iter().flatten().cloned())
+            .chain(stalls)
+            .chain(shifts)
+            .chain(period)
+            .collect()
+    }
+
+    /// All stalls in one sentence; none without any.
+    pub fn stalled(&self) -> Option<String> {
+        stall::sentence(&self.stalls, self.steady.seconds())
+    }
+}
+
+/// The summary that the store kept, or a new one.
+pub fn summary(load: &Loaded) -> Cow<'_, Summary> {
+    match &load.summary {
+        Some(summary) => Cow::Borrowed(summary),
+        None => Cow::Owned(summarise(load)),
+    }
+}
+
+/// From the series and histograms of a whole load.
+pub fn summarise(load: &Loaded) -> Summary {
+    let steady = steady::steady(load);
+    let offered = stability::offered(load, &steady);
+    let unstable = offered.as_ref().is_some_and(|o| o.unstable.is_some());
+    let latency = |operation: Option<&str>| match unstable {
+        true => Latency::default(),
+        false => latency(load, &steady, operation),
+    };
+    let operations = sum(load, "throughput", &steady);
+    let all = latency(None);
+    let values = steady::throughput(load);
+    let levels = |from_s: u32| shift::levels(&change::segments(&values[from_s as usize..]));
+    let shifts_from_s = shifts_from_s(load, &steady);
+    Summary {
+        operations: operations as u64,
+        operations_counted: counted(load),
+        retried: sum(load, "retried", &steady) as u64,
+        errors: sum(load, "errors", &steady) as u64,
+        throughput: (steady.seconds() > 0).then(|| operations / f64::from(steady.seconds())),
+        by_operation: (load.operations.iter())
+            .map(|name| (name.clone(), latency(Some(name))))
+            .filter(|(_, latency)| *latency != Latency::default())
+            .collect(),
+        engine: engine::check(load, &all),
+        stalls: stall::stalls(load, &steady),
+        shifts: shift::shifts(&levels(shifts_from_s), shifts_from_s),
+        period: period::period(&values[steady.from_s as usize..], &levels(steady.from_s)),
+        latency: all,
+        offered,
+        steady,
+    }
+}
+
+/// A slowdown that was found is a level shift, though what lies before it is cut; a warm-up is none.
+fn shifts_from_s(load: &Loaded, steady: &Steady) -> u32 {
+    match (load.warmup, steady.shape) {
+        (Warmup::Find, shape) if shape != Shape::WarmUp => 0,
+        _ => steady.from_s,
+    }
+}
+
+fn counted(load: &Loaded) -> u64 {
+    let from = match load.warmup {
+        Warmup::Seconds(asked) => asked.max(0.0).ceil() as usize,
+        Warmup::Find => 0,
+    };
+    let seconds = load.seconds("throughput").iter().skip(from);
+    seconds.flatten().sum::<f64>() as u64
+}
+
+fn sum(load: &Loaded, name: &str, steady: &Steady) -> f64 {
+    let counted = load.seconds(name).iter().take(steady.until_s as usize);
+    counted.skip(steady.from_s as usize).flatten().sum()
+}
+
+fn latency(load: &Loaded, steady: &Steady, operation: Option<&str>) -> Latency {
+    let of = |kind: Kind| {
+        let notes = measured(load, steady, operation, kind);
+        Percentiles::of(&merged(notes.into_iter().map(|note| &note.nanoseconds))?)
+    };
+    Latency {
+        response: of(Kind::Response),
+        wait: of(Kind::Wait),
+        service: of(Kind::Service),
+    }
+}
+
+/// The histograms of one kind that begin in the measured part, those of the shortest spans where there are several
+/// lengths. What ended after the last whole second is in it: leaving out the slowest would flatter.
+///
+/// Wait and service are recorded by operation; all operations together are then the sum over them.
+pub fn measured<'l>(
+    load: &'l Loaded,
+    steady: &Steady,
+    operation: Option<&str>,
+    kind: Kind,
+) -> Vec<&'l HistogramNote> {
+    let counts = |note: &&HistogramNote| note.kind == kind && note.start_s >= steady.from_s;
+    let kept = || load.histograms.iter().filter(counts);
+    let own: Vec<_> = kept()
+        .filter(|note| note.operation.as_deref() == operation)
+        .collect();
+    let notes = match operation {
+        None if own.is_empty() => kept().collect(),
+        _ => own,
+    };
+    let shortest = notes.iter().map(|note| note.every_s).min();
+    notes
+        .into_iter()
+        .filter(|note| Some(note.every_s) == shortest)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{closed, histogram, open, with_response};
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn throughput_and_percentiles_are_of_the_measured_part_alone() {
+        let mut load = closed(|s| if s < 10 { 100.0 } else { 1000.0 }, 40);
+        load.warmup = Warmup::Seconds(10.0);
+        let load = with_response(load, 40, |s| vec![if s < 10 { 900 } else { 5 } * MS; 1000]);
+        let summary = summarise(&load);
+        assert_eq!(
+            (summary.throughput, summary.operations),
+            (Some(1000.0), 30_000)
+        );
+        let response = summary.latency.response.unwrap();
+        assert_eq!(response.count, 30_000);
+        assert!((response.max_ms - 5.0).abs() < 0.01, "{}", response.max_ms);
+    }
+
+    #[test]
+    fn a_second_that_was_not_whole_is_no_part_of_the_throughput_but_its_responses_count() {
+        let mut load = closed(|s| if s == 20 { 7.0 } else { 1000.0 }, 21);
+        load.elapsed_s = 20.3;
+        let load = with_response(load, 21, |s| vec![if s == 20 { 300 } else { 5 } * MS; 100]);
+        let summary = summarise(&load);
+        assert_eq!(summary.throughput, Some(1000.0));
+        assert!(summary.latency.response.unwrap().max_ms >= 300.0);
+    }
+
+    #[test]
+    fn percentiles_are_of_added_counts_and_not_of_averages() {
+        // 99 seconds of 1 ms and one of 100 ms: the p99 is that of all, 1 ms, where the mean of the p99 would be 2.
+        let load = closed(|_| 1000.0, 100);
+        let load = with_response(load, 100, |s| {
+            vec![if s == 50 { 100 } else { 1 } * MS; 1000]
+        });
+        let response = summarise(&load).latency.response.unwrap();
+        assert!((response.p99_ms.unwrap() - 1.0).abs() < 0.001);
+        assert!((response.p999_ms.unwrap() - 100.0).abs() < 0.1);
+    }
+
+    #[test]
+    fn wait_and_service_of_all_operations_are_the_sum_over_the_operations() {
+        let mut load = open(100.0, 20, |_| 0.0);
+        load.operations = vec!["read".into(), "write".into()];
+        for (operation, ms) in [("read", 1), ("write", 9)] {
+            load.histograms.extend([0, 10].map(|start_s| HistogramNote {
+                operation: Some(operation.into()),
+                kind: Kind::Service,
+                every_s: 10,
+                start_s,
+                nanoseconds: histogram(vec![ms * MS; 500]),
+            }));
+        }
+        let summary = summarise(&load);
+        let all = summary.latency.service.unwrap();
+        assert_eq!(all.count, 2000);
+        assert!((all.mean_ms - 5.0).abs() < 0.01);
+        let names: Vec<_> = summary
+            .by_operation
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
+        assert_eq!(names, ["read", "write"]);
+    }
+
+    #[test]
+    fn windows_that_hold_a_part_of_the_warm_up_are_left_out() {
+        let mut load = open(100.0, 30, |_| 0.0);
+        load.warmup = Warmup::Seconds(5.0);
+        load.histograms = [0, 10, 20]
+            .map(|start_s| HistogramNote {
+                operation: Some("update".into()),
+                kind: Kind::Wait,
+                every_s: 10,
+                start_s,
+                nanoseconds: histogram(vec![MS; 100]),
+            })
+            .to_vec();
+        assert_eq!(summarise(&load).latency.wait.unwrap().count, 200);
+    }
+
+    #[test]
+    fn an_unstable_load_has_a_throughput_and_no_percentiles() {
+        let load = open(1000.0, 60, |s| 500.0 * s as f64);
+        let summary = summarise(&with_response(load, 60, |s| {
+            vec![u64::from(s + 1) * MS; 1000]
+        }));
+        assert_eq!(summary.throughput, Some(1000.0));
+        assert_eq!(summary.latency, Latency::default());
+    }
+
+    #[test]
+    fn a_load_without_a_whole_second_has_no_throughput() {
+        let mut load = closed(|_| 5.0, 1);
+        load.elapsed_s = 0.4;
+        assert_eq!(summarise(&load).throughput, None);
+    }
+}

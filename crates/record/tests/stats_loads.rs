@@ -1,0 +1,377 @@
+//! Claims, tables and comparisons of timed loads whose figures are known.
+
+mod common;
+
+use common::{run, timed};
+use hdrhistogram::Histogram;
+use record::stats::{best_workers, judge, loads, predictions, scaling, summarise};
+use record::*;
+use std::collections::BTreeMap;
+
+type Levels<'l> = [(&'l str, &'l str)];
+
+fn key(block: u32, levels: &Levels) -> TrialKey {
+    TrialKey {
+        block,
+        server: "5.6".into(),
+        levels: levels
+            .iter()
+            .map(|(f, l)| (f.to_string(), l.to_string()))
+            .collect(),
+    }
+}
+
+fn seconds(of: impl Fn(usize) -> f64) -> Vec<Option<f64>> {
+    (0..60).map(|second| Some(of(second))).collect()
+}
+
+/// A minute in closed loop at a throughput.
+fn closed(block: u32, clients: u32, throughput: f64) -> Trial {
+    let level = clients.to_string();
+    let mut trial = timed(block);
+    trial.key = key(block, &[("clients", &level)]);
+    let load = trial.load.as_mut().unwrap();
+    load.mode = Mode::Closed {
+        clients,
+        think_s: 0.0,
+    };
+    load.series = BTreeMap::from([("throughput".into(), seconds(|_| throughput))]);
+    trial
+}
+
+/// A minute in open loop of 500 arrivals a second, each served in that many milliseconds, with a queue by second.
+fn open(block: u32, workers: u32, ms: f64, queue: impl Fn(usize) -> f64) -> Trial {
+    let level = workers.to_string();
+    let mut trial = timed(block);
+    trial.key = key(block, &[("workers", &level)]);
+    let load = trial.load.as_mut().unwrap();
+    load.mode = Mode::Open {
+        rate: 500.0,
+        arrivals: "poisson".into(),
+        workers,
+        queue: 10_000,
+        when_full: "stop".into(),
+    };
+    load.open = Some(OpenNote {
+        arrived: 30_000,
+        started: 30_000,
+        queued_at_end: queue(59) as u64,
+        dropped: 0,
+        held_s: 0.0,
+    });
+    load.series = BTreeMap::from([
+        ("throughput".into(), seconds(|_| 500.0)),
+        ("queued".into(), seconds(queue)),
+    ]);
+    for note in &mut load.histograms {
+        let mut nanoseconds = Histogram::<u64>::new(3).unwrap();
+        let count = 500 * u64::from(note.every_s);
+        nanoseconds.record_n((ms * 1e6) as u64, count).unwrap();
+        note.nanoseconds = nanoseconds.into();
+    }
+    trial
+}
+
+fn cell(factor: &str, level: &str) -> Cell {
+    Cell {
+        levels: vec![(factor.into(), vec![level.into()])],
+        ..Cell::default()
+    }
+}
+
+fn judged(trials: &[Trial], subject: Subject) -> Judged {
+    let mut question = run().question;
+    question.claims = vec![Claim {
+        says: "so".into(),
+        subject,
+        published: None,
+    }];
+    judge(&question, trials).remove(0)
+}
+
+fn ratio(value: Value, of: Cell, to: Cell, at_least: f64) -> Subject {
+    Subject::Ratio {
+        value,
+        of,
+        to,
+        bound: Bound::AtLeast(at_least),
+    }
+}
+
+/// P8: 5.1 falls from its peak at 16 clients, each block slower than the one before.
+fn falling() -> Vec<Trial> {
+    let block = |block: u32| {
+        let slower = 1.0 - 0.05 * f64::from(block);
+        [(1, 8000.0), (16, 52_065.0), (256, 6366.0)]
+            .map(|(clients, throughput)| closed(block, clients, throughput * slower))
+    };
+    (0..3).flat_map(block).collect()
+}
+
+#[test]
+fn a_claim_on_throughput_is_judged_over_blocks() {
+    let found = judged(
+        &falling(),
+        ratio(
+            Value::Throughput,
+            cell("clients", "16"),
+            cell("clients", "256"),
+            4.0,
+        ),
+    );
+    assert_eq!(found.verdict, Verdict::Reproduced);
+    assert!((found.measured.unwrap() - 8.18).abs() < 0.01);
+}
+
+#[test]
+fn a_claim_on_a_percentile_takes_the_merged_histograms() {
+    let trials: Vec<Trial> = (0..3)
+        .flat_map(|block| {
+            [
+                open(block, 16, 15.74, |_| 3.0),
+                open(block, 64, 25.14, |_| 3.0),
+            ]
+        })
+        .collect();
+    let p99 = Value::Latency {
+        kind: Kind::Response,
+        percentile: Percentile::P99,
+    };
+    let found = judged(
+        &trials,
+        ratio(p99, cell("workers", "64"), cell("workers", "16"), 1.3),
+    );
+    assert_eq!(found.verdict, Verdict::Reproduced);
+    assert!((found.measured.unwrap() - 25.14 / 15.74).abs() < 0.01);
+}
+
+#[test]
+fn a_counter_of_a_timed_load_is_per_operation() {
+    // 25,000 rows by 250 operations a second and 50,000 by 500: as many an operation.
+    let trials: Vec<Trial> = (0..3)
+        .flat_map(|block| {
+            let mut more = closed(block, 16, 500.0);
+            let counters = &mut more.load.as_mut().unwrap().counters;
+            counters.insert("Innodb_rows_updated".into(), 50_000);
+            [closed(block, 1, 250.0), more]
+        })
+        .collect();
+    let rows = Value::Counter("Innodb_rows_updated".into());
+    let found = judged(
+        &trials,
+        ratio(rows, cell("clients", "16"), cell("clients", "1"), 1.0),
+    );
+    assert_eq!(found.measured, Some(1.0));
+}
+
+#[test]
+fn values_of_the_wrong_kind_are_not_available_and_say_what_to_compare() {
+    let found = judged(
+        &falling(),
+        ratio(
+            Value::Elapsed,
+            cell("clients", "1"),
+            cell("clients", "16"),
+            1.0,
+        ),
+    );
+    assert_eq!(found.verdict, Verdict::NotAvailable);
+    assert!(found.reason.unwrap().contains("compare its throughput"));
+    let rounds = [common::done(0)];
+    let any = || cell("variant", "small pool");
+    let found = judged(&rounds, ratio(Value::Throughput, any(), any(), 1.0));
+    assert!(found.reason.unwrap().contains("this trial has rounds"));
+}
+
+#[test]
+fn a_percentile_of_an_unstable_load_is_not_available_and_says_why() {
+    let trials = [
+        open(0, 1, 2.0, |s| 412.0 * s as f64),
+        open(0, 16, 2.0, |_| 0.0),
+    ];
+    let p99 = Value::Latency {
+        kind: Kind::Response,
+        percentile: Percentile::P99,
+    };
+    let found = judged(
+        &trials,
+        ratio(p99, cell("workers", "1"), cell("workers", "16"), 1.0),
+    );
+    assert_eq!(found.verdict, Verdict::NotAvailable);
+    assert!(
+        found
+            .reason
+            .unwrap()
+            .contains("the queue grows by 412 a second")
+    );
+}
+
+fn finds(trials: &[Trial], finding: Finding, of: Cell) -> (Verdict, String) {
+    let found = judged(trials, Subject::Finds { finding, of });
+    (found.verdict, found.reason.unwrap())
+}
+
+#[test]
+fn a_shape_that_every_trial_shows_is_reproduced_and_one_that_some_show_is_inconclusive() {
+    let growing = |block| open(block, 1, 2.0, |s| 412.0 * s as f64);
+    let steady = |block| open(block, 16, 2.0, |_| 0.0);
+    let trials = [growing(0), growing(1), steady(0), steady(1)];
+    let (verdict, reason) = finds(&trials, Finding::Unstable, cell("workers", "1"));
+    assert_eq!(verdict, Verdict::Reproduced);
+    assert_eq!(
+        reason,
+        "in 2 of 2 trials: unstable: the queue grows by 412 a second"
+    );
+    let (verdict, _) = finds(&trials, Finding::Unstable, cell("workers", "16"));
+    assert_eq!(verdict, Verdict::NotReproduced);
+    let (verdict, reason) = finds(&trials, Finding::Unstable, Cell::default());
+    assert_eq!(verdict, Verdict::Inconclusive);
+    assert!(reason.starts_with("in 2 of 4 trials"), "{reason}");
+}
+
+#[test]
+fn one_block_of_a_shape_is_no_verdict() {
+    let trials = [open(0, 16, 2.0, |_| 0.0)];
+    let (verdict, reason) = finds(&trials, Finding::Unstable, Cell::default());
+    assert_eq!(verdict, Verdict::Inconclusive);
+    assert!(
+        reason.contains("one block gives a figure and no verdict"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn the_three_shapes_of_p4_are_found_and_named() {
+    let shaped = |of: fn(usize) -> f64| -> Vec<Trial> {
+        let trial = |block| {
+            let mut trial = closed(block, 8, 1.0);
+            let load = trial.load.as_mut().unwrap();
+            let wobble = |s: usize| ((s * 7919 + block as usize) % 13) as f64;
+            let values = (0..600)
+                .map(|s| Some((of(s) - wobble(s)).max(0.0)))
+                .collect();
+            load.series.insert("throughput".into(), values);
+            load.elapsed_s = 600.0;
+            load.warmup = Warmup::Find;
+            load.histograms.clear();
+            load.summary = Some(summarise(load));
+            trial
+        };
+        (0..2).map(trial).collect()
+    };
+    let shift = shaped(|s| if s < 250 { 3800.0 } else { 3000.0 });
+    let drops = shaped(|s| if s % 20 == 3 { 870.0 } else { 1480.0 });
+    let stalls = shaped(|s| if (200..225).contains(&s) { 0.0 } else { 3230.0 });
+    let flat = shaped(|_| 3000.0);
+    let reproduced = |trials: &[Trial], finding| {
+        finds(trials, finding, Cell::default()).0 == Verdict::Reproduced
+    };
+    assert!(reproduced(&shift, Finding::LevelShift) && reproduced(&drops, Finding::Period));
+    assert!(reproduced(&stalls, Finding::Stall) && reproduced(&flat, Finding::Steady));
+    for finding in [Finding::LevelShift, Finding::Period, Finding::Stall] {
+        assert!(!reproduced(&flat, finding.clone()), "{finding:?}");
+    }
+    for trials in [&shift, &drops, &stalls] {
+        assert!(!reproduced(trials, Finding::Steady));
+    }
+}
+
+#[test]
+fn the_table_has_a_row_for_each_cell_with_throughput_and_percentiles_over_blocks() {
+    let trials: Vec<Trial> = (0..2).flat_map(|b| [open(b, 16, 15.74, |_| 3.0)]).collect();
+    let rows = loads(&run().question, &trials);
+    assert_eq!(rows.len(), 1);
+    let throughput = rows[0].throughput.as_ref().unwrap();
+    assert_eq!((throughput.mean.round(), throughput.blocks), (500.0, 2));
+    let p99 = rows[0].latency.of(Kind::Response, Percentile::P99).unwrap();
+    assert!((p99.mean - 15.74).abs() < 0.02);
+    assert!(
+        rows[0]
+            .latency
+            .of(Kind::Response, Percentile::P999)
+            .is_none()
+    );
+    assert!((rows[0].offered.as_ref().unwrap().mean - 500.0).abs() < 1e-6);
+}
+
+#[test]
+fn one_unstable_block_takes_the_percentiles_of_its_row() {
+    let trials = [
+        open(0, 1, 2.0, |_| 0.0),
+        open(1, 1, 2.0, |s| 412.0 * s as f64),
+    ];
+    let row = &loads(&run().question, &trials)[0];
+    assert_eq!(row.latency.of(Kind::Response, Percentile::P50), None);
+    assert_eq!(row.unstable.len(), 1);
+    assert_eq!(row.unstable[0].0, 1);
+}
+
+#[test]
+fn clients_are_compared_with_one_client_block_by_block() {
+    let found = &scaling(&run().question, &falling())[0];
+    let factors: Vec<(u32, f64)> = (found.points.iter())
+        .map(|point| (point.clients, point.factor.unwrap().0))
+        .collect();
+    assert_eq!(
+        factors.iter().map(|f| f.0).collect::<Vec<_>>(),
+        [1, 16, 256]
+    );
+    assert!((factors[1].1 - 52_065.0 / 8000.0).abs() < 1e-6);
+    // Pairing takes the drift of the blocks away, so the interval has no width.
+    let (low, high) = found.points[2].factor.unwrap().1.unwrap();
+    assert!((high - low).abs() < 1e-6);
+}
+
+#[test]
+fn a_series_without_one_client_has_no_factors() {
+    let trials: Vec<Trial> = falling()
+        .into_iter()
+        .filter(|t| t.key.level("clients") != Some("1"))
+        .collect();
+    let found = &scaling(&run().question, &trials)[0];
+    assert!(
+        found
+            .points
+            .iter()
+            .all(|point| point.factor.is_none() && point.throughput.is_some())
+    );
+}
+
+#[test]
+fn the_best_number_of_workers_is_told_with_its_ties_and_without_the_unstable() {
+    // P7: 16 workers 15.74 ms, 32 16.75 (a tie: its blocks scatter), 64 25.14, 1 unstable.
+    let trials: Vec<Trial> = (0..3u32)
+        .flat_map(|b| {
+            let scatter = [0.9, 1.0, 1.1][b as usize];
+            [
+                open(b, 1, 2.0, |s| 412.0 * s as f64),
+                open(b, 16, 15.74, |_| 1.0),
+                open(b, 32, 16.75 * scatter, |_| 1.0),
+                open(b, 64, 25.14, |_| 1.0),
+            ]
+        })
+        .collect();
+    let found = &best_workers(&run().question, &trials)[0];
+    assert_eq!((found.best, found.ties.as_slice()), (Some(16), &[32][..]));
+    assert_eq!(found.unstable, [1]);
+    assert_eq!(found.points.len(), 4);
+}
+
+#[test]
+fn the_prediction_stands_beside_the_measured_percentiles() {
+    // One worker, 1 ms each, 500 a second: M/D/1 at 0.5 answers in 1.5 ms on average; measured is 3 ms at every percentile.
+    let mut trial = open(0, 1, 1.0, |_| 0.0);
+    for note in &mut trial.load.as_mut().unwrap().histograms {
+        if note.kind == Kind::Response {
+            let mut nanoseconds = Histogram::<u64>::new(3).unwrap();
+            nanoseconds.record_n(3_000_000, 500).unwrap();
+            note.nanoseconds = nanoseconds.into();
+        }
+    }
+    let found = &predictions(&run().question, &[trial], 7)[0];
+    let model = found.predicted.as_ref().unwrap();
+    assert!((model.utilisation - 0.5).abs() < 0.001);
+    assert!((model.response.as_ref().unwrap().mean_ms - 1.5).abs() < 0.02);
+    assert!((model.mean_ms.unwrap() - 1.5).abs() < 0.002);
+    assert!(found.deviation(Percentile::P50).unwrap() > 1.0);
+}

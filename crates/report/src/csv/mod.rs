@@ -1,0 +1,123 @@
+//! A run as CSV: one row per query of every round of every trial, or one per trial of a timed load.
+//!
+//! Goal: tidy data for a data frame, by RFC 4180 (CRLF, quotes doubled). Non-goal: aggregates.
+
+mod load;
+
+pub use load::samples;
+
+use record::{Answer, Query, Round, Run, Trial, TrialState};
+
+/// Columns: `server`, one per factor, then `block` (from 0), `state`, `round`, `index`, `query`, `elapsed_s`, `rows`, `answer`,
+/// `plan_hash`, `error`. A failed query has no time. For timed loads see docs/JSON.md.
+pub fn csv(run: &Run, trials: &[Trial]) -> String {
+    if crate::loads::timed(run) {
+        return load::trials(run, trials);
+    }
+    let factors: Vec<&str> = run
+        .question
+        .factors
+        .iter()
+        .map(|factor| factor.name.as_str())
+        .collect();
+    let mut text = String::new();
+    let fixed = [
+        "block",
+        "state",
+        "round",
+        "index",
+        "query",
+        "elapsed_s",
+        "rows",
+        "answer",
+        "plan_hash",
+        "error",
+    ];
+    record(
+        &mut text,
+        std::iter::once("server")
+            .chain(factors.iter().copied())
+            .chain(fixed),
+    );
+    for trial in trials {
+        for round in &trial.rounds {
+            for query in &round.queries {
+                let own = own_fields(trial, round, query);
+                let levels = factors
+                    .iter()
+                    .map(|factor| trial.key.level(factor).unwrap_or_default());
+                let key = std::iter::once(trial.key.server.as_str()).chain(levels);
+                record(&mut text, key.chain(own.iter().map(String::as_str)));
+            }
+        }
+    }
+    text
+}
+
+fn own_fields(trial: &Trial, round: &Round, query: &Query) -> [String; 10] {
+    let elapsed_s = match query.error {
+        None => format!("{:.9}", query.elapsed_ns as f64 / 1e9),
+        Some(_) => String::new(),
+    };
+    [
+        trial.key.block.to_string(),
+        state(trial.state).to_string(),
+        round.name.clone(),
+        round.index.to_string(),
+        query.name.clone(),
+        elapsed_s,
+        query.rows.to_string(),
+        answer(query.answer).to_string(),
+        query.plan_hash.clone().unwrap_or_default(),
+        query.error.clone().unwrap_or_default(),
+    ]
+}
+
+pub fn state(state: TrialState) -> &'static str {
+    match state {
+        TrialState::Done => "done",
+        TrialState::Invalid => "invalid",
+        TrialState::Failed => "failed",
+    }
+}
+
+pub fn answer(answer: Answer) -> &'static str {
+    match answer {
+        Answer::Ok => "ok",
+        Answer::Wrong => "wrong",
+        Answer::Unchecked => "unchecked",
+    }
+}
+
+fn record<'a>(text: &mut String, fields: impl Iterator<Item = &'a str>) {
+    for (place, field) in fields.enumerate() {
+        if place > 0 {
+            text.push(',');
+        }
+        text.push_str(&quoted(field));
+    }
+    text.push_str("\r\n");
+}
+
+fn quoted(field: &str) -> String {
+    if field.contains([',', '"', '\r', '\n']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_with_a_comma_a_quote_or_a_line_end_is_quoted() {
+        let mut text = String::new();
+        record(
+            &mut text,
+            ["plain", "a,b", "say \"x\"", "two\nlines"].into_iter(),
+        );
+        assert_eq!(text, "plain,\"a,b\",\"say \"\"x\"\"\",\"two\nlines\"\r\n");
+    }
+}

@@ -1,0 +1,161 @@
+//! A run as JSON: the contract for scripts, described in docs/JSON.md.
+//!
+//! Goal: keys and nesting that never change their meaning. A value that this kind of load does not have is null, not left out.
+
+mod load;
+
+use crate::{csv, digest};
+use load::{LatencyNote, LoadNote, Sample};
+use record::{Coldness, Counters, Environment, Flag, Kind, Run, Trial, TrialState, Verdict, stats};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// The queries' counters and the seconds of timed loads are in it where the trials were read whole.
+pub fn json(run: &Run, trials: &[Trial]) -> String {
+    let document = Document {
+        experiment: &run.question.name,
+        valid: digest::valid(trials),
+        environment: &run.environment,
+        trials: trials.iter().map(trial).collect(),
+        claims: claims(run, trials),
+    };
+    let mut text = serde_json::to_string_pretty(&document)
+        .expect("plain data with text keys always serialises");
+    text.push('\n');
+    text
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    experiment: &'a str,
+    valid: bool,
+    environment: &'a Environment,
+    trials: Vec<TrialNote<'a>>,
+    claims: Vec<ClaimNote>,
+}
+
+#[derive(Serialize)]
+struct TrialNote<'a> {
+    server: &'a str,
+    variant: Option<&'a str>,
+    levels: Map<String, Value>,
+    block: u32,
+    state: TrialState,
+    rounds: Vec<RoundNote<'a>>,
+    /// Operations a second: in rounds over the time that they took, else over the measured part.
+    throughput: Option<f64>,
+    /// A load of queries in rounds has too few operations for percentiles.
+    latency_ms: Option<LatencyNote>,
+    samples: Vec<Sample>,
+    operations: u64,
+    errors: u64,
+    flags: &'a [Flag],
+    #[serde(flatten)]
+    timed: LoadNote<'a>,
+}
+
+#[derive(Serialize)]
+struct RoundNote<'a> {
+    name: &'a str,
+    index: u32,
+    elapsed_s: f64,
+    coldness: Option<&'a Coldness>,
+    queries: Vec<QueryNote<'a>>,
+}
+
+#[derive(Serialize)]
+struct QueryNote<'a> {
+    name: &'a str,
+    elapsed_s: Option<f64>,
+    rows: u64,
+    answer: &'static str,
+    plan_hash: Option<&'a str>,
+    counters: &'a Counters,
+}
+
+#[derive(Serialize)]
+struct ClaimNote {
+    says: String,
+    published: Option<f64>,
+    measured: Option<f64>,
+    ci: Option<(f64, f64)>,
+    verdict: Verdict,
+}
+
+fn trial(trial: &Trial) -> TrialNote<'_> {
+    let note = in_rounds(trial);
+    let Some(load) = trial.load.as_deref() else {
+        return note;
+    };
+    let summary = stats::summary(load);
+    TrialNote {
+        throughput: summary.throughput,
+        latency_ms: LatencyNote::of(&summary, Kind::Response),
+        samples: load::samples(load, &summary),
+        operations: summary.operations,
+        errors: summary.errors,
+        timed: LoadNote::of(load, &summary),
+        ..note
+    }
+}
+
+fn in_rounds(trial: &Trial) -> TrialNote<'_> {
+    let rounds: Vec<RoundNote> = trial.rounds.iter().map(round).collect();
+    let queries = || rounds.iter().flat_map(|round| &round.queries);
+    let operations = queries().filter(|query| query.elapsed_s.is_some()).count();
+    let elapsed_s: f64 = queries().filter_map(|query| query.elapsed_s).sum();
+    TrialNote {
+        server: &trial.key.server,
+        variant: trial.key.level("variant"),
+        levels: trial
+            .key
+            .levels
+            .iter()
+            .map(|(factor, level)| (factor.clone(), level.clone().into()))
+            .collect(),
+        block: trial.key.block,
+        state: trial.state,
+        throughput: (elapsed_s > 0.0).then(|| operations as f64 / elapsed_s),
+        latency_ms: None,
+        samples: Vec::new(),
+        operations: operations as u64,
+        errors: (queries().count() - operations) as u64,
+        flags: &trial.flags,
+        timed: LoadNote::default(),
+        rounds,
+    }
+}
+
+fn round(round: &record::Round) -> RoundNote<'_> {
+    let queries = round.queries.iter().map(|query| QueryNote {
+        name: &query.name,
+        elapsed_s: query
+            .error
+            .is_none()
+            .then_some(query.elapsed_ns as f64 / 1e9),
+        rows: query.rows,
+        answer: csv::answer(query.answer),
+        plan_hash: query.plan_hash.as_deref(),
+        counters: &query.counters,
+    });
+    RoundNote {
+        name: &round.name,
+        index: round.index,
+        elapsed_s: round.elapsed_s,
+        coldness: round.coldness.as_ref(),
+        queries: queries.collect(),
+    }
+}
+
+fn claims(run: &Run, trials: &[Trial]) -> Vec<ClaimNote> {
+    let judged = stats::judge(&run.question, trials).into_iter();
+    judged
+        .map(|judged| ClaimNote {
+            says: judged.claim.says,
+            published: judged.claim.published,
+            measured: judged.measured,
+            ci: judged.ci,
+            verdict: judged.verdict,
+        })
+        .collect()
+}

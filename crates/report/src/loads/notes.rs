@@ -1,0 +1,249 @@
+//! Footnotes of a table of timed loads: one for each kind of thing that a reader has to know, however many cells have it.
+
+use super::grid::Cell;
+use record::stats::Summary;
+use record::{Kind, Percentile, Trial, TrialState};
+
+/// What a footnote is about; in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum About {
+    Missing,
+    Unstable,
+    Invalid,
+    LeftOut,
+    Generator,
+    Failed,
+    NotSteady,
+    Stalls,
+    Shift,
+    Period,
+    TooFew,
+}
+
+/// One thing about one cell.
+pub struct Found {
+    about: About,
+    /// The cell's name.
+    cell: String,
+    text: String,
+}
+
+pub struct Note {
+    /// The first is number 1.
+    pub texts: Vec<String>,
+    /// True of every cell with the same words.
+    pub remarks: Vec<String>,
+    /// By cell, in the order in which they were given.
+    pub marks: Vec<Vec<usize>>,
+}
+
+impl About {
+    const ALL: [About; 11] = [
+        About::Missing,
+        About::Unstable,
+        About::Invalid,
+        About::LeftOut,
+        About::Generator,
+        About::Failed,
+        About::NotSteady,
+        About::Stalls,
+        About::Shift,
+        About::Period,
+        About::TooFew,
+    ];
+
+    fn words(self) -> &'static str {
+        match self {
+            About::Missing => "no figure",
+            About::Unstable => "no percentiles",
+            About::Invalid => "the load generator's own lateness is in the percentiles",
+            About::LeftOut => "a block is left out",
+            About::Generator => "the load generator was a part of the result",
+            About::Failed => "operations failed",
+            About::NotSteady => "no steady state is shown",
+            About::Stalls => "stalls",
+            About::Shift => "the level shifts",
+            About::Period => "periodic drops",
+            About::TooFew => "too few operations",
+        }
+    }
+}
+
+/// Everything to be said about a cell.
+pub fn of(cell: &Cell, percentile: Percentile) -> Vec<Found> {
+    let Some(row) = &cell.row else {
+        return Vec::new();
+    };
+    let found = |(about, text): (About, String)| Found {
+        about,
+        cell: cell.name.clone(),
+        text,
+    };
+    let missing = match &cell.load {
+        Some(load) => load.missing.as_ref(),
+        None => row.missing.as_ref(),
+    };
+    if let Some(why) = missing {
+        return vec![found((About::Missing, why.clone()))];
+    }
+    let by_trial = cell.counted.iter().flat_map(|(trial, summary)| {
+        let block = match cell.counted.len() {
+            1 => String::new(),
+            _ => format!("block {}: ", trial.key.block + 1),
+        };
+        of_summary(summary)
+            .into_iter()
+            .map(move |(about, text)| (about, text, block.clone()))
+    });
+    let mut all: Vec<Found> = Vec::new();
+    for (about, text, block) in by_trial {
+        // The same words about several blocks stand once, without the block.
+        match all
+            .iter_mut()
+            .find(|known| known.about == about && known.text.ends_with(&text))
+        {
+            Some(known) => known.text = text,
+            None => all.push(found((about, format!("{block}{text}")))),
+        }
+    }
+    all.extend(
+        cell.left_out
+            .iter()
+            .filter_map(|trial| left_out(trial))
+            .map(found),
+    );
+    all.extend(too_few(cell, percentile).map(found));
+    all
+}
+
+fn of_summary(summary: &Summary) -> Vec<(About, String)> {
+    let unstable = summary
+        .offered
+        .as_ref()
+        .and_then(|offered| offered.unstable.clone());
+    let errors = (summary.errors > 0).then(|| {
+        format!(
+            "{} of {} operations",
+            summary.errors,
+            summary.errors + summary.operations
+        )
+    });
+    let not_steady = (!summary.steady.shape.is_steady()).then(|| summary.steady.reason.clone());
+    let engine = &summary.engine;
+    let single = [
+        (About::Unstable, unstable),
+        (About::Invalid, engine.invalid.clone()),
+        (About::Generator, engine.limit.clone()),
+        (About::Generator, engine.note.clone()),
+        (About::Failed, errors),
+        (About::NotSteady, not_steady),
+        (About::Stalls, summary.stalled()),
+        (
+            About::Period,
+            summary.period.as_ref().map(|period| period.sentence()),
+        ),
+    ];
+    let shifts = summary
+        .shifts
+        .iter()
+        .map(|shift| (About::Shift, shift.sentence()));
+    single
+        .into_iter()
+        .filter_map(|(about, text)| Some((about, text?)))
+        .chain(shifts)
+        .collect()
+}
+
+fn too_few(cell: &Cell, percentile: Percentile) -> Option<(About, String)> {
+    let load = cell.load.as_ref()?;
+    let known = load.latency.of(Kind::Response, percentile).is_some();
+    (!known && load.unstable.is_empty()).then(|| {
+        let text = format!(
+            "fewer than 100 operations lie above the {}, so it is not given",
+            percentile.text()
+        );
+        (About::TooFew, text)
+    })
+}
+
+/// Why a trial of a row is not counted.
+fn left_out(trial: &Trial) -> Option<(About, String)> {
+    let state = match trial.state {
+        TrialState::Done => return None,
+        TrialState::Failed => "failed",
+        TrialState::Invalid => "is invalid",
+    };
+    let why = trial
+        .flags
+        .first()
+        .map_or("the record does not say why", |flag| flag.text.as_str());
+    Some((
+        About::LeftOut,
+        format!(
+            "block {} {state} and is not counted: {why}",
+            trial.key.block + 1
+        ),
+    ))
+}
+
+/// One note for each kind; what every cell with a figure has in the same words is a remark without a number.
+pub fn grouped(found: Vec<Vec<Found>>) -> Note {
+    let mut note = Note {
+        texts: Vec::new(),
+        remarks: Vec::new(),
+        marks: vec![Vec::new(); found.len()],
+    };
+    let measured = found
+        .iter()
+        .filter(|of_cell| of_cell.iter().all(|one| one.about != About::Missing))
+        .count();
+    for about in About::ALL {
+        let mut own: Vec<&Found> = Vec::new();
+        let mut cells: Vec<usize> = Vec::new();
+        for (cell, of_cell) in found.iter().enumerate() {
+            let count = own.len();
+            own.extend(of_cell.iter().filter(|one| one.about == about));
+            if own.len() > count {
+                cells.push(cell);
+            }
+        }
+        let Some(first) = own.first() else {
+            continue;
+        };
+        let alike = own.iter().all(|one| one.text == first.text);
+        if alike && cells.len() == measured && cells.len() > 1 && about != About::Missing {
+            note.remarks.push(format!("Every cell: {}.", first.text));
+            continue;
+        }
+        note.texts.push(text(about, &own, cells.len(), alike));
+        let number = note.texts.len();
+        cells
+            .into_iter()
+            .for_each(|cell| note.marks[cell].push(number));
+    }
+    note
+}
+
+fn text(about: About, own: &[&Found], cells: usize, alike: bool) -> String {
+    let first = own[0];
+    match (alike, cells) {
+        (true, _) | (false, 1) => format!("{}: {}", about.words(), listed(own)),
+        (false, _) => format!(
+            "{}, in {cells} cells; {}: {}",
+            about.words(),
+            first.cell,
+            first.text
+        ),
+    }
+}
+
+/// Different texts, each once.
+fn listed(own: &[&Found]) -> String {
+    let mut texts: Vec<&str> = Vec::new();
+    for one in own {
+        if !texts.contains(&one.text.as_str()) {
+            texts.push(&one.text);
+        }
+    }
+    texts.join("; ")
+}

@@ -1,0 +1,75 @@
+//! What one prepared point select costs the client, apart from the load engine.
+//!
+//!     point_select serve SOCKET                        a null server
+//!     point_select ask SOCKET BACKEND CLIENTS COUNT    so many point selects each, on one thread
+//!
+//! Under `valgrind --tool=callgrind` the difference between two counts is the cost in user instructions.
+
+use load::{Backend, Endpoint, Io, executor};
+use std::os::unix::net::UnixListener;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+use wire::null::{Behaviour, Listener, serve};
+use wire::{Connection, Login, Param, Tls, WireError};
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[..] {
+        ["serve", socket] => {
+            let listener = Listener::Unix(UnixListener::bind(socket).unwrap());
+            serve(&listener, &Behaviour::default(), &AtomicBool::new(false)).unwrap();
+        }
+        ["ask", socket, backend, clients, count] => {
+            let (clients, count) = (clients.parse().unwrap(), count.parse().unwrap());
+            ask_all(socket, self::backend(backend), clients, count);
+        }
+        _ => eprintln!("point_select serve SOCKET | ask SOCKET uring|epoll|blocking CLIENTS COUNT"),
+    }
+}
+
+fn backend(name: &str) -> Backend {
+    match name {
+        "uring" => Backend::Uring,
+        "epoll" => Backend::Epoll,
+        _ => Backend::Blocking,
+    }
+}
+
+fn ask_all(socket: &str, backend: Backend, clients: u32, count: i64) {
+    let login = Login {
+        endpoints: vec![Endpoint::Unix(socket.into())],
+        user: "root".into(),
+        password: None,
+        schema: None,
+        tls: Tls::Off,
+        within: Duration::from_secs(60),
+        stalled: None,
+    };
+    let begin = Instant::now();
+    executor::run(backend, begin, None, clients as usize, |io| {
+        (0..clients)
+            .map(|client| {
+                let (io, login) = (io.clone(), login.clone());
+                Box::pin(async move { ask(&io, &login, client, count).await.unwrap() })
+                    as executor::Task
+            })
+            .collect()
+    })
+    .unwrap();
+    let elapsed_s = begin.elapsed().as_secs_f64();
+    let rate = f64::from(clients) * count as f64 / elapsed_s;
+    println!("{clients} x {count} in {elapsed_s:.3} s: {rate:.0}/s");
+}
+
+async fn ask(io: &Io, login: &Login, client: u32, count: i64) -> Result<(), WireError> {
+    let mut connection = Connection::open(io, login, client).await?;
+    let select = connection
+        .prepare("SELECT c FROM sbtest1 WHERE id = ?")
+        .await?;
+    for id in 0..count {
+        connection.execute(&select, &[Param::Int(id)]).await?;
+    }
+    connection.close().await;
+    Ok(())
+}

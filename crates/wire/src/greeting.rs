@@ -1,0 +1,122 @@
+//! What a server says first: version 10 of the handshake.
+//!
+//! Read here and not by `mysql_common`, whose reader overflows on a length of 128 or more (0.37.3).
+
+use crate::error::WireError;
+use crate::packet::{self, Fields};
+use mysql_common::constants::CapabilityFlags;
+
+pub struct Greeting {
+    /// `8.0.33`, `10.11.14-MariaDB-0+deb12u2`
+    pub version: String,
+    pub capabilities: CapabilityFlags,
+    /// What the first answer is computed from.
+    pub nonce: Vec<u8>,
+    /// The plugin that the server would like; empty before 5.5.7.
+    pub plugin: Vec<u8>,
+}
+
+impl Greeting {
+    /// # Errors
+    /// The server's own refusal (too many connections, host not allowed), or that this is no greeting.
+    pub fn read(payload: &[u8]) -> Result<Greeting, WireError> {
+        match payload.first() {
+            Some(10) => read(Fields(&payload[1..]))
+                .ok_or_else(|| WireError::malformed("its greeting ends too early")),
+            Some(&packet::ERROR) => Err(packet::error(payload)),
+            Some(old @ 1..=9) => Err(WireError::Protocol(format!(
+                "it greets with version {old} of the protocol, of before MySQL 4.1"
+            ))),
+            _ => Err(WireError::malformed(
+                "what listens there does not greet as a MySQL server",
+            )),
+        }
+    }
+
+    /// Major, minor and patch; zero where there is no number.
+    pub fn numbers(&self) -> (u16, u16, u16) {
+        let mut numbers = self
+            .version
+            .split(|c: char| !c.is_ascii_digit())
+            .map(|digits| digits.parse().unwrap_or(0));
+        let mut next = || numbers.next().unwrap_or(0);
+        (next(), next(), next())
+    }
+}
+
+fn read(mut fields: Fields) -> Option<Greeting> {
+    let version = String::from_utf8_lossy(fields.until_zero()).into_owned();
+    let _connection = fields.u32()?;
+    let mut nonce = fields.bytes(8)?.to_vec();
+    let _zero = fields.u8()?;
+    let low = fields.u16()?;
+    let (_collation, _status) = (fields.u8()?, fields.u16()?);
+    let high = fields.u16()?;
+    let capabilities = CapabilityFlags::from_bits_truncate(u32::from(low) | u32::from(high) << 16);
+    let nonce_bytes = usize::from(fields.u8()?);
+    let _reserved = fields.bytes(10)?;
+    if capabilities.contains(CapabilityFlags::CLIENT_SECURE_CONNECTION) {
+        let rest = fields.bytes(nonce_bytes.saturating_sub(8).max(13))?;
+        nonce.extend_from_slice(rest.strip_suffix(&[0]).unwrap_or(rest));
+    }
+    Some(Greeting {
+        version: own_version(&version).into(),
+        capabilities,
+        nonce,
+        plugin: fields.until_zero().to_vec(),
+    })
+}
+
+/// MariaDB says `5.5.5-` before its own version, for replicas that would not take a two-digit major version.
+fn own_version(greeted: &str) -> &str {
+    match greeted.strip_prefix("5.5.5-") {
+        Some(own) if own.contains("MariaDB") => own,
+        _ => greeted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MARIADB: &[u8] = b"\x0a5.5.5-10.11.14-MariaDB-0+deb12u2\0\x1f\0\0\x0012345678\0\xfe\xf7\x2d\x02\0\xff\x81\x15\0\0\0\0\0\0\x1d\0\0\0abcdefghijkl\0mysql_native_password\0";
+
+    #[test]
+    fn a_greeting_tells_version_nonce_and_plugin() {
+        let greeting = Greeting::read(MARIADB).unwrap();
+        assert_eq!(greeting.version, "10.11.14-MariaDB-0+deb12u2");
+        assert_eq!(greeting.numbers(), (10, 11, 14));
+        assert_eq!(greeting.nonce, b"12345678abcdefghijkl");
+        assert_eq!(greeting.plugin, b"mysql_native_password");
+        assert!(
+            greeting
+                .capabilities
+                .contains(CapabilityFlags::CLIENT_DEPRECATE_EOF)
+        );
+    }
+
+    #[test]
+    fn a_greeting_that_is_cut_off_anywhere_before_the_plugin_is_told_as_such() {
+        let plugin_at = MARIADB.len() - b"mysql_native_password\0".len();
+        for end in 1..plugin_at {
+            assert!(Greeting::read(&MARIADB[..end]).is_err(), "{end}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_greeting_is_said_so() {
+        let says = |payload| Greeting::read(payload).err().unwrap().to_string();
+        assert!(says(b"").contains("does not greet"));
+        assert!(says(b"\x093.23.58\0").contains("before MySQL 4.1"));
+        assert!(says(b"\xff\x10\x04Too many connections").contains("1040"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_greeting_or_an_error(mut bytes: Vec<u8>) {
+            bytes.insert(0, 10);
+            let _ = Greeting::read(&bytes);
+        }
+    }
+}

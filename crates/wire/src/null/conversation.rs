@@ -1,0 +1,293 @@
+//! One connection's side of the null server: requests in, answers out, no input and output of its own.
+
+use super::Behaviour;
+use crate::packet::{self, Fields, HEADER};
+use mysql_common::constants::{CapabilityFlags, ColumnType, StatusFlags};
+use mysql_common::io::BufMutExt;
+use mysql_common::packets::HandshakePacket;
+use mysql_common::proto::MySerialize;
+
+const VERSION: &str = "8.0.0-prony-null";
+
+const QUIT: u8 = 0x01;
+const INIT_DB: u8 = 0x02;
+const QUERY: u8 = 0x03;
+const PING: u8 = 0x0e;
+const PREPARE: u8 = 0x16;
+const EXECUTE: u8 = 0x17;
+const CLOSE_STATEMENT: u8 = 0x19;
+const RESET_CONNECTION: u8 = 0x1f;
+
+const UNKNOWN_COMMAND: u16 = 1047;
+const UNKNOWN_STATEMENT: u16 = 1243;
+
+/// The column `c` of workload `oltp`.
+const ROW_BYTES: usize = 119;
+
+const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_PROTOCOL_41
+    .union(CapabilityFlags::CLIENT_LONG_PASSWORD)
+    .union(CapabilityFlags::CLIENT_SECURE_CONNECTION)
+    .union(CapabilityFlags::CLIENT_PLUGIN_AUTH)
+    .union(CapabilityFlags::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA)
+    .union(CapabilityFlags::CLIENT_CONNECT_WITH_DB)
+    .union(CapabilityFlags::CLIENT_TRANSACTIONS)
+    .union(CapabilityFlags::CLIENT_MULTI_RESULTS)
+    .union(CapabilityFlags::CLIENT_PS_MULTI_RESULTS)
+    .union(CapabilityFlags::CLIENT_DEPRECATE_EOF);
+
+pub struct Conversation {
+    is_logged_in: bool,
+    ends_by_ok: bool,
+    /// By statement number, from 1: whether it answers a row.
+    selects: Vec<bool>,
+    statements: u64,
+    binary_row: Vec<u8>,
+    text_row: Vec<u8>,
+}
+
+/// What becomes of the connection after a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum After {
+    /// The answer is sent at once.
+    Answer,
+    /// The answer is a statement's, which may be delayed.
+    AnswerStatement,
+    Close,
+    /// Nothing is ever answered again.
+    Silence,
+}
+
+impl Conversation {
+    /// Appends the greeting.
+    pub fn new(out: &mut Vec<u8>) -> Conversation {
+        let greeting = HandshakePacket::new(
+            10,
+            VERSION.as_bytes(),
+            1,
+            *b"01234567",
+            Some(&b"0123456789ab\0"[..]),
+            CAPABILITIES,
+            45,
+            StatusFlags::SERVER_STATUS_AUTOCOMMIT,
+            Some(&b"mysql_native_password"[..]),
+        );
+        append(out, 0, |out| {
+            greeting.serialize(out);
+            out.push(0);
+        });
+        Conversation {
+            is_logged_in: false,
+            ends_by_ok: false,
+            selects: Vec::new(),
+            statements: 0,
+            binary_row: Vec::new(),
+            text_row: Vec::new(),
+        }
+    }
+
+    /// Answers one request, given without its header.
+    pub fn answer(&mut self, request: &[u8], behaviour: &Behaviour, out: &mut Vec<u8>) -> After {
+        if !self.is_logged_in {
+            return self.log_in(request, behaviour, out);
+        }
+        let (Some(&command), argument) = (request.first(), request.get(1..).unwrap_or_default())
+        else {
+            return After::Close;
+        };
+        match command {
+            QUERY => {
+                let is_select = is_select(argument);
+                self.statement(behaviour, out, |own, out| match is_select {
+                    true => out.extend_from_slice(&own.text_row),
+                    false => append_ok(out, 1),
+                })
+            }
+            EXECUTE => {
+                let id = Fields(argument).u32().unwrap_or(0) as usize;
+                let is_select = self.selects.get(id.wrapping_sub(1)).copied();
+                self.statement(behaviour, out, |own, out| match is_select {
+                    Some(true) => out.extend_from_slice(&own.binary_row),
+                    Some(false) => append_ok(out, 1),
+                    None => append_error(out, 1, UNKNOWN_STATEMENT),
+                })
+            }
+            PREPARE => {
+                self.prepare(argument, out);
+                After::Answer
+            }
+            CLOSE_STATEMENT => After::Answer,
+            PING | INIT_DB | RESET_CONNECTION => {
+                append_ok(out, 1);
+                After::Answer
+            }
+            QUIT => After::Close,
+            _ => {
+                append_error(out, 1, UNKNOWN_COMMAND);
+                After::Answer
+            }
+        }
+    }
+
+    fn log_in(&mut self, response: &[u8], behaviour: &Behaviour, out: &mut Vec<u8>) -> After {
+        let Some(capabilities) = Fields(response).u32() else {
+            return After::Close;
+        };
+        let asked = CapabilityFlags::from_bits_truncate(capabilities) & CAPABILITIES;
+        self.ends_by_ok = asked.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF);
+        self.binary_row = row_reply(true, self.ends_by_ok);
+        self.text_row = row_reply(false, self.ends_by_ok);
+        self.is_logged_in = true;
+        match behaviour.refuse {
+            Some(code) => append_error(out, 2, code),
+            None => append_ok(out, 2),
+        }
+        After::Answer
+    }
+
+    fn statement(
+        &mut self,
+        behaviour: &Behaviour,
+        out: &mut Vec<u8>,
+        answer: impl FnOnce(&Self, &mut Vec<u8>),
+    ) -> After {
+        self.statements += 1;
+        let number = self.statements;
+        let is_past = |limit: Option<u64>| limit.is_some_and(|limit| number > limit);
+        if is_past(behaviour.stall_after) {
+            return After::Silence;
+        }
+        if is_past(behaviour.reset_after) {
+            return After::Close;
+        }
+        match behaviour.error_every {
+            Some((every, code)) if number.is_multiple_of(every) => append_error(out, 1, code),
+            _ if is_past(behaviour.malformed_after) => out.extend_from_slice(b"\x01\0\0\x01\xfd"),
+            _ => answer(self, out),
+        }
+        After::AnswerStatement
+    }
+
+    fn prepare(&mut self, sql: &[u8], out: &mut Vec<u8>) {
+        self.selects.push(is_select(sql));
+        let id = self.selects.len() as u32;
+        let columns = u16::from(is_select(sql));
+        let params = placeholders(sql);
+        append(out, 1, |out| {
+            out.push(packet::OK);
+            out.extend_from_slice(&id.to_le_bytes());
+            out.extend_from_slice(&columns.to_le_bytes());
+            out.extend_from_slice(&params.to_le_bytes());
+            out.extend_from_slice(&[0; 3]);
+        });
+        let mut number = 2;
+        for definitions in [params, columns] {
+            for _ in 0..definitions {
+                number = append(out, number, define_column);
+            }
+            if definitions > 0 && !self.ends_by_ok {
+                number = append(out, number, |out| out.extend_from_slice(b"\xfe\0\0\x02\0"));
+            }
+        }
+    }
+}
+
+fn append(out: &mut Vec<u8>, number: u8, write: impl FnOnce(&mut Vec<u8>)) -> u8 {
+    let start = packet::begin(out);
+    write(out);
+    packet::finish(out, start, number)
+}
+
+fn append_ok(out: &mut Vec<u8>, number: u8) {
+    append(out, number, |out| {
+        out.extend_from_slice(b"\0\x01\0\x02\0\0\0")
+    });
+}
+
+fn append_error(out: &mut Vec<u8>, number: u8, code: u16) {
+    append(out, number, |out| {
+        out.push(packet::ERROR);
+        out.extend_from_slice(&code.to_le_bytes());
+        out.extend_from_slice(b"#HY000as the null server was asked to answer");
+    });
+}
+
+/// A column of characters.
+fn define_column(out: &mut Vec<u8>) {
+    for name in ["def", "sbtest", "sbtest1", "sbtest1", "c", "c"] {
+        out.put_lenenc_str(name.as_bytes());
+    }
+    out.push(0x0c);
+    out.extend_from_slice(&45_u16.to_le_bytes());
+    out.extend_from_slice(&480_u32.to_le_bytes());
+    out.push(ColumnType::MYSQL_TYPE_STRING as u8);
+    out.extend_from_slice(&[0; 5]);
+}
+
+/// One column, one row.
+fn row_reply(is_binary: bool, ends_by_ok: bool) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut number = append(&mut out, 1, |out| out.push(1));
+    number = append(&mut out, number, define_column);
+    if !ends_by_ok {
+        number = append(&mut out, number, |out| {
+            out.extend_from_slice(b"\xfe\0\0\x02\0")
+        });
+    }
+    number = append(&mut out, number, |out| {
+        if is_binary {
+            out.extend_from_slice(&[0, 0]);
+        }
+        out.put_lenenc_str(&[b'0'; ROW_BYTES]);
+    });
+    let end: &[u8] = match ends_by_ok {
+        true => b"\xfe\0\0\x02\0\0\0",
+        false => b"\xfe\0\0\x02\0",
+    };
+    append(&mut out, number, |out| out.extend_from_slice(end));
+    out
+}
+
+fn is_select(sql: &[u8]) -> bool {
+    let sql = sql.trim_ascii_start();
+    sql.get(..6)
+        .is_some_and(|word| word.eq_ignore_ascii_case(b"SELECT"))
+}
+
+/// Question marks outside of quotes.
+fn placeholders(sql: &[u8]) -> u16 {
+    let mut quote = None;
+    let mut count = 0;
+    for &byte in sql {
+        match (quote, byte) {
+            (None, b'\'' | b'"' | b'`') => quote = Some(byte),
+            (None, b'?') => count += 1,
+            (Some(open), _) if open == byte => quote = None,
+            _ => {}
+        }
+    }
+    count
+}
+
+/// The length of the request that begins here, with its header; None: not all of it has arrived.
+pub fn request_bytes(arrived: &[u8]) -> Option<usize> {
+    let (bytes, _) = packet::header(arrived)?;
+    let whole = HEADER + bytes;
+    (arrived.len() >= whole).then_some(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn question_marks_in_quotes_are_no_parameters() {
+        assert_eq!(placeholders(b"SELECT c FROM t WHERE id = ?"), 1);
+        assert_eq!(placeholders(b"INSERT INTO t VALUES (?, '?', \"?\", ?)"), 2);
+    }
+
+    #[test]
+    fn a_select_is_told_by_its_first_word() {
+        assert!(is_select(b" select 1") && is_select(b"SELECT c"));
+        assert!(!is_select(b"SELEC") && !is_select(b"UPDATE t SET c = 'SELECT'"));
+    }
+}

@@ -1,0 +1,192 @@
+use super::*;
+use proptest::prelude::*;
+
+/// What a server could answer.
+#[derive(Clone, Debug)]
+struct Reply {
+    results: Vec<Part>,
+    ends_by_ok: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Part {
+    Ok { affected: u8 },
+    Rows { columns: u8, rows: Vec<Vec<u8>> },
+    Error,
+}
+
+impl Reply {
+    fn bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut number = 1;
+        for (place, result) in self.results.iter().enumerate() {
+            let more = u8::from(place + 1 < self.results.len()) * MORE_RESULTS as u8;
+            let mut put = |payload: &[u8]| {
+                let start = packet::begin(&mut out);
+                out.extend_from_slice(payload);
+                number = packet::finish(&mut out, start, number);
+            };
+            match result {
+                Part::Ok { affected } => put(&[0, *affected, 7, 2 | more, 0, 0, 0]),
+                Part::Error => {
+                    put(b"\xff\x26\x04#23000Duplicate entry");
+                    return out;
+                }
+                Part::Rows { columns, rows } => {
+                    put(&[*columns]);
+                    (0..*columns).for_each(|_| put(b"\x03def and so on"));
+                    if !self.ends_by_ok {
+                        put(b"\xfe\0\0\x02\0");
+                    }
+                    rows.iter().for_each(|row| put(row));
+                    match self.ends_by_ok {
+                        true => put(&[0xfe, 0, 0, 2 | more, 0, 0, 0]),
+                        false => put(&[0xfe, 0, 0, 2 | more, 0]),
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    fn rows(&self) -> u64 {
+        let rows = |result: &Part| match result {
+            Part::Rows { rows, .. } => rows.len() as u64,
+            _ => 0,
+        };
+        self.results.iter().map(rows).sum()
+    }
+
+    fn is_plain(&self) -> bool {
+        self.results.len() == 1 && !matches!(self.results[0], Part::Error)
+    }
+}
+
+fn result() -> impl Strategy<Value = Part> {
+    // A binary row begins with 0, a text row with a length or 0xfb.
+    let row =
+        (0..0xfc_u8, prop::collection::vec(any::<u8>(), 0..40)).prop_map(|(first, mut row)| {
+            row.insert(0, first);
+            row
+        });
+    prop_oneof![
+        (0..0xfb_u8).prop_map(|affected| Part::Ok { affected }),
+        (1..5_u8, prop::collection::vec(row, 0..30))
+            .prop_map(|(columns, rows)| Part::Rows { columns, rows }),
+        Just(Part::Error),
+    ]
+}
+
+fn reply() -> impl Strategy<Value = Reply> {
+    (prop::collection::vec(result(), 1..4), any::<bool>()).prop_map(|(results, ends_by_ok)| Reply {
+        results,
+        ends_by_ok,
+    })
+}
+
+/// The walk over bytes that arrive in parts of `part` bytes, and how many of them it took.
+fn walked(bytes: &[u8], part: usize, ends_by_ok: bool) -> (Result<Done, String>, usize) {
+    let mut walk = Walk::new(1, ends_by_ok);
+    let (mut from, mut to) = (0, 0);
+    while to < bytes.len() {
+        to = (to + part).min(bytes.len());
+        let mut at = 0;
+        let ended = walk.walk(&bytes[from..to], &mut at);
+        from += at;
+        match ended {
+            Ok(true) => return (Ok(walk.done), from),
+            Ok(false) => {}
+            Err(error) => return (Err(error.to_string()), from),
+        }
+    }
+    (Err("it did not end".into()), from)
+}
+
+proptest! {
+    #[test]
+    fn a_reply_is_the_same_however_it_arrives(reply in reply(), part in 1_usize..200) {
+        let bytes = reply.bytes();
+        let at_once = walked(&bytes, bytes.len(), reply.ends_by_ok);
+        prop_assert_eq!(at_once.1, bytes.len());
+        if let Ok(done) = &at_once.0 {
+            prop_assert_eq!(done.rows, reply.rows());
+        }
+        prop_assert_eq!(walked(&bytes, part, reply.ends_by_ok), at_once);
+    }
+
+    #[test]
+    fn the_short_way_says_what_the_walk_says_and_knows_every_plain_reply(reply in reply(), place: prop::sample::Index, byte: Option<u8>, ends_by_ok: bool) {
+        let mut bytes = reply.bytes();
+        if let Some(byte) = byte {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        let is_damaged = byte.is_some() || ends_by_ok != reply.ends_by_ok;
+        let short = whole(&bytes, 1, ends_by_ok);
+        if let Some(done) = short {
+            prop_assert_eq!(walked(&bytes, bytes.len(), ends_by_ok), (Ok(done), bytes.len()));
+        }
+        prop_assert_eq!(short.is_some() || is_damaged, is_damaged || reply.is_plain());
+    }
+
+    #[test]
+    fn a_row_that_is_read_is_the_row_that_was_sent(reply in reply()) {
+        let bytes = reply.bytes();
+        let (mut walk, mut at, mut seen) = (Walk::new(1, reply.ends_by_ok), 0, Vec::new());
+        while let Ok(Step::Row(_) | Step::Column(..)) = walk.step(&bytes, &mut at, &mut Vec::new(), 1 << 20).inspect(|step| if let Step::Row(row) = step { seen.push(row.to_vec()) }) {}
+        let sent = reply.results.iter().take_while(|result| !matches!(result, Part::Error)).flat_map(|result| match result {
+            Part::Rows { rows, .. } => rows.clone(),
+            _ => Vec::new(),
+        });
+        prop_assert_eq!(seen, sent.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn any_bytes_are_walked_without_a_panic(bytes: Vec<u8>, part in 1_usize..50, ends_by_ok: bool) {
+        let (_, taken) = walked(&bytes, part, ends_by_ok);
+        prop_assert!(taken <= bytes.len());
+        let _ = whole(&bytes, 1, ends_by_ok);
+    }
+}
+
+fn packet(number: u8, payload: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let start = packet::begin(&mut out);
+    out.extend_from_slice(payload);
+    packet::finish(&mut out, start, number);
+    out
+}
+
+fn says(bytes: &[u8]) -> String {
+    walked(bytes, bytes.len(), true).0.unwrap_err()
+}
+
+#[test]
+fn the_last_words_of_a_server_are_its_error_whatever_their_number() {
+    let said = says(&packet(0, b"\xff\xbf\x0f#HY000The client was disconnected"));
+    assert_eq!(said, "error 4031 (HY000): The client was disconnected");
+}
+
+#[test]
+fn a_packet_out_of_order_is_told() {
+    assert!(says(&packet(3, b"\0\0\0\x02\0\0\0")).ends_with("packet 1 was due, 3 came"));
+}
+
+#[test]
+fn a_request_for_a_local_file_is_refused() {
+    assert!(says(&packet(1, b"\xfb/etc/passwd")).contains("local file"));
+}
+
+#[test]
+fn a_row_above_the_limit_is_told_before_it_is_held() {
+    let mut bytes = packet(1, &[1]);
+    bytes.extend(packet(2, b"\x03def"));
+    bytes.extend([0x40, 0x42, 0x0f, 3, 0]);
+    let (mut walk, mut at) = (Walk::new(1, true), 0);
+    let mut step = || {
+        walk.step(&bytes, &mut at, &mut Vec::new(), 1000)
+            .map(|step| matches!(step, Step::Column(..)))
+    };
+    assert!(step().unwrap());
+    assert_eq!(step().unwrap_err().code(), 2020);
+}

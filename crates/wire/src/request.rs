@@ -1,0 +1,188 @@
+//! COM_STMT_EXECUTE, written straight into what is sent.
+
+use crate::error::WireError;
+use crate::packet::{self, HEADER};
+
+const EXECUTE: u8 = 0x17;
+
+/// Types as the protocol numbers them.
+const DOUBLE: u8 = 5;
+const NULL: u8 = 6;
+const LONGLONG: u8 = 8;
+const VAR_STRING: u8 = 253;
+
+/// Where the bitmap of NULLs begins in a packet: header, command, statement, flags, iterations.
+const NULLS: usize = HEADER + 1 + 4 + 1 + 4;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Param<'a> {
+    Null,
+    Int(i64),
+    Double(f64),
+    Bytes(&'a [u8]),
+}
+
+/// The parameter types that the server knows of a statement.
+pub struct Bound {
+    pub statement: u32,
+    types: Box<[u8]>,
+    is_told: bool,
+}
+
+impl Bound {
+    pub fn new(statement: u32, params: u16) -> Bound {
+        Bound {
+            statement,
+            types: vec![NULL; usize::from(params)].into(),
+            is_told: false,
+        }
+    }
+
+    /// Appends the request. Types go along when the server does not know them: with the first execution and when one is
+    /// another than before (NULL fits each). Returns the number of the reply's first packet.
+    ///
+    /// # Errors
+    /// [`WireError::Misuse`] where the number of parameters is wrong; nothing is appended then.
+    #[inline]
+    pub fn write(&mut self, out: &mut Vec<u8>, params: &[Param<'_>]) -> Result<u8, WireError> {
+        if params.len() != self.types.len() {
+            return Err(miscounted(self.types.len(), params.len()));
+        }
+        let start = out.len();
+        let mut head = [0; NULLS];
+        head[HEADER] = EXECUTE;
+        head[HEADER + 1..HEADER + 5].copy_from_slice(&self.statement.to_le_bytes());
+        head[HEADER + 6] = 1;
+        out.extend_from_slice(&head);
+        if !params.is_empty() {
+            let nulls = start + NULLS;
+            out.resize(nulls + params.len().div_ceil(8), 0);
+            self.write_types(out, params);
+            for (place, param) in params.iter().enumerate() {
+                match *param {
+                    Param::Null => out[nulls + place / 8] |= 1 << (place % 8),
+                    Param::Int(value) => out.extend_from_slice(&value.to_le_bytes()),
+                    Param::Double(value) => out.extend_from_slice(&value.to_le_bytes()),
+                    Param::Bytes(value) => write_string(out, value),
+                }
+            }
+        }
+        Ok(packet::finish(out, start, 0))
+    }
+
+    #[inline]
+    fn write_types(&mut self, out: &mut Vec<u8>, params: &[Param<'_>]) {
+        let mut is_known = self.is_told;
+        for (known, param) in self.types.iter_mut().zip(params) {
+            let now = match param {
+                Param::Null => *known,
+                Param::Int(_) => LONGLONG,
+                Param::Double(_) => DOUBLE,
+                Param::Bytes(_) => VAR_STRING,
+            };
+            is_known &= now == *known;
+            *known = now;
+        }
+        out.push(u8::from(!is_known));
+        if !is_known {
+            self.is_told = true;
+            for kind in &self.types {
+                out.extend_from_slice(&[*kind, 0]);
+            }
+        }
+    }
+}
+
+#[inline]
+fn write_string(out: &mut Vec<u8>, value: &[u8]) {
+    match value.len() {
+        short @ 0..=0xfa => out.push(short as u8),
+        medium @ 0..=0xffff => {
+            out.push(0xfc);
+            out.extend_from_slice(&(medium as u16).to_le_bytes());
+        }
+        long => {
+            out.push(0xfe);
+            out.extend_from_slice(&(long as u64).to_le_bytes());
+        }
+    }
+    out.extend_from_slice(value);
+}
+
+#[cold]
+fn miscounted(has: usize, given: usize) -> WireError {
+    WireError::Misuse(format!(
+        "the statement has {has} parameters, {given} were given"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(bound: &mut Bound, params: &[Param]) -> Vec<u8> {
+        let mut out = Vec::new();
+        bound.write(&mut out, params).unwrap();
+        out
+    }
+
+    #[test]
+    fn types_go_along_first_and_when_they_change() {
+        let mut bound = Bound::new(7, 1);
+        let first = written(&mut bound, &[Param::Int(1)]);
+        assert_eq!(
+            first,
+            b"\x16\0\0\0\x17\x07\0\0\0\0\x01\0\0\0\0\x01\x08\0\x01\0\0\0\0\0\0\0"
+        );
+        let again = written(&mut bound, &[Param::Int(2)]);
+        assert_eq!(
+            again,
+            b"\x14\0\0\0\x17\x07\0\0\0\0\x01\0\0\0\0\0\x02\0\0\0\0\0\0\0"
+        );
+        let null = written(&mut bound, &[Param::Null]);
+        assert_eq!(null, b"\x0c\0\0\0\x17\x07\0\0\0\0\x01\0\0\0\x01\0");
+        let other = written(&mut bound, &[Param::Bytes(b"x")]);
+        assert_eq!(
+            other,
+            b"\x10\0\0\0\x17\x07\0\0\0\0\x01\0\0\0\0\x01\xfd\0\x01x"
+        );
+    }
+
+    #[test]
+    fn the_ninth_null_is_in_the_second_byte() {
+        let mut params = [Param::Int(0); 9];
+        params[8] = Param::Null;
+        let out = written(&mut Bound::new(1, 9), &params);
+        assert_eq!(out[NULLS..NULLS + 3], [0, 1, 1]);
+    }
+
+    #[test]
+    fn a_statement_without_parameters_is_ten_bytes() {
+        let out = written(&mut Bound::new(1, 0), &[]);
+        assert_eq!(out, b"\x0a\0\0\0\x17\x01\0\0\0\0\x01\0\0\0");
+    }
+
+    #[test]
+    fn a_wrong_number_of_parameters_is_told_and_nothing_written() {
+        let mut out = Vec::new();
+        let error = Bound::new(1, 2)
+            .write(&mut out, &[Param::Null])
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the statement has 2 parameters, 1 were given"
+        );
+        assert!(!error.is_lost() && out.is_empty());
+    }
+
+    #[test]
+    fn strings_have_their_length_in_front_however_long() {
+        for (length, front) in [(250, 1), (251, 3), (65_535, 3), (65_536, 9), (1 << 24, 9)] {
+            let mut out = Vec::new();
+            write_string(&mut out, &vec![b'x'; length]);
+            assert_eq!(out.len(), front + length);
+            let mut fields = crate::packet::Fields(&out);
+            assert_eq!(fields.string().map(<[u8]>::len), Some(length));
+        }
+    }
+}

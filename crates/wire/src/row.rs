@@ -1,0 +1,143 @@
+//! What is in a row, text or binary.
+//!
+//! Non-goals: dates and decimals as anything but the bytes that came (a binary date is packed: year in two bytes, month,
+//! day, hour, minute, second, microseconds in four, cut off where only zeros follow).
+
+use crate::error::WireError;
+use crate::packet::Fields;
+use mysql_common::constants::{ColumnFlags, ColumnType};
+
+/// A column of a row, as far as workloads read them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'a> {
+    Null,
+    /// An unsigned number above the largest signed one comes as the negative number with the same bits.
+    Int(i64),
+    Double(f64),
+    /// Text, blobs, decimals and everything else, as the server wrote it.
+    Bytes(&'a [u8]),
+}
+
+/// How a column's values are laid down in a binary row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layout {
+    Signed(u8),
+    Unsigned(u8),
+    Float,
+    Double,
+    /// A date or a time: one byte of length.
+    Packed,
+    String,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Column(Layout);
+
+impl Column {
+    /// From its definition.
+    pub fn read(definition: &[u8]) -> Result<Column, WireError> {
+        let mut fields = Fields(definition);
+        let (kind, flags) = kind_and_flags(&mut fields)
+            .ok_or_else(|| WireError::malformed("a column's definition ends too early"))?;
+        let kind = ColumnType::try_from(kind).map_err(|_| {
+            WireError::Protocol(format!("a column of the unknown type {kind} came"))
+        })?;
+        let is_unsigned = flags & ColumnFlags::UNSIGNED_FLAG.bits() != 0;
+        Ok(Column(layout(kind, is_unsigned)))
+    }
+}
+
+fn kind_and_flags(fields: &mut Fields) -> Option<(u8, u16)> {
+    // Catalog, schema, table and column, the latter two also as they were before AS.
+    for _ in 0..6 {
+        fields.string()?;
+    }
+    let _length_of_the_rest = fields.integer()?;
+    let (_charset, _width) = (fields.u16()?, fields.u32()?);
+    Some((fields.u8()?, fields.u16()?))
+}
+
+fn layout(kind: ColumnType, is_unsigned: bool) -> Layout {
+    use ColumnType::*;
+    let integer = match is_unsigned {
+        true => Layout::Unsigned,
+        false => Layout::Signed,
+    };
+    match kind {
+        MYSQL_TYPE_TINY => integer(1),
+        MYSQL_TYPE_SHORT | MYSQL_TYPE_YEAR => integer(2),
+        MYSQL_TYPE_LONG | MYSQL_TYPE_INT24 => integer(4),
+        MYSQL_TYPE_LONGLONG => integer(8),
+        MYSQL_TYPE_FLOAT => Layout::Float,
+        MYSQL_TYPE_DOUBLE => Layout::Double,
+        MYSQL_TYPE_DATE | MYSQL_TYPE_TIMESTAMP | MYSQL_TYPE_DATETIME | MYSQL_TYPE_TIME
+        | MYSQL_TYPE_NEWDATE => Layout::Packed,
+        _ => Layout::String,
+    }
+}
+
+/// A binary row's values, appended to `values`.
+pub fn read_binary<'a>(
+    payload: &'a [u8],
+    columns: &[Column],
+    values: &mut Vec<Value<'a>>,
+) -> Result<(), WireError> {
+    let too_short = || WireError::malformed("a row ends too early");
+    let mut fields = Fields(payload);
+    let _header = fields.u8().ok_or_else(too_short)?;
+    // The first two bits are not used.
+    let nulls = fields
+        .bytes((columns.len() + 2).div_ceil(8))
+        .ok_or_else(too_short)?;
+    for (place, column) in columns.iter().enumerate() {
+        let bit = place + 2;
+        let value = match nulls[bit / 8] >> (bit % 8) & 1 {
+            1 => Value::Null,
+            _ => binary_value(&mut fields, column.0).ok_or_else(too_short)?,
+        };
+        values.push(value);
+    }
+    Ok(())
+}
+
+fn binary_value<'a>(fields: &mut Fields<'a>, layout: Layout) -> Option<Value<'a>> {
+    Some(match layout {
+        Layout::Signed(1) => Value::Int(i64::from(i8::from_le_bytes(fields.array()?))),
+        Layout::Signed(2) => Value::Int(i64::from(i16::from_le_bytes(fields.array()?))),
+        Layout::Signed(4) => Value::Int(i64::from(i32::from_le_bytes(fields.array()?))),
+        Layout::Unsigned(1) => Value::Int(i64::from(fields.u8()?)),
+        Layout::Unsigned(2) => Value::Int(i64::from(fields.u16()?)),
+        Layout::Unsigned(4) => Value::Int(i64::from(fields.u32()?)),
+        Layout::Signed(_) | Layout::Unsigned(_) => Value::Int(i64::from_le_bytes(fields.array()?)),
+        Layout::Float => Value::Double(f64::from(f32::from_le_bytes(fields.array()?))),
+        Layout::Double => Value::Double(f64::from_le_bytes(fields.array()?)),
+        Layout::Packed => {
+            let length = usize::from(fields.u8()?);
+            Value::Bytes(fields.bytes(length)?)
+        }
+        Layout::String => Value::Bytes(fields.string()?),
+    })
+}
+
+/// A text row's values, appended to `values`.
+pub fn read_text<'a>(
+    payload: &'a [u8],
+    columns: usize,
+    values: &mut Vec<Value<'a>>,
+) -> Result<(), WireError> {
+    let mut fields = Fields(payload);
+    for _ in 0..columns {
+        let value = match fields.0.first() {
+            Some(0xfb) => fields.u8().map(|_| Value::Null),
+            _ => fields.string().map(Value::Bytes),
+        };
+        values.push(value.ok_or_else(|| WireError::malformed("a row ends too early"))?);
+    }
+    Ok(())
+}
+
+/// An empty vector for values of another life, in the same memory.
+pub fn recycled<'a>(mut values: Vec<Value<'_>>) -> Vec<Value<'a>> {
+    values.clear();
+    values.into_iter().map(|_| Value::Null).collect()
+}

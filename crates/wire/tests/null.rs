@@ -1,0 +1,212 @@
+//! The null server, and the client in the faults that it makes.
+
+use load::Io;
+use std::future::Future;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+use wire::null::{Behaviour, NullServer};
+use wire::{Connection, Login, Param, Tls, Value, WireError};
+
+/// On blocking streams every await ends at once.
+fn now<T>(future: impl Future<Output = T>) -> T {
+    match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => unreachable!("a blocking stream is never pending"),
+    }
+}
+
+fn login(server: &NullServer) -> Login {
+    Login {
+        endpoints: vec![server.endpoint()],
+        user: "app".into(),
+        password: Some("secret word".into()),
+        schema: Some("sbtest".into()),
+        tls: Tls::Off,
+        within: Duration::from_secs(20),
+        stalled: Some(Duration::from_millis(300)),
+    }
+}
+
+fn open(server: &NullServer) -> Connection {
+    now(Connection::open(&Io::blocking(), &login(server), 0)).unwrap()
+}
+
+/// A server, and what the third of three statements on one connection ends with.
+fn third(behaviour: Behaviour) -> WireError {
+    let server = NullServer::tcp(behaviour).unwrap();
+    let mut connection = open(&server);
+    let select = now(connection.prepare("SELECT c FROM sbtest1 WHERE id = ?")).unwrap();
+    for id in 0..2 {
+        now(connection.execute(&select, &[Param::Int(id)])).unwrap();
+    }
+    let error = now(connection.execute(&select, &[Param::Int(2)])).unwrap_err();
+    if error.is_lost() {
+        let again = now(connection.query("SELECT 1")).unwrap_err();
+        assert!(matches!(again, WireError::Ended), "{again}");
+    } else {
+        now(connection.query("SELECT 1")).unwrap();
+    }
+    error
+}
+
+#[test]
+fn a_select_answers_one_row_and_everything_else_ok() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = NullServer::unix(&folder.path().join("s"), Behaviour::default()).unwrap();
+    let mut connection = open(&server);
+    let select = now(connection.prepare("SELECT c FROM sbtest1 WHERE id = ?")).unwrap();
+    assert_eq!((select.params, select.columns), (1, 1));
+    assert_eq!(
+        now(connection.execute(&select, &[Param::Int(7)]))
+            .unwrap()
+            .rows,
+        1
+    );
+    let mut bytes = 0;
+    let done = now(
+        connection.execute_rows(&select, &[Param::Int(7)], &mut |row| {
+            let [Value::Bytes(text)] = row else {
+                panic!("{row:?}")
+            };
+            bytes += text.len();
+        }),
+    );
+    assert_eq!((done.unwrap().rows, bytes), (1, 119));
+    let insert = now(connection.prepare("INSERT INTO t VALUES (?, ?)")).unwrap();
+    assert_eq!((insert.params, insert.columns), (2, 0));
+    let done = now(connection.execute(&insert, &[Param::Null, Param::Int(1)])).unwrap();
+    assert_eq!((done.affected, done.rows), (1, 0));
+    assert_eq!(now(connection.query("BEGIN")).unwrap().rows, 0);
+    now(connection.close_statement(insert)).unwrap();
+    now(connection.close());
+}
+
+#[test]
+fn an_error_leaves_the_connection_as_it_was() {
+    let error = third(Behaviour {
+        error_every: Some((3, 1213)),
+        ..Behaviour::default()
+    });
+    assert_eq!((error.code(), error.is_lost()), (1213, false));
+}
+
+#[test]
+fn a_server_that_hangs_up_is_a_lost_connection() {
+    let error = third(Behaviour {
+        reset_after: Some(2),
+        ..Behaviour::default()
+    });
+    assert_eq!((error.code(), error.is_lost()), (2013, true), "{error}");
+}
+
+#[test]
+fn a_server_that_falls_silent_is_given_up_after_the_limit() {
+    let error = third(Behaviour {
+        stall_after: Some(2),
+        ..Behaviour::default()
+    });
+    assert!(
+        matches!(&error, WireError::Io(cause) if cause.kind() == std::io::ErrorKind::TimedOut),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_malformed_answer_is_told_as_such() {
+    let error = third(Behaviour {
+        malformed_after: Some(2),
+        ..Behaviour::default()
+    });
+    assert!(
+        error.to_string().contains("does not speak the protocol") && error.is_lost(),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_refused_login_passes_on_to_the_next_endpoint() {
+    let full = NullServer::tcp(Behaviour {
+        refuse: Some(1040),
+        ..Behaviour::default()
+    })
+    .unwrap();
+    let free = NullServer::tcp(Behaviour::default()).unwrap();
+    let mut login = login(&full);
+    let error = now(Connection::open(&Io::blocking(), &login, 0))
+        .err()
+        .unwrap();
+    assert!(
+        error.is_passing() && error.to_string().contains("raise max_connections"),
+        "{error}"
+    );
+    login.endpoints.push(free.endpoint());
+    for client in 0..2 {
+        now(Connection::open(&Io::blocking(), &login, client)).unwrap();
+    }
+}
+
+#[test]
+fn tls_that_the_server_lacks_is_told_as_such() {
+    let server = NullServer::tcp(Behaviour::default()).unwrap();
+    let mut login = login(&server);
+    login.tls = Tls::Required;
+    let says = now(Connection::open(&Io::blocking(), &login, 0))
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        says.contains("the server offers none") && !says.contains("secret word"),
+        "{says}"
+    );
+}
+
+#[test]
+fn a_delayed_answer_is_not_early() {
+    let delay = Duration::from_millis(50);
+    let server = NullServer::tcp(Behaviour {
+        delay,
+        ..Behaviour::default()
+    })
+    .unwrap();
+    let mut connection = open(&server);
+    let begin = Instant::now();
+    now(connection.query("SELECT 1")).unwrap();
+    assert!(begin.elapsed() >= delay);
+}
+
+#[test]
+fn a_dropped_request_ends_the_connection_instead_of_mixing_replies() {
+    let server = NullServer::tcp(Behaviour::default()).unwrap();
+    let mut connection = open(&server);
+    let select = now(connection.prepare("SELECT ?")).unwrap();
+    drop(connection.execute(&select, &[Param::Int(1)]));
+    let error = now(connection.execute(&select, &[Param::Int(2)])).unwrap_err();
+    assert!(matches!(error, WireError::Ended));
+}
+
+#[test]
+fn every_backend_of_the_engine_serves_many_connections() {
+    use load::{Backend, executor};
+    for backend in [Backend::Uring, Backend::Epoll, Backend::Blocking] {
+        let server = NullServer::tcp(Behaviour::default()).unwrap();
+        let login = login(&server);
+        // A kernel without io_uring has nothing to test here.
+        let ran = executor::run(backend, Instant::now(), None, 20, |io| {
+            (0..20)
+                .map(|client| {
+                    let (io, login) = (io.clone(), login.clone());
+                    Box::pin(async move {
+                        let mut connection = Connection::open(&io, &login, client).await.unwrap();
+                        let select = connection.prepare("SELECT ?").await.unwrap();
+                        for id in 0..50 {
+                            let done = connection.execute(&select, &[Param::Int(id)]).await;
+                            assert_eq!(done.unwrap().rows, 1);
+                        }
+                        connection.close().await;
+                    }) as executor::Task
+                })
+                .collect()
+        });
+        assert!(ran.is_ok() || backend == Backend::Uring, "{ran:?}");
+    }
+}
