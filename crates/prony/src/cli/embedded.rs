@@ -1,7 +1,7 @@
 //! The experiments that come with the binary, so that `prony run quickstart` works anywhere.
 
 /// (name, text); the name is the path below experiments/ without its ending.
-pub const EXPERIMENTS: [(&str, &str); 5] = [
+pub const EXPERIMENTS: [(&str, &str); 10] = [
     (
         "quickstart",
         include_str!("../../../../experiments/quickstart.toml"),
@@ -21,6 +21,26 @@ pub const EXPERIMENTS: [(&str, &str); 5] = [
     (
         "ssb/datadir-upgrade",
         include_str!("../../../../experiments/ssb/datadir-upgrade.toml"),
+    ),
+    (
+        "oltp/update-cached",
+        include_str!("../../../../experiments/oltp/update-cached.toml"),
+    ),
+    (
+        "arrivals/workers",
+        include_str!("../../../../experiments/arrivals/workers.toml"),
+    ),
+    (
+        "arrivals/rate-sweep",
+        include_str!("../../../../experiments/arrivals/rate-sweep.toml"),
+    ),
+    (
+        "arrivals/side-load",
+        include_str!("../../../../experiments/arrivals/side-load.toml"),
+    ),
+    (
+        "arrivals/old-blocks-scan",
+        include_str!("../../../../experiments/arrivals/old-blocks-scan.toml"),
     ),
 ];
 

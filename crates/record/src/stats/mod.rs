@@ -28,7 +28,6 @@ pub mod queueing;
 mod ratio;
 mod running;
 mod scaling;
-pub mod search;
 mod series_of;
 mod shift;
 mod spread;
