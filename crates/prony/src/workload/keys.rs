@@ -98,3 +98,26 @@ pub fn engine(key: &str, value: &Value) -> Result<String, KeyMistake> {
         .find(|usual| usual.eq_ignore_ascii_case(name));
     Ok(usual.unwrap_or(name).to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scale_is_a_number_above_0_and_at_most_the_largest() {
+        assert_eq!(scale("scale", &Value::Integer(3), 10.0), Ok(3.0));
+        assert_eq!(scale("scale", &Value::Float(0.01), 10.0), Ok(0.01));
+        for wrong in [0.0, -1.0, 10.5, f64::NAN, f64::INFINITY] {
+            let mistake = scale("scale", &Value::Float(wrong), 10.0).unwrap_err();
+            assert!(mistake.says.contains(&wrong.to_string()), "{mistake}");
+            assert!(mistake.help.contains("at most 10"), "{mistake}");
+        }
+    }
+
+    #[test]
+    fn a_mistake_has_the_whole_key_and_calls_it_by_its_last_part() {
+        let mistake = whole("operation.pay.weight", &Value::from("1"), 1..=9).unwrap_err();
+        assert_eq!(mistake.key, "operation.pay.weight");
+        assert_eq!(mistake.says, "weight is a whole number, not a string");
+    }
+}

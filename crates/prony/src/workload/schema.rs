@@ -201,4 +201,19 @@ mod tests {
         assert_eq!(query(text, "Q10"), Some("SELECT 10"));
         assert_eq!(query(text, "Q2"), None);
     }
+
+    #[test]
+    fn tables_are_dropped_only_where_that_is_allowed_and_no_others() {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        let mut session = Session::Sqlite(connection);
+        let make = "create table ours (n); insert into ours values (1); create table theirs (n)";
+        session.execute(make).unwrap();
+        let present = ["ours".to_owned()];
+        let mut room = |allow_drop| make_room(&mut session, "s", &present, "a table", allow_drop);
+        let refused = room(false).unwrap_err().to_string();
+        assert!(refused.contains("holds a table"), "{refused}");
+        room(true).unwrap();
+        assert!(count(&mut session, "ours").is_err());
+        assert_eq!(count(&mut session, "theirs").unwrap(), 0);
+    }
 }

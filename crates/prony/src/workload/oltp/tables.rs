@@ -229,3 +229,33 @@ fn present(session: &mut Session) -> Result<Vec<String>, ServerError> {
         .map(|name| String::from_utf8_lossy(name).into_owned())
         .collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::indexes;
+
+    fn created(secondary_index: bool) -> String {
+        let data = Data {
+            tables: 2,
+            secondary_index,
+            ..Data::default()
+        };
+        Tables::new(data).create
+    }
+
+    #[test]
+    fn every_table_is_made_under_its_number() {
+        let text = created(true);
+        let made: Vec<&str> = schema::statements(&text).map(indexes::table).collect();
+        assert_eq!(made, ["sbtest1", "sbtest2"]);
+        assert!(!text.contains("{n}"), "{text}");
+    }
+
+    #[test]
+    fn the_secondary_index_is_there_only_where_it_is_asked_for() {
+        let (indexed, plain) = (created(true), created(false));
+        assert!(indexed.contains("KEY k_2 (k)"), "{indexed}");
+        assert!(!plain.contains("KEY k_"), "{plain}");
+    }
+}
