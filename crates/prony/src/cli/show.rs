@@ -20,6 +20,8 @@ pub enum Format {
     Table,
     Json,
     Csv,
+    /// CSV with a row for each second of timed loads and a column for each series
+    Samples,
     Markdown,
 }
 
@@ -29,19 +31,20 @@ pub fn run(args: Args) -> Result<Status, Failure> {
     let run = store.run()?;
     let trials = match args.format {
         Format::Table | Format::Markdown => store.trials()?,
-        Format::Json | Format::Csv => store.trials_whole()?,
+        Format::Json | Format::Csv | Format::Samples => store.trials_whole()?,
     };
     print(&args.format.of(&run, &trials));
     Ok(Status::Done)
 }
 
 impl Format {
-    /// For JSON and CSV the trials have to be whole.
+    /// But for the table and Markdown the trials have to be whole.
     pub fn of(self, run: &Run, trials: &[Trial]) -> String {
         match self {
             Format::Table => report::terminal(run, trials, terminal::colour(), terminal::width()),
             Format::Json => report::json(run, trials),
             Format::Csv => report::csv(run, trials),
+            Format::Samples => report::samples(run, trials),
             Format::Markdown => report::markdown(run, trials),
         }
     }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// Rows that a chart of queries shows at first; the others are a click on the legend away.
 const ROWS_SHOWN: usize = 8;
 /// By Okabe and Ito: told apart with every kind of colour vision, on white and on black.
-const COLOURS: [&str; 8] = [
+pub const COLOURS: [&str; 8] = [
     "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c8c00", "#8a8a8a",
 ];
 
@@ -112,10 +112,14 @@ fn series(lines: Vec<(String, Vec<Option<&Estimate>>)>, horizontal: bool) -> Vec
 }
 
 /// Five significant digits: more would only fill the tooltip.
-fn rounded(value: f64) -> Value {
+pub fn rounded(value: f64) -> Value {
     if value == 0.0 || !value.is_finite() {
-        return json!(value);
+        return json!(if value == 0.0 { Some(0) } else { None });
     }
     let scale = 10f64.powf(4.0 - value.abs().log10().floor());
-    json!((value * scale).round() / scale)
+    let rounded = (value * scale).round() / scale;
+    match rounded.fract() == 0.0 && rounded.abs() < 1e15 {
+        true => json!(rounded as i64),
+        false => json!(rounded),
+    }
 }

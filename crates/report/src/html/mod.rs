@@ -9,6 +9,7 @@ mod counters;
 mod data;
 mod environment;
 mod events;
+mod loads;
 mod page;
 mod plans;
 mod profile;
@@ -19,7 +20,7 @@ mod summary;
 
 use record::{Run, Trial};
 
-/// The whole page. The counters of queries are not used, so the trials need not be read whole.
+/// The whole page. Timed loads have to be read whole; for rounds the counters of queries are not used.
 pub fn html(run: &Run, trials: &[Trial]) -> String {
     page::page(run, trials).into_string()
 }

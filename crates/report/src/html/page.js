@@ -31,6 +31,21 @@
     ] };
   };
 
+  /** The interval of a point of a line: a vertical line with two ends. */
+  const range = (params, api) => {
+    const [low, high] = [api.coord([api.value(0), api.value(1)]), api.coord([api.value(0), api.value(2)])];
+    const style = { stroke: api.visual("color"), lineWidth: 1 };
+    const line = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style });
+    return { type: "group", children: [
+      line(low[0], low[1], high[0], high[1]),
+      line(low[0] - 3, low[1], low[0] + 3, low[1]),
+      line(high[0] - 3, high[1], high[0] + 3, high[1]),
+    ] };
+  };
+
+  /** 1 / (1 - q) as a percentile: 100 is 99 %. */
+  const percentile = (oneIn) => `${Number((100 * (1 - 1 / oneIn)).toPrecision(7))} %`;
+
   const styled = (option) => {
     const base = structuredClone(option.baseOption);
     const text = { color: ink("--ink"), fontFamily: getComputedStyle(document.body).fontFamily };
@@ -38,28 +53,43 @@
     base.textStyle = text;
     base.legend = { ...base.legend, textStyle: text, pageTextStyle: text, pageIconColor: ink("--ink"), inactiveColor: ink("--rule") };
     base.tooltip = { ...base.tooltip, confine: true, backgroundColor: ink("--paper"), borderColor: ink("--rule"), textStyle: text };
-    for (const axis of [base.xAxis, base.yAxis]) {
+    if (base.title) base.title.textStyle = { ...base.title.textStyle, ...text };
+    for (const axis of [base.xAxis, base.yAxis].flat()) {
       axis.axisLabel = { ...axis.axisLabel, color: ink("--ink") };
+      if (axis.axisLabel.formatter === "percentile") axis.axisLabel.formatter = percentile;
       axis.axisLine = { lineStyle: { color: ink("--quiet") } };
-      axis.nameTextStyle = { color: ink("--quiet") };
-      axis.splitLine = { show: axis.type === "value", lineStyle: { color: ink("--rule") } };
+      axis.nameTextStyle = { ...axis.nameTextStyle, color: ink("--quiet") };
+      axis.splitLine = { show: axis.type !== "category", lineStyle: { color: ink("--rule") } };
       axis.axisTick = { show: false };
     }
     for (const series of base.series) {
       if (series.renderItem === "whisker") series.renderItem = whisker(series.horizontal);
+      if (series.renderItem === "range") series.renderItem = range;
     }
     return option.media ? { baseOption: base, media: option.media } : base;
   };
 
   const options = read("charts");
-  const charts = [...document.querySelectorAll("[data-chart]")].map((place) => {
+  const charts = [...document.querySelectorAll("[data-chart]")].filter((place) => place.dataset.chart in options)
+    .map((place) => ({ place, drawn: echarts.init(place, null, { renderer: "svg", height: 300 }) }));
+  const drawOne = ({ place, drawn }) => {
     const option = options[place.dataset.chart];
     place.style.height = `${option.height}px`;
     place.classList.toggle("wide", option.wide === true);
-    return { option, drawn: echarts.init(place, null, { renderer: "svg" }) };
-  });
-  const draw = () => charts.forEach(({ option, drawn }) => { drawn.resize(); drawn.setOption(styled(option), true); });
+    drawn.resize({ height: "auto" });
+    drawn.setOption(styled(option), true);
+  };
+  const draw = () => charts.forEach(drawOne);
   draw();
+
+  // ---- one chart for many cells: its select says which
+
+  for (const select of document.querySelectorAll("[data-chooses]")) {
+    const chart = charts.find(({ place }) => place.id === `chart-${select.dataset.chooses}`);
+    select.form.addEventListener("submit", (event) => event.preventDefault());
+    select.addEventListener("input", () => { chart.place.dataset.chart = select.value; drawOne(chart); });
+  }
+
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   addEventListener("resize", () => charts.forEach(({ drawn }) => drawn.resize()));
 

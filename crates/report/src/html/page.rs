@@ -1,5 +1,6 @@
 //! The page's frame: its head, its sections in order, its data and its scripts.
 
+use super::loads::Loads;
 use super::rows::Rows;
 use super::{
     charts, coldness, counters, data, environment, events, plans, profile, queries, settings,
@@ -41,6 +42,32 @@ pub fn page(run: &Run, trials: &[Trial]) -> Markup {
 }
 
 fn body(run: &Run, trials: &[Trial]) -> Markup {
+    if crate::loads::timed(run) {
+        timed(run, trials)
+    } else {
+        in_rounds(run, trials)
+    }
+}
+
+fn timed(run: &Run, trials: &[Trial]) -> Markup {
+    let loads = Loads::of(run, trials);
+    html! {
+        (summary::header(run, trials))
+        main {
+            (summary::claims(run, trials))
+            (loads.sections(run, trials))
+            (summary::warnings(run, trials))
+            (events::section(run, trials))
+            (settings::section(&Rows::of(run, trials)))
+            (environment::section(run))
+            (environment::repeat(run))
+        }
+        (foot(run))
+        (data::block("charts", &loads.options(run)))
+    }
+}
+
+fn in_rounds(run: &Run, trials: &[Trial]) -> Markup {
     let matrix = Matrix::of(run, trials);
     let rows = Rows::of(run, trials);
     let compared = counters::Compared::of(run, trials);
@@ -61,8 +88,12 @@ fn body(run: &Run, trials: &[Trial]) -> Markup {
             (environment::section(run))
             (environment::repeat(run))
         }
-        footer { "Made by prony " (run.environment.prony_version) " from run.sqlite alone." }
+        (foot(run))
         (data::block("charts", &charts::options(&matrix, &rows)))
         (data::block("counters", &counters::data(&rows)))
     }
+}
+
+fn foot(run: &Run) -> Markup {
+    html! { footer { "Made by prony " (run.environment.prony_version) " from run.sqlite alone." } }
 }

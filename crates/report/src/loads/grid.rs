@@ -103,6 +103,7 @@ fn grid<'t>(
         };
         line.cells[column] = cell(question, row, load_of(loads, row), trials);
     }
+    by_rate(&mut lines, &factors);
     let mut grid = Grid {
         open,
         factors: std::iter::once("server".to_string())
@@ -115,6 +116,27 @@ fn grid<'t>(
     };
     grid.annotate();
     grid
+}
+
+/// Rates that were searched for go up within what else names a line; the file has no order of them.
+fn by_rate(lines: &mut Vec<Line>, factors: &[String]) {
+    let Some(rate) = factors.iter().position(|factor| factor == "rate") else {
+        return;
+    };
+    let mut others: Vec<Vec<String>> = Vec::new();
+    let mut keyed: Vec<(usize, f64, Line)> = Vec::new();
+    for line in lines.drain(..) {
+        let mut other = line.labels.clone();
+        let rate = other.remove(rate + 1).parse().unwrap_or(f64::INFINITY);
+        let known = others.iter().position(|known| *known == other);
+        let place = known.unwrap_or_else(|| {
+            others.push(other);
+            others.len() - 1
+        });
+        keyed.push((place, rate, line));
+    }
+    keyed.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    lines.extend(keyed.into_iter().map(|(_, _, line)| line));
 }
 
 /// Factors that name a line: those in which the rows differ, without the one across.

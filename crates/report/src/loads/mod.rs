@@ -11,7 +11,7 @@ mod scaling;
 mod sheet;
 
 pub use answers::answers;
-pub use grid::{Grid, grids};
+pub use grid::{Cell, Grid, grids};
 pub use scaling::scaling;
 pub use sheet::{Figure, Sheet};
 

@@ -51,9 +51,6 @@ fn figure(scaling: &Scaling, clients: u32) -> Figure {
             interval: ci.map(|ci| format::interval(ci, format::ratio)),
             ..Figure::default()
         },
-        None => Figure {
-            text: "-".to_string(),
-            ..Figure::default()
-        },
+        None => Figure::none(),
     }
 }

@@ -64,8 +64,15 @@ impl<'t> Grid<'t> {
         }
         let at = |kind| Measure::Latency(kind, self.percentile());
         [at(Kind::Wait), at(Kind::Service), Measure::Offered]
+            .into_iter()
+            .filter(|measure| self.has(measure))
             .map(|measure| self.sheet(measure))
-            .into()
+            .collect()
+    }
+
+    fn has(&self, measure: &Measure) -> bool {
+        let mut loads = self.cells().filter_map(|cell| cell.load.as_ref());
+        loads.any(|load| measure.estimate(load).is_some())
     }
 
     fn sheet(&self, measure: Measure) -> Sheet {
@@ -89,32 +96,14 @@ impl<'t> Grid<'t> {
         let percentile = |percentile| Measure::Latency(Kind::Response, percentile);
         let measures: Vec<Measure> = std::iter::once(Measure::Throughput)
             .chain(Percentile::ALL.map(percentile))
-            .filter(|measure| {
-                self.cells()
-                    .filter_map(|cell| cell.load.as_ref())
-                    .any(|load| measure.estimate(load).is_some())
-                    || matches!(measure, Measure::Throughput)
-            })
+            .filter(|measure| matches!(measure, Measure::Throughput) || self.has(measure))
             .collect();
         let row = |line: &super::grid::Line| SheetRow {
             labels: line.labels.clone(),
             cells: line
                 .cells
                 .iter()
-                .flat_map(|cell| measures.iter().map(move |measure| (cell, measure)))
-                .enumerate()
-                .map(|(place, (cell, measure))| {
-                    let figure = measure.figure(cell);
-                    // The marks of a row stand once.
-                    if place == 0 {
-                        figure
-                    } else {
-                        Figure {
-                            marks: String::new(),
-                            ..figure
-                        }
-                    }
-                })
+                .flat_map(|cell| listed(cell, &measures))
                 .collect(),
         };
         Sheet {
@@ -161,6 +150,22 @@ impl<'t> Grid<'t> {
             None => "",
         }
     }
+}
+
+/// A cell's figures side by side; its marks stand once, and so does that it was unstable.
+fn listed(cell: &Cell, measures: &[Measure]) -> Vec<Figure> {
+    let figures = measures
+        .iter()
+        .enumerate()
+        .map(|(place, measure)| match place {
+            0 => measure.figure(cell),
+            2.. if cell.unstable() => Figure::none(),
+            _ => Figure {
+                marks: String::new(),
+                ..measure.figure(cell)
+            },
+        });
+    figures.collect()
 }
 
 fn common(modes: &[&Mode], words: fn(&Mode) -> Option<String>) -> Option<String> {
@@ -285,8 +290,7 @@ impl Measure {
             },
             None => Figure {
                 marks,
-                text: "-".to_string(),
-                ..Figure::default()
+                ..Figure::none()
             },
         }
     }
@@ -303,6 +307,13 @@ fn percentile_words(percentile: Percentile) -> &'static str {
 }
 
 impl Figure {
+    pub fn none() -> Figure {
+        Figure {
+            text: "-".to_string(),
+            ..Figure::default()
+        }
+    }
+
     /// `[1] 62 788 ±2.1%`, held together by no-break spaces.
     pub fn on_a_line(&self) -> String {
         self.joined("\u{a0}")
