@@ -4,6 +4,7 @@
 
 pub mod elsewhere;
 pub mod skip;
+pub mod timed;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

@@ -271,6 +271,15 @@ impl<'a> Bed<'a> {
             .collect()
     }
 
+    /// # Errors
+    /// A server of prony's own that has ended meanwhile.
+    pub fn still_runs(&mut self) -> Result<(), ServerError> {
+        match self.instance.exit_reason() {
+            Some(reason) => Err(ServerError::Lost(reason)),
+            None => Ok(()),
+        }
+    }
+
     /// Why a trial failed, with the server's own last words where it is gone.
     pub fn explain(&mut self, error: &ServerError) -> String {
         match (error, self.instance.exit_reason()) {

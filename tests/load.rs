@@ -1,0 +1,744 @@
+//! Timed loads on a real server, end to end: what they give, what is refused, what fails in the middle of them.
+
+mod support;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::collections::HashSet;
+use std::process::Child;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+use support::elsewhere::{Elsewhere, PASSWORD};
+use support::timed::*;
+use support::{Bench, Ended, has};
+
+const LATENCIES: [&str; 5] = ["p50", "p95", "p99", "p999", "max"];
+
+fn send(pid: u32, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    let _ = kill_process(pid, signal);
+}
+
+fn ended(child: Child) -> Ended {
+    child.wait_with_output().unwrap().into()
+}
+
+fn nothing_is_left(bench: &Bench) {
+    bench.wait_until_quiet();
+    assert_eq!(bench.leftovers(), Vec::<std::path::PathBuf>::new());
+}
+
+fn shown(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|error| {
+        panic!(
+            "{error}: status {}\n{}\n{}",
+            ended.status, ended.stdout, ended.stderr
+        )
+    })
+}
+
+/// Runs a file and gives its result, however busy the machine was.
+fn measured(bench: &Bench, file: &str) -> Value {
+    let ended = bench.run(&["run", file]);
+    assert!([0, 3].contains(&ended.status), "{}", ended.stderr);
+    let run = bench
+        .runs()
+        .pop()
+        .unwrap_or_else(|| panic!("{}", ended.stderr));
+    let shown = bench.json(&run);
+    for trial in trials(&shown) {
+        assert!(is_whole(&trial), "{}", ended.stderr);
+    }
+    shown
+}
+
+#[test]
+fn a_bench_gives_throughput_and_percentiles_for_each_number_of_clients_on_one_started_server() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let ended = bench.run(&[
+        "bench",
+        "oltp-point-select",
+        "--clients",
+        "1,4",
+        "--time",
+        "1s",
+        "--rows",
+        "1000",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(ended.status, 0, "{}", ended.stderr);
+    let shown = shown(&ended);
+    for clients in ["1", "4"] {
+        let trial = at_level(&shown, "clients", clients);
+        assert!(number(&trial["throughput"]) > 0.0, "{trial}");
+        assert!(number(&trial["operations"]) > 0.0, "{trial}");
+        assert_eq!(trial["errors"], 0, "{trial}");
+        for name in LATENCIES {
+            assert!(trial["latency_ms"].get(name).is_some(), "{name}: {trial}");
+        }
+        assert!(number(&trial["latency_ms"]["max"]) > 0.0, "{trial}");
+    }
+    let run = &bench.runs()[0];
+    assert_eq!(bench.json(run), shown, "a run like any other");
+    assert_eq!(starts(run), [1, 0]);
+    nothing_is_left(&bench);
+}
+
+#[test]
+fn updates_and_transactions_are_measured_on_the_same_data() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    for (workload, is_loaded) in [("oltp-update-index", true), ("oltp-read-write", false)] {
+        let ended = bench.run(&[
+            "bench",
+            workload,
+            "--clients",
+            "2",
+            "--time",
+            "1s",
+            "--rows",
+            "1000",
+            "--format",
+            "json",
+        ]);
+        assert_eq!(ended.status, 0, "{}", ended.stderr);
+        assert_eq!(
+            ended.stderr.contains("loaded "),
+            is_loaded,
+            "{}",
+            ended.stderr
+        );
+        let trial = &trials(&shown(&ended))[0];
+        assert!(number(&trial["throughput"]) > 0.0, "{trial}");
+        assert_eq!(trial["errors"], 0, "{trial}");
+    }
+}
+
+const ACCOUNTS: &str = r#"
+[workload.sql]
+setup = "create table accounts (id int primary key, balance int not null); insert into accounts select seq, 100 from seq_1_to_100"
+operations_file = "accounts.sql"
+
+[workload.sql.parameter]
+from.uniform  = [1, 100]
+amount.one_of = [1, 5, 10]
+"#;
+
+#[test]
+fn statements_of_a_file_run_with_their_parameters_and_weights() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    std::fs::write(
+        bench.folder.path().join("accounts.sql"),
+        "-- operation: look weight 3\nselect balance from accounts where id = :from;\n\
+         -- operation: pay\nbegin; update accounts set balance = balance - :amount where id = :from; commit;\n",
+    )
+    .unwrap();
+    let file = experiment(
+        &bench,
+        "accounts",
+        ACCOUNTS,
+        "[load.closed]\nclients = 2\n[protocol]\ntime = \"1s\"\n",
+    );
+    let trial = &trials(&measured(&bench, &file))[0];
+    assert_eq!(trial["errors"], 0, "{trial}");
+    let names: Vec<&str> = trial["by_operation"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|operation| operation["name"].as_str())
+        .collect();
+    assert_eq!(names, ["look", "pay"]);
+    let updates = number(&trial["counters"]["Com_update"]);
+    let share = updates / number(&trial["operations"]);
+    assert!((0.15..0.35).contains(&share), "a quarter pays: {share}");
+}
+
+#[test]
+fn an_open_load_tells_response_wait_and_service_apart_and_counts_what_arrived() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let ended = bench.run(&[
+        "bench",
+        "oltp-point-select",
+        "--rate",
+        "200",
+        "--workers",
+        "4",
+        "--time",
+        "2s",
+        "--rows",
+        "1000",
+        "--format",
+        "json",
+    ]);
+    let trial = &trials(&shown(&ended))[0];
+    assert!(is_whole(trial), "{}", ended.stderr);
+    for kind in ["latency_ms", "wait_ms", "service_ms"] {
+        for name in LATENCIES {
+            assert!(trial[kind].get(name).is_some(), "{kind} {name}: {trial}");
+        }
+    }
+    assert!(number(&trial["service_ms"]["max"]) > 0.0, "{trial}");
+    let offered = number(&trial["offered"]);
+    assert!((120.0..280.0).contains(&offered), "{trial}");
+    assert!(number(&trial["queued_at_end"]) >= 0.0, "{trial}");
+    assert_eq!(trial["dropped"], 0, "{trial}");
+}
+
+#[test]
+fn a_rate_may_have_a_fraction() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let file = experiment(
+        &bench,
+        "fractions",
+        &oltp("point-select"),
+        "[load.open]\nrate = [2.5, 20.25]\narrivals = \"uniform\"\nworkers = 2\n[protocol]\ntime = \"4s\"\nseries = true\n",
+    );
+    let shown = measured(&bench, &file);
+    for (rate, arrivals) in [("2.5", 9..=10), ("20.25", 80..=81)] {
+        let trial = at_level(&shown, "rate", rate);
+        let arrived = ended_operations(&trial) + number(&trial["queued_at_end"]);
+        assert!(arrivals.contains(&(arrived as u64)), "{rate}: {trial}");
+    }
+}
+
+/// 100 a second arrive at a worker that serves at most 20.
+const TOO_MANY: &str = r#"
+[factor.queue.stops]
+load = { queue = 2, when_full = "stop" }
+[factor.queue.drops]
+load = { queue = 2, when_full = "drop" }
+[factor.queue.waits]
+load = { queue = 2, when_full = "wait" }
+[factor.queue."is large"]
+load = { queue = 10000, when_full = "stop" }
+
+[load.open]
+rate = 100
+arrivals = "uniform"
+workers = 1
+
+[protocol]
+time = "4s"
+"#;
+
+#[test]
+fn a_full_queue_and_what_is_still_queued_are_visible_in_the_result() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let workload = "[workload.sql.operation.slow]\nstatements = \"select sleep(0.05)\"\n";
+    let file = experiment(&bench, "full", workload, TOO_MANY);
+    let shown = measured(&bench, &file);
+    let told = |level: &str| at_level(&shown, "queue", level);
+
+    let stops = told("stops");
+    assert!(
+        flags(&stops, "stopped").contains("the queue of 2 was full"),
+        "{stops}"
+    );
+    let drops = told("drops");
+    assert!(number(&drops["dropped"]) > 50.0, "{drops}");
+    assert!(
+        drops["unstable"].to_string().contains("are dropped"),
+        "{drops}"
+    );
+    let waits = told("waits");
+    assert!(
+        waits["unstable"]
+            .to_string()
+            .contains("the schedule stood still"),
+        "{waits}"
+    );
+    assert_eq!(waits["dropped"], 0, "{waits}");
+
+    let large = told("is large");
+    assert!(number(&large["queued_at_end"]) > 100.0, "{large}");
+    assert!(
+        large["unstable"].to_string().contains("the queue grows by"),
+        "{large}"
+    );
+    let counted = ended_operations(&large) + number(&large["queued_at_end"]);
+    assert!(
+        (399.0..=400.0).contains(&counted),
+        "nothing vanishes: {large}"
+    );
+}
+
+/// One message, at its place where a file has it.
+fn refused(bench: &Bench, arguments: &[&str], says: &str) {
+    let ended = bench.run(arguments);
+    assert_eq!(ended.status, 2, "{arguments:?}: {}", ended.stderr);
+    assert!(ended.stderr.contains(says), "{says}: {}", ended.stderr);
+    let marks = ended.stderr.matches('×').count() + ended.stderr.matches("error: ").count();
+    assert_eq!(marks, 1, "one message: {}", ended.stderr);
+    assert_eq!(bench.runs(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn flags_that_cannot_be_driven_are_refused_with_their_reason() {
+    let bench = Bench::new();
+    let bad = [
+        (["--rate=0", "--time=1s"], "rate"),
+        (["--rate=-3", "--time=1s"], "rate"),
+        (
+            ["--rate=1e10", "--time=1s"],
+            "beyond what a schedule can express",
+        ),
+        (["--clients=0", "--time=1s"], "clients"),
+        (["--clients=1", "--time=0s"], "time"),
+        (["--clients=1", "--rows=0"], "rows"),
+        (["--clients=200000", "--time=1s"], "more than the 100000"),
+    ];
+    for (flags, says) in bad {
+        let arguments = [["bench", "oltp-point-select"].as_slice(), &flags].concat();
+        refused(&bench, &arguments, says);
+    }
+    refused(
+        &bench,
+        &["bench", "oltp-point-selekt"],
+        "no operation \"point-selekt\"",
+    );
+    refused(&bench, &["bench", "oltp-"], "no operation");
+}
+
+#[test]
+fn files_that_cannot_be_driven_are_refused_at_the_place() {
+    let bench = Bench::new();
+    let closed = "[load.closed]\nclients = 1\n";
+    let time = "[protocol]\ntime = \"1s\"\n";
+    let with_range = "[workload.oltp]\noperations = \"range-sum\"\nrows = 50\nrange_size = 100\n";
+    let unknown = "[workload.oltp]\noperations = { \"point-selekt\" = 1 }\n";
+    let point_select = oltp("point-select");
+    let both = format!("{closed}[load.open]\nrate = 5\n{time}");
+    let bad = [
+        ("range", with_range, format!("{closed}{time}"), "range_size"),
+        (
+            "unknown",
+            unknown,
+            format!("{closed}{time}"),
+            "point-selekt",
+        ),
+        (
+            "both",
+            &point_select,
+            both,
+            "a file has one load, closed or open",
+        ),
+        (
+            "timeless",
+            &point_select,
+            closed.to_string(),
+            "a timed load needs [protocol] time",
+        ),
+    ];
+    for (name, workload, rest, says) in bad {
+        let file = experiment(&bench, name, workload, &rest);
+        refused(&bench, &["run", &file], says);
+        let ended = bench.run(&["run", &file]);
+        assert!(
+            ended.stderr.contains(&format!("{name}.toml:")),
+            "its line: {}",
+            ended.stderr
+        );
+    }
+}
+
+#[test]
+fn more_clients_than_the_server_takes_are_found_before_they_connect() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let ended = bench.run(&[
+        "bench",
+        "oltp-point-select",
+        "--clients",
+        "50",
+        "--time",
+        "1s",
+        "--rows",
+        "1000",
+        "--set",
+        "max_connections=20",
+    ]);
+    assert_eq!(ended.status, 3, "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("max_connections = 20"),
+        "{}",
+        ended.stderr
+    );
+    assert!(
+        ended.stderr.contains("set max_connections = 58"),
+        "{}",
+        ended.stderr
+    );
+    nothing_is_left(&bench);
+}
+
+#[test]
+fn wrong_credentials_are_one_message_without_a_password() {
+    let Some(theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
+        return;
+    };
+    let bench = Bench::new();
+    let dsn = format!("mysql://guest:wr0ngSesame@127.0.0.1:{}/", theirs.port);
+    let ended = bench.run(&[
+        "bench",
+        "oltp-point-select",
+        "--server",
+        &dsn,
+        "--time",
+        "1s",
+    ]);
+    assert_eq!(ended.status, 3, "{}", ended.stderr);
+    assert!(ended.stderr.contains("Access denied"), "{}", ended.stderr);
+    for word in [PASSWORD, "wr0ngSesame"] {
+        assert!(
+            !ended.stderr.contains(word) && !ended.stdout.contains(word),
+            "{}",
+            ended.stderr
+        );
+    }
+}
+
+const SERIES: &str =
+    "[load.closed]\nclients = [1, 2, 4]\n[protocol]\ntime = \"2s\"\nseries = true\n";
+
+#[test]
+fn a_server_that_is_killed_in_a_series_fails_its_trial_and_the_next_one_starts_another() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let file = experiment(&bench, "killed", &oltp("point-select"), SERIES);
+    let running = bench.start(&["run", &file]);
+    until("a second of the first trial", || {
+        bench
+            .runs()
+            .last()
+            .is_some_and(|run| seconds_under_way(run, "clients=1") >= 1)
+    });
+    for (pid, _) in servers(&bench) {
+        send(pid, Signal::KILL);
+    }
+    let after = ended(running);
+    assert_eq!(after.status, 3, "{}", after.stderr);
+    let run = bench.runs().pop().unwrap();
+    let shown = bench.json(&run);
+    let first = at_level(&shown, "clients", "1");
+    assert_eq!(first["state"], "failed", "{}", after.stderr);
+    assert!(
+        flags(&first, "trial_failed").contains("the server ended"),
+        "{}",
+        after.stderr
+    );
+    for clients in ["2", "4"] {
+        assert_eq!(
+            at_level(&shown, "clients", clients)["state"],
+            "done",
+            "{}",
+            after.stderr
+        );
+    }
+    assert_eq!(starts(&run), [1, 1, 0]);
+    nothing_is_left(&bench);
+
+    let resumed = bench.run(&["run", "--resume", &run.display().to_string()]);
+    assert_eq!(resumed.status, 0, "{}", resumed.stderr);
+    assert_eq!(
+        measured_now(&resumed),
+        1,
+        "the failed trial alone: {}",
+        resumed.stderr
+    );
+}
+
+/// Trials that a run measured, by its lines on stderr.
+fn measured_now(ended: &Ended) -> usize {
+    let lines = ended.stderr.lines();
+    lines.filter(|line| line.starts_with('[')).count()
+}
+
+/// Transactions that last, and the connection of one of them is ended.
+const CUT: &str = r#"
+[workload.sql]
+setup = "create table t (id int primary key, n int not null); insert into t select seq, 0 from seq_1_to_100"
+
+[workload.sql.operation.long]
+statements = "begin; update t set n = n + 1 where id = :id; do sleep(0.05); commit"
+
+[workload.sql.parameter]
+id.uniform = [1, 100]
+
+[load.closed]
+clients = 4
+
+[protocol]
+time = "4s"
+
+[[event]]
+at  = "1500ms"
+sql = "set @id = (select max(trx_mysql_thread_id) from information_schema.innodb_trx); execute immediate concat('kill connection ', @id)"
+"#;
+
+#[test]
+fn a_connection_killed_in_a_transaction_is_counted_by_its_code_and_opened_again() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let ended = bench.run(&["run", &experiment(&bench, "cut", CUT, "")]);
+    assert_eq!(ended.status, 0, "{}", ended.stderr);
+    let shown = bench.json(&bench.runs()[0]);
+    let trial = &trials(&shown)[0];
+    assert_eq!(
+        (&shown["valid"], &trial["errors"]),
+        (&true.into(), &1.into()),
+        "{trial}"
+    );
+    let codes = trial["errors_by_code"].as_object().unwrap();
+    let lost = ["1053", "1317", "1927", "2006", "2013"];
+    assert!(
+        codes.keys().all(|code| lost.contains(&code.as_str())),
+        "{codes:?}"
+    );
+    let third = &trial["samples"][3];
+    let clients = number(&third["running"]) + number(&third["idle"]);
+    assert_eq!(clients, 4.0, "all are back: {third}");
+    assert!(number(&third["throughput"]) > 0.0, "{third}");
+}
+
+const PAUSE: &str =
+    "[protocol]\ntime = \"4s\"\n[[event]]\nat = \"1500ms\"\npause = { for = \"1s\" }\n";
+
+/// The highest percentile up to the 99th that has enough operations above it, in milliseconds.
+fn high_ms(trial: &Value) -> f64 {
+    let latency = &trial["latency_ms"];
+    let told = ["p99", "p95", "p50"].map(|name| latency[name].as_f64());
+    told.into_iter()
+        .flatten()
+        .next()
+        .unwrap_or_else(|| panic!("too few operations: {trial}"))
+}
+
+#[test]
+fn a_server_that_stands_still_for_a_second_shows_in_the_open_loop_and_hides_in_the_closed_one() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let workload = oltp("point-select");
+    let of = |name: &str, load: &str| {
+        let file = experiment(&bench, name, &workload, &format!("{load}{PAUSE}"));
+        trials(&measured(&bench, &file))[0].clone()
+    };
+    // 600 of 2,400 arrive in the pause.
+    let open = of(
+        "open",
+        "[load.open]\nrate = 600\narrivals = \"uniform\"\nworkers = 8\n",
+    );
+    assert!(
+        (600.0..2500.0).contains(&high_ms(&open)),
+        "of a pause of 1 s: {open}"
+    );
+    let counted = number(&open["operations"]) + number(&open["queued_at_end"]);
+    assert!((2398.0..=2400.0).contains(&counted), "{counted} operations");
+    assert_eq!(open["errors"], 0, "{open}");
+
+    let closed = of("closed", "[load.closed]\nclients = 1\n");
+    assert!(high_ms(&closed) < 300.0, "{closed}");
+    assert!(number(&closed["latency_ms"]["max"]) > 800.0, "{closed}");
+}
+
+const STALL: &str = r#"
+[load.closed]
+clients = [1, 2]
+
+[protocol]
+time   = "2s"
+series = true
+
+[[event]]
+at    = "500ms"
+pause = { for = "10s" }
+only  = { clients = "2" }
+"#;
+
+/// The state of a process as /proc tells it: `T` is stopped.
+fn is_stopped(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(") ").map(|(_, rest)| rest);
+    state.is_some_and(|rest| rest.starts_with('T'))
+}
+
+#[test]
+fn ctrl_c_during_a_stall_ends_the_run_soon_and_the_rest_can_be_resumed() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let running = bench.start(&[
+        "run",
+        &experiment(&bench, "stall", &oltp("point-select"), STALL),
+    ]);
+    until("a server that stands still", || {
+        servers(&bench).iter().any(|(pid, _)| is_stopped(*pid))
+    });
+    send(running.id(), Signal::INT);
+    let asked = Instant::now();
+    let interrupted = ended(running);
+    assert!(
+        asked.elapsed() < Duration::from_secs(8),
+        "{:?}",
+        asked.elapsed()
+    );
+    assert_eq!(interrupted.status, 130, "{}", interrupted.stderr);
+    assert_eq!(measured_now(&interrupted), 1, "{}", interrupted.stderr);
+    nothing_is_left(&bench);
+
+    let run = bench.runs()[0].display().to_string();
+    let resumed = bench.run(&["run", "--resume", &run]);
+    assert_eq!(resumed.status, 0, "{}", resumed.stderr);
+    assert_eq!(
+        measured_now(&resumed),
+        1,
+        "what is finished is not repeated: {}",
+        resumed.stderr
+    );
+    let shown = bench.json(&bench.runs()[0]);
+    let keys: HashSet<String> = trials(&shown)
+        .iter()
+        .map(|trial| trial["levels"].to_string())
+        .collect();
+    assert_eq!((keys.len(), trials(&shown).len()), (2, 2));
+}
+
+/// Closed loop of two clients on a null server, with at most three reconnections in a row.
+fn driven(endpoint: load::Endpoint, during: impl FnOnce() + Send) -> load::Driven {
+    let section = toml::Table::from_iter([("operations".into(), "point-select".into())]);
+    let dataset = prony::workload::open("oltp", &section).unwrap();
+    let login = wire::Login {
+        endpoints: vec![endpoint],
+        user: "root".into(),
+        password: None,
+        schema: Some(dataset.schema().into()),
+        tls: wire::Tls::Off,
+        within: Duration::from_secs(5),
+        stalled: None,
+    };
+    let driver = dataset.driver(login, &[], 1).unwrap();
+    let drive = load::Drive {
+        load: load::Load::Closed(load::Closed {
+            clients: 2,
+            think: Duration::ZERO,
+        }),
+        time: Duration::from_secs(60),
+        warmup: Duration::ZERO,
+        seed: 1,
+        reactors: None,
+        backend: None,
+        reconnects_max: 3,
+        stalled: None,
+    };
+    std::thread::scope(|scope| {
+        let (begun, has_begun) = std::sync::mpsc::channel();
+        scope.spawn(move || {
+            has_begun.recv().unwrap();
+            during();
+        });
+        let watch = load::Watch {
+            begun: &mut |_| begun.send(()).unwrap(),
+            second: &mut |_| (),
+        };
+        load::drive(&driver, &drive, &AtomicBool::new(false), watch).unwrap()
+    })
+}
+
+#[test]
+fn a_server_that_takes_nobody_any_more_is_asked_a_few_times_and_then_the_load_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("null.sock");
+    let server = wire::null::NullServer::unix(&socket, Default::default()).unwrap();
+    let mut next = None;
+    let driven = driven(server.endpoint(), || {
+        drop(server);
+        std::fs::remove_file(&socket).unwrap();
+        let full = wire::null::Behaviour {
+            refuse: Some(1040),
+            ..Default::default()
+        };
+        next = Some(wire::null::NullServer::unix(&socket, full).unwrap());
+    });
+    assert!(
+        driven.elapsed < Duration::from_secs(30),
+        "{:?}",
+        driven.elapsed
+    );
+    assert_eq!(driven.ended_early.len(), 2, "{:?}", driven.ended_early);
+    let why = driven.stopped.unwrap();
+    for part in [
+        "all clients had ended",
+        "1040",
+        "opened again 3 times in a row",
+    ] {
+        assert!(why.contains(part), "{why}");
+    }
+}
+
+#[test]
+fn a_dry_bench_tells_the_engines_ceiling_without_any_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::new();
+    let ended: Ended = bench
+        .prony(&[
+            "bench",
+            "oltp-point-select",
+            "--dry",
+            "--clients",
+            "1,4",
+            "--time",
+            "1s",
+        ])
+        .env("PRONY_HOME", folder.path())
+        .output()
+        .unwrap()
+        .into();
+    assert_eq!(ended.status, 0, "{}", ended.stderr);
+    let lines: Vec<Vec<&str>> = ended
+        .stdout
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(lines.len(), 3, "{}", ended.stdout);
+    for (line, clients) in lines[1..].iter().zip(["1", "4"]) {
+        assert_eq!(line[0], clients, "{}", ended.stdout);
+        assert!(
+            line[1..]
+                .iter()
+                .all(|figure| figure.parse::<f64>().unwrap() > 0.0),
+            "{}",
+            ended.stdout
+        );
+    }
+    let fetched = std::fs::read_dir(folder.path().join("builds"));
+    assert!(
+        fetched.into_iter().flatten().next().is_none(),
+        "no server was fetched"
+    );
+    assert_eq!(bench.runs(), Vec::<std::path::PathBuf>::new());
+}
