@@ -33,7 +33,9 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         });
         let serving = || serve(&listener, &Behaviour::default(), &stop);
         // One a core, as the engine has its reactors: with fewer the target would be the limit and not the engine.
-        let others: Vec<_> = (1..machine::cores()).map(|_| scope.spawn(serving)).collect();
+        let others: Vec<_> = (1..machine::cores())
+            .map(|_| scope.spawn(serving))
+            .collect();
         let own = serving();
         let others = others.into_iter().map(|other| other.join());
         others.fold(own, |sum, other| sum.and(other.unwrap_or(Ok(()))))

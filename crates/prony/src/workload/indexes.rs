@@ -168,7 +168,8 @@ mod tests {
 
     #[test]
     fn a_word_that_is_neither_is_answered_with_both() {
-        let mistake = IndexBuild::read(&toml::Value::String("later".into())).unwrap_err();
+        let mistake =
+            IndexBuild::read("index_build", &toml::Value::String("later".into())).unwrap_err();
         assert_eq!(mistake.key, "index_build");
         assert!(mistake.help.contains("\"with\"") && mistake.help.contains("\"after\""));
     }
