@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::random::{below, hash, stream};
 use super::text::{C_BYTES, PAD_BYTES, write_groups};
-use crate::ssb::Format;
+use crate::Format;
 
 /// Bytes that are gathered before they are written.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -82,6 +82,11 @@ pub struct Chunk {
 }
 
 impl Chunk {
+    /// From 1.
+    pub fn table(&self) -> u32 {
+        self.table
+    }
+
     pub fn rows(&self) -> u64 {
         self.ids.end - self.ids.start
     }
@@ -135,9 +140,10 @@ impl Chunk {
 
 fn append(text: &mut Vec<u8>, seed: u64, id: u64, rows: u64, format: Format) {
     let random = &mut stream(seed, id);
-    let (separator, last): (u8, &[u8]) = match format {
-        Format::Tbl => (b'|', b"|\n"),
-        Format::Csv => (b',', b"\n"),
+    let separator = format.separator();
+    let last: &[u8] = match format {
+        Format::Tbl => b"|\n",
+        Format::Csv => b"\n",
     };
     append_number(text, id);
     text.push(separator);

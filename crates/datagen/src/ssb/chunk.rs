@@ -12,7 +12,8 @@ use super::part::Parts;
 use super::scale::Ssb;
 use super::supplier::Suppliers;
 use super::table::Table;
-use super::text::{Fields, Format, Text};
+use super::text::{Fields, Text};
+use crate::Format;
 
 /// Bytes that are gathered before they are written.
 const BUFFER_BYTES: usize = 64 << 10;

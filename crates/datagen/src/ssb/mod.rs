@@ -29,4 +29,3 @@ pub use place::{Address, City};
 pub use scale::{MAX_SCALE, ScaleError, Ssb};
 pub use supplier::{Supplier, Suppliers};
 pub use table::Table;
-pub use text::Format;

@@ -10,7 +10,9 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use datagen::oltp::Oltp;
-use datagen::ssb::{Format, Ssb, Table};
+use datagen::ssb::Ssb;
+use datagen::tpch::Tpch;
+use datagen::{Format, ssb, tpch};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use chunk::Chunk;
@@ -21,8 +23,8 @@ use files::{Output, Written};
 pub struct Args {
     /// Whose tables
     workload: Workload,
-    /// The size of ssb; scale 1 is 600 MB with 6 million rows
-    #[arg(long, value_parser = scale, required_if_eq("workload", "ssb"))]
+    /// The size of ssb or tpch; scale 1 of ssb is 600 MB with 6 million rows, of tpch 1.1 GB with 8.7 million
+    #[arg(long, value_parser = number, required_if_eq_any([("workload", "ssb"), ("workload", "tpch")]))]
     scale: Option<f64>,
     /// The number of oltp's tables, 1 where it is not given
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "scale")]
@@ -45,6 +47,8 @@ pub struct Args {
 enum Workload {
     /// The Star Schema Benchmark
     Ssb,
+    /// TPC-H
+    Tpch,
     /// sysbench's tables
     Oltp,
 }
@@ -62,13 +66,9 @@ struct Shard {
     of: u64,
 }
 
-fn scale(text: &str) -> Result<f64, String> {
-    let scale = text
-        .parse()
-        .map_err(|_| format!("`{text}` is not a number, such as 0.1 or 10"))?;
-    Ssb::new(scale)
-        .map(|_| scale)
-        .map_err(|error| error.to_string())
+fn number(text: &str) -> Result<f64, String> {
+    text.parse()
+        .map_err(|_| format!("`{text}` is not a number, such as 0.1 or 10"))
 }
 
 fn rows(text: &str) -> Result<u64, String> {
@@ -95,10 +95,11 @@ fn shard(text: &str) -> Result<Shard, String> {
 /// Writes the files with all cores that the process may use; the summary goes to stdout, the progress to stderr.
 ///
 /// # Errors
-/// When a file cannot be written, for instance because the disk is full; unfinished files are removed.
+/// When the workload has no such scale, or a file cannot be written, for instance because the disk is full; unfinished files are removed.
 pub fn run(args: Args) -> miette::Result<()> {
     let started = Instant::now();
-    let outputs = outputs(&args)?;
+    let tables = args.tables()?;
+    let outputs = outputs(&args, &tables)?;
     let bar = bar(outputs.iter().map(Output::bytes_estimate).sum());
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
     let written = files::write(outputs, args.format(), cores, &|bytes| bar.inc(bytes))?;
@@ -115,42 +116,50 @@ impl Args {
         }
     }
 
-    /// Every table whole, with its name.
-    fn tables(&self) -> Vec<(String, Chunk)> {
-        match self.workload {
+    /// Every table whole.
+    fn tables(&self) -> miette::Result<Vec<Chunk>> {
+        let scale = || self.scale.expect("clap asks for it");
+        Ok(match self.workload {
             Workload::Ssb => {
-                let scale = self.scale.expect("clap asks for it");
-                let ssb = Ssb::new(scale).expect("clap has checked the scale");
-                let table = |table: Table| (table.name().to_string(), Chunk::Ssb(ssb.whole(table)));
-                Table::ALL.into_iter().map(table).collect()
+                let ssb = Ssb::new(scale()).map_err(refused)?;
+                let table = |table| Chunk::Ssb(ssb.whole(table));
+                ssb::Table::ALL.map(table).into()
+            }
+            Workload::Tpch => {
+                let tpch = Tpch::new(scale()).map_err(refused)?;
+                let table = |table| Chunk::Tpch(tpch.whole(table));
+                tpch::Table::ALL.map(table).into()
             }
             Workload::Oltp => {
                 let rows = self.rows.expect("clap asks for them");
-                let oltp = Oltp::new(self.tables.unwrap_or(1), rows);
-                let oltp = oltp.expect("clap has checked tables and rows");
-                let table = |n| (format!("sbtest{n}"), Chunk::Oltp(oltp.whole(n)));
+                let oltp = Oltp::new(self.tables.unwrap_or(1), rows).map_err(refused)?;
+                let table = |n| Chunk::Oltp(oltp.whole(n));
                 (1..=oltp.tables()).map(table).collect()
             }
-        }
+        })
     }
 
-    fn file_name(&self, name: &str) -> String {
+    fn file_name(&self, table: &str) -> String {
         let extension = self.format().extension();
         match self.shard {
-            Some(Shard { index, of }) => format!("{name}.{index}-of-{of}.{extension}"),
-            None => format!("{name}.{extension}"),
+            Some(Shard { index, of }) => format!("{table}.{index}-of-{of}.{extension}"),
+            None => format!("{table}.{extension}"),
         }
     }
 }
 
-fn outputs(args: &Args) -> Result<Vec<Output>, files::Failure> {
+fn refused(error: impl std::fmt::Display) -> miette::Report {
+    miette::miette!("{error}")
+}
+
+fn outputs(args: &Args, tables: &[Chunk]) -> Result<Vec<Output>, files::Failure> {
     let Shard { index, of } = args.shard.unwrap_or(Shard { index: 1, of: 1 });
     files::make_folder(&args.out)?;
-    let output = |(name, whole): (String, Chunk)| {
-        let path = args.out.join(args.file_name(&name));
-        Output::create(whole.part(index - 1, of), path)
+    let output = |table: &Chunk| {
+        let path = args.out.join(args.file_name(&table.table()));
+        Output::create(table.part(index - 1, of), path)
     };
-    args.tables().into_iter().map(output).collect()
+    tables.iter().map(output).collect()
 }
 
 /// A bar of bytes on stderr, where that is a terminal.
@@ -181,6 +190,7 @@ fn summary(written: &[Written], elapsed_s: f64) -> String {
 mod tests {
     use super::*;
     use clap::Parser;
+    use ssb::Table;
 
     #[derive(Parser)]
     struct Cli {
@@ -263,9 +273,9 @@ mod tests {
     fn a_wrong_command_line_is_answered_with_what_would_be_right() {
         let mistake = |more: &[&str]| parse(&[&["--out", "/nowhere"], more].concat()).unwrap_err();
         assert!(mistake(&["sbb", "--scale", "1"]).contains("ssb"));
-        assert!(mistake(&["ssb", "--scale", "0"]).contains("above 0"));
         assert!(mistake(&["ssb", "--scale", "many"]).contains("not a number"));
         assert!(mistake(&["ssb"]).contains("--scale"));
+        assert!(mistake(&["tpch"]).contains("--scale"));
         assert!(mistake(&["ssb", "--scale", "1", "--rows", "9"]).contains("cannot be used with"));
         assert!(mistake(&["oltp", "--scale", "1"]).contains("--rows"));
         assert!(mistake(&["oltp", "--rows", "0"]).contains("1 to 2147483647 rows"));
@@ -276,6 +286,40 @@ mod tests {
                     .contains("such as 2/4"),
                 "{shard}"
             );
+        }
+    }
+
+    #[test]
+    fn a_scale_that_the_workload_does_not_have_is_refused_before_a_file_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("new");
+        for (workload, scale, says) in [
+            ("ssb", "0", "above 0"),
+            ("tpch", "-1", "above 0"),
+            ("tpch", "0.002", "0.01"),
+        ] {
+            let scale = format!("--scale={scale}");
+            let args = parse(&[workload, &scale, "--out", out.to_str().unwrap()]).unwrap();
+            let refused = run(args).unwrap_err().to_string();
+            assert!(refused.contains(says), "{refused}");
+            assert!(!out.exists());
+        }
+    }
+
+    #[test]
+    fn the_shards_of_tpch_one_after_another_are_its_tables() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().to_str().unwrap();
+        for shard in ["1/2", "2/2"] {
+            let line = ["tpch", "--scale", "0.01", "--out", out, "--shard", shard];
+            run(parse(&line).unwrap()).unwrap();
+        }
+        for table in tpch::Table::ALL {
+            let shard = |index| read(folder.path(), &format!("{}.{index}-of-2.tbl", table.name()));
+            let mut whole = Vec::new();
+            let chunk = Tpch::new(0.01).unwrap().whole(table);
+            chunk.write(&mut whole, Format::Tbl).unwrap();
+            assert!([shard(1), shard(2)].concat() == whole, "{}", table.name());
         }
     }
 

@@ -13,6 +13,7 @@ use crate::workload::loader::settings::{load_settings, redo_log_bytes};
 use crate::workload::{Dataset, LoadError, Loaded};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +34,9 @@ pub struct Note {
     /// Data with indexes, as the server reports them.
     pub data_bytes: u64,
     pub load_s: f64,
+    /// Seconds of the indexes that were built after the rows, by table.
+    #[serde(default)]
+    pub index_s: BTreeMap<String, f64>,
     pub method: String,
 }
 
@@ -245,13 +249,14 @@ impl Datasets<'_> {
         dataset.verify(session).map_err(failed)?;
         let data_bytes = dataset.data_bytes(session)?;
         self.progress.say(&format!(
-            "{}: loaded {}: {} rows in {:.1} s ({:.0} rows/s, {}), {} MiB with indexes",
+            "{}: loaded {}: {} rows in {:.1} s ({:.0} rows/s, {}){}, {} MiB with indexes",
             server.spec.name,
             dataset.summary(),
             loaded.rows,
             loaded.elapsed_s,
             loaded.rows_per_s(),
             loaded.method,
+            indexes_afterwards(&loaded),
             data_bytes >> 20
         ));
         Ok((loaded, data_bytes))
@@ -318,7 +323,16 @@ pub(super) fn note(
         rows: loaded.rows,
         data_bytes,
         load_s: loaded.elapsed_s,
+        index_s: loaded.index_s.clone(),
         method: loaded.method.clone(),
+    }
+}
+
+/// `, indexes in 12.3 s` where they were built after the rows.
+fn indexes_afterwards(loaded: &Loaded) -> String {
+    match loaded.index_s.values().sum::<f64>() {
+        0.0 => String::new(),
+        seconds => format!(", indexes in {seconds:.1} s"),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::host::interrupt;
 use crate::server::{ServerError, Session, StartRequest};
 use crate::spec::ServerSpec;
 use crate::workload::{Dataset, State};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 impl Datasets<'_> {
@@ -72,6 +73,7 @@ fn already_there(server: &Provided, dataset: &dyn Dataset, data_bytes: u64) -> N
         rows: dataset.estimate().rows,
         data_bytes,
         load_s: 0.0,
+        index_s: BTreeMap::new(),
         method: "already there".into(),
     }
 }

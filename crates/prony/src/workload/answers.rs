@@ -1,7 +1,7 @@
 //! Answers in a canonical form, so that servers, rounds and a reference can be compared by a hash.
 //!
-//! Goal: the same rows give the same hash on every server, and different rows never do. Non-goal: approximate
-//! equality: every figure of the workloads here is exact.
+//! Goal: the same rows give the same hash on every server, and different rows never do; a reference that is itself rounded is
+//! compared within the bounds of its column. Non-goal: figures of floating point: those of the workloads here are exact.
 
 use crate::server::Reply;
 use crate::workload::Operation;
@@ -12,8 +12,42 @@ use sha2::{Digest, Sha256};
 pub enum Reference {
     /// In the canonical form.
     Rows(Vec<Vec<String>>),
+    /// In the canonical form, with how near each column has to come.
+    Rounded {
+        rows: Vec<Vec<String>>,
+        columns: &'static [Precision],
+    },
     /// Of answers that are not kept: how many rows, and [`Canonical::hash`] of them.
     Hash { rows: u64, hash: String },
+}
+
+/// How near a figure has to come to a reference that is rounded to two decimals: the rules of TPC-H, clause 2.1.3.5.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// A value that stands in a row, a count, a sum of whole numbers: equal (a and comments 2 and 4 of the clause).
+    Exact,
+    /// A sum of money: within 100 (c).
+    Sum,
+    /// An average or a ratio r, rounded to two decimals, to the reference v: `0.99 v <= r <= 1.01 v` (b and d).
+    Ratio,
+}
+
+impl Precision {
+    /// Whether the cell, in the canonical form, agrees with the reference's.
+    pub fn agrees(self, cell: &str, reference: &str) -> bool {
+        if self == Precision::Exact || cell == reference {
+            return cell == reference;
+        }
+        let (Ok(r), Ok(v)) = (cell.parse::<f64>(), reference.parse::<f64>()) else {
+            return false;
+        };
+        match self {
+            Precision::Exact => false,
+            Precision::Sum => (r - v).abs() <= 100.0,
+            // In hundredths, where both are whole numbers.
+            Precision::Ratio => ((r * 100.0).round() - (v * 100.0).round()).abs() <= v.abs(),
+        }
+    }
 }
 
 /// The rows of an answer: numbers without needless digits, NULL as `\N`, ties of the ORDER BY in a fixed order.
@@ -25,7 +59,7 @@ pub struct Canonical {
 impl Canonical {
     /// The canonical form of what a server answered. A wrong order of the rows stays wrong: only ties are sorted.
     pub fn of(operation: &Operation, reply: &Reply) -> Canonical {
-        let mut rows: Vec<Vec<String>> = reply
+        let rows = reply
             .rows
             .iter()
             .map(|row| {
@@ -34,6 +68,11 @@ impl Canonical {
                     .collect()
             })
             .collect();
+        Canonical::in_order(operation, rows)
+    }
+
+    /// Rows whose cells are in the canonical form already.
+    pub fn in_order(operation: &Operation, mut rows: Vec<Vec<String>>) -> Canonical {
         let key = |row: &Vec<String>| -> Vec<Option<String>> {
             operation
                 .ordered_by
@@ -66,7 +105,13 @@ impl Canonical {
     /// Nothing where they are equal, otherwise what differs, in words.
     pub fn difference(&self, reference: &Reference) -> Option<String> {
         match reference {
-            Reference::Rows(rows) => self.difference_of_rows(rows),
+            Reference::Rows(rows) => self.difference_of_rows(rows, |got, right| got == right),
+            Reference::Rounded { rows, columns } => self.difference_of_rows(rows, |got, right| {
+                let agrees = |((cell, reference), precision): ((&String, &String), &Precision)| {
+                    precision.agrees(cell, reference)
+                };
+                got.len() == right.len() && got.iter().zip(right).zip(*columns).all(agrees)
+            }),
             Reference::Hash { rows, hash } => self.difference_of_hash(*rows, hash),
         }
     }
@@ -81,10 +126,14 @@ impl Canonical {
     }
 
     /// Names the first row that differs.
-    fn difference_of_rows(&self, reference: &[Vec<String>]) -> Option<String> {
+    fn difference_of_rows(
+        &self,
+        reference: &[Vec<String>],
+        agree: impl Fn(&[String], &[String]) -> bool,
+    ) -> Option<String> {
         let shown = |row: &[String]| row.join(", ");
         for (n, (got, right)) in self.rows.iter().zip(reference).enumerate() {
-            if got != right {
+            if !agree(got, right) {
                 return Some(format!(
                     "row {} is ({}), the reference says ({})",
                     n + 1,
@@ -108,7 +157,8 @@ impl Canonical {
     }
 }
 
-fn canonical_cell(cell: Option<&[u8]>) -> String {
+/// The canonical form of a cell as a server sends it; None is NULL.
+pub fn canonical_cell(cell: Option<&[u8]>) -> String {
     match cell {
         None => "\\N".into(),
         Some(bytes) => {
@@ -245,6 +295,47 @@ mod tests {
             .unwrap(),
             "there are 2 rows, the reference has 3; the first that is missing is (1994, 9)"
         );
+    }
+
+    #[test]
+    fn a_sum_may_be_a_hundred_off_and_a_ratio_a_hundredth() {
+        use Precision::{Exact, Ratio, Sum};
+        for (precision, cell, reference, agrees) in [
+            (Sum, "348406.054286", "348406.02", true),
+            (Sum, "348506.02", "348406.02", true),
+            (Sum, "348506.03", "348406.02", false),
+            (Ratio, "0.03443589", "0.03", true),
+            (Ratio, "0.0351", "0.03", false),
+            (Ratio, "38273.129735", "38273.13", true),
+            (Ratio, "-2.02", "-2", true),
+            (Ratio, "-2.03", "-2", false),
+            (Exact, "323", "323", true),
+            (Exact, "323.01", "323", false),
+            (Sum, "\\N", "5", false),
+            (Sum, "\\N", "\\N", true),
+        ] {
+            assert_eq!(
+                precision.agrees(cell, reference),
+                agrees,
+                "{precision:?} {cell} {reference}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_rounded_reference_is_met_within_the_bounds_of_each_column() {
+        let reference = Reference::Rounded {
+            rows: vec![vec!["F".into(), "1000.5".into()]],
+            columns: &[Precision::Exact, Precision::Sum],
+        };
+        let answer = |row: &[&str]| Canonical::of(&operation(&[]), &reply(&[row]));
+        assert_eq!(answer(&["F", "1000.4999"]).difference(&reference), None);
+        assert_eq!(
+            answer(&["F", "1200"]).difference(&reference).unwrap(),
+            "row 1 is (F, 1200), the reference says (F, 1000.5)"
+        );
+        assert!(answer(&["f", "1000.5"]).difference(&reference).is_some());
+        assert!(answer(&["F"]).difference(&reference).is_some());
     }
 
     #[test]

@@ -62,10 +62,25 @@ pub fn number(key: &str, value: &Value, help: &str) -> Result<f64, KeyMistake> {
     match value {
         Value::Integer(whole) => Ok(*whole as f64),
         Value::Float(number) if number.is_finite() => Ok(*number),
+        Value::Float(number) => {
+            let says = format!("{} cannot be {number}", short(key));
+            Err(mistake(key, says, help))
+        }
         other => {
             let says = format!("{} is a number, not {}", short(key), kind(other));
             Err(mistake(key, says, help))
         }
+    }
+}
+
+/// A number above 0 and at most `largest`.
+pub fn scale(key: &str, value: &Value, largest: f64) -> Result<f64, KeyMistake> {
+    let help = format!("a number above 0 and at most {largest}: scale = 0.1");
+    let scale = number(key, value, &help)?;
+    if scale > 0.0 && scale <= largest {
+        Ok(scale)
+    } else {
+        Err(mistake(key, format!("{scale} is no scale"), help))
     }
 }
 
@@ -82,4 +97,27 @@ pub fn engine(key: &str, value: &Value) -> Result<String, KeyMistake> {
         .into_iter()
         .find(|usual| usual.eq_ignore_ascii_case(name));
     Ok(usual.unwrap_or(name).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scale_is_a_number_above_0_and_at_most_the_largest() {
+        assert_eq!(scale("scale", &Value::Integer(3), 10.0), Ok(3.0));
+        assert_eq!(scale("scale", &Value::Float(0.01), 10.0), Ok(0.01));
+        for wrong in [0.0, -1.0, 10.5, f64::NAN, f64::INFINITY] {
+            let mistake = scale("scale", &Value::Float(wrong), 10.0).unwrap_err();
+            assert!(mistake.says.contains(&wrong.to_string()), "{mistake}");
+            assert!(mistake.help.contains("at most 10"), "{mistake}");
+        }
+    }
+
+    #[test]
+    fn a_mistake_has_the_whole_key_and_calls_it_by_its_last_part() {
+        let mistake = whole("operation.pay.weight", &Value::from("1"), 1..=9).unwrap_err();
+        assert_eq!(mistake.key, "operation.pay.weight");
+        assert_eq!(mistake.says, "weight is a whole number, not a string");
+    }
 }

@@ -5,6 +5,7 @@
 
 use super::{Dialect, State};
 use crate::server::{ServerError, Session};
+use sha2::{Digest, Sha256};
 
 /// The marker's table.
 pub const TABLE: &str = "prony_dataset";
@@ -14,6 +15,16 @@ pub const TABLE: &str = "prony_dataset";
 pub struct Marker {
     pub fingerprint: String,
     pub rows: u64,
+}
+
+/// Twelve hexadecimal digits that tell what tables are made of, for a fingerprint.
+pub fn hash(parts: &[&[u8]]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part);
+    }
+    let hash = hash.finalize();
+    hash[..6].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Which of `tables` and the marker's table the schema holds.

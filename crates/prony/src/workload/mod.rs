@@ -4,6 +4,8 @@
 //! Non-goals: running operations, keeping snapshots (`run`).
 
 pub mod answers;
+mod hashes;
+mod indexes;
 mod keys;
 pub mod loader;
 pub mod marker;
@@ -14,6 +16,8 @@ pub mod script;
 pub mod seam;
 pub mod sql;
 pub mod ssb;
+mod stored;
+pub mod tpch;
 
 pub use preload::Preloaded;
 pub use script::Driver;
@@ -31,7 +35,7 @@ pub struct KeyMistake {
 
 /// The workloads that a file can name: `[workload.NAME]`.
 pub fn names() -> &'static [&'static str] {
-    &["ssb", "oltp", "sql"]
+    &["ssb", "tpch", "oltp", "sql"]
 }
 
 /// Whether the section is right. Keys may be missing where they have a default, so a level's patch can be checked alone.
@@ -43,6 +47,7 @@ pub fn check(name: &str, section: &toml::Table) -> Result<(), KeyMistake> {
 pub fn open(name: &str, section: &toml::Table) -> Result<Box<dyn Dataset>, KeyMistake> {
     match name {
         "ssb" => Ok(Box::new(ssb::StarSchema::new(ssb::Section::read(section)?))),
+        "tpch" => Ok(Box::new(tpch::Tpch::new(tpch::Section::read(section)?))),
         "oltp" => Ok(Box::new(oltp::Oltp::new(oltp::Section::read(section)?))),
         "sql" => Ok(Box::new(sql::Statements::new(sql::Section::read(section)?))),
         other => Err(KeyMistake {
@@ -61,7 +66,7 @@ mod tests {
     fn an_unknown_workload_is_answered_with_those_there_are() {
         let mistake = check("tpcds", &toml::Table::new()).unwrap_err();
         assert_eq!(mistake.says, "there is no workload \"tpcds\"");
-        assert_eq!(mistake.help, "the workloads are: ssb, oltp, sql");
+        assert_eq!(mistake.help, "the workloads are: ssb, tpch, oltp, sql");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A workload's own schema on a server: made, looked at, counted, dropped.
 //!
-//! Goal: what every dataset does with its tables, the same on MySQL 5.5 to 9.7 and MariaDB. Non-goal: which tables (the dataset's).
+//! Goal: what every workload does with its tables, the same on MySQL 5.5 to 9.7, MariaDB and, where it is taken, SQLite. Non-goals:
+//! which tables (the workload's .sql files), rows (`loader`), when indexes are built (`indexes`).
 
 use super::{Dialect, LoadError};
 use crate::server::{ServerError, Session};
@@ -8,27 +9,28 @@ use crate::server::{ServerError, Session};
 /// Unknown storage engine; a storage engine that the server's configuration switched off.
 const NO_SUCH_ENGINE: [u16; 2] = [1286, 3161];
 
-/// Makes the schema where it is not there, enters it, and has it refuse another engine than the one that is asked for.
-pub fn make(session: &mut Session, schema: &str) -> Result<(), ServerError> {
-    // 5.5 would take its default engine silently where it lacks the one asked for.
-    session.execute("SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION'")?;
-    if !exists(session, schema)? {
-        session.execute(&format!(
-            "CREATE DATABASE {schema} DEFAULT CHARACTER SET latin1"
-        ))?;
+/// Makes the empty tables by these statements, in MySQL in a schema that is made where it is not there. `{engine}` in a statement
+/// stands for the storage engine.
+pub fn create<'a>(
+    session: &mut Session,
+    schema: &str,
+    engine: &str,
+    statements: impl Iterator<Item = &'a str>,
+) -> Result<(), LoadError> {
+    let failed = |cause| cannot_create(engine, cause);
+    if session.is_mysql() {
+        make(session, schema).map_err(failed)?;
     }
-    session.execute(&format!("USE {schema}")).map(|_| ())
-}
-
-/// An account that may use the schema need not have the right to create one.
-fn exists(session: &mut Session, schema: &str) -> Result<bool, ServerError> {
-    let sql =
-        format!("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = '{schema}'");
-    Ok(session.query(&sql)?.first_text().as_deref() != Some("0"))
+    for statement in statements {
+        session
+            .execute(&statement.replace("{engine}", engine))
+            .map_err(failed)?;
+    }
+    Ok(())
 }
 
 /// What a refused CREATE TABLE means.
-pub fn cannot_create(engine: &str, cause: ServerError) -> LoadError {
+fn cannot_create(engine: &str, cause: ServerError) -> LoadError {
     match cause {
         ServerError::Refused { code, .. } if NO_SUCH_ENGINE.contains(&code) => {
             LoadError::NoEngine {
@@ -43,20 +45,92 @@ pub fn cannot_create(engine: &str, cause: ServerError) -> LoadError {
     }
 }
 
+/// Makes the schema where it is not there, enters it, and has it refuse another engine than the one that is asked for.
+pub fn make(session: &mut Session, schema: &str) -> Result<(), ServerError> {
+    // 5.5 would take its default engine silently where it lacks the one asked for.
+    session.execute("SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION'")?;
+    if !exists(session, schema)? {
+        session.execute(&format!(
+            "CREATE DATABASE {schema} DEFAULT CHARACTER SET latin1"
+        ))?;
+    }
+    enter(session, schema)
+}
+
+/// An account that may use the schema need not have the right to create one.
+fn exists(session: &mut Session, schema: &str) -> Result<bool, ServerError> {
+    let sql =
+        format!("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = '{schema}'");
+    Ok(session.query(&sql)?.first_text().as_deref() != Some("0"))
+}
+
+/// Makes the schema the session's own. Does nothing in SQLite, where the file is the schema.
+pub fn enter(session: &mut Session, schema: &str) -> Result<(), ServerError> {
+    if session.is_mysql() {
+        session.execute(&format!("USE {schema}"))?;
+    }
+    Ok(())
+}
+
+/// Refuses SQLite: `what` it is asked for and why it cannot, and what to take `instead`.
+pub fn refuse_sqlite(
+    session: &Session,
+    what: &'static str,
+    instead: &str,
+) -> Result<(), LoadError> {
+    match Dialect::of(session) {
+        Dialect::MySql => Ok(()),
+        Dialect::Sqlite => Err(LoadError::during(what)(ServerError::Unusable(
+            instead.into(),
+        ))),
+    }
+}
+
+/// Drops the tables that are `present` where that is allowed; else they are [`LoadError::Exists`], called `what`.
+pub fn make_room(
+    session: &mut Session,
+    schema: &str,
+    present: &[String],
+    what: impl Into<String>,
+    allow_drop: bool,
+) -> Result<(), LoadError> {
+    if !present.is_empty() && !allow_drop {
+        return Err(LoadError::Exists {
+            schema: schema.into(),
+            what: what.into(),
+        });
+    }
+    drop(session, schema, present)
+}
+
 /// Drops these tables of the schema and nothing else.
-pub fn drop(session: &mut Session, schema: &str, tables: &[String]) -> Result<(), LoadError> {
+fn drop(session: &mut Session, schema: &str, tables: &[String]) -> Result<(), LoadError> {
     let dialect = Dialect::of(session);
     for table in tables {
         let sql = match dialect {
             Dialect::MySql => format!("DROP TABLE {schema}.{table}"),
             Dialect::Sqlite => format!("DROP TABLE {table}"),
         };
-        session.execute(&sql).map_err(|cause| LoadError::Server {
-            what: "prony's own tables cannot be dropped",
-            cause,
-        })?;
+        let failed = LoadError::during("prony's own tables cannot be dropped");
+        session.execute(&sql).map_err(failed)?;
     }
     Ok(())
+}
+
+/// Statements for every connection that loads.
+pub fn prepare(dialect: Dialect, schema: &str) -> Vec<String> {
+    match dialect {
+        // A value that does not fit is an error for INSERT; for LOAD DATA LOCAL it is a warning, which the loader reads.
+        Dialect::MySql => vec![
+            format!("USE {schema}"),
+            "SET SESSION sql_mode = 'STRICT_ALL_TABLES'".into(),
+        ],
+        // A load that breaks off is begun again, so nothing has to survive a crash.
+        Dialect::Sqlite => vec![
+            "PRAGMA synchronous = OFF".into(),
+            "PRAGMA cache_size = -65536".into(),
+        ],
+    }
 }
 
 /// The rows of a table, counted.
@@ -100,4 +174,46 @@ pub fn statements(text: &str) -> impl Iterator<Item = &str> {
     text.split(";\n")
         .map(str::trim)
         .filter(|statement| !statement.is_empty())
+}
+
+/// A query of a .sql file: what stands between the line `-- NAME` and the next semicolon.
+pub fn query<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let (_, after) = text.split_once(&format!("\n-- {name}\n"))?;
+    let (statement, _) = after.split_once(';')?;
+    Some(statement.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_cut_into_statements_at_semicolons_that_end_a_line() {
+        let text = "SELECT ';' AS a;\n\nSELECT 2;\n";
+        let cut: Vec<&str> = statements(text).collect();
+        assert_eq!(cut, ["SELECT ';' AS a", "SELECT 2"]);
+    }
+
+    #[test]
+    fn a_query_is_found_by_its_whole_name() {
+        let text = "-- notes\n\n-- Q1\nSELECT 1;\n\n-- Q10\nSELECT 10;\n";
+        assert_eq!(query(text, "Q1"), Some("SELECT 1"));
+        assert_eq!(query(text, "Q10"), Some("SELECT 10"));
+        assert_eq!(query(text, "Q2"), None);
+    }
+
+    #[test]
+    fn tables_are_dropped_only_where_that_is_allowed_and_no_others() {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        let mut session = Session::Sqlite(connection);
+        let make = "create table ours (n); insert into ours values (1); create table theirs (n)";
+        session.execute(make).unwrap();
+        let present = ["ours".to_owned()];
+        let mut room = |allow_drop| make_room(&mut session, "s", &present, "a table", allow_drop);
+        let refused = room(false).unwrap_err().to_string();
+        assert!(refused.contains("holds a table"), "{refused}");
+        room(true).unwrap();
+        assert!(count(&mut session, "ours").is_err());
+        assert_eq!(count(&mut session, "theirs").unwrap(), 0);
+    }
 }

@@ -130,7 +130,9 @@ pub struct Loaded {
     pub bytes: u64,
     /// From the first row to the last commit, statistics not included.
     pub elapsed_s: f64,
-    /// ANALYZE, and indexes that are made afterwards.
+    /// Seconds of the secondary indexes that were built after the rows, by table; empty where the rows came with them.
+    pub index_s: BTreeMap<String, f64>,
+    /// ANALYZE, and what is written last.
     pub finish_s: f64,
     /// `LOAD DATA LOCAL INFILE`, `INSERT`
     pub method: String,
@@ -205,4 +207,11 @@ pub enum LoadError {
         what: &'static str,
         cause: ServerError,
     },
+}
+
+impl LoadError {
+    /// What a server's refusal is where nothing more is known than `what` was to be done.
+    pub fn during(what: &'static str) -> impl Fn(ServerError) -> LoadError {
+        move |cause| LoadError::Server { what, cause }
+    }
 }

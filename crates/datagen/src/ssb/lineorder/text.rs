@@ -4,8 +4,8 @@
 //! fixed width of which only the piece's own length counts. Non-goals: quotes; no field of lineorder needs them.
 
 use super::order::{MOST_LINES, Order, PRIORITIES, SHIP_MODES};
+use crate::Format;
 use crate::ssb::calendar::DIGITS;
-use crate::ssb::text::Format;
 
 /// More bytes than the longest row has, with the width of a piece to spare.
 const LONGEST_ROW: usize = 256;

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::chunk::Chunk;
-use datagen::ssb::Format;
+use datagen::Format;
 
 /// About how large a piece is: it stays in a core's own cache until it is written.
 const PIECE_BYTES: u64 = 512 << 10;

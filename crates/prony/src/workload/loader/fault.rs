@@ -2,6 +2,7 @@
 
 use super::Table;
 use super::tally::Tally;
+use super::watch::Outcome;
 use crate::server::ServerError;
 use crate::workload::LoadError;
 
@@ -12,6 +13,15 @@ pub(super) struct Faults<'a> {
 }
 
 impl Faults<'_> {
+    pub fn unless_done(&self, outcome: Outcome) -> Result<(), LoadError> {
+        match outcome {
+            Outcome::Done => Ok(()),
+            Outcome::Cancelled => Err(self.cancelled()),
+            Outcome::Stalled { idle_s } => Err(self.stalled(idle_s)),
+            Outcome::Failed(failure) => Err(self.explain(failure.table, failure.error)),
+        }
+    }
+
     pub fn explain(&self, table: usize, error: ServerError) -> LoadError {
         let (name, rows, rows_total) = (
             self.tables[table].name.clone(),
@@ -76,11 +86,14 @@ impl Faults<'_> {
         Ok(())
     }
 
-    /// What the rows that are left will take.
+    /// What the rows that are left will take; where none is left indexes are built, of up to half of the data with what is sorted.
     fn need_mb(&self) -> u64 {
-        let left = self.tally.total().saturating_sub(self.tally.sent()) as f64
-            / self.tally.total().max(1) as f64;
-        (self.data_bytes as f64 * left / 1e6).ceil() as u64
+        let left = self.tally.total().saturating_sub(self.tally.sent());
+        let share = match left {
+            0 => 0.5,
+            rows => rows as f64 / self.tally.total() as f64,
+        };
+        (self.data_bytes as f64 * share / 1e6).ceil() as u64
     }
 }
 

@@ -4,10 +4,12 @@
 //! and every fault told with the table, the rows, the cause and the way out. Non-goals: what is loaded (the workload's),
 //! statistics and markers (the dataset's).
 
+mod build;
 pub mod fault;
 mod insert;
 mod lines;
 mod local;
+mod pieces;
 mod queue;
 pub mod settings;
 mod sqlite;
@@ -17,11 +19,14 @@ mod watch;
 use super::{LoadError, Loaded, Progress};
 use crate::server::{ServerError, Session};
 use queue::Queue;
-use std::io::{self, Write};
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::time::Instant;
 use tally::Tally;
+
+pub use build::Indexes;
+pub use pieces::{Cut, Part, Piece, WriteRows};
 
 /// Everything that a load needs to know.
 pub struct Job {
@@ -30,6 +35,8 @@ pub struct Job {
     pub tables: Vec<Table>,
     /// In the order in which they are taken.
     pub pieces: Vec<Piece>,
+    /// Built when every row is in, one after another.
+    pub indexes: Vec<Indexes>,
     /// How many load at once; SQLite has one writer, whatever is asked for.
     pub connections: usize,
     /// What the loaded tables will take, for the message of a full disk.
@@ -41,21 +48,6 @@ pub struct Table {
     pub columns: usize,
     pub rows: u64,
 }
-
-/// What one statement loads: some parts of a table, one after another.
-pub struct Piece {
-    /// An index into [`Job::tables`].
-    pub table: usize,
-    pub parts: Vec<Part>,
-}
-
-/// Lines of text: fields end with `|`, lines with `|` and a line feed. Small enough that cancelling between two is prompt.
-pub struct Part {
-    pub write: WriteRows,
-}
-
-/// Writes rows of text and gives their number.
-pub type WriteRows = Box<dyn FnOnce(&mut dyn Write) -> io::Result<u64> + Send>;
 
 pub type Connect<'a> = &'a (dyn Fn() -> Result<Session, ServerError> + Sync);
 
@@ -94,6 +86,7 @@ pub fn run(
         prepare,
         tables,
         pieces,
+        indexes,
         connections,
         data_bytes,
     } = job;
@@ -119,6 +112,15 @@ pub fn run(
     let ids: Vec<u32> = sessions.iter().filter_map(Session::connection_id).collect();
     let queue = Mutex::new(Queue::new(pieces, tables.len()));
     let began = Instant::now();
+    let watch = watch::Watch {
+        began,
+        tally: &tally,
+        tables: &tables,
+        ids: &ids,
+        connect,
+        progress,
+        cancel,
+    };
     let outcome = std::thread::scope(|scope| {
         let (ended, ends) = mpsc::channel();
         for session in sessions {
@@ -133,31 +135,25 @@ pub fn run(
             });
         }
         drop(ended);
-        watch::until_ended(
-            &ends,
-            &watch::Watch {
-                began,
-                tally: &tally,
-                tables: &tables,
-                ids: &ids,
-                connect,
-                progress,
-                cancel,
-            },
-        )
+        watch::until_ended(&ends, &watch)
     });
     let elapsed_s = began.elapsed().as_secs_f64();
-    match outcome {
-        watch::Outcome::Done => {}
-        watch::Outcome::Cancelled => return Err(faults.cancelled()),
-        watch::Outcome::Stalled { idle_s } => return Err(faults.stalled(idle_s)),
-        watch::Outcome::Failed(failure) => return Err(faults.explain(failure.table, failure.error)),
-    }
+    faults.unless_done(outcome)?;
     faults.all_rows_are_in()?;
+    let mut index_s = BTreeMap::new();
+    if !indexes.is_empty() {
+        let session = open(connect, &prepare).map_err(|error| faults.explain(0, error))?;
+        let ids: Vec<u32> = session.connection_id().into_iter().collect();
+        let watch = watch::Watch { ids: &ids, ..watch };
+        let (outcome, built) = build::all(&indexes, &tables, session, &watch);
+        faults.unless_done(outcome)?;
+        index_s = built;
+    }
     Ok(Loaded {
         rows: tally.done(),
         bytes: tally.bytes.load(Relaxed),
         elapsed_s,
+        index_s,
         finish_s: 0.0,
         method: method.name().into(),
         connections,

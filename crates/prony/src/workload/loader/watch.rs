@@ -13,6 +13,7 @@ const EVERY: Duration = Duration::from_millis(100);
 /// Aria retry each minute where the disk is full.
 const STALLED: Duration = Duration::from_secs(180);
 
+#[derive(Clone, Copy)]
 pub(super) struct Watch<'a> {
     pub began: Instant,
     pub tally: &'a Tally,

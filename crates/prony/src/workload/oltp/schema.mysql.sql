@@ -7,5 +7,6 @@ CREATE TABLE sbtest{n} (
     k   INT       NOT NULL DEFAULT 0,
     c   CHAR(120) NOT NULL DEFAULT '',
     pad CHAR(60)  NOT NULL DEFAULT '',
-    PRIMARY KEY (id)
+    PRIMARY KEY (id),
+    KEY k_{n} (k)
 ) ENGINE={engine} DEFAULT CHARACTER SET latin1 COLLATE latin1_swedish_ci;

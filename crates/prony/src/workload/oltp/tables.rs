@@ -2,23 +2,22 @@
 
 use super::section::Data;
 use crate::server::{ServerError, Session};
-use crate::workload::loader::{self, Part, Piece, Table, settings};
+use crate::workload::indexes::IndexBuild;
+use crate::workload::loader::{self, Cut, Piece, Table, settings};
 use crate::workload::marker::{self, Marker};
-use crate::workload::{Dialect, Estimate, LoadError, Loaded, Preloaded, Progress, State};
-use crate::workload::{preload, schema};
+use crate::workload::stored::{Filling, Stored};
+use crate::workload::{Estimate, LoadError, Loaded, Preloaded, Progress, State, schema};
+use datagen::Format;
 use datagen::oltp::{Chunk, Oltp};
-use datagen::ssb::Format;
-use sha2::{Digest, Sha256};
-use std::time::Instant;
 
 /// prony's own schema for these tables.
 pub const SCHEMA: &str = "prony_oltp";
-const MYSQL: &str = include_str!("schema.mysql.sql");
+const TABLE: &str = include_str!("schema.mysql.sql");
+/// The index on `k`, with the comma before it.
+const INDEX: &str = ",\n    KEY k_{n} (k)";
 /// To be raised when the generator's rows change, so that kept datasets are made anew.
 const GENERATOR: u32 = 1;
 const COLUMNS: usize = 4;
-/// Rows between two looks at whether the load was cancelled: some milliseconds of a server's time.
-const ROWS_PER_PART: u64 = 2_000;
 /// More connections gain nothing on the machines that this is meant for.
 const CONNECTIONS_MAX: usize = 8;
 
@@ -30,10 +29,17 @@ const BYTES_PER_TABLE: u64 = 1 << 20;
 /// Guessed: those loads took 23 to 53 s with the servers' default redo logs, on two cores that twenty others wanted.
 const SECONDS_PER_ROW: f64 = 12e-6;
 
+const CUT: Cut<Chunk> = Cut {
+    split: |chunk, n| chunk.split(n).collect(),
+    write: |chunk, to| chunk.write(to, Format::Tbl),
+};
+
 pub struct Tables {
     data: Data,
     oltp: Oltp,
     names: Vec<String>,
+    /// CREATE TABLE statements, each with `{engine}`.
+    create: String,
 }
 
 impl Tables {
@@ -42,7 +48,13 @@ impl Tables {
     pub fn new(data: Data) -> Tables {
         let oltp = Oltp::new(data.tables, data.rows).expect("the section has checked it");
         let names = (1..=data.tables).map(|n| format!("sbtest{n}")).collect();
-        Tables { data, oltp, names }
+        let create = create(&data);
+        Tables {
+            data,
+            oltp,
+            names,
+            create,
+        }
     }
 
     pub fn data(&self) -> &Data {
@@ -54,20 +66,8 @@ impl Tables {
         self.data.rows * u64::from(self.data.tables)
     }
 
-    fn names(&self) -> Vec<&str> {
-        self.names.iter().map(String::as_str).collect()
-    }
-
     pub fn fingerprint(&self) -> String {
-        let mut hash = Sha256::new();
-        hash.update(MYSQL);
-        hash.update(GENERATOR.to_le_bytes());
-        let hash = hash.finalize();
-        let hash: String = hash
-            .iter()
-            .take(6)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let hash = marker::hash(&[TABLE.as_bytes(), &GENERATOR.to_le_bytes()]);
         let Data {
             tables,
             rows,
@@ -117,49 +117,44 @@ impl Tables {
         }
     }
 
+    fn stored(&self) -> Stored<'_> {
+        Stored {
+            schema: SCHEMA,
+            tables: self.names.iter().map(String::as_str).collect(),
+            engine: &self.data.engine,
+            // By sorting, as sysbench makes it.
+            index_build: IndexBuild::After,
+            create: &self.create,
+            indexes_sqlite: "",
+        }
+    }
+
+    fn marker(&self) -> Marker {
+        Marker {
+            fingerprint: self.fingerprint(),
+            rows: self.rows(),
+        }
+    }
+
     pub fn enter(&self, session: &mut Session) -> Result<(), ServerError> {
-        session.execute(&format!("USE {SCHEMA}")).map(|_| ())
+        self.stored().enter(session)
     }
 
     pub fn state(&self, session: &mut Session) -> Result<State, ServerError> {
-        marker::state(session, SCHEMA, &self.names())
+        self.stored().state(session)
     }
 
     pub fn create(&self, session: &mut Session, allow_drop: bool) -> Result<(), LoadError> {
-        if Dialect::of(session) == Dialect::Sqlite {
-            return Err(LoadError::Server {
-                what: "These tables are for a load of many clients, which SQLite does not take",
-                cause: ServerError::Unusable("name a server of the MySQL family".into()),
-            });
-        }
-        let failed = failed("The schema prony_oltp cannot be looked at");
+        schema::refuse_sqlite(
+            session,
+            "These tables are for a load of many clients, which SQLite does not take",
+            "name a server of the MySQL family",
+        )?;
+        let failed = LoadError::during("The schema prony_oltp cannot be looked at");
         let present = present(session).map_err(failed)?;
-        if !present.is_empty() {
-            if !allow_drop {
-                let what = format!("the tables {}", present.join(", "));
-                return Err(LoadError::Exists {
-                    schema: SCHEMA.into(),
-                    what,
-                });
-            }
-            schema::drop(session, SCHEMA, &present)?;
-        }
-        let engine = &self.data.engine;
-        self.make(session)
-            .map_err(|cause| schema::cannot_create(engine, cause))
-    }
-
-    fn make(&self, session: &mut Session) -> Result<(), ServerError> {
-        schema::make(session, SCHEMA)?;
-        for table in 1..=self.data.tables {
-            let text = MYSQL
-                .replace("{n}", &table.to_string())
-                .replace("{engine}", &self.data.engine);
-            for statement in schema::statements(&text) {
-                session.execute(statement)?;
-            }
-        }
-        Ok(())
+        let what = format!("the tables {}", present.join(", "));
+        schema::make_room(session, SCHEMA, &present, what, allow_drop)?;
+        self.stored().create_mysql(session)
     }
 
     /// Fills the empty tables, several at once where there are several, each in the order of its ids.
@@ -169,27 +164,15 @@ impl Tables {
         progress: &(dyn Fn(Progress) + Sync),
         cancel: &(dyn Fn() -> bool + Sync),
     ) -> Result<Loaded, LoadError> {
-        let mut session = connect().map_err(failed("The server cannot be reached for the load"))?;
-        self.enter(&mut session)
-            .map_err(failed("The schema prony_oltp cannot be entered"))?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let job = loader::Job {
-            prepare: vec![
-                format!("USE {SCHEMA}"),
-                "SET SESSION sql_mode = 'STRICT_ALL_TABLES'".into(),
-            ],
+        let filling = Filling {
             tables: self.list(),
             pieces: self.pieces(),
             connections: self.names.len().min(cores).min(CONNECTIONS_MAX),
             data_bytes: self.estimate().data_bytes,
+            marker: self.marker(),
         };
-        let mut loaded = loader::run(job, connect, progress, cancel)?;
-        let begun = Instant::now();
-        self.finish(&mut session).map_err(failed(
-            "The rows are loaded, but the tables could not be finished",
-        ))?;
-        loaded.finish_s = begun.elapsed().as_secs_f64();
-        Ok(loaded)
+        self.stored().load(filling, connect, progress, cancel)
     }
 
     fn list(&self) -> Vec<Table> {
@@ -204,67 +187,35 @@ impl Tables {
     /// Statements of as many rows as the engine is best loaded with.
     fn pieces(&self) -> Vec<Piece> {
         let each = settings::strategy(&self.data.engine).rows_per_statement;
-        let count = each.map_or(1, |each| self.data.rows.div_ceil(each));
-        let mut pieces = Vec::new();
-        for table in 0..self.names.len() {
+        let pieces = |table: usize| {
             let whole = self.oltp.whole(table as u32 + 1);
-            pieces.extend(whole.split(count).map(|chunk| Piece {
-                table,
-                parts: parts(&chunk),
-            }));
-        }
-        pieces
-    }
-
-    /// The index is made by sorting, as sysbench makes it; then the server looks at the tables, since statistics decide plans.
-    fn finish(&self, session: &mut Session) -> Result<(), ServerError> {
-        if self.data.secondary_index {
-            for (n, table) in (1..).zip(&self.names) {
-                session.execute(&format!("CREATE INDEX k_{n} ON {table} (k)"))?;
-            }
-        }
-        session.query(&format!("ANALYZE TABLE {}", self.names.join(", ")))?;
-        let marker = Marker {
-            fingerprint: self.fingerprint(),
-            rows: self.rows(),
+            CUT.pieces(table, self.data.rows, each, &whole)
         };
-        marker::write(session, SCHEMA, &self.data.engine, &marker)
+        (0..self.names.len()).flat_map(pieces).collect()
     }
 
     /// Counts the rows of every table and reads the marker.
     pub fn verify(&self, session: &mut Session) -> Result<(), LoadError> {
-        let failed = failed("The loaded tables cannot be counted");
-        let wrong = |table: &str, says: String| LoadError::Wrong {
-            table: table.into(),
-            says,
-        };
-        self.enter(session).map_err(&failed)?;
-        for table in &self.names {
-            let counted = schema::count(session, table).map_err(&failed)?;
-            if counted != self.data.rows {
-                let says = format!("it has {counted} rows and should have {}", self.data.rows);
-                return Err(wrong(table, says));
-            }
-        }
-        match marker::read(session, SCHEMA).map_err(failed)? {
-            Some(found) if found.fingerprint == self.fingerprint() => Ok(()),
-            other => {
-                let says = format!(
-                    "its row is {other:?} and should name {}",
-                    self.fingerprint()
-                );
-                Err(wrong(marker::TABLE, says))
-            }
-        }
+        self.stored().verify(session, &self.list(), &self.marker())
     }
 
     pub fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError> {
-        schema::data_bytes(session, SCHEMA, &self.names())
+        self.stored().data_bytes(session)
     }
 
     pub fn preload(&self, session: &mut Session) -> Result<Preloaded, ServerError> {
-        preload::preload(session, SCHEMA, &self.names())
+        self.stored().preload(session)
     }
+}
+
+fn create(data: &Data) -> String {
+    let table = if data.secondary_index {
+        TABLE.to_owned()
+    } else {
+        TABLE.replace(INDEX, "")
+    };
+    let tables = (1..=data.tables).map(|n| table.replace("{n}", &n.to_string()));
+    tables.collect::<Vec<_>>().join("\n")
 }
 
 /// Whatever tables of this kind are there, of another number of tables too, and the marker.
@@ -279,16 +230,32 @@ fn present(session: &mut Session) -> Result<Vec<String>, ServerError> {
         .collect())
 }
 
-fn parts(chunk: &Chunk) -> Vec<Part> {
-    let part = |chunk: Chunk| Part {
-        write: Box::new(move |to| chunk.write(to, Format::Tbl)),
-    };
-    chunk
-        .split(chunk.rows().div_ceil(ROWS_PER_PART))
-        .map(part)
-        .collect()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::indexes;
 
-fn failed(what: &'static str) -> impl Fn(ServerError) -> LoadError {
-    move |cause| LoadError::Server { what, cause }
+    fn created(secondary_index: bool) -> String {
+        let data = Data {
+            tables: 2,
+            secondary_index,
+            ..Data::default()
+        };
+        Tables::new(data).create
+    }
+
+    #[test]
+    fn every_table_is_made_under_its_number() {
+        let text = created(true);
+        let made: Vec<&str> = schema::statements(&text).map(indexes::table).collect();
+        assert_eq!(made, ["sbtest1", "sbtest2"]);
+        assert!(!text.contains("{n}"), "{text}");
+    }
+
+    #[test]
+    fn the_secondary_index_is_there_only_where_it_is_asked_for() {
+        let (indexed, plain) = (created(true), created(false));
+        assert!(indexed.contains("KEY k_2 (k)"), "{indexed}");
+        assert!(!plain.contains("KEY k_"), "{plain}");
+    }
 }

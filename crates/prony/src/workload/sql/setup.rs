@@ -6,9 +6,8 @@
 use crate::server::{ServerError, Session};
 use crate::workload::marker::{self, Marker};
 use crate::workload::script::statements;
-use crate::workload::{Dialect, Estimate, LoadError, Loaded, Preloaded, Progress, State};
+use crate::workload::{Estimate, LoadError, Loaded, Preloaded, Progress, State};
 use crate::workload::{preload, schema};
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -32,13 +31,7 @@ impl Setup {
     }
 
     pub fn fingerprint(&self) -> String {
-        let hash = Sha256::digest(self.sql.as_bytes());
-        let hash: String = hash
-            .iter()
-            .take(6)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        format!("sql-{hash}")
+        format!("sql-{}", marker::hash(&[self.sql.as_bytes()]))
     }
 
     pub fn summary(&self) -> String {
@@ -61,7 +54,7 @@ impl Setup {
     }
 
     pub fn enter(&self, session: &mut Session) -> Result<(), ServerError> {
-        session.execute(&format!("USE {SCHEMA}")).map(|_| ())
+        schema::enter(session, SCHEMA)
     }
 
     pub fn state(&self, session: &mut Session) -> Result<State, ServerError> {
@@ -81,30 +74,22 @@ impl Setup {
     }
 
     pub fn create(&self, session: &mut Session, allow_drop: bool) -> Result<(), LoadError> {
-        if Dialect::of(session) == Dialect::Sqlite {
-            return Err(LoadError::Server {
-                what: "These statements are for a load of many clients, which SQLite does not take",
-                cause: ServerError::Unusable("name a server of the MySQL family".into()),
-            });
-        }
-        let failed = failed("The schema prony_sql cannot be made");
+        schema::refuse_sqlite(
+            session,
+            "These statements are for a load of many clients, which SQLite does not take",
+            "name a server of the MySQL family",
+        )?;
+        let failed = LoadError::during("The schema prony_sql cannot be made");
         let present = tables(session).map_err(&failed)?;
-        if !present.is_empty() {
-            if !allow_drop {
-                let what = format!("the tables {}", present.join(", "));
-                return Err(LoadError::Exists {
-                    schema: SCHEMA.into(),
-                    what,
-                });
-            }
-            session
-                .execute("SET SESSION foreign_key_checks = 0")
-                .map_err(&failed)?;
-            schema::drop(session, SCHEMA, &present)?;
-            session
-                .execute("SET SESSION foreign_key_checks = 1")
-                .map_err(&failed)?;
-        }
+        let what = format!("the tables {}", present.join(", "));
+        // So that tables that refer to each other can be dropped in any order.
+        session
+            .execute("SET SESSION foreign_key_checks = 0")
+            .map_err(&failed)?;
+        schema::make_room(session, SCHEMA, &present, what, allow_drop)?;
+        session
+            .execute("SET SESSION foreign_key_checks = 1")
+            .map_err(&failed)?;
         schema::make(session, SCHEMA).map_err(failed)
     }
 
@@ -115,9 +100,11 @@ impl Setup {
         cancel: &(dyn Fn() -> bool + Sync),
     ) -> Result<Loaded, LoadError> {
         let begun = Instant::now();
-        let mut session = connect().map_err(failed("The server cannot be reached for the load"))?;
+        let mut session = connect().map_err(LoadError::during(
+            "The server cannot be reached for the load",
+        ))?;
         self.enter(&mut session)
-            .map_err(failed("The schema prony_sql cannot be entered"))?;
+            .map_err(LoadError::during("The schema prony_sql cannot be entered"))?;
         let list = self.statements();
         for (n, statement) in list.iter().enumerate() {
             if cancel() {
@@ -138,13 +125,14 @@ impl Setup {
             });
         }
         let elapsed_s = begun.elapsed().as_secs_f64();
-        let rows = self.finish(&mut session).map_err(failed(
+        let rows = self.finish(&mut session).map_err(LoadError::during(
             "The statements ran, but the tables could not be finished",
         ))?;
         Ok(Loaded {
             rows,
             bytes: self.sql.len() as u64,
             elapsed_s,
+            index_s: BTreeMap::new(),
             finish_s: begun.elapsed().as_secs_f64() - elapsed_s,
             method: "setup".into(),
             connections: 1,
@@ -169,7 +157,7 @@ impl Setup {
 
     /// Counts the rows of all tables and compares them with what was there when the statements had run.
     pub fn verify(&self, session: &mut Session) -> Result<(), LoadError> {
-        let failed = failed("The tables cannot be counted");
+        let failed = LoadError::during("The tables cannot be counted");
         self.enter(session).map_err(&failed)?;
         let rows = count(session).map_err(&failed)?;
         let expected = Marker {
@@ -232,8 +220,4 @@ fn refused(n: usize, of: usize, statement: &str, cause: ServerError) -> LoadErro
         rows_total: of as u64,
         cause: cause.to_string(),
     }
-}
-
-fn failed(what: &'static str) -> impl Fn(ServerError) -> LoadError {
-    move |cause| LoadError::Server { what, cause }
 }

@@ -12,16 +12,14 @@ mod tables;
 pub use section::{Joins, Section};
 
 use super::answers::Reference;
-use super::loader::{self, settings};
+use super::loader::settings;
 use super::marker::{self, Marker};
 use super::schema as common;
+use super::stored::{Filling, Stored};
 use super::{
     Dataset, Dialect, Driver, Estimate, LoadError, Loaded, Operation, Preloaded, Progress, State,
-    preload,
 };
 use crate::server::{ServerError, Session};
-use sha2::{Digest, Sha256};
-use std::time::Instant;
 
 /// prony's own schema for this workload.
 const SCHEMA: &str = "prony_ssb";
@@ -40,39 +38,36 @@ impl StarSchema {
         StarSchema { section, tables }
     }
 
-    fn failed(what: &'static str) -> impl Fn(ServerError) -> LoadError {
-        move |cause| LoadError::Server { what, cause }
+    fn stored(&self) -> Stored<'_> {
+        Stored {
+            schema: SCHEMA,
+            tables: tables::NAMES.to_vec(),
+            engine: &self.section.engine,
+            index_build: self.section.index_build(),
+            create: schema::MYSQL,
+            indexes_sqlite: schema::INDEXES_SQLITE,
+        }
     }
 
-    /// Statistics decide plans: without ANALYZE 5.5 takes each key of lineorder for unique, and the others look at the
-    /// tables at a time of their own choice. MyISAM's keys were switched off for the load and are built by sorting here.
-    fn finish(&self, session: &mut Session) -> Result<(), LoadError> {
-        let failed = Self::failed("The rows are loaded, but the tables could not be finished");
-        for statement in schema::after_load(Dialect::of(session), &self.section.engine) {
-            session.query(&statement).map_err(&failed)?;
-        }
-        let marker = Marker {
+    fn marker(&self) -> Marker {
+        Marker {
             fingerprint: self.fingerprint(),
             rows: self.tables.rows(),
-        };
-        marker::write(session, SCHEMA, &self.section.engine, &marker).map_err(failed)
+        }
     }
 }
 
 impl Dataset for StarSchema {
     fn fingerprint(&self) -> String {
-        let mut hash = Sha256::new();
-        for text in [schema::MYSQL, schema::SQLITE, schema::INDEXES_SQLITE] {
-            hash.update(text);
-        }
-        hash.update(GENERATOR.to_le_bytes());
-        let hash: String = hash
-            .finalize()
-            .iter()
-            .take(6)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        format!("ssb-{}-{}-{hash}", self.section.scale, self.section.engine)
+        let hash = marker::hash(&[
+            schema::MYSQL.as_bytes(),
+            schema::SQLITE.as_bytes(),
+            schema::INDEXES_SQLITE.as_bytes(),
+            &GENERATOR.to_le_bytes(),
+        ]);
+        let Section { scale, engine, .. } = &self.section;
+        let build = self.section.index_build().suffix(engine);
+        format!("ssb-{scale}-{engine}{build}-{hash}")
     }
 
     fn summary(&self) -> String {
@@ -80,6 +75,7 @@ impl Dataset for StarSchema {
             scale,
             engine,
             joins,
+            ..
         } = &self.section;
         let joins = match joins {
             Joins::Original => "joins in the WHERE clause",
@@ -110,34 +106,19 @@ impl Dataset for StarSchema {
     }
 
     fn enter(&self, session: &mut Session) -> Result<(), ServerError> {
-        if session.is_mysql() {
-            session.execute(&format!("USE {SCHEMA}"))?;
-        }
-        Ok(())
+        self.stored().enter(session)
     }
 
     fn state(&self, session: &mut Session) -> Result<State, ServerError> {
-        marker::state(session, SCHEMA, &tables::NAMES)
+        self.stored().state(session)
     }
 
     fn create(&self, session: &mut Session, allow_drop: bool) -> Result<(), LoadError> {
-        let failed = Self::failed("The schema prony_ssb cannot be looked at");
-        let what = match self.state(session).map_err(&failed)? {
-            State::Absent => None,
-            State::Partial => Some("tables of a load that did not end".to_owned()),
-            State::Complete(fingerprint) => Some(format!("the loaded dataset {fingerprint}")),
-        };
-        if let Some(what) = what {
-            if !allow_drop {
-                return Err(LoadError::Exists {
-                    schema: SCHEMA.into(),
-                    what,
-                });
-            }
-            let tables = marker::present(session, SCHEMA, &tables::NAMES).map_err(failed)?;
-            common::drop(session, SCHEMA, &tables)?;
+        self.stored().make_room(session, allow_drop)?;
+        match Dialect::of(session) {
+            Dialect::MySql => self.stored().create_mysql(session),
+            Dialect::Sqlite => common::create(session, SCHEMA, "", [schema::SQLITE].into_iter()),
         }
-        schema::create(session, SCHEMA, &self.section.engine)
     }
 
     fn load(
@@ -146,71 +127,24 @@ impl Dataset for StarSchema {
         progress: &(dyn Fn(Progress) + Sync),
         cancel: &(dyn Fn() -> bool + Sync),
     ) -> Result<Loaded, LoadError> {
-        let failed = Self::failed("The server cannot be reached for the load");
-        let mut session = connect().map_err(&failed)?;
-        let (dialect, engine) = (Dialect::of(&session), &self.section.engine);
-        let strategy = settings::strategy(engine);
-        self.enter(&mut session).map_err(&failed)?;
-        for statement in schema::before_load(dialect, engine) {
-            session.execute(&statement).map_err(&failed)?;
-        }
-        let job = loader::Job {
-            prepare: schema::prepare(dialect, SCHEMA),
+        let strategy = settings::strategy(&self.section.engine);
+        let filling = Filling {
             tables: self.tables.list(),
             pieces: self.tables.pieces(strategy.rows_per_statement),
             connections: strategy.connections,
             data_bytes: self.estimate().data_bytes,
+            marker: self.marker(),
         };
-        let mut loaded = loader::run(job, connect, progress, cancel)?;
-        let begun = Instant::now();
-        self.finish(&mut session)?;
-        loaded.finish_s = begun.elapsed().as_secs_f64();
-        Ok(loaded)
+        self.stored().load(filling, connect, progress, cancel)
     }
 
     fn verify(&self, session: &mut Session) -> Result<(), LoadError> {
-        let failed = Self::failed("The loaded tables cannot be counted");
-        self.enter(session).map_err(&failed)?;
-        let wrong = |table: &str, says: String| LoadError::Wrong {
-            table: table.into(),
-            says,
-        };
-        for table in self.tables.list() {
-            let reply = session
-                .query(&format!("SELECT COUNT(*) FROM {}", table.name))
-                .map_err(&failed)?;
-            let counted = reply.first_text().unwrap_or_default();
-            if counted != table.rows.to_string() {
-                return Err(wrong(
-                    &table.name,
-                    format!("it has {counted} rows and should have {}", table.rows),
-                ));
-            }
-        }
-        let expected = Marker {
-            fingerprint: self.fingerprint(),
-            rows: self.tables.rows(),
-        };
-        match self.state(session).map_err(&failed)? {
-            State::Complete(fingerprint) if fingerprint == expected.fingerprint => {}
-            other => {
-                return Err(wrong(
-                    marker::TABLE,
-                    format!("it says {other:?} and should name {}", expected.fingerprint),
-                ));
-            }
-        }
-        match marker::read(session, SCHEMA).map_err(failed)? {
-            Some(found) if found == expected => Ok(()),
-            other => Err(wrong(
-                marker::TABLE,
-                format!("its row is {other:?} and should be {expected:?}"),
-            )),
-        }
+        self.stored()
+            .verify(session, &self.tables.list(), &self.marker())
     }
 
     fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError> {
-        common::data_bytes(session, SCHEMA, &tables::NAMES)
+        self.stored().data_bytes(session)
     }
 
     fn operations(&self) -> Vec<Operation> {
@@ -226,7 +160,7 @@ impl Dataset for StarSchema {
     }
 
     fn preload(&self, session: &mut Session) -> Result<Preloaded, ServerError> {
-        preload::preload(session, SCHEMA, &tables::NAMES)
+        self.stored().preload(session)
     }
 }
 

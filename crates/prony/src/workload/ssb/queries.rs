@@ -5,6 +5,7 @@
 
 use super::section::Joins;
 use crate::workload::Operation;
+use crate::workload::schema::query;
 
 /// Name and the columns that its ORDER BY fixes.
 const QUERIES: [(&str, &[usize]); 13] = [
@@ -34,26 +35,15 @@ pub fn operations(joins: Joins) -> Vec<Operation> {
     QUERIES
         .iter()
         .map(|(name, ordered_by)| {
-            let mysql = statement(text, name);
+            let mysql = query(text, name).expect("the .sql file holds every query");
             Operation {
                 name: (*name).into(),
-                sqlite: for_sqlite(&mysql),
-                mysql,
+                sqlite: for_sqlite(mysql),
+                mysql: mysql.into(),
                 ordered_by: ordered_by.to_vec(),
             }
         })
         .collect()
-}
-
-/// What stands between the line `-- NAME` and the next semicolon.
-fn statement(text: &str, name: &str) -> String {
-    let (_, after) = text
-        .split_once(&format!("\n-- {name}\n"))
-        .expect("the .sql file holds every query");
-    let (statement, _) = after
-        .split_once(';')
-        .expect("every query ends with a semicolon");
-    statement.trim().to_owned()
 }
 
 /// SQLite keeps the order of a CROSS JOIN, and looks rows up by their row id where MySQL uses PRIMARY.

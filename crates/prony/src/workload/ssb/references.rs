@@ -4,6 +4,7 @@
 //! are compared with each other (`run::answers`).
 
 use crate::workload::answers::Reference;
+use crate::workload::hashes;
 
 macro_rules! answer {
     ($name:literal) => {
@@ -21,22 +22,14 @@ pub fn reference(scale: f64, operation: &str) -> Option<Reference> {
     if scale == 1.0 {
         return rows(operation).map(Reference::Rows);
     }
-    hash(scale, operation)
-}
-
-/// From the small scales' file: scale, query, number of rows, hash.
-fn hash(scale: f64, operation: &str) -> Option<Reference> {
-    let hashes = include_str!(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../tests/data/ssb/answer-hashes.csv"
-    ));
-    let start = format!("{scale},{operation},");
-    let line = hashes.lines().find_map(|line| line.strip_prefix(&start))?;
-    let (rows, hash) = line.split_once(',')?;
-    Some(Reference::Hash {
-        rows: rows.parse().ok()?,
-        hash: hash.into(),
-    })
+    hashes::find(
+        include_str!(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../tests/data/ssb/answer-hashes.csv"
+        )),
+        scale,
+        operation,
+    )
 }
 
 /// The rows at scale 1. Ten queries' answers are published; the others were computed once by other engines, see the

@@ -3,11 +3,13 @@
 //! Goal: every mistake is answered with the key and what would be right. Non-goal: whether a server has the engine;
 //! only it can tell (see `schema`).
 
-use crate::workload::{KeyMistake, keys};
+use crate::workload::KeyMistake;
+use crate::workload::indexes::IndexBuild;
+use crate::workload::keys::{engine, mistake, scale, text};
 
 /// The largest scale: beyond it LO_ORDERKEY and the disk of any machine that this is meant for run out.
 const LARGEST_SCALE: f64 = 100.0;
-const KEYS: &str = "the keys are: scale, engine, joins";
+const KEYS: &str = "the keys are: scale, engine, joins, index_build";
 const JOINS: &str = "joins is one of \"original\", \"ansi\", \"fact first\", \"dimension first\"";
 
 /// The section, checked.
@@ -19,6 +21,8 @@ pub struct Section {
     pub engine: String,
     /// By default the ANSI form, that of the published results.
     pub joins: Joins,
+    /// As the file asks; None: as is usual for the engine.
+    pub index_build: Option<IndexBuild>,
 }
 
 /// How the queries join.
@@ -58,54 +62,30 @@ impl Section {
             scale: 1.0,
             engine: "InnoDB".into(),
             joins: Joins::Ansi,
+            index_build: None,
         };
         for (key, value) in table {
             match key.as_str() {
-                "scale" => section.scale = scale(value)?,
-                "engine" => section.engine = keys::engine(key, value)?,
-                "joins" => section.joins = joins(value)?,
+                "scale" => section.scale = scale(key, value, LARGEST_SCALE)?,
+                "engine" => section.engine = engine(key, value)?,
+                "joins" => section.joins = joins(key, value)?,
+                "index_build" => section.index_build = Some(IndexBuild::read(key, value)?),
                 other => return Err(mistake(other, format!("ssb has no key {other:?}"), KEYS)),
             }
         }
         Ok(section)
     }
-}
 
-fn scale(value: &toml::Value) -> Result<f64, KeyMistake> {
-    let help = format!("a number above 0 and at most {LARGEST_SCALE}: scale = 0.1");
-    let number = match value {
-        toml::Value::Integer(whole) => *whole as f64,
-        toml::Value::Float(number) => *number,
-        other => {
-            let says = format!("scale is a number, not a {}", other.type_str());
-            return Err(mistake("scale", says, &help));
-        }
-    };
-    if number > 0.0 && number <= LARGEST_SCALE {
-        Ok(number)
-    } else {
-        Err(mistake("scale", format!("{number} is no scale"), &help))
+    pub fn index_build(&self) -> IndexBuild {
+        self.index_build
+            .unwrap_or_else(|| IndexBuild::usual(&self.engine))
     }
 }
 
-fn joins(value: &toml::Value) -> Result<Joins, KeyMistake> {
-    let Some(name) = value.as_str() else {
-        return Err(mistake(
-            "joins",
-            format!("joins is a text, not a {}", value.type_str()),
-            JOINS,
-        ));
-    };
+fn joins(key: &str, value: &toml::Value) -> Result<Joins, KeyMistake> {
+    let name = text(key, value, JOINS)?;
     let found = Joins::ALL.into_iter().find(|joins| joins.name() == name);
-    found.ok_or_else(|| mistake("joins", format!("there is no form {name:?}"), JOINS))
-}
-
-fn mistake(key: &str, says: String, help: &str) -> KeyMistake {
-    KeyMistake {
-        key: key.into(),
-        says,
-        help: help.into(),
-    }
+    found.ok_or_else(|| mistake(key, format!("there is no form {name:?}"), JOINS))
 }
 
 #[cfg(test)]
@@ -146,6 +126,7 @@ mod tests {
             ("engine = \"x; drop\"", "engine"),
             ("engine = 1", "engine"),
             ("joins = \"ANSI\"", "joins"),
+            ("index_build = \"later\"", "index_build"),
             ("sacle = 1", "sacle"),
         ] {
             assert_eq!(read(text).unwrap_err().key, key, "{text}");

@@ -1,7 +1,8 @@
 //! The five tables as the loader takes them: names, rows, and pieces from the generator.
 
-use crate::workload::loader::{Part, Piece, Table};
-use datagen::ssb::{Chunk, Format, Ssb, Table as Kind};
+use crate::workload::loader::{Cut, Piece, Table};
+use datagen::Format;
+use datagen::ssb::{Chunk, Ssb, Table as Kind};
 use std::sync::OnceLock;
 
 /// In the order of loading: the small ones first, so that a refusal shows at once.
@@ -15,8 +16,10 @@ const ORDER: [(Kind, &str, usize); 5] = [
 
 pub(super) const NAMES: [&str; 5] = ["date", "supplier", "customer", "part", "lineorder"];
 
-/// Rows between two looks at whether the load was cancelled: some milliseconds of a server's time.
-const ROWS_PER_PART: u64 = 2_000;
+const CUT: Cut<Chunk> = Cut {
+    split: |chunk, n| chunk.split(n).collect(),
+    write: |chunk, to| chunk.write(to, Format::Tbl),
+};
 
 /// The tables at one scale.
 pub(super) struct Tables {
@@ -65,28 +68,12 @@ impl Tables {
 
     /// Every table in pieces of about so many rows, one after another; None: each table is one piece.
     pub fn pieces(&self, rows_per_piece: Option<u64>) -> Vec<Piece> {
-        let mut pieces = Vec::new();
-        for (table, &(kind, ..)) in ORDER.iter().enumerate() {
-            let rows = self.rows_of(table);
-            let count = rows_per_piece.map_or(1, |each| rows.div_ceil(each));
+        let pieces = |(table, &(kind, ..)): (usize, &(Kind, &str, usize))| {
             let whole = self.ssb.whole(kind);
-            pieces.extend(whole.split(count).map(|chunk| Piece {
-                table,
-                parts: parts(&chunk, rows / count.max(1)),
-            }));
-        }
-        pieces
+            CUT.pieces(table, self.rows_of(table), rows_per_piece, &whole)
+        };
+        ORDER.iter().enumerate().flat_map(pieces).collect()
     }
-}
-
-fn parts(chunk: &Chunk, rows: u64) -> Vec<Part> {
-    let part = |chunk: Chunk| Part {
-        write: Box::new(move |to| chunk.write(to, Format::Tbl)),
-    };
-    chunk
-        .split(rows.div_ceil(ROWS_PER_PART))
-        .map(part)
-        .collect()
 }
 
 #[cfg(test)]

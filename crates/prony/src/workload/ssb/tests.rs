@@ -10,6 +10,7 @@ fn dataset(scale: f64, joins: Joins) -> StarSchema {
         scale,
         engine: "InnoDB".into(),
         joins,
+        index_build: None,
     })
 }
 
@@ -162,6 +163,7 @@ fn the_fingerprint_follows_the_tables_and_not_the_queries() {
         scale: 0.1,
         engine: "MyISAM".into(),
         joins: Joins::Ansi,
+        index_build: None,
     });
     assert_ne!(fingerprint(0.1, Joins::Ansi), myisam.fingerprint());
 }

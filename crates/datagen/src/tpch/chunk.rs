@@ -1,0 +1,207 @@
+//! A part of a table that can be made by itself, on any thread.
+//!
+//! Goal: chunks of chunks meet exactly, in constant memory. tpchgen knows parts of a whole table alone, and leaves the remainder to
+//! the last one; so a table is a row of granules, each a part of tpchgen's, and a chunk is a range of them. Non-goals: files and threads.
+
+use std::fmt::{Display, Write as _};
+use std::io::{self, Write};
+use std::ops::Range;
+
+use tpchgen::csv::{
+    CustomerCsv, LineItemCsv, NationCsv, OrderCsv, PartCsv, PartSuppCsv, RegionCsv, SupplierCsv,
+};
+use tpchgen::generators::{
+    CustomerGenerator, LineItemGenerator, NationGenerator, OrderGenerator, PartGenerator,
+    PartSuppGenerator, RegionGenerator, SupplierGenerator,
+};
+
+use super::scale::{SUPPLIERS_PER_PART, Tpch};
+use super::table::Table;
+use crate::Format;
+
+/// Bytes that are gathered before they are written.
+const BUFFER_BYTES: usize = 64 << 10;
+/// No row is longer.
+const ROW_BYTES_MAX: usize = 512;
+/// About how many rows a granule has: to begin one costs a hundred times what a row does.
+const ROWS_PER_GRANULE: u64 = 2_000;
+
+/// A range of a table's rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chunk {
+    tpch: Tpch,
+    table: Table,
+    granules: Range<u64>,
+}
+
+impl Chunk {
+    pub(super) fn whole(tpch: Tpch, table: Table) -> Chunk {
+        let granules = 0..granules(tpch, table);
+        Chunk {
+            tpch,
+            table,
+            granules,
+        }
+    }
+
+    pub fn table(&self) -> Table {
+        self.table
+    }
+
+    /// The exact number of rows.
+    pub fn rows(&self) -> u64 {
+        let units = self.units();
+        match self.table {
+            Table::Lineitem => line_counts(units),
+            Table::Partsupp => (units.end - units.start) * SUPPLIERS_PER_PART,
+            _ => units.end - units.start,
+        }
+    }
+
+    /// About how many bytes the chunk has as `.tbl` text.
+    pub fn bytes_estimate(&self) -> u64 {
+        let share = (self.granules.end - self.granules.start) as f64
+            / granules(self.tpch, self.table) as f64;
+        (self.tpch.bytes_estimate(self.table) as f64 * share) as u64
+    }
+
+    /// The chunk in `n` chunks of about equal size (at least one), in order; small ones are partly empty.
+    pub fn split(&self, n: u64) -> impl Iterator<Item = Chunk> + use<> {
+        let whole = self.clone();
+        let n = n.max(1);
+        (0..n).map(move |i| whole.part(i, n))
+    }
+
+    /// The part with the number `i` (from 0) when the chunk is split into `n`.
+    ///
+    /// # Panics
+    /// When `i` is not below `n`.
+    pub fn part(&self, i: u64, n: u64) -> Chunk {
+        assert!(i < n, "part {i} of {n}");
+        let granules = self.granules.end - self.granules.start;
+        let edge = |i: u64| {
+            self.granules.start + (u128::from(granules) * u128::from(i) / u128::from(n)) as u64
+        };
+        Chunk {
+            granules: edge(i)..edge(i + 1),
+            ..self.clone()
+        }
+    }
+
+    /// Writes the rows, and gives their number.
+    ///
+    /// # Errors
+    /// Whatever `to` fails with.
+    pub fn write(self, to: &mut dyn Write, format: Format) -> io::Result<u64> {
+        let mut text = Text {
+            text: String::with_capacity(BUFFER_BYTES),
+            to,
+            format,
+        };
+        let (scale, of) = (self.tpch.scale, granules(self.tpch, self.table) as i32);
+        let mut rows = 0;
+        for granule in self.granules {
+            let part = granule as i32 + 1;
+            rows += match self.table {
+                Table::Customer => text.rows(
+                    CustomerGenerator::new(scale, part, of).iter(),
+                    CustomerCsv::new,
+                ),
+                Table::Lineitem => text.rows(
+                    LineItemGenerator::new(scale, part, of).iter(),
+                    LineItemCsv::new,
+                ),
+                Table::Nation => {
+                    text.rows(NationGenerator::new(scale, part, of).iter(), NationCsv::new)
+                }
+                Table::Orders => {
+                    text.rows(OrderGenerator::new(scale, part, of).iter(), OrderCsv::new)
+                }
+                Table::Part => text.rows(PartGenerator::new(scale, part, of).iter(), PartCsv::new),
+                Table::Partsupp => text.rows(
+                    PartSuppGenerator::new(scale, part, of).iter(),
+                    PartSuppCsv::new,
+                ),
+                Table::Region => {
+                    text.rows(RegionGenerator::new(scale, part, of).iter(), RegionCsv::new)
+                }
+                Table::Supplier => text.rows(
+                    SupplierGenerator::new(scale, part, of).iter(),
+                    SupplierCsv::new,
+                ),
+            }?;
+        }
+        text.flush()?;
+        Ok(rows)
+    }
+
+    /// What the generator counts, from 0.
+    fn units(&self) -> Range<u64> {
+        let (units, granules) = (self.tpch.units(self.table), granules(self.tpch, self.table));
+        let edge = |granule: u64| {
+            if granule == granules {
+                units
+            } else {
+                units / granules * granule
+            }
+        };
+        edge(self.granules.start)..edge(self.granules.end)
+    }
+}
+
+/// How many granules a table has. Nation and region are one: tpchgen does not divide them.
+fn granules(tpch: Tpch, table: Table) -> u64 {
+    let rows_per_unit = match table {
+        Table::Lineitem | Table::Partsupp => 4,
+        _ => 1,
+    };
+    (tpch.units(table) * rows_per_unit / ROWS_PER_GRANULE).max(1)
+}
+
+/// The lines of these orders (counted from 0), drawn as lineitem does.
+fn line_counts(orders: Range<u64>) -> u64 {
+    let mut lines = OrderGenerator::create_line_count_random();
+    lines.advance_rows(orders.start as i64);
+    let mut count = 0;
+    for _ in orders {
+        count += lines.next_value() as u64;
+        lines.row_finished();
+    }
+    count
+}
+
+/// Rows on their way to a writer.
+struct Text<'a> {
+    text: String,
+    to: &'a mut dyn Write,
+    format: Format,
+}
+
+impl Text<'_> {
+    /// Writes rows and gives their number. A row shows itself as `.tbl`, and `csv` makes of it what shows itself as CSV.
+    fn rows<R: Display, C: Display>(
+        &mut self,
+        rows: impl Iterator<Item = R>,
+        csv: impl Fn(R) -> C,
+    ) -> io::Result<u64> {
+        let mut count = 0;
+        for row in rows {
+            let shown = match self.format {
+                Format::Tbl => writeln!(self.text, "{row}"),
+                Format::Csv => writeln!(self.text, "{}", csv(row)),
+            };
+            shown.expect("a text takes any row");
+            count += 1;
+            if self.text.len() > BUFFER_BYTES - ROW_BYTES_MAX {
+                self.flush()?;
+            }
+        }
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.write_all(self.text.as_bytes())?;
+        self.text.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,53 @@
+//! Rows, bytes and SHA-256 of generated tables against a file of them.
+
+use std::io::{self, Write};
+
+use sha2::{Digest, Sha256};
+
+/// Counts and hashes what is written.
+#[derive(Default)]
+struct Sum {
+    bytes: u64,
+    hash: Sha256,
+}
+
+impl Write for Sum {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes += bytes.len() as u64;
+        self.hash.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Holds the rows and bytes that `write` writes against the line of `checksums` that begins with the scale and the table; gives the
+/// number of rows. A line: scale, table, rows, bytes, SHA-256.
+pub fn check(
+    checksums: &str,
+    scale: &str,
+    table: &str,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<u64>,
+) -> u64 {
+    let expected = checksums
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .find(|fields| fields.starts_with(&[scale, table]))
+        .expect("the table at this scale is in the file");
+    let mut sum = Sum::default();
+    let rows = write(&mut sum).unwrap();
+    let hex: String = sum
+        .hash
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    assert_eq!(
+        [rows.to_string(), sum.bytes.to_string(), hex],
+        expected[2..5],
+        "{table}"
+    );
+    rows
+}

@@ -1,0 +1,176 @@
+//! When secondary indexes are built: with the rows, or after them.
+//!
+//! Goal: one plan for every engine, made of the text of the CREATE TABLE statements. Rows that come with the indexes in place cost a
+//! descent for each entry, and leave pages half full; afterwards the entries are sorted, and pages are filled in order. Non-goal:
+//! primary keys, which are where the rows are in InnoDB.
+
+use super::KeyMistake;
+use super::keys::mistake;
+use std::borrow::Cow;
+
+/// `index_build` of a workload's section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexBuild {
+    /// While the rows are loaded.
+    With,
+    /// After the last row: by ALTER TABLE ... ADD KEY, and in MyISAM and Aria by DISABLE KEYS and ENABLE KEYS.
+    After,
+}
+
+impl IndexBuild {
+    /// As it is written in the file.
+    pub fn read(key: &str, value: &toml::Value) -> Result<IndexBuild, KeyMistake> {
+        const HELP: &str = "index_build is \"with\" (while the rows are loaded) or \"after\"";
+        match value.as_str() {
+            Some("with") => Ok(IndexBuild::With),
+            Some("after") => Ok(IndexBuild::After),
+            _ => Err(mistake(key, format!("there is no {value}"), HELP)),
+        }
+    }
+
+    /// What is done where the file says nothing. MyISAM and Aria sort anyway where a load meets an empty table.
+    pub fn usual(engine: &str) -> IndexBuild {
+        if sorts_keys(engine) {
+            IndexBuild::After
+        } else {
+            IndexBuild::With
+        }
+    }
+
+    /// For a fingerprint: nothing where it is the usual one, since the pages then are what they always were.
+    pub fn suffix(self, engine: &str) -> &'static str {
+        match self {
+            _ if self == IndexBuild::usual(engine) => "",
+            IndexBuild::With => "-with",
+            IndexBuild::After => "-after",
+        }
+    }
+}
+
+/// Engines that build keys by sorting when they are enabled again.
+fn sorts_keys(engine: &str) -> bool {
+    matches!(engine, "MyISAM" | "Aria")
+}
+
+/// What is done to a table besides filling it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Plan<'a> {
+    /// The statement that makes the empty table.
+    pub create: Cow<'a, str>,
+    /// Before the first row.
+    pub before: Option<String>,
+    /// After the last row: builds every secondary index.
+    pub after: Option<String>,
+}
+
+/// The plan for a table of an engine. Of the CREATE TABLE statement each secondary index is a line that begins with `KEY `.
+pub fn plan<'a>(create: &'a str, engine: &str, build: IndexBuild) -> Plan<'a> {
+    let keys: Vec<&str> = create.lines().filter_map(key).collect();
+    let table = table(create);
+    let as_it_is = Plan {
+        create: Cow::Borrowed(create),
+        before: None,
+        after: None,
+    };
+    match build {
+        _ if keys.is_empty() => as_it_is,
+        IndexBuild::With => as_it_is,
+        IndexBuild::After if sorts_keys(engine) => Plan {
+            before: Some(format!("ALTER TABLE {table} DISABLE KEYS")),
+            after: Some(format!("ALTER TABLE {table} ENABLE KEYS")),
+            ..as_it_is
+        },
+        IndexBuild::After => {
+            let add: Vec<String> = keys.iter().map(|key| format!("ADD {key}")).collect();
+            Plan {
+                create: Cow::Owned(without_keys(create)),
+                before: None,
+                after: Some(format!("ALTER TABLE {table} {}", add.join(", "))),
+            }
+        }
+    }
+}
+
+/// The table that a CREATE TABLE statement makes; there may be comments before it.
+pub fn table(create: &str) -> &str {
+    let (_, after) = create
+        .split_once("CREATE TABLE ")
+        .expect("the .sql file makes a table by each statement");
+    after.split_whitespace().next().unwrap_or_default()
+}
+
+/// `KEY name (columns)` where a line of the statement is that.
+fn key(line: &str) -> Option<&str> {
+    let line = line.trim();
+    line.starts_with("KEY ")
+        .then(|| line.strip_suffix(',').unwrap_or(line))
+}
+
+fn without_keys(create: &str) -> String {
+    let lines: Vec<&str> = create.lines().filter(|line| key(line).is_none()).collect();
+    lines.join("\n").replace(",\n)", "\n)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEYED: &str = "-- A note.\n\nCREATE TABLE t (\n    a INT,\n    b INT,\n    PRIMARY KEY (a),\n    KEY b (b),\n    KEY ba (b, a)\n) ENGINE={engine}";
+    const BARE: &str = "CREATE TABLE u (\n    a INT,\n    PRIMARY KEY (a)\n) ENGINE={engine}";
+
+    #[test]
+    fn with_the_rows_the_statement_stays_as_it_is() {
+        for engine in ["InnoDB", "MyISAM"] {
+            let plan = plan(KEYED, engine, IndexBuild::With);
+            assert_eq!(plan.create, KEYED);
+            assert_eq!((plan.before, plan.after), (None, None));
+        }
+    }
+
+    #[test]
+    fn innodb_gets_its_secondary_indexes_by_one_alter_after_the_rows() {
+        let plan = plan(KEYED, "InnoDB", IndexBuild::After);
+        assert_eq!(
+            plan.create,
+            "-- A note.\n\nCREATE TABLE t (\n    a INT,\n    b INT,\n    PRIMARY KEY (a)\n) ENGINE={engine}"
+        );
+        assert_eq!(plan.before, None);
+        assert_eq!(
+            plan.after.unwrap(),
+            "ALTER TABLE t ADD KEY b (b), ADD KEY ba (b, a)"
+        );
+    }
+
+    #[test]
+    fn myisam_has_its_keys_switched_off_and_on() {
+        let plan = plan(KEYED, "MyISAM", IndexBuild::After);
+        assert_eq!(plan.create, KEYED);
+        assert_eq!(plan.before.unwrap(), "ALTER TABLE t DISABLE KEYS");
+        assert_eq!(plan.after.unwrap(), "ALTER TABLE t ENABLE KEYS");
+    }
+
+    #[test]
+    fn a_table_without_secondary_indexes_has_nothing_to_build() {
+        for engine in ["InnoDB", "MyISAM"] {
+            let plan = plan(BARE, engine, IndexBuild::After);
+            assert_eq!(plan.create, BARE);
+            assert_eq!((plan.before, plan.after), (None, None));
+        }
+    }
+
+    #[test]
+    fn only_an_unusual_build_shows_in_a_fingerprint() {
+        assert_eq!(IndexBuild::With.suffix("InnoDB"), "");
+        assert_eq!(IndexBuild::After.suffix("InnoDB"), "-after");
+        assert_eq!(IndexBuild::After.suffix("Aria"), "");
+        assert_eq!(IndexBuild::With.suffix("MyISAM"), "-with");
+    }
+
+    #[test]
+    fn a_word_that_is_neither_is_answered_with_both() {
+        let mistake =
+            IndexBuild::read("index_build", &toml::Value::String("later".into())).unwrap_err();
+        assert_eq!(mistake.key, "index_build");
+        assert!(mistake.help.contains("\"with\"") && mistake.help.contains("\"after\""));
+    }
+}
