@@ -11,7 +11,8 @@ mod median;
 #[path = "../peer.rs"]
 mod peer;
 
-use datagen::ssb::{Format, Ssb, Table};
+use datagen::Format;
+use datagen::ssb::{Ssb, Table};
 use prony::server::Session;
 use prony::spec::experiment::Dsn;
 use prony::workload::{Dataset, open};
