@@ -229,7 +229,7 @@ fn a_load_that_is_cancelled_while_it_builds_indexes_ends_at_once() {
         let job = Job {
             prepare: vec!["USE t".into()],
             tables: vec![Table {
-                name: "t",
+                name: "t".to_string(),
                 columns: 1,
                 rows: 1,
             }],
