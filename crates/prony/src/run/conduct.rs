@@ -5,13 +5,14 @@
 use super::answers::Answers;
 use super::dataset::{Datasets, Ready};
 use super::folder::RunFolder;
+use super::known;
 use super::neighbours::Neighbours;
 use super::preflight;
 use super::servers::Provided;
 use super::trial::{Bench, label, now_ns};
 use super::{Progress, RunError, in_place, settings};
 use crate::host::{Home, Leases, interrupt, machine};
-use crate::plan::{Finished, LatencyMs, Plan, PlannedTrial, Shard};
+use crate::plan::{Finished, Plan, PlannedTrial, Shard};
 use crate::spec::{Experiment, queries, question, timed};
 use crate::workload::{self, Dataset};
 use record::{
@@ -320,7 +321,11 @@ fn measure(
         )?;
         judge_answers(&mut answers, &dataset.fingerprint(), &mut trial);
         store.save(&trial).map_err(stored)?;
-        finished.push(known(&trial, held.is_some()));
+        let key = trial.key.clone();
+        finished.push(match &trial.load {
+            Some(load) => known::timed(key, load, held.is_some()),
+            None => Finished::of_rounds(key),
+        });
         bench
             .progress
             .say(&line(&trial, finished.len(), plan.len()));
@@ -336,34 +341,11 @@ fn measure(
 /// What an earlier process has measured of this run.
 fn earlier(store: &Store) -> Result<Vec<Finished>, RunError> {
     let wanted = store.finished().map_err(stored)?;
-    let trials = store.trials().map_err(stored)?;
-    let of_key = |key| trials.iter().find(|trial| trial.key == key);
-    let known = wanted
-        .into_iter()
-        .filter_map(|key| Some(known(of_key(key)?, false)));
-    Ok(known.collect())
-}
-
-/// What the planner has to know of a trial.
-fn known(trial: &Trial, server_is_up: bool) -> Finished {
-    let Some(load) = &trial.load else {
-        return Finished::of_rounds(trial.key.clone());
+    let one = |key: TrialKey| match store.load(&key).map_err(stored)? {
+        Some(load) => Ok(known::timed(key, &load, false)),
+        None => Ok(Finished::of_rounds(key)),
     };
-    let summary = stats::summary(load);
-    let response = summary.latency.of(Kind::Response);
-    let at = |percentile| response.and_then(|response| response.at(percentile));
-    Finished {
-        key: trial.key.clone(),
-        throughput: summary.throughput,
-        latency_ms: LatencyMs {
-            p50: at(Percentile::P50),
-            p95: at(Percentile::P95),
-            p99: at(Percentile::P99),
-            p999: at(Percentile::P999),
-        },
-        unstable: (summary.offered.as_ref()).is_some_and(|offered| offered.unstable.is_some()),
-        server_is_up,
-    }
+    wanted.into_iter().map(one).collect()
 }
 
 /// A resumed run compares with the answers of its earlier part.

@@ -11,6 +11,7 @@ pub mod dataset;
 pub mod event;
 pub mod folder;
 pub mod in_place;
+mod known;
 pub mod neighbours;
 pub mod preflight;
 pub mod progress;

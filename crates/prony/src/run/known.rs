@@ -1,0 +1,121 @@
+//! What the planner has to know of a timed trial.
+//!
+//! Goal: the figures on which a search decides, also where a report would not print them: a percentile over few operations
+//! is a rough one, and still the best that there is. Non-goal: what is reported (`record::stats`).
+
+use crate::plan::{Finished, LatencyMs};
+use record::histogram::merged;
+use record::{Kind, Loaded, TrialKey, stats};
+
+pub fn timed(key: TrialKey, load: &Loaded, server_is_up: bool) -> Finished {
+    let summary = stats::summary(load);
+    let offered = summary.offered.as_ref();
+    Finished {
+        key,
+        throughput: summary.throughput,
+        latency_ms: response_ms(load, summary.steady.from_s),
+        unstable: offered.is_some_and(|offered| offered.unstable.is_some()),
+        server_is_up,
+    }
+}
+
+/// Of all operations that ended from this second on.
+fn response_ms(load: &Loaded, from_s: u32) -> LatencyMs {
+    let is_counted = |note: &&record::HistogramNote| {
+        note.operation.is_none() && note.kind == Kind::Response && note.start_s >= from_s
+    };
+    let seconds = load.histograms.iter().filter(is_counted);
+    let Some(all) = merged(seconds.map(|note| &note.nanoseconds)).filter(|all| !all.is_empty())
+    else {
+        return LatencyMs::default();
+    };
+    let at = |quantile| Some(all.value_at_quantile(quantile) as f64 / 1e6);
+    LatencyMs {
+        p50: at(0.5),
+        p95: at(0.95),
+        p99: at(0.99),
+        p999: at(0.999),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{EngineNote, HistogramNote, Mode, Warmup};
+
+    /// A second with these responses.
+    fn second(start_s: u32, responses_ms: &[u64]) -> HistogramNote {
+        let mut nanoseconds = hdrhistogram::Histogram::<u64>::new(3).unwrap();
+        responses_ms
+            .iter()
+            .for_each(|ms| nanoseconds += ms * 1_000_000);
+        HistogramNote {
+            operation: None,
+            kind: Kind::Response,
+            every_s: 1,
+            start_s,
+            nanoseconds: nanoseconds.into(),
+        }
+    }
+
+    fn loaded(histograms: Vec<HistogramNote>) -> Loaded {
+        let done = histograms
+            .iter()
+            .map(|note| Some(note.nanoseconds.unpack().len() as f64));
+        Loaded {
+            mode: Mode::Closed {
+                clients: 1,
+                think_s: 0.0,
+            },
+            warmup: Warmup::Seconds(1.0),
+            started_ns: 0,
+            elapsed_s: histograms.len() as f64,
+            operations: Vec::new(),
+            series: [("throughput".to_string(), done.collect())].into(),
+            histograms,
+            errors: Vec::new(),
+            counters: Default::default(),
+            engine: EngineNote {
+                backend: "epoll".into(),
+                reactors: 1,
+                cpu_user_s: 0.0,
+                cpu_system_s: 0.0,
+                cores: 2.0,
+                open_s: 0.0,
+                lateness_us_p50: None,
+                lateness_us_p99: None,
+                lateness_us_max: None,
+                ended_early: 0,
+                stopped: None,
+            },
+            open: None,
+            summary: None,
+        }
+    }
+
+    #[test]
+    fn a_search_has_a_percentile_also_where_a_report_would_print_none() {
+        let load = loaded(vec![
+            second(0, &[900]),
+            second(1, &[1, 2, 3]),
+            second(2, &[4]),
+        ]);
+        let key = TrialKey {
+            block: 0,
+            server: "5.6".into(),
+            levels: Vec::new(),
+        };
+        let known = timed(key, &load, true);
+        let p99_ms = known.latency_ms.p99.unwrap();
+        assert!(
+            (p99_ms - 4.0).abs() < 0.01,
+            "without the warm-up, not {p99_ms}"
+        );
+        assert_eq!(known.throughput, Some(2.0));
+        let printed = stats::summary(&load)
+            .latency
+            .of(Kind::Response)
+            .and_then(|one| one.p99_ms);
+        assert_eq!(printed, None);
+    }
+}
