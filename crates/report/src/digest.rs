@@ -77,7 +77,11 @@ pub fn subtitle(run: &Run, trials: &[Trial]) -> String {
 
 fn progress(run: &Run, trials: &[Trial]) -> String {
     let state = |wanted| trials.iter().filter(|trial| trial.state == wanted).count();
-    let mut text = format!("{} of {} trials", trials.len(), run.question.trials);
+    // How many a search takes is not known beforehand.
+    let mut text = match trials.len() as u64 > run.question.trials {
+        true => format!("{} trials", trials.len()),
+        false => format!("{} of {} trials", trials.len(), run.question.trials),
+    };
     for (count, word) in [
         (state(TrialState::Invalid), "invalid"),
         (state(TrialState::Failed), "failed"),

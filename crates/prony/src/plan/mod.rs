@@ -200,17 +200,33 @@ impl<'e> Plan<'e> {
         Some(self.planned(place, measured))
     }
 
+    /// What the search answered that this trial was the last one of, as a sentence; none where it goes on.
+    pub fn answer(&self, last: &TrialKey, finished: &[Finished]) -> Option<String> {
+        let search = self.experiment.search()?;
+        let is_its = |place: &&Place| {
+            let key = self.key(place);
+            (key.block, &key.server) == (last.block, &last.server)
+                && last.levels.starts_with(&key.levels)
+        };
+        let place = self.order.iter().find(is_its)?;
+        self.step(search, place, finished).sentence(search)
+    }
+
     /// The next rate of a search; none where it has ended.
     fn probe(&self, search: &SearchSpec, place: &Place, finished: &[Finished]) -> Option<f64> {
+        match self.step(search, place, finished) {
+            Step::Next(rate) => Some(rate),
+            _ => None,
+        }
+    }
+
+    fn step(&self, search: &SearchSpec, place: &Place, finished: &[Finished]) -> Step {
         let key = self.key(place);
         let probes: Vec<Probe> = finished
             .iter()
             .filter_map(|one| search::probe(search, &key, one))
             .collect();
-        match search::next(search.between, &probes) {
-            Step::Next(rate) => Some(rate),
-            _ => None,
-        }
+        search::next(search.between, &probes)
     }
 
     fn needs_max(&self, place: &Place) -> bool {

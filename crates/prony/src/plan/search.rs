@@ -57,6 +57,36 @@ pub enum Step {
     Unsettled,
 }
 
+impl Step {
+    /// What was found, for the record; none where the search goes on.
+    pub fn sentence(&self, search: &SearchSpec) -> Option<String> {
+        let (lowest, highest) = search.between;
+        let percent = search.holds.quantile * 100.0;
+        let condition = format!(
+            "{percent} % are answered within {} ms",
+            search.holds.at_most_ms
+        );
+        Some(match self {
+            Step::Next(_) => return None,
+            Step::Found {
+                rate,
+                above: Some(above),
+            } => format!(
+                "the highest rate at which {condition} is {rate:.0} a second; at {above:.0} they are not"
+            ),
+            Step::Found { rate, above: None } => format!(
+                "{condition} at {rate:.0} a second too, the highest rate that was allowed ({highest:.0}); allow a higher one"
+            ),
+            Step::TooHigh => format!(
+                "there is no rate from {lowest:.0} a second on at which {condition}; begin the search lower"
+            ),
+            Step::Unsettled => format!(
+                "the trials contradict each other again and again on where {condition}; measure longer, or on a quieter machine"
+            ),
+        })
+    }
+}
+
 /// The next step of a search between two rates, from all of its probes in the order in which they were made.
 pub fn next(between: (f64, f64), probes: &[Probe]) -> Step {
     let mut search = Search::new(between);

@@ -16,7 +16,7 @@ use crate::plan::{Finished, Plan, PlannedTrial, Shard};
 use crate::spec::{Experiment, queries, question, timed};
 use crate::workload::{self, Dataset};
 use record::{
-    Environment, Kind, LiveSample, Percentile, Run, Store, Trial, TrialKey, TrialState,
+    Environment, Flag, Kind, LiveSample, Percentile, Run, Store, Trial, TrialKey, TrialState,
     WorkloadNote, stats,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -320,12 +320,16 @@ fn measure(
             &mut live,
         )?;
         judge_answers(&mut answers, &dataset.fingerprint(), &mut trial);
-        store.save(&trial).map_err(stored)?;
         let key = trial.key.clone();
         finished.push(match &trial.load {
             Some(load) => known::timed(key, load, held.is_some()),
             None => Finished::of_rounds(key),
         });
+        if let Some(text) = plan.answer(&trial.key, &finished) {
+            let kind = "search".to_string();
+            trial.flags.push(Flag { kind, text });
+        }
+        store.save(&trial).map_err(stored)?;
         bench
             .progress
             .say(&line(&trial, finished.len(), plan.len()));

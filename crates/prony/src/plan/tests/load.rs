@@ -5,6 +5,7 @@ use crate::plan::search::{Step, next as next_step, probe, probes_max};
 use crate::plan::{Finished, LatencyMs, Plan, PlannedTrial};
 use crate::spec::{Experiment, PlannedLoad};
 use proptest::prelude::*;
+use record::TrialKey;
 use std::collections::HashSet;
 
 fn experiment(load: &str, protocol: &str) -> Experiment {
@@ -206,6 +207,47 @@ fn a_search_probes_until_it_has_found_the_largest_rate_of_each_point() {
         };
         assert!((2840.0..=3000.0).contains(&rate), "{rate}");
     }
+}
+
+#[test]
+fn the_last_trial_of_a_search_answers_it_and_no_earlier_one_does() {
+    let experiment = experiment(FIND, "series = true");
+    let plan = Plan::new(&experiment, 3).unwrap();
+    let first = plan.trials().next().unwrap().key;
+    let is_of_first = |key: &TrialKey| {
+        (key.block, &key.server) == (first.block, &first.server)
+            && key.level("variant") == first.level("variant")
+            && key.level("workers") == first.level("workers")
+    };
+    let run = run(&plan, server(3000.0));
+    let own = run
+        .iter()
+        .map(|(_, one)| one)
+        .filter(|one| is_of_first(&one.key));
+    let own: Vec<Finished> = own.cloned().collect();
+    let answers: Vec<_> = (1..=own.len())
+        .map(|upto| plan.answer(&own[upto - 1].key, &own[..upto]))
+        .collect();
+    let (last, earlier) = answers.split_last().unwrap();
+    assert!(earlier.iter().all(Option::is_none), "{answers:?}");
+    let last = last.as_deref().unwrap();
+    assert!(
+        last.starts_with("the highest rate at which 99 % are answered within"),
+        "{last}"
+    );
+}
+
+#[test]
+fn a_search_whose_lowest_rate_fails_says_so() {
+    let experiment = experiment(FIND, "");
+    let plan = Plan::new(&experiment, 3).unwrap();
+    let run = run(&plan, server(10.0));
+    let all: Vec<Finished> = run.into_iter().map(|(_, one)| one).collect();
+    let answer = plan.answer(&all[all.len() - 1].key, &all).unwrap();
+    assert!(
+        answer.starts_with("there is no rate from 100 a second on"),
+        "{answer}"
+    );
 }
 
 proptest! {
