@@ -77,6 +77,7 @@ impl<W: Workload> Client<'_, W> {
             text: format!("the session was lost (error {code})"),
             passing: true,
         };
+        let mut was_refused = false;
         while !self.is_over() {
             if !why.passing || self.lost_in_a_row >= self.shared.drive.reconnects_max {
                 self.leave(why);
@@ -90,8 +91,15 @@ impl<W: Workload> Client<'_, W> {
                     self.session = Some(session);
                     return Ok(());
                 }
-                Err(failure) => why = failure,
+                Err(failure) => {
+                    why = failure;
+                    was_refused = true;
+                }
             }
+        }
+        // The end caught it between two sessions, or it was refused until then.
+        if was_refused {
+            self.leave(why);
         }
         Err(Gone)
     }

@@ -64,6 +64,23 @@ fn a_server_that_does_not_come_back_ends_the_client_with_its_words() {
 }
 
 #[test]
+fn a_client_that_is_still_refused_when_the_time_ends_is_told() {
+    let workload = fake(|_| (0, Outcome::Lost(2013)));
+    let mut first = true;
+    *workload.open.lock().unwrap() = Box::new(move |_| match std::mem::take(&mut first) {
+        true => Ok(()),
+        false => Err(refused(true)),
+    });
+    let asked = Drive {
+        reconnects_max: u32::MAX,
+        ..closed(1, 300)
+    };
+    let (driven, _) = driven(&workload, &asked);
+    let (_, failure) = &driven.ended_early[0];
+    assert!(failure.text.starts_with("127.0.0.1:1 refuses"), "{failure}");
+}
+
+#[test]
 fn a_passing_failure_to_open_is_tried_again() {
     let workload = fake(|_| (MS, Outcome::Done));
     let mut left = 3;
