@@ -141,12 +141,13 @@ struct Line {
 impl Line {
     fn through(values: &[f64]) -> Line {
         let count = values.len() as f64;
-        let flat = Line {
-            slope: 0.0,
-            standard_error: 0.0,
-        };
+        // Two points have a slope and nothing to tell its error by.
         if values.len() < 3 {
-            return flat;
+            let slope = values.get(1).map_or(0.0, |second| second - values[0]);
+            return Line {
+                slope,
+                standard_error: f64::INFINITY,
+            };
         }
         let (x_mean, y_mean) = ((count - 1.0) / 2.0, values.iter().sum::<f64>() / count);
         let points = || {
@@ -185,6 +186,13 @@ mod tests {
         );
         assert_eq!((offered.offered, offered.completed), (3412.0, 3000.0));
         assert_eq!(offered.queued_at_end, 412 * 60);
+    }
+
+    #[test]
+    fn two_seconds_are_enough_where_a_tenth_was_served() {
+        let offered = judged(&open(10.0, 2, |s| 90.0 * (s + 1) as f64));
+        let says = "unstable: the queue grows by 90 a second";
+        assert_eq!(offered.unstable.as_deref(), Some(says));
     }
 
     #[test]
