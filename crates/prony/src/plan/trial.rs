@@ -1,6 +1,6 @@
 //! A trial as it is planned: every level chosen, every patch applied.
 
-use super::matrix::{Point, agrees, levels};
+use super::matrix::{Point, agrees, is_max, levels};
 use crate::spec::{EventSpec, Experiment, Pairs, Patch, Setting, merge};
 use crate::spec::{LoadSpec, PlannedLoad, RateSpec};
 use record::TrialKey;
@@ -60,6 +60,8 @@ pub fn planned(
         events: experiment
             .events
             .iter()
+            // What the others are compared at must not hang on what is compared.
+            .filter(|_| !is_max(experiment, point))
             .filter(|event| agrees(experiment, point, &event.only))
             .cloned()
             .collect(),

@@ -146,6 +146,17 @@ fn the_maximum_is_measured_first_in_every_block_by_as_many_clients_as_workers() 
 }
 
 #[test]
+fn events_happen_beside_the_shares_and_never_beside_their_maximum() {
+    let events = "[[event]]\nat = '1s'\nsql = 'select 1'";
+    let experiment = experiment(SHARES, events);
+    let plan = Plan::new(&experiment, 3).unwrap();
+    for trial in plan.trials() {
+        let is_max = level(&trial, "rate") == "max";
+        assert_eq!(trial.events.len(), usize::from(!is_max));
+    }
+}
+
+#[test]
 fn rates_whose_maximum_failed_are_left_out_and_named() {
     let experiment = experiment(SHARES, "");
     let plan = Plan::new(&experiment, 3).unwrap();
