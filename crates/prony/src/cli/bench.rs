@@ -9,6 +9,7 @@ use super::Results;
 use super::experiment::{self, Overrides};
 use super::failure::{Failure, Status, print};
 use super::run;
+use super::setting::setting;
 use super::show::Format;
 use crate::run::Request;
 use crate::spec::{BenchRequest, bench};
@@ -59,15 +60,6 @@ pub struct Args {
     /// Allow DROP of prony's own schemas on an external server
     #[arg(long)]
     allow_drop: bool,
-}
-
-fn setting(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.trim().is_empty() => {
-            Ok((name.trim().to_string(), value.trim().to_string()))
-        }
-        _ => Err("write NAME=VALUE, as in innodb_buffer_pool_size=64M".to_string()),
-    }
 }
 
 pub fn run(args: Args) -> Result<Status, Failure> {

@@ -14,6 +14,7 @@ pub mod null;
 pub mod report;
 pub mod run;
 pub mod server;
+mod setting;
 pub mod show;
 pub mod terminal;
 

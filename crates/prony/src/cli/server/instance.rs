@@ -3,6 +3,7 @@
 //! Goal: nothing of it is left afterwards, and its password is in one file that only this user can read.
 
 use crate::cli::failure::{Failure, Status};
+use crate::cli::setting::setting;
 use crate::host::{Home, Lease, Leases, interrupt};
 use crate::run::settings::layout;
 use crate::server::builds::{Cache, Distribution};
@@ -17,15 +18,6 @@ pub struct Args {
     /// A setting that the server is started with; again for others
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     set: Vec<(String, String)>,
-}
-
-fn setting(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.trim().is_empty() => {
-            Ok((name.trim().to_string(), value.trim().to_string()))
-        }
-        _ => Err("write NAME=VALUE, as in innodb_buffer_pool_size=64M".to_string()),
-    }
 }
 
 /// A server that runs until it is stopped or dropped.
