@@ -4,7 +4,8 @@ mod checksums;
 
 use std::io::{self, Write};
 
-use datagen::tpch::{Format, Table, Tpch};
+use datagen::Format;
+use datagen::tpch::{Table, Tpch};
 use proptest::prelude::*;
 
 fn check(scale: &str, table: Table) {
