@@ -4,6 +4,9 @@
 //!
 //! With a count it ends after so many exchanges a client: two counts under callgrind give the instructions of one.
 
+mod arguments;
+
+use arguments::number;
 use load::executor::{self, Task};
 use load::{Backend, Endpoint, Io};
 use std::cell::Cell;
@@ -68,21 +71,10 @@ fn main() {
 }
 
 fn asked() -> Asked {
-    let arguments: Vec<String> = std::env::args().collect();
-    let value = |name: &str, usual: &str| -> String {
-        let prefix = format!("{name}=");
-        let found = arguments.iter().find_map(|a| a.strip_prefix(&prefix));
-        found.unwrap_or(usual).to_string()
-    };
-    let number = |name: &str, usual: &str| value(name, usual).parse::<u64>().unwrap();
     Asked {
         clients: number("clients", "64") as usize,
         reactors: number("reactors", "2") as usize,
-        backend: match value("backend", "").as_str() {
-            "epoll" => Backend::Epoll,
-            "uring" => Backend::Uring,
-            _ => executor::backend(),
-        },
+        backend: arguments::backend(),
         time: Duration::from_secs(number("time", "3")),
         count: number("count", "0"),
         bytes: number("bytes", "32") as usize,

@@ -4,6 +4,9 @@
 //!
 //! Workers take tickets of one uniform schedule, as an open loop's do, and sleep until their times.
 
+mod arguments;
+
+use arguments::number;
 use hdrhistogram::Histogram;
 use load::Backend;
 use load::executor::{self, Task};
@@ -57,22 +60,11 @@ fn main() {
 }
 
 fn asked() -> Asked {
-    let arguments: Vec<String> = std::env::args().collect();
-    let value = |name: &str, usual: &str| -> String {
-        let prefix = format!("{name}=");
-        let found = arguments.iter().find_map(|a| a.strip_prefix(&prefix));
-        found.unwrap_or(usual).to_string()
-    };
-    let number = |name: &str, usual: &str| value(name, usual).parse::<u64>().unwrap();
     Asked {
         rate: number("rate", "20000"),
         workers: number("workers", "64") as usize,
         reactors: number("reactors", "2") as usize,
-        backend: match value("backend", "").as_str() {
-            "epoll" => Backend::Epoll,
-            "uring" => Backend::Uring,
-            _ => executor::backend(),
-        },
+        backend: arguments::backend(),
         time_ns: number("time", "5") * 1_000_000_000,
     }
 }
