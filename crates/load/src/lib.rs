@@ -13,7 +13,9 @@ mod recorder;
 pub mod seam;
 
 pub use drive::{
-    Closed, Drive, DriveError, Driven, Kind, Load, Open, Second, Watch, WhenFull, Window, drive,
+    Closed, Drive, DriveError, Driven, Kind, Load, Open, Second, Watch, WhenFull, Window, cores,
+    drive,
 };
+pub use executor::pin;
 pub use io::{Backend, Endpoint, Io, Stopper, Stream};
 pub use seam::{Failure, Outcome, Placement, Request, Workload};

@@ -74,9 +74,14 @@ fn poll_all(io: &Io, tasks: Vec<Task<'_>>) -> io::Result<()> {
 fn prepare_thread(core: Option<usize>) -> io::Result<()> {
     // A kernel that refuses only makes timers later.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
-    let Some(core) = core else {
-        return Ok(());
-    };
+    core.map_or(Ok(()), pin)
+}
+
+/// This thread runs on that core alone from now on.
+///
+/// # Errors
+/// Where there is no such core, or it is not this process's.
+pub fn pin(core: usize) -> io::Result<()> {
     if core >= CpuSet::MAX_CPU {
         return Err(io::Error::other(format!("there is no core {core}")));
     }
@@ -85,7 +90,7 @@ fn prepare_thread(core: Option<usize>) -> io::Result<()> {
     sched_setaffinity(None, &only).map_err(|error| {
         io::Error::new(
             io::Error::from(error).kind(),
-            format!("cannot pin a reactor to core {core}: {error}"),
+            format!("cannot pin a thread to core {core}: {error}"),
         )
     })
 }

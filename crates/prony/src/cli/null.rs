@@ -1,45 +1,57 @@
 //! `prony null`: the null server as a process of its own.
 //!
-//! Goal: it ends with the one that started it, whose end of the pipe it reads. Non-goal: being asked for by people.
+//! Goals: it ends with the one that started it, whose end of the pipe it reads; a client can choose the core that answers it.
+//! Non-goal: being asked for by people.
 
 use super::failure::{Failure, Status};
-use crate::host::machine;
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::ScopedJoinHandle;
 use wire::null::{Behaviour, Listener, serve};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The socket to listen on
-    socket: PathBuf,
+    /// The sockets to listen on, each served by a thread of its own: the first on the first core, and so on
+    #[arg(required = true)]
+    sockets: Vec<PathBuf>,
 }
 
 pub fn run(args: &Args) -> Result<Status, Failure> {
-    let listener = UnixListener::bind(&args.socket).map_err(|error| {
-        Failure::failed(format!(
-            "cannot listen on {}: {error}",
-            args.socket.display()
-        ))
-    })?;
-    let listener = Listener::Unix(listener);
+    let listeners = args.sockets.iter().map(|socket| {
+        UnixListener::bind(socket).map_err(|error| {
+            Failure::failed(format!("cannot listen on {}: {error}", socket.display()))
+        })
+    });
+    let listeners = listeners.collect::<Result<Vec<UnixListener>, Failure>>()?;
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut rest = Vec::new();
-            let _ = std::io::stdin().read_to_end(&mut rest);
+            let _ = io::stdin().read_to_end(&mut rest);
             stop.store(true, Ordering::Relaxed);
         });
-        let serving = || serve(&listener, &Behaviour::default(), &stop);
-        // One a core, as the engine has its reactors: with fewer the target would be the limit and not the engine.
-        let others: Vec<_> = (1..machine::cores())
-            .map(|_| scope.spawn(serving))
+        let cores = load::cores();
+        let cores = cores.into_iter().cycle();
+        let serving: Vec<_> = listeners
+            .into_iter()
+            .zip(cores)
+            .map(|(listener, core)| scope.spawn(|| serve_on(core, listener, &stop)))
             .collect();
-        let own = serving();
-        let others = others.into_iter().map(|other| other.join());
-        others.fold(own, |sum, other| sum.and(other.unwrap_or(Ok(()))))
+        serving.into_iter().try_for_each(joined)
     })
     .map_err(Failure::failed)?;
     Ok(Status::Done)
+}
+
+fn serve_on(core: usize, listener: UnixListener, stop: &AtomicBool) -> io::Result<()> {
+    load::pin(core)?;
+    serve(&Listener::Unix(listener), &Behaviour::default(), stop)
+}
+
+fn joined(serving: ScopedJoinHandle<io::Result<()>>) -> io::Result<()> {
+    serving
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

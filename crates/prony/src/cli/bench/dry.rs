@@ -4,16 +4,17 @@
 //! which costs the exchange. A figure of a real server near these is the engine's and not the server's.
 
 use super::Failure;
-use crate::host::{Home, Leases};
+use crate::host::{Home, Lease, Leases};
 use crate::plan::{PlannedTrial, expand};
 use crate::run::timed::asked;
-use crate::spec::{Dsn, Experiment};
+use crate::spec::Experiment;
 use crate::workload;
-use load::{Drive, Driven, Io, Outcome, Request, Watch, Workload};
-use std::path::Path;
+use load::{Drive, Driven, Endpoint, Io, Outcome, Request, Watch, Workload};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
+use wire::{Login, Tls};
 
 const STARTED_WITHIN: Duration = Duration::from_secs(10);
 
@@ -39,7 +40,7 @@ fn line(experiment: &Experiment, trial: &PlannedTrial) -> Result<String, Failure
     let (in_process, _) = figures(&Nothing, &drive)?;
     let null = Null::start()?;
     let dataset = workload::open(&experiment.workload, &trial.workload).map_err(Failure::asked)?;
-    let login = asked::login(null.dsn(), dataset.schema());
+    let login = null.login(dataset.schema());
     let driver = dataset
         .driver(login, &[], 1)
         .ok_or_else(|| Failure::asked("this workload has no operations for a timed load"))?;
@@ -56,6 +57,7 @@ fn figures<W: Workload>(workload: &W, drive: &Drive) -> Result<(f64, f64), Failu
     let watch = Watch {
         begun: &mut |_| (),
         second: &mut |second| done += second.done,
+        window: &mut |_| (),
     };
     let driven: Driven =
         load::drive(workload, drive, &AtomicBool::new(false), watch).map_err(Failure::failed)?;
@@ -93,9 +95,14 @@ impl Workload for Nothing {
 }
 
 /// The null server as a process of its own, killed when dropped.
+///
+/// It has a socket for each core, and clients take them in turn, as they are dealt out to the engine's reactors: so a
+/// client and the thread that answers it share a core. Otherwise most of an exchange would be the kernel's waking of
+/// the other core, which in a virtual machine costs more than all the rest.
 struct Null {
     process: Child,
-    folder: crate::host::Lease,
+    sockets: Vec<PathBuf>,
+    _folder: Lease,
 }
 
 impl Null {
@@ -103,34 +110,46 @@ impl Null {
         let home = Home::from_environment().map_err(Failure::asked)?;
         let leases = Leases::open(&home).map_err(Failure::failed)?;
         let folder = leases.temporary("dry").map_err(Failure::failed)?;
-        let socket = socket(folder.path());
+        let cores = load::cores().into_iter();
+        let socket = |core| folder.path().join(format!("null{core}.sock"));
+        let sockets: Vec<PathBuf> = cores.map(socket).collect();
         let program = std::env::current_exe().map_err(Failure::failed)?;
         let process = Command::new(program)
             .arg("null")
-            .arg(&socket)
+            .args(&sockets)
             .stdin(Stdio::piped())
             .spawn()
             .map_err(Failure::failed)?;
-        let null = Null { process, folder };
+        let null = Null {
+            process,
+            sockets,
+            _folder: folder,
+        };
+        null.wait_until_it_listens()?;
+        Ok(null)
+    }
+
+    fn wait_until_it_listens(&self) -> Result<(), Failure> {
         let begun = Instant::now();
-        while !socket.exists() {
+        while !self.sockets.iter().all(|socket| socket.exists()) {
             if begun.elapsed() > STARTED_WITHIN {
                 return Err(Failure::failed("the null server does not start"));
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        Ok(null)
+        Ok(())
     }
 
-    fn dsn(&self) -> Dsn {
-        Dsn {
+    fn login(&self, schema: &str) -> Login {
+        let sockets = self.sockets.iter().cloned();
+        Login {
+            endpoints: sockets.map(Endpoint::Unix).collect(),
             user: "root".into(),
             password: None,
-            host: "localhost".into(),
-            port: 0,
-            schema: None,
-            socket: Some(socket(self.folder.path())),
-            tls_required: false,
+            schema: Some(schema.to_string()),
+            tls: Tls::Off,
+            within: STARTED_WITHIN,
+            stalled: None,
         }
     }
 }
@@ -140,8 +159,4 @@ impl Drop for Null {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
-}
-
-fn socket(folder: &Path) -> std::path::PathBuf {
-    folder.join("null.sock")
 }
