@@ -74,6 +74,7 @@ pub fn child(arguments: &[String]) {
     let watch = load::Watch {
         begun: &mut |_| (),
         second: &mut |second| done += second.done,
+        window: &mut |_| (),
     };
     load::drive(&driver, &drive, &AtomicBool::new(false), watch).expect("the engine drives");
     println!("{done}");

@@ -50,6 +50,7 @@ fn driven(load: Load, time: Duration) -> Driven {
     let watch = Watch {
         begun: &mut |_| (),
         second: &mut |_| (),
+        window: &mut |_| (),
     };
     drive(&Null, &asked, &AtomicBool::new(false), watch).expect("nothing can fail")
 }

@@ -19,7 +19,6 @@ pub struct Collector<'a, W: Workload> {
     /// The second that it begins with.
     window_s: u32,
     window: Sample,
-    windows: Vec<Window>,
     dropped: u64,
 }
 
@@ -30,29 +29,35 @@ impl<'a, W: Workload> Collector<'a, W> {
             second: 0,
             window_s: 0,
             window: Sample::new(shared.operations, shared.kinds),
-            windows: Vec::new(),
             dropped: 0,
         }
     }
 
-    /// Collects until `over` is closed, and then what is left. Gives the windows of ten seconds.
+    /// Collects until `over` is closed, and then what is left.
     pub fn run(
         mut self,
         over: &Receiver<()>,
         each_second: &mut (dyn FnMut(Second) + Send),
-    ) -> Vec<Window> {
+        each_window: &mut (dyn FnMut(Window) + Send),
+    ) {
+        let warmup_s = self.shared.drive.warmup.as_secs_f64().ceil() as u32;
+        let mut collect = |collector: &mut Self| {
+            each_second(collector.collect());
+            if ends_window(collector.window_s, collector.second, warmup_s) {
+                collector.end_window(each_window);
+            }
+        };
         while let Err(RecvTimeoutError::Timeout) = over.recv_timeout(self.until_next()) {
             if self.is_due() {
-                each_second(self.collect());
+                collect(&mut self);
             }
         }
         if self.shared.gate.zero_ns().is_some() {
             while self.second <= self.last_second() {
-                each_second(self.collect());
+                collect(&mut self);
             }
         }
-        self.end_window();
-        self.windows
+        self.end_window(each_window);
     }
 
     fn due_ns(&self) -> u64 {
@@ -86,10 +91,6 @@ impl<'a, W: Workload> Collector<'a, W> {
         self.window.add(&sample);
         let second = self.second_of(&sample);
         self.second += 1;
-        let warmup_s = self.shared.drive.warmup.as_secs_f64().ceil() as u32;
-        if ends_window(self.window_s, self.second, warmup_s) {
-            self.end_window();
-        }
         second
     }
 
@@ -122,10 +123,10 @@ impl<'a, W: Workload> Collector<'a, W> {
         (pacer.queued(), dropped)
     }
 
-    fn end_window(&mut self) {
+    fn end_window(&mut self, each_window: &mut dyn FnMut(Window)) {
         let start_s = std::mem::replace(&mut self.window_s, self.second);
         for (operation, kind, counts) in self.window.each() {
-            self.windows.push(Window {
+            each_window(Window {
                 start_s,
                 operation,
                 kind,

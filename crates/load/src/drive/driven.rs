@@ -52,7 +52,6 @@ pub struct Driven {
     pub started_ns: i64,
     /// Until the last operation ended.
     pub elapsed: Duration,
-    pub windows: Vec<Window>,
     /// How late an idle worker began what it was waiting for, nanoseconds after the schedule: the engine's own fault.
     pub lateness: Histogram<u64>,
     /// Started, queued at the end and dropped.

@@ -22,6 +22,7 @@ mod usage;
 
 pub use asked::{Closed, Drive, Load, Open, WhenFull};
 pub use driven::{DriveError, Driven, Kind, Second, Window};
+pub use posts::cores;
 
 use crate::executor;
 use crate::io::Backend;
@@ -42,6 +43,8 @@ pub struct Watch<'w> {
     pub begun: &'w mut (dyn FnMut(Instant) + Send),
     /// Once a second and in order, from a thread of its own.
     pub second: &'w mut (dyn FnMut(Second) + Send),
+    /// After the last second of each ten, and at the end: nothing of a drive of hours stays in memory here.
+    pub window: &'w mut (dyn FnMut(Window) + Send),
 }
 
 /// Opens all sessions, drives the workload, closes them. `stop` ends the drive soon, with everything that was measured.
@@ -59,7 +62,7 @@ pub fn drive<W: Workload>(
 ) -> Result<Driven, DriveError> {
     drive.check().map_err(DriveError::Asked)?;
     let backend = backend(workload, drive);
-    let cores = posts::cores();
+    let cores = cores();
     let posts = posts(
         workload.placement(),
         drive.load.clients(),
@@ -68,10 +71,10 @@ pub fn drive<W: Workload>(
     );
     let recorders = posts.iter().map(|post| post.recorder + 1).max();
     let shared = Shared::new(workload, drive, recorders.unwrap_or(0));
-    let (windows, usage) = thread::scope(|scope| {
+    let usage = thread::scope(|scope| {
         let (over, is_over) = mpsc::channel();
         let collector = Collector::new(&shared);
-        let collector = scope.spawn(move || collector.run(&is_over, watch.second));
+        let collector = scope.spawn(move || collector.run(&is_over, watch.second, watch.window));
         let clients = start(scope, &shared, &posts, backend);
         control::watch(&shared, stop, watch.begun, || {
             clients.iter().all(ScopedJoinHandle::is_finished)
@@ -79,11 +82,12 @@ pub fn drive<W: Workload>(
         let usage = clients.into_iter().map(joined);
         let usage = usage.fold(Usage::default(), |sum, usage| sum + usage);
         drop(over);
-        (joined(collector), usage)
+        joined(collector);
+        usage
     });
     match shared.gate.take_refusal() {
         Some(refusal) => Err(refusal),
-        None => Ok(driven(&shared, &posts, windows, usage)),
+        None => Ok(driven(&shared, &posts, usage)),
     }
 }
 
@@ -116,19 +120,13 @@ fn joined<T>(handle: ScopedJoinHandle<'_, T>) -> T {
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-fn driven<W: Workload>(
-    shared: &Shared<'_, W>,
-    posts: &[Post],
-    windows: Vec<Window>,
-    usage: Usage,
-) -> Driven {
+fn driven<W: Workload>(shared: &Shared<'_, W>, posts: &[Post], usage: Usage) -> Driven {
     let totals = totals(shared);
     let zero_ns = shared.gate.zero_ns().unwrap_or(0);
     let queue = shared.queue_at_end();
     Driven {
         started_ns: shared.origin_unix_ns + zero_ns as i64,
         elapsed: Duration::from_nanos(totals.last_ended_ns),
-        windows,
         lateness: totals.lateness.histogram(),
         arrived: totals.ended + queue.queued + queue.dropped,
         started: totals.ended,

@@ -5,13 +5,13 @@ use super::*;
 #[test]
 fn in_closed_loop_each_client_asks_when_it_was_answered() {
     let workload = fake(|_| (MS, Outcome::Done));
-    let (driven, _) = driven(&workload, &closed(4, 500));
+    let (driven, heard) = driven(&workload, &closed(4, 500));
     assert!(driven.started >= 4 && driven.started <= 4 * 501);
     assert!(driven.elapsed >= Duration::from_millis(499));
-    let service = windows_of(&driven, Kind::Service);
+    let service = heard.of(Kind::Service);
     assert_eq!(service.len(), driven.started);
     assert!(service.min() >= MS * 999 / 1000);
-    assert_eq!(windows_of(&driven, Kind::Response).len(), 0);
+    assert_eq!(heard.of(Kind::Response).len(), 0);
     assert_eq!((driven.stopped, driven.ended_early.len()), (None, 0));
 }
 
@@ -64,8 +64,8 @@ fn outcomes_are_counted_by_code() {
         };
         (MS / 2, outcome)
     });
-    let (_, seconds) = driven(&workload, &closed(1, 200));
-    let sum = |figure: fn(&Second) -> u64| seconds.iter().map(figure).sum::<u64>();
+    let (_, heard) = driven(&workload, &closed(1, 200));
+    let sum = |figure: fn(&Second) -> u64| heard.seconds.iter().map(figure).sum::<u64>();
     let (done, retried, failed) = (sum(|s| s.done), sum(|s| s.retried), sum(|s| s.failed));
     assert!(retried > 0 && failed > 0);
     assert_eq!(

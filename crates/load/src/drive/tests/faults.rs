@@ -14,9 +14,12 @@ fn a_lost_session_is_opened_again_and_its_client_goes_on() {
         counted.fetch_add(1, SeqCst);
         Ok(())
     });
-    let (driven, seconds) = driven(&workload, &closed(1, 500));
+    let (driven, heard) = driven(&workload, &closed(1, 500));
     assert_eq!(opened.load(SeqCst), 2);
-    let lost = seconds.iter().filter_map(|second| second.errors.get(&2013));
+    let lost = heard
+        .seconds
+        .iter()
+        .filter_map(|second| second.errors.get(&2013));
     assert_eq!(lost.sum::<u64>(), 1);
     assert!(driven.started > 2 && driven.ended_early.is_empty());
 }
@@ -32,7 +35,7 @@ fn refused(passing: bool) -> Failure {
 #[test]
 fn a_session_that_is_always_lost_ends_its_client_and_the_last_client_ends_the_drive() {
     let workload = fake(|_| (0, Outcome::Lost(2013)));
-    let (driven, seconds) = driven(&workload, &closed(2, 60_000));
+    let (driven, heard) = driven(&workload, &closed(2, 60_000));
     assert_eq!(driven.started, 2 * 4, "once and three times again, each");
     let clients: Vec<u32> = driven
         .ended_early
@@ -46,7 +49,14 @@ fn a_session_that_is_always_lost_ends_its_client_and_the_last_client_ends_the_dr
         why.contains("error 2013") && why.contains("3 times in a row"),
         "{why}"
     );
-    assert_eq!(seconds.iter().map(|second| second.failed).sum::<u64>(), 8);
+    assert_eq!(
+        heard
+            .seconds
+            .iter()
+            .map(|second| second.failed)
+            .sum::<u64>(),
+        8
+    );
 }
 
 #[test]

@@ -110,19 +110,27 @@ fn unwatched<W: Workload>(
     let watch = Watch {
         begun: &mut |_| (),
         second: &mut |_| (),
+        window: &mut |_| (),
     };
     drive(workload, asked, stop, watch)
 }
 
-fn driven<F>(workload: &Fake<F>, asked: &Drive) -> (Driven, Vec<Second>)
+/// What was told while the drive went on.
+struct Heard {
+    seconds: Vec<Second>,
+    windows: Vec<Window>,
+}
+
+fn driven<F>(workload: &Fake<F>, asked: &Drive) -> (Driven, Heard)
 where
     F: Fn(&Request) -> Answer + Sync,
 {
-    let mut seconds = Vec::new();
     let mut begun = Vec::new();
+    let (mut seconds, mut windows) = (Vec::new(), Vec::new());
     let watch = Watch {
         begun: &mut |origin| begun.push(origin),
         second: &mut |second| seconds.push(second),
+        window: &mut |window| windows.push(window),
     };
     let driven = drive(workload, asked, &AtomicBool::new(false), watch).expect("it begins");
     assert_eq!(begun.len(), 1, "the beginning is told once");
@@ -134,13 +142,19 @@ where
     assert_eq!(counted, driven.started, "every operation is in a second");
     let places: Vec<u32> = seconds.iter().map(|second| second.second).collect();
     assert_eq!(places, (0..seconds.len() as u32).collect::<Vec<_>>());
-    (driven, seconds)
+    let heard = Heard { seconds, windows };
+    let counted = heard.of(Kind::Service).len();
+    assert_eq!(counted, driven.started, "every operation is in a window");
+    (driven, heard)
 }
 
-fn windows_of(driven: &Driven, kind: Kind) -> hdrhistogram::Histogram<u64> {
-    let mut all = hdrhistogram::Histogram::new(3).unwrap();
-    for window in driven.windows.iter().filter(|window| window.kind == kind) {
-        all.add(&window.nanoseconds).unwrap();
+impl Heard {
+    /// All windows together.
+    fn of(&self, kind: Kind) -> hdrhistogram::Histogram<u64> {
+        let mut all = hdrhistogram::Histogram::new(3).unwrap();
+        for window in self.windows.iter().filter(|window| window.kind == kind) {
+            all.add(&window.nanoseconds).unwrap();
+        }
+        all
     }
-    all
 }

@@ -16,23 +16,23 @@ fn open_loop_shows_a_stall_that_closed_loop_hides() {
     let arrivals = Arrivals::Uniform { rate: 200.0 };
     let asked = open(arrivals, 2, 1_000, WhenFull::Stop, 2_000);
     let workload = fake(stalling(1_000, 1_200));
-    let (opened, _) = driven(&workload, &asked);
+    let (opened, heard) = driven(&workload, &asked);
     assert_eq!((opened.arrived, opened.started), (400, 400));
-    let response = windows_of(&opened, Kind::Response);
+    let response = heard.of(Kind::Response);
     // 40 arrivals fall into the 200 ms; the first of them waits for all of it, the last for nothing.
     let late = response.count_between(100 * MS, 10_000 * MS);
     assert!(late >= 19, "{late}");
     let at_p99 = response.value_at_quantile(0.99);
     assert!(at_p99 > 170 * MS, "{at_p99}");
-    let service = windows_of(&opened, Kind::Service);
+    let service = heard.of(Kind::Service);
     assert!(service.count_between(100 * MS, 10_000 * MS) < 19);
 
     let workload = fake(|request| {
         let (stall_ns, outcome) = stalling(1_000, 1_200)(request);
         (stall_ns.max(MS), outcome)
     });
-    let (closed, _) = driven(&workload, &closed(2, 2_000));
-    let at_p99 = windows_of(&closed, Kind::Service).value_at_quantile(0.99);
+    let (closed, heard) = driven(&workload, &closed(2, 2_000));
+    let at_p99 = heard.of(Kind::Service).value_at_quantile(0.99);
     assert!(closed.started < 400 || at_p99 < 100 * MS, "{at_p99}");
 }
 
@@ -40,11 +40,11 @@ fn open_loop_shows_a_stall_that_closed_loop_hides() {
 fn overload_leaves_a_queue_that_is_counted() {
     let arrivals = Arrivals::Uniform { rate: 1_000.0 };
     let workload = fake(|_| (20 * MS, Outcome::Done));
-    let (driven, seconds) = driven(&workload, &open(arrivals, 2, 100_000, WhenFull::Stop, 500));
+    let (driven, heard) = driven(&workload, &open(arrivals, 2, 100_000, WhenFull::Stop, 500));
     assert_eq!(driven.arrived, 500);
     assert!(driven.started <= 52, "{}", driven.started);
     assert_eq!(driven.queued_at_end, 500 - driven.started);
-    assert_eq!(seconds[0].queued, driven.queued_at_end);
+    assert_eq!(heard.seconds[0].queued, driven.queued_at_end);
     assert_eq!(driven.stopped, None);
 }
 
@@ -73,11 +73,11 @@ fn a_full_queue_is_found_also_while_nothing_is_answered() {
 fn a_full_queue_drops_arrivals_and_counts_them_each_second() {
     let arrivals = Arrivals::Uniform { rate: 1_000.0 };
     let workload = fake(|_| (20 * MS, Outcome::Done));
-    let (driven, seconds) = driven(&workload, &open(arrivals, 1, 5, WhenFull::Drop, 1_300));
+    let (driven, heard) = driven(&workload, &open(arrivals, 1, 5, WhenFull::Drop, 1_300));
     assert_eq!(driven.arrived, 1_300);
     assert!(driven.dropped >= 1_300 - 66 - 5, "{}", driven.dropped);
     assert!(driven.queued_at_end <= 5);
-    let dropped: u64 = seconds.iter().map(|second| second.dropped).sum();
+    let dropped: u64 = heard.seconds.iter().map(|second| second.dropped).sum();
     assert_eq!(dropped, driven.dropped);
 }
 

@@ -20,7 +20,7 @@ pub fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, seen: Seen) {
     let Driving {
         operations,
         driven,
-        seconds,
+        told,
     } = drive;
     say_what_went_wrong(trial, &driven);
     happened(trial, seen.happened);
@@ -28,7 +28,7 @@ pub fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, seen: Seen) {
         flag(trial, &one.kind, one.text);
     }
     let mut series = seen.sampled.series;
-    series.extend(of_seconds(&seconds));
+    series.extend(told.series);
     let mode = timed.planned.load.mode();
     let open = matches!(mode, Mode::Open { .. }).then(|| open_note(&driven));
     let mut load = Loaded {
@@ -36,9 +36,9 @@ pub fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, seen: Seen) {
         warmup: timed.bench.protocol.warmup_note(),
         started_ns: driven.started_ns,
         elapsed_s: driven.elapsed.as_secs_f64(),
-        errors: errors(&seconds),
+        errors: told.errors,
         engine: engine(&driven),
-        histograms: histograms(&operations, seconds, driven.windows),
+        histograms: told.histograms,
         operations,
         series,
         counters: seen.sampled.counters,
@@ -82,46 +82,46 @@ const COLUMNS: [Column; 7] = [
     ("idle", |second| u64::from(second.idle)),
 ];
 
-/// The engine's own series, one value a second.
-fn of_seconds(seconds: &[Second]) -> BTreeMap<String, Vec<Option<f64>>> {
-    COLUMNS
-        .into_iter()
-        .map(|(name, of)| {
-            let series = seconds.iter().map(|second| Some(of(second) as f64));
-            (name.to_string(), series.collect())
-        })
-        .collect()
+/// What was told while the engine drove. Histograms are packed as they come: unpacked ones of hours would take gigabytes.
+#[derive(Default)]
+pub struct Told {
+    /// The engine's own, one value a second.
+    series: BTreeMap<String, Vec<Option<f64>>>,
+    errors: Vec<ErrorCount>,
+    /// All operations' response each second, each operation and kind each ten seconds.
+    histograms: Vec<HistogramNote>,
 }
 
-fn errors(seconds: &[Second]) -> Vec<ErrorCount> {
-    let of_second = |second: &Second| {
-        let at = second.second;
-        let counts = second.errors.iter();
-        counts
-            .map(move |(code, count)| ErrorCount {
-                second: at,
-                code: *code,
-                count: *count,
-            })
-            .collect::<Vec<_>>()
-    };
-    seconds.iter().flat_map(of_second).collect()
+impl Told {
+    pub fn second(&mut self, second: &Second) {
+        for (name, of) in COLUMNS {
+            let series = self.series.entry(name.to_string()).or_default();
+            series.push(Some(of(second) as f64));
+        }
+        let errors = second.errors.iter().map(|(code, count)| ErrorCount {
+            second: second.second,
+            code: *code,
+            count: *count,
+        });
+        self.errors.extend(errors);
+        self.histograms.push(HistogramNote {
+            operation: None,
+            kind: Kind::Response,
+            every_s: 1,
+            start_s: second.second,
+            nanoseconds: (&second.response).into(),
+        });
+    }
+
+    /// Those of all windows.
+    pub fn windows(&mut self, windows: Vec<HistogramNote>) {
+        self.histograms.extend(windows);
+    }
 }
 
-/// All operations' response each second, each operation and kind each ten seconds.
-fn histograms(
-    operations: &[String],
-    seconds: Vec<Second>,
-    windows: Vec<Window>,
-) -> Vec<HistogramNote> {
-    let each_second = seconds.into_iter().map(|second| HistogramNote {
-        operation: None,
-        kind: Kind::Response,
-        every_s: 1,
-        start_s: second.second,
-        nanoseconds: second.response.into(),
-    });
-    let each_window = windows.into_iter().map(|window| HistogramNote {
+/// Ten seconds of an operation.
+pub fn of_window(operations: &[String], window: &Window) -> HistogramNote {
+    HistogramNote {
         operation: operations.get(usize::from(window.operation)).cloned(),
         kind: match window.kind {
             load::Kind::Response => Kind::Response,
@@ -130,9 +130,8 @@ fn histograms(
         },
         every_s: WINDOW_S,
         start_s: window.start_s,
-        nanoseconds: window.nanoseconds.into(),
-    });
-    each_second.chain(each_window).collect()
+        nanoseconds: (&window.nanoseconds).into(),
+    }
 }
 
 fn engine(driven: &Driven) -> EngineNote {
@@ -172,8 +171,7 @@ fn open_note(driven: &Driven) -> OpenNote {
 
 /// One second, for those who watch.
 pub fn live(second: &Second, sampled: BTreeMap<String, f64>) -> LiveSample {
-    let own = of_seconds(std::slice::from_ref(second)).into_iter();
-    let own = own.filter_map(|(name, values)| Some((name, (*values.first()?)?)));
+    let own = COLUMNS.map(|(name, of)| (name.to_string(), of(second) as f64));
     let latency = [("p50", 0.5), ("p99", 0.99), ("max", 1.0)].map(|(name, quantile)| {
         let nanoseconds = second.response.value_at_quantile(quantile);
         (name.to_string(), nanoseconds as f64 / 1e6)

@@ -12,8 +12,9 @@ use super::trial::{Bench, flag};
 use crate::plan::PlannedTrial;
 use crate::server::ServerError;
 use crate::workload::Dataset;
+use account::Told;
 use beside::Beside;
-use load::{DriveError, Driven, Second, Watch, Workload};
+use load::{DriveError, Driven, Second, Watch, Window, Workload};
 use record::{LiveSample, Trial, TrialState};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -32,7 +33,7 @@ struct Driving {
     /// The names of the workload's operations.
     operations: Vec<String>,
     driven: Driven,
-    seconds: Vec<Second>,
+    told: Told,
 }
 
 pub struct Timed<'a> {
@@ -101,7 +102,8 @@ impl Timed<'_> {
         let label = super::trial::label(&self.planned.key);
         let total_s = drive.time.as_secs();
         let latest = beside.latest.clone();
-        let mut seconds = Vec::new();
+        let operations = driver.operations();
+        let (mut told, mut windows) = (Told::default(), Vec::new());
         let mut second = |one: Second| {
             self.bench.progress.now(&format!(
                 "{label}: {} of {total_s} s, {} operations/s",
@@ -109,8 +111,9 @@ impl Timed<'_> {
                 one.done
             ));
             live(one.second, account::live(&one, latest.take()));
-            seconds.push(one);
+            told.second(&one);
         };
+        let mut window = |one: Window| windows.push(account::of_window(&operations, &one));
         let stop = AtomicBool::new(false);
         let ended = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -118,15 +121,19 @@ impl Timed<'_> {
             let watch = Watch {
                 begun: &mut |origin| beside.begin(origin),
                 second: &mut second,
+                window: &mut window,
             };
             let driven = load::drive(&driver, &drive, &stop, watch);
             ended.store(true, Ordering::Relaxed);
             driven.map_err(explain)
         })
-        .map(|driven| Driving {
-            operations: driver.operations(),
-            driven,
-            seconds,
+        .map(|driven| {
+            told.windows(windows);
+            Driving {
+                operations,
+                driven,
+                told,
+            }
         })
     }
 }
