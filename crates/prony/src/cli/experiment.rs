@@ -204,4 +204,51 @@ mod tests {
             "[workload.oltp]\nrange_size = 50\n[factor.size.tiny]\nworkload = { rows = 20 }\n";
         assert_eq!(underlined(small), "workload");
     }
+
+    /// With `accounts.sql` beside it.
+    fn with_file(workload: &str, sql: &str) -> Result<Experiment, spec::SpecError> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("accounts.sql"), sql).unwrap();
+        let source = format!("title = \"t\"\n[server.a]\nbuild = \"mariadb\"\n{workload}");
+        let shown = folder.path().join("x.toml").display().to_string();
+        spec::parse("x", &shown, &source, &check_workload)
+    }
+
+    const LOOK: &str = "-- operation: look\nselect 'it''s';\n";
+
+    #[test]
+    fn a_text_of_the_workload_lies_beside_the_file_and_goes_into_the_record() {
+        for workload in [
+            "[workload.sql]\noperations_file = \"accounts.sql\" # beside it\n",
+            "[workload.sql]\noperations = \"-- operation: a\\nselect 1\"\n\
+             [variant.look]\nworkload = { operations_file = \"accounts.sql\" }\n",
+        ] {
+            let experiment = with_file(workload, LOOK).unwrap();
+            let again = spec::parse("x", "x.toml", &experiment.source, &check_workload).unwrap();
+            assert_eq!(again, experiment, "{}", experiment.source);
+            assert!(!experiment.source.contains("accounts.sql"));
+        }
+    }
+
+    #[test]
+    fn a_mistake_in_a_text_and_a_file_that_is_not_there_are_shown_where_it_is_named() {
+        let named = |file: &str, sql: &str| {
+            let workload = format!("[workload.sql]\noperations_file = \"{file}\"\n");
+            let error = with_file(&workload, sql).unwrap_err();
+            let mistake = &error.mistakes()[0];
+            let label = mistake.labels().unwrap().next().unwrap();
+            assert_eq!(label.len(), format!("operations_file = \"{file}\"").len());
+            mistake.to_string()
+        };
+        let says = named("accounts.sql", "-- operation: a\nselect 'x\n");
+        assert!(says.contains("a: "), "{says}");
+        let says = named("other.sql", LOOK);
+        assert!(
+            says.contains("cannot read") && says.contains("other.sql"),
+            "{says}"
+        );
+        let workload = "[workload.sql]\noperations = \"\"\noperations_file = \"accounts.sql\"\n";
+        let error = with_file(workload, LOOK).unwrap_err();
+        assert!(error.mistakes()[0].to_string().contains("at once"));
+    }
 }

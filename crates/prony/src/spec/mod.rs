@@ -30,6 +30,7 @@ mod place;
 mod protocol;
 mod read;
 mod sections;
+mod texts;
 
 #[cfg(test)]
 mod tests;
@@ -50,6 +51,7 @@ pub use question::question;
 use mistake::Notes;
 use names::Names;
 use read::Section;
+use std::cmp::Reverse;
 use std::path::Path;
 use toml::de::DeTable;
 
@@ -85,7 +87,8 @@ const TOP_LEVEL: [&str; 14] = [
 
 /// Reads and checks an experiment file.
 ///
-/// `name` is the file's stem, `path_shown` what messages call the file; a trace of arrivals is looked for in its folder. `check_workload` is asked about the workload's own
+/// `name` is the file's stem, `path_shown` what messages call the file; files that it names are looked for in
+/// its folder. `check_workload` is asked about the workload's own
 /// section, and again for every level that changes it. In the result the passwords of DSNs are masked in `source`, since
 /// that goes into the record; the builds hold them.
 ///
@@ -148,7 +151,7 @@ fn read_file(
     let title = file
         .require("the file", "title", "title = \"What is compared\"")
         .and_then(|node| node.words("title = \"...\""));
-    let workload = sections::workload(file, check_workload);
+    let workload = sections::workload(file, folder, check_workload);
     let servers = factors::servers(file);
     let load = load::load(file, folder);
     let mut factors = factors::factors(file, &workload);
@@ -157,16 +160,17 @@ fn read_file(
     let names = Names::new(&servers, &factors, &load.spec, &protocol);
     names::check(file, &servers, &names);
     let claims = claims::claims(file, &names);
+    let in_place = load.trace.into_iter().chain(workload.texts.in_place());
     Some(Experiment {
         name: name.to_string(),
-        source: kept(source, load.trace),
+        source: kept(source, in_place),
         title: title?,
         question: text("question").unwrap_or_default(),
         published: text("published"),
         base: Patch {
             settings: file.get("settings").and_then(|node| patch::settings(&node)),
             session: file.get("session").and_then(|node| patch::settings(&node)),
-            workload: workload.section.as_ref().map(Section::to_toml),
+            workload: workload.section.map(|_| workload.table),
             load: None,
         },
         workload: workload.name,
@@ -180,11 +184,14 @@ fn read_file(
     })
 }
 
-/// The source for the record: without passwords, which keeps every place, and with the trace in its file name's place.
-fn kept(source: &str, trace: Option<(mistake::Span, String)>) -> String {
+/// The source for the record: without passwords, which keeps every place, and with what stands in files of its own where
+/// those are named.
+fn kept(source: &str, in_place: impl Iterator<Item = (mistake::Span, String)>) -> String {
     let mut kept = build::mask_passwords(source);
-    if let Some((at, times)) = trace {
-        kept.replace_range(at, &times);
+    let mut in_place: Vec<_> = in_place.collect();
+    in_place.sort_by_key(|(at, _)| Reverse(at.start));
+    for (at, text) in in_place {
+        kept.replace_range(at, &text);
     }
     kept
 }

@@ -6,6 +6,7 @@ use super::experiment::{Pairs, Patch, Setting};
 use super::load;
 use super::mistake::Notes;
 use super::read::{Node, Section};
+use super::texts::{self, Texts};
 use toml::de::DeValue;
 
 /// Where a patch's workload keys are handed to: the workload's own check.
@@ -26,29 +27,32 @@ const LATER: [(&str, &str); 4] = [
 pub struct WorkloadBase<'s, 'c> {
     pub name: String,
     pub section: Option<Section<'s>>,
+    /// The section as the workload sees it.
+    pub table: toml::Table,
+    pub texts: Texts,
     pub check: CheckWorkload<'c>,
 }
 
 impl<'s> WorkloadBase<'s, '_> {
     /// Asks the workload about its section with these keys laid over it, and gives its answer a place.
-    pub fn check(&self, patch: Option<&Section<'s>>, notes: &Notes) {
+    pub fn check(&self, patch: Option<(&Section<'s>, &toml::Table)>, notes: &Notes) {
         let Some(base) = &self.section else { return };
-        let merged = merge(
-            &base.to_toml(),
-            &patch.map(Section::to_toml).unwrap_or_default(),
-        );
+        let merged = match patch {
+            Some((_, over)) => merge(&self.table, over),
+            None => self.table.clone(),
+        };
         let Err(mistake) = (self.check)(&self.name, &merged) else {
             return;
         };
         let path: Vec<String> = mistake.key.split('.').map(String::from).collect();
-        let in_patch = patch.and_then(|section| section.follow(&path));
+        let in_patch = patch.and_then(|(section, _)| texts::follow(section, &path));
         let at = match (patch, in_patch) {
             (_, Some(node)) => node.at(),
-            (None, None) => base.follow(&path).map_or(base.at.clone(), |node| node.at()),
+            (None, None) => texts::follow(base, &path).map_or(base.at.clone(), |node| node.at()),
             // A mistake of the base is reported once, not again for every level.
-            (Some(_), None) if (self.check)(&self.name, &base.to_toml()).is_err() => return,
+            (Some(_), None) if (self.check)(&self.name, &self.table).is_err() => return,
             // The level's keys do not go with those of the base.
-            (Some(patch), None) => patch.at.clone(),
+            (Some((patch, _)), None) => patch.at.clone(),
         };
         notes.note(at, mistake.says, "here", mistake.help);
     }
@@ -97,8 +101,9 @@ pub fn patch<'s>(
 
 fn workload_patch<'s>(node: &Node<'s>, workload: &WorkloadBase<'s, '_>) -> Option<toml::Table> {
     let section = node.section("workload = { joins = \"ansi\" }")?;
-    workload.check(Some(&section), node.notes);
-    Some(section.to_toml())
+    let table = workload.texts.table(&section);
+    workload.check(Some((&section, &table)), node.notes);
+    Some(table)
 }
 
 /// `settings` or `session`: names with their values.

@@ -5,10 +5,16 @@
 use super::experiment::Observe;
 use super::patch::{CheckWorkload, WorkloadBase};
 use super::read::{Node, Section};
+use super::texts::Texts;
+use std::path::Path;
 use std::time::Duration;
 
-/// The file's one workload.
-pub fn workload<'s, 'c>(file: &Section<'s>, check: CheckWorkload<'c>) -> WorkloadBase<'s, 'c> {
+/// The file's one workload. `folder` is where the paths of its texts begin.
+pub fn workload<'s, 'c>(
+    file: &Section<'s>,
+    folder: &Path,
+    check: CheckWorkload<'c>,
+) -> WorkloadBase<'s, 'c> {
     let example = "[workload.ssb] with scale = 1 below it";
     let sections = file
         .require("the file", "workload", example)
@@ -36,9 +42,15 @@ pub fn workload<'s, 'c>(file: &Section<'s>, check: CheckWorkload<'c>) -> Workloa
         Some((node, section)) => (node.key.to_string(), Some(section)),
         None => (String::new(), None),
     };
+    let texts = Texts::new(folder);
     let base = WorkloadBase {
         name,
+        table: section
+            .as_ref()
+            .map(|section| texts.table(section))
+            .unwrap_or_default(),
         section,
+        texts,
         check,
     };
     base.check(None, file.notes);

@@ -9,7 +9,8 @@ use crate::workload::oltp;
 use crate::workload::script::{Builder, Part, Policy, Script, SqlMistake, headed, statements};
 use toml::{Table, Value};
 
-const KEYS: &str = "the keys are: operation, operations, operations_file, parameter, setup, setup_file, oltp, on_deadlock, retries_max";
+const KEYS: &str =
+    "the keys are: operation, operations, parameter, setup, oltp, on_deadlock, retries_max";
 const OPERATION: &str = "[workload.sql.operation.transfer] with statements = \"begin; ...; commit\" and, if there are several, weight = 3";
 const SETUP: &str = "setup = \"create table ...; insert ...\" or setup_file = \"tables.sql\"";
 const ON_DEADLOCK: &str = "on_deadlock is \"retry\" or \"fail\"";
@@ -104,7 +105,7 @@ fn wrong_statements(key: &str, name: &str, wrong: SqlMistake) -> KeyMistake {
 
 /// From `operation.NAME`, or from a text with headings.
 fn operations(table: &Table) -> Result<Vec<Written>, KeyMistake> {
-    let given: Vec<&str> = ["operation", "operations", "operations_file"]
+    let given: Vec<&str> = ["operation", "operations"]
         .into_iter()
         .filter(|key| table.contains_key(*key))
         .collect();
@@ -114,7 +115,6 @@ fn operations(table: &Table) -> Result<Vec<Written>, KeyMistake> {
             "operations",
             text("operations", &table["operations"], HEADED)?,
         ),
-        ["operations_file"] => from_text("operations_file", &file("operations_file", table)?),
         [] => Err(mistake("", "sql has no operation", OPERATION)),
         _ => {
             let says = format!("{} and {} at once", given[0], given[1]);
@@ -210,18 +210,13 @@ fn some_weight(key: &str, written: &[Written]) -> Result<(), KeyMistake> {
 }
 
 fn source(table: &Table) -> Result<Source, KeyMistake> {
-    let given: Vec<&str> = ["setup", "setup_file", "oltp"]
+    let given: Vec<&str> = ["setup", "oltp"]
         .into_iter()
         .filter(|key| table.contains_key(*key))
         .collect();
-    let setup = |key: &str, sql: String| match statements(&sql) {
-        Ok(_) => Ok(Source::Setup(sql)),
-        Err(wrong) => Err(mistake(key, wrong.to_string(), SETUP)),
-    };
     match given[..] {
         [] => Ok(Source::Setup(String::new())),
-        ["setup"] => setup("setup", text("setup", &table["setup"], SETUP)?.to_owned()),
-        ["setup_file"] => setup("setup_file", file("setup_file", table)?),
+        ["setup"] => setup(text("setup", &table["setup"], SETUP)?),
         ["oltp"] => Ok(Source::Oltp(data(&table["oltp"])?)),
         _ => {
             let says = format!("{} and {} at once", given[0], given[1]);
@@ -249,13 +244,9 @@ fn data(value: &Value) -> Result<oltp::Data, KeyMistake> {
     Ok(data)
 }
 
-/// The text of a file, by a path that counts from the folder in which prony runs.
-fn file(key: &str, table: &Table) -> Result<String, KeyMistake> {
-    let path = text(key, &table[key], "the path of a .sql file")?;
-    std::fs::read_to_string(path).map_err(|error| {
-        let says = format!("{path} cannot be read: {error}");
-        mistake(key, says, "give the path of a text file")
-    })
+fn setup(sql: &str) -> Result<Source, KeyMistake> {
+    statements(sql).map_err(|wrong| mistake("setup", wrong.to_string(), SETUP))?;
+    Ok(Source::Setup(sql.to_owned()))
 }
 
 fn policy(table: &Table) -> Result<Policy, KeyMistake> {
@@ -314,16 +305,9 @@ mod tests {
 
     #[test]
     fn operations_may_come_from_a_text_with_headings() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("two.sql");
         let sql = "-- operation: a weight 2\nselect 1;\n-- operation: b\nselect 2;\n";
-        std::fs::write(&path, sql).unwrap();
-        for text in [
-            format!("operations = {}", Value::from(sql)),
-            format!("operations_file = {:?}", path.to_str().unwrap()),
-        ] {
-            assert_eq!(read(&text).unwrap().names, ["a", "b"], "{text}");
-        }
+        let text = format!("operations = {}", Value::from(sql));
+        assert_eq!(read(&text).unwrap().names, ["a", "b"]);
     }
 
     #[test]
@@ -389,7 +373,6 @@ mod tests {
                 "operations = \"-- operation: a\\nselect 1; -- operation: a\\nselect 1\"",
                 "operations",
             ),
-            ("operations_file = \"/nowhere.sql\"", "operations_file"),
             (&format!("{ok}operations = \"\""), "operations"),
             (&format!("{ok}setup = \"a;;b\""), "setup"),
             (&format!("{ok}setup = \"a\"\noltp = {{}}"), "oltp"),

@@ -1,0 +1,90 @@
+//! Texts of a workload's section that stand in files of their own: `operations_file = "accounts.sql"` instead of
+//! `operations = "..."`, for every key.
+//!
+//! Goals: a workload sees texts and never a path; the record holds them too, so that a run can be resumed and repeated
+//! from it alone. Non-goal: what the texts mean (the workload).
+
+use super::mistake::Span;
+use super::read::{Node, Section};
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use toml::Value;
+
+const FILE: &str = "_file";
+
+/// The texts that were read, and where their files are named.
+#[derive(Default)]
+pub struct Texts {
+    folder: PathBuf,
+    found: RefCell<Vec<(Span, String)>>,
+}
+
+impl Texts {
+    /// `folder` is where paths begin: the experiment file's.
+    pub fn new(folder: &Path) -> Texts {
+        Texts {
+            folder: folder.into(),
+            found: RefCell::default(),
+        }
+    }
+
+    /// The section with the texts in it. What cannot be read is noted, and left out.
+    pub fn table(&self, section: &Section) -> toml::Table {
+        let mut table = section.to_toml();
+        for node in section.entries() {
+            let Some(key) = node.key.strip_suffix(FILE) else {
+                continue;
+            };
+            table.remove(node.key);
+            match section.get(key) {
+                Some(_) => node.note(
+                    format!("{key} and {} at once", node.key),
+                    "a second one",
+                    "write the text in one place",
+                ),
+                None => {
+                    if let Some(text) = self.read(&node, key) {
+                        table.insert(key.into(), Value::String(text));
+                    }
+                }
+            }
+        }
+        table
+    }
+
+    fn read(&self, node: &Node, key: &str) -> Option<String> {
+        let path = node.text(&format!("{} = \"{key}.sql\"", node.key))?;
+        let path = self.folder.join(path);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => {
+                let in_place = format!("{key} = {}", Value::from(text.as_str()));
+                let at = node.key_at.start..node.value_at().end;
+                self.found.borrow_mut().push((at, in_place));
+                Some(text)
+            }
+            Err(error) => {
+                node.note(
+                    format!("cannot read {}: {error}", path.display()),
+                    "not read",
+                    "give the path of a text file, relative to the experiment's folder",
+                );
+                None
+            }
+        }
+    }
+
+    /// What stands in the record in the place of the files' names.
+    pub fn in_place(self) -> Vec<(Span, String)> {
+        self.found.into_inner()
+    }
+}
+
+/// The place of a key that the workload named, as the file has it.
+pub fn follow<'s>(section: &Section<'s>, path: &[String]) -> Option<Node<'s>> {
+    let (first, rest) = path.split_first()?;
+    let in_file = || {
+        let named = [&[format!("{first}{FILE}")], rest].concat();
+        section.follow(&named)
+    };
+    section.follow(path).or_else(in_file)
+}
