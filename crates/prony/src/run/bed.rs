@@ -140,6 +140,7 @@ impl<'a> Bed<'a> {
             settings: self.settings(),
         };
         let started = self.instance.start(&request)?;
+        self.is_the_same()?;
         trial.start_s.push(started.elapsed_s);
         let mut session = self.instance.connect()?;
         self.dataset.enter(&mut session)?;
@@ -272,11 +273,28 @@ impl<'a> Bed<'a> {
     }
 
     /// # Errors
-    /// A server of prony's own that has ended meanwhile.
+    /// A server of prony's own that has ended meanwhile; somebody else's that is gone, or came back as another one.
     pub fn still_runs(&mut self) -> Result<(), ServerError> {
-        match self.instance.exit_reason() {
-            Some(reason) => Err(ServerError::Lost(reason)),
-            None => Ok(()),
+        if let Some(reason) = self.instance.exit_reason() {
+            return Err(ServerError::Lost(reason));
+        }
+        if self.server.spec.build.is_external() {
+            self.instance.start(&StartRequest::default())?;
+        }
+        self.is_the_same()
+    }
+
+    /// Nobody but prony exchanges a server of prony's own; behind an address there may be another one each time.
+    fn is_the_same(&self) -> Result<(), ServerError> {
+        let begun = &self.server.identity;
+        match self.instance.identity() {
+            Some(now) if self.server.spec.build.is_external() && now != begun => {
+                Err(ServerError::Unusable(format!(
+                    "{} was {} ({}) when the run began, and is {} ({}) now; measure it in a run of its own",
+                    begun.build, begun.version, begun.comment, now.version, now.comment
+                )))
+            }
+            _ => Ok(()),
         }
     }
 
