@@ -1,11 +1,12 @@
 //! The cache of builds: shared by pronys, whole after a kill, and verified.
 
 mod support;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::{Duration, Instant};
-use support::{Bench, Ended, has};
+use support::process::{ended, send};
+use support::{Bench, has};
 
 /// One that no machine has installed, so that it always comes by the cache.
 const BUILD: &str = "mariadb@11.8";
@@ -19,10 +20,6 @@ fn empty() -> Bench {
 
 fn get(bench: &Bench) -> Child {
     bench.start(&["server", "get", BUILD])
-}
-
-fn ended(child: Child) -> Ended {
-    child.wait_with_output().unwrap().into()
 }
 
 /// What lies in the cache beside the build, its lock and what Maven keeps.
@@ -68,8 +65,7 @@ fn a_download_killed_at_any_moment_leaves_a_cache_that_the_next_can_use() {
         while began.elapsed() < Duration::from_millis(after_ms) {
             std::thread::sleep(Duration::from_millis(10));
         }
-        let pid = Pid::from_raw(i32::try_from(fetching.id()).unwrap()).unwrap();
-        let _ = kill_process(pid, Signal::KILL);
+        send(fetching.id(), Signal::KILL);
         ended(fetching);
         bench.wait_until_quiet();
         assert_eq!(unfinished(&bench), Vec::<PathBuf>::new());

@@ -1,12 +1,13 @@
 //! What fails outside: each with one clear message, nothing lost, nothing left behind.
 
 mod support;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Child, Command};
+use std::process::Command;
 use std::time::{Duration, Instant};
-use support::{Bench, Ended, has};
+use support::process::{ended, send, servers, until};
+use support::{Bench, has};
 
 const EXPERIMENT: &str = r#"
 title = "Many short trials"
@@ -30,38 +31,6 @@ fn experiment(bench: &Bench, build: &str) -> String {
     bench.experiment("many", &EXPERIMENT.replace("BUILD", build))
 }
 
-fn signal(child: &Child, signal: Signal) {
-    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    let _ = kill_process(pid, signal);
-}
-
-fn ended(child: Child) -> Ended {
-    child.wait_with_output().unwrap().into()
-}
-
-/// Waits for something that a running prony brings about.
-fn until(what: &str, mut there: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !there() {
-        assert!(
-            began.elapsed() < Duration::from_secs(120),
-            "{what} did not come about"
-        );
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-/// The server processes of this bench, not prony or its guard.
-fn servers(bench: &Bench) -> Vec<u32> {
-    let is_server = |line: &&String| line.contains("--socket=");
-    bench
-        .processes()
-        .iter()
-        .filter(is_server)
-        .filter_map(|line| line.split(':').next()?.parse().ok())
-        .collect()
-}
-
 fn finished(bench: &Bench) -> usize {
     bench.runs().last().map_or(0, |run| {
         prony::run::conduct::finished(&run.join("run.sqlite")).map_or(0, |keys| keys.len())
@@ -77,7 +46,7 @@ fn ctrl_c_keeps_what_is_done_stops_the_server_and_can_be_resumed() {
     let file = experiment(&bench, "mariadb");
     let running = bench.start(&["run", &file]);
     until("the first trial", || finished(&bench) >= 1);
-    signal(&running, Signal::INT);
+    send(running.id(), Signal::INT);
     let interrupted = ended(running);
     assert_eq!(interrupted.status, 130, "{}", interrupted.stderr);
     assert!(
@@ -126,7 +95,7 @@ fn killed_at_a_hundred_moments_nothing_is_lost_repeated_or_left() {
             None => bench.start(&["run", &file, "--blocks", "40"]),
         };
         std::thread::sleep(Duration::from_millis(moment.next_ms()));
-        signal(&running, Signal::KILL);
+        send(running.id(), Signal::KILL);
         ended(running);
         bench.wait_until_quiet();
         assert_eq!(bench.leftovers(), Vec::<PathBuf>::new());
@@ -190,11 +159,8 @@ fn a_server_that_dies_in_the_middle_fails_its_trial_and_the_rest_goes_on() {
     );
     let running = bench.start(&["run", &file, "--scale", "0.01"]);
     until("a server", || !servers(&bench).is_empty());
-    for pid in servers(&bench) {
-        let _ = kill_process(
-            Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(),
-            Signal::KILL,
-        );
+    for (pid, _) in servers(&bench) {
+        send(pid, Signal::KILL);
     }
     let after = ended(running);
     assert_eq!(after.status, 3, "{}", after.stderr);

@@ -16,6 +16,11 @@ pub struct Elsewhere {
     _bench: Bench,
 }
 
+/// Of any that listens there.
+pub fn dsn_with_password(port: u16) -> String {
+    format!("mysql://guest:{PASSWORD_IN_A_DSN}@127.0.0.1:{port}/")
+}
+
 impl Elsewhere {
     /// None where the build cannot be had. `rights`: what the account may do, as GRANT takes it (`ALL ON *.*`).
     pub fn start(build: &str, rights: &str) -> Option<Elsewhere> {
@@ -62,7 +67,7 @@ impl Elsewhere {
     }
 
     pub fn dsn_with_password(&self) -> String {
-        format!("mysql://guest:{PASSWORD_IN_A_DSN}@127.0.0.1:{}/", self.port)
+        dsn_with_password(self.port)
     }
 
     pub fn pid(&self) -> Option<u32> {

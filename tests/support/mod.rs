@@ -3,7 +3,9 @@
 #![allow(dead_code)] // each test file uses its own part
 
 pub mod elsewhere;
+pub mod process;
 pub mod skip;
+pub mod switch;
 pub mod timed;
 
 use std::path::{Path, PathBuf};
@@ -49,6 +51,11 @@ impl Bench {
 
     pub fn run(&self, arguments: &[&str]) -> Ended {
         Ended::from(self.prony(arguments).output().unwrap())
+    }
+
+    /// The words of a line, of which none is quoted.
+    pub fn line(&self, words: &str) -> Ended {
+        self.run(&words.split(' ').collect::<Vec<_>>())
     }
 
     pub fn start(&self, arguments: &[&str]) -> Child {

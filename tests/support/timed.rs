@@ -1,10 +1,9 @@
 //! Experiments with timed loads, and what is read of their runs.
 
-use super::Bench;
+use super::{Bench, Ended};
 use record::{Kind, Store};
 use serde_json::Value;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 /// A run of `workload` on MariaDB; `rest` holds its load, its protocol and what else it needs.
 pub fn experiment(bench: &Bench, name: &str, workload: &str, rest: &str) -> String {
@@ -12,6 +11,31 @@ pub fn experiment(bench: &Bench, name: &str, workload: &str, rest: &str) -> Stri
         "title = \"{name}\"\nquestion = \"What does a timed load come to?\"\n\n[server.one]\nbuild = \"mariadb\"\n\n{workload}\n{rest}"
     );
     bench.experiment(name, &text)
+}
+
+/// What a verb with `--format json` printed.
+pub fn shown(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|error| {
+        panic!(
+            "{error}: status {}\n{}\n{}",
+            ended.status, ended.stdout, ended.stderr
+        )
+    })
+}
+
+/// Runs a file and gives its result, however busy the machine was.
+pub fn measured(bench: &Bench, file: &str) -> Value {
+    let ended = bench.run(&["run", file]);
+    assert!([0, 3].contains(&ended.status), "{}", ended.stderr);
+    let run = bench
+        .runs()
+        .pop()
+        .unwrap_or_else(|| panic!("{}", ended.stderr));
+    let shown = bench.json(&run);
+    for trial in trials(&shown) {
+        assert!(is_whole(&trial), "{}", ended.stderr);
+    }
+    shown
 }
 
 /// `[workload.oltp]` on a thousand rows.
@@ -100,27 +124,4 @@ pub fn seconds_under_way(run: &Path, levels: &str) -> usize {
         true => live.seconds.len(),
         false => 0,
     }
-}
-
-/// Waits for something that a running prony brings about.
-pub fn until(what: &str, mut there: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !there() {
-        assert!(
-            began.elapsed() < Duration::from_secs(120),
-            "{what} did not come about"
-        );
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-/// (pid, socket) of the servers of this bench.
-pub fn servers(bench: &Bench) -> Vec<(u32, String)> {
-    let lines = bench.processes();
-    let servers = lines.iter().filter_map(|line| {
-        let (pid, line) = line.split_once(": ")?;
-        let socket = line.split_once("--socket=")?.1.split(' ').next()?;
-        Some((pid.parse().ok()?, socket.to_string()))
-    });
-    servers.collect()
 }

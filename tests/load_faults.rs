@@ -1,0 +1,444 @@
+//! Timed loads on a real server, end to end: what is refused before they begin, what fails in the middle of them.
+
+mod support;
+use rustix::process::Signal;
+use std::collections::HashSet;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+use support::elsewhere::{Elsewhere, PASSWORD, dsn_with_password};
+use support::process::{ended, nothing_is_left, send, servers, until};
+use support::switch::Switch;
+use support::timed::*;
+use support::{Bench, Ended, has};
+
+/// One message, at its place where a file has it.
+fn refused(bench: &Bench, arguments: &[&str], says: &str) {
+    let ended = bench.run(arguments);
+    assert_eq!(ended.status, 2, "{arguments:?}: {}", ended.stderr);
+    assert!(ended.stderr.contains(says), "{says}: {}", ended.stderr);
+    let marks = ended.stderr.matches('×').count() + ended.stderr.matches("error: ").count();
+    assert_eq!(marks, 1, "one message: {}", ended.stderr);
+    assert_eq!(bench.runs(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn flags_that_cannot_be_driven_are_refused_with_their_reason() {
+    let bench = Bench::new();
+    let bad = [
+        (["--rate=0", "--time=1s"], "rate"),
+        (["--rate=-3", "--time=1s"], "rate"),
+        (
+            ["--rate=1e10", "--time=1s"],
+            "beyond what a schedule can express",
+        ),
+        (["--clients=0", "--time=1s"], "clients"),
+        (["--clients=1", "--time=0s"], "time"),
+        (["--clients=1", "--rows=0"], "rows"),
+        (["--clients=200000", "--time=1s"], "more than the 100000"),
+    ];
+    for (flags, says) in bad {
+        let arguments = [["bench", "oltp-point-select"].as_slice(), &flags].concat();
+        refused(&bench, &arguments, says);
+    }
+    refused(
+        &bench,
+        &["bench", "oltp-point-selekt"],
+        "no operation \"point-selekt\"",
+    );
+    refused(&bench, &["bench", "oltp-"], "no operation");
+}
+
+#[test]
+fn files_that_cannot_be_driven_are_refused_at_the_place() {
+    let bench = Bench::new();
+    let closed = "[load.closed]\nclients = 1\n";
+    let time = "[protocol]\ntime = \"1s\"\n";
+    let with_range = "[workload.oltp]\noperations = \"range-sum\"\nrows = 50\nrange_size = 100\n";
+    let unknown = "[workload.oltp]\noperations = { \"point-selekt\" = 1 }\n";
+    let point_select = oltp("point-select");
+    let both = format!("{closed}[load.open]\nrate = 5\n{time}");
+    let bad = [
+        ("range", with_range, format!("{closed}{time}"), "range_size"),
+        (
+            "unknown",
+            unknown,
+            format!("{closed}{time}"),
+            "point-selekt",
+        ),
+        (
+            "both",
+            &point_select,
+            both,
+            "a file has one load, closed or open",
+        ),
+        (
+            "timeless",
+            &point_select,
+            closed.to_string(),
+            "a timed load needs [protocol] time",
+        ),
+    ];
+    for (name, workload, rest, says) in bad {
+        let file = experiment(&bench, name, workload, &rest);
+        refused(&bench, &["run", &file], says);
+        let ended = bench.run(&["run", &file]);
+        assert!(
+            ended.stderr.contains(&format!("{name}.toml:")),
+            "its line: {}",
+            ended.stderr
+        );
+    }
+}
+
+#[test]
+fn more_clients_than_the_server_takes_are_found_before_they_connect() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let ended = bench.line(
+        "bench oltp-point-select --clients 50 --time 1s --rows 1000 --set max_connections=20",
+    );
+    assert_eq!(ended.status, 3, "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("max_connections = 20"),
+        "{}",
+        ended.stderr
+    );
+    assert!(
+        ended.stderr.contains("set max_connections = 58"),
+        "{}",
+        ended.stderr
+    );
+    nothing_is_left(&bench);
+}
+
+#[test]
+fn wrong_credentials_are_one_message_without_a_password() {
+    let Some(theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
+        return;
+    };
+    let bench = Bench::new();
+    let dsn = format!("mysql://guest:wr0ngSesame@127.0.0.1:{}/", theirs.port);
+    let ended = bench.line(&format!("bench oltp-point-select --server {dsn} --time 1s"));
+    assert_eq!(ended.status, 3, "{}", ended.stderr);
+    assert!(ended.stderr.contains("Access denied"), "{}", ended.stderr);
+    for word in [PASSWORD, "wr0ngSesame"] {
+        assert!(
+            !ended.stderr.contains(word) && !ended.stdout.contains(word),
+            "{}",
+            ended.stderr
+        );
+    }
+}
+
+const SERIES: &str =
+    "[load.closed]\nclients = [1, 2, 4]\n[protocol]\ntime = \"2s\"\nseries = true\n";
+
+#[test]
+fn a_server_that_is_killed_in_a_series_fails_its_trial_and_the_next_one_starts_another() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let file = experiment(&bench, "killed", &oltp("point-select"), SERIES);
+    let running = bench.start(&["run", &file]);
+    until("a second of the first trial", || {
+        bench
+            .runs()
+            .last()
+            .is_some_and(|run| seconds_under_way(run, "clients=1") >= 1)
+    });
+    for (pid, _) in servers(&bench) {
+        send(pid, Signal::KILL);
+    }
+    let after = ended(running);
+    assert_eq!(after.status, 3, "{}", after.stderr);
+    let run = bench.runs().pop().unwrap();
+    let shown = bench.json(&run);
+    let first = at_level(&shown, "clients", "1");
+    assert_eq!(first["state"], "failed", "{}", after.stderr);
+    assert!(
+        flags(&first, "trial_failed").contains("the server ended"),
+        "{}",
+        after.stderr
+    );
+    for clients in ["2", "4"] {
+        assert_eq!(
+            at_level(&shown, "clients", clients)["state"],
+            "done",
+            "{}",
+            after.stderr
+        );
+    }
+    assert_eq!(starts(&run), [1, 1, 0]);
+    nothing_is_left(&bench);
+
+    let resumed = bench.run(&["run", "--resume", &run.display().to_string()]);
+    assert_eq!(resumed.status, 0, "{}", resumed.stderr);
+    assert_eq!(
+        measured_now(&resumed),
+        1,
+        "the failed trial alone: {}",
+        resumed.stderr
+    );
+}
+
+#[test]
+fn a_server_that_comes_back_as_another_version_fails_its_trial_and_those_that_follow() {
+    let all = "ALL ON *.*";
+    let (Some(first), Some(second)) = (
+        Elsewhere::start("mariadb", all),
+        Elsewhere::start("mysql@5.6.14", all),
+    ) else {
+        return;
+    };
+    let address = Switch::to(first.port);
+    let bench = Bench::new();
+    let dsn = dsn_with_password(address.port);
+    let load = "[load.closed]\nclients = 2\n[protocol]\ntime = \"3s\"\nblocks = 2\n";
+    let file = experiment(&bench, "upgraded", &oltp("point-select"), load);
+    let running = bench.start(&["run", &file, "--server", &dsn]);
+    until("a second of the first trial", || {
+        let runs = bench.runs();
+        runs.last()
+            .is_some_and(|run| seconds_under_way(run, "") >= 1)
+    });
+    address.turn_to(second.port);
+    let after = ended(running);
+    assert_eq!(after.status, 3, "{}", after.stderr);
+    let shown = bench.json(&bench.runs().pop().unwrap());
+    let trials = trials(&shown);
+    assert_eq!(trials.len(), 2, "{}", after.stderr);
+    for trial in trials {
+        assert_eq!(trial["state"], "failed", "{}", after.stderr);
+        let why = flags(&trial, "trial_failed");
+        assert!(why.contains("5.6.14") && why.contains("MariaDB"), "{why}");
+    }
+}
+
+/// Trials that a run measured, by its lines on stderr.
+fn measured_now(ended: &Ended) -> usize {
+    let lines = ended.stderr.lines();
+    lines.filter(|line| line.starts_with('[')).count()
+}
+
+/// Transactions that last, and the connection of one of them is ended.
+const CUT: &str = r#"
+[workload.sql]
+setup = "create table t (id int primary key, n int not null); insert into t select seq, 0 from seq_1_to_100"
+
+[workload.sql.operation.long]
+statements = "begin; update t set n = n + 1 where id = :id; do sleep(0.05); commit"
+
+[workload.sql.parameter]
+id.uniform = [1, 100]
+
+[load.closed]
+clients = 4
+
+[protocol]
+time = "4s"
+
+[[event]]
+at  = "1500ms"
+sql = "set @id = (select max(trx_mysql_thread_id) from information_schema.innodb_trx); execute immediate concat('kill connection ', @id)"
+"#;
+
+#[test]
+fn a_connection_killed_in_a_transaction_is_counted_by_its_code_and_opened_again() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let ended = bench.run(&["run", &experiment(&bench, "cut", CUT, "")]);
+    assert_eq!(ended.status, 0, "{}", ended.stderr);
+    let shown = bench.json(&bench.runs()[0]);
+    let trial = &trials(&shown)[0];
+    assert_eq!(
+        (&shown["valid"], &trial["errors"]),
+        (&true.into(), &1.into()),
+        "{trial}"
+    );
+    let codes = trial["errors_by_code"].as_object().unwrap();
+    let lost = ["1053", "1317", "1927", "2006", "2013"];
+    assert!(
+        codes.keys().all(|code| lost.contains(&code.as_str())),
+        "{codes:?}"
+    );
+    let third = &trial["samples"][3];
+    let clients = number(&third["running"]) + number(&third["idle"]);
+    assert_eq!(clients, 4.0, "all are back: {third}");
+    assert!(number(&third["throughput"]) > 0.0, "{third}");
+}
+
+const PAUSE: &str =
+    "[protocol]\ntime = \"4s\"\n[[event]]\nat = \"1500ms\"\npause = { for = \"1s\" }\n";
+
+#[test]
+fn a_server_that_stands_still_for_a_second_shows_in_the_open_loop_and_hides_in_the_closed_one() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let workload = oltp("point-select");
+    let of = |name: &str, load: &str| {
+        let file = experiment(&bench, name, &workload, &format!("{load}{PAUSE}"));
+        let trial = trials(&measured(&bench, &file))[0].clone();
+        (trial, response_ms(&bench.runs().pop().unwrap(), 0.95))
+    };
+    let uniform = "[load.open]\nrate = 100\narrivals = \"uniform\"\nworkers = 8\n";
+    let closed = "[load.closed]\nclients = 1\n";
+    // A quarter of what arrives does so in the pause, and of that a fifth waits 0.8 s and more.
+    let (open, p95_ms) = of("1-open", uniform);
+    assert!((600.0..3000.0).contains(&p95_ms), "{p95_ms} ms: {open}");
+    let counted = ended_operations(&open) + number(&open["queued_at_end"]);
+    assert!(
+        (399.0..=400.0).contains(&counted),
+        "nothing vanishes: {open}"
+    );
+    assert_eq!(open["errors"], 0, "{open}");
+
+    let (closed, p95_ms) = of("2-closed", closed);
+    assert!(p95_ms < 300.0, "{p95_ms} ms: {closed}");
+    assert!(number(&closed["latency_ms"]["max"]) > 800.0, "{closed}");
+}
+
+const STALL: &str = r#"
+[load.closed]
+clients = [1, 2]
+
+[protocol]
+time   = "2s"
+series = true
+
+[[event]]
+at    = "500ms"
+pause = { for = "15s" }
+only  = { clients = "2" }
+"#;
+
+/// The state of a process as /proc tells it: `T` is stopped.
+fn is_stopped(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(") ").map(|(_, rest)| rest);
+    state.is_some_and(|rest| rest.starts_with('T'))
+}
+
+#[test]
+fn ctrl_c_during_a_stall_ends_the_run_soon_and_the_rest_can_be_resumed() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let running = bench.start(&[
+        "run",
+        &experiment(&bench, "stall", &oltp("point-select"), STALL),
+    ]);
+    until("a second trial whose server stands still", || {
+        let store = bench.runs().last().map(|run| run.join("run.sqlite"));
+        let finished = store.map(|store| prony::run::conduct::finished(&store));
+        let is_second = matches!(finished, Some(Ok(keys)) if keys.len() == 1);
+        is_second && servers(&bench).iter().any(|(pid, _)| is_stopped(*pid))
+    });
+    send(running.id(), Signal::INT);
+    let asked = Instant::now();
+    let interrupted = ended(running);
+    assert!(
+        asked.elapsed() < Duration::from_secs(12),
+        "{:?}",
+        asked.elapsed()
+    );
+    assert_eq!(interrupted.status, 130, "{}", interrupted.stderr);
+    assert_eq!(measured_now(&interrupted), 1, "{}", interrupted.stderr);
+    nothing_is_left(&bench);
+
+    let run = bench.runs()[0].display().to_string();
+    let resumed = bench.run(&["run", "--resume", &run]);
+    assert_eq!(resumed.status, 0, "{}", resumed.stderr);
+    assert_eq!(
+        measured_now(&resumed),
+        1,
+        "what is finished is not repeated: {}",
+        resumed.stderr
+    );
+    let shown = bench.json(&bench.runs()[0]);
+    let keys: HashSet<String> = trials(&shown)
+        .iter()
+        .map(|trial| trial["levels"].to_string())
+        .collect();
+    assert_eq!((keys.len(), trials(&shown).len()), (2, 2));
+}
+
+/// Closed loop of two clients on a null server, with at most three reconnections in a row.
+fn driven(endpoint: load::Endpoint, during: impl FnOnce() + Send) -> load::Driven {
+    let section = toml::Table::from_iter([("operations".into(), "point-select".into())]);
+    let dataset = prony::workload::open("oltp", &section).unwrap();
+    let login = wire::Login {
+        endpoints: vec![endpoint],
+        user: "root".into(),
+        password: None,
+        schema: Some(dataset.schema().into()),
+        tls: wire::Tls::Off,
+        within: Duration::from_secs(5),
+        stalled: None,
+    };
+    let driver = dataset.driver(login, &[], 1).unwrap();
+    let drive = load::Drive {
+        load: load::Load::Closed(load::Closed {
+            clients: 2,
+            think: Duration::ZERO,
+        }),
+        time: Duration::from_secs(60),
+        warmup: Duration::ZERO,
+        seed: 1,
+        reactors: None,
+        backend: None,
+        reconnects_max: 3,
+        stalled: None,
+    };
+    std::thread::scope(|scope| {
+        let (begun, has_begun) = std::sync::mpsc::channel();
+        scope.spawn(move || {
+            has_begun.recv().unwrap();
+            during();
+        });
+        let watch = load::Watch {
+            begun: &mut |_| begun.send(()).unwrap(),
+            second: &mut |_| (),
+            window: &mut |_| (),
+        };
+        load::drive(&driver, &drive, &AtomicBool::new(false), watch).unwrap()
+    })
+}
+
+#[test]
+fn a_server_that_takes_nobody_any_more_is_asked_a_few_times_and_then_the_load_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("null.sock");
+    let server = wire::null::NullServer::unix(&socket, Default::default()).unwrap();
+    let mut next = None;
+    let driven = driven(server.endpoint(), || {
+        drop(server);
+        std::fs::remove_file(&socket).unwrap();
+        let full = wire::null::Behaviour {
+            refuse: Some(1040),
+            ..Default::default()
+        };
+        next = Some(wire::null::NullServer::unix(&socket, full).unwrap());
+    });
+    assert!(
+        driven.elapsed < Duration::from_secs(30),
+        "{:?}",
+        driven.elapsed
+    );
+    assert_eq!(driven.ended_early.len(), 2, "{:?}", driven.ended_early);
+    let why = driven.stopped.unwrap();
+    for part in [
+        "all clients had ended",
+        "1040",
+        "opened again 3 times in a row",
+    ] {
+        assert!(why.contains(part), "{why}");
+    }
+}

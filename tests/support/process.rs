@@ -1,0 +1,45 @@
+//! Programs that a test has started: signals for them, their end, what they leave.
+
+use super::{Bench, Ended};
+use rustix::process::{Pid, Signal, kill_process};
+use std::path::PathBuf;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+/// One that has ended meanwhile is left alone.
+pub fn send(pid: u32, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    let _ = kill_process(pid, signal);
+}
+
+pub fn ended(child: Child) -> Ended {
+    child.wait_with_output().unwrap().into()
+}
+
+/// Waits for something that a running prony brings about.
+pub fn until(what: &str, mut there: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !there() {
+        assert!(
+            began.elapsed() < Duration::from_secs(120),
+            "{what} did not come about"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// (pid, socket) of the servers of this bench, not prony or its guard.
+pub fn servers(bench: &Bench) -> Vec<(u32, String)> {
+    let lines = bench.processes();
+    let servers = lines.iter().filter_map(|line| {
+        let (pid, line) = line.split_once(": ")?;
+        let socket = line.split_once("--socket=")?.1.split(' ').next()?;
+        Some((pid.parse().ok()?, socket.to_string()))
+    });
+    servers.collect()
+}
+
+pub fn nothing_is_left(bench: &Bench) {
+    bench.wait_until_quiet();
+    assert_eq!(bench.leftovers(), Vec::<PathBuf>::new());
+}
