@@ -83,6 +83,7 @@ fn seconds_come_also_while_every_client_stalls() {
     let asked = closed(2, 1_000);
     let watch = Watch {
         begun: &mut |_| (),
+        window: &mut |_| (),
         second: &mut |second| {
             if second.second == 0 {
                 seen.store(u64::from(second.running), SeqCst);
