@@ -11,7 +11,7 @@ pub enum UnitError {
     )]
     Size(String),
     #[error(
-        "\"{0}\" is not a duration: write it as \"500ms\", \"30s\", \"2m\" or \"1h\" (no blank)"
+        "\"{0}\" is not a duration: write it as \"200us\", \"500ms\", \"30s\", \"2m\" or \"1h\" (no blank)"
     )]
     Duration(String),
     #[error("\"{0}\" is not a share: write it as \"50%\"")]
@@ -25,8 +25,13 @@ const SIZE_UNITS: [(&str, u64); 5] = [
     ("G", 1 << 30),
     ("T", 1 << 40),
 ];
-const DURATION_UNITS_MS: [(&str, u64); 4] =
-    [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000)];
+const DURATION_UNITS_US: [(&str, u64); 5] = [
+    ("us", 1),
+    ("ms", 1000),
+    ("s", 1_000_000),
+    ("m", 60_000_000),
+    ("h", 3_600_000_000),
+];
 
 /// Bytes; units are powers of 1024 as servers take them, in capitals or not.
 pub fn size_bytes(text: &str) -> Result<u64, UnitError> {
@@ -52,28 +57,28 @@ pub fn size_text(bytes: u64) -> String {
     }
 }
 
-/// A duration, to the millisecond.
+/// A duration, to the microsecond.
 pub fn duration(text: &str) -> Result<Duration, UnitError> {
     let unit_of = |unit: &str| {
-        DURATION_UNITS_MS
+        DURATION_UNITS_US
             .iter()
             .find(|(name, _)| *name == unit)
-            .map(|(_, ms)| *ms)
+            .map(|(_, us)| *us)
     };
     amount(text, unit_of)
-        .map(Duration::from_millis)
+        .map(Duration::from_micros)
         .ok_or_else(|| UnitError::Duration(text.to_string()))
 }
 
 /// The shortest exact form: `30s`, `1500ms`, `2m`.
 pub fn duration_text(duration: Duration) -> String {
-    let ms = duration.as_millis() as u64;
-    let fitting = DURATION_UNITS_MS
+    let us = duration.as_micros() as u64;
+    let fitting = DURATION_UNITS_US
         .iter()
         .rev()
-        .find(|(_, unit)| ms != 0 && ms.is_multiple_of(*unit));
-    let (name, unit) = fitting.copied().unwrap_or(("ms", 1));
-    format!("{}{name}", ms / unit)
+        .find(|(_, unit)| us != 0 && us.is_multiple_of(*unit));
+    let (name, unit) = fitting.copied().unwrap_or(("ms", 1000));
+    format!("{}{name}", us / unit)
 }
 
 /// `60%` as 0.6.
@@ -138,7 +143,9 @@ mod tests {
     }
 
     #[test]
-    fn durations_have_four_units() {
+    fn durations_have_five_units() {
+        assert_eq!(duration("0.4ms"), Ok(Duration::from_micros(400)));
+        assert_eq!(duration("150us"), Ok(Duration::from_micros(150)));
         assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
         assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
         assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
@@ -159,9 +166,9 @@ mod tests {
         }
 
         #[test]
-        fn every_duration_is_read_as_it_is_written(ms in 0..u64::MAX / 3_600_000) {
-            let written = duration_text(Duration::from_millis(ms));
-            prop_assert_eq!(duration(&written), Ok(Duration::from_millis(ms)));
+        fn every_duration_is_read_as_it_is_written(us in 0..u64::MAX / 3_600_000_000) {
+            let written = duration_text(Duration::from_micros(us));
+            prop_assert_eq!(duration(&written), Ok(Duration::from_micros(us)));
         }
 
         #[test]
