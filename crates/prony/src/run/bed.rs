@@ -66,6 +66,11 @@ impl<'a> Bed<'a> {
         self.planned = planned;
     }
 
+    /// Somebody else's server.
+    pub fn is_external(&self) -> bool {
+        self.server.spec.build.is_external()
+    }
+
     pub fn is_started(&self) -> bool {
         self.live.is_some()
     }
@@ -278,7 +283,7 @@ impl<'a> Bed<'a> {
         if let Some(reason) = self.instance.exit_reason() {
             return Err(ServerError::Lost(reason));
         }
-        if self.server.spec.build.is_external() {
+        if self.is_external() {
             self.instance.start(&StartRequest::default())?;
         }
         self.is_the_same()
@@ -288,7 +293,7 @@ impl<'a> Bed<'a> {
     fn is_the_same(&self) -> Result<(), ServerError> {
         let begun = &self.server.identity;
         match self.instance.identity() {
-            Some(now) if self.server.spec.build.is_external() && now != begun => {
+            Some(now) if self.is_external() && now != begun => {
                 Err(ServerError::Unusable(format!(
                     "{} was {} ({}) when the run began, and is {} ({}) now; measure it in a run of its own",
                     begun.build, begun.version, begun.comment, now.version, now.comment

@@ -7,6 +7,7 @@ pub mod answers;
 pub mod bed;
 pub mod cold;
 pub mod conduct;
+mod connections;
 pub mod dataset;
 pub mod event;
 pub mod folder;

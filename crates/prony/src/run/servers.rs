@@ -17,6 +17,8 @@ pub struct Provided {
     pub distribution: Option<Distribution>,
     /// What the protocol sets in every trial, as far as this server knows it.
     pub baseline: Vec<(String, String)>,
+    /// Of an external server, as it runs.
+    pub max_connections: Option<u32>,
     leases: Leases,
 }
 
@@ -32,9 +34,10 @@ impl Provided {
             BuildSpec::External(_) | BuildSpec::Sqlite => None,
             build => Some(Cache::new(home).get(build, leases, &|line| progress.say(line))?),
         };
-        let identity = match &distribution {
-            Some(distribution) => identity(distribution),
-            None => ask_identity(spec)?,
+        let (identity, max_connections) = match (&distribution, &spec.build) {
+            (Some(distribution), _) => (identity(distribution), None),
+            (None, BuildSpec::External(dsn)) => ask(&spec.name, External::new(dsn.clone()))?,
+            (None, _) => (in_process(), None),
         };
         let baseline = distribution
             .as_ref()
@@ -46,6 +49,7 @@ impl Provided {
             identity,
             distribution,
             baseline,
+            max_connections,
             leases: leases.clone(),
         })
     }
@@ -109,21 +113,27 @@ fn identity(distribution: &Distribution) -> ServerIdentity {
     }
 }
 
-/// A server that prony does not start can be asked at once.
-fn ask_identity(spec: &ServerSpec) -> Result<ServerIdentity, RunError> {
-    let mut server: Box<dyn Server> = match &spec.build {
-        BuildSpec::External(dsn) => Box::new(External::new(dsn.clone())),
-        _ => {
-            return Ok(ServerIdentity {
-                build: "sqlite".into(),
-                version: rusqlite::version().into(),
-                comment: "in process".into(),
-                binary_sha256: String::new(),
-            });
-        }
-    };
+/// A server that prony does not start can be asked at once: who it is, and how many connections it takes.
+fn ask(
+    name: &str,
+    mut server: External,
+) -> Result<(ServerIdentity, Option<u32>), RunError> {
     server.start(&StartRequest::default())?;
-    server.identity().cloned().ok_or_else(|| {
-        RunError::Failed(format!("server {}: it does not say what it is", spec.name))
-    })
+    let most = server
+        .connect()?
+        .query("SELECT @@max_connections")?
+        .first_text();
+    let identity = server.identity().cloned().ok_or_else(|| {
+        RunError::Failed(format!("server {name}: it does not say what it is"))
+    })?;
+    Ok((identity, most.and_then(|most| most.parse().ok())))
+}
+
+fn in_process() -> ServerIdentity {
+    ServerIdentity {
+        build: "sqlite".into(),
+        version: rusqlite::version().into(),
+        comment: "in process".into(),
+        binary_sha256: String::new(),
+    }
 }

@@ -9,7 +9,7 @@ use super::event::Happened;
 use super::neighbours::Neighbours;
 use super::round::{Pass, Passed};
 use super::servers::Provided;
-use super::timed::{Live, Timed};
+use super::timed::{EachSecond, Timed};
 use super::{Progress, RunError, cold};
 use crate::host::{Home, Leases, interrupt};
 use crate::observe::counters;
@@ -50,7 +50,7 @@ impl Bench<'_> {
         ready: &'s Ready,
         dataset: &Arc<dyn Dataset>,
         held: &mut Option<Bed<'s>>,
-        live: Live,
+        live: EachSecond,
     ) -> Result<Trial, RunError> {
         let mut trial = blank(planned, ready);
         let stay = self.neighbours.stay();
@@ -107,7 +107,7 @@ impl Bench<'_> {
         bed: &mut Bed,
         dataset: &dyn Dataset,
         trial: &mut Trial,
-        live: Live,
+        live: EachSecond,
     ) -> Result<(), ServerError> {
         if !bed.is_started() {
             self.progress.now("copying the snapshot");

@@ -8,6 +8,8 @@ pub mod asked;
 mod beside;
 
 use super::bed::Bed;
+use super::connections;
+use super::round::Live;
 use super::trial::{Bench, flag};
 use crate::plan::PlannedTrial;
 use crate::server::ServerError;
@@ -19,14 +21,11 @@ use record::{LiveSample, Trial, TrialState};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Connections of prony's own beside the load: queries, counters, the sampler, the one that stops statements.
-const OWN_CONNECTIONS: u32 = 8;
-
 /// How often an interruption is looked for while the engine drives.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Called once a second with what it was like.
-pub type Live<'l> = &'l mut (dyn FnMut(u32, LiveSample) + Send);
+pub type EachSecond<'l> = &'l mut (dyn FnMut(u32, LiveSample) + Send);
 
 /// What the engine did.
 struct Driving {
@@ -45,13 +44,13 @@ pub struct Timed<'a> {
 
 impl Timed<'_> {
     /// Drives the load once, on a server that is started where it was not yet. `live` is called every second.
-    pub fn measure(&self, bed: &mut Bed, trial: &mut Trial, live: Live) -> Result<(), ServerError> {
+    pub fn measure(&self, bed: &mut Bed, trial: &mut Trial, live: EachSecond) -> Result<(), ServerError> {
         let fresh = !bed.is_started();
         bed.live(trial)?;
+        self.enough_connections(bed)?;
         if fresh && self.bench.protocol.preload {
             self.preload(bed, trial)?;
         }
-        self.enough_connections(bed)?;
         let mut beside = Beside::prepare(bed, asked::measured_from_s(self.bench.protocol))?;
         let driving = self.drive(bed, &mut beside, live);
         let seen = beside.end();
@@ -62,8 +61,9 @@ impl Timed<'_> {
 
     fn preload(&self, bed: &mut Bed, trial: &mut Trial) -> Result<(), ServerError> {
         self.bench.progress.now("reading the tables into the pool");
-        let live = bed.live(trial)?;
-        let preloaded = self.dataset.preload(&mut live.session)?;
+        let Live { session, watch, .. } = bed.live(trial)?;
+        let (preloaded, _) = watch.over(None, || self.dataset.preload(session));
+        let preloaded = preloaded?;
         if preloaded.held == Some(false) {
             let pages = preloaded.pages_read_again.unwrap_or_default();
             let text = format!(
@@ -76,20 +76,16 @@ impl Timed<'_> {
 
     /// A server that refuses the last clients would be measured with fewer than the trial is named after.
     fn enough_connections(&self, bed: &Bed) -> Result<(), ServerError> {
-        let clients = self.planned.load.clients();
         let Some(most) = bed.max_connections() else {
             return Ok(());
         };
-        if clients.saturating_add(OWN_CONNECTIONS) > most {
-            return Err(ServerError::Unusable(format!(
-                "{clients} clients and prony's own {OWN_CONNECTIONS} connections are more than the server's max_connections = {most}; set max_connections = {} in [settings], or take fewer",
-                clients + OWN_CONNECTIONS
-            )));
+        match connections::too_few(self.planned, most, bed.is_external()) {
+            Some(why) => Err(ServerError::Unusable(why)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
-    fn drive(&self, bed: &Bed, beside: &mut Beside, live: Live) -> Result<Driving, ServerError> {
+    fn drive(&self, bed: &Bed, beside: &mut Beside, live: EachSecond) -> Result<Driving, ServerError> {
         let no_driver =
             || ServerError::Unusable("the workload has no operations for a timed load".into());
         let login = asked::login(bed.dsn().ok_or_else(no_driver)?, self.dataset.schema());
