@@ -8,8 +8,12 @@ use std::collections::HashMap;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finished {
     pub key: TrialKey,
-    /// Operations a second of the measured part; none where the trial has no such figure or failed.
+    /// Its figures can be used: it was done, and nothing made it invalid.
+    pub is_usable: bool,
+    /// Operations a second of the measured part; none where the trial has no such figure.
     pub throughput: Option<f64>,
+    /// Of all operations that ended, those that the server refused or that were lost. 0 to 1.
+    pub failed_share: f64,
     /// Of the response.
     pub latency_ms: LatencyMs,
     /// More operations arrived than were done.
@@ -42,11 +46,13 @@ impl LatencyMs {
 }
 
 impl Finished {
-    /// A trial on which no other depends: rounds of queries have neither a throughput nor percentiles.
-    pub fn of_rounds(key: TrialKey) -> Finished {
+    /// A trial without figures on which another could depend: rounds of queries, and what failed.
+    pub fn without_figures(key: TrialKey, is_usable: bool) -> Finished {
         Finished {
             key,
+            is_usable,
             throughput: None,
+            failed_share: 0.0,
             latency_ms: LatencyMs::default(),
             unstable: false,
             server_is_up: false,

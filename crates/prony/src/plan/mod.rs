@@ -27,6 +27,7 @@ use matrix::{Point, levels};
 use record::TrialKey;
 use search::{Probe, Step};
 use trial::Measured;
+use units::Unit;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
@@ -72,6 +73,7 @@ impl PlanError {
 pub struct Plan<'e> {
     experiment: &'e Experiment,
     points: Vec<Point>,
+    units: Vec<Unit>,
     /// In the order of execution. Places of one unit stand together.
     order: Vec<Place>,
 }
@@ -81,8 +83,7 @@ pub struct Plan<'e> {
 struct Place {
     block: u32,
     point: usize,
-    /// The point of the same unit that measures the maximum, where there is one.
-    max: Option<usize>,
+    unit: usize,
 }
 
 impl<'e> Plan<'e> {
@@ -116,18 +117,17 @@ impl<'e> Plan<'e> {
             for (_, unit) in own {
                 let place = (block, *unit);
                 let members = units::ordered(experiment, &points, &units[*unit], place, seed);
-                let is_max = |point: &&usize| matrix::is_max(experiment, &points[**point]);
-                let max = members.iter().find(is_max).copied();
                 order.extend(members.iter().map(|point| Place {
                     block,
                     point: *point,
-                    max,
+                    unit: *unit,
                 }));
             }
         }
         Ok(Plan {
             experiment,
             points,
+            units,
             order,
         })
     }
@@ -175,10 +175,8 @@ impl<'e> Plan<'e> {
     /// What is never measured because the maximum that its rate refers to was not.
     pub fn lost(&self, finished: &[Finished]) -> Vec<TrialKey> {
         let known = Known::new(finished);
-        let is_lost = |place: &&Place| {
-            let max = self.max(place, &known);
-            self.needs_max(place) && max.is_some_and(|max| max.throughput.is_none())
-        };
+        let is_lost =
+            |place: &&Place| self.needs_max(place) && self.max(place, &known) == Some(None);
         let lost = self.order.iter().filter(is_lost);
         lost.map(|place| self.key(place)).collect()
     }
@@ -192,7 +190,7 @@ impl<'e> Plan<'e> {
             },
             None if known.get(&self.key(place)).is_some() => return None,
             None if self.needs_max(place) => Measured {
-                max: Some(self.max(place, known)?.throughput?),
+                max: Some(self.max(place, known)??),
                 probed: None,
             },
             None => Measured::default(),
@@ -234,11 +232,22 @@ impl<'e> Plan<'e> {
         matches!(load, LoadSpec::Open(open) if open.rate.is_relative())
     }
 
-    fn max<'f>(&self, place: &Place, known: &Known<'f>) -> Option<&'f Finished> {
-        known.get(&self.key(&Place {
-            point: place.max?,
-            ..*place
-        }))
+    /// The largest throughput in closed loop over all numbers of workers of the unit. None: they were not all tried yet;
+    /// within: none of them has a figure.
+    fn max(&self, place: &Place, known: &Known) -> Option<Option<f64>> {
+        let unit = self.units[place.unit].iter();
+        let measure_it = unit.filter(|point| matrix::is_max(self.experiment, &self.points[**point]));
+        let tried: Option<Vec<&Finished>> = measure_it
+            .map(|point| {
+                known.get(&self.key(&Place {
+                    point: *point,
+                    ..*place
+                }))
+            })
+            .collect();
+        let usable = tried?.into_iter().filter(|one| one.is_usable);
+        let throughputs = usable.filter_map(|one| one.throughput);
+        Some(throughputs.max_by(f64::total_cmp))
     }
 
     fn is_in_series_with(&self, place: &Place, last: &TrialKey) -> bool {

@@ -19,14 +19,18 @@ const DOUBLED: f64 = 2.0;
 const WIDENED: f64 = 1.25;
 /// The search gives up after more of them.
 const CONTRADICTIONS_MAX: u32 = 3;
+/// So many trials in a row that cannot tell end the search.
+const SILENT_MAX: u32 = 2;
+/// A rate at which more operations fail does not hold.
+const FAILED_SHARE_MAX: f64 = 0.01;
 
 /// One trial of the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probe {
     /// Operations a second.
     pub rate: f64,
-    /// Whether the threshold held, and the queue did not grow.
-    pub holds: bool,
+    /// Whether the threshold held, the queue did not grow and the operations were done; none where the trial cannot tell.
+    pub holds: Option<bool>,
 }
 
 /// A trial as a probe of the search at `key`, which has no rate; none where it belongs elsewhere.
@@ -38,9 +42,13 @@ pub fn probe(search: &SearchSpec, key: &TrialKey, finished: &Finished) -> Option
         && finished.key.block == key.block;
     let latency_ms = finished.latency_ms.at(search.holds.quantile);
     let within = latency_ms.is_some_and(|latency_ms| latency_ms <= search.holds.at_most_ms);
+    // A server that refuses is fast.
+    let done = finished.failed_share <= FAILED_SHARE_MAX;
     Some(Probe {
         rate: last.1.parse().ok()?,
-        holds: within && !finished.unstable,
+        holds: finished
+            .is_usable
+            .then_some(within && done && !finished.unstable),
     })
     .filter(|_| belongs)
 }
@@ -55,6 +63,8 @@ pub enum Step {
     TooHigh,
     /// The probes contradict each other again and again.
     Unsettled,
+    /// Trials failed or were invalid, one after the other.
+    Silent,
 }
 
 impl Step {
@@ -72,16 +82,19 @@ impl Step {
                 rate,
                 above: Some(above),
             } => format!(
-                "the highest rate at which {condition} is {rate:.0} a second; at {above:.0} they are not"
+                "the highest rate at which {condition} is {rate} a second; at {above} they are not"
             ),
             Step::Found { rate, above: None } => format!(
-                "{condition} at {rate:.0} a second too, the highest rate that was allowed ({highest:.0}); allow a higher one"
+                "{condition} at {rate} a second too, the highest rate that was allowed ({highest}); allow a higher one"
             ),
             Step::TooHigh => format!(
-                "there is no rate from {lowest:.0} a second on at which {condition}; begin the search lower"
+                "there is no rate from {lowest} a second on at which {condition}; begin the search lower"
             ),
             Step::Unsettled => format!(
                 "the trials contradict each other again and again on where {condition}; measure longer, or on a quieter machine"
+            ),
+            Step::Silent => format!(
+                "the search for the highest rate at which {condition} has no answer: {SILENT_MAX} of its trials in a row failed or were invalid"
             ),
         })
     }
@@ -91,11 +104,20 @@ impl Step {
 pub fn next(between: (f64, f64), probes: &[Probe]) -> Step {
     let mut search = Search::new(between);
     let mut made: Vec<f64> = Vec::new();
+    let mut silent = 0;
     for probe in probes {
-        if let Wanted::Probe(end, _) = search.wanted(&made) {
-            search.learn(end, *probe);
+        match (probe.holds, search.wanted(&made)) {
+            (None, _) => silent += 1,
+            (Some(holds), Wanted::Probe(purpose, _)) => {
+                silent = 0;
+                search.learn(purpose, probe.rate, holds);
+            }
+            (Some(_), Wanted::Ended(_)) => {}
         }
         made.push(probe.rate);
+    }
+    if silent >= SILENT_MAX {
+        return Step::Silent;
     }
     match search.wanted(&made) {
         Wanted::Probe(_, rate) => Step::Next(rate),
@@ -110,7 +132,8 @@ pub fn probes_max((low, high): (f64, f64)) -> usize {
     let confirmations = 2;
     // A widening begins at 1.25 and has doubled its step after three, so it takes little more than doubling alone.
     let widened = doublings + 3 + halvings + confirmations;
-    doublings + halvings + confirmations + (CONTRADICTIONS_MAX as usize + 1) * widened
+    let telling = doublings + halvings + confirmations + (CONTRADICTIONS_MAX as usize + 1) * widened;
+    telling * SILENT_MAX as usize
 }
 
 /// What a search without contradictions takes at most.
@@ -206,12 +229,12 @@ impl Search {
             }))
     }
 
-    fn learn(&mut self, purpose: Purpose, probe: Probe) {
+    fn learn(&mut self, purpose: Purpose, rate: f64, holds: bool) {
         let seen = Some(End {
-            rate: probe.rate,
+            rate,
             confirmed: false,
         });
-        match (purpose, probe.holds) {
+        match (purpose, holds) {
             (Purpose::Look, true) => {
                 self.holding = seen;
                 self.step = (self.step * self.step).min(DOUBLED);
@@ -280,7 +303,7 @@ mod tests {
             match next(between, &probes) {
                 Step::Next(rate) => probes.push(Probe {
                     rate,
-                    holds: holds(rate),
+                    holds: Some(holds(rate)),
                 }),
                 end => return (end, probes),
             }
@@ -341,6 +364,18 @@ mod tests {
             panic!("{step:?}")
         };
         assert!(rate > 1000.0 / FINE / ASIDE && rate <= 1000.0, "{rate}");
+    }
+
+    #[test]
+    fn a_trial_that_cannot_tell_is_asked_again_beside_and_two_in_a_row_end_the_search() {
+        let probe = |rate, holds| Probe { rate, holds };
+        let between = (100.0, 1000.0);
+        let mut probes = vec![probe(100.0, Some(true)), probe(200.0, None)];
+        assert_eq!(next(between, &probes), Step::Next(199.0));
+        probes.push(probe(199.0, Some(true)));
+        assert_eq!(next(between, &probes), Step::Next(398.0));
+        probes.extend([probe(398.0, None), probe(396.0, None)]);
+        assert_eq!(next(between, &probes), Step::Silent);
     }
 
     proptest! {

@@ -193,7 +193,7 @@ fn next_alone_walks_the_whole_plan_in_its_order() {
     let plan = Plan::new(&experiment, 3).unwrap();
     let mut finished = Vec::new();
     while let Some(trial) = plan.next(&finished) {
-        finished.push(Finished::of_rounds(trial.key));
+        finished.push(Finished::without_figures(trial.key, true));
     }
     let keys = finished.into_iter().map(|one| one.key);
     assert!(keys.eq(plan.trials().map(|trial| trial.key)));
@@ -220,10 +220,10 @@ proptest! {
     fn next_never_repeats_what_is_finished(seed: u64, done in proptest::collection::vec(any::<bool>(), 15)) {
         let experiment = experiment(3);
         let all = expand(&experiment, seed).unwrap();
-        let mut finished: Vec<Finished> = all.iter().zip(&done).filter(|(_, done)| **done).map(|(trial, _)| Finished::of_rounds(trial.key.clone())).collect();
+        let mut finished: Vec<Finished> = all.iter().zip(&done).filter(|(_, done)| **done).map(|(trial, _)| Finished::without_figures(trial.key.clone(), true)).collect();
         while let Some(trial) = next(&experiment, seed, &finished) {
             prop_assert!(finished.iter().all(|one| one.key != trial.key));
-            finished.push(Finished::of_rounds(trial.key));
+            finished.push(Finished::without_figures(trial.key, true));
         }
         prop_assert_eq!(finished.len(), all.len());
     }

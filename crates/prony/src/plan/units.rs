@@ -11,8 +11,8 @@ use crate::spec::{Experiment, LOAD_FACTORS, LoadSpec, RateSpec};
 /// Indices of points, at least one.
 pub type Unit = Vec<usize>;
 
-/// The units of an experiment, in the order of their first points. Of the points that measure a maximum, the one with the
-/// most workers is left, and none where no rate refers to it.
+/// The units of an experiment, in the order of their first points. Points that measure a maximum are left out where no rate
+/// refers to it.
 pub fn units(experiment: &Experiment, points: &[Point]) -> Vec<Unit> {
     let is_relative =
         |point: &Point| rate(experiment, point).is_some_and(|rate| rate.is_relative());
@@ -28,13 +28,8 @@ pub fn units(experiment: &Experiment, points: &[Point]) -> Vec<Unit> {
         }
     }
     for unit in &mut units {
-        let max = unit
-            .iter()
-            .copied()
-            .filter(|point| is_max(experiment, &points[*point]))
-            .max_by_key(|point| clients(experiment, &points[*point]));
-        let max = max.filter(|_| unit.iter().any(|point| is_relative(&points[*point])));
-        unit.retain(|point| max == Some(*point) || !is_max(experiment, &points[*point]));
+        let is_wanted = unit.iter().any(|point| is_relative(&points[*point]));
+        unit.retain(|point| is_wanted || !is_max(experiment, &points[*point]));
     }
     units.retain(|unit| !unit.is_empty());
     units

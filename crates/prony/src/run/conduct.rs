@@ -7,6 +7,7 @@ use super::dataset::{Datasets, Ready};
 use super::folder::RunFolder;
 use super::known;
 use super::neighbours::Neighbours;
+use super::connections;
 use super::preflight;
 use super::servers::Provided;
 use super::trial::{Bench, label, now_ns};
@@ -82,6 +83,10 @@ fn from_beginning_to_end(
     check_workload(request, &trials)?;
     check_in_place(request, &trials)?;
     let servers = servers(request, &trials, home, leases, progress)?;
+    if request.experiment.protocol.is_timed() {
+        let enough = |server: &Provided| connections::check(&trials, server, leases);
+        servers.values().try_for_each(enough)?;
+    }
     let environment = Environment {
         servers: servers
             .iter()
@@ -298,8 +303,9 @@ fn measure(
     bench: &Bench,
     store: &mut Store,
 ) -> Result<(), RunError> {
-    let mut finished = earlier(store)?;
-    let mut answers = recalled(request, plan, store)?;
+    let before = store.trials().map_err(stored)?;
+    let mut finished = earlier(store, &before)?;
+    let mut answers = recalled(request, plan, before)?;
     let mut held = None;
     while let Some(planned) = plan.next(&finished) {
         stop_if_interrupted()?;
@@ -321,9 +327,10 @@ fn measure(
         )?;
         judge_answers(&mut answers, &dataset.fingerprint(), &mut trial);
         let key = trial.key.clone();
+        let is_usable = trial.state == TrialState::Done;
         finished.push(match &trial.load {
-            Some(load) => known::timed(key, load, held.is_some()),
-            None => Finished::of_rounds(key),
+            Some(load) => known::timed(key, load, is_usable, held.is_some()),
+            None => Finished::without_figures(key, is_usable),
         });
         if let Some(text) = plan.answer(&trial.key, &finished) {
             let kind = "search".to_string();
@@ -342,20 +349,23 @@ fn measure(
     stop_if_interrupted()
 }
 
-/// What an earlier process has measured of this run.
-fn earlier(store: &Store) -> Result<Vec<Finished>, RunError> {
-    let wanted = store.finished().map_err(stored)?;
-    let one = |key: TrialKey| match store.load(&key).map_err(stored)? {
-        Some(load) => Ok(known::timed(key, &load, false)),
-        None => Ok(Finished::of_rounds(key)),
+/// What an earlier process has measured of this run; what failed is measured once more.
+fn earlier(store: &Store, before: &[Trial]) -> Result<Vec<Finished>, RunError> {
+    let one = |trial: &Trial| {
+        let (key, is_usable) = (trial.key.clone(), trial.state == TrialState::Done);
+        Ok(match store.load(&trial.key).map_err(stored)? {
+            Some(load) => known::timed(key, &load, is_usable, false),
+            None => Finished::without_figures(key, is_usable),
+        })
     };
-    wanted.into_iter().map(one).collect()
+    let kept = before.iter().filter(|trial| trial.state != TrialState::Failed);
+    kept.map(one).collect()
 }
 
 /// A resumed run compares with the answers of its earlier part.
-fn recalled(request: &Request, plan: &Plan, store: &Store) -> Result<Answers, RunError> {
+fn recalled(request: &Request, plan: &Plan, before: Vec<Trial>) -> Result<Answers, RunError> {
     let mut answers = Answers::default();
-    for mut trial in store.trials().map_err(stored)? {
+    for mut trial in before {
         let Some(planned) = plan.trials().find(|planned| planned.key == trial.key) else {
             continue;
         };

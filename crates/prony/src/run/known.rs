@@ -7,12 +7,15 @@ use crate::plan::{Finished, LatencyMs};
 use record::histogram::merged;
 use record::{Kind, Loaded, TrialKey, stats};
 
-pub fn timed(key: TrialKey, load: &Loaded, server_is_up: bool) -> Finished {
+pub fn timed(key: TrialKey, load: &Loaded, is_usable: bool, server_is_up: bool) -> Finished {
     let summary = stats::summary(load);
     let offered = summary.offered.as_ref();
+    let ended = summary.operations + summary.errors;
     Finished {
         key,
+        is_usable,
         throughput: summary.throughput,
+        failed_share: summary.errors as f64 / (ended as f64).max(1.0),
         latency_ms: response_ms(load, summary.steady.from_s),
         unstable: offered.is_some_and(|offered| offered.unstable.is_some()),
         server_is_up,
@@ -105,7 +108,7 @@ mod tests {
             server: "5.6".into(),
             levels: Vec::new(),
         };
-        let known = timed(key, &load, true);
+        let known = timed(key, &load, true, true);
         let p99_ms = known.latency_ms.p99.unwrap();
         assert!(
             (p99_ms - 4.0).abs() < 0.01,

@@ -41,7 +41,7 @@ fn server(max: f64) -> impl Fn(&PlannedTrial) -> Finished {
                 ..LatencyMs::default()
             },
             server_is_up: true,
-            ..Finished::of_rounds(trial.key.clone())
+            ..Finished::without_figures(trial.key.clone(), true)
         }
     }
 }
@@ -110,26 +110,28 @@ fn a_series_that_is_resumed_in_its_middle_begins_with_a_start() {
 
 const SHARES: &str = "[load.open]\nrate = ['60% of max', 500, '90% of max']\nworkers = [4, 1]";
 
+/// Four clients do less than one: the maximum lies before the most workers.
+fn past_its_knee(trial: &PlannedTrial) -> Finished {
+    let clients = trial.load.clients();
+    server(if clients == 1 { 1000.0 } else { 800.0 })(trial)
+}
+
 #[test]
-fn the_maximum_is_measured_first_in_every_block_by_as_many_clients_as_workers() {
+fn the_maximum_is_the_largest_over_all_workers_and_comes_first_in_every_block() {
     let experiment = experiment(SHARES, "blocks = 2");
     let plan = Plan::new(&experiment, 3).unwrap();
-    let run = run(&plan, server(1000.0));
-    // For each server and variant: one maximum, three rates with two numbers of workers each.
-    assert_eq!((run.len(), plan.len()), (2 * 2 * 2 * 7, 2 * 2 * 2 * 7));
-    for point in run.chunks(7) {
-        let (max, others) = point.split_first().unwrap();
-        assert_eq!(
-            (level(&max.0, "rate"), level(&max.0, "workers")),
-            ("max", "4")
-        );
-        assert_eq!(
-            max.0.load,
-            PlannedLoad::Closed {
-                clients: 4,
-                think: std::time::Duration::ZERO
-            }
-        );
+    let run = run(&plan, past_its_knee);
+    // For each server and variant: a maximum and three rates with two numbers of workers each.
+    assert_eq!((run.len(), plan.len()), (2 * 2 * 2 * 8, 2 * 2 * 2 * 8));
+    for point in run.chunks(8) {
+        let (maxima, others) = point.split_at(2);
+        let mut clients: Vec<u32> = maxima.iter().map(|(max, _)| max.load.clients()).collect();
+        clients.sort_unstable();
+        assert_eq!(clients, [1, 4]);
+        for (max, _) in maxima {
+            assert_eq!(level(max, "rate"), "max");
+            assert!(matches!(max.load, PlannedLoad::Closed { think, .. } if think.is_zero()));
+        }
         for (trial, _) in others {
             let PlannedLoad::Open { rate, .. } = trial.load else {
                 panic!("open")
@@ -140,9 +142,24 @@ fn the_maximum_is_measured_first_in_every_block_by_as_many_clients_as_workers() 
                 _ => 500.0,
             };
             assert_eq!(rate, expected);
-            assert_eq!(series(trial), series(&max.0));
+            assert_eq!(series(trial), series(&maxima[0].0));
         }
     }
+}
+
+#[test]
+fn a_maximum_with_some_workers_that_failed_is_that_of_the_others() {
+    let experiment = experiment(SHARES, "");
+    let plan = Plan::new(&experiment, 3).unwrap();
+    let run = run(&plan, |trial| Finished {
+        is_usable: trial.load.clients() == 4,
+        ..past_its_knee(trial)
+    });
+    let shares = run.iter().filter_map(|(trial, _)| match trial.load {
+        PlannedLoad::Open { rate, .. } if level(trial, "rate") == "60% of max" => Some(rate),
+        _ => None,
+    });
+    assert!(shares.eq([480.0; 2 * 4]));
 }
 
 #[test]
@@ -160,10 +177,13 @@ fn events_happen_beside_the_shares_and_never_beside_their_maximum() {
 fn rates_whose_maximum_failed_are_left_out_and_named() {
     let experiment = experiment(SHARES, "");
     let plan = Plan::new(&experiment, 3).unwrap();
-    let failed = |trial: &PlannedTrial| Finished::of_rounds(trial.key.clone());
+    let failed = |trial: &PlannedTrial| Finished {
+        is_usable: false,
+        ..server(1000.0)(trial)
+    };
     let run = run(&plan, failed);
     let finished: Vec<Finished> = run.into_iter().map(|(_, finished)| finished).collect();
-    assert_eq!((finished.len(), plan.lost(&finished).len()), (4 * 3, 4 * 4));
+    assert_eq!((finished.len(), plan.lost(&finished).len()), (4 * 4, 4 * 4));
 }
 
 #[test]
@@ -180,7 +200,7 @@ fn a_maximum_that_no_rate_refers_to_is_not_measured() {
             .iter()
             .filter(|trial| level(trial, "rate") == "max")
             .count(),
-        4
+        4 * 2
     );
 }
 
