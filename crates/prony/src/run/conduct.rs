@@ -14,7 +14,7 @@ use super::trial::{Bench, label, now_ns};
 use super::{Progress, RunError, in_place, settings};
 use crate::host::{Home, Leases, interrupt, machine};
 use crate::plan::{Finished, Plan, PlannedTrial, Shard};
-use crate::spec::{Experiment, queries, question, timed};
+use crate::spec::{Experiment, events, queries, question, timed};
 use crate::workload::{self, Dataset};
 use record::{
     Environment, Flag, Kind, LiveSample, Percentile, Run, Store, Trial, TrialKey, TrialState,
@@ -183,6 +183,11 @@ pub fn check_workload(request: &Request, trials: &[PlannedTrial]) -> Result<(), 
         .map(|operation| operation.name.as_str())
         .collect();
     queries::check(&request.experiment, &names)?;
+    let split = |sql: &str| {
+        let statements = workload::script::statements(sql);
+        statements.map(drop).map_err(|wrong| wrong.to_string())
+    };
+    events::check(&request.experiment, &split)?;
     // A workload has queries for rounds, or operations for a timed load.
     Ok(timed::check(&request.experiment, names.is_empty())?)
 }

@@ -79,6 +79,8 @@ pub struct Happened {
     pub failed: Vec<String>,
     /// A sentence for each event whose time did not come before the load was over.
     pub missed: Vec<String>,
+    /// A sentence for each event that the server went on with after the load: its connection was cut.
+    pub left: Vec<String>,
 }
 
 impl Events {
@@ -89,7 +91,9 @@ impl Events {
 
     /// Ends them at once, within some seconds whatever the server does: a statement that is running is cancelled and noted as such.
     pub fn cancel(self) -> Happened {
-        Happened::of_all(self.running.into_iter().map(Running::cancel))
+        // All of them first: none begins anything while another one is being ended.
+        let cancelled: Vec<Cancelled> = self.running.into_iter().map(Running::cancel).collect();
+        Happened::of_all(cancelled.into_iter().map(Cancelled::end))
     }
 }
 
@@ -123,7 +127,7 @@ impl Running {
         self.thread.join().unwrap_or_default()
     }
 
-    fn cancel(self) -> Happened {
+    fn cancel(self) -> Cancelled {
         self.is_cancelled.store(true, SeqCst);
         drop(self.stop);
         // On a thread of its own, that is not waited for: telling a server that hangs hangs.
@@ -135,15 +139,45 @@ impl Running {
                 std::thread::sleep(CANCEL_EVERY);
             }
         });
-        let began = Instant::now();
-        while !self.thread.is_finished() && began.elapsed() < CANCELLED_WITHIN {
+        Cancelled {
+            at: Instant::now(),
+            is_over,
+            cutter: self.cutter,
+            thread: self.thread,
+        }
+    }
+}
+
+/// An event that the server is being told to end.
+struct Cancelled {
+    at: Instant,
+    is_over: Arc<AtomicBool>,
+    cutter: Option<Cutter>,
+    thread: JoinHandle<Happened>,
+}
+
+impl Cancelled {
+    fn end(self) -> Happened {
+        while !self.thread.is_finished() && self.at.elapsed() < CANCELLED_WITHIN {
             std::thread::sleep(Duration::from_millis(1));
         }
-        is_over.store(true, SeqCst);
-        if let (false, Some(cutter)) = (self.thread.is_finished(), self.cutter) {
-            cutter.cut();
+        self.is_over.store(true, SeqCst);
+        let cut = match (self.thread.is_finished(), self.cutter) {
+            (false, Some(cutter)) => {
+                cutter.cut();
+                true
+            }
+            _ => false,
+        };
+        let mut happened = self.thread.join().unwrap_or_default();
+        if cut && let Some(last) = happened.notes.last() {
+            happened.left.push(format!(
+                "the server was still at this {} s after it was told to end it, and may be at it now: {}",
+                CANCELLED_WITHIN.as_secs(),
+                last.text
+            ));
         }
-        self.thread.join().unwrap_or_default()
+        happened
     }
 }
 
@@ -154,6 +188,7 @@ impl Happened {
             all.notes.extend(one.notes);
             all.failed.extend(one.failed);
             all.missed.extend(one.missed);
+            all.left.extend(one.left);
         }
         all.notes.sort_by_key(|note| note.at_ns);
         all

@@ -36,6 +36,9 @@ pub struct Bench<'a> {
     pub logs: &'a Path,
 }
 
+/// The flag of a trial whose server may still be busy with an event.
+const EVENT_LEFT: &str = "event_left";
+
 /// Nanoseconds since the Unix epoch.
 pub fn now_ns() -> i64 {
     i64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX)
@@ -63,7 +66,7 @@ impl Bench<'_> {
         self.keep_log(&mut trial, &bed.log());
         trial.flags.extend(stay.flag());
         trial.ended_ns = now_ns();
-        if self.protocol.series && trial.state != TrialState::Failed {
+        if self.protocol.series && leaves_the_server_as_it_was(&trial) {
             *held = Some(bed);
         }
         if interrupt::asked() {
@@ -297,6 +300,14 @@ pub fn happened(trial: &mut Trial, happened: Happened) {
     for text in happened.missed {
         flag(trial, "event_missed", text);
     }
+    for text in happened.left {
+        flag(trial, EVENT_LEFT, text);
+    }
+}
+
+/// Whether the next trial of a series may go on there.
+fn leaves_the_server_as_it_was(trial: &Trial) -> bool {
+    trial.state != TrialState::Failed && trial.flags.iter().all(|flag| flag.kind != EVENT_LEFT)
 }
 
 /// The same thing in several rounds is said once.

@@ -2,9 +2,10 @@
 //!
 //! Goal: the kinds of events and their times. Non-goals: the levels that `only` names (see `names`); doing them.
 
-use super::experiment::{EventKind, EventSpec, EventTime};
+use super::experiment::{EventKind, EventSpec, EventTime, Experiment};
 use super::factors::only;
-use super::mistake::Notes;
+use super::mistake::{Notes, SpecError};
+use super::place::{Late, answer, path};
 use super::read::Section;
 use super::sections::tables;
 
@@ -26,6 +27,29 @@ pub fn events(file: &Section) -> Vec<EventSpec> {
         .iter()
         .filter_map(|section| event(section, file.notes))
         .collect()
+}
+
+/// The statements of events, as far as they can be told without a server. `split` gives what is wrong with a text.
+///
+/// # Errors
+/// Every event whose text is wrong.
+pub fn check(
+    experiment: &Experiment,
+    split: &dyn Fn(&str) -> Result<(), String>,
+) -> Result<(), SpecError> {
+    let wrong = experiment.events.iter().enumerate().filter_map(|(index, event)| {
+        let EventKind::Sql(sql) = &event.kind else {
+            return None;
+        };
+        let says = split(sql).err()?;
+        Some(Late {
+            path: path(&["event", &index.to_string(), "sql"]),
+            says,
+            label: "here",
+            help: format!("statements are separated by semicolons: {SQL}"),
+        })
+    });
+    answer(experiment, wrong.collect())
 }
 
 fn event(section: &Section, notes: &Notes) -> Option<EventSpec> {

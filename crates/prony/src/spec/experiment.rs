@@ -182,7 +182,6 @@ pub enum WarmupSpec {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observe {
-    pub interval: Duration,
     /// EXPLAIN of every query, with a hash.
     pub plans: bool,
     /// Names of queries whose SHOW PROFILE is kept.

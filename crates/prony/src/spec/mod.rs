@@ -10,6 +10,7 @@
 pub mod advice;
 pub mod bench;
 pub mod build;
+pub mod events;
 pub mod experiment;
 pub mod load;
 pub mod mistake;
@@ -22,7 +23,6 @@ pub mod timed;
 pub mod unit;
 
 mod claims;
-mod events;
 mod factors;
 mod names;
 mod patch;

@@ -42,6 +42,7 @@ fn place(source: &str, path: &Path) -> Span {
 }
 
 /// A mistake that is found only later.
+#[derive(Clone)]
 pub struct Late {
     pub path: Path,
     pub says: String,

@@ -73,10 +73,13 @@ pub fn observe(file: &Section) -> Observe {
     if let Some(section) = &section {
         section.allow("[observe]", &["interval", "plans", "profile"]);
     }
+    if let Some(node) = get("interval")
+        && node.duration("interval = \"1s\"").is_some_and(|every| every != Duration::from_secs(1))
+    {
+        let what = "an interval other than \"1s\"";
+        node.notes.not_built(node.at(), what, "tests of many hours");
+    }
     Observe {
-        interval: get("interval")
-            .and_then(|node| node.duration("interval = \"1s\""))
-            .unwrap_or(Duration::from_secs(1)),
         plans: get("plans")
             .and_then(|node| node.truth("plans = true"))
             .unwrap_or(true),

@@ -3,10 +3,11 @@
 //! Goal: no figure of one client under the name of eight, and no key without effect. Non-goals: knowing the workload (the
 //! caller says what it is), driving it.
 
-use super::experiment::{BuildSpec, EventKind, Experiment, LevelSpec, ServerSpec};
+use super::experiment::{BuildSpec, EventKind, EventTime, Experiment, LevelSpec, ServerSpec};
 use super::load::{LoadPatch, LoadSpec};
 use super::mistake::SpecError;
 use super::place::{Late, Path, answer, path};
+use super::unit;
 
 /// `has_driver` says whether the workload has operations for the load engine; else it has rounds of queries.
 ///
@@ -15,7 +16,7 @@ use super::place::{Late, Path, answer, path};
 pub fn check(experiment: &Experiment, has_driver: bool) -> Result<(), SpecError> {
     let workload = &experiment.workload;
     let late = match (has_driver, experiment.protocol.is_timed()) {
-        (true, true) => pauses_of_others(experiment),
+        (true, true) => [pauses_of_others(experiment), too_late(experiment)].concat(),
         (true, false) => vec![Late {
             path: path(&["workload", workload]),
             says: format!(
@@ -35,6 +36,27 @@ pub fn check(experiment: &Experiment, has_driver: bool) -> Result<(), SpecError>
         (false, false) => of_rounds(experiment),
     };
     answer(experiment, late)
+}
+
+/// An event that would never happen.
+fn too_late(experiment: &Experiment) -> Vec<Late> {
+    let driven = experiment.protocol.driven();
+    let late = experiment.events.iter().enumerate().filter_map(|(index, event)| {
+        let (key, first) = match event.when {
+            EventTime::At(at) => ("at", at),
+            EventTime::Every(every) => ("every", every),
+        };
+        (first >= driven).then(|| Late {
+            path: path(&["event", &index.to_string(), key]),
+            says: format!(
+                "the load is over after {}, before this event happens",
+                unit::duration_text(driven)
+            ),
+            label: "after the end",
+            help: "write an earlier time, or a longer one in [protocol]; the warm-up begins at 0s".to_string(),
+        })
+    });
+    late.collect()
 }
 
 /// Only what prony started can be paused.

@@ -5,6 +5,7 @@ use crate::host::Paused;
 use crate::run::trial::now_ns;
 use crate::server::Session;
 use crate::spec::{EventKind, EventSpec, EventTime};
+use crate::workload::script::statements;
 use record::EventNote;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -48,7 +49,8 @@ impl Happening {
     fn happen(&mut self, happened: &mut Happened, wait: &impl Fn(Duration) -> bool) {
         match self.event.kind.clone() {
             EventKind::Sql(sql) => {
-                for statement in statements(&sql) {
+                // Checked with the file, see `spec::events`.
+                for statement in statements(&sql).unwrap_or_default() {
                     if self.is_cancelled.load(SeqCst) {
                         return;
                     }
@@ -106,12 +108,6 @@ impl Happening {
             text,
         });
     }
-}
-
-fn statements(sql: &str) -> impl Iterator<Item = &str> {
-    sql.split(';')
-        .map(str::trim)
-        .filter(|statement| !statement.is_empty())
 }
 
 /// The word of the experiment file.

@@ -45,10 +45,7 @@ fn what_the_file_leaves_out_has_defaults() {
         think: Duration::ZERO,
     };
     assert_eq!(experiment.load, one_client);
-    assert_eq!(
-        (experiment.observe.plans, experiment.observe.interval),
-        (true, Duration::from_secs(1))
-    );
+    assert!(experiment.observe.plans);
 }
 
 #[test]
