@@ -235,6 +235,11 @@ impl<'a> Bed<'a> {
         self.effective.get("max_connections")?.parse().ok()
     }
 
+    /// Over all connections, as the server reports it.
+    pub fn max_prepared_statements(&self) -> Option<u64> {
+        self.effective.get("max_prepared_stmt_count")?.parse().ok()
+    }
+
     /// How a client of the load reaches the server; None where there is none to connect to.
     pub fn dsn(&self) -> Option<Dsn> {
         self.instance.dsn()

@@ -13,9 +13,9 @@ use super::round::Live;
 use super::trial::{Bench, flag};
 use crate::plan::PlannedTrial;
 use crate::server::ServerError;
-use crate::workload::Dataset;
+use crate::workload::{Dataset, Driver};
 use account::Told;
-use beside::Beside;
+use beside::{Beside, Latest};
 use load::{DriveError, Driven, Second, Watch, Window, Workload};
 use record::{LiveSample, Trial, TrialState};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -85,22 +85,66 @@ impl Timed<'_> {
         }
     }
 
-    fn drive(&self, bed: &Bed, beside: &mut Beside, live: EachSecond) -> Result<Driving, ServerError> {
+    fn drive(
+        &self,
+        bed: &Bed,
+        beside: &mut Beside,
+        live: EachSecond,
+    ) -> Result<Driving, ServerError> {
+        let driver = self.driver(bed)?;
+        self.enough_statements(bed, driver.prepared_per_client())?;
+        let drive = asked::drive(self.planned, self.bench.protocol, self.seed);
+        let operations = driver.operations();
+        let (mut told, mut windows) = (Told::default(), Vec::new());
+        let latest = beside.latest.clone();
+        let watch = Watch {
+            begun: &mut |origin| beside.begin(origin),
+            second: &mut self.each_second(drive.time.as_secs(), latest, live, &mut told),
+            window: &mut |one: Window| windows.push(account::of_window(&operations, &one)),
+        };
+        let driven = until_interrupted(|stop| load::drive(&driver, &drive, stop, watch));
+        let driven = driven.map_err(explain)?;
+        told.windows(windows);
+        Ok(Driving {
+            operations,
+            driven,
+            told,
+        })
+    }
+
+    fn driver(&self, bed: &Bed) -> Result<Driver, ServerError> {
         let no_driver =
             || ServerError::Unusable("the workload has no operations for a timed load".into());
         let login = asked::login(bed.dsn().ok_or_else(no_driver)?, self.dataset.schema());
         let session = bed.session_statements();
-        let driver = self
-            .dataset
-            .driver(login, &session, self.seed)
-            .ok_or_else(no_driver)?;
-        let drive = asked::drive(self.planned, self.bench.protocol, self.seed);
+        let driver = self.dataset.driver(login, &session, self.seed);
+        driver.ok_or_else(no_driver)
+    }
+
+    /// Prepared statements are limited over all connections of a server.
+    fn enough_statements(&self, bed: &Bed, each: usize) -> Result<(), ServerError> {
+        let Some(most) = bed.max_prepared_statements() else {
+            return Ok(());
+        };
+        let wanted = each as u64 * u64::from(self.planned.load.clients());
+        match wanted > most {
+            true => Err(ServerError::Unusable(format!(
+                "{wanted} prepared statements ({each} a client) are more than the server's max_prepared_stmt_count = {most}; raise it, or take fewer clients, tables or operations"
+            ))),
+            false => Ok(()),
+        }
+    }
+
+    /// What is done with a second: shown to who waits, passed on to who watches, kept.
+    fn each_second<'l>(
+        &'l self,
+        total_s: u64,
+        latest: Latest,
+        live: EachSecond<'l>,
+        told: &'l mut Told,
+    ) -> impl FnMut(Second) + Send + 'l {
         let label = super::trial::label(&self.planned.key);
-        let total_s = drive.time.as_secs();
-        let latest = beside.latest.clone();
-        let operations = driver.operations();
-        let (mut told, mut windows) = (Told::default(), Vec::new());
-        let mut second = |one: Second| {
+        move |one| {
             self.bench.progress.now(&format!(
                 "{label}: {} of {total_s} s, {} operations/s",
                 one.second + 1,
@@ -108,30 +152,21 @@ impl Timed<'_> {
             ));
             live(one.second, account::live(&one, latest.take()));
             told.second(&one);
-        };
-        let mut window = |one: Window| windows.push(account::of_window(&operations, &one));
-        let stop = AtomicBool::new(false);
-        let ended = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            scope.spawn(|| pass_on_an_interruption(&stop, &ended));
-            let watch = Watch {
-                begun: &mut |origin| beside.begin(origin),
-                second: &mut second,
-                window: &mut window,
-            };
-            let driven = load::drive(&driver, &drive, &stop, watch);
-            ended.store(true, Ordering::Relaxed);
-            driven.map_err(explain)
-        })
-        .map(|driven| {
-            told.windows(windows);
-            Driving {
-                operations,
-                driven,
-                told,
-            }
-        })
+        }
     }
+}
+
+/// Drives with a flag that is raised when the user interrupts.
+fn until_interrupted(
+    drive: impl FnOnce(&AtomicBool) -> Result<Driven, DriveError>,
+) -> Result<Driven, DriveError> {
+    let (stop, ended) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| pass_on_an_interruption(&stop, &ended));
+        let driven = drive(&stop);
+        ended.store(true, Ordering::Relaxed);
+        driven
+    })
 }
 
 fn pass_on_an_interruption(stop: &AtomicBool, ended: &AtomicBool) {
