@@ -101,6 +101,7 @@ fn a_started_server_tells_how_to_connect_and_ends_with_ctrl_c() {
         port: running.of("port").parse().unwrap(),
         schema: None,
         socket: None,
+        others: Vec::new(),
         tls_required: false,
     })
     .unwrap();

@@ -75,6 +75,7 @@ impl Instance {
             port: port.unwrap_or(3306),
             schema: None,
             socket: Some(socket),
+            others: Vec::new(),
             tls_required: false,
         };
         let mut instance = Instance { process, dsn };

@@ -114,6 +114,7 @@ mod tests {
             port: 1,
             schema: None,
             socket: Some("/no/such.sock".into()),
+            others: Vec::new(),
             tls_required: false,
         })
     }

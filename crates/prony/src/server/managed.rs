@@ -232,6 +232,7 @@ impl Running {
             port: self.port,
             schema: None,
             socket: Some(self.place.socket().to_path_buf()),
+            others: Vec::new(),
             tls_required: false,
         }
     }

@@ -50,7 +50,7 @@ impl BuildError {
             }
             BuildError::NoPath => "write \"path:/opt/mysql-5.1\"".to_string(),
             BuildError::Dsn(_) => {
-                "write \"mysql://user:password@host:port/schema\", with ?socket=/path for a socket \
+                "write \"mysql://user:password@host:port/schema\", with host:port,host:port for several nodes, ?socket=/path for a socket \
                 and ?tls=required; the password may come from PRONY_PASSWORD instead"
                     .to_string()
             }
@@ -65,6 +65,8 @@ pub enum DsnError {
     Scheme,
     #[error("the DSN names no host")]
     NoHost,
+    #[error("the DSN names several hosts and one socket")]
+    SocketOfSeveral,
     #[error("the port of the DSN is not a number from 1 to 65535")]
     Port,
     #[error("the DSN has a parameter that is not known: only socket=/path and tls=required are")]
@@ -132,7 +134,9 @@ impl FromStr for Dsn {
         };
         let (address, parameters) = address.split_once('?').unwrap_or((address, ""));
         let (authority, schema) = address.split_once('/').unwrap_or((address, ""));
-        let (host, port) = host_and_port(authority)?;
+        let mut nodes = authority.split(',').map(host_and_port);
+        let (host, port) = nodes.next().unwrap_or(Err(DsnError::NoHost))?;
+        let others = nodes.collect::<Result<Vec<_>, DsnError>>()?;
         let mut dsn = Dsn {
             user: decode(if user.is_empty() { "root" } else { user })?,
             password: password
@@ -141,6 +145,7 @@ impl FromStr for Dsn {
                 .transpose()?,
             host,
             port,
+            others,
             schema: (!schema.is_empty()).then(|| decode(schema)).transpose()?,
             socket: None,
             tls_required: false,
@@ -157,8 +162,12 @@ impl FromStr for Dsn {
                 _ => return Err(DsnError::Parameter),
             }
         }
-        if dsn.host.is_empty() && dsn.socket.is_none() {
+        let lacks_host = dsn.host.is_empty() && dsn.socket.is_none();
+        if lacks_host || dsn.others.iter().any(|(host, _)| host.is_empty()) {
             return Err(DsnError::NoHost);
+        }
+        if dsn.socket.is_some() && !dsn.others.is_empty() {
+            return Err(DsnError::SocketOfSeveral);
         }
         if dsn.host.is_empty() {
             dsn.host = "localhost".to_string();
@@ -270,9 +279,13 @@ fn mask_one(dsn: &str) -> String {
     )
 }
 
+/// `3306`, `3306/schema`, `3306,other:3306`
 fn is_port(text: &str) -> bool {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    digits > 0 && matches!(text.as_bytes().get(digits), None | Some(b'/' | b'?'))
+    let authority = text.split(['/', '?']).next().unwrap_or(text);
+    let mut nodes = authority.split(',');
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    nodes.next().is_some_and(is_number)
+        && nodes.all(|node| node.rsplit_once(':').is_some_and(|(_, port)| is_number(port)))
 }
 
 #[cfg(test)]
@@ -289,6 +302,19 @@ mod tests {
         for build in KNOWN_BUILDS.iter().chain(&["path:/opt/mysql-5.1"]) {
             assert_eq!(build.parse::<BuildSpec>().unwrap().to_string(), *build);
         }
+    }
+
+    #[test]
+    fn a_cluster_has_several_nodes() {
+        let written = "mysql://app@a:3306,b:3307,c:3306/shop";
+        let cluster = dsn("mysql://app@a,b:3307,c/shop");
+        assert_eq!((cluster.host.as_str(), cluster.port), ("a", 3306));
+        assert_eq!(cluster.others, [("b".to_string(), 3307), ("c".to_string(), 3306)]);
+        assert_eq!((cluster.to_string(), dsn(written)), (written.to_string(), cluster));
+        assert_eq!(mask_passwords("mysql://a:3306,b:3307/"), "mysql://a:3306,b:3307/");
+        assert_eq!("mysql://a,,b".parse::<Dsn>(), Err(DsnError::NoHost));
+        let one_socket = "mysql://a,b/?socket=/s".parse::<Dsn>();
+        assert_eq!(one_socket, Err(DsnError::SocketOfSeveral));
     }
 
     #[test]

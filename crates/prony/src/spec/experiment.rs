@@ -65,7 +65,7 @@ pub enum BuildSpec {
     Sqlite,
 }
 
-/// `mysql://user:password@host:port/schema?socket=/path&tls=required`
+/// `mysql://user:password@host:port,host:port/schema?socket=/path&tls=required`
 #[derive(Clone, PartialEq, Eq)]
 pub struct Dsn {
     pub user: String,
@@ -73,6 +73,9 @@ pub struct Dsn {
     pub password: Option<String>,
     pub host: String,
     pub port: u16,
+    /// Further nodes of the same cluster. The clients of a timed load are dealt out to all of them; everything else of
+    /// prony's goes to the first.
+    pub others: Vec<(String, u16)>,
     pub schema: Option<String>,
     pub socket: Option<PathBuf>,
     pub tls_required: bool,
@@ -88,6 +91,9 @@ impl std::fmt::Debug for Dsn {
 impl std::fmt::Display for Dsn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "mysql://{}@{}:{}", self.user, self.host, self.port)?;
+        for (host, port) in &self.others {
+            write!(f, ",{host}:{port}")?;
+        }
         if let Some(schema) = &self.schema {
             write!(f, "/{schema}")?;
         }

@@ -13,15 +13,14 @@ const LOGIN_WITHIN: Duration = Duration::from_secs(30);
 const RECONNECTS_MAX: u32 = 20;
 
 pub fn login(dsn: Dsn, schema: &str) -> Login {
-    let endpoint = match dsn.socket {
+    let node = |(host, port)| Endpoint::Tcp { host, port };
+    let first = match dsn.socket {
         Some(path) => Endpoint::Unix(path),
-        None => Endpoint::Tcp {
-            host: dsn.host,
-            port: dsn.port,
-        },
+        None => node((dsn.host, dsn.port)),
     };
+    let others = dsn.others.into_iter().map(node);
     Login {
-        endpoints: vec![endpoint],
+        endpoints: [first].into_iter().chain(others).collect(),
         user: dsn.user,
         password: dsn.password,
         schema: Some(schema.to_string()),

@@ -281,6 +281,7 @@ mod tests {
             port,
             schema: None,
             socket: None,
+            others: Vec::new(),
             tls_required: false,
         }
     }

@@ -129,6 +129,7 @@ password='a\\b\sc'"
                 port: 3306,
                 schema: None,
                 socket: Some("/run/a b.sock".into()),
+                others: Vec::new(),
                 tls_required: false,
             };
             prop_assert_eq!(password(&text(&dsn)), Some(word));
