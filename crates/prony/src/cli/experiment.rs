@@ -241,7 +241,7 @@ mod tests {
             mistake.to_string()
         };
         let says = named("accounts.sql", "-- operation: a\nselect 'x\n");
-        assert!(says.contains("a: "), "{says}");
+        assert!(says.contains("is not closed"), "{says}");
         let says = named("other.sql", LOOK);
         assert!(
             says.contains("cannot read") && says.contains("other.sql"),

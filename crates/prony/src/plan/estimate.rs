@@ -4,7 +4,7 @@
 //! fast a server loads or answers.
 
 use super::{Plan, PlannedTrial, search};
-use crate::spec::{Experiment, MAX};
+use crate::spec::Experiment;
 
 /// What one server's dataset is expected to take.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,22 +95,9 @@ fn trials_text(experiment: &Experiment, trials: u64) -> String {
     factors.extend(search.map(|_| format!("up to {probes} of a search")));
     let without = match (product * probes).saturating_sub(trials) {
         0 => String::new(),
-        excluded if measures_max(experiment) => format!(
-            ", without the {excluded} that \"only\" excludes or another shard has, or where one maximum serves all workers"
-        ),
         excluded => format!(", without the {excluded} that \"only\" excludes or another shard has"),
     };
     format!("{trials}: {}{without}", factors.join(" x "))
-}
-
-fn measures_max(experiment: &Experiment) -> bool {
-    let rates = experiment
-        .factors
-        .iter()
-        .filter(|factor| factor.name == "rate");
-    rates
-        .flat_map(|factor| &factor.levels)
-        .any(|level| level.name == MAX)
 }
 
 fn bytes_text(bytes: u64) -> String {
@@ -165,7 +152,7 @@ mod tests {
     #[test]
     fn a_series_starts_its_server_once() {
         let expected = of_starts(&timed("rate = ['50% of max', 100]\nworkers = [1, 8]"));
-        assert_eq!(expected.elapsed_s, 2.0 * (5.0 * 60.0 + 3.0));
+        assert_eq!(expected.elapsed_s, 2.0 * (6.0 * 60.0 + 3.0));
     }
 
     #[test]
@@ -177,9 +164,13 @@ mod tests {
     }
 
     #[test]
-    fn one_maximum_serves_all_workers() {
+    fn every_number_of_workers_has_its_maximum() {
         let experiment = timed("rate = ['50% of max', 100]\nworkers = [1, 8]");
-        insta::assert_snapshot!(text(&experiment, &of_starts(&experiment)));
+        insta::assert_snapshot!(text(&experiment, &of_starts(&experiment)), @r"
+        trials  12: 1 server x 3 rate x 2 workers x 2 blocks
+        disk    about 0 bytes
+        time    about 12 min
+        ");
     }
 
     #[test]

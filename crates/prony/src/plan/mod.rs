@@ -236,7 +236,8 @@ impl<'e> Plan<'e> {
     /// within: none of them has a figure.
     fn max(&self, place: &Place, known: &Known) -> Option<Option<f64>> {
         let unit = self.units[place.unit].iter();
-        let measure_it = unit.filter(|point| matrix::is_max(self.experiment, &self.points[**point]));
+        let measure_it =
+            unit.filter(|point| matrix::is_max(self.experiment, &self.points[**point]));
         let tried: Option<Vec<&Finished>> = measure_it
             .map(|point| {
                 known.get(&self.key(&Place {

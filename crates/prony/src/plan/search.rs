@@ -132,7 +132,8 @@ pub fn probes_max((low, high): (f64, f64)) -> usize {
     let confirmations = 2;
     // A widening begins at 1.25 and has doubled its step after three, so it takes little more than doubling alone.
     let widened = doublings + 3 + halvings + confirmations;
-    let telling = doublings + halvings + confirmations + (CONTRADICTIONS_MAX as usize + 1) * widened;
+    let telling =
+        doublings + halvings + confirmations + (CONTRADICTIONS_MAX as usize + 1) * widened;
     telling * SILENT_MAX as usize
 }
 

@@ -298,12 +298,10 @@ impl<'a> Bed<'a> {
     fn is_the_same(&self) -> Result<(), ServerError> {
         let begun = &self.server.identity;
         match self.instance.identity() {
-            Some(now) if self.is_external() && now != begun => {
-                Err(ServerError::Unusable(format!(
-                    "{} was {} ({}) when the run began, and is {} ({}) now; measure it in a run of its own",
-                    begun.build, begun.version, begun.comment, now.version, now.comment
-                )))
-            }
+            Some(now) if self.is_external() && now != begun => Err(ServerError::Unusable(format!(
+                "{} was {} ({}) when the run began, and is {} ({}) now; measure it in a run of its own",
+                begun.build, begun.version, begun.comment, now.version, now.comment
+            ))),
             _ => Ok(()),
         }
     }

@@ -3,11 +3,11 @@
 //! Goal: the order of things: servers, preflight, datasets, trials, each saved at once. Non-goal: how each is done.
 
 use super::answers::Answers;
+use super::connections;
 use super::dataset::{Datasets, Ready};
 use super::folder::RunFolder;
 use super::known;
 use super::neighbours::Neighbours;
-use super::connections;
 use super::preflight;
 use super::servers::Provided;
 use super::trial::{Bench, label, now_ns};
@@ -363,7 +363,9 @@ fn earlier(store: &Store, before: &[Trial]) -> Result<Vec<Finished>, RunError> {
             None => Finished::without_figures(key, is_usable),
         })
     };
-    let kept = before.iter().filter(|trial| trial.state != TrialState::Failed);
+    let kept = before
+        .iter()
+        .filter(|trial| trial.state != TrialState::Failed);
     kept.map(one).collect()
 }
 

@@ -42,11 +42,7 @@ pub fn too_few(planned: &PlannedTrial, most: u32, is_external: bool) -> Option<S
 ///
 /// # Errors
 /// The first trial for which the connections are too few.
-pub fn check(
-    trials: &[PlannedTrial],
-    server: &Provided,
-    leases: &Leases,
-) -> Result<(), RunError> {
+pub fn check(trials: &[PlannedTrial], server: &Provided, leases: &Leases) -> Result<(), RunError> {
     let usual = match &server.distribution {
         Some(distribution) => distribution
             .known_settings(leases)?
@@ -58,7 +54,10 @@ pub fn check(
         .iter()
         .filter(|planned| planned.key.server == server.spec.name);
     for planned in own {
-        let Some(most) = set(planned).filter(|_| server.distribution.is_some()).or(usual) else {
+        let Some(most) = set(planned)
+            .filter(|_| server.distribution.is_some())
+            .or(usual)
+        else {
             continue;
         };
         if let Some(why) = too_few(planned, most, server.spec.build.is_external()) {

@@ -114,18 +114,16 @@ fn identity(distribution: &Distribution) -> ServerIdentity {
 }
 
 /// A server that prony does not start can be asked at once: who it is, and how many connections it takes.
-fn ask(
-    name: &str,
-    mut server: External,
-) -> Result<(ServerIdentity, Option<u32>), RunError> {
+fn ask(name: &str, mut server: External) -> Result<(ServerIdentity, Option<u32>), RunError> {
     server.start(&StartRequest::default())?;
     let most = server
         .connect()?
         .query("SELECT @@max_connections")?
         .first_text();
-    let identity = server.identity().cloned().ok_or_else(|| {
-        RunError::Failed(format!("server {name}: it does not say what it is"))
-    })?;
+    let identity = server
+        .identity()
+        .cloned()
+        .ok_or_else(|| RunError::Failed(format!("server {name}: it does not say what it is")))?;
     Ok((identity, most.and_then(|most| most.parse().ok())))
 }
 

@@ -285,7 +285,10 @@ fn is_port(text: &str) -> bool {
     let mut nodes = authority.split(',');
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     nodes.next().is_some_and(is_number)
-        && nodes.all(|node| node.rsplit_once(':').is_some_and(|(_, port)| is_number(port)))
+        && nodes.all(|node| {
+            node.rsplit_once(':')
+                .is_some_and(|(_, port)| is_number(port))
+        })
 }
 
 #[cfg(test)]
@@ -309,9 +312,18 @@ mod tests {
         let written = "mysql://app@a:3306,b:3307,c:3306/shop";
         let cluster = dsn("mysql://app@a,b:3307,c/shop");
         assert_eq!((cluster.host.as_str(), cluster.port), ("a", 3306));
-        assert_eq!(cluster.others, [("b".to_string(), 3307), ("c".to_string(), 3306)]);
-        assert_eq!((cluster.to_string(), dsn(written)), (written.to_string(), cluster));
-        assert_eq!(mask_passwords("mysql://a:3306,b:3307/"), "mysql://a:3306,b:3307/");
+        assert_eq!(
+            cluster.others,
+            [("b".to_string(), 3307), ("c".to_string(), 3306)]
+        );
+        assert_eq!(
+            (cluster.to_string(), dsn(written)),
+            (written.to_string(), cluster)
+        );
+        assert_eq!(
+            mask_passwords("mysql://a:3306,b:3307/"),
+            "mysql://a:3306,b:3307/"
+        );
         assert_eq!("mysql://a,,b".parse::<Dsn>(), Err(DsnError::NoHost));
         let one_socket = "mysql://a,b/?socket=/s".parse::<Dsn>();
         assert_eq!(one_socket, Err(DsnError::SocketOfSeveral));

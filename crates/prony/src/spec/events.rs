@@ -37,18 +37,22 @@ pub fn check(
     experiment: &Experiment,
     split: &dyn Fn(&str) -> Result<(), String>,
 ) -> Result<(), SpecError> {
-    let wrong = experiment.events.iter().enumerate().filter_map(|(index, event)| {
-        let EventKind::Sql(sql) = &event.kind else {
-            return None;
-        };
-        let says = split(sql).err()?;
-        Some(Late {
-            path: path(&["event", &index.to_string(), "sql"]),
-            says,
-            label: "here",
-            help: format!("statements are separated by semicolons: {SQL}"),
-        })
-    });
+    let wrong = experiment
+        .events
+        .iter()
+        .enumerate()
+        .filter_map(|(index, event)| {
+            let EventKind::Sql(sql) = &event.kind else {
+                return None;
+            };
+            let says = split(sql).err()?;
+            Some(Late {
+                path: path(&["event", &index.to_string(), "sql"]),
+                says,
+                label: "here",
+                help: format!("statements are separated by semicolons: {SQL}"),
+            })
+        });
     answer(experiment, wrong.collect())
 }
 

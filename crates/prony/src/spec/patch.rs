@@ -27,7 +27,7 @@ const LATER: [(&str, &str); 4] = [
 pub struct WorkloadBase<'s, 'c> {
     pub name: String,
     pub section: Option<Section<'s>>,
-    /// The section as the workload sees it.
+    /// The section as the workload sees it; without it nothing is asked of the workload.
     pub table: toml::Table,
     pub texts: Texts,
     pub check: CheckWorkload<'c>,
@@ -101,7 +101,7 @@ pub fn patch<'s>(
 
 fn workload_patch<'s>(node: &Node<'s>, workload: &WorkloadBase<'s, '_>) -> Option<toml::Table> {
     let section = node.section("workload = { joins = \"ansi\" }")?;
-    let table = workload.texts.table(&section);
+    let table = workload.texts.table(&section)?;
     workload.check(Some((&section, &table)), node.notes);
     Some(table)
 }

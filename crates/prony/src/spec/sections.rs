@@ -43,13 +43,11 @@ pub fn workload<'s, 'c>(
         None => (String::new(), None),
     };
     let texts = Texts::new(folder);
+    let table = section.as_ref().and_then(|section| texts.table(section));
     let base = WorkloadBase {
         name,
-        table: section
-            .as_ref()
-            .map(|section| texts.table(section))
-            .unwrap_or_default(),
-        section,
+        section: section.filter(|_| table.is_some()),
+        table: table.unwrap_or_default(),
         texts,
         check,
     };
@@ -74,7 +72,9 @@ pub fn observe(file: &Section) -> Observe {
         section.allow("[observe]", &["interval", "plans", "profile"]);
     }
     if let Some(node) = get("interval")
-        && node.duration("interval = \"1s\"").is_some_and(|every| every != Duration::from_secs(1))
+        && node
+            .duration("interval = \"1s\"")
+            .is_some_and(|every| every != Duration::from_secs(1))
     {
         let what = "an interval other than \"1s\"";
         node.notes.not_built(node.at(), what, "tests of many hours");

@@ -28,28 +28,29 @@ impl Texts {
         }
     }
 
-    /// The section with the texts in it. What cannot be read is noted, and left out.
-    pub fn table(&self, section: &Section) -> toml::Table {
+    /// The section with the texts in it; none where one cannot be read, which is noted.
+    pub fn table(&self, section: &Section) -> Option<toml::Table> {
         let mut table = section.to_toml();
+        let mut is_whole = true;
         for node in section.entries() {
             let Some(key) = node.key.strip_suffix(FILE) else {
                 continue;
             };
             table.remove(node.key);
-            match section.get(key) {
-                Some(_) => node.note(
+            if section.get(key).is_some() {
+                node.note(
                     format!("{key} and {} at once", node.key),
                     "a second one",
                     "write the text in one place",
-                ),
-                None => {
-                    if let Some(text) = self.read(&node, key) {
-                        table.insert(key.into(), Value::String(text));
-                    }
-                }
+                );
+                is_whole = false;
+            } else if let Some(text) = self.read(&node, key) {
+                table.insert(key.into(), Value::String(text));
+            } else {
+                is_whole = false;
             }
         }
-        table
+        is_whole.then_some(table)
     }
 
     fn read(&self, node: &Node, key: &str) -> Option<String> {

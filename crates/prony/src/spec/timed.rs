@@ -41,21 +41,27 @@ pub fn check(experiment: &Experiment, has_driver: bool) -> Result<(), SpecError>
 /// An event that would never happen.
 fn too_late(experiment: &Experiment) -> Vec<Late> {
     let driven = experiment.protocol.driven();
-    let late = experiment.events.iter().enumerate().filter_map(|(index, event)| {
-        let (key, first) = match event.when {
-            EventTime::At(at) => ("at", at),
-            EventTime::Every(every) => ("every", every),
-        };
-        (first >= driven).then(|| Late {
-            path: path(&["event", &index.to_string(), key]),
-            says: format!(
-                "the load is over after {}, before this event happens",
-                unit::duration_text(driven)
-            ),
-            label: "after the end",
-            help: "write an earlier time, or a longer one in [protocol]; the warm-up begins at 0s".to_string(),
-        })
-    });
+    let late = experiment
+        .events
+        .iter()
+        .enumerate()
+        .filter_map(|(index, event)| {
+            let (key, first) = match event.when {
+                EventTime::At(at) => ("at", at),
+                EventTime::Every(every) => ("every", every),
+            };
+            (first >= driven).then(|| Late {
+                path: path(&["event", &index.to_string(), key]),
+                says: format!(
+                    "the load is over after {}, before this event happens",
+                    unit::duration_text(driven)
+                ),
+                label: "after the end",
+                help:
+                    "write an earlier time, or a longer one in [protocol]; the warm-up begins at 0s"
+                        .to_string(),
+            })
+        });
     late.collect()
 }
 

@@ -44,7 +44,12 @@ pub struct Timed<'a> {
 
 impl Timed<'_> {
     /// Drives the load once, on a server that is started where it was not yet. `live` is called every second.
-    pub fn measure(&self, bed: &mut Bed, trial: &mut Trial, live: EachSecond) -> Result<(), ServerError> {
+    pub fn measure(
+        &self,
+        bed: &mut Bed,
+        trial: &mut Trial,
+        live: EachSecond,
+    ) -> Result<(), ServerError> {
         let fresh = !bed.is_started();
         bed.live(trial)?;
         self.enough_connections(bed)?;
@@ -97,13 +102,15 @@ impl Timed<'_> {
         let operations = driver.operations();
         let (mut told, mut windows) = (Told::default(), Vec::new());
         let latest = beside.latest.clone();
-        let watch = Watch {
-            begun: &mut |origin| beside.begin(origin),
-            second: &mut self.each_second(drive.time.as_secs(), latest, live, &mut told),
-            window: &mut |one: Window| windows.push(account::of_window(&operations, &one)),
+        let driven = {
+            let mut second = self.each_second(drive.time.as_secs(), latest, live, &mut told);
+            let watch = Watch {
+                begun: &mut |origin| beside.begin(origin),
+                second: &mut second,
+                window: &mut |one: Window| windows.push(account::of_window(&operations, &one)),
+            };
+            until_interrupted(|stop| load::drive(&driver, &drive, stop, watch)).map_err(explain)?
         };
-        let driven = until_interrupted(|stop| load::drive(&driver, &drive, stop, watch));
-        let driven = driven.map_err(explain)?;
         told.windows(windows);
         Ok(Driving {
             operations,
