@@ -18,7 +18,7 @@ use std::borrow::Cow;
 
 /// Which rules made a summary. The store makes one anew that was made by others, so any change of a rule or of the form
 /// of [`Summary`] raises it.
-pub const RULES: u32 = 2;
+pub const RULES: u32 = 3;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
