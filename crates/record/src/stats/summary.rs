@@ -100,7 +100,7 @@ pub fn summarise(load: &Loaded) -> Summary {
             .map(|name| (name.clone(), latency(Some(name))))
             .filter(|(_, latency)| *latency != Latency::default())
             .collect(),
-        engine: engine::check(load, &all),
+        engine: engine::check(load, &steady, &all),
         stalls: stall::stalls(load, &steady),
         shifts: shift::shifts(&levels(shifts_from_s), shifts_from_s),
         period: period::period(&values[steady.from_s as usize..], &levels(steady.from_s)),
