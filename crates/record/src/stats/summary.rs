@@ -12,7 +12,7 @@ use super::stability::{self, Offered};
 use super::stall::{self, Stall};
 use super::steady::{self, Shape, Steady};
 use crate::histogram::merged;
-use crate::load::{HistogramNote, Kind, Loaded, Warmup};
+use crate::load::{HistogramNote, Kind, Loaded, Mode, Warmup};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -146,10 +146,12 @@ fn latency(load: &Loaded, steady: &Steady, operation: Option<&str>) -> Latency {
         };
         Percentiles::with_unanswered(&answered, (never * share).round() as u64)
     };
+    let service = of(Kind::Service);
+    let closed = matches!(load.mode, Mode::Closed { .. });
     Latency {
-        response: of(Kind::Response),
+        response: of(Kind::Response).or_else(|| service.clone().filter(|_| closed)),
         wait: of(Kind::Wait),
-        service: of(Kind::Service),
+        service,
     }
 }
 
@@ -263,6 +265,24 @@ mod tests {
             .map(|(name, _)| name.as_str())
             .collect();
         assert_eq!(names, ["read", "write"]);
+    }
+
+    #[test]
+    fn in_closed_loop_the_response_of_an_operation_is_its_service() {
+        let window = |kind| HistogramNote {
+            operation: Some("update".into()),
+            kind,
+            every_s: 10,
+            start_s: 0,
+            nanoseconds: histogram(vec![MS; 500]),
+        };
+        let mut load = closed(|_| 50.0, 20);
+        load.histograms.push(window(Kind::Service));
+        let (_, update) = &summarise(&load).by_operation[0];
+        assert!(update.response.is_some() && update.response == update.service);
+        let mut load = open(50.0, 20, |_| 0.0);
+        load.histograms.push(window(Kind::Service));
+        assert_eq!(summarise(&load).by_operation[0].1.response, None);
     }
 
     /// 1,000 a second for a minute, a tenth of them reads, at a server that stands still for the last 1.1 s.
