@@ -110,10 +110,11 @@ pub fn summarise(load: &Loaded) -> Summary {
     }
 }
 
-/// A slowdown that was found is a level shift, though what lies before it is cut; a warm-up is none.
+/// A slowdown that was found is a level shift, though what lies before it is cut. A warm-up is none, and what was cut where
+/// a steady state is not shown may be one.
 fn shifts_from_s(load: &Loaded, steady: &Steady) -> u32 {
     match (load.warmup, steady.shape) {
-        (Warmup::Find, shape) if shape != Shape::WarmUp => 0,
+        (Warmup::Find, Shape::Slowdown) => 0,
         _ => steady.from_s,
     }
 }
@@ -343,6 +344,18 @@ mod tests {
         let load = with_response(load, 60, |_| vec![5 * MS; 1000]);
         let response = summarise(&load).latency.response.unwrap();
         assert_eq!(response.unanswered, 100);
+    }
+
+    #[test]
+    fn what_is_cut_where_a_steady_state_is_not_shown_is_no_level_shift() {
+        let mut load = closed(|s| if s < 30 { 500.0 } else { 1000.0 }, 120);
+        load.warmup = Warmup::Find;
+        let mut steady = steady::steady(&load);
+        assert_eq!((steady.shape, steady.from_s), (Shape::WarmUp, 30));
+        steady.shape = Shape::NotShown;
+        assert_eq!(shifts_from_s(&load, &steady), 30);
+        steady.shape = Shape::Slowdown;
+        assert_eq!(shifts_from_s(&load, &steady), 0);
     }
 
     #[test]
