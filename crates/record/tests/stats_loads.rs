@@ -206,6 +206,54 @@ fn a_percentile_of_an_unstable_load_is_not_available_and_says_why() {
     );
 }
 
+#[test]
+fn one_block_without_a_percentile_keeps_the_others_from_deciding() {
+    let p99 = || Value::Latency {
+        kind: Kind::Response,
+        percentile: Percentile::P99,
+    };
+    let slow = |third: Trial| {
+        let mut trials: Vec<Trial> = (0..3).map(|b| open(b, 16, 15.74, |_| 3.0)).collect();
+        trials.extend((0..2).map(|b| open(b, 64, 25.14, |_| 3.0)));
+        trials.push(third);
+        let sides = (cell("workers", "64"), cell("workers", "16"));
+        judged(&trials, ratio(p99(), sides.0, sides.1, 1.3))
+    };
+    assert_eq!(
+        slow(open(2, 64, 25.14, |_| 3.0)).verdict,
+        Verdict::Reproduced
+    );
+    let unstable = slow(open(2, 64, 25.14, |s| 412.0 * s as f64));
+    assert_eq!(unstable.verdict, Verdict::NotAvailable);
+    let reason = unstable.reason.unwrap();
+    assert!(
+        reason.starts_with("server 5.6, workers 64, block 3: ")
+            && reason.ends_with("the queue grows by 412 a second"),
+        "{reason}"
+    );
+    let mut short = open(2, 64, 25.14, |_| 3.0);
+    short.load.as_mut().unwrap().histograms.truncate(12);
+    let short = slow(short);
+    assert_eq!(short.verdict, Verdict::NotAvailable);
+    assert!(short.reason.unwrap().contains("leave fewer than 100"));
+    let mut failed = open(2, 64, 25.14, |_| 3.0);
+    failed.state = TrialState::Failed;
+    assert_eq!(slow(failed).verdict, Verdict::Reproduced);
+}
+
+#[test]
+fn a_block_in_which_nothing_was_done_keeps_the_others_from_deciding() {
+    let mut trials = falling();
+    trials[4] = closed(1, 16, 0.0);
+    let sides = (cell("clients", "16"), cell("clients", "256"));
+    let found = judged(&trials, ratio(Value::Throughput, sides.0, sides.1, 4.0));
+    assert_eq!(found.verdict, Verdict::NotAvailable);
+    assert_eq!(
+        found.reason.unwrap(),
+        "server 5.6, clients 16, block 2: the throughput is 0, which has no ratio"
+    );
+}
+
 fn finds(trials: &[Trial], finding: Finding, of: Cell) -> (Verdict, String) {
     let found = judged(trials, Subject::Finds { finding, of });
     (found.verdict, found.reason.unwrap())
