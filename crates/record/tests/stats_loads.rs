@@ -254,6 +254,47 @@ fn a_block_in_which_nothing_was_done_keeps_the_others_from_deciding() {
     );
 }
 
+/// Its queue was full at 4.6 s of a warm-up of 10 s.
+fn full_in_its_warm_up(block: u32) -> Trial {
+    let mut trial = open(block, 1, 2.0, |s| 400.0 * (s + 1) as f64);
+    let load = trial.load.as_mut().unwrap();
+    load.elapsed_s = 4.6;
+    load.engine.until_s = Some(4.6);
+    load.engine.stopped = Some("the queue of 1800 was full at 4.6 s".into());
+    trial.flags = vec![Flag {
+        kind: "setting_adjusted".into(),
+        text: "innodb_log_file_size was adjusted".into(),
+    }];
+    trial
+}
+
+#[test]
+fn a_queue_that_was_full_within_the_warm_up_shows_that_the_load_is_unstable() {
+    let trials = [full_in_its_warm_up(0), full_in_its_warm_up(1)];
+    let (verdict, reason) = finds(&trials, Finding::Unstable, Cell::default());
+    assert_eq!(verdict, Verdict::Reproduced);
+    assert!(reason.contains("the queue grows by 400 a second; the queue of 1800 was full"));
+    let (verdict, _) = finds(&trials, Finding::Stall, Cell::default());
+    assert_eq!(verdict, Verdict::NotAvailable);
+}
+
+#[test]
+fn what_too_few_seconds_cannot_show_is_not_available_and_not_absent() {
+    let short = |block| {
+        let mut trial = closed(block, 8, 1000.0);
+        trial.load.as_mut().unwrap().elapsed_s = 25.0;
+        trial
+    };
+    let trials = [short(0), short(1)];
+    for finding in [Finding::Steady, Finding::LevelShift, Finding::Period] {
+        let (verdict, reason) = finds(&trials, finding, Cell::default());
+        assert_eq!(verdict, Verdict::NotAvailable);
+        assert!(reason.contains("15 s are too few"), "{reason}");
+    }
+    let (verdict, _) = finds(&trials, Finding::Stall, Cell::default());
+    assert_eq!(verdict, Verdict::NotReproduced);
+}
+
 fn finds(trials: &[Trial], finding: Finding, of: Cell) -> (Verdict, String) {
     let found = judged(trials, Subject::Finds { finding, of });
     (found.verdict, found.reason.unwrap())
