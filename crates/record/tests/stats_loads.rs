@@ -295,6 +295,25 @@ fn what_too_few_seconds_cannot_show_is_not_available_and_not_absent() {
     assert_eq!(verdict, Verdict::NotReproduced);
 }
 
+#[test]
+fn a_block_in_which_nothing_was_done_is_in_the_mean() {
+    let trials = [
+        closed(0, 8, 0.0),
+        closed(1, 8, 1000.0),
+        closed(2, 8, 1000.0),
+    ];
+    let row = &loads(&run().question, &trials)[0];
+    let throughput = row.throughput.as_ref().unwrap();
+    assert_eq!((throughput.mean, throughput.blocks), (0.0, 3));
+    assert_eq!(
+        (throughput.min, throughput.max, throughput.ci),
+        (0.0, 1000.0, None)
+    );
+    let row = &loads(&run().question, &trials[..1])[0];
+    assert_eq!(row.missing, None);
+    assert_eq!(row.throughput.as_ref().unwrap().mean, 0.0);
+}
+
 fn finds(trials: &[Trial], finding: Finding, of: Cell) -> (Verdict, String) {
     let found = judged(trials, Subject::Finds { finding, of });
     (found.verdict, found.reason.unwrap())
@@ -409,6 +428,15 @@ fn clients_are_compared_with_one_client_block_by_block() {
     // Pairing takes the drift of the blocks away, so the interval has no width.
     let (low, high) = found.points[2].factor.unwrap().1.unwrap();
     assert!((high - low).abs() < 1e-6);
+}
+
+#[test]
+fn clients_of_which_a_block_did_nothing_have_no_factor() {
+    let mut trials = falling();
+    trials[1] = closed(0, 16, 0.0);
+    let points = &scaling(&run().question, &trials)[0].points;
+    let known: Vec<bool> = points.iter().map(|point| point.factor.is_some()).collect();
+    assert_eq!(known, [true, false, true]);
 }
 
 #[test]
