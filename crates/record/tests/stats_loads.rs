@@ -279,6 +279,17 @@ fn a_queue_that_was_full_within_the_warm_up_shows_that_the_load_is_unstable() {
 }
 
 #[test]
+fn a_row_without_a_measured_part_says_so_and_why_the_load_ended() {
+    let row = &loads(&run().question, &[full_in_its_warm_up(0)])[0];
+    assert_eq!(
+        row.missing.as_deref(),
+        Some(
+            "the load ended after 4 s, within its warm-up of 10 s: nothing is left to measure (the queue of 1800 was full at 4.6 s)"
+        )
+    );
+}
+
+#[test]
 fn what_too_few_seconds_cannot_show_is_not_available_and_not_absent() {
     let short = |block| {
         let mut trial = closed(block, 8, 1000.0);
