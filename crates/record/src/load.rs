@@ -21,10 +21,11 @@ pub struct Loaded {
     pub operations: Vec<String>,
     /// All operations' response each second (`operation` none, `every_s` 1), each operation and kind each ten seconds.
     pub histograms: Vec<HistogramNote>,
-    /// By name, one value a second from second 0; none where it could not be read. Own names: `throughput`,
-    /// `errors`, `retried`, `dropped`, `queued`, `running`, `idle`; `engine cpu` (cores), `server cpu` (cores),
-    /// `server context switches`, `device read bytes`, `device written bytes`, `network bytes`, `sampler cpu`; status counters of the
-    /// server by their own names, as differences a second; gauges of the server (`Threads_running`) as they stood.
+    /// By name, one value a second from second 0; none where it could not be read. Own names: `throughput`, `errors`,
+    /// `retried`, `dropped`, `queued`, `running`, `idle`; `server cpu` (cores), `machine cpu` (cores, everything that runs on
+    /// it), `server context switches`, `device read bytes`, `device written bytes`, `network bytes`, `sampler cpu`; status
+    /// counters of the server by their own names, as differences a second; gauges of the server (`Threads_running`) as
+    /// they stood.
     pub series: BTreeMap<String, Vec<Option<f64>>>,
     pub errors: Vec<ErrorCount>,
     /// Over all seconds after a fixed warm-up, all of them where it is to be found.
@@ -41,6 +42,11 @@ impl Loaded {
     /// The seconds of a series; none where it is not in the record.
     pub fn seconds(&self, name: &str) -> &[Option<f64>] {
         self.series.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// Seconds in which operations were started. A record that does not hold them says no more than when the last one ended.
+    pub fn driven_s(&self) -> f64 {
+        self.engine.until_s.unwrap_or(self.elapsed_s)
     }
 }
 
@@ -114,6 +120,9 @@ pub struct EngineNote {
     /// Clients that ended before the time, with the reason of the first.
     pub ended_early: u32,
     pub stopped: Option<String>,
+    /// From when on nothing was started, seconds since the beginning; None in older records.
+    #[serde(default)]
+    pub until_s: Option<f64>,
 }
 
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]

@@ -206,6 +206,125 @@ fn a_percentile_of_an_unstable_load_is_not_available_and_says_why() {
     );
 }
 
+#[test]
+fn one_block_without_a_percentile_keeps_the_others_from_deciding() {
+    let p99 = || Value::Latency {
+        kind: Kind::Response,
+        percentile: Percentile::P99,
+    };
+    let slow = |third: Trial| {
+        let mut trials: Vec<Trial> = (0..3).map(|b| open(b, 16, 15.74, |_| 3.0)).collect();
+        trials.extend((0..2).map(|b| open(b, 64, 25.14, |_| 3.0)));
+        trials.push(third);
+        let sides = (cell("workers", "64"), cell("workers", "16"));
+        judged(&trials, ratio(p99(), sides.0, sides.1, 1.3))
+    };
+    assert_eq!(
+        slow(open(2, 64, 25.14, |_| 3.0)).verdict,
+        Verdict::Reproduced
+    );
+    let unstable = slow(open(2, 64, 25.14, |s| 412.0 * s as f64));
+    assert_eq!(unstable.verdict, Verdict::NotAvailable);
+    let reason = unstable.reason.unwrap();
+    assert!(
+        reason.starts_with("server 5.6, workers 64, block 3: ")
+            && reason.ends_with("the queue grows by 412 a second"),
+        "{reason}"
+    );
+    let mut short = open(2, 64, 25.14, |_| 3.0);
+    short.load.as_mut().unwrap().histograms.truncate(12);
+    let short = slow(short);
+    assert_eq!(short.verdict, Verdict::NotAvailable);
+    assert!(short.reason.unwrap().contains("leave fewer than 100"));
+    let mut failed = open(2, 64, 25.14, |_| 3.0);
+    failed.state = TrialState::Failed;
+    assert_eq!(slow(failed).verdict, Verdict::Reproduced);
+}
+
+#[test]
+fn a_block_in_which_nothing_was_done_keeps_the_others_from_deciding() {
+    let mut trials = falling();
+    trials[4] = closed(1, 16, 0.0);
+    let sides = (cell("clients", "16"), cell("clients", "256"));
+    let found = judged(&trials, ratio(Value::Throughput, sides.0, sides.1, 4.0));
+    assert_eq!(found.verdict, Verdict::NotAvailable);
+    assert_eq!(
+        found.reason.unwrap(),
+        "server 5.6, clients 16, block 2: the throughput is 0, which has no ratio"
+    );
+}
+
+/// Its queue was full at 4.6 s of a warm-up of 10 s.
+fn full_in_its_warm_up(block: u32) -> Trial {
+    let mut trial = open(block, 1, 2.0, |s| 400.0 * (s + 1) as f64);
+    let load = trial.load.as_mut().unwrap();
+    load.elapsed_s = 4.6;
+    load.engine.until_s = Some(4.6);
+    load.engine.stopped = Some("the queue of 1800 was full at 4.6 s".into());
+    trial.flags = vec![Flag {
+        kind: "setting_adjusted".into(),
+        text: "innodb_log_file_size was adjusted".into(),
+    }];
+    trial
+}
+
+#[test]
+fn a_queue_that_was_full_within_the_warm_up_shows_that_the_load_is_unstable() {
+    let trials = [full_in_its_warm_up(0), full_in_its_warm_up(1)];
+    let (verdict, reason) = finds(&trials, Finding::Unstable, Cell::default());
+    assert_eq!(verdict, Verdict::Reproduced);
+    assert!(reason.contains("the queue grows by 400 a second; the queue of 1800 was full"));
+    let (verdict, _) = finds(&trials, Finding::Stall, Cell::default());
+    assert_eq!(verdict, Verdict::NotAvailable);
+}
+
+#[test]
+fn a_row_without_a_measured_part_says_so_and_why_the_load_ended() {
+    let row = &loads(&run().question, &[full_in_its_warm_up(0)])[0];
+    assert_eq!(
+        row.missing.as_deref(),
+        Some(
+            "the load ended after 4 s, within its warm-up of 10 s: nothing is left to measure (the queue of 1800 was full at 4.6 s)"
+        )
+    );
+}
+
+#[test]
+fn what_too_few_seconds_cannot_show_is_not_available_and_not_absent() {
+    let short = |block| {
+        let mut trial = closed(block, 8, 1000.0);
+        trial.load.as_mut().unwrap().elapsed_s = 25.0;
+        trial
+    };
+    let trials = [short(0), short(1)];
+    for finding in [Finding::Steady, Finding::LevelShift, Finding::Period] {
+        let (verdict, reason) = finds(&trials, finding, Cell::default());
+        assert_eq!(verdict, Verdict::NotAvailable);
+        assert!(reason.contains("15 s are too few"), "{reason}");
+    }
+    let (verdict, _) = finds(&trials, Finding::Stall, Cell::default());
+    assert_eq!(verdict, Verdict::NotReproduced);
+}
+
+#[test]
+fn a_block_in_which_nothing_was_done_is_in_the_mean() {
+    let trials = [
+        closed(0, 8, 0.0),
+        closed(1, 8, 1000.0),
+        closed(2, 8, 1000.0),
+    ];
+    let row = &loads(&run().question, &trials)[0];
+    let throughput = row.throughput.as_ref().unwrap();
+    assert_eq!((throughput.mean, throughput.blocks), (0.0, 3));
+    assert_eq!(
+        (throughput.min, throughput.max, throughput.ci),
+        (0.0, 1000.0, None)
+    );
+    let row = &loads(&run().question, &trials[..1])[0];
+    assert_eq!(row.missing, None);
+    assert_eq!(row.throughput.as_ref().unwrap().mean, 0.0);
+}
+
 fn finds(trials: &[Trial], finding: Finding, of: Cell) -> (Verdict, String) {
     let found = judged(trials, Subject::Finds { finding, of });
     (found.verdict, found.reason.unwrap())
@@ -320,6 +439,15 @@ fn clients_are_compared_with_one_client_block_by_block() {
     // Pairing takes the drift of the blocks away, so the interval has no width.
     let (low, high) = found.points[2].factor.unwrap().1.unwrap();
     assert!((high - low).abs() < 1e-6);
+}
+
+#[test]
+fn clients_of_which_a_block_did_nothing_have_no_factor() {
+    let mut trials = falling();
+    trials[1] = closed(0, 16, 0.0);
+    let points = &scaling(&run().question, &trials)[0].points;
+    let known: Vec<bool> = points.iter().map(|point| point.factor.is_some()).collect();
+    assert_eq!(known, [true, false, true]);
 }
 
 #[test]

@@ -109,7 +109,7 @@ fn mode() -> impl Strategy<Value = Mode> {
 fn engine() -> impl Strategy<Value = EngineNote> {
     let late = || option::of(seconds());
     let cpu = (seconds(), seconds(), seconds(), seconds());
-    let rest = (any::<u32>(), option::of(text()));
+    let rest = (any::<u32>(), option::of(text()), option::of(seconds()));
     (text(), any::<u32>(), cpu, (late(), late(), late()), rest).prop_map(
         |(backend, reactors, cpu, late, rest)| EngineNote {
             backend,
@@ -123,6 +123,7 @@ fn engine() -> impl Strategy<Value = EngineNote> {
             lateness_us_max: late.2,
             ended_early: rest.0,
             stopped: rest.1,
+            until_s: rest.2,
         },
     )
 }

@@ -90,6 +90,7 @@ mod tests {
                 lateness_us_max: None,
                 ended_early: 0,
                 stopped: None,
+                until_s: None,
             },
             open: None,
             summary: None,

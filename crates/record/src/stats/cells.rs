@@ -71,6 +71,7 @@ pub(super) fn series(trials: &[Trial], cell: &Cell, value: &Value) -> Result<Vec
     {
         return Err(flag.text.clone());
     }
+    every_load_has_one(&matching, cell, value)?;
     let mut rows: BTreeMap<RowKey, (BTreeMap<u32, f64>, Option<String>)> = BTreeMap::new();
     for trial in matching {
         let (by_block, why_not) = rows.entry(row_key(&trial.key)).or_default();
@@ -85,6 +86,19 @@ pub(super) fn series(trials: &[Trial], cell: &Cell, value: &Value) -> Result<Vec
             _ => Ok(Series { by_block }),
         })
         .collect()
+}
+
+/// A load that was unstable, did too little, or did nothing has no throughput or percentile to compare, and to judge by its
+/// other blocks alone would flatter. An error names the first of them.
+fn every_load_has_one(matching: &[&Trial], cell: &Cell, value: &Value) -> Result<(), String> {
+    if !matches!(value, Value::Throughput | Value::Latency { .. }) {
+        return Ok(());
+    }
+    let counts = |trial: &&&Trial| trial.state == TrialState::Done && trial.load.is_some();
+    matching.iter().filter(counts).try_for_each(|trial| {
+        let found = trial_value(trial, cell, value).map(drop);
+        found.map_err(|why| format!("{}: {why}", trial.key))
+    })
 }
 
 /// The blocks in which every row of all the series has a value: only these can be compared.

@@ -1,6 +1,8 @@
 //! Rule 8: whether the load generator was the limit, or its lateness part of the result.
 
 use super::percentiles::Latency;
+use super::steady::Steady;
+use crate::claim::Percentile;
 use crate::load::Loaded;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +12,8 @@ pub struct EngineCheck {
     /// Cores that it used on average, and their share of what the machine gives it.
     pub cores: f64,
     pub share: f64,
-    /// Why the result is the generator's and not the server's: `the load generator was the limit: ...`.
+    /// Why the result is the generator's as well as the server's: `the load generator was the limit: ...`, `the machine was
+    /// full, and ...`.
     pub limit: Option<String>,
     /// The percentiles hold so much of the generator's own lateness that they mean nothing.
     pub invalid: Option<String>,
@@ -20,43 +23,107 @@ pub struct EngineCheck {
 
 /// Reactors this busy had no time left.
 const BUSY: f64 = 0.9;
-/// Lateness beyond this share of the response, both at the 99th percentile, is told ...
+/// A machine this busy had none for the server, and a generator of this share took a part of it.
+const FULL: f64 = 0.95;
+const SHARE_FULL: f64 = 0.2;
+/// Lateness beyond this share of the response, both at one percentile, is told ...
 const LATE_SHARE: f64 = 0.1;
 /// ... and from here on it makes the trial invalid. Below, it is what waking up costs on a busy machine.
 const LATE_MS: f64 = 1.0;
 
-pub(super) fn check(load: &Loaded, latency: &Latency) -> EngineCheck {
+pub(super) fn check(load: &Loaded, steady: &Steady, latency: &Latency) -> EngineCheck {
     let engine = &load.engine;
-    let cores = (engine.cpu_user_s + engine.cpu_system_s) / load.elapsed_s.max(1e-9);
-    let own = f64::from(engine.reactors).min(engine.cores).max(1e-9);
-    let limit = (cores >= BUSY * own).then(|| {
-        format!("the load generator was the limit: it used {cores:.2} of its {own} cores")
-    });
-    let late = late_ms(load, latency);
-    let share = |(late, p99): (f64, f64)| {
-        format!(
-            "{late:.2} ms of the 99th percentile of {p99:.2} ms may be the load generator's own lateness"
-        )
-    };
+    // Afterwards its threads only wait for the last operations, and a core that was full would look idle over that.
+    let cores = (engine.cpu_user_s + engine.cpu_system_s) / load.driven_s().max(1e-9);
+    let share = cores / engine.cores.max(1e-9);
+    let late = Late::of(load, latency).filter(Late::is_visible);
+    let invalid = late.as_ref().is_some_and(Late::spoils);
+    let late = late.map(|late| late.sentence());
     EngineCheck {
         cores,
-        share: cores / engine.cores.max(1e-9),
-        limit,
-        invalid: late.filter(|(late, _)| *late > LATE_MS).map(share),
-        note: late.filter(|(late, _)| *late <= LATE_MS).map(share),
+        share,
+        limit: reactors_full(load, cores).or_else(|| machine_full(load, steady, share)),
+        invalid: late.clone().filter(|_| invalid),
+        note: late.filter(|_| !invalid),
     }
 }
 
-/// Lateness and response, both p99, where the one is a visible part of the other.
-fn late_ms(load: &Loaded, latency: &Latency) -> Option<(f64, f64)> {
-    let late = load.engine.lateness_us_p99? / 1e3;
-    let response = latency.response.as_ref()?.p99_ms?;
-    (late > LATE_SHARE * response).then_some((late, response))
+fn reactors_full(load: &Loaded, cores: f64) -> Option<String> {
+    let own = f64::from(load.engine.reactors).min(load.engine.cores);
+    (cores >= BUSY * own.max(1e-9))
+        .then(|| format!("the load generator was the limit: it used {cores:.2} of its {own} cores"))
+}
+
+/// On a machine that it shares with the server the generator hardly fills its own cores; it takes them from the server.
+fn machine_full(load: &Loaded, steady: &Steady, share: f64) -> Option<String> {
+    let seconds = load.seconds("machine cpu").iter();
+    let measured = seconds.take(steady.until_s as usize);
+    let busy: Vec<f64> = measured
+        .skip(steady.from_s as usize)
+        .flatten()
+        .copied()
+        .collect();
+    let mean = busy.iter().sum::<f64>() / busy.len().max(1) as f64;
+    let used = mean / load.engine.cores.max(1e-9);
+    // More than all cores: the machine has others, which this process may not use, and nothing is known of them.
+    let full = (FULL..=2.0 - FULL).contains(&used) && share >= SHARE_FULL;
+    full.then(|| {
+        format!(
+            "the machine was full, and the load generator took {:.0} % of it",
+            share * 100.0
+        )
+    })
+}
+
+/// Lateness beside the highest percentile of the response that is given.
+struct Late {
+    late_ms: f64,
+    response_ms: f64,
+    percentile: Percentile,
+}
+
+impl Late {
+    /// That of the 95th percentile is not recorded, so the one of the 99th stands in, which is more.
+    fn of(load: &Loaded, latency: &Latency) -> Option<Late> {
+        let (p50, p99) = (load.engine.lateness_us_p50, load.engine.lateness_us_p99);
+        let response = latency.response.as_ref()?;
+        let with = |percentile: Percentile, late_us: Option<f64>| {
+            Some(Late {
+                late_ms: late_us? / 1e3,
+                response_ms: response.at(percentile)?,
+                percentile,
+            })
+        };
+        with(Percentile::P99, p99)
+            .or_else(|| with(Percentile::P95, p99))
+            .or_else(|| with(Percentile::P50, p50))
+    }
+
+    fn is_visible(&self) -> bool {
+        self.late_ms > LATE_SHARE * self.response_ms
+    }
+
+    /// Only where like is compared with like.
+    fn spoils(&self) -> bool {
+        self.late_ms > LATE_MS && self.percentile != Percentile::P95
+    }
+
+    fn sentence(&self) -> String {
+        let (at_most, place) = match self.percentile {
+            Percentile::P95 => ("at most ", "95th"),
+            Percentile::P50 => ("", "50th"),
+            _ => ("", "99th"),
+        };
+        format!(
+            "{at_most}{:.2} ms of the {place} percentile of {:.2} ms may be the load generator's own lateness",
+            self.late_ms, self.response_ms
+        )
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{closed, with_response};
+    use super::super::fixture::{closed, series, with_response};
     use super::super::summary::summarise;
     use super::*;
 
@@ -76,6 +143,34 @@ mod tests {
         let says = "the load generator was the limit: it used 0.95 of its 1 cores";
         assert_eq!(check.limit.as_deref(), Some(says));
         assert_eq!(summarise(&load(1000, None)).engine.limit, None);
+    }
+
+    #[test]
+    fn its_cores_are_those_of_the_time_in_which_it_started_operations() {
+        let mut waits = load(1000, None);
+        (waits.elapsed_s, waits.engine.until_s) = (40.0, Some(20.0));
+        (waits.engine.cpu_user_s, waits.engine.cpu_system_s) = (10.0, 9.0);
+        assert_eq!(summarise(&waits).engine.cores, 0.95);
+    }
+
+    /// A generator that uses so many of two cores, on a machine that uses so many of its own in the measured part.
+    fn beside_a_server(generator: f64, machine: f64) -> Option<String> {
+        let mut load = load(1000, None);
+        load.warmup = crate::load::Warmup::Seconds(5.0);
+        load.engine.reactors = 2;
+        load.engine.cpu_user_s = generator * 20.0 - 1.0;
+        let busy = series(20, |s| if s < 5 { 0.3 } else { machine });
+        load.series.insert("machine cpu".into(), busy);
+        summarise(&load).engine.limit
+    }
+
+    #[test]
+    fn a_full_machine_of_which_the_generator_took_a_part_is_told() {
+        let says = "the machine was full, and the load generator took 45 % of it";
+        assert_eq!(beside_a_server(0.9, 1.96).as_deref(), Some(says));
+        assert_eq!(beside_a_server(0.9, 1.8), None, "not full");
+        assert_eq!(beside_a_server(0.3, 1.96), None, "a small part");
+        assert_eq!(beside_a_server(0.9, 12.0), None, "other cores");
     }
 
     #[test]
@@ -100,5 +195,29 @@ mod tests {
     fn lateness_that_is_a_small_part_of_the_response_is_not_told() {
         let check = summarise(&load(20_000, Some(1500.0))).engine;
         assert!(check.invalid.is_none() && check.note.is_none());
+    }
+
+    /// So many operations of 20 ms at a generator that is late by 3 ms at the 99th percentile, and by so much at the 50th.
+    fn few(each_second: usize, late_us_p50: f64) -> EngineCheck {
+        let mut load = closed(|_| each_second as f64, 20);
+        load.engine.lateness_us_p50 = Some(late_us_p50);
+        load.engine.lateness_us_p99 = Some(3000.0);
+        summarise(&with_response(load, 20, |_| vec![20_000_000; each_second])).engine
+    }
+
+    #[test]
+    fn too_few_operations_for_a_p99_are_checked_by_the_percentile_that_they_have() {
+        let check = few(150, 5.0);
+        assert!(
+            check
+                .note
+                .unwrap()
+                .starts_with("at most 3.00 ms of the 95th percentile of 20.")
+        );
+        assert_eq!(check.invalid, None, "the p95 may hold none of it");
+        assert_eq!(few(50, 5.0).note, None);
+        let spoilt = few(50, 2500.0).invalid.unwrap();
+        assert!(spoilt.starts_with("2.50 ms of the 50th percentile of 20."));
+        assert_eq!(few(5, 2500.0).invalid, None, "no percentile is given");
     }
 }

@@ -3,6 +3,7 @@
 use super::cells;
 use super::loads::{Counted, counted};
 use super::stall;
+use super::steady::Shape;
 use super::summary::Summary;
 use crate::claim::{Cell, Finding};
 use crate::trial::Trial;
@@ -46,9 +47,21 @@ pub(super) fn shown(trials: &[Trial], finding: &Finding, of: &Cell) -> Result<Sh
     })
 }
 
+/// A queue that was full within the warm-up is seen without a measured part; the shapes of a throughput need one that is
+/// long enough.
+fn can_be_seen(summary: &Summary, finding: &Finding) -> bool {
+    match finding {
+        Finding::Unstable => true,
+        Finding::Steady | Finding::LevelShift | Finding::Period => {
+            summary.steady.shape != Shape::TooShort
+        }
+        _ => summary.steady.seconds() > 0,
+    }
+}
+
 fn look(counted: &Counted, finding: &Finding) -> Result<(bool, String), String> {
     let summary: &Summary = &counted.summary;
-    if summary.steady.seconds() == 0 {
+    if !can_be_seen(summary, finding) {
         return Err(format!("{}: {}", counted.trial.key, summary.steady.reason));
     }
     let told = |found: Option<String>, else_: &str| {

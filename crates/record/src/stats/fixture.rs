@@ -23,6 +23,7 @@ fn engine() -> EngineNote {
         lateness_us_max: None,
         ended_early: 0,
         stopped: None,
+        until_s: None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The values of a timed load that claims compare.
 
 use super::cells::value_words;
-use super::percentiles::{Latency, SAMPLES_ABOVE};
+use super::percentiles::Latency;
 use super::summary::{Summary, summary};
 use crate::claim::{Cell, Percentile, Value};
 use crate::load::{Kind, Loaded};
@@ -49,12 +49,9 @@ fn latency(
     let percentiles = latency
         .of(kind)
         .ok_or("none was recorded in the measured part")?;
-    percentiles.at(percentile).ok_or_else(|| {
-        format!(
-            "{} operations leave fewer than {SAMPLES_ABOVE} above it",
-            percentiles.count
-        )
-    })
+    percentiles
+        .at(percentile)
+        .ok_or_else(|| percentiles.why_not(percentile))
 }
 
 fn counter(load: &Loaded, name: &str) -> Result<f64, String> {

@@ -22,12 +22,8 @@ pub struct LoadRow {
     pub latency: LatencyEstimates,
     /// Arrivals a second; open loop alone.
     pub offered: Option<Estimate>,
-    /// Failed and lost operations in the measured parts, of all blocks.
-    pub errors: u64,
     /// By block, from 0: `unstable: the queue grows by 412 a second`.
     pub unstable: Vec<(u32, String)>,
-    /// By block, from 0: what a reader of the figures has to know (no steady state, the generator was the limit, stalls).
-    pub notes: Vec<(u32, String)>,
     /// Why there is no figure at all.
     pub missing: Option<String>,
 }
@@ -78,19 +74,6 @@ fn row(trials: &[&Trial]) -> LoadRow {
         let values: Vec<f64> = counted.iter().filter_map(|c| of(&c.summary)).collect();
         Estimate::of(&values)
     };
-    let by_block = |of: fn(&Summary) -> Vec<String>| {
-        let block = |c: &Counted| {
-            let block = c.trial.key.block;
-            of(&c.summary)
-                .into_iter()
-                .map(move |text| (block, text))
-                .collect::<Vec<_>>()
-        };
-        counted
-            .iter()
-            .flat_map(block)
-            .collect::<Vec<(u32, String)>>()
-    };
     let throughput = estimate(&|summary| summary.throughput);
     LoadRow {
         server: server.to_string(),
@@ -100,16 +83,27 @@ fn row(trials: &[&Trial]) -> LoadRow {
             .find_map(|t| Some(t.load.as_ref()?.mode.clone())),
         latency: latency(&counted),
         offered: estimate(&|summary| Some(summary.offered.as_ref()?.offered)),
-        errors: counted.iter().map(|c| c.summary.errors).sum(),
-        unstable: by_block(|summary| unstable(summary).into_iter().collect()),
-        notes: by_block(Summary::notes),
-        missing: throughput.is_none().then(|| why_missing(trials)),
+        unstable: counted.iter().filter_map(unstable).collect(),
+        missing: throughput.is_none().then(|| {
+            let first = counted.first();
+            first.map_or_else(|| why_missing(trials), why_nothing_is_left)
+        }),
         throughput,
     }
 }
 
-fn unstable(summary: &Summary) -> Option<String> {
-    summary.offered.as_ref()?.unstable.clone()
+fn unstable(counted: &Counted) -> Option<(u32, String)> {
+    let why = counted.summary.offered.as_ref()?.unstable.clone()?;
+    Some((counted.trial.key.block, why))
+}
+
+/// Of a trial that counts and has no measured part.
+fn why_nothing_is_left(counted: &Counted) -> String {
+    let reason = &counted.summary.steady.reason;
+    match &counted.load.engine.stopped {
+        Some(why) => format!("{reason} ({why})"),
+        None => reason.clone(),
+    }
 }
 
 fn latency(counted: &[Counted]) -> LatencyEstimates {

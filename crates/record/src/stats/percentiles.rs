@@ -14,6 +14,9 @@ pub const SAMPLES_ABOVE: f64 = 100.0;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Percentiles {
     pub count: u64,
+    /// Arrivals besides that were dropped, or still queued at the end. The percentiles count them as longer than anything
+    /// measured; mean and maximum are without them.
+    pub unanswered: u64,
     pub mean_ms: f64,
     pub p50_ms: Option<f64>,
     pub p95_ms: Option<f64>,
@@ -25,22 +28,42 @@ pub struct Percentiles {
 impl Percentiles {
     /// Of nanoseconds; None where nothing was recorded.
     pub fn of(nanoseconds: &Histogram<u64>) -> Option<Percentiles> {
+        Percentiles::with_unanswered(nanoseconds, 0)
+    }
+
+    /// Of nanoseconds and of so many arrivals that never were answered; None where nothing was recorded.
+    pub fn with_unanswered(nanoseconds: &Histogram<u64>, unanswered: u64) -> Option<Percentiles> {
         let count = nanoseconds.len();
-        let at = |quantile: f64| {
-            let above = count as f64 * (1.0 - quantile);
-            // A bound of exactly 100 must not fall to the rounding of 1 - 0.99.
-            (above + 1e-6 >= SAMPLES_ABOVE)
-                .then(|| ms(nanoseconds.value_at_quantile(quantile) as f64))
+        let all = count + unanswered;
+        let at = |percentile: Percentile| {
+            let share = share_below(percentile);
+            // Where the rank among all lies among those that were answered.
+            let answered = share * (all as f64 / count as f64);
+            (enough_above(all, share) && answered <= 1.0 + 1e-9)
+                .then(|| ms(nanoseconds.value_at_quantile(answered) as f64))
         };
         (count > 0).then(|| Percentiles {
             count,
+            unanswered,
             mean_ms: ms(nanoseconds.mean()),
-            p50_ms: at(0.5),
-            p95_ms: at(0.95),
-            p99_ms: at(0.99),
-            p999_ms: at(0.999),
+            p50_ms: at(Percentile::P50),
+            p95_ms: at(Percentile::P95),
+            p99_ms: at(Percentile::P99),
+            p999_ms: at(Percentile::P999),
             max_ms: ms(nanoseconds.max() as f64),
         })
+    }
+
+    /// Why a percentile that is none is none.
+    pub fn why_not(&self, percentile: Percentile) -> String {
+        let all = self.count + self.unanswered;
+        match enough_above(all, share_below(percentile)) {
+            true => format!(
+                "{} of {all} arrivals were never answered, so it is longer than anything measured",
+                self.unanswered
+            ),
+            false => format!("{all} operations leave fewer than {SAMPLES_ABOVE} above it"),
+        }
     }
 
     /// In milliseconds.
@@ -53,6 +76,21 @@ impl Percentiles {
             Percentile::Max => Some(self.max_ms),
         }
     }
+}
+
+fn share_below(percentile: Percentile) -> f64 {
+    match percentile {
+        Percentile::P50 => 0.5,
+        Percentile::P95 => 0.95,
+        Percentile::P99 => 0.99,
+        Percentile::P999 => 0.999,
+        Percentile::Max => 1.0,
+    }
+}
+
+fn enough_above(all: u64, share_below: f64) -> bool {
+    // A bound of exactly 100 must not fall to the rounding of 1 - 0.99.
+    all as f64 * (1.0 - share_below) + 1e-6 >= SAMPLES_ABOVE
 }
 
 fn ms(nanoseconds: f64) -> f64 {
@@ -82,9 +120,14 @@ mod tests {
     use super::*;
 
     fn milliseconds(upto: u64) -> Percentiles {
+        among(upto, 0)
+    }
+
+    /// The numbers from 1 and arrivals that were never answered.
+    fn among(upto: u64, unanswered: u64) -> Percentiles {
         let mut histogram = Histogram::new(3).unwrap();
         (1..=upto).for_each(|ms| histogram += ms * 1_000_000);
-        Percentiles::of(&histogram).unwrap()
+        Percentiles::with_unanswered(&histogram, unanswered).unwrap()
     }
 
     fn within(measured: Option<f64>, known: f64) -> bool {
@@ -107,6 +150,23 @@ mod tests {
         let few = milliseconds(199);
         assert_eq!((few.p50_ms, few.count), (None, 199));
         assert!(few.max_ms > 198.0);
+    }
+
+    #[test]
+    fn what_was_never_answered_counts_as_longer_than_anything_measured() {
+        // Of 20,000 arrivals the last 200 were never answered: the p99 is the longest of the others.
+        let p = among(19_800, 200);
+        assert!(within(p.p50_ms, 10_000.0) && within(p.p95_ms, 19_000.0));
+        assert!(within(p.p99_ms, 19_800.0) && within(Some(p.max_ms), 19_800.0));
+        let p = among(19_799, 201);
+        assert_eq!((p.p99_ms, p.count), (None, 19_799));
+        assert!(within(p.p95_ms, 19_000.0));
+        assert_eq!(
+            p.why_not(Percentile::P99),
+            "201 of 20000 arrivals were never answered, so it is longer than anything measured"
+        );
+        let too_few = "20000 operations leave fewer than 100 above it";
+        assert_eq!(p.why_not(Percentile::P999), too_few);
     }
 
     #[test]

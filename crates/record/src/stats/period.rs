@@ -30,6 +30,9 @@ impl Period {
 const CYCLES_MIN: usize = 4;
 const SECONDS_MIN: usize = 3;
 const PLACES_FEW: usize = 10;
+const MULTIPLE_MAX: u32 = 4;
+/// In so many of its cycles at least.
+const CYCLES_SHARE: f64 = 2.0 / 3.0;
 /// All periods that are tried share this chance of a false one.
 const ALPHA: f64 = 0.001;
 /// The least value along the period lies this far below the usual.
@@ -37,18 +40,25 @@ const DEPTH: f64 = 0.1;
 
 /// The strongest period of a measured part, with its level shifts taken away.
 pub(super) fn period(values: &[f64], levels: &[Segment]) -> Option<Period> {
-    let white = whitened(&levelled(values, levels))?;
+    let levelled = levelled(values, levels);
+    let white = whitened(&levelled)?;
     let n = white.len();
     // Half a cycle more over the whole series is as fine as it tells periods apart.
     let periods: Vec<f64> = (2 * CYCLES_MIN..=2 * n / SECONDS_MIN)
         .map(|half_cycles| 2.0 * values.len() as f64 / half_cycles as f64)
         .collect();
     let bar = (ALPHA / 2.0 / periods.len() as f64).ln();
-    let (every, log_p) = periods
+    let (every, _) = periods
         .into_iter()
         .map(|every| (every, log_p(&white, every)))
-        .min_by(|a, b| a.1.total_cmp(&b.1))?;
-    (log_p < bar).then(|| described(values, every))?
+        .min_by(|a, b| a.1.total_cmp(&b.1))
+        .filter(|(_, log_p)| *log_p < bar)?;
+    // A fraction of a period that lies between two that are tried can be stronger than both of these.
+    let mut multiples = (1..=MULTIPLE_MAX)
+        .map(|times| f64::from(times) * every)
+        .take_while(|every| CYCLES_MIN as f64 * every <= values.len() as f64);
+    let every = multiples.find(|every| recurs(&levelled, *every))?;
+    described(values, every)
 }
 
 /// Each second relative to its level. Seconds between levels belong to the one before.
@@ -118,11 +128,42 @@ fn log_p_of(means: &[(f64, f64)]) -> f64 {
     }
 }
 
-/// None where what is left along the period is too little to be told.
-fn described(values: &[f64], every: f64) -> Option<Period> {
+/// Whether the cycles drop, by half of the mean drop at least, near the place that is lowest in the mean: two stalls can
+/// make a mean, and no period.
+///
+/// Half a cycle over the whole series lies between two periods that are tried, so drops wander by a quarter of one.
+fn recurs(levelled: &[f64], every: f64) -> bool {
+    let places = every as usize;
+    let means = folded(levelled, every, places);
+    let means = means.iter().map(|(_, mean)| *mean).enumerate();
+    let Some((place, least)) = means.min_by(|a, b| a.1.total_cmp(&b.1)) else {
+        return false;
+    };
+    let bar = (median(levelled) + least) / 2.0;
+    let lowest = (place as f64 + 0.5) * every / places as f64;
+    let reach = (every / 4.0).max(1.0);
+    let drops: Vec<bool> = (0u32..)
+        .map(|cycle| f64::from(cycle) * every + lowest)
+        .take_while(|second| *second < levelled.len() as f64)
+        .map(|second| {
+            let until = ((second + reach) as usize + 1).min(levelled.len());
+            let near = &levelled[(second - reach).max(0.0) as usize..until];
+            near.iter().any(|value| *value < bar)
+        })
+        .collect();
+    let count = drops.iter().filter(|dropped| **dropped).count();
+    count as f64 >= CYCLES_SHARE * drops.len() as f64
+}
+
+fn median(values: &[f64]) -> f64 {
     let mut ascending = values.to_vec();
     ascending.sort_by(f64::total_cmp);
-    let usual = quantile(&ascending, 0.5);
+    quantile(&ascending, 0.5)
+}
+
+/// None where what is left along the period is too little to be told.
+fn described(values: &[f64], every: f64) -> Option<Period> {
+    let usual = median(values);
     let means = folded(values, every, every as usize)
         .into_iter()
         .map(|(_, mean)| mean);
@@ -185,6 +226,28 @@ mod tests {
             let period = found(&noisy(900, 3, both, 8.0)).unwrap();
             assert_eq!(period.every_s, 25.0, "{phase}");
         }
+    }
+
+    #[test]
+    fn two_stalls_are_no_period() {
+        let stalls = |s: usize| match s {
+            100..103 | 250..253 => 0.0,
+            _ => 3000.0,
+        };
+        for seed in 0..20 {
+            assert_eq!(found(&noisy(600, seed, stalls, 60.0)), None, "{seed}");
+        }
+    }
+
+    #[test]
+    fn a_period_between_two_that_are_tried_is_found() {
+        // 1,200 half seconds in 63 and 64 half cycles: 19.05 and 18.75 s.
+        let drops = |s: usize| {
+            let phase = (s as f64 + 9.0) % 18.9;
+            if phase < 1.0 { 0.0 } else { 3000.0 }
+        };
+        let period = found(&noisy(600, 4, drops, 60.0)).unwrap();
+        assert!((period.every_s - 18.9).abs() < 0.2, "{period:?}");
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub struct ScalingPoint {
     /// Operations a second; none where nothing was measured.
     pub throughput: Option<Estimate>,
     /// The throughput over that of one client, paired by block, with its interval over blocks (none with fewer than two). None
-    /// where one client was not measured.
+    /// where one client was not measured, or nothing was done in a block.
     pub factor: Option<(f64, Option<(f64, f64)>)>,
 }
 
@@ -47,10 +47,12 @@ fn scaled(series: SeriesOf) -> Scaling {
     let point = |(clients, counted): (&u32, &Vec<Counted>)| {
         let (of, to) = one.map_or_else(Default::default, |one| paired(counted, one, throughput));
         let values: Vec<f64> = counted.iter().filter_map(throughput).collect();
+        let something_done = of.iter().chain(&to).all(|throughput| *throughput > 0.0);
+        let ratio = LogMean::of_ratios(&of, &to).filter(|_| something_done);
         ScalingPoint {
             clients: *clients,
             throughput: Estimate::of(&values),
-            factor: LogMean::of_ratios(&of, &to).map(|ratio| (ratio.geometric(), ratio.ci())),
+            factor: ratio.map(|ratio| (ratio.geometric(), ratio.ci())),
         }
     };
     Scaling {

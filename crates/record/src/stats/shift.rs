@@ -13,20 +13,21 @@ pub struct LevelShift {
 }
 
 impl LevelShift {
-    /// `the throughput falls from 380 to 300 a second at 4000 s (-21 %)`
+    /// `the throughput falls from 380 to 300 a second at 4000 s (-21 %)`; there are no percent of nothing.
     pub fn sentence(&self) -> String {
         let verb = if self.to < self.from {
             "falls"
         } else {
             "rises"
         };
-        format!(
-            "the throughput {verb} from {:.0} to {:.0} a second at {} s ({:+.0} %)",
-            self.from,
-            self.to,
-            self.at_s,
-            (self.to / self.from - 1.0) * 100.0
-        )
+        let moved = format!(
+            "the throughput {verb} from {:.0} to {:.0} a second at {} s",
+            self.from, self.to, self.at_s
+        );
+        match self.from > 0.0 {
+            true => format!("{moved} ({:+.0} %)", (self.to / self.from - 1.0) * 100.0),
+            false => moved,
+        }
     }
 }
 
@@ -132,5 +133,16 @@ mod tests {
             shift.sentence(),
             "the throughput falls from 380 to 300 a second at 4000 s (-21 %)"
         );
+    }
+
+    #[test]
+    fn a_shift_from_nothing_is_told_without_percent() {
+        let shift = LevelShift {
+            at_s: 40,
+            from: 0.0,
+            to: 300.0,
+        };
+        let says = "the throughput rises from 0 to 300 a second at 40 s";
+        assert_eq!(shift.sentence(), says);
     }
 }

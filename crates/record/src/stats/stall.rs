@@ -5,13 +5,13 @@ use super::steady::{Steady, throughput};
 use crate::load::Loaded;
 use serde::{Deserialize, Serialize};
 
-/// Neighbouring seconds whose throughput lies under half of the running median of 61 s, or at zero.
+/// Neighbouring seconds whose throughput lies under half of what is usual around them, or at zero.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stall {
     /// Of the trial.
     pub start_s: u32,
     pub seconds: u32,
-    /// What the running median would have done beyond what was done.
+    /// What is usual around it beyond what was done.
     pub operations_lost: f64,
     /// What moved beyond its usual meanwhile, most first.
     pub moved: Vec<Moved>,
@@ -35,15 +35,12 @@ const MOVED_MAX: usize = 5;
 /// In the measured part, in order.
 pub(super) fn stalls(load: &Loaded, steady: &Steady) -> Vec<Stall> {
     let values = throughput(load);
-    let medians = running::medians(&values);
-    let low = |second: usize| medians[second] > 0.0 && values[second] < medians[second] / 2.0;
-    let counts: Vec<usize> = (steady.from_s as usize..steady.until_s as usize)
-        .filter(|&second| low(second))
-        .collect();
+    let seconds = steady.from_s as usize..steady.until_s as usize;
+    let usual = usual(&values, &values[seconds.clone()]);
+    let low = |second: &usize| values[*second] < usual[*second] / 2.0;
+    let counts: Vec<usize> = seconds.filter(low).collect();
     let runs = counts.chunk_by(|a, b| a + 1 == *b);
-    let mut stalls: Vec<Stall> = runs
-        .filter_map(|run| stall(run, &values, &medians))
-        .collect();
+    let mut stalls: Vec<Stall> = runs.filter_map(|run| stall(run, &values, &usual)).collect();
     let calm = calm_seconds(steady, &stalls);
     for stall in &mut stalls {
         stall.moved = moved(load, &calm, stall);
@@ -51,8 +48,20 @@ pub(super) fn stalls(load: &Loaded, steady: &Steady) -> Vec<Stall> {
     stalls
 }
 
-fn stall(run: &[usize], values: &[f64], medians: &[f64]) -> Option<Stall> {
-    let usual: f64 = run.iter().map(|&second| medians[second]).sum();
+/// The median of the 61 s around each second. A stall that takes most of them makes it 0: there it is the median of the
+/// measured part, and where that is 0 too its mean.
+fn usual(values: &[f64], measured: &[f64]) -> Vec<f64> {
+    let mut ascending = measured.to_vec();
+    ascending.sort_by(f64::total_cmp);
+    let mean = measured.iter().sum::<f64>() / measured.len().max(1) as f64;
+    let or = |one: f64, other: f64| if one > 0.0 { one } else { other };
+    let whole = or(quantile(&ascending, 0.5), mean);
+    let medians = running::medians(values).into_iter();
+    medians.map(|median| or(median, whole)).collect()
+}
+
+fn stall(run: &[usize], values: &[f64], usual: &[f64]) -> Option<Stall> {
+    let usual: f64 = run.iter().map(|&second| usual[second]).sum();
     let lost = usual - run.iter().map(|&second| values[second]).sum::<f64>();
     (lost > CHANCE * usual.sqrt()).then(|| Stall {
         start_s: run[0] as u32,
@@ -149,6 +158,33 @@ mod tests {
         );
         let stalls = summarise(&load).stalls;
         assert_eq!(stalls.iter().map(|s| s.start_s).collect::<Vec<_>>(), [50]);
+    }
+
+    #[test]
+    fn a_stall_longer_than_half_of_its_neighbourhood_is_one_stall() {
+        for (begin, seconds) in [(100, 31), (100, 40), (100, 60), (280, 20)] {
+            let stalled = begin..begin + seconds;
+            let load = closed(|s| if stalled.contains(&s) { 0.0 } else { 1000.0 }, 300);
+            let stalls = summarise(&load).stalls;
+            assert_eq!(stalls.len(), 1, "{seconds} s");
+            let found = (stalls[0].start_s as usize, stalls[0].seconds as usize);
+            assert_eq!(found, (begin, seconds));
+            assert_eq!(stalls[0].operations_lost, 1000.0 * seconds as f64);
+        }
+    }
+
+    #[test]
+    fn a_stall_of_more_than_half_of_the_measured_part_is_one_too() {
+        let load = closed(|s| if s < 20 { 1000.0 } else { 0.0 }, 60);
+        let stalls = summarise(&load).stalls;
+        let found: Vec<_> = stalls.iter().map(|s| (s.start_s, s.seconds)).collect();
+        assert_eq!(found, [(20, 40)]);
+    }
+
+    #[test]
+    fn a_load_that_does_one_operation_in_ten_seconds_has_no_stalls() {
+        let load = closed(|s| if s % 10 == 0 { 1.0 } else { 0.0 }, 600);
+        assert!(summarise(&load).stalls.is_empty());
     }
 
     #[test]

@@ -77,11 +77,14 @@ pub(super) fn steady(load: &Loaded) -> Steady {
     }
 }
 
-/// Operations done in each whole second; one that could not be read counts as the one before it.
+/// Operations done in each whole second until nothing was started any more; one that could not be read counts as the one
+/// before it.
 pub(super) fn throughput(load: &Loaded) -> Vec<f64> {
     let seconds = load.seconds("throughput");
-    // The last operation of a whole second ends a little before it is over.
-    let whole = ((load.elapsed_s + 0.05) as usize).min(seconds.len());
+    // Where only the last operation's end is known: that of a whole second lies a little before the second is over.
+    let until_s = load.engine.until_s;
+    let until_s = until_s.map_or(load.elapsed_s + 0.05, |until_s| until_s + 1e-6);
+    let whole = (until_s as usize).min(seconds.len());
     let mut before = 0.0;
     let value = |value: &Option<f64>| {
         before = value.unwrap_or(before);
@@ -236,7 +239,9 @@ fn mser5(values: &[f64]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fixture::closed;
     use super::super::noise::noisy;
+    use super::super::summary::summarise;
     use super::*;
 
     fn shape(values: &[f64]) -> (Shape, u32) {
@@ -345,6 +350,32 @@ mod tests {
     #[test]
     fn a_warm_up_as_long_as_the_load_leaves_nothing() {
         assert_eq!(fixed(&[5.0; 12], 30.0).seconds(), 0);
+    }
+
+    #[test]
+    fn seconds_in_which_nothing_was_started_any_more_do_not_count() {
+        // Driven for 60 s; one operation that was under way then ends at 80 s.
+        let mut load = closed(
+            |s| match s {
+                0..60 => 1000.0,
+                79 => 1.0,
+                _ => 0.0,
+            },
+            80,
+        );
+        load.engine.until_s = Some(60.0);
+        let summary = summarise(&load);
+        assert_eq!(summary.steady.until_s, 60);
+        assert_eq!(summary.throughput, Some(1000.0));
+        assert!(summary.stalls.is_empty());
+    }
+
+    #[test]
+    fn a_last_second_in_which_little_ended_counts_whole() {
+        let mut load = closed(|_| 2.0, 60);
+        load.elapsed_s = 59.2;
+        load.engine.until_s = Some(60.0);
+        assert_eq!(summarise(&load).steady.until_s, 60);
     }
 
     #[test]

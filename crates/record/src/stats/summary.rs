@@ -12,13 +12,13 @@ use super::stability::{self, Offered};
 use super::stall::{self, Stall};
 use super::steady::{self, Shape, Steady};
 use crate::histogram::merged;
-use crate::load::{HistogramNote, Kind, Loaded, Warmup};
+use crate::load::{HistogramNote, Kind, Loaded, Mode, Warmup};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// Which rules made a summary. The store makes one anew that was made by others, so any change of a rule or of the form
 /// of [`Summary`] raises it.
-pub const RULES: u32 = 2;
+pub const RULES: u32 = 3;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -100,7 +100,7 @@ pub fn summarise(load: &Loaded) -> Summary {
             .map(|name| (name.clone(), latency(Some(name))))
             .filter(|(_, latency)| *latency != Latency::default())
             .collect(),
-        engine: engine::check(load, &all),
+        engine: engine::check(load, &steady, &all),
         stalls: stall::stalls(load, &steady),
         shifts: shift::shifts(&levels(shifts_from_s), shifts_from_s),
         period: period::period(&values[steady.from_s as usize..], &levels(steady.from_s)),
@@ -110,10 +110,11 @@ pub fn summarise(load: &Loaded) -> Summary {
     }
 }
 
-/// A slowdown that was found is a level shift, though what lies before it is cut; a warm-up is none.
+/// A slowdown that was found is a level shift, though what lies before it is cut. A warm-up is none, and what was cut where
+/// a steady state is not shown may be one.
 fn shifts_from_s(load: &Loaded, steady: &Steady) -> u32 {
     match (load.warmup, steady.shape) {
-        (Warmup::Find, shape) if shape != Shape::WarmUp => 0,
+        (Warmup::Find, Shape::Slowdown) => 0,
         _ => steady.from_s,
     }
 }
@@ -135,13 +136,41 @@ fn sum(load: &Loaded, name: &str, steady: &Steady) -> f64 {
 fn latency(load: &Loaded, steady: &Steady, operation: Option<&str>) -> Latency {
     let of = |kind: Kind| {
         let notes = measured(load, steady, operation, kind);
-        Percentiles::of(&merged(notes.into_iter().map(|note| &note.nanoseconds))?)
+        let answered = merged(notes.into_iter().map(|note| &note.nanoseconds))?;
+        let never = match kind {
+            Kind::Response | Kind::Wait => unanswered(load, steady),
+            Kind::Service => 0.0,
+        };
+        let share = match operation {
+            Some(_) if never > 0.0 => answered.len() as f64 / recorded(load, steady, kind) as f64,
+            _ => 1.0,
+        };
+        Percentiles::with_unanswered(&answered, (never * share).round() as u64)
     };
+    let service = of(Kind::Service);
+    let closed = matches!(load.mode, Mode::Closed { .. });
     Latency {
-        response: of(Kind::Response),
+        response: of(Kind::Response).or_else(|| service.clone().filter(|_| closed)),
         wait: of(Kind::Wait),
-        service: of(Kind::Service),
+        service,
     }
+}
+
+/// Arrivals that were dropped, or still queued when nothing was started any more.
+fn unanswered(load: &Loaded, steady: &Steady) -> f64 {
+    let measured = load.seconds("dropped").iter().skip(steady.from_s as usize);
+    let dropped: f64 = measured.flatten().sum();
+    let open = load.open.as_ref();
+    dropped + open.map_or(0.0, |open| open.queued_at_end as f64)
+}
+
+/// How many operations of any name have a latency of this kind.
+fn recorded(load: &Loaded, steady: &Steady, kind: Kind) -> u64 {
+    let names = load.operations.iter();
+    names
+        .flat_map(|name| measured(load, steady, Some(name), kind))
+        .map(|note| note.nanoseconds.unpack().len())
+        .sum()
 }
 
 /// The histograms of one kind that begin in the measured part, those of the shortest spans where there are several
@@ -172,7 +201,7 @@ pub fn measured<'l>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{closed, histogram, open, with_response};
+    use super::super::fixture::{closed, histogram, open, series, with_response};
     use super::*;
 
     const MS: u64 = 1_000_000;
@@ -237,6 +266,96 @@ mod tests {
             .map(|(name, _)| name.as_str())
             .collect();
         assert_eq!(names, ["read", "write"]);
+    }
+
+    #[test]
+    fn in_closed_loop_the_response_of_an_operation_is_its_service() {
+        let window = |kind| HistogramNote {
+            operation: Some("update".into()),
+            kind,
+            every_s: 10,
+            start_s: 0,
+            nanoseconds: histogram(vec![MS; 500]),
+        };
+        let mut load = closed(|_| 50.0, 20);
+        load.histograms.push(window(Kind::Service));
+        let (_, update) = &summarise(&load).by_operation[0];
+        assert!(update.response.is_some() && update.response == update.service);
+        let mut load = open(50.0, 20, |_| 0.0);
+        load.histograms.push(window(Kind::Service));
+        assert_eq!(summarise(&load).by_operation[0].1.response, None);
+    }
+
+    /// 1,000 a second for a minute, a tenth of them reads, at a server that stands still for the last 1.1 s.
+    fn stands_still_at_the_end() -> Loaded {
+        let done = |s: usize| match s {
+            0..58 => 1000,
+            58 => 900,
+            _ => 0,
+        };
+        let mut load = open(1000.0, 60, |s| match s {
+            0..58 => 0.0,
+            58 => 100.0,
+            _ => 1100.0,
+        });
+        load.series
+            .insert("throughput".into(), series(60, |s| done(s) as f64));
+        load.operations = vec!["read".into(), "write".into()];
+        for (operation, of_ten) in [("read", 1), ("write", 9)] {
+            load.histograms.push(HistogramNote {
+                operation: Some(operation.into()),
+                kind: Kind::Response,
+                every_s: 10,
+                start_s: 0,
+                nanoseconds: histogram(vec![5 * MS; 5890 * of_ten]),
+            });
+        }
+        with_response(load, 60, |s| vec![5 * MS; done(s as usize)])
+    }
+
+    #[test]
+    fn arrivals_that_are_still_queued_at_the_end_are_in_the_percentiles() {
+        let summary = summarise(&stands_still_at_the_end());
+        assert_eq!(summary.offered.unwrap().unstable, None);
+        let response = summary.latency.response.unwrap();
+        assert_eq!((response.count, response.unanswered), (58_900, 1100));
+        assert!((response.p95_ms.unwrap() - 5.0).abs() < 0.01);
+        assert_eq!(response.p99_ms, None);
+    }
+
+    #[test]
+    fn an_operation_has_its_share_of_what_was_never_answered() {
+        let summary = summarise(&stands_still_at_the_end());
+        let unanswered = |(_, latency): &(String, Latency)| {
+            latency.response.as_ref().map(|found| found.unanswered)
+        };
+        let shares: Vec<_> = summary.by_operation.iter().map(unanswered).collect();
+        assert_eq!(shares, [Some(110), Some(990)]);
+    }
+
+    #[test]
+    fn arrivals_dropped_in_the_warm_up_are_not_in_the_percentiles() {
+        let mut load = open(1000.0, 60, |_| 0.0);
+        load.warmup = Warmup::Seconds(10.0);
+        load.series.insert(
+            "dropped".into(),
+            series(60, |s| if s < 10 { 90.0 } else { 2.0 }),
+        );
+        let load = with_response(load, 60, |_| vec![5 * MS; 1000]);
+        let response = summarise(&load).latency.response.unwrap();
+        assert_eq!(response.unanswered, 100);
+    }
+
+    #[test]
+    fn what_is_cut_where_a_steady_state_is_not_shown_is_no_level_shift() {
+        let mut load = closed(|s| if s < 30 { 500.0 } else { 1000.0 }, 120);
+        load.warmup = Warmup::Find;
+        let mut steady = steady::steady(&load);
+        assert_eq!((steady.shape, steady.from_s), (Shape::WarmUp, 30));
+        steady.shape = Shape::NotShown;
+        assert_eq!(shifts_from_s(&load, &steady), 30);
+        steady.shape = Shape::Slowdown;
+        assert_eq!(shifts_from_s(&load, &steady), 0);
     }
 
     #[test]

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 /// A value over blocks: a time in seconds, a throughput in operations a second, a latency in milliseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
-    /// The geometric mean.
+    /// The geometric mean; 0 where one of the values is.
     pub mean: f64,
-    /// The 95 % t interval on logarithms; none with fewer than two blocks.
+    /// The 95 % t interval on logarithms; none with fewer than two blocks, or with a value of 0.
     pub ci: Option<(f64, f64)>,
     pub min: f64,
     pub max: f64,
@@ -20,9 +20,18 @@ pub struct Estimate {
 
 impl Estimate {
     pub(super) fn of(values: &[f64]) -> Option<Estimate> {
-        let mean = LogMean::of(values)?;
         let min = values.iter().copied().fold(f64::INFINITY, f64::min);
         let max = values.iter().copied().fold(0.0, f64::max);
+        if min == 0.0 {
+            return Some(Estimate {
+                mean: 0.0,
+                ci: None,
+                min,
+                max,
+                blocks: values.len() as u32,
+            });
+        }
+        let mean = LogMean::of(values)?;
         Some(Estimate {
             mean: mean.geometric(),
             ci: mean.ci(),

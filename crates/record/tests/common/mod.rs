@@ -172,6 +172,7 @@ pub fn timed(block: u32) -> Trial {
             lateness_us_max: None,
             ended_early: 0,
             stopped: None,
+            until_s: None,
         },
         open: None,
         summary: None,

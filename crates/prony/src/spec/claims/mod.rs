@@ -118,8 +118,7 @@ fn bound(section: &Section, published: Option<f64>) -> Option<Bound> {
                 _ => Some(Bound::Within(number)),
             }
         }
-        (None, Some(ratio)) if ratio > 1.0 => Some(Bound::AtLeast(ratio.sqrt())),
-        (None, Some(ratio)) if ratio < 1.0 => Some(Bound::AtMost(ratio.sqrt())),
+        (None, Some(ratio)) if ratio != 1.0 => Some(Bound::halfway(ratio)),
         (None, Some(_)) => {
             section.get("published")?.note(
                 "published = 1 gives no threshold",
