@@ -3,6 +3,7 @@
 //! Goal: every mistake in a statement is found here, before a server is asked. Non-goal: whether the server understands the SQL.
 
 use super::generator::{Generator, Parameter};
+use super::lex::{Kind, lex};
 use super::mix::Mix;
 use super::split::{SqlMistake, named, statements};
 use super::{Operation, Policy, Script, Statement, Step};
@@ -170,15 +171,23 @@ enum Control {
 
 impl Control {
     fn of(sql: &str) -> Option<Control> {
-        let mut words = sql.split_whitespace().map(str::to_ascii_lowercase);
-        match (words.next()?.as_str(), words.next().as_deref()) {
-            ("begin", _) | ("start", Some("transaction")) => Some(Control::Begin),
+        let words: Vec<String> = words(sql).take(3).map(str::to_ascii_lowercase).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        match words[..] {
+            ["begin", ..] | ["start", "transaction", ..] => Some(Control::Begin),
             // ROLLBACK TO SAVEPOINT ends nothing.
-            ("rollback", Some("to")) => None,
-            ("commit" | "rollback", _) => Some(Control::End),
+            ["rollback", "to", ..] | ["rollback", "work", "to"] => None,
+            ["commit" | "rollback", ..] => Some(Control::End),
             _ => None,
         }
     }
+}
+
+/// The words of a statement without its comments. One that is not lexed has none; [`statements`] has refused it.
+fn words(sql: &str) -> impl Iterator<Item = &str> {
+    let pieces = lex(sql).unwrap_or_default().into_iter();
+    let code = pieces.filter(|(kind, _)| *kind != Kind::Comment);
+    code.flat_map(move |(_, range)| sql[range].split_whitespace())
 }
 
 /// Whether transactions are begun, and whether the last one is still open.
@@ -265,6 +274,30 @@ mod tests {
         let script = finish(builder);
         let transactions: Vec<bool> = script.operations.iter().map(|o| o.transaction).collect();
         assert_eq!(transactions, [false, true]);
+    }
+
+    #[test]
+    fn a_comment_does_not_hide_where_a_transaction_begins_and_ends() {
+        for (begin, end) in [
+            ("-- moves money\nbegin", "commit"),
+            ("# moves money\nbegin", "rollback work"),
+            ("/* moves money */ start/**/transaction", "/* all of it */commit"),
+        ] {
+            for open in [
+                format!("{begin}; select 1"),
+                format!("{begin}; rollback work to s"),
+                format!("{begin}; rollback /* not all */ to savepoint s"),
+            ] {
+                let mistake = builder().operation("open", 1, &[part(&open)]);
+                assert_eq!(mistake, Err(SqlMistake::Open), "{open}");
+            }
+            let mut builder = builder();
+            let whole = format!("{begin}; select 1; {end}");
+            builder.operation("whole", 1, &[part(&whole)]).unwrap();
+            let script = finish(builder);
+            assert!(script.operations[0].transaction, "{whole}");
+            assert_eq!(script.prepared_per_session(), 1, "{whole}");
+        }
     }
 
     #[test]
