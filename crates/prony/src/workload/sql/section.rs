@@ -35,6 +35,16 @@ pub enum Source {
     Oltp(oltp::Data),
 }
 
+impl Source {
+    /// How many numbered tables there are; None where the tables have names of their own.
+    fn tables(&self) -> Option<u32> {
+        match self {
+            Source::Setup(_) => None,
+            Source::Oltp(data) => Some(data.tables),
+        }
+    }
+}
+
 /// An operation as it is written, and the key that it is under.
 struct Written {
     key: String,
@@ -50,7 +60,8 @@ impl Section {
             return Err(mistake(key, format!("sql has no key {key:?}"), KEYS));
         }
         let operations = operations(table)?;
-        let mut builder = Builder::new(1);
+        let source = source(table)?;
+        let mut builder = Builder::new(source.tables());
         let parameters = match table.get("parameter") {
             Some(value) => parameter::all(value)?,
             None => Vec::new(),
@@ -76,7 +87,7 @@ impl Section {
         }
         let script = builder.finish(policy(table)?);
         Ok(Section {
-            source: source(table)?,
+            source,
             script,
             names: operations
                 .into_iter()
@@ -317,6 +328,15 @@ mod tests {
         assert!(
             matches!(section.source, Source::Oltp(data) if data.rows == 1000 && data.tables == 1)
         );
+    }
+
+    #[test]
+    fn statements_name_the_tables_of_oltp_by_their_number_and_their_own_as_they_are() {
+        let operation = "operation.a.statements = \"select c from sbtest{n}\"";
+        let on_oltp = read(&format!("oltp = {{ tables = 4 }}\n{operation}")).unwrap();
+        assert_eq!(on_oltp.script.prepared_per_session(), 4);
+        let on_own = read(operation).unwrap();
+        assert_eq!(on_own.script.prepared_per_session(), 1);
     }
 
     fn mistake_of(lines: &str) -> KeyMistake {
