@@ -59,7 +59,7 @@ impl Setup {
 
     pub fn state(&self, session: &mut Session) -> Result<State, ServerError> {
         let tables = tables(session)?;
-        if tables.is_empty() {
+        if tables.is_empty() && views(session)?.is_empty() {
             return Ok(State::Absent);
         }
         let whole = tables.iter().any(|table| table == marker::TABLE);
@@ -80,13 +80,17 @@ impl Setup {
             "name a server of the MySQL family",
         )?;
         let failed = LoadError::during("The schema prony_sql cannot be made");
-        let present = tables(session).map_err(&failed)?;
+        let tables = tables(session).map_err(&failed)?;
+        let views = views(session).map_err(&failed)?;
+        let present = [&tables[..], &views[..]].concat();
         let what = format!("the tables {}", present.join(", "));
+        schema::may_drop(SCHEMA, &present, what, allow_drop)?;
+        schema::drop_views(session, SCHEMA, &views)?;
         // So that tables that refer to each other can be dropped in any order.
         session
             .execute("SET SESSION foreign_key_checks = 0")
             .map_err(&failed)?;
-        schema::make_room(session, SCHEMA, &present, what, allow_drop)?;
+        schema::drop_tables(session, SCHEMA, &tables)?;
         session
             .execute("SET SESSION foreign_key_checks = 1")
             .map_err(&failed)?;
@@ -144,7 +148,8 @@ impl Setup {
     fn finish(&self, session: &mut Session) -> Result<u64, ServerError> {
         let tables = tables(session)?;
         if !tables.is_empty() {
-            session.query(&format!("ANALYZE TABLE {}", quoted(&tables).join(", ")))?;
+            let names: Vec<String> = tables.iter().map(|name| schema::quoted(name)).collect();
+            session.query(&format!("ANALYZE TABLE {}", names.join(", ")))?;
         }
         let rows = count(session)?;
         let marker = Marker {
@@ -188,8 +193,17 @@ impl Setup {
 
 /// All tables of the schema, the marker's among them.
 fn tables(session: &mut Session) -> Result<Vec<String>, ServerError> {
+    names(session, "BASE TABLE")
+}
+
+fn views(session: &mut Session) -> Result<Vec<String>, ServerError> {
+    names(session, "VIEW")
+}
+
+/// What the schema holds of a type that information_schema knows.
+fn names(session: &mut Session, table_type: &str) -> Result<Vec<String>, ServerError> {
     let reply = session.query(&format!(
-        "SELECT table_name FROM information_schema.tables WHERE table_schema = '{SCHEMA}' AND table_type = 'BASE TABLE' ORDER BY table_name"
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = '{SCHEMA}' AND table_type = '{table_type}' ORDER BY table_name"
     ))?;
     let names = reply.rows.iter().filter_map(|row| row.first()?.as_deref());
     Ok(names
@@ -200,17 +214,12 @@ fn tables(session: &mut Session) -> Result<Vec<String>, ServerError> {
 /// Rows of all tables but the marker's.
 fn count(session: &mut Session) -> Result<u64, ServerError> {
     let mut rows = 0;
-    for table in quoted(&tables(session)?) {
-        if table.trim_matches('`') != marker::TABLE {
-            rows += schema::count(session, &table)?;
+    for table in tables(session)? {
+        if table != marker::TABLE {
+            rows += schema::count(session, &schema::quoted(&table))?;
         }
     }
     Ok(rows)
-}
-
-fn quoted(tables: &[String]) -> Vec<String> {
-    let quote = |table: &String| format!("`{}`", table.replace('`', "``"));
-    tables.iter().map(quote).collect()
 }
 
 fn refused(n: usize, of: usize, statement: &str, cause: ServerError) -> LoadError {
