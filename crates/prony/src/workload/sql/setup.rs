@@ -15,6 +15,8 @@ use std::time::Instant;
 pub const SCHEMA: &str = "prony_sql";
 /// What statements make of a few words cannot be known; this is for the check of the disk's room.
 const DATA_BYTES_GUESSED: u64 = 256 << 20;
+/// Of a statement in a message: one of a dump may have megabytes.
+const SHOWN_CHARS: usize = 200;
 
 pub struct Setup {
     sql: String,
@@ -224,9 +226,44 @@ fn count(session: &mut Session) -> Result<u64, ServerError> {
 
 fn refused(n: usize, of: usize, statement: &str, cause: ServerError) -> LoadError {
     LoadError::Refused {
-        table: format!("statement {} of the setup ({statement})", n + 1),
+        table: format!(
+            "statement {} of the setup ({})",
+            n + 1,
+            beginning(statement)
+        ),
         rows: n as u64,
         rows_total: of as u64,
         cause: cause.to_string(),
+    }
+}
+
+fn beginning(statement: &str) -> String {
+    match statement.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => format!("{} ...", &statement[..end]),
+        None => statement.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(statement: &str) -> String {
+        let cause = ServerError::Refused {
+            code: 1064,
+            message: "no".into(),
+        };
+        refused(1, 3, statement, cause).to_string()
+    }
+
+    #[test]
+    fn a_refused_statement_is_shown_but_of_a_long_one_only_the_beginning() {
+        assert_eq!(
+            told("selec 1"),
+            "the server refused statement 2 of the setup (selec 1) after 1 of 3 rows: 1064 no"
+        );
+        let (whole, longer) = ("ä".repeat(SHOWN_CHARS), "ä".repeat(1 << 20));
+        assert!(told(&whole).contains(&format!("({whole})")));
+        assert!(told(&longer).contains(&format!("({whole} ...)")));
     }
 }
