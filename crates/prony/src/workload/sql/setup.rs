@@ -3,6 +3,7 @@
 //! Goal: run them once in prony's own schema, and know afterwards whether they ran to their end. Non-goal: statements whose text holds
 //! semicolons outside of quotes (stored programs).
 
+use super::cancel::killed_on_cancel;
 use crate::server::{ServerError, Session};
 use crate::workload::marker::{self, Marker};
 use crate::workload::script::statements;
@@ -105,23 +106,37 @@ impl Setup {
         progress: &(dyn Fn(Progress) + Sync),
         cancel: &(dyn Fn() -> bool + Sync),
     ) -> Result<Loaded, LoadError> {
-        let begun = Instant::now();
         let mut session = connect().map_err(LoadError::during(
             "The server cannot be reached for the load",
         ))?;
         self.enter(&mut session)
             .map_err(LoadError::during("The schema prony_sql cannot be entered"))?;
+        let connection = session.connection_id();
+        killed_on_cancel(connection, connect, cancel, || {
+            self.fill(&mut session, progress, cancel)
+        })
+    }
+
+    fn fill(
+        &self,
+        session: &mut Session,
+        progress: &(dyn Fn(Progress) + Sync),
+        cancel: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Loaded, LoadError> {
+        let begun = Instant::now();
         let list = self.statements();
+        let cancelled = |n: usize| LoadError::Cancelled {
+            rows: n as u64,
+            rows_total: list.len() as u64,
+        };
         for (n, statement) in list.iter().enumerate() {
             if cancel() {
-                return Err(LoadError::Cancelled {
-                    rows: n as u64,
-                    rows_total: list.len() as u64,
-                });
+                return Err(cancelled(n));
             }
-            session
-                .query(statement)
-                .map_err(|cause| refused(n, list.len(), statement, cause))?;
+            session.query(statement).map_err(|cause| match cancel() {
+                true => cancelled(n),
+                false => refused(n, list.len(), statement, cause),
+            })?;
             progress(Progress {
                 table: "setup".into(),
                 rows: n as u64 + 1,
@@ -131,9 +146,12 @@ impl Setup {
             });
         }
         let elapsed_s = begun.elapsed().as_secs_f64();
-        let rows = self.finish(&mut session).map_err(LoadError::during(
-            "The statements ran, but the tables could not be finished",
-        ))?;
+        let unfinished =
+            LoadError::during("The statements ran, but the tables could not be finished");
+        let rows = self.finish(session).map_err(|cause| match cancel() {
+            true => cancelled(list.len()),
+            false => unfinished(cause),
+        })?;
         Ok(Loaded {
             rows,
             bytes: self.sql.len() as u64,
