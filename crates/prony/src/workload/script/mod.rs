@@ -18,6 +18,7 @@ pub use driver::Driver;
 pub use generator::{Generator, Literal};
 pub use headings::{Headed, headed};
 pub use lex::{Kind, lex};
+pub use mix::WEIGHT_MAX;
 pub use policy::{DUPLICATE, Policy};
 pub use split::{SqlMistake, name_length, statements};
 

@@ -6,16 +6,15 @@ use super::parameter;
 use crate::workload::KeyMistake;
 use crate::workload::keys::{mistake, text, whole};
 use crate::workload::oltp;
-use crate::workload::script::{Builder, Part, Policy, Script, SqlMistake, headed, statements};
+use crate::workload::script::{
+    Builder, Part, Policy, Script, SqlMistake, WEIGHT_MAX, headed, statements,
+};
 use toml::{Table, Value};
 
 const KEYS: &str =
     "the keys are: operation, operations, parameter, setup, oltp, on_deadlock, retries_max";
 const OPERATION: &str = "[workload.sql.operation.transfer] with statements = \"begin; ...; commit\" and, if there are several, weight = 3";
 const SETUP: &str = "setup = \"create table ...; insert ...\" or setup_file = \"tables.sql\"";
-const ON_DEADLOCK: &str = "on_deadlock is \"retry\" or \"fail\"";
-const WEIGHT_MAX: i64 = 1_000_000;
-const RETRIES_MAX: i64 = 10_000;
 
 /// The section, checked.
 #[derive(Clone, Debug)]
@@ -85,7 +84,7 @@ impl Section {
                 format!("write :{name} in a statement, or take the parameter out"),
             ));
         }
-        let script = builder.finish(policy(table)?);
+        let script = builder.finish(Policy::read(table)?);
         Ok(Section {
             source,
             script,
@@ -258,31 +257,6 @@ fn data(value: &Value) -> Result<oltp::Data, KeyMistake> {
 fn setup(sql: &str) -> Result<Source, KeyMistake> {
     statements(sql).map_err(|wrong| mistake("setup", wrong.to_string(), SETUP))?;
     Ok(Source::Setup(sql.to_owned()))
-}
-
-fn policy(table: &Table) -> Result<Policy, KeyMistake> {
-    let retries_max = match table.get("retries_max") {
-        Some(value) => whole("retries_max", value, 1..=RETRIES_MAX)? as u16,
-        None => 10,
-    };
-    let retries = match table.get("on_deadlock") {
-        None => true,
-        Some(value) => match text("on_deadlock", value, ON_DEADLOCK)? {
-            "retry" => true,
-            "fail" => false,
-            other => {
-                return Err(mistake(
-                    "on_deadlock",
-                    format!("there is no {other:?}"),
-                    ON_DEADLOCK,
-                ));
-            }
-        },
-    };
-    Ok(Policy {
-        retries_max: if retries { retries_max } else { 0 },
-        also: Vec::new(),
-    })
 }
 
 #[cfg(test)]
