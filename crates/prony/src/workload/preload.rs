@@ -59,20 +59,40 @@ fn is_held(pages_read_again: u64, data_pages: u64) -> bool {
     pages_read_again <= PAGES_BESIDE.max(data_pages / PAGES_FOR_ONE)
 }
 
-/// One statement an index. MAX(LENGTH()) of a column has no shortcut: it looks at every entry.
 fn scans(session: &mut Session, schema: &str, tables: &[&str]) -> Result<Vec<String>, ServerError> {
     let mut scans = Vec::new();
     for table in tables {
-        let whole = last_column(session, schema, table)?;
-        for (index, column) in indexes(session, schema, table)? {
-            // The table itself is its primary key; a column at its end is in no other index of ours.
-            let column = if index == "PRIMARY" { &whole } else { &column };
-            scans.push(format!(
-                "SELECT MAX(LENGTH(`{column}`)) FROM {schema}.`{table}` FORCE INDEX (`{index}`)"
-            ));
-        }
+        let last = last_column(session, schema, table)?;
+        let indexes = indexes(session, schema, table)?;
+        let table = format!("{schema}.{}", schema::quoted(table));
+        scans.extend(scans_of(&table, &last, &indexes));
     }
     Ok(scans)
+}
+
+/// One statement an index, and one more where none of them is the table itself. `indexes`: each with its first column.
+fn scans_of(table: &str, last_column: &str, indexes: &[(String, String)]) -> Vec<String> {
+    // MAX(LENGTH()) has no shortcut: it looks at every entry.
+    let scan = |column: &str, hint: &str| {
+        let column = schema::quoted(column);
+        format!("SELECT MAX(LENGTH({column})) FROM {table} {hint}")
+    };
+    let is_table = |index: &str| index == "PRIMARY";
+    let mut scans = Vec::new();
+    for (index, column) in indexes {
+        // A column at the table's end is in no other index of ours.
+        let column = match is_table(index) {
+            true => last_column,
+            false => column.as_str(),
+        };
+        let hint = format!("FORCE INDEX ({})", schema::quoted(index));
+        scans.push(scan(column, &hint));
+    }
+    // Without a primary key InnoDB keeps the rows in an index that the server does not list.
+    if !indexes.iter().any(|(index, _)| is_table(index)) {
+        scans.push(scan(last_column, "USE INDEX ()"));
+    }
+    scans
 }
 
 /// Each index with its first column.
@@ -111,6 +131,36 @@ fn status(session: &mut Session, name: &str) -> Result<Option<u64>, ServerError>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn scans(indexes: &[(&str, &str)]) -> Vec<String> {
+        let owned = |&(index, column): &(&str, &str)| (index.to_owned(), column.to_owned());
+        let indexes: Vec<(String, String)> = indexes.iter().map(owned).collect();
+        scans_of("s.`t`", "pad", &indexes)
+    }
+
+    #[test]
+    fn every_index_is_scanned_and_the_table_by_its_primary_key() {
+        assert_eq!(
+            scans(&[("PRIMARY", "id"), ("k_1", "k")]),
+            [
+                "SELECT MAX(LENGTH(`pad`)) FROM s.`t` FORCE INDEX (`PRIMARY`)",
+                "SELECT MAX(LENGTH(`k`)) FROM s.`t` FORCE INDEX (`k_1`)",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_table_without_a_primary_key_is_scanned_itself() {
+        let table = "SELECT MAX(LENGTH(`pad`)) FROM s.`t` USE INDEX ()";
+        assert_eq!(scans(&[]), [table]);
+        assert_eq!(
+            scans(&[("k`1", "k")]),
+            [
+                "SELECT MAX(LENGTH(`k`)) FROM s.`t` FORCE INDEX (`k``1`)",
+                table,
+            ]
+        );
+    }
 
     #[test]
     fn what_a_server_reads_for_itself_does_not_say_that_the_tables_are_gone() {
