@@ -5,7 +5,7 @@ use rustix::process::Signal;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use support::process::{ended, send, servers, until};
 use support::{Bench, has};
 

@@ -25,7 +25,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         })
     });
     let listeners = listeners.collect::<Result<Vec<UnixListener>, Failure>>()?;
-    let stop = AtomicBool::new(false);
+    let stop = &AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut rest = Vec::new();
@@ -37,7 +37,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         let serving: Vec<_> = listeners
             .into_iter()
             .zip(cores)
-            .map(|(listener, core)| scope.spawn(|| serve_on(core, listener, &stop)))
+            .map(|(listener, core)| scope.spawn(move || serve_on(core, listener, stop)))
             .collect();
         serving.into_iter().try_for_each(joined)
     })
