@@ -7,9 +7,10 @@ use load::{Endpoint, Failure, Io, Outcome, Request, Workload as _};
 use prony::server::{Managed, Server as _, Session, StartRequest};
 use prony::workload::{self, Dataset, Driver, LoadError, State};
 use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Barrier, Mutex};
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wire::{Login, Tls};
 
 /// Servers need memory and disk; one at a time is kind to small machines.
@@ -222,6 +223,92 @@ fn every_operation_runs(build: &'static str) {
     assert_eq!(k() - before, updates as i64);
 }
 
+fn statements_of_ones_own_run_on_numbered_tables(build: &'static str) {
+    let _alone = alone();
+    let Some(running) = Running::of(build) else {
+        return;
+    };
+    let dataset = sql(&format!(
+        r#"
+        oltp = {{ tables = {TABLES}, rows = 100 }}
+        operation.a.statements = "insert into sbtest{{n}} (k, c) values (1, 'a')"
+    "#
+    ));
+    running.load(&*dataset, false);
+    let outcomes = running.drive(&*dataset);
+    assert!(
+        outcomes.iter().all(|outcome| *outcome == Outcome::Done),
+        "{outcomes:?}"
+    );
+    let rows = |n: u64| running.number(&format!("select count(*) from prony_oltp.sbtest{n}"));
+    assert_eq!(rows(1) + rows(2), (TABLES * 100 + OPERATIONS) as i64);
+    assert!(rows(1) > 100 && rows(2) > 100, "{} {}", rows(1), rows(2));
+}
+
+fn tables_and_views_of_any_name_are_made_preloaded_and_replaced(build: &'static str) {
+    let _alone = alone();
+    let Some(running) = Running::of(build) else {
+        return;
+    };
+    let dataset = sql(r#"
+        setup = """
+        /*!40101 SET NAMES utf8 */;
+        create table `order` (a int, b varchar(200)) engine=InnoDB;
+        create table `my-table` (a int primary key, b int not null, key b (b)) engine=InnoDB;
+        create view `seen` as select a from `order`;
+        insert into `order` values (1, 'b'), (2, 'c');
+        insert into `my-table` values (1, 1);
+        """
+        operation.a.statements = "select a from seen"
+    "#);
+    assert_eq!(running.load(&*dataset, false).rows, 3);
+    let session = &mut running.session();
+    // The table without a key, the marker's, which has none either, and the two indexes of the other.
+    let preloaded = dataset.preload(session).unwrap();
+    assert_eq!((preloaded.indexes, preloaded.held), (4, Some(true)));
+    let refused = dataset.create(session, false).unwrap_err().to_string();
+    assert!(
+        refused.contains("my-table, order, prony_dataset, seen"),
+        "{refused}"
+    );
+    running.load(&*dataset, true);
+    dataset.verify(session).unwrap();
+
+    session.execute("drop table prony_sql.`order`").unwrap();
+    session.execute("drop table prony_sql.`my-table`").unwrap();
+    session
+        .execute("drop table prony_sql.prony_dataset")
+        .unwrap();
+    assert_eq!(dataset.state(session).unwrap(), State::Partial);
+    running.load(&*dataset, true);
+    dataset.verify(session).unwrap();
+}
+
+fn a_setup_that_is_cancelled_ends_within_its_statement(build: &'static str) {
+    let _alone = alone();
+    let Some(running) = Running::of(build) else {
+        return;
+    };
+    let dataset = sql(r#"
+        setup = "create table t (a int); do sleep(600)"
+        operation.a.statements = "select a from t"
+    "#);
+    dataset.create(&mut running.session(), false).unwrap();
+    let begun = Instant::now();
+    let connect = || Session::open(&running.server.dsn().unwrap());
+    let sleeping =
+        "select count(*) from information_schema.processlist where info = 'do sleep(600)'";
+    let is_cancelled = AtomicBool::new(false);
+    let cancel =
+        || is_cancelled.load(SeqCst) || is_cancelled.fetch_or(running.number(sleeping) > 0, SeqCst);
+    let ended = dataset.load(&connect, &|_| {}, &cancel).unwrap_err();
+    assert!(
+        matches!(ended, LoadError::Cancelled { rows: 1, .. }),
+        "{ended}"
+    );
+    assert!(begun.elapsed() < Duration::from_secs(60));
+}
+
 const ACCOUNTS: &str = r#"
     setup = "create table accounts (id int primary key, balance int not null) engine=InnoDB; insert into accounts values (1, 100), (2, 100)"
 "#;
@@ -305,7 +392,7 @@ fn a_lock_wait_fails_and_leaves_nothing_behind(build: &'static str) {
     let waiting = sql(&format!(
         r#"{ACCOUNTS}
         on_deadlock = "fail"
-        operation.both.statements = "begin; update accounts set balance = 7 where id = 1; update accounts set balance = 7 where id = 2; commit""#
+        operation.both.statements = "/* both */ begin; update accounts set balance = 7 where id = 1; update accounts set balance = 7 where id = 2; commit""#
     ));
     running.load(&*waiting, false);
     let first = ["SET SESSION innodb_lock_wait_timeout = 1".to_string()];
@@ -317,7 +404,14 @@ fn a_lock_wait_fails_and_leaves_nothing_behind(build: &'static str) {
         .unwrap();
     let mut session = now(driver.open(&Io::blocking(), 0)).unwrap();
     assert_eq!(operate(&driver, &mut session, 0), Outcome::Failed(1205));
-    holder.execute("rollback").unwrap();
+    // What the operation had locked before is free again.
+    for free in [
+        "set session innodb_lock_wait_timeout = 5",
+        "update prony_sql.accounts set balance = 0 where id = 1",
+        "rollback",
+    ] {
+        holder.execute(free).unwrap();
+    }
     assert_eq!(
         running.number("select sum(balance) from prony_sql.accounts"),
         200
@@ -410,6 +504,9 @@ macro_rules! on_each {
 on_each!(
     tables_are_loaded_and_counted,
     every_operation_runs,
+    statements_of_ones_own_run_on_numbered_tables,
+    tables_and_views_of_any_name_are_made_preloaded_and_replaced,
+    a_setup_that_is_cancelled_ends_within_its_statement,
     conflicts_are_told_by_their_codes,
     a_lock_wait_fails_and_leaves_nothing_behind,
     what_cannot_go_on_is_lost_or_not_opened

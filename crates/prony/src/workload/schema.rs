@@ -94,27 +94,62 @@ pub fn make_room(
     what: impl Into<String>,
     allow_drop: bool,
 ) -> Result<(), LoadError> {
-    if !present.is_empty() && !allow_drop {
-        return Err(LoadError::Exists {
-            schema: schema.into(),
-            what: what.into(),
-        });
+    may_drop(schema, present, what, allow_drop)?;
+    drop_tables(session, schema, present)
+}
+
+/// Refuses what is `present` where it may not be dropped.
+pub fn may_drop(
+    schema: &str,
+    present: &[String],
+    what: impl Into<String>,
+    allow_drop: bool,
+) -> Result<(), LoadError> {
+    if present.is_empty() || allow_drop {
+        return Ok(());
     }
-    drop(session, schema, present)
+    Err(LoadError::Exists {
+        schema: schema.into(),
+        what: what.into(),
+    })
 }
 
 /// Drops these tables of the schema and nothing else.
-fn drop(session: &mut Session, schema: &str, tables: &[String]) -> Result<(), LoadError> {
+pub fn drop_tables(
+    session: &mut Session,
+    schema: &str,
+    tables: &[String],
+) -> Result<(), LoadError> {
+    drop(session, schema, "TABLE", tables)
+}
+
+/// Drops these views of the schema and nothing else.
+pub fn drop_views(session: &mut Session, schema: &str, views: &[String]) -> Result<(), LoadError> {
+    drop(session, schema, "VIEW", views)
+}
+
+fn drop(
+    session: &mut Session,
+    schema: &str,
+    kind: &str,
+    names: &[String],
+) -> Result<(), LoadError> {
     let dialect = Dialect::of(session);
-    for table in tables {
+    for name in names {
+        let name = quoted(name);
         let sql = match dialect {
-            Dialect::MySql => format!("DROP TABLE {schema}.{table}"),
-            Dialect::Sqlite => format!("DROP TABLE {table}"),
+            Dialect::MySql => format!("DROP {kind} {schema}.{name}"),
+            Dialect::Sqlite => format!("DROP {kind} {name}"),
         };
         let failed = LoadError::during("prony's own tables cannot be dropped");
         session.execute(&sql).map_err(failed)?;
     }
     Ok(())
+}
+
+/// A name as a statement takes it, whatever it holds.
+pub fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
 }
 
 /// Statements for every connection that loads.
@@ -215,5 +250,21 @@ mod tests {
         room(true).unwrap();
         assert!(count(&mut session, "ours").is_err());
         assert_eq!(count(&mut session, "theirs").unwrap(), 0);
+    }
+
+    #[test]
+    fn any_name_can_be_dropped() {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        let mut session = Session::Sqlite(connection);
+        let names = ["order", "my-table", "a`b", "a b"].map(String::from);
+        for name in &names {
+            let (table, view) = (quoted(name), quoted(&format!("{name} seen")));
+            let make = format!("create table {table} (n); create view {view} as select 1");
+            session.execute(&make).unwrap();
+        }
+        let views = names.each_ref().map(|name| format!("{name} seen"));
+        drop_views(&mut session, "s", &views).unwrap();
+        drop_tables(&mut session, "s", &names).unwrap();
+        assert_eq!(count(&mut session, "sqlite_master").unwrap(), 0);
     }
 }

@@ -3,11 +3,12 @@
 //! Goal: what sysbench's OLTP tests ask of a server, as data for the load engine. Non-goals: the rows and keys (crate `datagen`), running
 //! (`script`).
 
+pub mod distribution;
 mod operations;
 mod section;
 mod tables;
 
-pub use section::{Data, Section, distribution, exponent, share};
+pub use section::{Data, Section};
 pub use tables::{SCHEMA, Tables};
 
 use super::answers::Reference;

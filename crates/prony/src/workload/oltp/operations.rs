@@ -77,7 +77,7 @@ impl Operation {
 
 /// The section's operations, compiled.
 pub fn script(section: &Section) -> Script {
-    let mut builder = Builder::new(section.data.tables);
+    let mut builder = Builder::new(Some(section.data.tables));
     let rows = section.data.rows as i64;
     let id = builder.parameter(
         "id",

@@ -2,26 +2,24 @@
 //!
 //! Goal: every mistake is answered with the key and what would be right. Non-goal: whether a server has the engine.
 
+use super::distribution;
 use super::operations::{self, Operation};
 use crate::workload::KeyMistake;
-use crate::workload::keys::{engine, mistake, number, text, truth, whole};
-use crate::workload::script::Policy;
+use crate::workload::keys::{engine, mistake, text, truth, whole};
+use crate::workload::script::{DUPLICATE, Policy, WEIGHT_MAX};
 use datagen::oltp::Distribution;
 use toml::Value;
 
 const KEYS: &str = "the keys are: operations, tables, rows, engine, secondary_index, distribution, zipf_exponent, pareto_share, range_size, transactions, on_deadlock, retries_max";
 const DISTRIBUTIONS: &str = "distribution is one of \"uniform\", \"zipfian\", \"gaussian\", \"pareto\", \"latest\", \"special\"";
-const ON_DEADLOCK: &str = "on_deadlock is \"retry\" or \"fail\"";
 const TABLES_MAX: i64 = 10_000;
 const ROWS_MAX: i64 = i32::MAX as i64;
-const WEIGHT_MAX: i64 = 1_000_000;
-const RETRIES_MAX: i64 = 10_000;
 
 /// The section, checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section {
     pub data: Data,
-    /// With their weights, in the order of [`operations::ALL`]. By default read-write alone.
+    /// With their weights, in the file's order. By default read-write alone.
     pub mix: Vec<(&'static Operation, u32)>,
     /// Of ids. By default uniform.
     pub distribution: Distribution,
@@ -71,46 +69,25 @@ impl Data {
     }
 }
 
-/// Keys that only make sense together with others.
-struct Loose<'v> {
-    distribution: (&'v str, Option<&'v Value>),
-    zipf_exponent: f64,
-    pareto_share: f64,
-    on_deadlock_retries: bool,
-    retries_max: u16,
-}
-
 impl Section {
     pub fn read(table: &toml::Table) -> Result<Section, KeyMistake> {
         let mut section = Section {
             data: Data::default(),
             mix: vec![(operations::find("read-write").expect("the default"), 1)],
-            distribution: Distribution::Uniform,
+            distribution: of_ids(table)?,
             range_size: 100,
             transactions: true,
-            policy: Policy {
-                retries_max: 10,
-                also: Vec::new(),
-            },
-        };
-        let mut loose = Loose {
-            distribution: ("uniform", None),
-            zipf_exponent: 0.8,
-            pareto_share: 0.2,
-            on_deadlock_retries: true,
-            retries_max: 10,
+            policy: Policy::read(table)?,
         };
         for (key, value) in table {
-            let known = section.data.take("", key, value)?
-                || section.take(key, value)?
-                || loose.take(key, value)?;
-            if !known {
+            if !(section.data.take("", key, value)? || section.take(key, value)?) {
                 let says = format!("oltp has no key {key:?}");
                 return Err(mistake(key, says, KEYS));
             }
         }
-        section.distribution = loose.distribution()?;
-        section.policy = loose.policy(&section);
+        if section.mix.iter().any(|(operation, _)| operation.deletes()) {
+            section.policy.also.push(DUPLICATE);
+        }
         section.ranges_fit(table)?;
         Ok(section)
     }
@@ -120,6 +97,8 @@ impl Section {
             "operations" => self.mix = mix(value)?,
             "range_size" => self.range_size = whole(key, value, 1..=ROWS_MAX)? as u64,
             "transactions" => self.transactions = truth(key, value)?,
+            // Each is read with the others that it hangs together with.
+            "distribution" | "zipf_exponent" | "pareto_share" | "on_deadlock" | "retries_max" => {}
             _ => return Ok(false),
         }
         Ok(true)
@@ -146,91 +125,18 @@ impl Section {
     }
 }
 
-impl<'v> Loose<'v> {
-    fn take(&mut self, key: &str, value: &'v Value) -> Result<bool, KeyMistake> {
-        match key {
-            "distribution" => {
-                self.distribution = (text(key, value, DISTRIBUTIONS)?, Some(value));
-            }
-            "zipf_exponent" => self.zipf_exponent = exponent(key, value)?,
-            "pareto_share" => self.pareto_share = share(key, value)?,
-            "on_deadlock" => {
-                self.on_deadlock_retries = match text(key, value, ON_DEADLOCK)? {
-                    "retry" => true,
-                    "fail" => false,
-                    other => {
-                        return Err(mistake(key, format!("there is no {other:?}"), ON_DEADLOCK));
-                    }
-                }
-            }
-            "retries_max" => self.retries_max = whole(key, value, 1..=RETRIES_MAX)? as u16,
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-
-    fn distribution(&self) -> Result<Distribution, KeyMistake> {
-        let (name, _) = self.distribution;
-        distribution(name, self.zipf_exponent, self.pareto_share).ok_or_else(|| {
-            let says = format!("there is no distribution {name:?}");
-            mistake("distribution", says, DISTRIBUTIONS)
-        })
-    }
-
-    fn policy(&self, section: &Section) -> Policy {
-        let mut deletes = section
-            .mix
-            .iter()
-            .filter(|(operation, _)| operation.deletes());
-        Policy {
-            retries_max: if self.on_deadlock_retries {
-                self.retries_max
-            } else {
-                0
-            },
-            also: deletes
-                .next()
-                .map(|_| crate::workload::script::DUPLICATE)
-                .into_iter()
-                .collect(),
-        }
-    }
-}
-
-/// A distribution by its name.
-pub fn distribution(name: &str, zipf_exponent: f64, pareto_share: f64) -> Option<Distribution> {
-    let exponent = zipf_exponent;
-    Some(match name {
-        "uniform" => Distribution::Uniform,
-        "zipfian" => Distribution::Zipfian { exponent },
-        "gaussian" => Distribution::Gaussian,
-        "pareto" => Distribution::Pareto {
-            share: pareto_share,
-        },
-        "special" => Distribution::Special,
-        "latest" => Distribution::Latest { exponent },
-        _ => return None,
-    })
-}
-
-pub fn exponent(key: &str, value: &Value) -> Result<f64, KeyMistake> {
-    const HELP: &str = "a number from 0 (uniform) to 10: zipf_exponent = 0.8";
-    let exponent = number(key, value, HELP)?;
-    if (0.0..=10.0).contains(&exponent) {
-        Ok(exponent)
-    } else {
-        Err(mistake(key, format!("{exponent} is no exponent"), HELP))
-    }
-}
-
-pub fn share(key: &str, value: &Value) -> Result<f64, KeyMistake> {
-    const HELP: &str = "the share of the rows that gets the rest of the accesses, from 0.01 to 0.5: pareto_share = 0.2";
-    let share = number(key, value, HELP)?;
-    if (0.01..=0.5).contains(&share) {
-        Ok(share)
-    } else {
-        Err(mistake(key, format!("{share} is no share"), HELP))
-    }
+/// `distribution`, with its figure.
+fn of_ids(table: &toml::Table) -> Result<Distribution, KeyMistake> {
+    let name = match table.get("distribution") {
+        Some(value) => text("distribution", value, DISTRIBUTIONS)?,
+        None => "uniform",
+    };
+    let found = distribution::read(name, table, "")?.ok_or_else(|| {
+        let says = format!("there is no distribution {name:?}");
+        mistake("distribution", says, DISTRIBUTIONS)
+    })?;
+    distribution::no_other_figure(name, table, "")?;
+    Ok(found)
 }
 
 /// `"update-index"`, `{ "point-select" = 10, "update-index" = 1 }`
@@ -375,9 +281,24 @@ mod tests {
             ("secondary_index = 1", "secondary_index"),
             ("distribution = \"normal\"", "distribution"),
             ("distribution = 1", "distribution"),
-            ("zipf_exponent = -1", "zipf_exponent"),
-            ("zipf_exponent = nan", "zipf_exponent"),
-            ("pareto_share = 0.6", "pareto_share"),
+            (
+                "distribution = \"zipfian\"\nzipf_exponent = -1",
+                "zipf_exponent",
+            ),
+            (
+                "distribution = \"latest\"\nzipf_exponent = nan",
+                "zipf_exponent",
+            ),
+            ("pareto_share = 0.2", "pareto_share"),
+            ("zipf_exponent = 1", "zipf_exponent"),
+            (
+                "distribution = \"pareto\"\nzipf_exponent = 1",
+                "zipf_exponent",
+            ),
+            (
+                "distribution = \"pareto\"\npareto_share = 0.6",
+                "pareto_share",
+            ),
             ("range_size = 0", "range_size"),
             ("transactions = \"no\"", "transactions"),
             ("on_deadlock = \"ignore\"", "on_deadlock"),

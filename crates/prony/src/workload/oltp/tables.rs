@@ -57,10 +57,6 @@ impl Tables {
         }
     }
 
-    pub fn data(&self) -> &Data {
-        &self.data
-    }
-
     /// Of all tables.
     pub fn rows(&self) -> u64 {
         self.data.rows * u64::from(self.data.tables)

@@ -3,6 +3,7 @@
 //! Goal: every mistake in a statement is found here, before a server is asked. Non-goal: whether the server understands the SQL.
 
 use super::generator::{Generator, Parameter};
+use super::lex::{Kind, lex};
 use super::mix::Mix;
 use super::split::{SqlMistake, named, statements};
 use super::{Operation, Policy, Script, Statement, Step};
@@ -12,7 +13,7 @@ pub const TABLE: &str = "{n}";
 
 /// Puts a script together, operation by operation.
 pub struct Builder {
-    tables: u32,
+    tables: Option<u32>,
     parameters: Vec<Parameter>,
     used: Vec<bool>,
     text_bytes: usize,
@@ -31,10 +32,10 @@ pub struct Part<'s> {
 }
 
 impl Builder {
-    /// `tables`: how many there are for `{n}`.
-    pub fn new(tables: u32) -> Builder {
+    /// `tables`: how many there are for `{n}`; None where that is text like any other.
+    pub fn new(tables: Option<u32>) -> Builder {
         Builder {
-            tables: tables.max(1),
+            tables: tables.map(|tables| tables.max(1)),
             parameters: Vec::new(),
             used: Vec::new(),
             text_bytes: 0,
@@ -104,15 +105,15 @@ impl Builder {
         if let Some(known) = self.statements.iter().position(same) {
             return Ok(known as u16);
         }
-        let per_table = sql.contains(TABLE);
+        let tables = self.tables.filter(|_| sql.contains(TABLE));
         self.statements.push(Statement {
             control: Control::of(&sql).is_some(),
             parameters,
-            per_table,
+            per_table: tables.is_some(),
             place: self.places,
             sql,
         });
-        self.places += if per_table { self.tables } else { 1 };
+        self.places += tables.unwrap_or(1);
         Ok((self.statements.len() - 1) as u16)
     }
 
@@ -141,7 +142,7 @@ impl Builder {
             operations: self.operations,
             statements: self.statements,
             parameters: self.parameters,
-            tables: self.tables,
+            tables: self.tables.unwrap_or(1),
             policy,
         }
     }
@@ -170,15 +171,23 @@ enum Control {
 
 impl Control {
     fn of(sql: &str) -> Option<Control> {
-        let mut words = sql.split_whitespace().map(str::to_ascii_lowercase);
-        match (words.next()?.as_str(), words.next().as_deref()) {
-            ("begin", _) | ("start", Some("transaction")) => Some(Control::Begin),
+        let words: Vec<String> = words(sql).take(3).map(str::to_ascii_lowercase).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        match words[..] {
+            ["begin", ..] | ["start", "transaction", ..] => Some(Control::Begin),
             // ROLLBACK TO SAVEPOINT ends nothing.
-            ("rollback", Some("to")) => None,
-            ("commit" | "rollback", _) => Some(Control::End),
+            ["rollback", "to", ..] | ["rollback", "work", "to"] => None,
+            ["commit" | "rollback", ..] => Some(Control::End),
             _ => None,
         }
     }
+}
+
+/// The words of a statement without its comments. One that is not lexed has none; [`statements`] has refused it.
+fn words(sql: &str) -> impl Iterator<Item = &str> {
+    let pieces = lex(sql).unwrap_or_default().into_iter();
+    let code = pieces.filter(|(kind, _)| *kind != Kind::Comment);
+    code.flat_map(move |(_, range)| sql[range].split_whitespace())
 }
 
 /// Whether transactions are begun, and whether the last one is still open.
@@ -204,7 +213,7 @@ mod tests {
     use datagen::oltp::{Distribution, Keys};
 
     fn builder() -> Builder {
-        let mut builder = Builder::new(3);
+        let mut builder = Builder::new(Some(3));
         let keys = Keys::new(Distribution::Uniform, 1, 9);
         let id = builder.parameter("id", Generator::Keys(keys));
         builder.parameter(
@@ -253,6 +262,29 @@ mod tests {
     }
 
     #[test]
+    fn each_table_has_a_statement_of_its_own() {
+        let mut builder = builder();
+        let sql = "select a from t{n} where b regexp 'x'; select 1";
+        builder.operation("a", 1, &[part(sql)]).unwrap();
+        let script = finish(builder);
+        assert_eq!(
+            script.statements[0].texts(script.tables),
+            [1, 2, 3].map(|n| format!("select a from t{n} where b regexp 'x'"))
+        );
+        assert_eq!(script.statements[1].texts(script.tables), ["select 1"]);
+    }
+
+    #[test]
+    fn without_numbered_tables_the_place_of_a_number_is_text() {
+        let mut builder = Builder::new(None);
+        let sql = "select a regexp 'a{n}'";
+        builder.operation("a", 1, &[part(sql)]).unwrap();
+        let script = finish(builder);
+        assert_eq!(script.statements[0].texts(script.tables), [sql]);
+        assert_eq!((script.prepared_per_session(), script.places()), (1, 1));
+    }
+
+    #[test]
     fn a_transaction_is_recognised_and_has_to_end() {
         let mut builder = builder();
         builder.operation("a", 1, &[part("select 1")]).unwrap();
@@ -265,6 +297,33 @@ mod tests {
         let script = finish(builder);
         let transactions: Vec<bool> = script.operations.iter().map(|o| o.transaction).collect();
         assert_eq!(transactions, [false, true]);
+    }
+
+    #[test]
+    fn a_comment_does_not_hide_where_a_transaction_begins_and_ends() {
+        for (begin, end) in [
+            ("-- moves money\nbegin", "commit"),
+            ("# moves money\nbegin", "rollback work"),
+            (
+                "/* moves money */ start/**/transaction",
+                "/* all of it */commit",
+            ),
+        ] {
+            for open in [
+                format!("{begin}; select 1"),
+                format!("{begin}; rollback work to s"),
+                format!("{begin}; rollback /* not all */ to savepoint s"),
+            ] {
+                let mistake = builder().operation("open", 1, &[part(&open)]);
+                assert_eq!(mistake, Err(SqlMistake::Open), "{open}");
+            }
+            let mut builder = builder();
+            let whole = format!("{begin}; select 1; {end}");
+            builder.operation("whole", 1, &[part(&whole)]).unwrap();
+            let script = finish(builder);
+            assert!(script.operations[0].transaction, "{whole}");
+            assert_eq!(script.prepared_per_session(), 1, "{whole}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use super::lex::{Kind, lex};
 use super::split::SqlMistake;
+use std::ops::Range;
 
 const MARK: &str = "operation:";
 
@@ -21,6 +22,8 @@ pub enum HeadingMistake {
     Sql(#[from] SqlMistake),
     #[error("line {line}: {heading:?} is no heading")]
     Form { line: usize, heading: String },
+    #[error("line {line}: a statement above the first heading belongs to no operation")]
+    Before { line: usize },
     #[error("no statement stands under a heading")]
     None,
 }
@@ -28,19 +31,21 @@ pub enum HeadingMistake {
 /// The operations of a file. What stands above the first heading may only be comments.
 ///
 /// # Errors
-/// A heading in another form, no heading, a quote that is not closed.
+/// A statement above the first heading, a heading in another form, no heading, a quote that is not closed.
 pub fn headed(text: &str) -> Result<Vec<Headed<'_>>, HeadingMistake> {
     let mut found: Vec<(Headed<'_>, usize)> = Vec::new();
-    for (kind, range) in lex(text).map_err(SqlMistake::from)? {
-        let Some(heading) = heading_of(kind, &text[range.clone()]) else {
+    let pieces = lex(text).map_err(SqlMistake::from)?;
+    for (n, (kind, range)) in pieces.iter().enumerate() {
+        let Some(heading) = heading_of(*kind, &text[range.clone()]) else {
             continue;
         };
         let (name, weight) = name_and_weight(heading).ok_or_else(|| HeadingMistake::Form {
-            line: 1 + text[..range.start].matches('\n').count(),
+            line: line(text, range.start),
             heading: heading.into(),
         })?;
-        if let Some((last, from)) = found.last_mut() {
-            last.sql = &text[*from..range.start];
+        match found.last_mut() {
+            Some((last, from)) => last.sql = &text[*from..range.start],
+            None => nothing_runs(text, &pieces[..n])?,
         }
         let headed = Headed {
             name,
@@ -53,6 +58,29 @@ pub fn headed(text: &str) -> Result<Vec<Headed<'_>>, HeadingMistake> {
         return Err(HeadingMistake::None);
     }
     Ok(found.into_iter().map(|(headed, _)| headed).collect())
+}
+
+/// Refuses anything but blanks and comments.
+fn nothing_runs(text: &str, pieces: &[(Kind, Range<usize>)]) -> Result<(), HeadingMistake> {
+    let found = pieces.iter().find_map(|(kind, range)| match kind {
+        Kind::Comment => None,
+        Kind::Quoted => Some(range.start),
+        Kind::Code => {
+            let blanks = text[range.clone()].find(|sign: char| !sign.is_whitespace());
+            Some(range.start + blanks?)
+        }
+    });
+    match found {
+        Some(at) => Err(HeadingMistake::Before {
+            line: line(text, at),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// The line of a place, from 1.
+fn line(text: &str, at: usize) -> usize {
+    1 + text[..at].matches('\n').count()
 }
 
 fn heading_of(kind: Kind, comment: &str) -> Option<&str> {
@@ -99,6 +127,24 @@ mod tests {
             let heading = heading.to_string();
             assert_eq!(mistake, HeadingMistake::Form { line: 2, heading });
         }
+    }
+
+    #[test]
+    fn a_statement_above_the_first_heading_is_refused_with_its_line() {
+        for (above, line) in [
+            ("set @a = 1;\n", 1),
+            ("-- b\n\n  select 1;\n", 3),
+            ("/* c\n */ 'd'\n", 2),
+            ("/*!40101 SET NAMES utf8 */;\n", 1),
+        ] {
+            let text = format!("{above}-- operation: a\nselect 2;\n-- operation: b\nselect 3");
+            assert_eq!(
+                headed(&text),
+                Err(HeadingMistake::Before { line }),
+                "{above}"
+            );
+        }
+        assert!(headed("-- b\n/* c */\n# d\n-- operation: a\nselect 2").is_ok());
     }
 
     #[test]

@@ -2,6 +2,9 @@
 
 use datagen::oltp::hash;
 
+/// The largest weight that a section may give to an operation.
+pub const WEIGHT_MAX: i64 = 1_000_000;
+
 /// Weights, as the points at which each operation's share ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mix {

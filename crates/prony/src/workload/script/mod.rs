@@ -18,6 +18,7 @@ pub use driver::Driver;
 pub use generator::{Generator, Literal};
 pub use headings::{Headed, headed};
 pub use lex::{Kind, lex};
+pub use mix::WEIGHT_MAX;
 pub use policy::{DUPLICATE, Policy};
 pub use split::{SqlMistake, name_length, statements};
 
@@ -56,7 +57,7 @@ struct Step {
 
 #[derive(Clone, Debug)]
 struct Statement {
-    /// With `?` for parameters and `{n}` for the table's number.
+    /// With `?` for parameters and, where there is one for each table, `{n}` for its number.
     sql: String,
     /// Places in [`Script::parameters`], one for each `?`.
     parameters: Vec<u16>,
@@ -71,19 +72,15 @@ struct Statement {
 impl Script {
     /// Prepared statements that each session has: the server limits them over all (`max_prepared_stmt_count`).
     pub fn prepared_per_session(&self) -> usize {
-        let count = |statement: &Statement| match (statement.control, statement.per_table) {
-            (true, _) => 0,
-            (false, true) => self.tables as usize,
-            (false, false) => 1,
-        };
-        self.statements.iter().map(count).sum()
+        let prepared = self.statements.iter().filter(|known| !known.control);
+        prepared
+            .map(|statement| statement.copies(self.tables) as usize)
+            .sum()
     }
 
     /// Places for statements in a session.
     fn places(&self) -> usize {
-        let end = |statement: &Statement| {
-            statement.place + if statement.per_table { self.tables } else { 1 }
-        };
+        let end = |statement: &Statement| statement.place + statement.copies(self.tables);
         self.statements.iter().map(end).max().unwrap_or(0) as usize
     }
 
@@ -91,5 +88,21 @@ impl Script {
         let end =
             |parameter: &Parameter| parameter.text_from + parameter.generator.text_bytes_max();
         self.parameters.iter().map(end).max().unwrap_or(0)
+    }
+}
+
+impl Statement {
+    /// How many a session keeps where there are so many tables.
+    fn copies(&self, tables: u32) -> u32 {
+        if self.per_table { tables } else { 1 }
+    }
+
+    /// The texts of these, in the order of the tables.
+    fn texts(&self, tables: u32) -> Vec<String> {
+        let text = |table: u32| match self.per_table {
+            true => self.sql.replace(build::TABLE, &table.to_string()),
+            false => self.sql.clone(),
+        };
+        (1..=self.copies(tables)).map(text).collect()
     }
 }

@@ -50,15 +50,7 @@ impl Session {
             set.map_err(|error| failure(sql, error))?;
         }
         for statement in &script.statements {
-            let tables = if statement.per_table {
-                script.tables
-            } else {
-                1
-            };
-            for table in 1..=tables {
-                let sql = statement
-                    .sql
-                    .replace(super::build::TABLE, &table.to_string());
+            for sql in statement.texts(script.tables) {
                 let prepared = session.prepare(sql, statement.control).await?;
                 session.prepared.push(prepared);
             }

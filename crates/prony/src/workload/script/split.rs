@@ -148,6 +148,22 @@ mod tests {
     }
 
     #[test]
+    fn a_dump_begins_with_statements_in_comments_that_the_server_runs() {
+        let dump = "-- Dump\n\n/*!40101 SET NAMES utf8 */;\n/*M! SET a = 1 */;\nselect 1;\n";
+        assert_eq!(
+            statements(dump).unwrap(),
+            [
+                "-- Dump\n\n/*!40101 SET NAMES utf8 */",
+                "/*M! SET a = 1 */",
+                "select 1"
+            ]
+        );
+        let (sql, names) = named("select /*!50000 :id */, /* :no */ 1").unwrap();
+        assert_eq!(sql, "select /*!50000 ? */, /* :no */ 1");
+        assert_eq!(names, ["id"]);
+    }
+
+    #[test]
     fn an_empty_statement_is_told_with_its_number() {
         assert_eq!(statements("a;; b"), Err(SqlMistake::Empty { n: 2 }));
         assert_eq!(statements("a; /* b */; c"), Err(SqlMistake::Empty { n: 2 }));
@@ -205,7 +221,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_split_or_refused(sql in "[a;'\"`\\\\\\-#/*\n ä:?]{0,40}") {
+        fn any_text_is_split_or_refused(sql in "[a;'\"`\\\\\\-#/*!M\n ä:?]{0,40}") {
             if let Ok(statements) = statements(&sql) {
                 for statement in statements {
                     let _ = named(statement);

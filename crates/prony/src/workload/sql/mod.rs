@@ -3,6 +3,7 @@
 //! Goal: what pgbench's scripts are for: any transaction, its parameters drawn from a distribution, weighed against others. Non-goals:
 //! variables that are set from answers, conditions, loops.
 
+mod cancel;
 mod parameter;
 mod section;
 mod setup;

@@ -2,15 +2,12 @@
 
 use crate::workload::KeyMistake;
 use crate::workload::keys::{mistake, whole};
-use crate::workload::oltp::{distribution, exponent, share};
+use crate::workload::oltp::distribution;
 use crate::workload::script::{Generator, Literal, name_length};
-use datagen::oltp::Keys;
+use datagen::oltp::{Distribution, Keys};
 use toml::{Table, Value};
 
 const KINDS: &str = "one of: uniform = [1, 1000], zipfian, gaussian, pareto, latest, special, sequence (each with first and last), text = 20 or text = [5, 20], one_of = [\"a\", \"b\"]";
-const DISTRIBUTIONS: [&str; 6] = [
-    "uniform", "zipfian", "gaussian", "pareto", "latest", "special",
-];
 const TEXT_BYTES_MAX: i64 = 1 << 20;
 /// Beyond it, keys are no longer exact in the floating point of a distribution.
 const KEYS_MAX: u64 = 1 << 53;
@@ -37,8 +34,9 @@ pub fn all(value: &Value) -> Result<Vec<(String, Generator)>, KeyMistake> {
 }
 
 fn generator(key: &str, table: &Table) -> Result<Generator, KeyMistake> {
-    let is_figure = |part: &str| matches!(part, "zipf_exponent" | "pareto_share");
-    let mut kinds = table.iter().filter(|(part, _)| !is_figure(part));
+    let mut kinds = table
+        .iter()
+        .filter(|(part, _)| !distribution::is_figure(part));
     let (kind, value) = match (kinds.next(), kinds.next()) {
         (Some(kind), None) => kind,
         (Some(_), Some((second, _))) => {
@@ -47,46 +45,35 @@ fn generator(key: &str, table: &Table) -> Result<Generator, KeyMistake> {
         }
         _ => return Err(mistake(key, "it does not say what its values are", KINDS)),
     };
-    let place = format!("{key}.{kind}");
-    match kind.as_str() {
-        kind if DISTRIBUTIONS.contains(&kind) => keys(key, kind, &place, value, table),
-        "sequence" => {
-            let (first, last) = range(&place, value)?;
-            let count = last.abs_diff(first).saturating_add(1);
-            Ok(Generator::Sequence { first, count })
-        }
-        "text" => text(&place, value),
-        "one_of" => one_of(&place, value),
-        other => Err(mistake(
-            &place,
-            format!("there are no values {other:?}"),
-            KINDS,
-        )),
-    }
+    let (within, place) = (format!("{key}."), format!("{key}.{kind}"));
+    let values = match kind.as_str() {
+        "sequence" => sequence(&place, value)?,
+        "text" => text(&place, value)?,
+        "one_of" => one_of(&place, value)?,
+        name => match distribution::read(name, table, &within)? {
+            Some(distribution) => keys(distribution, &place, value)?,
+            None => {
+                let says = format!("there are no values {name:?}");
+                return Err(mistake(&place, says, KINDS));
+            }
+        },
+    };
+    distribution::no_other_figure(kind, table, &within)?;
+    Ok(values)
 }
 
-fn keys(
-    key: &str,
-    kind: &str,
-    place: &str,
-    value: &Value,
-    table: &Table,
-) -> Result<Generator, KeyMistake> {
+fn sequence(place: &str, value: &Value) -> Result<Generator, KeyMistake> {
+    let (first, last) = range(place, value)?;
+    let count = last.abs_diff(first).saturating_add(1);
+    Ok(Generator::Sequence { first, count })
+}
+
+fn keys(distribution: Distribution, place: &str, value: &Value) -> Result<Generator, KeyMistake> {
     let (first, last) = range(place, value)?;
     if last.abs_diff(first) >= KEYS_MAX - 1 {
         let says = format!("{first} to {last} are too many values");
         return Err(mistake(place, says, "fewer than 2^53"));
     }
-    let zipf_exponent = match table.get("zipf_exponent") {
-        Some(value) => exponent(&format!("{key}.zipf_exponent"), value)?,
-        None => 0.8,
-    };
-    let pareto_share = match table.get("pareto_share") {
-        Some(value) => share(&format!("{key}.pareto_share"), value)?,
-        None => 0.2,
-    };
-    let distribution = distribution(kind, zipf_exponent, pareto_share)
-        .ok_or_else(|| mistake(place, format!("there is no distribution {kind:?}"), KINDS))?;
     Ok(Generator::Keys(Keys::new(distribution, first, last)))
 }
 
@@ -179,6 +166,14 @@ mod tests {
             ),
             (
                 "a = { pareto = [1, 2], pareto_share = 2 }",
+                "parameter.a.pareto_share",
+            ),
+            (
+                "a = { uniform = [1, 2], zipf_exponent = 1 }",
+                "parameter.a.zipf_exponent",
+            ),
+            (
+                "a = { sequence = [1, 2], pareto_share = 0.1 }",
                 "parameter.a.pareto_share",
             ),
             ("a.text = -1", "parameter.a.text"),

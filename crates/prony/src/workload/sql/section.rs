@@ -6,16 +6,15 @@ use super::parameter;
 use crate::workload::KeyMistake;
 use crate::workload::keys::{mistake, text, whole};
 use crate::workload::oltp;
-use crate::workload::script::{Builder, Part, Policy, Script, SqlMistake, headed, statements};
+use crate::workload::script::{
+    Builder, Part, Policy, Script, SqlMistake, WEIGHT_MAX, headed, statements,
+};
 use toml::{Table, Value};
 
 const KEYS: &str =
     "the keys are: operation, operations, parameter, setup, oltp, on_deadlock, retries_max";
 const OPERATION: &str = "[workload.sql.operation.transfer] with statements = \"begin; ...; commit\" and, if there are several, weight = 3";
 const SETUP: &str = "setup = \"create table ...; insert ...\" or setup_file = \"tables.sql\"";
-const ON_DEADLOCK: &str = "on_deadlock is \"retry\" or \"fail\"";
-const WEIGHT_MAX: i64 = 1_000_000;
-const RETRIES_MAX: i64 = 10_000;
 
 /// The section, checked.
 #[derive(Clone, Debug)]
@@ -35,6 +34,16 @@ pub enum Source {
     Oltp(oltp::Data),
 }
 
+impl Source {
+    /// How many numbered tables there are; None where the tables have names of their own.
+    fn tables(&self) -> Option<u32> {
+        match self {
+            Source::Setup(_) => None,
+            Source::Oltp(data) => Some(data.tables),
+        }
+    }
+}
+
 /// An operation as it is written, and the key that it is under.
 struct Written {
     key: String,
@@ -50,7 +59,8 @@ impl Section {
             return Err(mistake(key, format!("sql has no key {key:?}"), KEYS));
         }
         let operations = operations(table)?;
-        let mut builder = Builder::new(1);
+        let source = source(table)?;
+        let mut builder = Builder::new(source.tables());
         let parameters = match table.get("parameter") {
             Some(value) => parameter::all(value)?,
             None => Vec::new(),
@@ -74,9 +84,9 @@ impl Section {
                 format!("write :{name} in a statement, or take the parameter out"),
             ));
         }
-        let script = builder.finish(policy(table)?);
+        let script = builder.finish(Policy::read(table)?);
         Ok(Section {
-            source: source(table)?,
+            source,
             script,
             names: operations
                 .into_iter()
@@ -249,31 +259,6 @@ fn setup(sql: &str) -> Result<Source, KeyMistake> {
     Ok(Source::Setup(sql.to_owned()))
 }
 
-fn policy(table: &Table) -> Result<Policy, KeyMistake> {
-    let retries_max = match table.get("retries_max") {
-        Some(value) => whole("retries_max", value, 1..=RETRIES_MAX)? as u16,
-        None => 10,
-    };
-    let retries = match table.get("on_deadlock") {
-        None => true,
-        Some(value) => match text("on_deadlock", value, ON_DEADLOCK)? {
-            "retry" => true,
-            "fail" => false,
-            other => {
-                return Err(mistake(
-                    "on_deadlock",
-                    format!("there is no {other:?}"),
-                    ON_DEADLOCK,
-                ));
-            }
-        },
-    };
-    Ok(Policy {
-        retries_max: if retries { retries_max } else { 0 },
-        also: Vec::new(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -317,6 +302,15 @@ mod tests {
         assert!(
             matches!(section.source, Source::Oltp(data) if data.rows == 1000 && data.tables == 1)
         );
+    }
+
+    #[test]
+    fn statements_name_the_tables_of_oltp_by_their_number_and_their_own_as_they_are() {
+        let operation = "operation.a.statements = \"select c from sbtest{n}\"";
+        let on_oltp = read(&format!("oltp = {{ tables = 4 }}\n{operation}")).unwrap();
+        assert_eq!(on_oltp.script.prepared_per_session(), 4);
+        let on_own = read(operation).unwrap();
+        assert_eq!(on_own.script.prepared_per_session(), 1);
     }
 
     fn mistake_of(lines: &str) -> KeyMistake {

@@ -3,6 +3,7 @@
 //! Goal: run them once in prony's own schema, and know afterwards whether they ran to their end. Non-goal: statements whose text holds
 //! semicolons outside of quotes (stored programs).
 
+use super::cancel::killed_on_cancel;
 use crate::server::{ServerError, Session};
 use crate::workload::marker::{self, Marker};
 use crate::workload::script::statements;
@@ -15,6 +16,8 @@ use std::time::Instant;
 pub const SCHEMA: &str = "prony_sql";
 /// What statements make of a few words cannot be known; this is for the check of the disk's room.
 const DATA_BYTES_GUESSED: u64 = 256 << 20;
+/// Of a statement in a message: one of a dump may have megabytes.
+const SHOWN_CHARS: usize = 200;
 
 pub struct Setup {
     sql: String,
@@ -59,7 +62,7 @@ impl Setup {
 
     pub fn state(&self, session: &mut Session) -> Result<State, ServerError> {
         let tables = tables(session)?;
-        if tables.is_empty() {
+        if tables.is_empty() && views(session)?.is_empty() {
             return Ok(State::Absent);
         }
         let whole = tables.iter().any(|table| table == marker::TABLE);
@@ -80,13 +83,17 @@ impl Setup {
             "name a server of the MySQL family",
         )?;
         let failed = LoadError::during("The schema prony_sql cannot be made");
-        let present = tables(session).map_err(&failed)?;
+        let tables = tables(session).map_err(&failed)?;
+        let views = views(session).map_err(&failed)?;
+        let present = [&tables[..], &views[..]].concat();
         let what = format!("the tables {}", present.join(", "));
+        schema::may_drop(SCHEMA, &present, what, allow_drop)?;
+        schema::drop_views(session, SCHEMA, &views)?;
         // So that tables that refer to each other can be dropped in any order.
         session
             .execute("SET SESSION foreign_key_checks = 0")
             .map_err(&failed)?;
-        schema::make_room(session, SCHEMA, &present, what, allow_drop)?;
+        schema::drop_tables(session, SCHEMA, &tables)?;
         session
             .execute("SET SESSION foreign_key_checks = 1")
             .map_err(&failed)?;
@@ -99,23 +106,37 @@ impl Setup {
         progress: &(dyn Fn(Progress) + Sync),
         cancel: &(dyn Fn() -> bool + Sync),
     ) -> Result<Loaded, LoadError> {
-        let begun = Instant::now();
         let mut session = connect().map_err(LoadError::during(
             "The server cannot be reached for the load",
         ))?;
         self.enter(&mut session)
             .map_err(LoadError::during("The schema prony_sql cannot be entered"))?;
+        let connection = session.connection_id();
+        killed_on_cancel(connection, connect, cancel, || {
+            self.fill(&mut session, progress, cancel)
+        })
+    }
+
+    fn fill(
+        &self,
+        session: &mut Session,
+        progress: &(dyn Fn(Progress) + Sync),
+        cancel: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Loaded, LoadError> {
+        let begun = Instant::now();
         let list = self.statements();
+        let cancelled = |n: usize| LoadError::Cancelled {
+            rows: n as u64,
+            rows_total: list.len() as u64,
+        };
         for (n, statement) in list.iter().enumerate() {
             if cancel() {
-                return Err(LoadError::Cancelled {
-                    rows: n as u64,
-                    rows_total: list.len() as u64,
-                });
+                return Err(cancelled(n));
             }
-            session
-                .query(statement)
-                .map_err(|cause| refused(n, list.len(), statement, cause))?;
+            session.query(statement).map_err(|cause| match cancel() {
+                true => cancelled(n),
+                false => refused(n, list.len(), statement, cause),
+            })?;
             progress(Progress {
                 table: "setup".into(),
                 rows: n as u64 + 1,
@@ -125,9 +146,12 @@ impl Setup {
             });
         }
         let elapsed_s = begun.elapsed().as_secs_f64();
-        let rows = self.finish(&mut session).map_err(LoadError::during(
-            "The statements ran, but the tables could not be finished",
-        ))?;
+        let unfinished =
+            LoadError::during("The statements ran, but the tables could not be finished");
+        let rows = self.finish(session).map_err(|cause| match cancel() {
+            true => cancelled(list.len()),
+            false => unfinished(cause),
+        })?;
         Ok(Loaded {
             rows,
             bytes: self.sql.len() as u64,
@@ -144,7 +168,8 @@ impl Setup {
     fn finish(&self, session: &mut Session) -> Result<u64, ServerError> {
         let tables = tables(session)?;
         if !tables.is_empty() {
-            session.query(&format!("ANALYZE TABLE {}", quoted(&tables).join(", ")))?;
+            let names: Vec<String> = tables.iter().map(|name| schema::quoted(name)).collect();
+            session.query(&format!("ANALYZE TABLE {}", names.join(", ")))?;
         }
         let rows = count(session)?;
         let marker = Marker {
@@ -188,8 +213,17 @@ impl Setup {
 
 /// All tables of the schema, the marker's among them.
 fn tables(session: &mut Session) -> Result<Vec<String>, ServerError> {
+    names(session, "BASE TABLE")
+}
+
+fn views(session: &mut Session) -> Result<Vec<String>, ServerError> {
+    names(session, "VIEW")
+}
+
+/// What the schema holds of a type that information_schema knows.
+fn names(session: &mut Session, table_type: &str) -> Result<Vec<String>, ServerError> {
     let reply = session.query(&format!(
-        "SELECT table_name FROM information_schema.tables WHERE table_schema = '{SCHEMA}' AND table_type = 'BASE TABLE' ORDER BY table_name"
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = '{SCHEMA}' AND table_type = '{table_type}' ORDER BY table_name"
     ))?;
     let names = reply.rows.iter().filter_map(|row| row.first()?.as_deref());
     Ok(names
@@ -200,24 +234,54 @@ fn tables(session: &mut Session) -> Result<Vec<String>, ServerError> {
 /// Rows of all tables but the marker's.
 fn count(session: &mut Session) -> Result<u64, ServerError> {
     let mut rows = 0;
-    for table in quoted(&tables(session)?) {
-        if table.trim_matches('`') != marker::TABLE {
-            rows += schema::count(session, &table)?;
+    for table in tables(session)? {
+        if table != marker::TABLE {
+            rows += schema::count(session, &schema::quoted(&table))?;
         }
     }
     Ok(rows)
 }
 
-fn quoted(tables: &[String]) -> Vec<String> {
-    let quote = |table: &String| format!("`{}`", table.replace('`', "``"));
-    tables.iter().map(quote).collect()
-}
-
 fn refused(n: usize, of: usize, statement: &str, cause: ServerError) -> LoadError {
     LoadError::Refused {
-        table: format!("statement {} of the setup ({statement})", n + 1),
+        table: format!(
+            "statement {} of the setup ({})",
+            n + 1,
+            beginning(statement)
+        ),
         rows: n as u64,
         rows_total: of as u64,
         cause: cause.to_string(),
+    }
+}
+
+fn beginning(statement: &str) -> String {
+    match statement.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => format!("{} ...", &statement[..end]),
+        None => statement.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(statement: &str) -> String {
+        let cause = ServerError::Refused {
+            code: 1064,
+            message: "no".into(),
+        };
+        refused(1, 3, statement, cause).to_string()
+    }
+
+    #[test]
+    fn a_refused_statement_is_shown_but_of_a_long_one_only_the_beginning() {
+        assert_eq!(
+            told("selec 1"),
+            "the server refused statement 2 of the setup (selec 1) after 1 of 3 rows: 1064 no"
+        );
+        let (whole, longer) = ("ä".repeat(SHOWN_CHARS), "ä".repeat(1 << 20));
+        assert!(told(&whole).contains(&format!("({whole})")));
+        assert!(told(&longer).contains(&format!("({whole} ...)")));
     }
 }
