@@ -67,9 +67,9 @@ pub struct Predicted {
 const ARRIVALS: usize = 500_000;
 const FILLING: usize = 50_000;
 
-/// None where nothing was served. The same seed gives the same figures.
+/// None where nothing was served, or nothing arrives. The same seed gives the same figures.
 pub fn predict(queue: &Queue, seed: u64) -> Option<Predicted> {
-    if queue.service_ns.is_empty() || queue.workers == 0 {
+    if queue.service_ns.is_empty() || queue.workers == 0 || queue.rate <= 0.0 {
         return None;
     }
     let utilisation = queue.rate * queue.service_ns.mean() / 1e9 / f64::from(queue.workers);
@@ -248,6 +248,17 @@ mod tests {
         let found = predicted(&exponential(), 2, 1.07, Gaps::Poisson);
         close(found.utilisation, 1.07, 0.001);
         assert_eq!((found.response, found.mean_ms), (None, None));
+    }
+
+    #[test]
+    fn where_nothing_arrives_nothing_is_predicted() {
+        let queue = Queue {
+            workers: 1,
+            rate: 0.0,
+            gaps: Gaps::Poisson,
+            service_ns: &fixed(),
+        };
+        assert_eq!(predict(&queue, 7), None);
     }
 
     #[test]
