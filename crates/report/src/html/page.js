@@ -31,16 +31,14 @@
     ] };
   };
 
-  /** The interval of a point of a line: a vertical line with two ends. */
+  /** The interval of a point of a line: a vertical line with two ends, which it lacks where it is cut off. */
   const range = (params, api) => {
     const [low, high] = [api.coord([api.value(0), api.value(1)]), api.coord([api.value(0), api.value(2)])];
     const style = { stroke: api.visual("color"), lineWidth: 1 };
     const line = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style });
-    return { type: "group", children: [
-      line(low[0], low[1], high[0], high[1]),
-      line(low[0] - 3, low[1], low[0] + 3, low[1]),
-      line(high[0] - 3, high[1], high[0] + 3, high[1]),
-    ] };
+    const ends = [line(low[0] - 3, low[1], low[0] + 3, low[1]), line(high[0] - 3, high[1], high[0] + 3, high[1])];
+    const isCut = api.value(3) === 1;
+    return { type: "group", children: [line(low[0], low[1], high[0], high[1]), ...(isCut ? [] : ends)] };
   };
 
   /** 1 / (1 - q) as a percentile: 100 is 99 %. */

@@ -1,7 +1,7 @@
 //! What response follows from the service times alone, laid over the measured one.
 
 use super::super::charts::frame;
-use super::option::{Axis, Curve, lines};
+use super::option::{Axis, Curve, Scale, lines};
 use crate::{format, names};
 use maud::{Markup, html};
 use record::stats::{Estimate, Prediction};
@@ -99,11 +99,11 @@ pub fn options(run: &Run, predictions: &[Prediction]) -> Vec<(String, Value)> {
         let option = lines(
             Axis {
                 name: "workers",
-                log: true,
+                scale: Scale::doublings(&curves),
             },
             Axis {
                 name: "milliseconds",
-                log: true,
+                scale: Scale::Log(10),
             },
             &curves,
             None,
@@ -115,6 +115,7 @@ pub fn options(run: &Run, predictions: &[Prediction]) -> Vec<(String, Value)> {
 
 fn curves(run: &Run, predictions: &[Prediction], percentile: Percentile) -> Vec<Curve> {
     let mut curves: Vec<Curve> = Vec::new();
+    let mut rows: Vec<String> = Vec::new();
     for prediction in predictions {
         let others: Vec<_> = prediction
             .levels
@@ -123,6 +124,9 @@ fn curves(run: &Run, predictions: &[Prediction], percentile: Percentile) -> Vec<
             .cloned()
             .collect();
         let row = names::row(&run.question, &prediction.server, &others);
+        if !rows.contains(&row) {
+            rows.push(row.clone());
+        }
         let both = [
             ("measured", measured(prediction, percentile), false),
             ("predicted", predicted(prediction, percentile), true),
@@ -135,6 +139,7 @@ fn curves(run: &Run, predictions: &[Prediction], percentile: Percentile) -> Vec<
                 Some(curve) => curve.points.push(point),
                 None => curves.push(Curve {
                     name,
+                    colour: rows.iter().position(|known| *known == row).unwrap_or(0),
                     dashed,
                     points: vec![point],
                 }),
