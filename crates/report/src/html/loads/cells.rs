@@ -70,9 +70,10 @@ impl Envelope {
     /// None of no value.
     pub fn of(mut values: Vec<f64>) -> Option<Envelope> {
         values.sort_by(f64::total_cmp);
+        let count = values.len();
         Some(Envelope {
             least: *values.first()?,
-            median: values[values.len() / 2],
+            median: (values[(count - 1) / 2] + values[count / 2]) / 2.0,
             most: *values.last()?,
         })
     }
@@ -184,5 +185,19 @@ impl Measured<'_> {
             .iter()
             .filter_map(|block| block.summary.offered.as_ref());
         offered.any(|offered| offered.unstable.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_of_an_even_number_of_values_lies_between_the_two_in_the_middle() {
+        let median = |values: &[f64]| Envelope::of(values.to_vec()).map(|e| e.median);
+        assert_eq!(median(&[4.0, 1.0, 2.0, 9.0]), Some(3.0));
+        assert_eq!(median(&[4.0, 1.0, 9.0]), Some(4.0));
+        assert_eq!(median(&[4.0]), Some(4.0));
+        assert_eq!(median(&[]), None);
     }
 }
