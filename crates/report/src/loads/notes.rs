@@ -86,26 +86,7 @@ pub fn of(cell: &Cell, percentile: Percentile) -> Vec<Found> {
     if let Some(why) = missing {
         return vec![found((About::Missing, why.clone()))];
     }
-    let by_trial = cell.counted.iter().flat_map(|(trial, summary)| {
-        let block = match cell.counted.len() {
-            1 => String::new(),
-            _ => format!("block {}: ", trial.key.block + 1),
-        };
-        of_summary(summary)
-            .into_iter()
-            .map(move |(about, text)| (about, text, block.clone()))
-    });
-    let mut all: Vec<Found> = Vec::new();
-    for (about, text, block) in by_trial {
-        // The same words about several blocks stand once, without the block.
-        match all
-            .iter_mut()
-            .find(|known| known.about == about && known.text.ends_with(&text))
-        {
-            Some(known) => known.text = text,
-            None => all.push(found((about, format!("{block}{text}")))),
-        }
-    }
+    let mut all: Vec<Found> = of_blocks(cell).into_iter().map(found).collect();
     all.extend(
         cell.left_out
             .iter()
@@ -114,6 +95,29 @@ pub fn of(cell: &Cell, percentile: Percentile) -> Vec<Found> {
     );
     all.extend(too_few(cell, percentile).map(found));
     all
+}
+
+/// What blocks have to say, with the block; the same words about several blocks stand once, without it.
+fn of_blocks(cell: &Cell) -> Vec<(About, String)> {
+    let mut all: Vec<(About, String, Option<u32>)> = Vec::new();
+    for (trial, summary) in &cell.counted {
+        for (about, text) in of_summary(summary) {
+            let known = all
+                .iter_mut()
+                .find(|known| known.0 == about && known.1 == text);
+            match known {
+                Some((_, _, block)) => *block = None,
+                None => all.push((about, text, Some(trial.key.block))),
+            }
+        }
+    }
+    let single = cell.counted.len() == 1;
+    all.into_iter()
+        .map(|(about, text, block)| match block.filter(|_| !single) {
+            Some(block) => (about, format!("block {}: {text}", block + 1)),
+            None => (about, text),
+        })
+        .collect()
 }
 
 fn of_summary(summary: &Summary) -> Vec<(About, String)> {
