@@ -127,7 +127,7 @@ fn of_summary(summary: &Summary) -> Vec<(About, String)> {
         .and_then(|offered| offered.unstable.clone());
     let errors = (summary.errors > 0).then(|| {
         format!(
-            "{} of {} operations",
+            "{} of {} operations; their times are in the percentiles",
             summary.errors,
             summary.errors + summary.operations
         )
