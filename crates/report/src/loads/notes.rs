@@ -190,7 +190,7 @@ fn left_out(trial: &Trial) -> Option<(About, String)> {
     ))
 }
 
-/// One note for each kind; what every cell with a figure has in the same words is a remark without a number.
+/// One note for each kind; what every cell with a figure has is a remark without a number.
 pub fn grouped(found: Vec<Vec<Found>>) -> Note {
     let mut note = Note {
         texts: Vec::new(),
@@ -215,8 +215,8 @@ pub fn grouped(found: Vec<Vec<Found>>) -> Note {
             continue;
         };
         let alike = own.iter().all(|one| one.text == first.text);
-        if alike && cells.len() == measured && cells.len() > 1 && about != About::Missing {
-            note.remarks.push(format!("Every cell: {}.", first.text));
+        if cells.len() == measured && cells.len() > 1 && about != About::Missing {
+            note.remarks.push(remark(about, first, alike));
             continue;
         }
         note.texts.push(text(about, &own, cells.len(), alike));
@@ -226,6 +226,18 @@ pub fn grouped(found: Vec<Vec<Found>>) -> Note {
             .for_each(|cell| note.marks[cell].push(number));
     }
     note
+}
+
+fn remark(about: About, first: &Found, alike: bool) -> String {
+    match alike {
+        true => format!("Every cell: {}.", first.text),
+        false => format!(
+            "Every cell: {}; {}: {}.",
+            about.words(),
+            first.cell,
+            first.text
+        ),
+    }
 }
 
 fn text(about: About, own: &[&Found], cells: usize, alike: bool) -> String {
