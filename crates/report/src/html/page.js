@@ -91,15 +91,17 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   addEventListener("resize", () => charts.forEach(({ drawn }) => drawn.resize()));
 
-  // ---- print: everything open, in the colours of paper
+  // ---- print: everything open, in the colours of paper, which the page is told before the print's own style counts
 
   const closed = [];
   addEventListener("beforeprint", () => {
     for (const details of document.querySelectorAll("details:not([open])")) { details.open = true; closed.push(details); }
+    document.documentElement.classList.add("paper");
     draw();
   });
   addEventListener("afterprint", () => {
     for (const details of closed.splice(0)) details.open = false;
+    document.documentElement.classList.remove("paper");
     draw();
   });
 
