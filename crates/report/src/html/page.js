@@ -63,6 +63,9 @@
     for (const series of base.series) {
       if (series.renderItem === "whisker") series.renderItem = whisker(series.horizontal);
       if (series.renderItem === "range") series.renderItem = range;
+      for (const mark of [series.markArea, series.markLine]) {
+        if (mark) mark.label = { ...mark.label, color: ink("--ink") };
+      }
     }
     return option.media ? { baseOption: base, media: option.media } : base;
   };

@@ -101,7 +101,7 @@ impl Measured<'_> {
     pub fn envelopes(
         &self,
         width: usize,
-        value: impl Fn(&Loaded, usize) -> Option<f64>,
+        value: impl Fn(&Block, usize) -> Option<f64>,
     ) -> Vec<Option<Envelope>> {
         let spans = (0..self.seconds()).step_by(width.max(1));
         spans
@@ -110,7 +110,7 @@ impl Measured<'_> {
                 let values = self
                     .blocks
                     .iter()
-                    .flat_map(|block| seconds().filter_map(|second| value(block.load, second)));
+                    .flat_map(|block| seconds().filter_map(|second| value(block, second)));
                 Envelope::of(values.collect())
             })
             .collect()
