@@ -3,6 +3,7 @@
 //! Goal: a histogram is unpacked in one place. Non-goal: drawing.
 
 use crate::loads::Grid;
+use crate::names;
 use record::histogram::merged;
 use record::stats::{self, Percentiles, Summary};
 use record::{Kind, Loaded, Trial};
@@ -44,7 +45,7 @@ pub fn measured<'t>(grids: &[Grid<'t>]) -> Vec<Measured<'t>> {
                 let level = grid
                     .across
                     .as_ref()
-                    .map(|across| format!("{} {}", across.factor, across.levels[place]));
+                    .map(|across| names::level(&across.factor, &across.levels[place]));
                 cells.push(Measured {
                     name: cell.name.clone(),
                     open: grid.open,
