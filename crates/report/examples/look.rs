@@ -1,15 +1,24 @@
-//! Draws a made-up run, to be looked at: the terminal's form on stdout, the page into the file that the argument names.
-//! `cargo run -p report --example look -- /tmp/page.html`
+//! Draws a run, to be looked at: the terminal's form on stdout, the page into the file that the first argument names.
+//! `cargo run -p report --example look -- /tmp/page.html`, with the name of another made-up run, or the path of a record,
+//! behind it.
 
 #[path = "../tests/fixture/mod.rs"]
 mod fixture;
 
+use fixture::timed;
+use record::{Run, Store, Trial};
+use std::error::Error;
+use std::path::Path;
 use std::time::Instant;
 
-fn main() -> std::io::Result<()> {
+fn main() -> Result<(), Box<dyn Error>> {
     let (run, trials) = match std::env::args().nth(2).as_deref() {
+        None => fixture::published(),
         Some("troubled") => fixture::troubled(),
-        _ => fixture::published(),
+        Some("closed") => timed::troubled(),
+        Some("open") => timed::open(),
+        Some("searched") => timed::searched(),
+        Some(path) => recorded(Path::new(path))?,
     };
     print!("{}", report::terminal(&run, &trials, true, 100));
     if let Some(path) = std::env::args().nth(1) {
@@ -24,4 +33,9 @@ fn main() -> std::io::Result<()> {
         begun.elapsed().as_secs_f64() * 1e3
     );
     Ok(())
+}
+
+fn recorded(path: &Path) -> Result<(Run, Vec<Trial>), Box<dyn Error>> {
+    let store = Store::open(path)?;
+    Ok((store.run()?, store.trials_whole()?))
 }

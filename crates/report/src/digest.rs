@@ -4,7 +4,7 @@
 
 use crate::{format, matrix, names};
 use record::stats::{Difference, Explanation, PlanChange};
-use record::{Judged, Run, Trial, TrialState, Verdict};
+use record::{Flag, Judged, Run, Trial, TrialState, Verdict};
 
 /// A flag that one or more trials carry.
 pub struct Warning {
@@ -14,11 +14,16 @@ pub struct Warning {
     pub trials: Vec<String>,
 }
 
+/// Whether a flag says what a search found, which is a result and no warning.
+pub fn is_answer(flag: &Flag) -> bool {
+    flag.kind == "search"
+}
+
 /// The flags of all trials, each text once, the widest spread first.
 pub fn warnings(run: &Run, trials: &[Trial]) -> Vec<Warning> {
     let mut found: Vec<Warning> = Vec::new();
     for trial in trials {
-        for flag in &trial.flags {
+        for flag in trial.flags.iter().filter(|flag| !is_answer(flag)) {
             let name = names::trial(&run.question, &trial.key);
             match found
                 .iter_mut()

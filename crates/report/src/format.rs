@@ -85,13 +85,37 @@ pub fn milliseconds(value: f64) -> String {
     }
 }
 
-/// Half of an interval that lies symmetrically about its figure on a log scale, in percent of it: `±2.8%`.
-pub fn half_width((low, high): (f64, f64)) -> String {
-    let percent = ((high / low).sqrt() - 1.0) * 100.0;
-    if percent < 10.0 {
-        format!("±{percent:.1}%")
-    } else {
-        format!("±{percent:.0}%")
+/// Half of an interval that lies symmetrically about its figure on a log scale, in percent of it: `±2.8%`. From 100 % on it
+/// is the factor, `×/÷2.4`, because downwards such an interval never reaches 100 %.
+pub fn half_width(ci: (f64, f64)) -> String {
+    match factor(ci) {
+        factor if factor < 1.1 => format!("±{:.1}%", (factor - 1.0) * 100.0),
+        factor if factor < 2.0 => format!("±{:.0}%", (factor - 1.0) * 100.0),
+        factor if factor < 10.0 => format!("×/÷{factor:.1}"),
+        factor => format!("×/÷{}", count(factor.round())),
+    }
+}
+
+/// From the figure in the middle to either end of its interval.
+fn factor((low, high): (f64, f64)) -> f64 {
+    (high / low).sqrt()
+}
+
+/// A figure in its usual form; in two digits where its interval spans a factor of ten to either side, or more.
+pub fn with_interval(value: f64, ci: Option<(f64, f64)>, figure: impl Fn(f64) -> String) -> String {
+    match ci {
+        Some(ci) if factor(ci) >= 10.0 => two_digits(value),
+        _ => figure(value),
+    }
+}
+
+/// `54`, `1 200`, `0.088`.
+fn two_digits(value: f64) -> String {
+    let rounded: f64 = format!("{value:.1e}").parse().unwrap_or(value);
+    let places = (1.0 - rounded.abs().log10().floor()).clamp(0.0, 12.0);
+    match places == 0.0 {
+        true => count(rounded),
+        false => format!("{rounded:.*}", places as usize),
     }
 }
 
@@ -163,7 +187,21 @@ mod tests {
         assert_eq!(milliseconds(1579.91), "1\u{a0}580");
         assert_eq!(operations(62_788.4), "62\u{a0}788");
         assert_eq!(operations(412.0), "412");
+    }
+
+    #[test]
+    fn a_wide_interval_is_a_factor_and_leaves_its_figure_two_digits() {
+        assert_eq!(half_width((97.3, 102.8)), "±2.8%");
         assert_eq!(half_width((90.0, 110.0)), "±11%");
+        assert_eq!(half_width((50.0, 200.0)), "×/÷2.0");
+        assert_eq!(half_width((0.2, 10_854.0)), "×/÷233");
+        let written = |value, ci| with_interval(value, Some(ci), milliseconds);
+        assert_eq!(written(54.02, (50.0, 60.0)), "54.02");
+        assert_eq!(written(54.02, (0.2, 10_854.0)), "54");
+        assert_eq!(written(0.0877, (0.001, 10.0)), "0.088");
+        assert_eq!(written(1234.5, (10.0, 100_000.0)), "1\u{a0}200");
+        assert_eq!(written(9.97, (0.1, 1000.0)), "10");
+        assert_eq!(with_interval(54.02, None, milliseconds), "54.02");
     }
 
     #[test]

@@ -116,10 +116,11 @@ impl Cell {
     /// `318.84`, `~361.49` where the round was lukewarm, `-` where there is no figure.
     pub fn figure(&self, decimals: usize) -> String {
         match &self.seconds {
-            Some(estimate) if self.lukewarm => {
-                format!("~{}", format::seconds(estimate.mean, decimals))
+            Some(estimate) => {
+                let mark = if self.lukewarm { "~" } else { "" };
+                let figure = |seconds| format::seconds(seconds, decimals);
+                mark.to_string() + &format::with_interval(estimate.mean, estimate.ci, figure)
             }
-            Some(estimate) => format::seconds(estimate.mean, decimals),
             None => "-".to_string(),
         }
     }

@@ -16,7 +16,7 @@ pub fn row(question: &Question, server: &str, levels: &[(String, String)]) -> St
 }
 
 /// A level; numbers of the load say what they count: `64 clients`.
-fn level(factor: &str, level: &str) -> String {
+pub fn level(factor: &str, level: &str) -> String {
     match (factor, level.parse::<f64>()) {
         ("clients" | "workers", Ok(1.0)) => format!("1 {}", factor.trim_end_matches('s')),
         ("clients" | "workers", Ok(_)) => format!("{level} {factor}"),

@@ -36,6 +36,36 @@ fn rates_that_were_searched_stand_below_each_other_in_order() {
 }
 
 #[test]
+fn what_a_search_found_is_an_answer_and_no_warning() {
+    let (run, mut trials) = timed::searched();
+    let found = "the highest rate at which 99 % are answered within 50 ms is 2263 a second; at 2376 they are not";
+    trials[3].flags.push(record::Flag {
+        kind: "search".to_string(),
+        text: found.to_string(),
+    });
+    let text = report::markdown(&run, &trials);
+    assert!(text.contains(&format!("- 5.6, block 1: {found}")), "{text}");
+    assert!(!text.contains("Warnings"), "{text}");
+    assert!(report::terminal(&run, &trials, false, 200).contains(found));
+}
+
+#[test]
+fn numbers_of_errors_that_end_alike_are_told_apart() {
+    let (run, mut trials) = timed::closed();
+    for (place, errors) in [(2, 11.0), (14, 1.0)] {
+        let load = trials[place].load.as_mut().unwrap();
+        let throughput = load.series.get_mut("throughput").unwrap();
+        throughput.fill(Some(1000.0));
+        throughput[9] = Some(1000.0 - errors);
+        load.series.get_mut("errors").unwrap()[9] = Some(errors);
+        load.summary = Some(record::stats::summarise(load));
+    }
+    let text = report::markdown(&run, &trials);
+    assert!(text.contains(" block 1: 11 of 25000 operations"), "{text}");
+    assert!(text.contains(" block 2: 1 of 25000 operations"), "{text}");
+}
+
+#[test]
 fn no_line_is_wider_than_the_terminal() {
     for (run, trials) in [timed::troubled(), timed::open(), timed::searched()] {
         for width in [80, 100, 140] {

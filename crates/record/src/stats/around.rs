@@ -9,9 +9,11 @@ use crate::trial::{EventNote, Trial};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Around {
+    /// The seconds just before it in which no other event took a part.
     pub before: Span,
     /// Every second of which the event took a part; to the end where the event has none.
     pub during: Span,
+    /// The seconds just after it in which no other event took a part.
     pub after: Span,
 }
 
@@ -31,22 +33,39 @@ pub struct Span {
 pub fn around(trial: &Trial, event: &EventNote) -> Option<Around> {
     let load = trial.load.as_deref()?;
     let steady = &summary(load).steady;
-    let second = |at_ns: i64| (at_ns - load.started_ns) as f64 / 1e9;
-    let begun = second(event.at_ns).floor();
-    let ended = event
-        .ended_ns
-        .map_or(f64::INFINITY, |at_ns| second(at_ns).ceil());
+    let (begun, ended) = seconds_of(event, load.started_ns);
     let (first, last) = (f64::from(steady.from_s), f64::from(steady.until_s));
     if begun >= last || ended <= first {
         return None;
     }
     let from = begun.max(first) as u32;
     let until = (ended.min(last) as u32).max(from + 1);
+    let others: Vec<(f64, f64)> = (trial.events.iter())
+        .filter(|other| *other != event)
+        .map(|other| seconds_of(other, load.started_ns))
+        .collect();
+    let is_free = |second: &u32| {
+        let second = f64::from(*second);
+        let mut others = others.iter();
+        others.all(|(begun, ended)| second < *begun || second >= *ended)
+    };
+    let before = (steady.from_s..from).rev().take_while(is_free).last();
+    let after = (until..steady.until_s).take_while(is_free).last();
     Some(Around {
-        before: span(load, steady.from_s, from),
+        before: span(load, before.unwrap_or(from), from),
         during: span(load, from, until),
-        after: span(load, until, steady.until_s.max(until)),
+        after: span(load, until, after.map_or(until, |last| last + 1)),
     })
+}
+
+/// The seconds of the load in which it took a part, from the first to the one after the last.
+fn seconds_of(event: &EventNote, started_ns: i64) -> (f64, f64) {
+    let second = |at_ns: i64| (at_ns - started_ns) as f64 / 1e9;
+    let begun = second(event.at_ns).floor();
+    let ended = event
+        .ended_ns
+        .map_or(f64::INFINITY, |at_ns| second(at_ns).ceil());
+    (begun, ended.max(begun + 1.0))
 }
 
 fn span(load: &Loaded, from_s: u32, until_s: u32) -> Span {
@@ -108,6 +127,28 @@ mod tests {
         );
         let p99 = spans.map(|s| s.response.as_ref().unwrap().p99_ms.unwrap().round());
         assert_eq!(p99, [2.0, 50.0, 2.0]);
+    }
+
+    fn places(spans: [&Span; 2]) -> [(u32, u32); 2] {
+        spans.map(|span| (span.from_s, span.until_s))
+    }
+
+    #[test]
+    fn the_seconds_of_other_events_are_neither_before_nor_after() {
+        let mut trial = disturbed();
+        let (made, dropped) = (event(0.0, Some(8.4)), event(20.3, Some(29.9)));
+        trial.events = vec![made, dropped.clone(), event(41.7, Some(41.9))];
+        let found = around(&trial, &dropped).unwrap();
+        assert_eq!(places([&found.before, &found.after]), [(9, 20), (30, 41)]);
+    }
+
+    #[test]
+    fn an_event_amid_another_one_has_nothing_before_and_after() {
+        let mut trial = disturbed();
+        trial.events = vec![event(12.0, Some(50.0)), event(20.3, Some(29.9))];
+        let found = around(&trial, &trial.events[1]).unwrap();
+        assert_eq!(places([&found.before, &found.after]), [(20, 20), (30, 30)]);
+        assert_eq!(found.before.throughput, None);
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub use engine::EngineCheck;
 pub use loads::{LatencyEstimates, LoadRow, loads};
 pub use percentiles::{Latency, Percentiles, SAMPLES_ABOVE};
 pub use period::Period;
-pub use predictions::{Prediction, predictions};
+pub use predictions::{PredictedBlock, Prediction, predictions};
 pub use scaling::{Scaling, ScalingPoint, scaling};
 pub use shift::LevelShift;
 pub use stability::Offered;

@@ -31,16 +31,14 @@
     ] };
   };
 
-  /** The interval of a point of a line: a vertical line with two ends. */
+  /** The interval of a point of a line: a vertical line with two ends, which it lacks where it is cut off. */
   const range = (params, api) => {
     const [low, high] = [api.coord([api.value(0), api.value(1)]), api.coord([api.value(0), api.value(2)])];
     const style = { stroke: api.visual("color"), lineWidth: 1 };
     const line = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style });
-    return { type: "group", children: [
-      line(low[0], low[1], high[0], high[1]),
-      line(low[0] - 3, low[1], low[0] + 3, low[1]),
-      line(high[0] - 3, high[1], high[0] + 3, high[1]),
-    ] };
+    const ends = [line(low[0] - 3, low[1], low[0] + 3, low[1]), line(high[0] - 3, high[1], high[0] + 3, high[1])];
+    const isCut = api.value(3) === 1;
+    return { type: "group", children: [line(low[0], low[1], high[0], high[1]), ...(isCut ? [] : ends)] };
   };
 
   /** 1 / (1 - q) as a percentile: 100 is 99 %. */
@@ -65,6 +63,9 @@
     for (const series of base.series) {
       if (series.renderItem === "whisker") series.renderItem = whisker(series.horizontal);
       if (series.renderItem === "range") series.renderItem = range;
+      for (const mark of [series.markArea, series.markLine]) {
+        if (mark) mark.label = { ...mark.label, color: ink("--ink") };
+      }
     }
     return option.media ? { baseOption: base, media: option.media } : base;
   };
@@ -93,15 +94,17 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   addEventListener("resize", () => charts.forEach(({ drawn }) => drawn.resize()));
 
-  // ---- print: everything open, in the colours of paper
+  // ---- print: everything open, in the colours of paper, which the page is told before the print's own style counts
 
   const closed = [];
   addEventListener("beforeprint", () => {
     for (const details of document.querySelectorAll("details:not([open])")) { details.open = true; closed.push(details); }
+    document.documentElement.classList.add("paper");
     draw();
   });
   addEventListener("afterprint", () => {
     for (const details of closed.splice(0)) details.open = false;
+    document.documentElement.classList.remove("paper");
     draw();
   });
 

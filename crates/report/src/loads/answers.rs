@@ -1,15 +1,27 @@
-//! Questions that the loads answer, in sentences: the best number of workers, the knee of a response curve.
+//! Questions that the loads answer, in sentences: the best number of workers, the largest rate that was searched for.
 
-use crate::{format, names};
+use crate::{digest, format, names};
 use record::stats::{self, BestWorkers};
 use record::{Run, Trial};
 
-/// One sentence for each row that has an answer.
+/// One sentence for each row that has an answer, and for each search that ended.
 pub fn answers(run: &Run, trials: &[Trial]) -> Vec<String> {
     let best = stats::best_workers(&run.question, trials);
-    best.iter()
-        .filter(|best| best.points.len() > 1)
-        .map(|best| workers(run, best))
+    let several = best.iter().filter(|best| best.points.len() > 1);
+    let workers = several.map(|best| workers(run, best));
+    workers
+        .chain(trials.iter().flat_map(|trial| searched(run, trial)))
+        .collect()
+}
+
+/// `5.6, block 1: the highest rate at which ... is 412 a second; at 425 they are not`: the last trial of a search has it as
+/// a flag.
+fn searched(run: &Run, trial: &Trial) -> Vec<String> {
+    let mut key = trial.key.clone();
+    key.levels.retain(|(factor, _)| factor != "rate");
+    let found = trial.flags.iter().filter(|flag| digest::is_answer(flag));
+    found
+        .map(|flag| format!("{}: {}", names::trial(&run.question, &key), flag.text))
         .collect()
 }
 

@@ -86,26 +86,7 @@ pub fn of(cell: &Cell, percentile: Percentile) -> Vec<Found> {
     if let Some(why) = missing {
         return vec![found((About::Missing, why.clone()))];
     }
-    let by_trial = cell.counted.iter().flat_map(|(trial, summary)| {
-        let block = match cell.counted.len() {
-            1 => String::new(),
-            _ => format!("block {}: ", trial.key.block + 1),
-        };
-        of_summary(summary)
-            .into_iter()
-            .map(move |(about, text)| (about, text, block.clone()))
-    });
-    let mut all: Vec<Found> = Vec::new();
-    for (about, text, block) in by_trial {
-        // The same words about several blocks stand once, without the block.
-        match all
-            .iter_mut()
-            .find(|known| known.about == about && known.text.ends_with(&text))
-        {
-            Some(known) => known.text = text,
-            None => all.push(found((about, format!("{block}{text}")))),
-        }
-    }
+    let mut all: Vec<Found> = of_blocks(cell).into_iter().map(found).collect();
     all.extend(
         cell.left_out
             .iter()
@@ -116,6 +97,29 @@ pub fn of(cell: &Cell, percentile: Percentile) -> Vec<Found> {
     all
 }
 
+/// What blocks have to say, with the block; the same words about several blocks stand once, without it.
+fn of_blocks(cell: &Cell) -> Vec<(About, String)> {
+    let mut all: Vec<(About, String, Option<u32>)> = Vec::new();
+    for (trial, summary) in &cell.counted {
+        for (about, text) in of_summary(summary) {
+            let known = all
+                .iter_mut()
+                .find(|known| known.0 == about && known.1 == text);
+            match known {
+                Some((_, _, block)) => *block = None,
+                None => all.push((about, text, Some(trial.key.block))),
+            }
+        }
+    }
+    let single = cell.counted.len() == 1;
+    all.into_iter()
+        .map(|(about, text, block)| match block.filter(|_| !single) {
+            Some(block) => (about, format!("block {}: {text}", block + 1)),
+            None => (about, text),
+        })
+        .collect()
+}
+
 fn of_summary(summary: &Summary) -> Vec<(About, String)> {
     let unstable = summary
         .offered
@@ -123,7 +127,7 @@ fn of_summary(summary: &Summary) -> Vec<(About, String)> {
         .and_then(|offered| offered.unstable.clone());
     let errors = (summary.errors > 0).then(|| {
         format!(
-            "{} of {} operations",
+            "{} of {} operations; their times are in the percentiles",
             summary.errors,
             summary.errors + summary.operations
         )
@@ -186,7 +190,7 @@ fn left_out(trial: &Trial) -> Option<(About, String)> {
     ))
 }
 
-/// One note for each kind; what every cell with a figure has in the same words is a remark without a number.
+/// One note for each kind; what every cell with a figure has is a remark without a number.
 pub fn grouped(found: Vec<Vec<Found>>) -> Note {
     let mut note = Note {
         texts: Vec::new(),
@@ -211,8 +215,8 @@ pub fn grouped(found: Vec<Vec<Found>>) -> Note {
             continue;
         };
         let alike = own.iter().all(|one| one.text == first.text);
-        if alike && cells.len() == measured && cells.len() > 1 && about != About::Missing {
-            note.remarks.push(format!("Every cell: {}.", first.text));
+        if cells.len() == measured && cells.len() > 1 && about != About::Missing {
+            note.remarks.push(remark(about, first, alike));
             continue;
         }
         note.texts.push(text(about, &own, cells.len(), alike));
@@ -222,6 +226,18 @@ pub fn grouped(found: Vec<Vec<Found>>) -> Note {
             .for_each(|cell| note.marks[cell].push(number));
     }
     note
+}
+
+fn remark(about: About, first: &Found, alike: bool) -> String {
+    match alike {
+        true => format!("Every cell: {}.", first.text),
+        false => format!(
+            "Every cell: {}; {}: {}.",
+            about.words(),
+            first.cell,
+            first.text
+        ),
+    }
 }
 
 fn text(about: About, own: &[&Found], cells: usize, alike: bool) -> String {

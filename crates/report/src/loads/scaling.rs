@@ -41,16 +41,21 @@ pub fn scaling(run: &Run, trials: &[Trial]) -> Option<Sheet> {
     })
 }
 
+/// One client is its own measure, so it has no interval.
 fn figure(scaling: &Scaling, clients: u32) -> Figure {
     let point = scaling.points.iter().find(|point| point.clients == clients);
     let factor = point.and_then(|point: &ScalingPoint| point.factor);
     match factor {
-        Some((factor, ci)) => Figure {
-            text: format::ratio(factor),
-            beside: ci.map(format::half_width).filter(|_| clients > 1),
-            interval: ci.map(|ci| format::interval(ci, format::ratio)),
-            ..Figure::default()
-        },
+        Some((factor, ci)) => figure_of(factor, ci.filter(|_| clients > 1)),
         None => Figure::none(),
+    }
+}
+
+fn figure_of(factor: f64, ci: Option<(f64, f64)>) -> Figure {
+    Figure {
+        text: format::with_interval(factor, ci, format::ratio),
+        beside: ci.map(format::half_width),
+        interval: ci.map(|ci| format::interval(ci, format::ratio)),
+        ..Figure::default()
     }
 }

@@ -271,7 +271,7 @@ impl Measure {
         match estimate {
             Some(estimate) => Figure {
                 marks,
-                text: self.written(estimate.mean),
+                text: format::with_interval(estimate.mean, estimate.ci, |v| self.written(v)),
                 beside: estimate.ci.map(format::half_width),
                 interval: estimate
                     .ci

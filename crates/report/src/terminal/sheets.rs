@@ -20,7 +20,7 @@ impl Screen {
             .collect();
         let answers = loads::answers(run, trials);
         if !answers.is_empty() {
-            text.push_str(&format!("\n{}", self.heading("The best number of workers")));
+            text.push_str(&format!("\n{}", self.heading("Answers")));
             let lines = answers
                 .iter()
                 .take(MOST)

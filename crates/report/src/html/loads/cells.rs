@@ -3,6 +3,7 @@
 //! Goal: a histogram is unpacked in one place. Non-goal: drawing.
 
 use crate::loads::Grid;
+use crate::names;
 use record::histogram::merged;
 use record::stats::{self, Percentiles, Summary};
 use record::{Kind, Loaded, Trial};
@@ -44,7 +45,7 @@ pub fn measured<'t>(grids: &[Grid<'t>]) -> Vec<Measured<'t>> {
                 let level = grid
                     .across
                     .as_ref()
-                    .map(|across| format!("{} {}", across.factor, across.levels[place]));
+                    .map(|across| names::level(&across.factor, &across.levels[place]));
                 cells.push(Measured {
                     name: cell.name.clone(),
                     open: grid.open,
@@ -70,9 +71,10 @@ impl Envelope {
     /// None of no value.
     pub fn of(mut values: Vec<f64>) -> Option<Envelope> {
         values.sort_by(f64::total_cmp);
+        let count = values.len();
         Some(Envelope {
             least: *values.first()?,
-            median: values[values.len() / 2],
+            median: (values[(count - 1) / 2] + values[count / 2]) / 2.0,
             most: *values.last()?,
         })
     }
@@ -100,7 +102,7 @@ impl Measured<'_> {
     pub fn envelopes(
         &self,
         width: usize,
-        value: impl Fn(&Loaded, usize) -> Option<f64>,
+        value: impl Fn(&Block, usize) -> Option<f64>,
     ) -> Vec<Option<Envelope>> {
         let spans = (0..self.seconds()).step_by(width.max(1));
         spans
@@ -109,7 +111,7 @@ impl Measured<'_> {
                 let values = self
                     .blocks
                     .iter()
-                    .flat_map(|block| seconds().filter_map(|second| value(block.load, second)));
+                    .flat_map(|block| seconds().filter_map(|second| value(block, second)));
                 Envelope::of(values.collect())
             })
             .collect()
@@ -184,5 +186,19 @@ impl Measured<'_> {
             .iter()
             .filter_map(|block| block.summary.offered.as_ref());
         offered.any(|offered| offered.unstable.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_of_an_even_number_of_values_lies_between_the_two_in_the_middle() {
+        let median = |values: &[f64]| Envelope::of(values.to_vec()).map(|e| e.median);
+        assert_eq!(median(&[4.0, 1.0, 2.0, 9.0]), Some(3.0));
+        assert_eq!(median(&[4.0, 1.0, 9.0]), Some(4.0));
+        assert_eq!(median(&[4.0]), Some(4.0));
+        assert_eq!(median(&[]), None);
     }
 }

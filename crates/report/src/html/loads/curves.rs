@@ -1,7 +1,7 @@
 //! Throughput and response against the number of clients, of workers, and against the rate.
 
 use super::super::charts::frame;
-use super::option::{Axis, Curve, lines};
+use super::option::{Axis, Curve, LINES_SHOWN, REACH, Scale, lines};
 use crate::loads::{Cell, Grid};
 use maud::{Markup, html};
 use record::stats::Estimate;
@@ -14,7 +14,10 @@ pub fn section(grids: &[Grid]) -> Markup {
         @if !charts.is_empty() {
             section #curves.needs-script {
                 h2 { "Curves" }
-                p.quiet { "The tables above have the same figures. The bars are 95 % intervals over blocks. An unstable load has no response, so its point is missing." }
+                p.quiet { "The tables above have the same figures. The bars are 95 % intervals over blocks; one without ends reaches further than " (REACH) " times up and down. An unstable load has no response, so its point is missing." }
+                @if grids.iter().any(|grid| grid.lines.len() > LINES_SHOWN) {
+                    p.quiet { "Shown are the first " (LINES_SHOWN) " lines; the others are a click on the legend away." }
+                }
                 @for chart in &charts { h3 { (chart.title) } (frame(&chart.name, &format!("{}; the tables above have the same figures", chart.title))) }
             }
         }
@@ -53,6 +56,15 @@ impl Against {
         }
     }
 
+    fn axis(self, curves: &[Curve]) -> Axis {
+        let scale = match self {
+            Against::Clients | Against::Workers => Scale::doublings(curves),
+            Against::Rate => Scale::Log(10),
+        };
+        let name = self.name();
+        Axis { name, scale }
+    }
+
     fn of(self, cell: &Cell) -> Option<f64> {
         let load = cell.load.as_ref()?;
         match (self, load.mode.as_ref()?) {
@@ -80,18 +92,14 @@ fn closed(grid: &Grid) -> Vec<Chart> {
     let curves = curves(grid, Against::Clients, |cell| {
         cell.load.as_ref()?.throughput.clone()
     });
-    let x = || Axis {
-        name: Against::Clients.name(),
-        log: true,
-    };
     let throughput = Chart {
         name: "throughput-clients".to_string(),
         title: "Operations a second by clients, closed loop".to_string(),
         option: lines(
-            x(),
+            Against::Clients.axis(&curves),
             Axis {
                 name: "operations a second",
-                log: false,
+                scale: Scale::Linear,
             },
             &curves,
             None,
@@ -120,13 +128,10 @@ fn response(grid: &Grid, against: Against) -> Chart {
             against.name()
         ),
         option: lines(
-            Axis {
-                name: against.name(),
-                log: true,
-            },
+            against.axis(&curves),
             Axis {
                 name: "milliseconds",
-                log: true,
+                scale: Scale::Log(10),
             },
             &curves,
             mark.map(|rate| (rate, "knee")),
@@ -144,11 +149,11 @@ fn by_rate(grid: &Grid) -> Vec<Chart> {
         option: lines(
             Axis {
                 name: Against::Rate.name(),
-                log: false,
+                scale: Scale::Linear,
             },
             Axis {
                 name: "done a second",
-                log: false,
+                scale: Scale::Linear,
             },
             &done,
             None,
@@ -188,6 +193,7 @@ fn curves(grid: &Grid, against: Against, of: impl Fn(&Cell) -> Option<Estimate>)
             Some(curve) => curve.points.extend(points),
             None => curves.push(Curve {
                 name,
+                colour: curves.len(),
                 dashed: false,
                 points: points.collect(),
             }),

@@ -117,7 +117,7 @@ fn option(group: &[&Measured]) -> Value {
             "title": { "text": title(group), "textStyle": { "fontSize": 13 } },
             "legend": { "type": "scroll", "top": 22 },
             "tooltip": { "trigger": "item", "formatter": "{a}: 1 in, ms: {c}" },
-            "grid": { "containLabel": true, "left": 8, "right": 24, "top": 70, "bottom": 34 },
+            "grid": { "containLabel": true, "left": 8, "right": 40, "top": 70, "bottom": 34 },
             "xAxis": { "type": "log", "name": "percentile", "nameLocation": "middle", "nameGap": 26, "axisLabel": { "formatter": "percentile" } },
             "yAxis": { "type": "log", "name": "milliseconds", "nameTextStyle": { "align": "left" } },
             "series": series,

@@ -15,7 +15,7 @@ pub fn section(cells: &[Measured]) -> Markup {
                         th scope="col" { "Cell" } th.n scope="col" { "Server CPU (cores)" } th.n scope="col" { "Context switches an operation" }
                         th.n scope="col" { "Device read/s" } th.n scope="col" { "Device written/s" } th.n scope="col" { "Network/s" }
                         th.n scope="col" { "Generator CPU (cores)" } th.n scope="col" { "Share of the machine" } th.n scope="col" { "Lateness (us)" }
-                        th.n scope="col" { "Sampler CPU (cores)" } th scope="col" { "Backend" }
+                        th.n scope="col" { "Sampler CPU (cores)" }
                     } }
                     tbody { @for cell in cells { (line(cell)) } }
                 } }
@@ -41,7 +41,11 @@ fn line(cell: &Measured) -> Markup {
     let first = cell.blocks.first().map(|block| &block.load.engine);
     html! {
         tr {
-            th.words scope="row" { (cell.name) @for sentence in said(cell) { p.quiet { (sentence) } } }
+            th.words scope="row" {
+                (cell.name)
+                @if let Some(engine) = first { p.quiet { (engine.backend) ", " (format::plural(engine.reactors as usize, "reactor")) } }
+                @for sentence in said(cell) { p.quiet { (sentence) } }
+            }
             td.n { (cores(cell.mean("server cpu"))) }
             td.n { (switches.map_or("-".to_string(), |(switches, done)| format::ratio(switches / done))) }
             td.n { (bytes("device read bytes")) } td.n { (bytes("device written bytes")) } td.n { (bytes("network bytes")) }
@@ -49,7 +53,6 @@ fn line(cell: &Measured) -> Markup {
             td.n { (over_blocks(cell, |block| block.summary.engine.share).map_or("-".to_string(), |share| format!("{:.0} %", share * 100.0))) }
             td.n { (lateness.map_or("-".to_string(), |us| format!("{us:.0}"))) }
             td.n { (cell.mean("sampler cpu").map_or("-".to_string(), |cores| format!("{cores:.4}"))) }
-            td { @if let Some(engine) = first { (engine.backend) ", " (format::plural(engine.reactors as usize, "reactor")) } }
         }
     }
 }

@@ -1,14 +1,16 @@
 //! What response follows from the service times alone, laid over the measured one.
 
 use super::super::charts::frame;
-use super::option::{Axis, Curve, lines};
+use super::option::{Axis, Curve, Scale, lines};
 use crate::{format, names};
 use maud::{Markup, html};
-use record::stats::{Estimate, Prediction};
+use record::stats::{Estimate, Percentiles, Prediction};
 use record::{Percentile, Run};
 use serde_json::Value;
 
 const SHOWN: [Percentile; 3] = [Percentile::P50, Percentile::P95, Percentile::P99];
+/// The mean and the percentiles.
+const FIGURES: usize = 1 + SHOWN.len();
 
 pub fn section(run: &Run, predictions: &[Prediction]) -> Markup {
     html! {
@@ -16,63 +18,95 @@ pub fn section(run: &Run, predictions: &[Prediction]) -> Markup {
             section #predicted {
                 h2 { "Predicted and measured response, open loop" }
                 p {
-                    "The prediction simulates a queue that is served first come, first served by as many workers, with the measured service times (FCFS G/G/k). "
+                    "The prediction simulates a queue that is served first come, first served by as many workers, with the measured service times (FCFS G/G/k), each block by itself. "
                     "Where the measured response is longer, something else than the queue made operations wait, or the service times depend on each other."
                 }
+                p.quiet { "The ratio is measured over predicted, the mean over blocks and its 95 % interval. The formula for the mean is that of Allen and Cunneen." }
                 @if let Some(percentile) = charted(predictions) {
                     h3.needs-script { (percentile.text()) " by workers" }
                     (frame(&name(percentile), "Predicted and measured response by workers; the table below has the same figures"))
                 }
                 div.scroll.tall tabindex="0" { table {
-                    thead {
-                        tr {
-                            th rowspan="2" scope="col" { "Cell" } th.n rowspan="2" scope="col" { "Utilisation" }
-                            @for percentile in SHOWN { th.group colspan="3" scope="colgroup" { (percentile.text()) " ms" } }
-                        }
-                        tr { @for _ in SHOWN { th.n scope="col" { "predicted" } th.n scope="col" { "measured" } th.n scope="col" { "deviation" } } }
-                    }
-                    tbody { @for prediction in predictions { (line(run, prediction)) } }
+                    thead { tr {
+                        th scope="col" { "Cell" } th.n scope="col" { "Utilisation" } th scope="col" { "Milliseconds" }
+                        th.n scope="col" { "Formula" } th.n scope="col" { "Predicted" } th.n scope="col" { "Measured" } th.n scope="col" { "Ratio" }
+                    } }
+                    @for prediction in predictions { (group(run, prediction)) }
                 } }
             }
         }
     }
 }
 
-fn line(run: &Run, prediction: &Prediction) -> Markup {
+/// A line for each figure of the response.
+fn group(run: &Run, prediction: &Prediction) -> Markup {
     let name = names::row(&run.question, &prediction.server, &prediction.levels);
+    let utilisation = prediction.utilisation();
     html! {
-        tr {
-            th.words scope="row" { (name) @if let Err(why) = &prediction.predicted { p.quiet { (why) } } }
-            td.n { (prediction.predicted.as_ref().map_or("-".to_string(), |p| format!("{:.0} %", p.utilisation * 100.0))) }
+        tbody {
+            tr {
+                th.words rowspan=(FIGURES) scope="rowgroup" { (name) @for remark in remarks(prediction) { p.quiet { (remark) } } }
+                td.n rowspan=(FIGURES) { (utilisation.map_or("-".to_string(), |share| format!("{:.0} %", share * 100.0))) }
+                (figures(prediction, "mean", mean, Some(ms(prediction.formula_ms()))))
+            }
             @for percentile in SHOWN {
-                td.n { (ms(predicted(prediction, percentile))) }
-                td.n { (ms(measured(prediction, percentile))) }
-                td.n { (prediction.deviation(percentile).map_or("-".to_string(), |d| format!("{:+.0} %", d * 100.0))) }
+                tr { (figures(prediction, percentile.text(), |response| response.at(percentile), None)) }
             }
         }
     }
 }
 
-fn ms(value: Option<f64>) -> String {
-    value.map_or("-".to_string(), format::milliseconds)
+fn figures(
+    prediction: &Prediction,
+    name: &str,
+    of: impl Fn(&Percentiles) -> Option<f64>,
+    formula: Option<String>,
+) -> Markup {
+    html! {
+        td { (name) }
+        td.n { @if let Some(formula) = formula { (formula) } }
+        td.n { (ms(prediction.simulated_ms(&of))) }
+        td.n { (ms(prediction.measured_ms(&of))) }
+        td.n { @match prediction.ratio(&of) {
+            Some((ratio, ci)) => {
+                (format::with_interval(ratio, ci, format::ratio))
+                @if let Some(ci) = ci { span.spread { (format::interval(ci, format::ratio)) } }
+            }
+            None => { "-" }
+        } }
+    }
 }
 
-fn predicted(prediction: &Prediction, percentile: Percentile) -> Option<f64> {
-    prediction
-        .predicted
-        .as_ref()
-        .ok()?
-        .response
-        .as_ref()?
-        .at(percentile)
+/// What the figures of a row leave open.
+fn remarks(prediction: &Prediction) -> Vec<String> {
+    let (growing, blocks) = (prediction.growing(), prediction.blocks.len());
+    let grows = (growing > 0).then(|| match growing == blocks {
+        true => "the queue of the model grows".to_string(),
+        false => format!("the queue of the model grows in {growing} of {blocks} blocks"),
+    });
+    let uncertain = prediction
+        .is_uncertain()
+        .then(|| "the model itself is uncertain by more than 5 %".to_string());
+    let no_model = prediction.no_model().map(String::from);
+    no_model.into_iter().chain(grows).chain(uncertain).collect()
 }
 
-fn measured(prediction: &Prediction, percentile: Percentile) -> Option<f64> {
-    let found = prediction
-        .measured_ms
-        .iter()
-        .find(|(known, _)| *known == percentile);
-    found.map(|(_, ms)| *ms)
+fn ms(estimate: Option<Estimate>) -> String {
+    estimate.map_or("-".to_string(), |estimate| {
+        format::with_interval(estimate.mean, estimate.ci, format::milliseconds)
+    })
+}
+
+fn mean(response: &Percentiles) -> Option<f64> {
+    Some(response.mean_ms)
+}
+
+fn predicted(prediction: &Prediction, percentile: Percentile) -> Option<Estimate> {
+    prediction.simulated_ms(|response| response.at(percentile))
+}
+
+fn measured(prediction: &Prediction, percentile: Percentile) -> Option<Estimate> {
+    prediction.measured_ms(|response| response.at(percentile))
 }
 
 fn name(percentile: Percentile) -> String {
@@ -84,7 +118,7 @@ fn charted(predictions: &[Prediction]) -> Option<Percentile> {
     let both = |percentile: &Percentile| {
         let with = predictions
             .iter()
-            .filter(|p| p.deviation(*percentile).is_some());
+            .filter(|p| p.ratio(|response| response.at(*percentile)).is_some());
         let mut workers: Vec<u32> = with.map(|p| p.workers).collect();
         workers.sort_unstable();
         workers.dedup();
@@ -99,11 +133,11 @@ pub fn options(run: &Run, predictions: &[Prediction]) -> Vec<(String, Value)> {
         let option = lines(
             Axis {
                 name: "workers",
-                log: true,
+                scale: Scale::doublings(&curves),
             },
             Axis {
                 name: "milliseconds",
-                log: true,
+                scale: Scale::Log(10),
             },
             &curves,
             None,
@@ -115,6 +149,7 @@ pub fn options(run: &Run, predictions: &[Prediction]) -> Vec<(String, Value)> {
 
 fn curves(run: &Run, predictions: &[Prediction], percentile: Percentile) -> Vec<Curve> {
     let mut curves: Vec<Curve> = Vec::new();
+    let mut rows: Vec<String> = Vec::new();
     for prediction in predictions {
         let others: Vec<_> = prediction
             .levels
@@ -123,18 +158,22 @@ fn curves(run: &Run, predictions: &[Prediction], percentile: Percentile) -> Vec<
             .cloned()
             .collect();
         let row = names::row(&run.question, &prediction.server, &others);
+        if !rows.contains(&row) {
+            rows.push(row.clone());
+        }
         let both = [
             ("measured", measured(prediction, percentile), false),
             ("predicted", predicted(prediction, percentile), true),
         ];
-        for (kind, ms, dashed) in both {
-            let Some(ms) = ms else { continue };
+        for (kind, estimate, dashed) in both {
+            let Some(estimate) = estimate else { continue };
             let name = format!("{row}, {kind}");
-            let point = (f64::from(prediction.workers), alone(ms));
+            let point = (f64::from(prediction.workers), estimate);
             match curves.iter_mut().find(|curve| curve.name == name) {
                 Some(curve) => curve.points.push(point),
                 None => curves.push(Curve {
                     name,
+                    colour: rows.iter().position(|known| *known == row).unwrap_or(0),
                     dashed,
                     points: vec![point],
                 }),
@@ -142,14 +181,4 @@ fn curves(run: &Run, predictions: &[Prediction], percentile: Percentile) -> Vec<
         }
     }
     curves
-}
-
-fn alone(value: f64) -> Estimate {
-    Estimate {
-        mean: value,
-        ci: None,
-        min: value,
-        max: value,
-        blocks: 1,
-    }
 }

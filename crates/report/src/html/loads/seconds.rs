@@ -4,11 +4,10 @@
 //! point is the least, the median and the most of its seconds in all blocks.
 
 use super::super::charts::frame;
-use super::cells::{Envelope, Measured};
+use super::cells::{Block, Envelope, Measured};
 use super::option::{COLOURS, rounded_or_null};
 use crate::format;
 use maud::{Markup, html};
-use record::Loaded;
 use record::stats::Percentiles;
 use serde_json::{Map, Value, json};
 
@@ -142,7 +141,7 @@ fn option(cell: &Measured, points: usize) -> Value {
         })
         .collect();
     json!({
-        "height": place(panels.len()) + 10,
+        "height": place(panels.len()) - 30,
         "wide": true,
         "baseOption": {
             "color": COLOURS,
@@ -156,7 +155,7 @@ fn option(cell: &Measured, points: usize) -> Value {
             })),
             "yAxis": each(&|n, panel| json!({
                 "type": if panel.log { "log" } else { "value" }, "gridIndex": n, "name": panel.name, "nameGap": 6,
-                "nameTextStyle": { "align": "left" },
+                "nameTextStyle": { "align": "left" }, "minInterval": if panel.log { 0 } else { 1 },
             })),
             "series": series,
         },
@@ -164,8 +163,9 @@ fn option(cell: &Measured, points: usize) -> Value {
 }
 
 fn throughput(cell: &Measured, width: usize) -> Panel {
-    let done = cell.envelopes(width, |load, second| {
-        load.seconds("throughput").get(second).copied().flatten()
+    let done = cell.envelopes(width, |block, second| {
+        let done = block.load.seconds("throughput").get(second);
+        done.copied().flatten().filter(|_| is_whole(block, second))
     });
     let mut series = band("done a second", COLOURS[0], &done);
     if cell.open {
@@ -190,15 +190,22 @@ fn throughput(cell: &Measured, width: usize) -> Panel {
     }
 }
 
+/// A part of a second at the end would look like a stall.
+fn is_whole(block: &Block, second: usize) -> bool {
+    second < block.summary.steady.until_s as usize
+}
+
 /// What arrived in a second: what ended in it, was dropped, and what the queue grew by.
-fn arrivals(load: &Loaded, second: usize) -> Option<f64> {
-    let at = |name: &str, second: usize| load.seconds(name).get(second).copied().flatten();
+fn arrivals(block: &Block, second: usize) -> Option<f64> {
+    let seconds = |name: &str| block.load.seconds(name);
+    let at = |name: &str, second: usize| seconds(name).get(second).copied().flatten();
     let ended = at("throughput", second)? + at("errors", second).unwrap_or(0.0);
     let before = second
         .checked_sub(1)
         .and_then(|before| at("queued", before));
     let grown = at("queued", second).unwrap_or(0.0) - before.unwrap_or(0.0);
-    Some((ended + at("dropped", second).unwrap_or(0.0) + grown).max(0.0))
+    let arrived = (ended + at("dropped", second).unwrap_or(0.0) + grown).max(0.0);
+    is_whole(block, second).then_some(arrived)
 }
 
 /// A curve of the response: its name and the percentile that it shows.
@@ -238,14 +245,14 @@ fn response(cell: &Measured, width: usize) -> Panel {
 }
 
 fn queue(cell: &Measured, width: usize) -> Panel {
-    let queued = cell.envelopes(width, |load, second| {
-        load.seconds("queued").get(second).copied().flatten()
+    let queued = cell.envelopes(width, |block, second| {
+        block.load.seconds("queued").get(second).copied().flatten()
     });
     Panel {
         name: "queued",
         log: false,
         width,
-        series: band("queued", COLOURS[5], &queued),
+        series: band("queued", COLOURS[6], &queued),
     }
 }
 
@@ -323,7 +330,7 @@ fn mark(series: &mut Value, cell: &Measured, width: usize) {
     if !areas.is_empty() {
         marks.insert(
             "markArea".into(),
-            json!({ "silent": true, "label": { "fontSize": 10 }, "data": areas }),
+            json!({ "silent": true, "label": { "fontSize": 10, "position": "insideTop" }, "data": areas }),
         );
     }
     if !starts.is_empty() {

@@ -12,7 +12,7 @@ pub fn section(run: &Run, trials: &[Trial], grids: &[Grid]) -> Markup {
             @for grid in grids { (tables(grid)) }
             @if let Some(scaling) = loads::scaling(run, trials) { (sheet(&scaling)) }
             @if !answers.is_empty() {
-                h3 { "The best number of workers" }
+                h3 { "Answers" }
                 ul { @for answer in &answers { li { (answer) } } }
             }
         }
