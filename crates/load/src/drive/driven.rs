@@ -50,7 +50,9 @@ pub struct Window {
 pub struct Driven {
     /// Nanoseconds since the Unix epoch at the drive's beginning, when all sessions were open.
     pub started_ns: i64,
-    /// Until the last operation ended.
+    /// From when on nothing was started, counted from the beginning.
+    pub until: Duration,
+    /// When the last operation ended: later than `until` where one was under way then, earlier where none was.
     pub elapsed: Duration,
     /// How late an idle worker began what it was waiting for, nanoseconds after the schedule: the engine's own fault.
     pub lateness: Histogram<u64>,

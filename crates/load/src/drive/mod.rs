@@ -126,6 +126,7 @@ fn driven<W: Workload>(shared: &Shared<'_, W>, posts: &[Post], usage: Usage) -> 
     let queue = shared.queue_at_end();
     Driven {
         started_ns: shared.origin_unix_ns + zero_ns as i64,
+        until: Duration::from_nanos(shared.end.at_ns()),
         elapsed: Duration::from_nanos(totals.last_ended_ns),
         lateness: totals.lateness.histogram(),
         arrived: totals.ended + queue.queued + queue.dropped,

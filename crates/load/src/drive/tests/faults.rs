@@ -181,6 +181,7 @@ fn what_stalls_at_the_end_is_given_up_after_the_time_that_was_asked_for() {
     asked.stalled = Some(Duration::from_millis(100));
     let (driven, _) = driven(&workload, &asked);
     assert_eq!((driven.started, driven.stopped), (2, None));
+    assert_eq!(driven.until, Duration::from_millis(500));
     assert!(driven.elapsed >= Duration::from_millis(600));
 }
 
