@@ -85,6 +85,9 @@ impl<W: Workload> Client<'_, W> {
             }
             self.sleep_until(self.now_ns() + pause_ns(self.lost_in_a_row))
                 .await;
+            if self.is_over() {
+                break;
+            }
             self.lost_in_a_row += 1;
             match self.shared.workload.open(&self.io, self.number).await {
                 Ok(session) => {

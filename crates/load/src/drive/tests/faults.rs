@@ -91,6 +91,24 @@ fn a_client_that_is_still_refused_when_the_time_ends_is_told() {
 }
 
 #[test]
+fn no_session_is_opened_after_the_end() {
+    let workload = fake(|_| (0, Outcome::Lost(2013)));
+    let opened = std::sync::Arc::new(AtomicU64::new(0));
+    let counted = opened.clone();
+    *workload.open.lock().unwrap() = Box::new(move |_| {
+        counted.fetch_add(1, SeqCst);
+        Ok(())
+    });
+    let asked = Drive {
+        reconnects_max: u32::MAX,
+        ..closed(1, 100)
+    };
+    // Pauses of 10, 20, 40 and 80 ms: the end comes in one of them.
+    let (driven, _) = driven(&workload, &asked);
+    assert_eq!(opened.load(SeqCst), driven.started, "each was asked once");
+}
+
+#[test]
 fn a_passing_failure_to_open_is_tried_again() {
     let workload = fake(|_| (MS, Outcome::Done));
     let mut left = 3;
