@@ -1,5 +1,6 @@
 //! Seconds: what all reactors counted in one, together, in order and on time, also while nothing ends.
 
+use super::alarm::Alarm;
 use super::driven::{Second, Window};
 use super::shared::Shared;
 use crate::recorder::{Recorder, Sample};
@@ -40,6 +41,7 @@ impl<'a, W: Workload> Collector<'a, W> {
         each_second: &mut (dyn FnMut(Second) + Send),
         each_window: &mut (dyn FnMut(Window) + Send),
     ) {
+        let _alarm = Alarm(self.shared);
         let warmup_s = self.shared.drive.warmup.as_secs_f64().ceil() as u32;
         let mut collect = |collector: &mut Self| {
             each_second(collector.collect());

@@ -7,6 +7,7 @@
 //! (`control`), one thread hands over the seconds (`collect`). Times are nanoseconds since the drive's beginning, which
 //! is when all sessions are open (`gate`).
 
+mod alarm;
 mod asked;
 mod client;
 mod closed;

@@ -225,3 +225,22 @@ fn a_workload_that_panics_ends_the_drive_and_panics() {
     });
     driven(&workload, &closed(2, 600_000));
 }
+
+#[test]
+fn a_watch_that_panics_ends_the_drive_and_panics() {
+    let mut asked = closed(2, 600_000);
+    asked.warmup = Duration::from_secs(1);
+    for which in ["begun", "second", "window"] {
+        let workload = fake(|_| (MS, Outcome::Done));
+        let watched = std::panic::AssertUnwindSafe(|| {
+            let watch = Watch {
+                begun: &mut |_| assert!(which != "begun", "on purpose"),
+                second: &mut |_| assert!(which != "second", "on purpose"),
+                window: &mut |_| assert!(which != "window", "on purpose"),
+            };
+            drive(&workload, &asked, &AtomicBool::new(false), watch)
+        });
+        assert!(std::panic::catch_unwind(watched).is_err(), "{which}");
+        assert_eq!(workload.sessions.load(SeqCst), 0, "{which}");
+    }
+}
