@@ -22,7 +22,7 @@ pub struct Ticket {
 /// What a worker that is free is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Take {
-    /// It was queued: start it now.
+    /// It was queued: start it now. Where a take with a later time came before, it can have arrived after this one's.
     Queued(Ticket),
     /// Nothing is queued: this is the next arrival, wait for it.
     Ahead(Ticket),

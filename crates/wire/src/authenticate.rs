@@ -6,6 +6,7 @@
 //! unix socket, or encrypted with the server's public key.
 
 use crate::channel::Channel;
+use crate::deadline::Deadline;
 use crate::error::WireError;
 use crate::greeting::Greeting;
 use crate::link::Link;
@@ -20,7 +21,7 @@ use rsa::pkcs8::DecodePublicKey;
 use rsa::rand_core::OsRng;
 use rsa::{Oaep, RsaPublicKey};
 use sha1::Sha1;
-use std::time::Duration;
+use std::io;
 
 /// The longest conversation that a server of ours has is five packets.
 const PACKETS_MAX: usize = 16;
@@ -40,6 +41,9 @@ const WANTED: CapabilityFlags = CapabilityFlags::CLIENT_PROTOCOL_41
     .union(CapabilityFlags::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA)
     .union(CapabilityFlags::CLIENT_CONNECT_WITH_DB)
     .union(CapabilityFlags::CLIENT_DEPRECATE_EOF);
+
+/// What most plugins compute their answers from: SCRAMBLE_LENGTH of the server's own code.
+const NONCE_BYTES: usize = 20;
 
 /// The subcommand of caching_sha2_password that asks for the server's public key, and what it says itself.
 const ASK_FOR_KEY: u8 = 2;
@@ -67,12 +71,11 @@ pub async fn open(io: &Io, endpoint: &Endpoint, login: &Login) -> Result<Welcome
 }
 
 async fn converse(io: &Io, endpoint: &Endpoint, login: &Login) -> Result<Welcome, WireError> {
-    let deadline_ns = io.now_ns() + login.within.as_nanos() as u64;
+    let deadline = Deadline::new(io, login.within);
     let stream = io.connect(endpoint, login.within).await?;
     let mut conversation = Conversation {
         link: Link::new(Channel::Plain(stream)),
-        io,
-        deadline_ns,
+        deadline,
         password: login.password.as_deref().filter(|word| !word.is_empty()),
         is_private: matches!(endpoint, Endpoint::Unix(_)),
         packets: 0,
@@ -121,8 +124,7 @@ fn capabilities(greeting: &Greeting, login: &Login) -> Result<CapabilityFlags, W
 
 struct Conversation<'a> {
     link: Link,
-    io: &'a Io,
-    deadline_ns: u64,
+    deadline: Deadline<'a>,
     /// None: empty.
     password: Option<&'a str>,
     /// Nobody can read along.
@@ -136,11 +138,24 @@ impl Conversation<'_> {
         if self.packets > PACKETS_MAX {
             return Err(WireError::malformed("its login does not end"));
         }
-        let left_ns = self.deadline_ns.saturating_sub(self.io.now_ns()).max(1);
-        self.link
-            .channel
-            .stalled_after(Some(Duration::from_nanos(left_ns)))?;
-        self.link.arrive().await
+        loop {
+            if let Some(bytes) = self.link.arrived()? {
+                return Ok(bytes);
+            }
+            self.keep_time()?;
+            self.link.channel.receive_some().await?;
+        }
+    }
+
+    async fn send(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        self.keep_time()?;
+        self.link.send(write).await
+    }
+
+    /// What comes next has no longer than the login has left.
+    fn keep_time(&mut self) -> io::Result<()> {
+        let left = self.deadline.left()?;
+        self.link.channel.stalled_after(Some(left))
     }
 
     /// Asks for TLS and goes on through it.
@@ -151,7 +166,7 @@ impl Conversation<'_> {
         endpoint: &Endpoint,
     ) -> Result<Self, WireError> {
         let request = SslRequest::new(capabilities, PACKET_BYTES_MAX, collation(greeting));
-        self.link.send(|out| request.serialize(out)).await?;
+        self.send(|out| request.serialize(out)).await?;
         let Channel::Plain(stream) = self.link.channel else {
             return Ok(self);
         };
@@ -159,7 +174,7 @@ impl Conversation<'_> {
         if !stream.incoming().is_empty() {
             return Err(WireError::malformed("it went on talking without TLS"));
         }
-        let encrypted = Encrypted::start(stream, endpoint)
+        let encrypted = Encrypted::start(stream, endpoint, &self.deadline)
             .await
             .map_err(tls_error)?;
         Ok(Conversation {
@@ -192,7 +207,7 @@ impl Conversation<'_> {
             None,
             PACKET_BYTES_MAX,
         );
-        self.link.send(|out| response.serialize(out)).await?;
+        self.send(|out| response.serialize(out)).await?;
         Ok(())
     }
 
@@ -218,7 +233,7 @@ impl Conversation<'_> {
                 } => {
                     let proof = plugin.gen_data(self.password, &fresh);
                     let proof = proof.as_deref().unwrap_or_default();
-                    self.link.send(|out| out.extend_from_slice(proof)).await?;
+                    self.send(|out| out.extend_from_slice(proof)).await?;
                     nonce = fresh;
                 }
                 Next::SendAll => self.send_password(&nonce).await?,
@@ -233,15 +248,13 @@ impl Conversation<'_> {
         if !self.is_private {
             password = self.encrypted(password, nonce).await?;
         }
-        self.link
-            .send(|out| out.extend_from_slice(&password))
-            .await?;
+        self.send(|out| out.extend_from_slice(&password)).await?;
         Ok(())
     }
 
     /// With the server's public key, as `get-server-public-key` of its own client does.
     async fn encrypted(&mut self, password: Vec<u8>, nonce: &[u8]) -> Result<Vec<u8>, WireError> {
-        self.link.send(|out| out.push(ASK_FOR_KEY)).await?;
+        self.send(|out| out.push(ASK_FOR_KEY)).await?;
         let bytes = self.arrive().await?;
         let payload = self.link.payload(bytes);
         let key = match payload.split_first() {
@@ -277,7 +290,7 @@ impl Next {
             [] => b"mysql_old_password",
             _ => fields.until_zero(),
         };
-        let nonce = fields.0.strip_suffix(&[0]).unwrap_or(fields.0).to_vec();
+        let nonce = nonce(fields.0).to_vec();
         match plugin(name) {
             Some(plugin) => Ok(Next::Switch { plugin, nonce }),
             None => Err(WireError::Login {
@@ -298,6 +311,15 @@ impl Next {
                 "its login asks for something that caching_sha2_password does not know",
             )),
         }
+    }
+}
+
+/// Without the zero byte behind the 20 bytes of most plugins. The 32 of ed25519 have none behind them, and any byte can be their
+/// last.
+fn nonce(sent: &[u8]) -> &[u8] {
+    match sent {
+        [nonce @ .., 0] if nonce.len() == NONCE_BYTES => nonce,
+        all => all,
     }
 }
 
@@ -332,9 +354,14 @@ fn collation(greeting: &Greeting) -> u8 {
     collation as u8
 }
 
-fn tls_error(error: std::io::Error) -> WireError {
+/// A connection that broke may last the next time; what the two ends cannot agree on, they never will.
+fn tls_error(error: io::Error) -> WireError {
     match error.kind() {
-        std::io::ErrorKind::TimedOut => WireError::Io(error),
+        io::ErrorKind::TimedOut
+        | io::ErrorKind::Interrupted
+        | io::ErrorKind::ConnectionReset
+        | io::ErrorKind::ConnectionAborted
+        | io::ErrorKind::BrokenPipe => WireError::Io(error),
         _ => WireError::Tls(format!(
             "it could not be agreed on ({error}): the server must speak TLS 1.2 or later, which 5.5, 5.6 and their libraries do not; leave out `tls=required`, or go through a tunnel"
         )),
@@ -375,3 +402,6 @@ fn way_out(code: u16) -> &'static str {
         _ => "",
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -85,6 +85,9 @@ impl<W: Workload> Client<'_, W> {
             }
             self.sleep_until(self.now_ns() + pause_ns(self.lost_in_a_row))
                 .await;
+            if self.is_over() {
+                break;
+            }
             self.lost_in_a_row += 1;
             match self.shared.workload.open(&self.io, self.number).await {
                 Ok(session) => {
@@ -119,7 +122,7 @@ impl<W: Workload> Client<'_, W> {
         if self.lost_in_a_row > 0 {
             let times = self.lost_in_a_row;
             why.text = format!(
-                "{}, after it was opened again {times} times in a row",
+                "{}, after it was tried again {times} times in a row",
                 why.text
             );
         }

@@ -1,5 +1,6 @@
 //! Seconds: what all reactors counted in one, together, in order and on time, also while nothing ends.
 
+use super::alarm::Alarm;
 use super::driven::{Second, Window};
 use super::shared::Shared;
 use crate::recorder::{Recorder, Sample};
@@ -40,6 +41,7 @@ impl<'a, W: Workload> Collector<'a, W> {
         each_second: &mut (dyn FnMut(Second) + Send),
         each_window: &mut (dyn FnMut(Window) + Send),
     ) {
+        let _alarm = Alarm(self.shared);
         let warmup_s = self.shared.drive.warmup.as_secs_f64().ceil() as u32;
         let mut collect = |collector: &mut Self| {
             each_second(collector.collect());
@@ -112,7 +114,7 @@ impl<'a, W: Workload> Collector<'a, W> {
         }
     }
 
-    /// How many are queued at the second's end, and how many were dropped in it.
+    /// How many of those that arrived by the second's end are queued now, and how many were dropped since the last second.
     fn queue(&mut self) -> (u64, u64) {
         let Some(mut pacer) = self.shared.pacer() else {
             return (0, 0);

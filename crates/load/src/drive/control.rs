@@ -1,5 +1,6 @@
 //! Watching over a drive: an interrupt, the end, and what does not end by itself.
 
+use super::alarm::Alarm;
 use super::driven::DriveError;
 use super::shared::Shared;
 use crate::seam::Workload;
@@ -19,6 +20,7 @@ pub fn watch<W: Workload>(
     begun: &mut dyn FnMut(Instant),
     all_ended: impl Fn() -> bool,
 ) {
+    let _alarm = Alarm(shared);
     let mut given_up: Option<Instant> = None;
     let mut is_told = false;
     while !all_ended() {

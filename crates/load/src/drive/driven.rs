@@ -21,7 +21,7 @@ pub struct Second {
     pub failed: u64,
     /// By code: failures, losses and the errors behind retries.
     pub errors: BTreeMap<u16, u64>,
-    /// Arrived and not started, at the second's end.
+    /// Arrived by the second's end and not started when it was collected, 1 ms later or more.
     pub queued: u64,
     /// Clients that had an operation under way at its end, and those that had none.
     pub running: u32,
@@ -50,7 +50,9 @@ pub struct Window {
 pub struct Driven {
     /// Nanoseconds since the Unix epoch at the drive's beginning, when all sessions were open.
     pub started_ns: i64,
-    /// Until the last operation ended.
+    /// From when on nothing was started, counted from the beginning.
+    pub until: Duration,
+    /// When the last operation ended: later than `until` where one was under way then, earlier where none was.
     pub elapsed: Duration,
     /// How late an idle worker began what it was waiting for, nanoseconds after the schedule: the engine's own fault.
     pub lateness: Histogram<u64>,

@@ -7,6 +7,7 @@
 //! (`control`), one thread hands over the seconds (`collect`). Times are nanoseconds since the drive's beginning, which
 //! is when all sessions are open (`gate`).
 
+mod alarm;
 mod asked;
 mod client;
 mod closed;
@@ -126,6 +127,7 @@ fn driven<W: Workload>(shared: &Shared<'_, W>, posts: &[Post], usage: Usage) -> 
     let queue = shared.queue_at_end();
     Driven {
         started_ns: shared.origin_unix_ns + zero_ns as i64,
+        until: Duration::from_nanos(shared.end.at_ns()),
         elapsed: Duration::from_nanos(totals.last_ended_ns),
         lateness: totals.lateness.histogram(),
         arrived: totals.ended + queue.queued + queue.dropped,

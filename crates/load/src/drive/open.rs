@@ -37,7 +37,8 @@ pub async fn run<W: Workload>(worker: &mut Client<'_, W>) {
 #[inline]
 async fn next<W: Workload>(worker: &Client<'_, W>, free_ns: u64) -> Option<(Ticket, u64)> {
     match take(worker.shared, free_ns)? {
-        Take::Queued(ticket) => Some((ticket, free_ns)),
+        // Another worker's clock can be ahead of when this one was free, and what had arrived by then is queued.
+        Take::Queued(ticket) => Some((ticket, free_ns.max(ticket.scheduled_ns))),
         Take::Ahead(ticket) => {
             let started_ns = await_time(worker, ticket.scheduled_ns).await?;
             worker.recorder.late(started_ns - ticket.scheduled_ns);

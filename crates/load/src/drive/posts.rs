@@ -2,6 +2,7 @@
 //!
 //! Non-goals: what a client does (`sessions`, `client`), polling (`executor`).
 
+use super::alarm::Alarm;
 use super::driven::DriveError;
 use super::sessions::Crew;
 use super::shared::Shared;
@@ -103,22 +104,6 @@ impl Post {
             shared.end_at(shared.now_ns().unwrap_or(0), text);
         }
     }
-}
-
-/// A thread that panics ends the drive.
-struct Alarm<'a, 'b, W: Workload>(&'b Shared<'a, W>);
-
-impl<W: Workload> Drop for Alarm<'_, '_, W> {
-    fn drop(&mut self) {
-        if std::thread::panicking() && !self.0.gate.refuse(panicked()) {
-            let now_ns = self.0.now_ns().unwrap_or(0);
-            self.0.end_at(now_ns, panicked().to_string());
-        }
-    }
-}
-
-fn panicked() -> DriveError {
-    DriveError::System("a client's thread panicked".into())
 }
 
 /// What could not be started, as the drive's error.

@@ -2,6 +2,7 @@
 
 use super::client::Client;
 use super::driven::DriveError;
+use super::gate::Waiting;
 use super::shared::Shared;
 use super::usage::Usage;
 use super::{closed, open};
@@ -27,6 +28,7 @@ pub struct Crew<'a, W: Workload> {
     clients: Vec<u32>,
     /// Opened and not yet taken by its client, in the order of `clients`.
     sessions: RefCell<Vec<Option<W::Session>>>,
+    waiting: Waiting,
     /// The thread's CPU time when the drive began.
     began: Rc<Cell<Option<Usage>>>,
 }
@@ -45,6 +47,7 @@ impl<'a, W: Workload> Crew<'a, W> {
             io: io.clone(),
             clients: clients.to_vec(),
             sessions: RefCell::new(clients.iter().map(|_| None).collect()),
+            waiting: Waiting::default(),
             began: began.clone(),
         })
     }
@@ -54,7 +57,7 @@ impl<'a, W: Workload> Crew<'a, W> {
         if place < AT_ONCE {
             self.open_share(place).await;
         }
-        let zero_ns = self.shared.gate.pass(&self.io).await;
+        let zero_ns = self.shared.gate.pass(&self.io, &self.waiting).await;
         let session = self.sessions.borrow_mut()[place].take();
         let Some(zero_ns) = zero_ns else {
             if let Some(session) = session {

@@ -113,6 +113,7 @@ impl<'a, W: Workload> Shared<'a, W> {
             return QueueAtEnd::default();
         };
         pacer.advance(self.end.at_ns());
+        self.end.bring_forward(pacer.end_ns(), None);
         let full = pacer.full_at_ns().map(|at_ns| {
             let at_s = at_ns as f64 / 1e9;
             format!("the queue of {} was full at {at_s:.1} s", pacer.room())

@@ -1,25 +1,23 @@
 //! The executor: the tasks of one reactor, on one thread, until all have ended.
 //!
 //! Goals: a wake-up costs a few instructions; a ready task is polled once a turn, so that none starves another.
-//! Non-goals: wakers (a task waits for its own [`Io`] alone, so the one it is polled with does nothing), spawning,
-//! moving tasks between threads.
+//! Non-goals: wakers (a task waits for its own [`Io`] alone, so the one it is polled with does nothing), moving tasks
+//! between threads.
 
 mod probe;
+mod tasks;
 
 pub use probe::backend;
+pub use tasks::{Spawner, Task};
 
 use crate::io::{Backend, Io};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
-use std::future::Future;
 use std::io;
 use std::num::NonZeroU64;
-use std::pin::Pin;
 use std::task::{Context, Waker};
 use std::time::Instant;
-
-/// What one client does, from beginning to end.
-pub type Task<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
+use tasks::Tasks;
 
 /// Runs the futures of one reactor on this thread until all have ended. `make` is called on this thread with the
 /// reactor's [`Io`] and gives the tasks, one per client; `capacity` is how many streams to expect. The thread stays
@@ -34,36 +32,45 @@ pub fn run<'a>(
     capacity: usize,
     make: impl FnOnce(&Io) -> Vec<Task<'a>>,
 ) -> io::Result<()> {
+    run_spawning(backend, origin, core, capacity, |io, spawner| {
+        spawner.extend(make(io));
+    })
+}
+
+/// [`run`], for tasks that are not all known at the beginning: `make` spawns the first ones, and whoever has the spawner
+/// more of them as long as one has not ended.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_spawning<'a>(
+    backend: Backend,
+    origin: Instant,
+    core: Option<usize>,
+    capacity: usize,
+    make: impl FnOnce(&Io, &Spawner<'a>),
+) -> io::Result<()> {
     prepare_thread(core)?;
     allow_open_files();
     let io = Io::new(backend, origin, capacity)?;
-    let tasks = make(&io);
-    poll_all(&io, tasks)
+    let spawner = Spawner::default();
+    make(&io, &spawner);
+    poll_all(&io, &spawner)
 }
 
-fn poll_all(io: &Io, tasks: Vec<Task<'_>>) -> io::Result<()> {
+fn poll_all(io: &Io, spawner: &Spawner<'_>) -> io::Result<()> {
     let schedule = io.schedule();
-    let mut left = tasks.len();
-    let mut tasks: Vec<Option<Task<'_>>> = tasks.into_iter().map(Some).collect();
-    for task in 0..tasks.len() as u32 {
-        schedule.wake(task);
-    }
+    let mut tasks = Tasks::default();
     let mut context = Context::from_waker(Waker::noop());
-    let mut batch = Vec::with_capacity(tasks.len());
-    while left > 0 {
+    let mut batch = Vec::new();
+    tasks.take_in(spawner, io);
+    while tasks.are_left() {
         schedule.take_ready(&mut batch);
         for place in batch.drain(..) {
-            // A task that has ended can have been woken by a wait that it gave up.
-            let Some(Some(task)) = tasks.get_mut(place as usize) else {
-                continue;
-            };
             schedule.set_current(place);
-            if task.as_mut().poll(&mut context).is_ready() {
-                tasks[place as usize] = None;
-                left -= 1;
-            }
+            tasks.poll(place, &mut context);
         }
-        if left > 0 {
+        tasks.take_in(spawner, io);
+        if tasks.are_left() {
             io.turn()?;
         }
     }

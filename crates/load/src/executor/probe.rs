@@ -1,5 +1,6 @@
 //! Which backend this machine can use.
 
+use super::Spawner;
 use crate::io::{Backend, Io};
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -34,7 +35,9 @@ fn exchange(backend: Backend) -> io::Result<()> {
         let asked = ask(&asking).await;
         *found.borrow_mut() = asked;
     };
-    super::poll_all(&io, vec![Box::pin(task)])?;
+    let spawner = Spawner::default();
+    spawner.spawn(task);
+    super::poll_all(&io, &spawner)?;
     outcome.replace(Ok(()))
 }
 

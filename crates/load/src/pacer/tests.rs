@@ -90,6 +90,15 @@ fn an_early_end_keeps_what_has_arrived_queued() {
     assert_eq!(pacer.queued(), 2);
 }
 
+#[test]
+fn a_take_from_before_the_last_one_counts_as_that_one() {
+    let mut pacer = pacer(&[10, 20, 99], 5, WhenFull::Stop, FOREVER_NS);
+    pacer.advance(30);
+    assert_eq!(pacer.take(5), Take::Queued(ticket(0, 10)));
+    assert_eq!(pacer.take(31), Take::Queued(ticket(1, 20)));
+    assert_eq!(pacer.take(4), Take::Ahead(ticket(2, 99)));
+}
+
 /// The same queue, moment by moment: arrivals of a moment come before its takes.
 struct Naive {
     due: VecDeque<u64>,
@@ -199,6 +208,27 @@ proptest! {
         prop_assert_eq!(pacer.dropped(), naive.dropped);
         prop_assert_eq!(pacer.held_ns(), naive.held_moments);
         prop_assert_eq!(pacer.full_at_ns().is_some(), naive.stopped);
+    }
+
+    #[test]
+    fn takes_in_any_order_are_given_what_their_latest_so_far_is_given(
+        due in moments(60),
+        takes in proptest::collection::vec(0..200u64, 1..60),
+        room in 0..6u64,
+        when_full in any_when_full(),
+        end in 1..220u64,
+    ) {
+        let mut unsorted = pacer(&due, room, when_full, end);
+        let mut sorted = pacer(&due, room, when_full, end);
+        let mut latest = 0;
+        for moment in takes {
+            latest = moment.max(latest);
+            let taken = unsorted.take(moment);
+            prop_assert_eq!(taken, sorted.take(latest));
+            if let Take::Queued(ticket) = taken {
+                prop_assert!(ticket.scheduled_ns <= latest);
+            }
+        }
     }
 
     #[test]

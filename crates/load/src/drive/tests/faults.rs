@@ -46,7 +46,7 @@ fn a_session_that_is_always_lost_ends_its_client_and_the_last_client_ends_the_dr
     let why = driven.stopped.expect("it was stopped");
     assert!(why.starts_with("all clients had ended at"), "{why}");
     assert!(
-        why.contains("error 2013") && why.contains("3 times in a row"),
+        why.contains("error 2013") && why.contains("tried again 3 times in a row"),
         "{why}"
     );
     assert_eq!(
@@ -88,6 +88,24 @@ fn a_client_that_is_still_refused_when_the_time_ends_is_told() {
     let (driven, _) = driven(&workload, &asked);
     let (_, failure) = &driven.ended_early[0];
     assert!(failure.text.starts_with("127.0.0.1:1 refuses"), "{failure}");
+}
+
+#[test]
+fn no_session_is_opened_after_the_end() {
+    let workload = fake(|_| (0, Outcome::Lost(2013)));
+    let opened = std::sync::Arc::new(AtomicU64::new(0));
+    let counted = opened.clone();
+    *workload.open.lock().unwrap() = Box::new(move |_| {
+        counted.fetch_add(1, SeqCst);
+        Ok(())
+    });
+    let asked = Drive {
+        reconnects_max: u32::MAX,
+        ..closed(1, 100)
+    };
+    // Pauses of 10, 20, 40 and 80 ms: the end comes in one of them.
+    let (driven, _) = driven(&workload, &asked);
+    assert_eq!(opened.load(SeqCst), driven.started, "each was asked once");
 }
 
 #[test]
@@ -181,6 +199,7 @@ fn what_stalls_at_the_end_is_given_up_after_the_time_that_was_asked_for() {
     asked.stalled = Some(Duration::from_millis(100));
     let (driven, _) = driven(&workload, &asked);
     assert_eq!((driven.started, driven.stopped), (2, None));
+    assert_eq!(driven.until, Duration::from_millis(500));
     assert!(driven.elapsed >= Duration::from_millis(600));
 }
 
@@ -205,4 +224,23 @@ fn a_workload_that_panics_ends_the_drive_and_panics() {
         (MS, Outcome::Done)
     });
     driven(&workload, &closed(2, 600_000));
+}
+
+#[test]
+fn a_watch_that_panics_ends_the_drive_and_panics() {
+    let mut asked = closed(2, 600_000);
+    asked.warmup = Duration::from_secs(1);
+    for which in ["begun", "second", "window"] {
+        let workload = fake(|_| (MS, Outcome::Done));
+        let watched = std::panic::AssertUnwindSafe(|| {
+            let watch = Watch {
+                begun: &mut |_| assert!(which != "begun", "on purpose"),
+                second: &mut |_| assert!(which != "second", "on purpose"),
+                window: &mut |_| assert!(which != "window", "on purpose"),
+            };
+            drive(&workload, &asked, &AtomicBool::new(false), watch)
+        });
+        assert!(std::panic::catch_unwind(watched).is_err(), "{which}");
+        assert_eq!(workload.sessions.load(SeqCst), 0, "{which}");
+    }
 }

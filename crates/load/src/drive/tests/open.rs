@@ -58,6 +58,7 @@ fn a_full_queue_ends_the_drive_and_says_when() {
     assert!(driven.elapsed < Duration::from_secs(10));
     assert_eq!(driven.queued_at_end, 20);
     assert_eq!(driven.arrived, driven.started + 20);
+    assert!(driven.until < Duration::from_secs(10));
 }
 
 #[test]
