@@ -232,7 +232,7 @@ fn a_dry_bench_tells_the_engines_ceiling_without_any_server() {
     for (line, clients) in lines[1..].iter().zip(["1", "4"]) {
         assert_eq!(line[0], clients, "{}", ended.stdout);
         assert!(
-            line[1..]
+            line[2..]
                 .iter()
                 .all(|figure| figure.parse::<f64>().unwrap() > 0.0),
             "{}",

@@ -16,14 +16,20 @@ pub fn timed(key: TrialKey, load: &Loaded, is_usable: bool, server_is_up: bool) 
         is_usable,
         throughput: summary.throughput,
         failed_share: summary.errors as f64 / (ended as f64).max(1.0),
-        latency_ms: response_ms(load, summary.steady.from_s),
+        latency_ms: response_ms(load, summary.steady.from_s, unanswered(&summary)),
         unstable: offered.is_some_and(|offered| offered.unstable.is_some()),
         server_is_up,
     }
 }
 
+/// Arrivals that were never answered count as slower than all others.
+fn unanswered(summary: &stats::Summary) -> u64 {
+    let response = summary.latency.of(Kind::Response);
+    response.map_or(0, |response| response.unanswered)
+}
+
 /// Of all operations that ended from this second on.
-fn response_ms(load: &Loaded, from_s: u32) -> LatencyMs {
+fn response_ms(load: &Loaded, from_s: u32, unanswered: u64) -> LatencyMs {
     let is_counted = |note: &&record::HistogramNote| {
         note.operation.is_none() && note.kind == Kind::Response && note.start_s >= from_s
     };
@@ -32,7 +38,11 @@ fn response_ms(load: &Loaded, from_s: u32) -> LatencyMs {
     else {
         return LatencyMs::default();
     };
-    let at = |quantile| Some(all.value_at_quantile(quantile) as f64 / 1e6);
+    let arrived = (all.len() + unanswered) as f64;
+    let at = |quantile: f64| {
+        let share = quantile * arrived / all.len() as f64;
+        (share <= 1.0).then(|| all.value_at_quantile(share) as f64 / 1e6)
+    };
     LatencyMs {
         p50: at(0.5),
         p95: at(0.95),

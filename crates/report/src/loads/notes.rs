@@ -161,13 +161,24 @@ fn of_summary(summary: &Summary) -> Vec<(About, String)> {
 fn too_few(cell: &Cell, percentile: Percentile) -> Option<(About, String)> {
     let load = cell.load.as_ref()?;
     let known = load.latency.of(Kind::Response, percentile).is_some();
-    (!known && load.unstable.is_empty()).then(|| {
-        let text = format!(
+    if known || !load.unstable.is_empty() {
+        return None;
+    }
+    let responses = cell
+        .counted
+        .iter()
+        .filter_map(|(_, summary)| summary.latency.of(Kind::Response));
+    let lacking = responses
+        .into_iter()
+        .find(|one| one.at(percentile).is_none())?;
+    let text = match lacking.unanswered {
+        0 => format!(
             "fewer than 100 operations lie above the {}, so it is not given",
             percentile.text()
-        );
-        (About::TooFew, text)
-    })
+        ),
+        _ => format!("no {}: {}", percentile.text(), lacking.why_not(percentile)),
+    };
+    Some((About::TooFew, text))
 }
 
 /// Why a trial of a row is not counted.

@@ -7,7 +7,7 @@ use super::Failure;
 use crate::host::{Home, Lease, Leases};
 use crate::plan::{PlannedTrial, expand};
 use crate::run::timed::asked;
-use crate::spec::Experiment;
+use crate::spec::{Experiment, PlannedLoad};
 use crate::workload;
 use load::{Drive, Driven, Endpoint, Io, Outcome, Request, Watch, Workload};
 use std::path::PathBuf;
@@ -21,16 +21,21 @@ const STARTED_WITHIN: Duration = Duration::from_secs(10);
 /// One line for each load of the experiment.
 pub fn table(experiment: &Experiment) -> Result<String, Failure> {
     let mut lines = vec![format!(
-        "{:>8} {:>26} {:>26} {:>16}",
-        "clients", "in process, operations/s", "null server, operations/s", "CPU us each"
+        "{:>24} {:>26} {:>26} {:>16}",
+        "load", "in process, operations/s", "null server, operations/s", "CPU us each"
     )];
     let planned = expand(experiment, 1).map_err(Failure::asked)?;
-    let mut seen = Vec::new();
+    let (mut seen, mut are_shares_left_out) = (Vec::new(), false);
     for trial in planned {
-        if !seen.contains(&trial.load) {
+        if !is_known(&trial.load) {
+            are_shares_left_out = true;
+        } else if !seen.contains(&trial.load) {
             lines.push(line(experiment, &trial)?);
             seen.push(trial.load);
         }
+    }
+    if are_shares_left_out {
+        lines.push("shares of a maximum are left out: a server that does nothing has none".into());
     }
     Ok(lines.join("\n"))
 }
@@ -46,9 +51,22 @@ fn line(experiment: &Experiment, trial: &PlannedTrial) -> Result<String, Failure
         .ok_or_else(|| Failure::asked("this workload has no operations for a timed load"))?;
     let (exchanged, cpu_us) = figures(&driver, &drive)?;
     Ok(format!(
-        "{:>8} {in_process:>26.0} {exchanged:>26.0} {cpu_us:>16.2}",
-        trial.load.clients()
+        "{:>24} {in_process:>26.0} {exchanged:>26.0} {cpu_us:>16.2}",
+        label(&trial.load)
     ))
+}
+
+fn label(load: &PlannedLoad) -> String {
+    match load {
+        PlannedLoad::Closed { clients: 1, .. } => "1 client".into(),
+        PlannedLoad::Closed { clients, .. } => format!("{clients} clients"),
+        PlannedLoad::Open { rate, workers, .. } => format!("{rate}/s, {workers} workers"),
+    }
+}
+
+/// A share of a maximum that only a server has.
+fn is_known(load: &PlannedLoad) -> bool {
+    !matches!(load, PlannedLoad::Open { rate, .. } if *rate == 0.0)
 }
 
 /// Operations a second, and the engine's processor time for each in microseconds.

@@ -156,7 +156,7 @@ fn engine(driven: &Driven) -> EngineNote {
         lateness_us_max: lateness_us(1.0),
         ended_early: driven.ended_early.len() as u32,
         stopped: driven.stopped.clone(),
-        until_s: None,
+        until_s: Some(driven.until.as_secs_f64()),
     }
 }
 
