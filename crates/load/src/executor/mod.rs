@@ -52,7 +52,7 @@ fn poll_all(io: &Io, tasks: Vec<Task<'_>>) -> io::Result<()> {
     let mut batch = Vec::with_capacity(tasks.len());
     while left > 0 {
         schedule.take_ready(&mut batch);
-        for place in batch.drain(..) {
+        for &place in &batch {
             // A task that has ended can have been woken by a wait that it gave up.
             let Some(Some(task)) = tasks.get_mut(place as usize) else {
                 continue;
@@ -63,6 +63,7 @@ fn poll_all(io: &Io, tasks: Vec<Task<'_>>) -> io::Result<()> {
                 left -= 1;
             }
         }
+        batch.clear();
         if left > 0 {
             io.turn()?;
         }
