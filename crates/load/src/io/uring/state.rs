@@ -162,7 +162,7 @@ impl State {
     }
 
     /// Submits what is queued and waits for so many completions; deferred ones arrive only when they are asked for.
-    /// `submit_and_wait` does the same after it has looked for what this ring was not set up with (40 instructions).
+    /// `submit_and_wait` does the same after it has looked for what this ring was not set up with.
     #[inline]
     fn enter_for(&mut self, completions: u32) -> io::Result<usize> {
         let queued = self.ring.submission().len() as u32;
