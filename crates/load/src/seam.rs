@@ -14,17 +14,16 @@ pub struct Request {
     /// When it was due. In closed loop the moment at which its client was free.
     pub scheduled_ns: u64,
     pub started_ns: u64,
+    /// How often it was tried before: one more after each [`Outcome::Retry`].
+    pub retries: u16,
 }
 
-/// What came of an operation. The code is the server's error number, or the workload's own above 60,000.
+/// What came of an operation, or of one try. The code is the server's error number, or the workload's own above 60,000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Done,
-    /// Done after it was repeated (deadlock, lock wait) so many times; the last error.
-    Retried {
-        times: u16,
-        code: u16,
-    },
+    /// Nothing of it is left (deadlock, lock wait): the engine counts the error and asks for it again at once.
+    Retry(u16),
     /// It gave up or could not be done; its client goes on.
     Failed(u16),
     /// The connection is gone; the engine closes the session and opens another one, by the drive's rule.

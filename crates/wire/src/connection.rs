@@ -1,16 +1,20 @@
 //! A connection that is logged in.
 
+mod ask;
+
+pub use ask::Ask;
+
 use crate::authenticate;
-use crate::channel::Channel;
 use crate::error::WireError;
 use crate::link::Link;
 use crate::login::Login;
 use crate::packet::{self, Fields};
-use crate::reply::{self, Done, Step, Walk};
+use crate::reply::{Done, Step, Walk};
 use crate::request::{Bound, Param};
 use crate::row::{self, Column, Value};
 use load::Io;
 use mysql_common::constants::CapabilityFlags;
+use std::borrow::Borrow;
 use std::io;
 
 const QUIT: u8 = 0x01;
@@ -97,13 +101,15 @@ impl Connection {
         &self.version
     }
 
-    /// A statement in the text protocol; rows are counted and dropped.
+    /// A statement in the text protocol; rows are counted and dropped. The request is written at once, so the future does
+    /// not hold the text; who drops it ends the connection.
     ///
     /// # Errors
     /// The server's, after which the connection goes on, or what ended it: [`WireError::is_lost`].
-    pub async fn query(&mut self, sql: &str) -> Result<Done, WireError> {
+    #[inline]
+    pub fn query(&mut self, sql: &str) -> Ask<'_> {
         let written = self.write_text(QUERY, sql);
-        self.ask(written).await
+        Ask::new(self, written)
     }
 
     /// A statement in the text protocol with its rows; a text row's values are all `Bytes` or `Null`.
@@ -130,19 +136,18 @@ impl Connection {
         self.end(prepared)
     }
 
-    /// The hot path: the rows are counted and dropped. The request is written at once, so the future holds no parameters;
-    /// who drops it ends the connection.
+    /// The hot path: the rows are counted and dropped. The request is written at once, as with [`Connection::query`];
+    /// `params` is gone through as they are written, so nobody needs a list of them.
     ///
     /// # Errors
     /// As [`Connection::query`].
     #[inline]
-    pub fn execute<'c>(
-        &'c mut self,
-        statement: &Statement,
-        params: &[Param<'_>],
-    ) -> impl Future<Output = Result<Done, WireError>> + use<'c> {
-        let written = self.write_execute(statement, params);
-        self.ask(written)
+    pub fn execute<'c, 'p, P>(&'c mut self, statement: &Statement, params: P) -> Ask<'c>
+    where
+        P: IntoIterator<Item: Borrow<Param<'p>>, IntoIter: ExactSizeIterator + Clone>,
+    {
+        let written = self.write_execute(statement, params.into_iter());
+        Ask::new(self, written)
     }
 
     /// # Errors
@@ -153,7 +158,7 @@ impl Connection {
         params: &[Param<'_>],
         row: &mut dyn FnMut(&[Value]),
     ) -> Result<Done, WireError> {
-        let number = self.write_execute(statement, params)?;
+        let number = self.write_execute(statement, params.iter())?;
         self.ask_for_rows(number, Format::Binary, row).await
     }
 
@@ -199,10 +204,10 @@ impl Connection {
     }
 
     #[inline]
-    fn write_execute(
+    fn write_execute<'p>(
         &mut self,
         statement: &Statement,
-        params: &[Param<'_>],
+        params: impl ExactSizeIterator<Item: Borrow<Param<'p>>> + Clone,
     ) -> Result<u8, WireError> {
         let Some(Some(bound)) = self.statements.get_mut(statement.place) else {
             return Err(unknown_statement());
@@ -224,42 +229,6 @@ impl Connection {
         match self.statements.get(statement.place) {
             Some(Some(bound)) if bound.statement == statement.id => Ok(bound),
             _ => Err(unknown_statement()),
-        }
-    }
-
-    /// Sends what was written and counts what comes back. `written`: the number of the reply's first packet.
-    #[inline]
-    async fn ask(&mut self, written: Result<u8, WireError>) -> Result<Done, WireError> {
-        let number = written?;
-        let sent = match &mut self.link.channel {
-            Channel::Plain(stream) => stream.exchange().await,
-            Channel::Encrypted(stream) => stream.exchange().await,
-        };
-        if let Err(cause) = sent {
-            return Err(self.broken(cause));
-        }
-        let incoming = self.link.channel.incoming();
-        if let Some(done) = reply::whole(incoming, number, self.ends_by_ok) {
-            let bytes = incoming.len();
-            self.link.channel.consume(bytes);
-            self.is_under_way = false;
-            return Ok(done);
-        }
-        self.walk(number).await
-    }
-
-    /// Any reply: in parts, in several results, with an error, malformed.
-    async fn walk(&mut self, number: u8) -> Result<Done, WireError> {
-        let mut walk = Walk::new(number, self.ends_by_ok);
-        loop {
-            let mut at = 0;
-            let walked = walk.walk(self.link.channel.incoming(), &mut at);
-            self.link.channel.consume(at);
-            match walked {
-                Ok(true) => return self.end(Ok(walk.done)),
-                Ok(false) => self.link.channel.receive().await?,
-                Err(error) => return self.end(Err(error)),
-            }
         }
     }
 

@@ -19,7 +19,7 @@ mod request;
 mod row;
 mod tls;
 
-pub use connection::{Connection, Statement};
+pub use connection::{Ask, Connection, Statement};
 pub use error::WireError;
 pub use login::{Login, Tls};
 pub use reply::Done;

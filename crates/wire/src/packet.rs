@@ -106,8 +106,8 @@ impl<'a> Fields<'a> {
         self.array().map(u32::from_le_bytes)
     }
 
-    /// A length-encoded integer.
-    #[inline]
+    /// A length-encoded integer. Nearly every one has one byte, so the call would cost more than the reading.
+    #[inline(always)]
     pub fn integer(&mut self) -> Option<u64> {
         match self.u8()? {
             small @ 0..=0xfa => Some(u64::from(small)),

@@ -2,6 +2,7 @@
 
 use crate::error::WireError;
 use crate::packet::{self, HEADER};
+use std::borrow::Borrow;
 
 const EXECUTE: u8 = 0x17;
 
@@ -25,16 +26,26 @@ pub enum Param<'a> {
 /// The parameter types that the server knows of a statement.
 pub struct Bound {
     pub statement: u32,
+    /// What precedes the values where the server knows their types and none is NULL.
+    head: Box<[u8]>,
     types: Box<[u8]>,
     is_told: bool,
 }
 
 impl Bound {
     pub fn new(statement: u32, params: u16) -> Bound {
+        let params = usize::from(params);
+        // The bitmap of NULLs, and that no types follow.
+        let rest = params.div_ceil(8) + usize::from(params > 0);
+        let mut head = vec![0; NULLS + rest];
+        head[HEADER] = EXECUTE;
+        head[HEADER + 1..HEADER + 5].copy_from_slice(&statement.to_le_bytes());
+        head[HEADER + 6] = 1;
         Bound {
             statement,
-            types: vec![NULL; usize::from(params)].into(),
-            is_told: false,
+            head: head.into(),
+            types: vec![NULL; params].into(),
+            is_told: params == 0,
         }
     }
 
@@ -44,52 +55,67 @@ impl Bound {
     /// # Errors
     /// [`WireError::Misuse`] where the number of parameters is wrong; nothing is appended then.
     #[inline]
-    pub fn write(&mut self, out: &mut Vec<u8>, params: &[Param<'_>]) -> Result<u8, WireError> {
+    pub fn write<'p>(
+        &mut self,
+        out: &mut Vec<u8>,
+        params: impl ExactSizeIterator<Item: Borrow<Param<'p>>> + Clone,
+    ) -> Result<u8, WireError> {
         if params.len() != self.types.len() {
             return Err(miscounted(self.types.len(), params.len()));
         }
         let start = out.len();
-        let mut head = [0; NULLS];
-        head[HEADER] = EXECUTE;
-        head[HEADER + 1..HEADER + 5].copy_from_slice(&self.statement.to_le_bytes());
-        head[HEADER + 6] = 1;
-        out.extend_from_slice(&head);
-        if !params.is_empty() {
-            let nulls = start + NULLS;
-            out.resize(nulls + params.len().div_ceil(8), 0);
-            self.write_types(out, params);
-            for (place, param) in params.iter().enumerate() {
-                match *param {
-                    Param::Null => out[nulls + place / 8] |= 1 << (place % 8),
-                    Param::Int(value) => out.extend_from_slice(&value.to_le_bytes()),
-                    Param::Double(value) => out.extend_from_slice(&value.to_le_bytes()),
-                    Param::Bytes(value) => write_string(out, value),
-                }
-            }
+        out.extend_from_slice(&self.head);
+        if !self.is_told || !self.write_values(out, start, params.clone()) {
+            self.tell(out, start, params);
         }
         Ok(packet::finish(out, start, 0))
     }
 
+    /// Appends the values to the request that begins at `start`, as far as the server knows their types. False: it did
+    /// not know one.
     #[inline]
-    fn write_types(&mut self, out: &mut Vec<u8>, params: &[Param<'_>]) {
-        let mut is_known = self.is_told;
-        for (known, param) in self.types.iter_mut().zip(params) {
-            let now = match param {
-                Param::Null => *known,
-                Param::Int(_) => LONGLONG,
-                Param::Double(_) => DOUBLE,
-                Param::Bytes(_) => VAR_STRING,
-            };
-            is_known &= now == *known;
-            *known = now;
-        }
-        out.push(u8::from(!is_known));
-        if !is_known {
-            self.is_told = true;
-            for kind in &self.types {
-                out.extend_from_slice(&[*kind, 0]);
+    fn write_values<'p>(
+        &self,
+        out: &mut Vec<u8>,
+        start: usize,
+        params: impl Iterator<Item: Borrow<Param<'p>>>,
+    ) -> bool {
+        for (place, (param, known)) in params.zip(&self.types).enumerate() {
+            match (*param.borrow(), *known) {
+                (Param::Null, _) => out[start + NULLS + place / 8] |= 1 << (place % 8),
+                (Param::Int(value), LONGLONG) => out.extend_from_slice(&value.to_le_bytes()),
+                (Param::Double(value), DOUBLE) => out.extend_from_slice(&value.to_le_bytes()),
+                (Param::Bytes(value), VAR_STRING) => write_string(out, value),
+                _ => return false,
             }
         }
+        true
+    }
+
+    /// Writes the request with all types, in place of what there is of it behind its head.
+    #[cold]
+    fn tell<'p>(
+        &mut self,
+        out: &mut Vec<u8>,
+        start: usize,
+        params: impl Iterator<Item: Borrow<Param<'p>>> + Clone,
+    ) {
+        for (known, param) in self.types.iter_mut().zip(params.clone()) {
+            match param.borrow() {
+                Param::Null => {}
+                Param::Int(_) => *known = LONGLONG,
+                Param::Double(_) => *known = DOUBLE,
+                Param::Bytes(_) => *known = VAR_STRING,
+            }
+        }
+        self.is_told = true;
+        out.truncate(start + self.head.len() - 1);
+        out.push(1);
+        for kind in &self.types {
+            out.extend_from_slice(&[*kind, 0]);
+        }
+        let is_known = self.write_values(out, start, params);
+        debug_assert!(is_known);
     }
 }
 
@@ -122,7 +148,7 @@ mod tests {
 
     fn written(bound: &mut Bound, params: &[Param]) -> Vec<u8> {
         let mut out = Vec::new();
-        bound.write(&mut out, params).unwrap();
+        bound.write(&mut out, params.iter()).unwrap();
         out
     }
 
@@ -157,6 +183,21 @@ mod tests {
     }
 
     #[test]
+    fn a_type_that_changes_behind_a_null_and_a_number_leaves_nothing_of_the_first_try() {
+        let mut bound = Bound::new(1, 3);
+        written(&mut bound, &[Param::Int(1); 3]);
+        let params = [Param::Null, Param::Int(2), Param::Double(0.5)];
+        let changed = written(&mut bound, &params);
+        let mut anew = Bound::new(1, 3);
+        written(
+            &mut anew,
+            &[Param::Int(1), Param::Int(1), Param::Double(1.0)],
+        );
+        anew.is_told = false;
+        assert_eq!(changed, written(&mut anew, &params));
+    }
+
+    #[test]
     fn a_statement_without_parameters_is_ten_bytes() {
         let out = written(&mut Bound::new(1, 0), &[]);
         assert_eq!(out, b"\x0a\0\0\0\x17\x01\0\0\0\0\x01\0\0\0");
@@ -166,7 +207,7 @@ mod tests {
     fn a_wrong_number_of_parameters_is_told_and_nothing_written() {
         let mut out = Vec::new();
         let error = Bound::new(1, 2)
-            .write(&mut out, &[Param::Null])
+            .write(&mut out, [Param::Null].iter())
             .unwrap_err();
         assert_eq!(
             error.to_string(),

@@ -46,17 +46,29 @@ impl<W: Workload> Client<'_, W> {
         }
     }
 
-    /// Does an operation and records it. Gives the time from which the client is free again.
+    /// Does an operation and records it. Gives the time from which the client is free again. `late_ns`: how late it was
+    /// begun by a client that waited for its time.
     #[inline]
-    pub async fn operate(&mut self, request: &Request) -> Result<u64, Gone> {
-        let session = self.session.as_mut().ok_or(Gone)?;
-        let outcome = self.shared.workload.operate(session, request).await;
+    pub async fn operate(
+        &mut self,
+        mut request: Request,
+        late_ns: Option<u64>,
+    ) -> Result<u64, Gone> {
+        let outcome = loop {
+            let session = self.session.as_mut().ok_or(Gone)?;
+            match self.shared.workload.operate(session, &request).await {
+                Outcome::Retry(code) => self.retry(code, &mut request),
+                outcome => break outcome,
+            }
+        };
         let ended_ns = self.now_ns();
         self.recorder.record(&Ended {
             operation: request.operation,
             scheduled_ns: request.scheduled_ns,
             started_ns: request.started_ns,
             ended_ns,
+            late_ns,
+            is_retried: request.retries > 0,
             outcome,
         });
         if let Outcome::Lost(code) = outcome {
@@ -67,6 +79,12 @@ impl<W: Workload> Client<'_, W> {
         }
         self.lost_in_a_row = 0;
         Ok(ended_ns)
+    }
+
+    #[cold]
+    fn retry(&self, code: u16, request: &mut Request) {
+        self.recorder.retry(code, self.now_ns());
+        request.retries = request.retries.saturating_add(1);
     }
 
     /// Closes the lost session and opens another one, with growing pauses, as often as the drive allows in a row.

@@ -34,8 +34,9 @@ pub async fn run<W: Workload>(client: &mut Client<'_, W>, closed: &Closed) {
             number,
             scheduled_ns: free_ns,
             started_ns: free_ns,
+            retries: 0,
         };
-        match client.operate(&request).await {
+        match client.operate(request, None).await {
             Ok(ended_ns) => free_ns = ended_ns,
             Err(_) => break,
         }

@@ -12,14 +12,19 @@ pub async fn run<W: Workload>(worker: &mut Client<'_, W>) {
     let mut turn = TURN;
     let mut free_ns = worker.now_ns();
     worker.recorder.run();
-    while let Some((ticket, started_ns)) = next(worker, free_ns).await {
+    while let Some(due) = next(worker, free_ns).await {
+        let Ticket {
+            number,
+            scheduled_ns,
+        } = due.ticket;
         let request = Request {
-            operation: worker.shared.workload.pick(ticket.number),
-            number: ticket.number,
-            scheduled_ns: ticket.scheduled_ns,
-            started_ns,
+            operation: worker.shared.workload.pick(number),
+            number,
+            scheduled_ns,
+            started_ns: due.started_ns,
+            retries: 0,
         };
-        match worker.operate(&request).await {
+        match worker.operate(request, due.late_ns).await {
             Ok(ended_ns) => free_ns = ended_ns,
             Err(_) => break,
         }
@@ -33,16 +38,31 @@ pub async fn run<W: Workload>(worker: &mut Client<'_, W>) {
     worker.recorder.rest();
 }
 
-/// The next arrival and when it was started; none once the drive is over.
+/// An arrival that is to be started.
+struct Due {
+    ticket: Ticket,
+    started_ns: u64,
+    /// Where it was waited for.
+    late_ns: Option<u64>,
+}
+
+/// The next arrival; none once the drive is over.
 #[inline]
-async fn next<W: Workload>(worker: &Client<'_, W>, free_ns: u64) -> Option<(Ticket, u64)> {
+async fn next<W: Workload>(worker: &Client<'_, W>, free_ns: u64) -> Option<Due> {
     match take(worker.shared, free_ns)? {
         // Another worker's clock can be ahead of when this one was free, and what had arrived by then is queued.
-        Take::Queued(ticket) => Some((ticket, free_ns.max(ticket.scheduled_ns))),
+        Take::Queued(ticket) => Some(Due {
+            ticket,
+            started_ns: free_ns.max(ticket.scheduled_ns),
+            late_ns: None,
+        }),
         Take::Ahead(ticket) => {
             let started_ns = await_time(worker, ticket.scheduled_ns).await?;
-            worker.recorder.late(started_ns - ticket.scheduled_ns);
-            Some((ticket, started_ns))
+            Some(Due {
+                ticket,
+                started_ns,
+                late_ns: Some(started_ns - ticket.scheduled_ns),
+            })
         }
         Take::Over => {
             worker.recorder.rest();

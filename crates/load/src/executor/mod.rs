@@ -65,10 +65,11 @@ fn poll_all(io: &Io, spawner: &Spawner<'_>) -> io::Result<()> {
     tasks.take_in(spawner, io);
     while tasks.are_left() {
         schedule.take_ready(&mut batch);
-        for place in batch.drain(..) {
+        for &place in &batch {
             schedule.set_current(place);
             tasks.poll(place, &mut context);
         }
+        batch.clear();
         tasks.take_in(spawner, io);
         if tasks.are_left() {
             io.turn()?;

@@ -9,6 +9,7 @@
 
 mod blocking;
 mod buffers;
+mod clock;
 mod epoll;
 mod schedule;
 mod socket;

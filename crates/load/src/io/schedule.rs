@@ -3,6 +3,7 @@
 //! Goal: a wake-up costs a few instructions and no allocation. Non-goals: what a task waits for (the reactors);
 //! polling (`executor`).
 
+use super::clock::Clock;
 use super::stopper::Stopper;
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -20,22 +21,24 @@ pub const SWEEP: Duration = Duration::from_millis(100);
 pub const UNLIMITED: u32 = u32::MAX;
 
 pub struct Schedule {
-    origin: Instant,
+    clock: Clock,
     /// The task that is being polled.
     current: Cell<u32>,
-    ready: RefCell<Ready>,
-    sleeping: RefCell<BinaryHeap<Reverse<(u64, u32)>>>,
+    tasks: RefCell<Tasks>,
     /// Sweeps so far: the clock of stalls.
     sweeps: Cell<u32>,
     interrupted: Cell<bool>,
     pub stopper: Stopper,
 }
 
-/// Tasks to be polled in the next turn, each once.
 #[derive(Default)]
-struct Ready {
-    tasks: Vec<u32>,
+struct Tasks {
+    /// To be polled in the next turn, each once.
+    ready: Vec<u32>,
+    /// Whether a task is among them.
     listed: Vec<bool>,
+    /// Until when, and who.
+    sleeping: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
 /// How long a turn may wait for the kernel.
@@ -49,10 +52,9 @@ pub enum Wait {
 impl Schedule {
     pub fn new(origin: Instant) -> io::Result<Schedule> {
         Ok(Schedule {
-            origin,
+            clock: Clock::since(origin),
             current: Cell::new(0),
-            ready: RefCell::default(),
-            sleeping: RefCell::default(),
+            tasks: RefCell::default(),
             sweeps: Cell::new(0),
             interrupted: Cell::new(false),
             stopper: Stopper::new()?,
@@ -61,7 +63,7 @@ impl Schedule {
 
     #[inline]
     pub fn now_ns(&self) -> u64 {
-        self.origin.elapsed().as_nanos() as u64
+        self.clock.now_ns()
     }
 
     #[inline]
@@ -76,50 +78,30 @@ impl Schedule {
 
     #[inline]
     pub fn wake(&self, task: u32) {
-        let ready = &mut *self.ready.borrow_mut();
-        let place = task as usize;
-        if place >= ready.listed.len() {
-            ready.listed.resize(place + 1, false);
-        }
-        if !std::mem::replace(&mut ready.listed[place], true) {
-            ready.tasks.push(task);
-        }
+        self.tasks.borrow_mut().wake(task);
     }
 
     /// Swaps the ready tasks into `batch`, which has to be empty.
+    #[inline]
     pub fn take_ready(&self, batch: &mut Vec<u32>) {
-        let ready = &mut *self.ready.borrow_mut();
-        std::mem::swap(&mut ready.tasks, batch);
+        let tasks = &mut *self.tasks.borrow_mut();
+        std::mem::swap(&mut tasks.ready, batch);
         for task in batch {
-            ready.listed[*task as usize] = false;
+            tasks.listed[*task as usize] = false;
         }
     }
 
     /// Wakes who has slept enough, and says how long the turn may wait for anything else.
+    #[inline]
     pub fn wait(&self) -> Wait {
-        let mut sleeping = self.sleeping.borrow_mut();
-        if sleeping.is_empty() {
-            return match self.ready.borrow().tasks.is_empty() {
-                true => Wait::Forever,
-                false => Wait::No,
-            };
+        let tasks = &mut *self.tasks.borrow_mut();
+        if !tasks.sleeping.is_empty() {
+            return tasks.wait_for_sleepers(self.now_ns());
         }
-        let now_ns = self.now_ns();
-        while let Some(&Reverse((at_ns, task))) = sleeping.peek() {
-            if at_ns > now_ns {
-                break;
-            }
-            sleeping.pop();
-            self.wake(task);
+        match tasks.ready.is_empty() {
+            true => Wait::Forever,
+            false => Wait::No,
         }
-        if !self.ready.borrow().tasks.is_empty() {
-            return Wait::No;
-        }
-        sleeping
-            .peek()
-            .map_or(Wait::Forever, |Reverse((at_ns, _))| {
-                Wait::For(Duration::from_nanos(at_ns - now_ns))
-            })
     }
 
     #[inline]
@@ -141,9 +123,7 @@ impl Schedule {
     pub fn take_interrupt(&self) -> bool {
         let news = self.stopper.is_interrupted() && !self.interrupted.replace(true);
         if news {
-            for Reverse((_, task)) in self.sleeping.borrow_mut().drain() {
-                self.wake(task);
-            }
+            self.tasks.borrow_mut().wake_sleepers();
         }
         news
     }
@@ -153,6 +133,41 @@ impl Schedule {
             schedule: self,
             at_ns,
             listed: false,
+        }
+    }
+}
+
+impl Tasks {
+    #[inline]
+    fn wake(&mut self, task: u32) {
+        let place = task as usize;
+        if place >= self.listed.len() {
+            self.listed.resize(place + 1, false);
+        }
+        if !std::mem::replace(&mut self.listed[place], true) {
+            self.ready.push(task);
+        }
+    }
+
+    fn wait_for_sleepers(&mut self, now_ns: u64) -> Wait {
+        while let Some(&Reverse((at_ns, task))) = self.sleeping.peek() {
+            if at_ns > now_ns {
+                break;
+            }
+            self.sleeping.pop();
+            self.wake(task);
+        }
+        match self.sleeping.peek() {
+            _ if !self.ready.is_empty() => Wait::No,
+            Some(Reverse((at_ns, _))) => Wait::For(Duration::from_nanos(at_ns - now_ns)),
+            None => Wait::Forever,
+        }
+    }
+
+    #[cold]
+    fn wake_sleepers(&mut self) {
+        for Reverse((_, task)) in std::mem::take(&mut self.sleeping) {
+            self.wake(task);
         }
     }
 }
@@ -181,7 +196,7 @@ impl Future for Sleep<'_> {
         }
         if !std::mem::replace(&mut self.listed, true) {
             let entry = Reverse((self.at_ns, schedule.current()));
-            schedule.sleeping.borrow_mut().push(entry);
+            schedule.tasks.borrow_mut().sleeping.push(entry);
         }
         Poll::Pending
     }
@@ -247,7 +262,8 @@ mod tests {
     fn sleepers_wake_in_the_order_of_their_times() {
         let schedule = Schedule::new(Instant::now()).unwrap();
         for (at_ns, task) in [(30, 0), (10, 1), (20, 2)] {
-            schedule.sleeping.borrow_mut().push(Reverse((at_ns, task)));
+            let mut tasks = schedule.tasks.borrow_mut();
+            tasks.sleeping.push(Reverse((at_ns, task)));
         }
         assert_eq!(schedule.wait(), Wait::No);
         assert_eq!(ready(&schedule), [1, 2, 0]);

@@ -77,6 +77,24 @@ impl Stream {
         self.run(Operation::Exchange)
     }
 
+    /// [`Stream::exchange`] for a future written by hand, which polls it until it is ready; `begun` is false at first.
+    ///
+    /// # Errors
+    /// As [`Stream::receive`].
+    #[inline]
+    pub fn poll_exchange(&mut self, begun: &mut bool) -> Poll<io::Result<()>> {
+        self.poll(Operation::Exchange, begun)
+    }
+
+    #[inline]
+    fn poll(&mut self, operation: Operation, begun: &mut bool) -> Poll<io::Result<()>> {
+        match &mut self.0 {
+            Inner::Uring(stream) => stream.poll(operation, begun),
+            Inner::Epoll(stream) => stream.poll(operation, begun),
+            Inner::Blocking(stream) => Poll::Ready(stream.run(operation)),
+        }
+    }
+
     #[inline]
     pub(super) fn run(&mut self, operation: Operation) -> Running<'_> {
         Running {
@@ -125,15 +143,7 @@ impl Future for Running<'_> {
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Running {
-            stream,
-            operation,
-            begun,
-        } = &mut *self;
-        match &mut stream.0 {
-            Inner::Uring(stream) => stream.poll(*operation, begun),
-            Inner::Epoll(stream) => stream.poll(*operation, begun),
-            Inner::Blocking(stream) => Poll::Ready(stream.run(*operation)),
-        }
+        let running = &mut *self;
+        running.stream.poll(running.operation, &mut running.begun)
     }
 }

@@ -72,18 +72,17 @@ impl Recorder {
     #[inline]
     pub fn record(&self, ended: &Ended) {
         let mut book = self.book();
-        if ended.ended_ns >= book.second_ends_ns {
-            book.turn((ended.ended_ns / SECOND_NS) as u32);
-        }
+        book.reach(ended.ended_ns);
         book.current.record(ended);
-        book.totals.ended += 1;
-        book.totals.last_ended_ns = book.totals.last_ended_ns.max(ended.ended_ns);
+        book.totals.record(ended);
     }
 
-    /// How late a worker began what it was waiting for.
-    #[inline]
-    pub fn late(&self, by_ns: u64) {
-        self.book().totals.lateness.record(by_ns);
+    /// An error after which an operation is tried again.
+    #[cold]
+    pub fn retry(&self, code: u16, at_ns: u64) {
+        let mut book = self.book();
+        book.reach(at_ns);
+        book.current.error(code, 1);
     }
 
     /// A client has an operation under way from now on.
@@ -130,7 +129,25 @@ impl Recorder {
     }
 }
 
+impl Totals {
+    #[inline]
+    fn record(&mut self, ended: &Ended) {
+        if let Some(late_ns) = ended.late_ns {
+            self.lateness.record(late_ns);
+        }
+        self.ended += 1;
+        self.last_ended_ns = self.last_ended_ns.max(ended.ended_ns);
+    }
+}
+
 impl Book {
+    #[inline]
+    fn reach(&mut self, at_ns: u64) {
+        if at_ns >= self.second_ends_ns {
+            self.turn((at_ns / SECOND_NS) as u32);
+        }
+    }
+
     #[cold]
     fn turn(&mut self, to_second: u32) {
         let next = self.spare.pop().unwrap_or_else(|| {

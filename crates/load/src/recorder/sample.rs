@@ -14,6 +14,9 @@ pub struct Ended {
     pub scheduled_ns: u64,
     pub started_ns: u64,
     pub ended_ns: u64,
+    /// How late it was begun by a worker that was waiting for it.
+    pub late_ns: Option<u64>,
+    pub is_retried: bool,
     pub outcome: Outcome,
 }
 
@@ -48,20 +51,19 @@ impl Sample {
             counts.record(ended.nanoseconds(*kind));
         }
         match ended.outcome {
-            Outcome::Done => self.done += 1,
-            Outcome::Retried { times, code } => {
+            Outcome::Done => {
                 self.done += 1;
-                self.retried += 1;
-                self.error(code, u64::from(times));
+                self.retried += u64::from(ended.is_retried);
             }
-            Outcome::Failed(code) | Outcome::Lost(code) => {
+            Outcome::Failed(code) | Outcome::Lost(code) | Outcome::Retry(code) => {
                 self.failed += 1;
                 self.error(code, 1);
             }
         }
     }
 
-    fn error(&mut self, code: u16, times: u64) {
+    #[cold]
+    pub fn error(&mut self, code: u16, times: u64) {
         match self.errors.iter_mut().find(|(known, _)| *known == code) {
             Some((_, count)) => *count += times,
             None => self.errors.push((code, times)),

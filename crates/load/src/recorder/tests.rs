@@ -9,6 +9,8 @@ fn ended(at_ns: u64, outcome: Outcome) -> Ended {
         scheduled_ns: at_ns - 30,
         started_ns: at_ns - 10,
         ended_ns: at_ns,
+        late_ns: None,
+        is_retried: false,
         outcome,
     }
 }
@@ -69,18 +71,44 @@ fn what_is_recorded_after_its_second_was_handed_over_is_not_lost() {
 }
 
 #[test]
-fn errors_are_counted_by_code_and_retries_by_their_times() {
+fn errors_are_counted_by_code_those_before_a_retry_too_however_it_ends() {
     let recorder = Recorder::new(2, RESPONSE_WAIT_SERVICE);
-    let retried = Outcome::Retried {
-        times: 3,
-        code: 1213,
-    };
-    for outcome in [retried, Outcome::Failed(1062), Outcome::Lost(2013), retried] {
-        recorder.record(&ended(100, outcome));
+    let outcomes = [Outcome::Done, Outcome::Failed(1213), Outcome::Lost(2013)];
+    for outcome in outcomes {
+        for code in [1213, 1205] {
+            recorder.retry(code, 90);
+        }
+        recorder.record(&Ended {
+            is_retried: true,
+            ..ended(100, outcome)
+        });
     }
     let sample = collected(&recorder, 0);
-    assert_eq!((sample.done, sample.retried, sample.failed), (2, 2, 2));
-    assert_eq!(sample.errors(), [(1213, 6), (1062, 1), (2013, 1)]);
+    assert_eq!((sample.done, sample.retried, sample.failed), (1, 1, 2));
+    assert_eq!(sample.errors(), [(1213, 4), (1205, 3), (2013, 1)]);
+}
+
+#[test]
+fn an_error_before_a_retry_counts_in_the_second_in_which_it_came() {
+    let recorder = Recorder::new(2, RESPONSE_WAIT_SERVICE);
+    recorder.retry(1213, SECOND_NS - 1);
+    recorder.record(&ended(SECOND_NS, Outcome::Done));
+    let seconds = [0, 1].map(|second| collected(&recorder, second));
+    assert_eq!(seconds[0].errors(), [(1213, 1)]);
+    assert_eq!((seconds[1].errors(), seconds[1].done), (&[][..], 1));
+}
+
+#[test]
+fn only_what_was_waited_for_counts_as_late() {
+    let recorder = Recorder::new(2, RESPONSE_WAIT_SERVICE);
+    for late_ns in [None, Some(70)] {
+        recorder.record(&Ended {
+            late_ns,
+            ..ended(100, Outcome::Done)
+        });
+    }
+    let lateness = recorder.totals().lateness.histogram();
+    assert_eq!((lateness.len(), lateness.max()), (1, 70));
 }
 
 proptest! {
@@ -101,7 +129,8 @@ proptest! {
             let outcome = if code == 0 { Outcome::Done } else { Outcome::Failed(code) };
             // in ascending order of their ends, as on a reactor
             let ended_ns = scheduled_ns + 20_000_000;
-            let ended = Ended { operation, scheduled_ns, started_ns: started_ns.min(ended_ns - service_ns), ended_ns, outcome };
+            let started_ns = started_ns.min(ended_ns - service_ns);
+            let ended = Ended { operation, scheduled_ns, started_ns, ..self::ended(ended_ns, outcome) };
             reactors[reactor].record(&ended);
             alone.record(&ended);
         }

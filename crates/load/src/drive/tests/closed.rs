@@ -54,12 +54,9 @@ fn who_thinks_asks_less_often() {
 #[test]
 fn outcomes_are_counted_by_code() {
     let workload = fake(|request| {
-        let outcome = match request.number % 4 {
-            0 => Outcome::Retried {
-                times: 2,
-                code: 1213,
-            },
-            1 => Outcome::Failed(1062),
+        let outcome = match (request.number % 4, request.retries) {
+            (0, 0..2) => Outcome::Retry(1213),
+            (1, _) => Outcome::Failed(1062),
             _ => Outcome::Done,
         };
         (MS / 2, outcome)

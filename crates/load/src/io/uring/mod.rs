@@ -44,6 +44,7 @@ impl Reactor {
     ///
     /// # Errors
     /// Where the ring itself fails; nothing can be awaited any more.
+    #[inline]
     pub fn turn(&self) -> io::Result<()> {
         let state = &mut *self.state.borrow_mut();
         if self.schedule.take_interrupt() {

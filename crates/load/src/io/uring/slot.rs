@@ -29,20 +29,30 @@ pub enum Landing {
     Done,
 }
 
+/// An operation's.
+pub const ENTRIES_MAX: usize = 2;
+
 /// The kernel tries to receive only when something has arrived: right after a send nothing has.
 const POLL_FIRST: u16 = 1;
 
-/// A socket in the ring's own table costs the kernel less than one that it has to look up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    Table(u32),
-    Descriptor(i32),
+/// What entries name a socket by: a number, and how it is to be read.
+#[derive(Clone, Copy, Debug)]
+pub struct Target(types::Fd, Flags);
+
+impl Target {
+    /// A place in the ring's own table, which costs the kernel less than a socket that it has to look up.
+    pub fn table(place: u32) -> Target {
+        Target(types::Fd(place as i32), Flags::FIXED_FILE)
+    }
+
+    pub fn descriptor(descriptor: i32) -> Target {
+        Target(types::Fd(descriptor), Flags::empty())
+    }
 }
 
 pub struct Slot {
     /// None: free.
     pub socket: Option<OwnedFd>,
-    /// What its entries name it by.
     target: Target,
     pub task: u32,
     generation: u32,
@@ -65,7 +75,7 @@ impl Slot {
     pub fn new() -> Slot {
         Slot {
             socket: None,
-            target: Target::Descriptor(-1),
+            target: Target::descriptor(-1),
             task: 0,
             generation: 0,
             phase: Phase::Idle,
@@ -107,7 +117,8 @@ impl Slot {
         self.operation = operation;
         self.task = task;
         self.begun = sweeps;
-        self.buffers = Some(buffers.take().unwrap_or_default());
+        // An assignment would have to drop what was there, which is nothing.
+        std::mem::swap(&mut self.buffers, buffers);
         Ok(())
     }
 
@@ -152,30 +163,28 @@ impl Slot {
         self.buffers = None;
     }
 
-    /// The entries that submit the operation, or what is left of it; a second one is linked to the first.
+    /// Queues the entries that submit the operation, or what is left of it, at most [`ENTRIES_MAX`]; a second one is
+    /// linked to the first. Each is queued as soon as it is built: two of 64 bytes would be copied twice.
     #[inline]
-    pub fn entries(&mut self, slot: u32) -> (Entry, Option<Entry>) {
+    pub fn submit(
+        &mut self,
+        slot: u32,
+        mut queue: impl FnMut(&Entry) -> io::Result<()>,
+    ) -> io::Result<()> {
         self.generation = self.generation.wrapping_add(1);
         match self.operation {
             Operation::Exchange => {
                 let flags = Flags::IO_LINK | Flags::SKIP_SUCCESS;
-                let send = self.send_entry(slot).flags(flags);
-                (send, Some(self.receive_entry(slot, POLL_FIRST)))
+                queue(&self.send_entry(slot).flags(flags))?;
+                queue(&self.receive_entry(slot, POLL_FIRST))
             }
-            Operation::Send => (self.send_entry(slot), None),
-            Operation::Receive => (self.receive_entry(slot, 0), None),
-            Operation::Writable => (self.poll_entry(slot), None),
+            Operation::Send => queue(&self.send_entry(slot)),
+            Operation::Receive => queue(&self.receive_entry(slot, 0)),
+            Operation::Writable => queue(&self.poll_entry(slot)),
         }
     }
 
-    /// The number that an entry has for the socket, and how it is to be read.
-    fn target(&self) -> (types::Fd, Flags) {
-        match self.target {
-            Target::Table(place) => (types::Fd(place as i32), Flags::FIXED_FILE),
-            Target::Descriptor(descriptor) => (types::Fd(descriptor), Flags::empty()),
-        }
-    }
-
+    #[inline]
     fn tag(&self, slot: u32, part: Part) -> u64 {
         Tag {
             generation: self.generation,
@@ -188,7 +197,7 @@ impl Slot {
     #[inline]
     fn send_entry(&self, slot: u32) -> Entry {
         let unsent = self.buffers.as_ref().map_or(&[][..], |held| held.unsent());
-        let (target, flags) = self.target();
+        let Target(target, flags) = self.target;
         opcode::Send::new(target, unsent.as_ptr(), unsent.len() as u32)
             .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
             .build()
@@ -198,8 +207,8 @@ impl Slot {
 
     #[inline]
     fn receive_entry(&mut self, slot: u32, how: u16) -> Entry {
-        let (target, flags) = self.target();
-        let room = self.buffers.get_or_insert_default().room();
+        let Target(target, flags) = self.target;
+        let room = self.buffers.get_or_insert_with(lost).room();
         opcode::Recv::new(target, room.as_mut_ptr().cast(), room.len() as u32)
             .ioprio(how)
             .build()
@@ -208,7 +217,7 @@ impl Slot {
     }
 
     fn poll_entry(&self, slot: u32) -> Entry {
-        let (target, flags) = self.target();
+        let Target(target, flags) = self.target;
         opcode::PollAdd::new(target, libc::POLLOUT as u32)
             .build()
             .flags(flags)
@@ -222,26 +231,18 @@ impl Slot {
         if tag.generation != self.generation || !self.is_flying() {
             return Landing::Stale;
         }
-        if tag.part == Part::Receive {
-            if self.operation == Operation::Exchange {
-                self.buffers.get_or_insert_default().clear_outgoing();
-            }
-            return self.land_receive(result);
+        if tag.part != Part::Receive {
+            return self.land_other(result);
         }
-        self.land_other(result)
-    }
-
-    #[inline]
-    fn land_receive(&mut self, result: i32) -> Landing {
+        let buffers = self.buffers.get_or_insert_with(lost);
+        if self.operation == Operation::Exchange {
+            buffers.clear_outgoing();
+        }
         if result <= 0 {
             return self.fail(result);
         }
         // SAFETY: the kernel wrote so many bytes into the room of this operation's entry.
-        unsafe {
-            self.buffers
-                .get_or_insert_default()
-                .received(result as usize)
-        };
+        unsafe { buffers.received(result as usize) };
         self.end()
     }
 
@@ -253,7 +254,7 @@ impl Slot {
         if self.operation == Operation::Writable {
             return self.end();
         }
-        let buffers = self.buffers.get_or_insert_default();
+        let buffers = self.buffers.get_or_insert_with(lost);
         buffers.sent(result as usize);
         if self.operation == Operation::Exchange || !buffers.unsent().is_empty() {
             return self.again();
@@ -297,9 +298,16 @@ impl Slot {
             return None;
         }
         self.phase = Phase::Idle;
-        *buffers = self.buffers.take();
+        std::mem::swap(&mut self.buffers, buffers);
         Some(self.error.take().map_or(Ok(()), Err))
     }
+}
+
+/// Stands in for buffers that an operation given up half-way has kept. Out of line, so that what asks for buffers is short
+/// enough to be inlined.
+#[cold]
+pub fn lost() -> Box<Buffers> {
+    Box::default()
 }
 
 #[cfg(test)]
@@ -310,12 +318,16 @@ mod tests {
     fn flying(operation: Operation, outgoing: &[u8]) -> Slot {
         let mut slot = Slot::new();
         let socket = UnixStream::pair().unwrap().0.into();
-        slot.occupy(socket, Target::Descriptor(-1));
+        slot.occupy(socket, Target::descriptor(-1));
         let mut buffers = Box::new(Buffers::new());
         buffers.outgoing.extend_from_slice(outgoing);
         slot.begin(operation, 0, 0, &mut Some(buffers)).unwrap();
-        slot.entries(5);
+        submit(&mut slot);
         slot
+    }
+
+    fn submit(slot: &mut Slot) {
+        slot.submit(5, |_| Ok(())).unwrap();
     }
 
     fn tag(slot: &Slot, part: Part) -> Tag {
@@ -329,7 +341,7 @@ mod tests {
             let first = tag(&slot, Part::Send);
             assert_eq!(slot.land(first, 4), Landing::Again);
             assert_eq!(slot.buffers.as_ref().unwrap().unsent(), b"ef");
-            slot.entries(5);
+            submit(&mut slot);
             assert_eq!(slot.land(first, 4), Landing::Stale);
             assert!(slot.is_flying());
         }
@@ -339,7 +351,7 @@ mod tests {
     fn a_completion_of_an_earlier_operation_changes_nothing() {
         let mut slot = flying(Operation::Receive, b"");
         let old = tag(&slot, Part::Receive);
-        slot.entries(5);
+        submit(&mut slot);
         assert_eq!(slot.land(old, -libc::ECANCELED), Landing::Stale);
         assert!(slot.is_flying());
     }

@@ -3,10 +3,10 @@
 //! Goal: whatever order submissions, completions and dropped streams come in, a slot is freed after its last completion.
 //! Non-goal: what one completion means for its operation (`slot`).
 
-use super::slot::{Landing, Slot, Target};
+use super::slot::{self, Landing, Slot, Target};
 use super::tag::{Part, Tag};
 use crate::io::schedule::{SWEEP, Schedule, UNLIMITED, Wait};
-use io_uring::squeue::Entry;
+use io_uring::squeue::{Entry, SubmissionQueue};
 use io_uring::types::{SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, types};
 use std::io;
@@ -68,7 +68,7 @@ impl State {
             every: Box::new(Timespec::from(SWEEP)),
         };
         state.listen()?;
-        state.make_cheaper(capacity);
+        state.make_table(capacity);
         Ok(state)
     }
 
@@ -76,16 +76,15 @@ impl State {
     fn listen(&mut self) -> io::Result<()> {
         let bell = types::Fd(self.schedule.stopper.bell().as_raw_fd());
         let listen = opcode::PollAdd::new(bell, libc::POLLIN as u32);
-        self.push(&[listen.build().user_data(BELL)])
+        self.push(&listen.build().user_data(BELL))
     }
 
     /// Spares the kernel from looking up descriptors; where it refuses, it looks them up.
-    fn make_cheaper(&mut self, capacity: usize) {
+    fn make_table(&mut self, capacity: usize) {
         let table = capacity.min(ENTRIES_MAX as usize) as u32;
         if table > 0 && self.ring.submitter().register_files_sparse(table).is_ok() {
             self.table = table;
         }
-        let _ = self.ring.submitter().register_ring_fd();
     }
 
     /// Nothing to submit and nothing to wait for.
@@ -110,47 +109,46 @@ impl State {
         self.arm_sweeper()
     }
 
-    /// Queues entries that belong together; the kernel sees them at the next [`State::enter`].
-    #[inline]
-    fn push(&mut self, entries: &[Entry]) -> io::Result<()> {
-        let mut queue = self.ring.submission();
-        if queue.capacity() - queue.len() < entries.len() {
-            drop(queue);
-            self.make_room(entries.len())?;
-            queue = self.ring.submission();
-        }
-        // SAFETY: what the entries point at stays where it is until their completions arrive: the buffers of a slot
-        // are on the heap and given back only then, the sweeper's time and the bell live as long as the ring.
-        unsafe { queue.push_multiple(entries) }.map_err(io::Error::other)
+    /// The kernel sees it at the next [`State::enter`].
+    fn push(&mut self, entry: &Entry) -> io::Result<()> {
+        self.make_room(1)?;
+        queue(&mut self.ring.submission(), entry)
     }
 
-    /// Submits what is queued. A kernel whose own queue is full takes more when completions were reaped.
-    #[cold]
+    #[inline]
+    pub fn submit(&mut self, slot: u32) -> io::Result<()> {
+        self.make_room(slot::ENTRIES_MAX)?;
+        let mut submission = self.ring.submission();
+        self.slots[slot as usize].submit(slot, |entry| queue(&mut submission, entry))
+    }
+
+    /// So that entries which belong together go to the kernel together.
+    #[inline]
     fn make_room(&mut self, entries: usize) -> io::Result<()> {
+        if room(&self.ring.submission()) < entries {
+            self.submit_queued(entries)?;
+        }
+        Ok(())
+    }
+
+    /// A kernel whose own queue is full takes more when completions were reaped.
+    #[cold]
+    fn submit_queued(&mut self, until_room: usize) -> io::Result<()> {
         for _ in 0..ENTRIES_MAX {
             self.enter(Wait::No)?;
-            let queue = self.ring.submission();
-            if queue.capacity() - queue.len() >= entries {
+            if room(&self.ring.submission()) >= until_room {
                 return Ok(());
             }
-            drop(queue);
             self.land_all();
         }
         Err(io::Error::other("the kernel takes no more submissions"))
     }
 
     #[inline]
-    pub fn submit(&mut self, slot: u32) -> io::Result<()> {
-        match self.slots[slot as usize].entries(slot) {
-            (first, Some(second)) => self.push(&[first, second]),
-            (first, None) => self.push(&[first]),
-        }
-    }
-
     pub fn enter(&mut self, wait: Wait) -> io::Result<()> {
         let entered = match wait {
-            Wait::No => self.peek(),
-            Wait::Forever => self.ring.submit_and_wait(1),
+            Wait::No => self.enter_for(0),
+            Wait::Forever => self.enter_for(1),
             Wait::For(time) => {
                 let time = Timespec::from(time);
                 let args = SubmitArgs::new().timespec(&time);
@@ -159,26 +157,22 @@ impl State {
         };
         match entered {
             Ok(_) => Ok(()),
-            Err(error) => match error.raw_os_error() {
-                // The time is over, a signal came, or completions have to be reaped first.
-                Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => Ok(()),
-                _ => Err(error),
-            },
+            Err(error) => unless_passing(error),
         }
     }
 
-    /// Submits without waiting; deferred completions arrive only when they are asked for.
-    fn peek(&mut self) -> io::Result<usize> {
+    /// Submits what is queued and waits for so many completions; deferred ones arrive only when they are asked for.
+    /// `submit_and_wait` does the same after it has looked for what this ring was not set up with.
+    #[inline]
+    fn enter_for(&mut self, completions: u32) -> io::Result<usize> {
         let queued = self.ring.submission().len() as u32;
-        // SAFETY: no argument is passed, and no more is submitted than was queued by `push`.
-        unsafe {
-            self.ring
-                .submitter()
-                .enter::<libc::sigset_t>(queued, 0, GET_EVENTS, None)
-        }
+        let submitter = self.ring.submitter();
+        // SAFETY: no argument is passed, and no more is submitted than was queued.
+        unsafe { submitter.enter::<libc::sigset_t>(queued, completions, GET_EVENTS, None) }
     }
 
     /// Takes every completion in and wakes whose it was.
+    #[inline]
     pub fn land_all(&mut self) {
         for completion in self.ring.completion() {
             let tag = Tag::unpacked(completion.user_data());
@@ -235,8 +229,8 @@ impl State {
         let registered =
             slot < self.table && submitter.register_files_update(slot, &[descriptor]).is_ok();
         match registered {
-            true => Target::Table(slot),
-            false => Target::Descriptor(descriptor),
+            true => Target::table(slot),
+            false => Target::descriptor(descriptor),
         }
     }
 
@@ -257,7 +251,7 @@ impl State {
         self.sweeper = Sweeper::Armed;
         let every: *const Timespec = &*self.every;
         let timeout = opcode::Timeout::new(every);
-        self.push(&[timeout.build().user_data(SWEEPER)])
+        self.push(&timeout.build().user_data(SWEEPER))
     }
 
     fn sweep(&mut self) {
@@ -276,6 +270,26 @@ impl State {
                 slot.doom(io::ErrorKind::Interrupted);
             }
         }
+    }
+}
+
+fn room(submission: &SubmissionQueue) -> usize {
+    submission.capacity() - submission.len()
+}
+
+#[inline]
+fn queue(submission: &mut SubmissionQueue, entry: &Entry) -> io::Result<()> {
+    // SAFETY: what an entry points at stays where it is until its completion arrives: the buffers of a slot are on the
+    // heap and given back only then, the sweeper's time and the bell live as long as the ring.
+    unsafe { submission.push(entry) }.map_err(io::Error::other)
+}
+
+#[cold]
+fn unless_passing(error: io::Error) -> io::Result<()> {
+    match error.raw_os_error() {
+        // The time is over, a signal came, or completions have to be reaped first.
+        Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => Ok(()),
+        _ => Err(error),
     }
 }
 

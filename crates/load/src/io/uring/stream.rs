@@ -1,6 +1,6 @@
 //! A stream on a ring's slot.
 
-use super::Reactor;
+use super::{Reactor, slot};
 use crate::io::Operation;
 use crate::io::buffers::Buffers;
 use crate::io::schedule::sweeps_in;
@@ -34,7 +34,7 @@ impl Stream {
     /// After an operation was given up half-way they are empty, and of no use.
     #[inline]
     pub fn buffers_mut(&mut self) -> &mut Buffers {
-        self.buffers.get_or_insert_default()
+        self.buffers.get_or_insert_with(slot::lost)
     }
 
     /// Begins at the first call of an operation, and is ready when it has ended. It goes on in the kernel, whatever

@@ -80,7 +80,9 @@ impl Builder {
                 }
                 step.statements.push(statement);
             }
-            steps.push(step);
+            if step.times > 0 && !step.statements.is_empty() {
+                steps.push(step);
+            }
         }
         if depth.open {
             return Err(SqlMistake::Open);

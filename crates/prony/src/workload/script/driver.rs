@@ -1,5 +1,6 @@
 //! A script as the load engine drives it.
 
+use super::cursor::Cursor;
 use super::policy::Verdict;
 use super::session::Session;
 use super::{Operation, Script};
@@ -39,35 +40,29 @@ impl Driver {
         self.script.prepared_per_session()
     }
 
-    /// Runs an operation once; its values follow from the seed and its number, so that a repetition has the same.
-    async fn attempt(
-        &self,
-        session: &mut Session,
-        operation: &Operation,
-        number: u64,
-    ) -> Result<(), WireError> {
-        let mut random = stream(self.seed, number);
-        session
-            .run(&self.script, operation, number, &mut random)
-            .await
-    }
-
     /// What follows from an error. A transaction is rolled back: a deadlock has ended it, a lock wait has not.
     #[cold]
     async fn after(
         &self,
         session: &mut Session,
         operation: &Operation,
-        error: &WireError,
-    ) -> Verdict {
-        let verdict = self.script.policy.judge(error);
+        retries: u16,
+        error: WireError,
+    ) -> Outcome {
+        let verdict = self.script.policy.judge(&error);
         if operation.transaction
             && !matches!(verdict, Verdict::Lost(_))
             && let Err(error) = session.rollback().await
         {
-            return Verdict::Lost(error.code());
+            return Outcome::Lost(error.code());
         }
-        verdict
+        match verdict {
+            Verdict::Lost(code) => Outcome::Lost(code),
+            Verdict::Repeat(code) if retries < self.script.policy.retries_max => {
+                Outcome::Retry(code)
+            }
+            Verdict::Repeat(code) | Verdict::Fail(code) => Outcome::Failed(code),
+        }
     }
 }
 
@@ -90,23 +85,18 @@ impl Workload for Driver {
 
     async fn operate(&self, session: &mut Session, request: &Request) -> Outcome {
         let operation = &self.script.operations[usize::from(request.operation)];
-        let (mut times, mut last) = (0, 0);
-        loop {
-            let Err(error) = self.attempt(session, operation, request.number).await else {
-                return match times {
-                    0 => Outcome::Done,
-                    times => Outcome::Retried { times, code: last },
-                };
+        // Values follow from the seed and the number, so a retry has the same.
+        let mut cursor = Cursor::new(request.number, stream(self.seed, request.number));
+        let failed = loop {
+            let Some(asked) = session.ask_next(&self.script, operation, &mut cursor) else {
+                return Outcome::Done;
             };
-            match self.after(session, operation, &error).await {
-                Verdict::Lost(code) => return Outcome::Lost(code),
-                Verdict::Fail(code) => return Outcome::Failed(code),
-                Verdict::Repeat(code) if times == self.script.policy.retries_max => {
-                    return Outcome::Failed(code);
-                }
-                Verdict::Repeat(code) => (times, last) = (times + 1, code),
+            if let Err(error) = asked.await {
+                break error;
             }
-        }
+        };
+        self.after(session, operation, request.retries, failed)
+            .await
     }
 
     async fn close(&self, session: Session) {

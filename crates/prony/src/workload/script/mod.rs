@@ -4,6 +4,7 @@
 //! nor formats. Non-goals: when an operation is due (crate `load`), the protocol (crate `wire`), answers: rows are counted.
 
 mod build;
+mod cursor;
 mod driver;
 mod generator;
 mod headings;
@@ -48,10 +49,11 @@ struct Operation {
 /// Statements that share one draw of their parameters, repeated with a new draw each time on the same table.
 #[derive(Clone, Debug)]
 struct Step {
+    /// At least once.
     times: u16,
     /// Places in [`Script::parameters`], those first that others rest on.
     draws: Vec<u16>,
-    /// Places in [`Script::statements`].
+    /// Places in [`Script::statements`], at least one.
     statements: Vec<u16>,
 }
 

@@ -1,18 +1,15 @@
 //! What one client owns: its connection, its statements, the values of an operation.
 
+use super::cursor::Cursor;
 use super::generator::Drawn;
-use super::{Operation, Script, Step};
-use datagen::oltp::{Random, below};
+use super::{Operation, Script, Statement, Step};
 use load::{Failure, Io};
-use smallvec::SmallVec;
-use wire::{Connection, Login, Param, WireError};
+use wire::{Ask, Connection, Login, WireError};
 
 /// The server has as many prepared statements as it takes.
 const TOO_MANY_STATEMENTS: u16 = 1461;
 /// The statement exists in the text protocol alone.
 const NOT_PREPARED: u16 = 1295;
-/// Statements with more parameters than this cost an allocation each time.
-const PARAMETERS_INLINE: usize = 8;
 
 pub struct Session {
     connection: Connection,
@@ -71,58 +68,45 @@ impl Session {
         }
     }
 
-    /// Runs an operation once, from its beginning to its end or the first error.
-    pub(super) async fn run(
+    /// Asks for what comes next in an operation; none: it has come to its end. So that an operation is one loop around one
+    /// await, whatever it consists of.
+    #[inline]
+    pub(super) fn ask_next(
         &mut self,
         script: &Script,
         operation: &Operation,
-        number: u64,
-        random: &mut Random,
-    ) -> Result<(), WireError> {
-        for step in &operation.steps {
-            let table = match script.tables {
-                1 => 0,
-                tables => below(random, u64::from(tables)) as u32,
-            };
-            for _ in 0..step.times {
-                self.draw(script, step, number, random);
-                for &statement in &step.statements {
-                    self.execute(script, statement, table).await?;
-                }
-            }
+        cursor: &mut Cursor,
+    ) -> Option<Ask<'_>> {
+        let step = cursor.step(operation)?;
+        if cursor.is_at_draw(script.tables) {
+            self.draw(script, step, cursor);
         }
-        Ok(())
+        let statement = &script.statements[cursor.take(step)];
+        Some(self.ask(script, statement, cursor.table()))
     }
 
     #[inline]
-    fn draw(&mut self, script: &Script, step: &Step, number: u64, random: &mut Random) {
+    fn draw(&mut self, script: &Script, step: &Step, cursor: &mut Cursor) {
         for &place in &step.draws {
             let parameter = &script.parameters[usize::from(place)];
+            let (number, random) = cursor.source();
             let value = parameter.draw(number, random, &self.drawn, &mut self.text);
             self.drawn[usize::from(place)] = value;
         }
     }
 
     #[inline]
-    async fn execute(
-        &mut self,
-        script: &Script,
-        statement: u16,
-        table: u32,
-    ) -> Result<(), WireError> {
-        let statement = &script.statements[usize::from(statement)];
+    fn ask(&mut self, script: &Script, statement: &Statement, table: u32) -> Ask<'_> {
         let table = if statement.per_table { table } else { 0 };
         match &self.prepared[(statement.place + table) as usize] {
-            Prepared::Text(sql) => self.connection.query(sql).await.map(drop),
+            Prepared::Text(sql) => self.connection.query(sql),
             Prepared::Binary(prepared) => {
                 let (drawn, text) = (&self.drawn, &self.text);
-                let value = |&place: &u16| {
+                let params = statement.parameters.iter().map(|&place| {
                     let place = usize::from(place);
                     script.parameters[place].param(drawn[place], text)
-                };
-                let params: SmallVec<[Param; PARAMETERS_INLINE]> =
-                    statement.parameters.iter().map(value).collect();
-                self.connection.execute(prepared, &params).await.map(drop)
+                });
+                self.connection.execute(prepared, params)
             }
         }
     }

@@ -1,0 +1,123 @@
+//! How far an operation has come.
+//!
+//! Goal: the next statement is found without looking at those before it. Non-goals: values (`generator`), sending (`session`).
+
+use super::{Operation, Step};
+use datagen::oltp::{Random, below};
+
+/// A statement of an operation, and what its values are drawn from.
+pub struct Cursor {
+    /// The operation's.
+    number: u64,
+    random: Random,
+    step: usize,
+    time: u16,
+    statement: usize,
+    table: u32,
+}
+
+impl Cursor {
+    pub fn new(number: u64, random: Random) -> Cursor {
+        Cursor {
+            number,
+            random,
+            step: 0,
+            time: 0,
+            statement: 0,
+            table: 0,
+        }
+    }
+
+    /// None: all of them have been run.
+    #[inline]
+    pub fn step<'o>(&self, operation: &'o Operation) -> Option<&'o Step> {
+        operation.steps.get(self.step)
+    }
+
+    /// Whether values have to be drawn first; the table is drawn here, once for all times of a step.
+    #[inline]
+    pub fn is_at_draw(&mut self, tables: u32) -> bool {
+        if self.statement == 0 && self.time == 0 && tables > 1 {
+            self.table = below(&mut self.random, u64::from(tables)) as u32;
+        }
+        self.statement == 0
+    }
+
+    /// The statement's place in the script; moves on to the next.
+    #[inline]
+    pub fn take(&mut self, step: &Step) -> usize {
+        let statement = usize::from(step.statements[self.statement]);
+        self.statement += 1;
+        if self.statement == step.statements.len() {
+            self.statement = 0;
+            self.time += 1;
+            if self.time == step.times {
+                self.time = 0;
+                self.step += 1;
+            }
+        }
+        statement
+    }
+
+    /// From 0.
+    #[inline]
+    pub fn table(&self) -> u32 {
+        self.table
+    }
+
+    /// What values are drawn from: the operation's number, and its stream.
+    #[inline]
+    pub fn source(&mut self) -> (u64, &mut Random) {
+        (self.number, &mut self.random)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datagen::oltp::stream;
+
+    fn step(times: u16, statements: &[u16]) -> Step {
+        Step {
+            times,
+            draws: Vec::new(),
+            statements: statements.to_vec(),
+        }
+    }
+
+    /// Statements, whether they were drawn for, and their tables.
+    fn walked(steps: Vec<Step>, tables: u32) -> Vec<(usize, bool, u32)> {
+        let operation = Operation {
+            name: "o".into(),
+            steps,
+            transaction: false,
+        };
+        let mut cursor = Cursor::new(1, stream(1, 1));
+        let mut walked = Vec::new();
+        while let Some(step) = cursor.step(&operation) {
+            let is_drawn = cursor.is_at_draw(tables);
+            walked.push((cursor.take(step), is_drawn, cursor.table()));
+        }
+        walked
+    }
+
+    #[test]
+    fn each_step_comes_so_many_times_with_a_draw_before_each() {
+        let walked = walked(vec![step(1, &[7]), step(2, &[3, 4])], 1);
+        let expected = [(7, true), (3, true), (4, false), (3, true), (4, false)];
+        assert_eq!(walked, expected.map(|(place, drawn)| (place, drawn, 0)));
+    }
+
+    #[test]
+    fn a_step_stays_with_its_table() {
+        let walked = walked(vec![step(50, &[1]), step(50, &[2])], 1 << 20);
+        assert!(walked[..50].iter().all(|one| one.2 == walked[0].2));
+        assert!(walked[50..].iter().all(|one| one.2 == walked[50].2));
+        assert_ne!(walked[0].2, walked[50].2);
+    }
+
+    #[test]
+    fn an_operation_without_steps_has_no_statement() {
+        assert_eq!(walked(Vec::new(), 1), []);
+    }
+}
