@@ -437,7 +437,7 @@ fn a_server_that_takes_nobody_any_more_is_asked_a_few_times_and_then_the_load_en
     for part in [
         "all clients had ended",
         "1040",
-        "opened again 3 times in a row",
+        "tried again 3 times in a row",
     ] {
         assert!(why.contains(part), "{why}");
     }

@@ -16,10 +16,10 @@ pub struct Drive {
     pub reactors: Option<usize>,
     /// None: io_uring where the kernel has what is needed, else epoll.
     pub backend: Option<Backend>,
-    /// A session that is lost is opened again, at most so many times in a row; then its client ends.
+    /// A session that is lost is opened again, with at most so many attempts in a row; then its client ends.
     pub reconnects_max: u32,
-    /// A client that has waited so long for a reply is given up as lost. None: never. What is under way at the end is waited
-    /// for so long, or 30 s. (While the drive goes on the workload holds it, by `Stream::stalled_after`.)
+    /// What is under way at the end is waited for so long; None: 30 s. While the drive goes on, the workload itself gives up
+    /// what stalls, by [`crate::Stream::stalled_after`].
     pub stalled: Option<Duration>,
 }
 

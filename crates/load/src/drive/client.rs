@@ -122,7 +122,7 @@ impl<W: Workload> Client<'_, W> {
         if self.lost_in_a_row > 0 {
             let times = self.lost_in_a_row;
             why.text = format!(
-                "{}, after it was opened again {times} times in a row",
+                "{}, after it was tried again {times} times in a row",
                 why.text
             );
         }

@@ -114,7 +114,7 @@ impl<'a, W: Workload> Collector<'a, W> {
         }
     }
 
-    /// How many are queued at the second's end, and how many were dropped in it.
+    /// How many of those that arrived by the second's end are queued now, and how many were dropped since the last second.
     fn queue(&mut self) -> (u64, u64) {
         let Some(mut pacer) = self.shared.pacer() else {
             return (0, 0);

@@ -21,7 +21,7 @@ pub struct Second {
     pub failed: u64,
     /// By code: failures, losses and the errors behind retries.
     pub errors: BTreeMap<u16, u64>,
-    /// Arrived and not started, at the second's end.
+    /// Arrived by the second's end and not started when it was collected, 1 ms later or more.
     pub queued: u64,
     /// Clients that had an operation under way at its end, and those that had none.
     pub running: u32,

@@ -114,7 +114,7 @@ impl Io {
         }
     }
 
-    /// Nanoseconds since the drive's beginning.
+    /// Nanoseconds since the origin that it was made with.
     #[inline]
     pub fn now_ns(&self) -> u64 {
         self.schedule().now_ns()

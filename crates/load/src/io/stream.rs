@@ -64,7 +64,7 @@ impl Stream {
     ///
     /// # Errors
     /// [`io::ErrorKind::UnexpectedEof`] where the other side closed; [`io::ErrorKind::TimedOut`], see
-    /// [`Stream::stalled_after`]; [`io::ErrorKind::Interrupted`], see [`Stopper`].
+    /// [`Stream::stalled_after`]; [`io::ErrorKind::Interrupted`], see [`crate::Stopper`].
     #[inline]
     pub fn receive(&mut self) -> Running<'_> {
         self.run(Operation::Receive)

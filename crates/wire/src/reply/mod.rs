@@ -17,7 +17,7 @@ const MORE_RESULTS: u16 = 0x0008;
 /// Before CLIENT_DEPRECATE_EOF a packet that begins with 0xfe and is shorter than this ends rows.
 const EOF_BYTES: usize = 9;
 
-/// No server has tables of more than 4,096 columns.
+/// As many as the answer to a prepare can tell of. No server gives more than 4,096.
 const COLUMNS_MAX: u64 = 65_535;
 
 /// What a statement did; of a call with several results their sums, and the last status.

@@ -46,7 +46,7 @@ fn a_session_that_is_always_lost_ends_its_client_and_the_last_client_ends_the_dr
     let why = driven.stopped.expect("it was stopped");
     assert!(why.starts_with("all clients had ended at"), "{why}");
     assert!(
-        why.contains("error 2013") && why.contains("3 times in a row"),
+        why.contains("error 2013") && why.contains("tried again 3 times in a row"),
         "{why}"
     );
     assert_eq!(
