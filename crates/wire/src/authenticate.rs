@@ -41,6 +41,9 @@ const WANTED: CapabilityFlags = CapabilityFlags::CLIENT_PROTOCOL_41
     .union(CapabilityFlags::CLIENT_CONNECT_WITH_DB)
     .union(CapabilityFlags::CLIENT_DEPRECATE_EOF);
 
+/// What most plugins compute their answers from: SCRAMBLE_LENGTH of the server's own code.
+const NONCE_BYTES: usize = 20;
+
 /// The subcommand of caching_sha2_password that asks for the server's public key, and what it says itself.
 const ASK_FOR_KEY: u8 = 2;
 const KNOWN: &[u8] = &[3];
@@ -277,7 +280,7 @@ impl Next {
             [] => b"mysql_old_password",
             _ => fields.until_zero(),
         };
-        let nonce = fields.0.strip_suffix(&[0]).unwrap_or(fields.0).to_vec();
+        let nonce = nonce(fields.0).to_vec();
         match plugin(name) {
             Some(plugin) => Ok(Next::Switch { plugin, nonce }),
             None => Err(WireError::Login {
@@ -298,6 +301,15 @@ impl Next {
                 "its login asks for something that caching_sha2_password does not know",
             )),
         }
+    }
+}
+
+/// Without the zero byte behind the 20 bytes of most plugins. The 32 of ed25519 have none behind them, and any byte can be their
+/// last.
+fn nonce(sent: &[u8]) -> &[u8] {
+    match sent {
+        [nonce @ .., 0] if nonce.len() == NONCE_BYTES => nonce,
+        all => all,
     }
 }
 
@@ -375,3 +387,6 @@ fn way_out(code: u16) -> &'static str {
         _ => "",
     }
 }
+
+#[cfg(test)]
+mod tests;
