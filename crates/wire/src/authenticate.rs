@@ -20,6 +20,7 @@ use rsa::pkcs8::DecodePublicKey;
 use rsa::rand_core::OsRng;
 use rsa::{Oaep, RsaPublicKey};
 use sha1::Sha1;
+use std::io;
 use std::time::Duration;
 
 /// The longest conversation that a server of ours has is five packets.
@@ -344,9 +345,14 @@ fn collation(greeting: &Greeting) -> u8 {
     collation as u8
 }
 
-fn tls_error(error: std::io::Error) -> WireError {
+/// A connection that broke may last the next time; what the two ends cannot agree on, they never will.
+fn tls_error(error: io::Error) -> WireError {
     match error.kind() {
-        std::io::ErrorKind::TimedOut => WireError::Io(error),
+        io::ErrorKind::TimedOut
+        | io::ErrorKind::Interrupted
+        | io::ErrorKind::ConnectionReset
+        | io::ErrorKind::ConnectionAborted
+        | io::ErrorKind::BrokenPipe => WireError::Io(error),
         _ => WireError::Tls(format!(
             "it could not be agreed on ({error}): the server must speak TLS 1.2 or later, which 5.5, 5.6 and their libraries do not; leave out `tls=required`, or go through a tunnel"
         )),

@@ -25,3 +25,20 @@ fn the_zero_behind_another_nonce_is_no_part_of_it() {
         assert_eq!(switched(plugin, &sent[..20]), [7; 20]);
     }
 }
+
+#[test]
+fn a_connection_that_breaks_while_tls_is_agreed_on_can_be_tried_again() {
+    use io::ErrorKind::*;
+    for kind in [
+        TimedOut,
+        Interrupted,
+        ConnectionReset,
+        ConnectionAborted,
+        BrokenPipe,
+    ] {
+        assert!(tls_error(kind.into()).is_passing(), "{kind}");
+    }
+    for kind in [InvalidData, UnexpectedEof] {
+        assert!(!tls_error(kind.into()).is_passing(), "{kind}");
+    }
+}
