@@ -9,22 +9,22 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme};
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Write};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 /// One for all connections, so that sessions are resumed.
 static CONFIG: LazyLock<Result<Arc<ClientConfig>, rustls::Error>> = LazyLock::new(config);
 
-/// What was decrypted and nobody has read stays below this.
-const PLAIN_BYTES_MAX: usize = 16 * 1024;
-
 pub struct Encrypted {
+    /// Once hands are shaken, what has arrived there is decrypted at once, so that nothing lies in its `incoming`.
     stream: Stream,
     session: ClientConnection,
     outgoing: Vec<u8>,
     incoming: Vec<u8>,
     consumed: usize,
+    /// The other side has said that nothing more comes.
+    is_closed: bool,
 }
 
 impl Encrypted {
@@ -43,16 +43,25 @@ impl Encrypted {
             outgoing: Vec::new(),
             incoming: Vec::new(),
             consumed: 0,
+            is_closed: false,
         };
+        encrypted.send().await?;
         while encrypted.session.is_handshaking() {
-            encrypted.flush().await?;
-            if encrypted.session.is_handshaking() {
-                encrypted.stream.receive().await?;
-                encrypted.decrypt()?;
-            }
+            encrypted.go_on().await?;
         }
-        encrypted.flush().await?;
         Ok(encrypted)
+    }
+
+    /// One step of the handshake. The session reads nothing as long as it has something to send, so something may be left.
+    async fn go_on(&mut self) -> io::Result<()> {
+        if self.is_closed {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        if self.stream.incoming().is_empty() {
+            self.stream.receive().await?;
+        }
+        self.decrypt()?;
+        self.send().await
     }
 
     pub fn outgoing(&mut self) -> &mut Vec<u8> {
@@ -68,48 +77,64 @@ impl Encrypted {
     }
 
     pub async fn send(&mut self) -> io::Result<()> {
-        self.session.writer().write_all(&self.outgoing)?;
-        self.outgoing.clear();
-        self.flush().await
-    }
-
-    /// Appends at least one byte to `incoming`.
-    pub async fn receive(&mut self) -> io::Result<()> {
-        self.incoming.drain(..self.consumed);
-        self.consumed = 0;
-        let held = self.incoming.len();
-        loop {
-            self.decrypt()?;
-            if self.incoming.len() > held {
-                return Ok(());
-            }
-            self.stream.receive().await?;
-        }
-    }
-
-    pub async fn exchange(&mut self) -> io::Result<()> {
-        self.send().await?;
-        self.receive().await
-    }
-
-    pub fn stalled_after(&mut self, limit: Option<Duration>) -> io::Result<()> {
-        self.stream.stalled_after(limit)
-    }
-
-    /// Sends what the session has to send.
-    async fn flush(&mut self) -> io::Result<()> {
-        while self.session.wants_write() {
-            self.session.write_tls(self.stream.outgoing())?;
-        }
+        self.encrypt()?;
         match self.stream.outgoing().is_empty() {
             true => Ok(()),
             false => self.stream.send().await,
         }
     }
 
-    /// Decrypts what has arrived; at most a record's plain text beyond [`PLAIN_BYTES_MAX`] is held by the session.
+    /// Appends at least one byte to `incoming`.
+    pub async fn receive(&mut self) -> io::Result<()> {
+        let held = self.incoming().len();
+        while self.incoming().len() == held {
+            self.receive_some().await?;
+        }
+        Ok(())
+    }
+
+    /// Takes in what arrives next; a part of a record adds nothing to `incoming`.
+    pub async fn receive_some(&mut self) -> io::Result<()> {
+        if self.is_closed {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.stream.receive().await?;
+        self.decrypt()
+    }
+
+    /// One step of the stream where the whole answer arrives at once.
+    pub async fn exchange(&mut self) -> io::Result<()> {
+        if self.is_closed {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.encrypt()?;
+        let held = self.incoming().len();
+        self.stream.exchange().await?;
+        self.decrypt()?;
+        match self.incoming().len() > held {
+            true => Ok(()),
+            false => self.receive().await,
+        }
+    }
+
+    pub fn stalled_after(&mut self, limit: Option<Duration>) -> io::Result<()> {
+        self.stream.stalled_after(limit)
+    }
+
+    /// Gives what is to be sent to the stream, and what the session has to say itself.
+    fn encrypt(&mut self) -> io::Result<()> {
+        self.session.writer().write_all(&self.outgoing)?;
+        self.outgoing.clear();
+        while self.session.wants_write() {
+            self.session.write_tls(self.stream.outgoing())?;
+        }
+        Ok(())
+    }
+
+    /// Decrypts what has arrived.
     fn decrypt(&mut self) -> io::Result<()> {
-        self.read_plain()?;
+        self.incoming.drain(..self.consumed);
+        self.consumed = 0;
         while !self.stream.incoming().is_empty() && self.session.wants_read() {
             let mut arrived = self.stream.incoming();
             let taken = self.session.read_tls(&mut arrived)?;
@@ -123,17 +148,21 @@ impl Encrypted {
     }
 
     fn read_plain(&mut self) -> io::Result<()> {
+        let mut reader = self.session.reader();
         loop {
-            let held = self.incoming.len();
-            self.incoming.resize(held + PLAIN_BYTES_MAX, 0);
-            let read = self.session.reader().read(&mut self.incoming[held..]);
-            self.incoming.truncate(held + *read.as_ref().unwrap_or(&0));
-            match read {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(_) => {}
+            let read = match reader.fill_buf() {
+                Ok([]) => {
+                    self.is_closed = true;
+                    return Ok(());
+                }
+                Ok(chunk) => {
+                    self.incoming.extend_from_slice(chunk);
+                    chunk.len()
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => return Err(error),
-            }
+            };
+            reader.consume(read);
         }
     }
 }
@@ -194,3 +223,6 @@ impl ServerCertVerifier for Anybody {
         self.0.signature_verification_algorithms.supported_schemes()
     }
 }
+
+#[cfg(test)]
+mod tests;

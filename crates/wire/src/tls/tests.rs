@@ -1,0 +1,106 @@
+use super::*;
+use load::Io;
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{ServerConfig, ServerConnection};
+use std::future::Future;
+use std::io::Read;
+use std::os::unix::net::UnixStream;
+use std::task::{Context, Poll, Waker};
+use std::thread::{self, JoinHandle};
+
+/// On blocking streams every await ends at once.
+fn now<T>(future: impl Future<Output = T>) -> T {
+    match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => unreachable!("a blocking stream is never pending"),
+    }
+}
+
+/// A server whose chain has so many certificates.
+fn server(certificates: usize) -> ServerConnection {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_string()]).unwrap();
+    let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+    let chain = vec![made.cert.der().clone(); certificates];
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(chain, PrivateKeyDer::from(key))
+        .unwrap();
+    ServerConnection::new(Arc::new(config)).unwrap()
+}
+
+fn start(socket: UnixStream) -> io::Result<Encrypted> {
+    let io = Io::blocking();
+    let stream = io.adopt(socket.into()).unwrap();
+    let endpoint = Endpoint::Unix("nowhere".into());
+    now(Encrypted::start(stream, &endpoint))
+}
+
+/// Our end after the handshake, and the thread of the other one, which acts then and keeps its socket open.
+fn shaken(
+    certificates: usize,
+    act: impl FnOnce(&mut ServerConnection, &mut UnixStream) + Send + 'static,
+) -> (Encrypted, JoinHandle<UnixStream>) {
+    let (near, mut far) = UnixStream::pair().unwrap();
+    let peer = thread::spawn(move || {
+        let mut session = server(certificates);
+        while session.is_handshaking() {
+            session.complete_io(&mut far).unwrap();
+        }
+        act(&mut session, &mut far);
+        far
+    });
+    (start(near).unwrap(), peer)
+}
+
+#[test]
+fn what_was_said_before_the_goodbye_is_received_and_then_the_end() {
+    let (mut encrypted, peer) = shaken(1, |session, socket| {
+        session.writer().write_all(b"last words").unwrap();
+        session.send_close_notify();
+        let mut bytes = Vec::new();
+        while session.wants_write() {
+            session.write_tls(&mut bytes).unwrap();
+        }
+        socket.write_all(&bytes).unwrap();
+    });
+    let _open = peer.join().unwrap();
+    now(encrypted.receive()).unwrap();
+    assert_eq!(encrypted.incoming(), b"last words");
+    for ended in [now(encrypted.receive()), now(encrypted.exchange())] {
+        assert_eq!(ended.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+    }
+    assert_eq!(encrypted.incoming(), b"last words");
+}
+
+#[test]
+fn an_exchange_brings_the_answer_also_where_it_arrives_in_parts() {
+    const ANSWERS: [usize; 3] = [5, 100_000, 7];
+    let (mut encrypted, peer) = shaken(1, |session, socket| {
+        let mut stream = rustls::Stream::new(session, socket);
+        for bytes in ANSWERS {
+            let mut question = [0; 8];
+            stream.read_exact(&mut question).unwrap();
+            assert_eq!(&question, b"question");
+            stream.write_all(&vec![7; bytes]).unwrap();
+        }
+    });
+    for bytes in ANSWERS {
+        encrypted.outgoing().extend_from_slice(b"question");
+        now(encrypted.exchange()).unwrap();
+        assert!(encrypted.outgoing().is_empty());
+        while encrypted.incoming().len() < bytes {
+            now(encrypted.receive()).unwrap();
+        }
+        assert!(encrypted.incoming() == vec![7; bytes]);
+        encrypted.consume(bytes);
+    }
+    peer.join().unwrap();
+}
+
+#[test]
+fn a_handshake_of_more_than_the_session_reads_at_once_goes_on() {
+    let (_encrypted, peer) = shaken(20, |_, _| ());
+    peer.join().unwrap();
+}
