@@ -6,6 +6,7 @@
 //! unix socket, or encrypted with the server's public key.
 
 use crate::channel::Channel;
+use crate::deadline::Deadline;
 use crate::error::WireError;
 use crate::greeting::Greeting;
 use crate::link::Link;
@@ -21,7 +22,6 @@ use rsa::rand_core::OsRng;
 use rsa::{Oaep, RsaPublicKey};
 use sha1::Sha1;
 use std::io;
-use std::time::Duration;
 
 /// The longest conversation that a server of ours has is five packets.
 const PACKETS_MAX: usize = 16;
@@ -71,12 +71,11 @@ pub async fn open(io: &Io, endpoint: &Endpoint, login: &Login) -> Result<Welcome
 }
 
 async fn converse(io: &Io, endpoint: &Endpoint, login: &Login) -> Result<Welcome, WireError> {
-    let deadline_ns = io.now_ns() + login.within.as_nanos() as u64;
+    let deadline = Deadline::new(io, login.within);
     let stream = io.connect(endpoint, login.within).await?;
     let mut conversation = Conversation {
         link: Link::new(Channel::Plain(stream)),
-        io,
-        deadline_ns,
+        deadline,
         password: login.password.as_deref().filter(|word| !word.is_empty()),
         is_private: matches!(endpoint, Endpoint::Unix(_)),
         packets: 0,
@@ -125,8 +124,7 @@ fn capabilities(greeting: &Greeting, login: &Login) -> Result<CapabilityFlags, W
 
 struct Conversation<'a> {
     link: Link,
-    io: &'a Io,
-    deadline_ns: u64,
+    deadline: Deadline<'a>,
     /// None: empty.
     password: Option<&'a str>,
     /// Nobody can read along.
@@ -140,11 +138,24 @@ impl Conversation<'_> {
         if self.packets > PACKETS_MAX {
             return Err(WireError::malformed("its login does not end"));
         }
-        let left_ns = self.deadline_ns.saturating_sub(self.io.now_ns()).max(1);
-        self.link
-            .channel
-            .stalled_after(Some(Duration::from_nanos(left_ns)))?;
-        self.link.arrive().await
+        loop {
+            if let Some(bytes) = self.link.arrived()? {
+                return Ok(bytes);
+            }
+            self.keep_time()?;
+            self.link.channel.receive_some().await?;
+        }
+    }
+
+    async fn send(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        self.keep_time()?;
+        self.link.send(write).await
+    }
+
+    /// What comes next has no longer than the login has left.
+    fn keep_time(&mut self) -> io::Result<()> {
+        let left = self.deadline.left()?;
+        self.link.channel.stalled_after(Some(left))
     }
 
     /// Asks for TLS and goes on through it.
@@ -155,7 +166,7 @@ impl Conversation<'_> {
         endpoint: &Endpoint,
     ) -> Result<Self, WireError> {
         let request = SslRequest::new(capabilities, PACKET_BYTES_MAX, collation(greeting));
-        self.link.send(|out| request.serialize(out)).await?;
+        self.send(|out| request.serialize(out)).await?;
         let Channel::Plain(stream) = self.link.channel else {
             return Ok(self);
         };
@@ -163,7 +174,7 @@ impl Conversation<'_> {
         if !stream.incoming().is_empty() {
             return Err(WireError::malformed("it went on talking without TLS"));
         }
-        let encrypted = Encrypted::start(stream, endpoint)
+        let encrypted = Encrypted::start(stream, endpoint, &self.deadline)
             .await
             .map_err(tls_error)?;
         Ok(Conversation {
@@ -196,7 +207,7 @@ impl Conversation<'_> {
             None,
             PACKET_BYTES_MAX,
         );
-        self.link.send(|out| response.serialize(out)).await?;
+        self.send(|out| response.serialize(out)).await?;
         Ok(())
     }
 
@@ -222,7 +233,7 @@ impl Conversation<'_> {
                 } => {
                     let proof = plugin.gen_data(self.password, &fresh);
                     let proof = proof.as_deref().unwrap_or_default();
-                    self.link.send(|out| out.extend_from_slice(proof)).await?;
+                    self.send(|out| out.extend_from_slice(proof)).await?;
                     nonce = fresh;
                 }
                 Next::SendAll => self.send_password(&nonce).await?,
@@ -237,15 +248,13 @@ impl Conversation<'_> {
         if !self.is_private {
             password = self.encrypted(password, nonce).await?;
         }
-        self.link
-            .send(|out| out.extend_from_slice(&password))
-            .await?;
+        self.send(|out| out.extend_from_slice(&password)).await?;
         Ok(())
     }
 
     /// With the server's public key, as `get-server-public-key` of its own client does.
     async fn encrypted(&mut self, password: Vec<u8>, nonce: &[u8]) -> Result<Vec<u8>, WireError> {
-        self.link.send(|out| out.push(ASK_FOR_KEY)).await?;
+        self.send(|out| out.push(ASK_FOR_KEY)).await?;
         let bytes = self.arrive().await?;
         let payload = self.link.payload(bytes);
         let key = match payload.split_first() {

@@ -52,6 +52,14 @@ impl Channel {
         }
     }
 
+    /// Takes in what arrives next. Through TLS that may be a part of a record, which adds nothing to `incoming`.
+    pub async fn receive_some(&mut self) -> io::Result<()> {
+        match self {
+            Channel::Plain(stream) => stream.receive().await,
+            Channel::Encrypted(stream) => stream.receive_some().await,
+        }
+    }
+
     pub async fn exchange(&mut self) -> io::Result<()> {
         match self {
             Channel::Plain(stream) => stream.exchange().await,

@@ -7,6 +7,7 @@
 mod authenticate;
 mod channel;
 pub mod connection;
+mod deadline;
 pub mod error;
 mod greeting;
 mod link;

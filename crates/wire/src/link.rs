@@ -19,27 +19,37 @@ impl Link {
     /// Waits for a whole packet and returns its payload's length.
     ///
     /// # Errors
-    /// [`WireError::Protocol`] where it is not the packet that is due, or longer than anything but a row is.
+    /// As [`Link::arrived`], and what the system says of the connection.
     pub async fn arrive(&mut self) -> Result<usize, WireError> {
         loop {
-            if let Some((bytes, number)) = packet::header(self.channel.incoming()) {
-                if number != self.number {
-                    return Err(packet::out_of_order(self.number, number));
-                }
-                if bytes > CONTROL_MAX {
-                    return Err(WireError::Protocol(format!(
-                        "a packet of {bytes} bytes came where none has more than {CONTROL_MAX}"
-                    )));
-                }
-                if self.channel.incoming().len() >= HEADER + bytes {
-                    return Ok(bytes);
-                }
+            if let Some(bytes) = self.arrived()? {
+                return Ok(bytes);
             }
             self.channel.receive().await?;
         }
     }
 
-    /// The payload that [`Link::arrive`] told of.
+    /// The length of the payload that is there; none: not all of it.
+    ///
+    /// # Errors
+    /// [`WireError::Protocol`] where it is not the packet that is due, or longer than anything but a row is.
+    pub fn arrived(&self) -> Result<Option<usize>, WireError> {
+        let Some((bytes, number)) = packet::header(self.channel.incoming()) else {
+            return Ok(None);
+        };
+        if number != self.number {
+            return Err(packet::out_of_order(self.number, number));
+        }
+        if bytes > CONTROL_MAX {
+            return Err(WireError::Protocol(format!(
+                "a packet of {bytes} bytes came where none has more than {CONTROL_MAX}"
+            )));
+        }
+        let is_whole = self.channel.incoming().len() >= HEADER + bytes;
+        Ok(is_whole.then_some(bytes))
+    }
+
+    /// The payload that [`Link::arrived`] told of.
     pub fn payload(&self, bytes: usize) -> &[u8] {
         &self.channel.incoming()[HEADER..HEADER + bytes]
     }

@@ -4,6 +4,7 @@
 //! other end; so neither the certificate nor what it signs is verified (some servers make certificates for themselves that
 //! no verifier takes).
 
+use crate::deadline::Deadline;
 use load::{Endpoint, Stream};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring};
@@ -31,8 +32,12 @@ impl Encrypted {
     /// Shakes hands on a stream whose incoming side is empty.
     ///
     /// # Errors
-    /// What the system says, or what the two ends could not agree on.
-    pub async fn start(stream: Stream, endpoint: &Endpoint) -> io::Result<Encrypted> {
+    /// What the system says, or what the two ends could not agree on; [`io::ErrorKind::TimedOut`].
+    pub async fn start(
+        stream: Stream,
+        endpoint: &Endpoint,
+        deadline: &Deadline<'_>,
+    ) -> io::Result<Encrypted> {
         let config = CONFIG.clone().map_err(io::Error::other)?;
         let mut session =
             ClientConnection::new(config, server_name(endpoint)).map_err(io::Error::other)?;
@@ -45,22 +50,28 @@ impl Encrypted {
             consumed: 0,
             is_closed: false,
         };
-        encrypted.send().await?;
+        encrypted.flush(deadline).await?;
         while encrypted.session.is_handshaking() {
-            encrypted.go_on().await?;
+            encrypted.go_on(deadline).await?;
         }
         Ok(encrypted)
     }
 
     /// One step of the handshake. The session reads nothing as long as it has something to send, so something may be left.
-    async fn go_on(&mut self) -> io::Result<()> {
+    async fn go_on(&mut self, deadline: &Deadline<'_>) -> io::Result<()> {
         if self.is_closed {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         if self.stream.incoming().is_empty() {
+            self.stream.stalled_after(Some(deadline.left()?))?;
             self.stream.receive().await?;
         }
         self.decrypt()?;
+        self.flush(deadline).await
+    }
+
+    async fn flush(&mut self, deadline: &Deadline<'_>) -> io::Result<()> {
+        self.stream.stalled_after(Some(deadline.left()?))?;
         self.send().await
     }
 

@@ -1,4 +1,11 @@
 use super::*;
+use load::Backend;
+use load::executor::{self, Task};
+use std::cell::Cell;
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 /// The nonce that a server's request to switch comes to.
 fn switched(plugin: &[u8], sent: &[u8]) -> Vec<u8> {
@@ -40,5 +47,57 @@ fn a_connection_that_breaks_while_tls_is_agreed_on_can_be_tried_again() {
     }
     for kind in [InvalidData, UnexpectedEof] {
         assert!(!tls_error(kind.into()).is_passing(), "{kind}");
+    }
+}
+
+/// The head of a packet of 64 KiB - 1, and the rest of it a byte at a time.
+fn drip(mut client: TcpStream) {
+    let head = [0xff, 0xff, 0, 0];
+    for byte in head.into_iter().chain(std::iter::repeat_n(10, 200)) {
+        if client.write_all(&[byte]).is_err() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn refusal(backend: Backend, endpoint: Endpoint, within: Duration) -> WireError {
+    let refused = Rc::new(Cell::new(None));
+    let kept = refused.clone();
+    let login = Login {
+        endpoints: Vec::new(),
+        user: "app".into(),
+        password: None,
+        schema: None,
+        tls: Tls::Off,
+        within,
+        stalled: None,
+    };
+    executor::run(backend, Instant::now(), None, 1, |io| {
+        let io = io.clone();
+        let task: Task = Box::pin(async move {
+            kept.set(open(&io, &endpoint, &login).await.err());
+        });
+        vec![task]
+    })
+    .unwrap();
+    refused.take().unwrap()
+}
+
+#[test]
+fn a_login_that_comes_in_drops_ends_in_its_time() {
+    for backend in [executor::backend(), Backend::Epoll, Backend::Blocking] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = Endpoint::Tcp {
+            host: "127.0.0.1".into(),
+            port: listener.local_addr().unwrap().port(),
+        };
+        let server = std::thread::spawn(move || drip(listener.accept().unwrap().0));
+        let error = refusal(backend, endpoint, Duration::from_millis(300));
+        let WireError::Unreachable { cause, .. } = &error else {
+            panic!("{error}")
+        };
+        assert_eq!(cause.kind(), io::ErrorKind::TimedOut, "{backend:?}");
+        server.join().unwrap();
     }
 }

@@ -8,6 +8,9 @@ use std::os::unix::net::UnixStream;
 use std::task::{Context, Poll, Waker};
 use std::thread::{self, JoinHandle};
 
+/// Longer than anything here takes, even on a busy machine.
+const LONG: Duration = Duration::from_secs(20);
+
 /// On blocking streams every await ends at once.
 fn now<T>(future: impl Future<Output = T>) -> T {
     match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
@@ -30,11 +33,15 @@ fn server(certificates: usize) -> ServerConnection {
     ServerConnection::new(Arc::new(config)).unwrap()
 }
 
-fn start(socket: UnixStream) -> io::Result<Encrypted> {
+fn start(socket: UnixStream, within: Duration) -> io::Result<Encrypted> {
     let io = Io::blocking();
     let stream = io.adopt(socket.into()).unwrap();
     let endpoint = Endpoint::Unix("nowhere".into());
-    now(Encrypted::start(stream, &endpoint))
+    now(Encrypted::start(
+        stream,
+        &endpoint,
+        &Deadline::new(&io, within),
+    ))
 }
 
 /// Our end after the handshake, and the thread of the other one, which acts then and keeps its socket open.
@@ -51,7 +58,7 @@ fn shaken(
         act(&mut session, &mut far);
         far
     });
-    (start(near).unwrap(), peer)
+    (start(near, LONG).unwrap(), peer)
 }
 
 #[test]
@@ -102,5 +109,23 @@ fn an_exchange_brings_the_answer_also_where_it_arrives_in_parts() {
 #[test]
 fn a_handshake_of_more_than_the_session_reads_at_once_goes_on() {
     let (_encrypted, peer) = shaken(20, |_, _| ());
+    peer.join().unwrap();
+}
+
+#[test]
+fn a_handshake_that_comes_in_drops_ends_in_its_time() {
+    let (near, mut far) = UnixStream::pair().unwrap();
+    let peer = thread::spawn(move || {
+        // The head of a record of 16 KiB.
+        let head = [0x16, 3, 3, 0x40, 0];
+        for byte in head.into_iter().chain(std::iter::repeat_n(0, 200)) {
+            if far.write_all(&[byte]).is_err() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    });
+    let error = start(near, Duration::from_millis(300)).err().unwrap();
+    assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     peer.join().unwrap();
 }
