@@ -45,8 +45,8 @@ pub struct Conversation {
     text_row: Vec<u8>,
 }
 
-/// What becomes of the connection after a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What becomes of the connection after a request; after several, the greatest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum After {
     /// The answer is sent at once.
     Answer,

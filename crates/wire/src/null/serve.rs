@@ -17,10 +17,8 @@ use std::time::{Duration, Instant};
 const STOP_WITHIN: Duration = Duration::from_millis(20);
 
 const EVENTS: usize = 256;
-const READ_BYTES: usize = 64 * 1024;
-
-/// A request may have so many bytes.
-const REQUEST_BYTES_MAX: usize = 64 << 20;
+/// A receive has room for at least so many.
+const READ_BYTES: usize = 4 * 1024;
 
 /// The listener among the events; connections count from 0.
 const LISTENER: u64 = u64::MAX;
@@ -47,10 +45,9 @@ pub fn serve(listener: &Listener, behaviour: &Behaviour, stop: &AtomicBool) -> i
         poll,
         is_tcp: matches!(listener, Listener::Tcp(_)),
         behaviour,
-        guests: BTreeMap::new(),
+        peers: BTreeMap::new(),
         next: 0,
         due: BinaryHeap::new(),
-        buffer: vec![0; READ_BYTES],
     };
     let mut events = Vec::with_capacity(EVENTS);
     while !stop.load(Ordering::Relaxed) {
@@ -64,7 +61,7 @@ pub fn serve(listener: &Listener, behaviour: &Behaviour, stop: &AtomicBool) -> i
         for event in &events {
             match event.data.u64() {
                 LISTENER => serving.accept(descriptor)?,
-                guest => serving.attend(guest),
+                peer => serving.attend(peer),
             }
         }
         serving.send_due();
@@ -76,17 +73,17 @@ struct Serving<'a> {
     poll: OwnedFd,
     is_tcp: bool,
     behaviour: &'a Behaviour,
-    guests: BTreeMap<u64, Guest>,
+    peers: BTreeMap<u64, Peer>,
     next: u64,
     /// When delayed answers are due, and whose.
     due: BinaryHeap<Reverse<(Instant, u64)>>,
-    buffer: Vec<u8>,
 }
 
-struct Guest {
+/// The other end of a connection.
+struct Peer {
     socket: OwnedFd,
     conversation: Conversation,
-    /// Less than a whole request.
+    /// Less than a whole request, but while it is attended to.
     incoming: Vec<u8>,
     outgoing: Vec<u8>,
     is_silent: bool,
@@ -131,32 +128,32 @@ impl Serving<'_> {
             )?;
             let mut outgoing = Vec::new();
             let conversation = Conversation::new(&mut outgoing);
-            let mut guest = Guest {
+            let mut peer = Peer {
                 socket,
                 conversation,
                 incoming: Vec::new(),
                 outgoing,
                 is_silent: false,
             };
-            if guest.send() {
+            if peer.send() {
                 self.next += 1;
-                self.guests.insert(number, guest);
+                self.peers.insert(number, peer);
             }
         }
     }
 
     fn attend(&mut self, number: u64) {
-        let Some(guest) = self.guests.get_mut(&number) else {
+        let Some(peer) = self.peers.get_mut(&number) else {
             return;
         };
-        match guest.attend(&mut self.buffer, self.behaviour) {
+        match peer.attend(self.behaviour) {
             Turn::Go => {}
             Turn::Delay => {
                 let at = Instant::now() + self.behaviour.delay;
                 self.due.push(Reverse((at, number)));
             }
             Turn::End => {
-                self.guests.remove(&number);
+                self.peers.remove(&number);
             }
         }
     }
@@ -167,60 +164,59 @@ impl Serving<'_> {
                 return;
             }
             self.due.pop();
-            let is_gone = self
-                .guests
-                .get_mut(&number)
-                .is_some_and(|guest| !guest.send());
+            let is_gone = self.peers.get_mut(&number).is_some_and(|peer| !peer.send());
             if is_gone {
-                self.guests.remove(&number);
+                self.peers.remove(&number);
             }
         }
     }
 }
 
-impl Guest {
-    /// Takes what has arrived, and answers each whole request.
-    fn attend(&mut self, buffer: &mut [u8], behaviour: &Behaviour) -> Turn {
-        let arrived = match net::recv(&self.socket, &mut *buffer, RecvFlags::empty()) {
-            Ok((0, _)) => return Turn::End,
-            Ok((count, _)) => &buffer[..count],
-            Err(Errno::AGAIN | Errno::INTR) => return Turn::Go,
-            Err(_) => return Turn::End,
-        };
-        if self.is_silent {
-            return Turn::Go;
-        }
-        let mut is_delayed = false;
-        let mut held = std::mem::take(&mut self.incoming);
-        let mut left = match held.is_empty() {
-            true => arrived,
-            false => {
-                held.extend_from_slice(arrived);
-                &held[..]
-            }
-        };
-        while let Some(bytes) = request_bytes(left) {
-            let request = &left[HEADER..bytes];
-            left = &left[bytes..];
-            match self
-                .conversation
-                .answer(request, behaviour, &mut self.outgoing)
-            {
-                After::Answer => {}
-                After::AnswerStatement => is_delayed |= !behaviour.delay.is_zero(),
-                After::Close => return Turn::End,
-                After::Silence => self.is_silent = true,
-            }
-        }
-        if left.len() > REQUEST_BYTES_MAX {
+impl Peer {
+    /// Takes what has arrived, and sends what is to be answered at once.
+    fn attend(&mut self, behaviour: &Behaviour) -> Turn {
+        if !self.receive() {
             return Turn::End;
         }
-        self.incoming = left.to_vec();
-        match is_delayed {
-            true => Turn::Delay,
-            false if self.send() => Turn::Go,
-            false => Turn::End,
+        if self.is_silent {
+            self.incoming.clear();
+            return Turn::Go;
         }
+        let after = self.answer(behaviour);
+        self.is_silent = after == After::Silence;
+        match after {
+            After::Close => Turn::End,
+            After::AnswerStatement if !behaviour.delay.is_zero() => Turn::Delay,
+            _ if self.send() => Turn::Go,
+            _ => Turn::End,
+        }
+    }
+
+    /// False where the connection is gone.
+    fn receive(&mut self) -> bool {
+        self.incoming.reserve(READ_BYTES);
+        let room = rustix::buffer::spare_capacity(&mut self.incoming);
+        match net::recv(&self.socket, room, RecvFlags::empty()) {
+            Ok((0, _)) => false,
+            Ok(_) | Err(Errno::AGAIN | Errno::INTR) => true,
+            Err(_) => false,
+        }
+    }
+
+    /// Answers each whole request that has arrived.
+    fn answer(&mut self, behaviour: &Behaviour) -> After {
+        let mut after = After::Answer;
+        let mut taken = 0;
+        while let Some(bytes) = request_bytes(&self.incoming[taken..]) {
+            let request = &self.incoming[taken + HEADER..taken + bytes];
+            let next = self
+                .conversation
+                .answer(request, behaviour, &mut self.outgoing);
+            after = after.max(next);
+            taken += bytes;
+        }
+        self.incoming.drain(..taken);
+        after
     }
 
     /// False where the connection is gone, or nobody takes the answers (they are small, so that nobody reads at all).
