@@ -210,3 +210,13 @@ fn every_backend_of_the_engine_serves_many_connections() {
         assert!(ran.is_ok() || backend == Backend::Uring, "{ran:?}");
     }
 }
+
+#[test]
+fn a_request_that_arrives_in_many_parts_is_answered_once() {
+    let server = NullServer::tcp(Behaviour::default()).unwrap();
+    let mut connection = open(&server);
+    let long = format!("SELECT '{}'", "x".repeat(3 << 20));
+    for sql in [&long, "SELECT 1", &long] {
+        assert_eq!(now(connection.query(sql)).unwrap().rows, 1);
+    }
+}

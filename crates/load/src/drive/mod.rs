@@ -3,9 +3,9 @@
 //! Goals: one code path for reactors and for threads that block; exact numbers at any end: the time, a full queue, an
 //! interrupt, a stall, no client left. Non-goals: waiting and polling (`io`, `executor`); keeping what was measured.
 //!
-//! A client is a task (`client`, `closed`, `open`) of a crew (`sessions`) on a thread (`posts`). The caller's thread watches
-//! (`control`), one thread hands over the seconds (`collect`). Times are nanoseconds since the drive's beginning, which
-//! is when all sessions are open (`gate`).
+//! A client is a task (`client`, `closed`, `open`), one of those of its thread (`sessions`, `threads`). The caller's thread
+//! watches (`control`), one thread hands over the seconds (`collect`). Times are nanoseconds since the drive's
+//! beginning, which is when all sessions are open (`gate`).
 
 mod alarm;
 mod asked;
@@ -16,26 +16,26 @@ mod control;
 mod driven;
 mod gate;
 mod open;
-mod posts;
 mod sessions;
 mod shared;
+mod threads;
 mod usage;
 
 pub use asked::{Closed, Drive, Load, Open, WhenFull};
 pub use driven::{DriveError, Driven, Kind, Second, Window};
-pub use posts::cores;
+pub use threads::cores;
 
 use crate::executor;
 use crate::io::Backend;
 use crate::recorder::{Counts, Totals};
 use crate::seam::{Placement, Workload};
 use collect::Collector;
-use posts::{Post, no_thread, posts};
 use shared::Shared;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
+use threads::{ClientThread, deal, no_thread};
 use usage::Usage;
 
 /// What the caller is told while a drive goes on.
@@ -64,19 +64,19 @@ pub fn drive<W: Workload>(
     drive.check().map_err(DriveError::Asked)?;
     let backend = backend(workload, drive);
     let cores = cores();
-    let posts = posts(
+    let threads = deal(
         workload.placement(),
         drive.load.clients(),
         drive.reactors,
         &cores,
     );
-    let recorders = posts.iter().map(|post| post.recorder + 1).max();
+    let recorders = threads.iter().map(|thread| thread.recorder + 1).max();
     let shared = Shared::new(workload, drive, recorders.unwrap_or(0));
     let usage = thread::scope(|scope| {
         let (over, is_over) = mpsc::channel();
         let collector = Collector::new(&shared);
         let collector = scope.spawn(move || collector.run(&is_over, watch.second, watch.window));
-        let clients = start(scope, &shared, &posts, backend);
+        let clients = start(scope, &shared, &threads, backend);
         control::watch(&shared, stop, watch.begun, || {
             clients.iter().all(ScopedJoinHandle::is_finished)
         });
@@ -88,26 +88,26 @@ pub fn drive<W: Workload>(
     });
     match shared.gate.take_refusal() {
         Some(refusal) => Err(refusal),
-        None => Ok(driven(&shared, &posts, usage)),
+        None => Ok(driven(&shared, &threads, usage)),
     }
 }
 
 fn start<'scope, 'a, W: Workload>(
     scope: &'scope Scope<'scope, '_>,
     shared: &'scope Shared<'a, W>,
-    posts: &'scope [Post],
+    threads: &'scope [ClientThread],
     backend: Backend,
 ) -> Vec<ScopedJoinHandle<'scope, Usage>> {
-    let mut started = Vec::with_capacity(posts.len());
-    for post in posts {
-        let name = format!("clients {}", post.clients[0]);
+    let mut started = Vec::with_capacity(threads.len());
+    for one in threads {
+        let name = format!("clients {}", one.clients[0]);
         match thread::Builder::new()
             .name(name)
-            .spawn_scoped(scope, move || post.man(shared, backend))
+            .spawn_scoped(scope, move || one.run(shared, backend))
         {
             Ok(handle) => started.push(handle),
             Err(error) => {
-                shared.gate.refuse(no_thread(post, &error));
+                shared.gate.refuse(no_thread(one, &error));
                 break;
             }
         }
@@ -121,7 +121,7 @@ fn joined<T>(handle: ScopedJoinHandle<'_, T>) -> T {
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-fn driven<W: Workload>(shared: &Shared<'_, W>, posts: &[Post], usage: Usage) -> Driven {
+fn driven<W: Workload>(shared: &Shared<'_, W>, threads: &[ClientThread], usage: Usage) -> Driven {
     let totals = totals(shared);
     let zero_ns = shared.gate.zero_ns().unwrap_or(0);
     let queue = shared.queue_at_end();
@@ -140,7 +140,7 @@ fn driven<W: Workload>(shared: &Shared<'_, W>, posts: &[Post], usage: Usage) -> 
         cpu_user_s: usage.user_s,
         cpu_system_s: usage.system_s,
         backend: backend(shared.workload, shared.drive),
-        reactors: posts.len(),
+        reactors: threads.len(),
         open_s: zero_ns as f64 / 1e9,
     }
 }

@@ -21,7 +21,7 @@ const PAUSE_NS: u64 = 10_000_000;
 const PAUSE_MAX_NS: u64 = 1_000_000_000;
 
 /// The clients of one thread.
-pub struct Crew<'a, W: Workload> {
+pub struct ReactorClients<'a, W: Workload> {
     shared: &'a Shared<'a, W>,
     recorder: &'a Recorder,
     io: Io,
@@ -33,15 +33,15 @@ pub struct Crew<'a, W: Workload> {
     began: Rc<Cell<Option<Usage>>>,
 }
 
-impl<'a, W: Workload> Crew<'a, W> {
+impl<'a, W: Workload> ReactorClients<'a, W> {
     pub fn new(
         shared: &'a Shared<'a, W>,
         recorder: &'a Recorder,
         io: &Io,
         clients: &[u32],
         began: &Rc<Cell<Option<Usage>>>,
-    ) -> Rc<Crew<'a, W>> {
-        Rc::new(Crew {
+    ) -> Rc<ReactorClients<'a, W>> {
+        Rc::new(ReactorClients {
             shared,
             recorder,
             io: io.clone(),
@@ -52,8 +52,8 @@ impl<'a, W: Workload> Crew<'a, W> {
         })
     }
 
-    /// The life of the client at a place: it opens its share of the crew's sessions, drives its own, closes it.
-    pub async fn live(self: Rc<Self>, place: usize) {
+    /// The client at a place, from beginning to end: it opens its share of the thread's sessions, drives its own, closes it.
+    pub async fn run_client(self: Rc<Self>, place: usize) {
         if place < AT_ONCE {
             self.open_share(place).await;
         }

@@ -1,191 +1,232 @@
-//! All connections of a null server on one thread: a task each, on the load engine's own executor.
-//!
-//! Goals: an exchange costs no more than it does the client; a stop is seen soon. Non-goal: being woken by a new connection;
-//! they are looked for now and then, which only logins wait for.
+//! All connections of a null server on one thread.
 
 use super::conversation::{After, Conversation, request_bytes};
 use super::{Behaviour, Listener};
 use crate::packet::HEADER;
-use load::executor::{self, Spawner};
-use load::{Io, Stream};
+use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
-use rustix::net::{self, SocketFlags};
-use std::cell::Cell;
+use rustix::net::{self, RecvFlags, SendFlags, SocketFlags};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-/// How often new connections, and the stop, are looked for.
-const LOOK_EVERY_NS: u64 = 2_000_000;
+/// How soon a stop is seen.
+const STOP_WITHIN: Duration = Duration::from_millis(20);
 
-/// Connections that are served at the least cost; more are served, too.
-const CAPACITY: usize = 256;
+const EVENTS: usize = 256;
+/// A receive has room for at least so many.
+const READ_BYTES: usize = 4 * 1024;
+
+/// The listener among the events; connections count from 0.
+const LISTENER: u64 = u64::MAX;
 
 /// Serves until the stop, which is seen within 20 ms. Several threads may serve one listener.
 ///
 /// # Errors
 /// What the system says of the listener; connections that break are forgotten.
 pub fn serve(listener: &Listener, behaviour: &Behaviour, stop: &AtomicBool) -> io::Result<()> {
-    let listening = listening(listener)?;
-    let capacity = capacity(behaviour);
-    let backend = executor::backend();
-    let outcome = Cell::new(Ok(()));
-    executor::run_spawning(backend, Instant::now(), None, capacity, |io, spawner| {
-        let serving = Serving {
-            io: io.clone(),
-            spawner: spawner.clone(),
-            listening,
-            is_tcp: matches!(listener, Listener::Tcp(_)),
-            behaviour,
-        };
-        let outcome = &outcome;
-        spawner.spawn(async move {
-            outcome.set(serving.accept_until(stop).await);
-            serving.io.stopper().interrupt();
-        });
-    })?;
-    outcome.into_inner()
-}
-
-fn listening(listener: &Listener) -> io::Result<BorrowedFd<'_>> {
-    match listener {
+    let descriptor = match listener {
         Listener::Unix(listener) => {
             listener.set_nonblocking(true)?;
-            Ok(listener.as_fd())
+            listener.as_fd()
         }
         Listener::Tcp(listener) => {
             listener.set_nonblocking(true)?;
-            Ok(listener.as_fd())
+            listener.as_fd()
         }
+    };
+    let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    let flags = EventFlags::IN | EventFlags::EXCLUSIVE;
+    epoll::add(&poll, descriptor, EventData::new_u64(LISTENER), flags)?;
+    let mut serving = Serving {
+        poll,
+        is_tcp: matches!(listener, Listener::Tcp(_)),
+        behaviour,
+        peers: BTreeMap::new(),
+        next: 0,
+        due: BinaryHeap::new(),
+    };
+    let mut events = Vec::with_capacity(EVENTS);
+    while !stop.load(Ordering::Relaxed) {
+        events.clear();
+        let timeout = rustix::event::Timespec::try_from(serving.patience()).ok();
+        let spare = rustix::buffer::spare_capacity(&mut events);
+        match epoll::wait(&serving.poll, spare, timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        for event in &events {
+            match event.data.u64() {
+                LISTENER => serving.accept(descriptor)?,
+                peer => serving.attend(peer),
+            }
+        }
+        serving.send_due();
     }
-}
-
-/// A ring that keeps the sockets in its own table lets go of one late on some kernels (before 6.13), when other
-/// connections wait: not where closing one is what it is asked for.
-fn capacity(behaviour: &Behaviour) -> usize {
-    match behaviour.reset_after {
-        Some(_) => 0,
-        None => CAPACITY,
-    }
+    Ok(())
 }
 
 struct Serving<'a> {
-    io: Io,
-    spawner: Spawner<'a>,
-    listening: BorrowedFd<'a>,
+    poll: OwnedFd,
     is_tcp: bool,
     behaviour: &'a Behaviour,
+    peers: BTreeMap<u64, Peer>,
+    next: u64,
+    /// When delayed answers are due, and whose.
+    due: BinaryHeap<Reverse<(Instant, u64)>>,
+}
+
+/// The other end of a connection.
+struct Peer {
+    socket: OwnedFd,
+    conversation: Conversation,
+    /// Less than a whole request, but while it is attended to.
+    incoming: Vec<u8>,
+    outgoing: Vec<u8>,
+    is_silent: bool,
+}
+
+enum Turn {
+    Go,
+    /// The answer waits.
+    Delay,
+    End,
 }
 
 impl Serving<'_> {
-    async fn accept_until(&self, stop: &AtomicBool) -> io::Result<()> {
-        while !stop.load(Ordering::Relaxed) {
-            while let Some(socket) = self.accept()? {
-                let peer = Peer::new(&self.io, socket, self.behaviour)?;
-                self.spawner.spawn(async {
-                    // However a connection ends, the others go on.
-                    let _ = peer.serve().await;
-                });
-            }
-            let soon_ns = self.io.now_ns() + LOOK_EVERY_NS;
-            self.io.sleep_until(soon_ns).await;
+    /// Until the next delayed answer, and no longer than a stop may wait.
+    fn patience(&self) -> Duration {
+        match self.due.peek() {
+            Some(Reverse((at, _))) => at
+                .saturating_duration_since(Instant::now())
+                .min(STOP_WITHIN),
+            None => STOP_WITHIN,
         }
-        Ok(())
     }
 
-    /// None: nobody waits to be accepted.
-    fn accept(&self) -> io::Result<Option<OwnedFd>> {
+    fn accept(&mut self, listener: BorrowedFd) -> io::Result<()> {
         loop {
-            match net::accept_with(self.listening, SocketFlags::CLOEXEC) {
-                Ok(socket) => {
-                    if self.is_tcp {
-                        net::sockopt::set_tcp_nodelay(&socket, true)?;
-                    }
-                    return Ok(Some(socket));
-                }
-                Err(Errno::AGAIN) => return Ok(None),
-                Err(Errno::INTR | Errno::CONNABORTED) => {}
+            let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+            let socket = match net::accept_with(listener, flags) {
+                Ok(socket) => socket,
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::INTR | Errno::CONNABORTED) => continue,
                 Err(error) => return Err(error.into()),
+            };
+            if self.is_tcp {
+                net::sockopt::set_tcp_nodelay(&socket, true)?;
+            }
+            let number = self.next;
+            epoll::add(
+                &self.poll,
+                &socket,
+                EventData::new_u64(number),
+                EventFlags::IN,
+            )?;
+            let mut outgoing = Vec::new();
+            let conversation = Conversation::new(&mut outgoing);
+            let mut peer = Peer {
+                socket,
+                conversation,
+                incoming: Vec::new(),
+                outgoing,
+                is_silent: false,
+            };
+            if peer.send() {
+                self.next += 1;
+                self.peers.insert(number, peer);
+            }
+        }
+    }
+
+    fn attend(&mut self, number: u64) {
+        let Some(peer) = self.peers.get_mut(&number) else {
+            return;
+        };
+        match peer.attend(self.behaviour) {
+            Turn::Go => {}
+            Turn::Delay => {
+                let at = Instant::now() + self.behaviour.delay;
+                self.due.push(Reverse((at, number)));
+            }
+            Turn::End => {
+                self.peers.remove(&number);
+            }
+        }
+    }
+
+    fn send_due(&mut self) {
+        while let Some(Reverse((at, number))) = self.due.peek().copied() {
+            if at > Instant::now() {
+                return;
+            }
+            self.due.pop();
+            let is_gone = self.peers.get_mut(&number).is_some_and(|peer| !peer.send());
+            if is_gone {
+                self.peers.remove(&number);
             }
         }
     }
 }
 
-/// The server's side of one connection.
-struct Peer<'a> {
-    io: Io,
-    stream: Stream,
-    conversation: Conversation,
-    behaviour: &'a Behaviour,
-    /// Written while the stream still holds the requests; then its buffer and this one change places.
-    answers: Vec<u8>,
-}
-
-impl<'a> Peer<'a> {
-    fn new(io: &Io, socket: OwnedFd, behaviour: &'a Behaviour) -> io::Result<Peer<'a>> {
-        let mut stream = io.adopt(socket)?;
-        Ok(Peer {
-            io: io.clone(),
-            conversation: Conversation::new(stream.outgoing()),
-            stream,
-            behaviour,
-            answers: Vec::new(),
-        })
-    }
-
-    /// Until it is to close the connection, or the connection breaks.
-    async fn serve(mut self) -> io::Result<()> {
-        loop {
-            self.receive().await?;
-            match self.answer() {
-                After::Answer => {}
-                After::AnswerStatement => self.delay().await,
-                After::Close => return Ok(()),
-                After::Silence => return self.stay_silent().await,
-            }
-            std::mem::swap(self.stream.outgoing(), &mut self.answers);
+impl Peer {
+    /// Takes what has arrived, and sends what is to be answered at once.
+    fn attend(&mut self, behaviour: &Behaviour) -> Turn {
+        if !self.receive() {
+            return Turn::End;
+        }
+        if self.is_silent {
+            self.incoming.clear();
+            return Turn::Go;
+        }
+        let after = self.answer(behaviour);
+        self.is_silent = after == After::Silence;
+        match after {
+            After::Close => Turn::End,
+            After::AnswerStatement if !behaviour.delay.is_zero() => Turn::Delay,
+            _ if self.send() => Turn::Go,
+            _ => Turn::End,
         }
     }
 
-    /// Sends what is to be sent, and waits for more.
-    async fn receive(&mut self) -> io::Result<()> {
-        match self.stream.outgoing().is_empty() {
-            true => self.stream.receive().await,
-            false => self.stream.exchange().await,
+    /// False where the connection is gone.
+    fn receive(&mut self) -> bool {
+        self.incoming.reserve(READ_BYTES);
+        let room = rustix::buffer::spare_capacity(&mut self.incoming);
+        match net::recv(&self.socket, room, RecvFlags::empty()) {
+            Ok((0, _)) => false,
+            Ok(_) | Err(Errno::AGAIN | Errno::INTR) => true,
+            Err(_) => false,
         }
     }
 
-    /// Answers every whole request that has arrived.
-    fn answer(&mut self) -> After {
-        let arrived = self.stream.incoming();
+    /// Answers each whole request that has arrived.
+    fn answer(&mut self, behaviour: &Behaviour) -> After {
         let mut after = After::Answer;
         let mut taken = 0;
-        while let Some(bytes) = request_bytes(&arrived[taken..]) {
-            let request = &arrived[taken + HEADER..taken + bytes];
+        while let Some(bytes) = request_bytes(&self.incoming[taken..]) {
+            let request = &self.incoming[taken + HEADER..taken + bytes];
             let next = self
                 .conversation
-                .answer(request, self.behaviour, &mut self.answers);
+                .answer(request, behaviour, &mut self.outgoing);
             after = after.max(next);
             taken += bytes;
         }
-        self.stream.consume(taken);
+        self.incoming.drain(..taken);
         after
     }
 
-    async fn delay(&self) {
-        if !self.behaviour.delay.is_zero() {
-            let delay_ns = self.behaviour.delay.as_nanos() as u64;
-            self.io.sleep_until(self.io.now_ns() + delay_ns).await;
+    /// False where the connection is gone, or nobody takes the answers (they are small, so that nobody reads at all).
+    fn send(&mut self) -> bool {
+        if self.outgoing.is_empty() {
+            return true;
         }
-    }
-
-    /// Until the other side hangs up.
-    async fn stay_silent(mut self) -> io::Result<()> {
-        loop {
-            let arrived = self.stream.incoming().len();
-            self.stream.consume(arrived);
-            self.stream.receive().await?;
-        }
+        let sent = net::send(&self.socket, &self.outgoing, SendFlags::NOSIGNAL);
+        let is_sent = sent == Ok(self.outgoing.len());
+        self.outgoing.clear();
+        is_sent
     }
 }

@@ -4,7 +4,7 @@
 
 use super::alarm::Alarm;
 use super::driven::DriveError;
-use super::sessions::Crew;
+use super::sessions::ReactorClients;
 use super::shared::Shared;
 use super::usage::Usage;
 use crate::executor::{self, Task};
@@ -18,7 +18,7 @@ const RECORDERS_A_CORE: usize = 2;
 
 /// One OS thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Post {
+pub struct ClientThread {
     pub placement: Placement,
     pub clients: Vec<u32>,
     pub recorder: usize,
@@ -27,12 +27,12 @@ pub struct Post {
 }
 
 /// Deals the clients out round robin: to one reactor per core by default, or to a thread each.
-pub fn posts(
+pub fn deal(
     placement: Placement,
     clients: u32,
     reactors: Option<usize>,
     cores: &[usize],
-) -> Vec<Post> {
+) -> Vec<ClientThread> {
     let threads = match placement {
         Placement::Reactors => reactors.unwrap_or(cores.len()).clamp(1, clients as usize),
         Placement::Threads => clients as usize,
@@ -42,13 +42,13 @@ pub fn posts(
         Placement::Threads => threads.min(RECORDERS_A_CORE * cores.len()),
     };
     let pinned = placement == Placement::Reactors && threads == cores.len();
-    let post = |thread: usize| Post {
+    let one = |thread: usize| ClientThread {
         placement,
         clients: (thread as u32..clients).step_by(threads).collect(),
         recorder: thread % recorders,
         core: pinned.then(|| cores[thread]),
     };
-    (0..threads).map(post).collect()
+    (0..threads).map(one).collect()
 }
 
 /// The cores that this process may use.
@@ -64,9 +64,9 @@ pub fn cores() -> Vec<usize> {
     }
 }
 
-impl Post {
-    /// Lives the lives of its clients. Gives the CPU time since the drive's beginning.
-    pub fn man<W: Workload>(&self, shared: &Shared<'_, W>, backend: Backend) -> Usage {
+impl ClientThread {
+    /// Runs its clients to their end. Gives the CPU time since the drive's beginning.
+    pub fn run<W: Workload>(&self, shared: &Shared<'_, W>, backend: Backend) -> Usage {
         let began = Rc::new(Cell::new(None));
         let _alarm = Alarm(shared);
         let ran = executor::run(
@@ -74,7 +74,7 @@ impl Post {
             shared.origin,
             self.core,
             self.clients.len(),
-            |io| self.lives(shared, io, &began),
+            |io| self.tasks(shared, io, &began),
         );
         if let Err(error) = ran {
             self.broken(shared, &error);
@@ -84,7 +84,7 @@ impl Post {
             .map_or(Usage::default(), |began| Usage::of_this_thread() - began)
     }
 
-    fn lives<'a, W: Workload>(
+    fn tasks<'a, W: Workload>(
         &self,
         shared: &'a Shared<'_, W>,
         io: &Io,
@@ -92,9 +92,9 @@ impl Post {
     ) -> Vec<Task<'a>> {
         shared.can_be_stopped(io.stopper());
         let recorder = &shared.recorders[self.recorder];
-        let crew = Crew::new(shared, recorder, io, &self.clients, began);
-        let life = |place| -> Task<'a> { Box::pin(crew.clone().live(place)) };
-        (0..self.clients.len()).map(life).collect()
+        let clients = ReactorClients::new(shared, recorder, io, &self.clients, began);
+        let task = |place| -> Task<'a> { Box::pin(clients.clone().run_client(place)) };
+        (0..self.clients.len()).map(task).collect()
     }
 
     /// A reactor that breaks takes its clients with it.
@@ -107,8 +107,8 @@ impl Post {
 }
 
 /// What could not be started, as the drive's error.
-pub fn no_thread(post: &Post, error: &std::io::Error) -> DriveError {
-    let client = post.clients[0];
+pub fn no_thread(thread: &ClientThread, error: &std::io::Error) -> DriveError {
+    let client = thread.clients[0];
     DriveError::System(format!(
         "the thread of client {client} could not be started: {error}; ask for fewer clients"
     ))
@@ -122,8 +122,8 @@ mod tests {
     #[test]
     fn reactors_are_pinned_where_there_is_one_for_each_core() {
         let cores_of = |reactors| {
-            let posts = posts(Placement::Reactors, 8, reactors, &[3, 5]);
-            posts.iter().map(|post| post.core).collect::<Vec<_>>()
+            let dealt = deal(Placement::Reactors, 8, reactors, &[3, 5]);
+            dealt.iter().map(|thread| thread.core).collect::<Vec<_>>()
         };
         assert_eq!(cores_of(None), [Some(3), Some(5)]);
         assert_eq!(cores_of(Some(1)), [None]);
@@ -132,10 +132,10 @@ mod tests {
 
     #[test]
     fn threads_that_block_are_one_a_client_and_share_recorders() {
-        let posts = posts(Placement::Threads, 100, None, &[0, 1]);
-        assert_eq!(posts.len(), 100);
-        assert_eq!(posts.iter().map(|post| post.recorder).max(), Some(3));
-        assert!(posts.iter().all(|post| post.core.is_none()));
+        let dealt = deal(Placement::Threads, 100, None, &[0, 1]);
+        assert_eq!(dealt.len(), 100);
+        assert_eq!(dealt.iter().map(|thread| thread.recorder).max(), Some(3));
+        assert!(dealt.iter().all(|thread| thread.core.is_none()));
     }
 
     proptest! {
@@ -144,11 +144,11 @@ mod tests {
             clients in 1..200u32, reactors in proptest::option::of(1..20usize), blocking: bool,
         ) {
             let placement = if blocking { Placement::Threads } else { Placement::Reactors };
-            let posts = posts(placement, clients, reactors, &[0, 1, 2]);
-            let mut dealt: Vec<u32> = posts.iter().flat_map(|post| post.clients.clone()).collect();
-            dealt.sort_unstable();
-            prop_assert_eq!(dealt, (0..clients).collect::<Vec<_>>());
-            prop_assert!(posts.iter().all(|post| !post.clients.is_empty()));
+            let dealt = deal(placement, clients, reactors, &[0, 1, 2]);
+            let mut clients_dealt: Vec<u32> = dealt.iter().flat_map(|thread| thread.clients.clone()).collect();
+            clients_dealt.sort_unstable();
+            prop_assert_eq!(clients_dealt, (0..clients).collect::<Vec<_>>());
+            prop_assert!(dealt.iter().all(|thread| !thread.clients.is_empty()));
         }
     }
 }
