@@ -5,6 +5,7 @@
 
 mod format;
 pub mod oltp;
+mod range;
 pub mod ssb;
 pub mod tpch;
 

@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::random::{below, hash, stream};
 use super::text::{C_BYTES, PAD_BYTES, write_groups};
 use crate::Format;
+use crate::range::part;
 
 /// Bytes that are gathered before they are written.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -102,12 +103,8 @@ impl Chunk {
     /// # Panics
     /// When `i` is not below `n`.
     pub fn part(&self, i: u64, n: u64) -> Chunk {
-        assert!(i < n, "part {i} of {n}");
-        let edge = |i: u64| {
-            self.ids.start + (u128::from(self.rows()) * u128::from(i) / u128::from(n)) as u64
-        };
         Chunk {
-            ids: edge(i)..edge(i + 1),
+            ids: part(&self.ids, i, n),
             ..self.clone()
         }
     }

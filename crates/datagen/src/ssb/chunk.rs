@@ -14,6 +14,7 @@ use super::supplier::Suppliers;
 use super::table::Table;
 use super::text::{Fields, Text};
 use crate::Format;
+use crate::range::part;
 
 /// Bytes that are gathered before they are written.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -62,11 +63,7 @@ impl Chunk {
     /// # Panics
     /// When `i` is not below `n`.
     pub fn part(&self, i: u64, n: u64) -> Chunk {
-        assert!(i < n, "part {i} of {n}");
-        let units = self.units.end - self.units.start;
-        let edge =
-            |i: u64| self.units.start + (u128::from(units) * u128::from(i) / u128::from(n)) as u64;
-        Chunk::new(self.ssb, self.table, edge(i)..edge(i + 1))
+        Chunk::new(self.ssb, self.table, part(&self.units, i, n))
     }
 
     /// Writes the rows, and gives their number.

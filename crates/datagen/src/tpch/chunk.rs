@@ -18,6 +18,7 @@ use tpchgen::generators::{
 use super::scale::{SUPPLIERS_PER_PART, Tpch};
 use super::table::Table;
 use crate::Format;
+use crate::range::part;
 
 /// Bytes that are gathered before they are written.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -77,13 +78,8 @@ impl Chunk {
     /// # Panics
     /// When `i` is not below `n`.
     pub fn part(&self, i: u64, n: u64) -> Chunk {
-        assert!(i < n, "part {i} of {n}");
-        let granules = self.granules.end - self.granules.start;
-        let edge = |i: u64| {
-            self.granules.start + (u128::from(granules) * u128::from(i) / u128::from(n)) as u64
-        };
         Chunk {
-            granules: edge(i)..edge(i + 1),
+            granules: part(&self.granules, i, n),
             ..self.clone()
         }
     }
