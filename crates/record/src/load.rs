@@ -103,7 +103,7 @@ pub struct ErrorCount {
 }
 
 /// Rule 8: the load generator watches itself.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct EngineNote {
     /// `io_uring`, `epoll`, `threads`
     pub backend: String,

@@ -91,16 +91,8 @@ mod tests {
             engine: EngineNote {
                 backend: "epoll".into(),
                 reactors: 1,
-                cpu_user_s: 0.0,
-                cpu_system_s: 0.0,
                 cores: 2.0,
-                open_s: 0.0,
-                lateness_us_p50: None,
-                lateness_us_p99: None,
-                lateness_us_max: None,
-                ended_early: 0,
-                stopped: None,
-                until_s: None,
+                ..EngineNote::default()
             },
             open: None,
             summary: None,

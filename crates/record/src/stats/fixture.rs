@@ -18,12 +18,7 @@ fn engine() -> EngineNote {
         cpu_system_s: 1.0,
         cores: 2.0,
         open_s: 0.1,
-        lateness_us_p50: None,
-        lateness_us_p99: None,
-        lateness_us_max: None,
-        ended_early: 0,
-        stopped: None,
-        until_s: None,
+        ..EngineNote::default()
     }
 }
 

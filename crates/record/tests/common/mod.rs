@@ -167,12 +167,7 @@ pub fn timed(block: u32) -> Trial {
             cpu_system_s: 2.0,
             cores: 2.0,
             open_s: 0.01,
-            lateness_us_p50: None,
-            lateness_us_p99: None,
-            lateness_us_max: None,
-            ended_early: 0,
-            stopped: None,
-            until_s: None,
+            ..EngineNote::default()
         },
         open: None,
         summary: None,
