@@ -172,6 +172,11 @@ impl<'e> Plan<'e> {
         Some(trial)
     }
 
+    /// Whether any trial hangs on the figures of another one: a search, or a rate that is a share of the maximum.
+    pub fn needs_figures(&self) -> bool {
+        self.experiment.search().is_some() || self.order.iter().any(|place| self.needs_max(place))
+    }
+
     /// What is never measured because the maximum that its rate refers to was not.
     pub fn lost(&self, finished: &[Finished]) -> Vec<TrialKey> {
         let known = Known::new(finished);

@@ -309,7 +309,7 @@ fn measure(
     store: &mut Store,
 ) -> Result<(), RunError> {
     let before = store.trials().map_err(stored)?;
-    let mut finished = earlier(store, &before)?;
+    let mut finished = earlier(store, plan, &before)?;
     let mut answers = recalled(request, plan, before)?;
     let mut held = None;
     while let Some(planned) = plan.next(&finished) {
@@ -354,11 +354,17 @@ fn measure(
     stop_if_interrupted()
 }
 
-/// What an earlier process has measured of this run; what failed is measured once more.
-fn earlier(store: &Store, before: &[Trial]) -> Result<Vec<Finished>, RunError> {
+/// What an earlier process has measured of this run; what failed is measured once more. Loads are read, histograms and
+/// all, only where a trial hangs on their figures.
+fn earlier(store: &Store, plan: &Plan, before: &[Trial]) -> Result<Vec<Finished>, RunError> {
+    let needs_figures = plan.needs_figures();
+    let load = |key: &TrialKey| match needs_figures {
+        true => store.load(key).map_err(stored),
+        false => Ok(None),
+    };
     let one = |trial: &Trial| {
         let (key, is_usable) = (trial.key.clone(), trial.state == TrialState::Done);
-        Ok(match store.load(&trial.key).map_err(stored)? {
+        Ok(match load(&trial.key)? {
             Some(load) => known::timed(key, &load, is_usable, false),
             None => Finished::without_figures(key, is_usable),
         })

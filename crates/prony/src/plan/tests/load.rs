@@ -187,6 +187,16 @@ fn rates_whose_maximum_failed_are_left_out_and_named() {
 }
 
 #[test]
+fn figures_are_needed_by_shares_and_searches_alone() {
+    for (load, needed) in [(CLIENTS, false), (SHARES, true), (FIND, true)] {
+        let experiment = experiment(load, "");
+        assert_eq!(Plan::new(&experiment, 1).unwrap().needs_figures(), needed);
+    }
+    let absolute = experiment(SHARES, "").with_only("rate=500").unwrap();
+    assert!(!Plan::new(&absolute, 1).unwrap().needs_figures());
+}
+
+#[test]
 fn a_maximum_that_no_rate_refers_to_is_not_measured() {
     let experiment = experiment(SHARES, "").with_only("rate=500").unwrap();
     let trials: Vec<_> = Plan::new(&experiment, 1).unwrap().trials().collect();
