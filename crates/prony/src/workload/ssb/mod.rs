@@ -34,7 +34,7 @@ pub struct StarSchema {
 
 impl StarSchema {
     pub fn new(section: Section) -> StarSchema {
-        let tables = tables::Tables::new(section.scale);
+        let tables = tables::tables(section.scale);
         StarSchema { section, tables }
     }
 

@@ -39,7 +39,7 @@ pub struct Tpch {
 
 impl Tpch {
     pub fn new(section: Section) -> Tpch {
-        let tables = tables::Tables::new(section.scale);
+        let tables = tables::tables(section.scale);
         let create = if section.extra_index {
             TABLES.to_owned()
         } else {
