@@ -45,6 +45,7 @@ impl Running {
             .start(&StartRequest {
                 data_folder,
                 settings: settings.into(),
+                groups: Vec::new(),
             })
             .expect("the server starts");
         let dataset = open("oltp", &section("point-select")).expect("the section is right");

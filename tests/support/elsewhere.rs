@@ -39,6 +39,7 @@ impl Elsewhere {
         let request = StartRequest {
             data_folder,
             settings: Vec::new(),
+            groups: Vec::new(),
         };
         server.start(&request).unwrap();
         let mut owner = server.connect().unwrap();

@@ -12,6 +12,7 @@ fn observed(fresh: &Fresh, then: impl FnOnce(&mut Observer, &mut Session)) {
     let request = StartRequest {
         data_folder: fresh.data_folder.clone(),
         settings: Vec::new(),
+        groups: Vec::new(),
     };
     server.start(&request).unwrap();
     let mut observer = Observer::new(server.connect().unwrap(), true).unwrap();

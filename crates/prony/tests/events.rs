@@ -17,6 +17,7 @@ fn started(fresh: &Fresh) -> Managed {
     let request = StartRequest {
         data_folder: fresh.data_folder.clone(),
         settings: Vec::new(),
+        groups: Vec::new(),
     };
     server.start(&request).unwrap();
     server

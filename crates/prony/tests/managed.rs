@@ -15,6 +15,7 @@ fn request(fresh: &Fresh, settings: &[(&str, &str)]) -> StartRequest {
             .iter()
             .map(|(name, value)| (name.to_string(), value.to_string()))
             .collect(),
+        groups: Vec::new(),
     }
 }
 
@@ -167,6 +168,7 @@ fn a_data_folder_that_is_not_there_is_named() {
     let nowhere = StartRequest {
         data_folder: fresh.instance().join("nowhere"),
         settings: Vec::new(),
+        groups: Vec::new(),
     };
     let says = server.start(&nowhere).unwrap_err().to_string();
     assert!(says.contains("nowhere"), "{says}");

@@ -50,6 +50,7 @@ impl Running {
                 setting("innodb_flush_log_at_trx_commit", "0"),
                 setting("innodb_flush_log_at_trx_commit", "0"),
             ],
+            groups: Vec::new(),
         };
         server.start(&request).unwrap();
         let dsn = server.dsn().unwrap();

@@ -19,6 +19,7 @@ fn started(fresh: &Fresh) -> Managed {
     let request = StartRequest {
         data_folder: fresh.data_folder.clone(),
         settings: vec![("max_connections".into(), "500".into())],
+        groups: Vec::new(),
     };
     server.start(&request).unwrap();
     server

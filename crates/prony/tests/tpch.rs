@@ -36,6 +36,7 @@ fn on(build: &'static str, pool: &str, then: impl FnOnce(Connect<'_>)) {
             .filter(|(name, _)| known.knows(name))
             .map(|(name, value)| (name.into(), value.into()))
             .collect(),
+        groups: Vec::new(),
     };
     server.start(&request).unwrap();
     let shared = std::sync::Mutex::new(&mut server);

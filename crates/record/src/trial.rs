@@ -82,6 +82,9 @@ pub struct Trial {
     /// Every plan text seen in this trial, by its hash.
     pub plans: BTreeMap<String, String>,
     pub events: Vec<EventNote>,
+    /// What the server was held to; empty where it had the whole machine.
+    #[serde(default)]
+    pub limits: Vec<LimitNote>,
     /// Bytes of the loaded data with its indexes, that relative settings refer to.
     pub data_bytes: u64,
 }
@@ -147,6 +150,16 @@ pub struct Query {
     pub profile: Vec<(String, f64)>,
     /// The server's error where the query failed; its time then means nothing.
     pub error: Option<String>,
+}
+
+/// A limit of a trial's server: requests or bytes a second, bytes of memory, processors.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LimitNote {
+    /// As in the experiment file: `read_iops`.
+    pub name: String,
+    pub asked: f64,
+    /// By a short measurement within the limits, before the server was started.
+    pub measured: f64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -224,19 +224,25 @@ fn trial() -> impl Strategy<Value = Trial> {
         0..3,
     );
     let plans = btree_map("[0-9a-f]{4}", text(), 0..3);
+    let limit = (text(), seconds(), seconds()).prop_map(|(name, asked, measured)| LimitNote {
+        name,
+        asked,
+        measured,
+    });
+    let limits = vec(limit, 0..3);
     let begin = (key, state, flags, any::<(i64, i64)>(), vec(seconds(), 0..3));
     let end = (
         vec(round(), 0..3),
         btree_map(text(), text(), 0..4),
         plans,
-        events,
+        (events, limits),
         any::<u64>(),
         option::of(loaded()),
     );
     (begin, end).prop_map(
         |(
             (key, state, flags, times, start_s),
-            (rounds, settings, plans, events, data_bytes, load),
+            (rounds, settings, plans, (events, limits), data_bytes, load),
         )| {
             Trial {
                 load: load.map(Box::new),
@@ -250,6 +256,7 @@ fn trial() -> impl Strategy<Value = Trial> {
                 settings,
                 plans,
                 events,
+                limits,
                 data_bytes,
             }
         },

@@ -8,6 +8,7 @@ mod digest;
 mod format;
 mod html;
 mod json;
+mod limits;
 mod loads;
 mod markdown;
 mod matrix;

@@ -3,6 +3,7 @@
 //! Goal: pipe tables that GitHub and its like draw. Every text of the record is escaped, so that a name can neither break
 //! a table nor bring in HTML.
 
+use crate::limits::limits;
 use crate::loads::{self, Sheet};
 use crate::matrix::Matrix;
 use crate::{digest, format, names};
@@ -26,6 +27,7 @@ pub fn markdown(run: &Run, trials: &[Trial]) -> String {
             .map(|explanation| counters(run, &explanation)),
     );
     parts.extend(plan_changes(run, trials));
+    parts.extend(limits(trials).map(|limits| sheet(&limits)));
     parts.extend(warnings(run, trials));
     parts.push(place(run, &run.environment));
     parts.join("\n")

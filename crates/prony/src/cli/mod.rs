@@ -8,6 +8,7 @@ pub mod data;
 pub mod embedded;
 pub mod experiment;
 pub mod failure;
+pub mod gauge;
 pub mod guard;
 pub mod list;
 pub mod null;
@@ -55,6 +56,9 @@ enum Verb {
     /// Works off what a dead prony left behind; started by prony itself
     #[command(hide = true)]
     Guard(guard::Args),
+    /// How fast a control group is, measured inside it; started by prony itself
+    #[command(hide = true)]
+    Gauge(gauge::Args),
 }
 
 /// Where runs are, the same for all verbs.
@@ -79,6 +83,7 @@ pub fn main() -> std::process::ExitCode {
         Verb::Bench(args) => bench::run(args),
         Verb::Null(args) => null::run(&args),
         Verb::Guard(args) => guard::run(args),
+        Verb::Gauge(args) => gauge::run(args),
     };
     match outcome {
         Ok(status) => status.into(),

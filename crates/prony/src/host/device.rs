@@ -16,6 +16,8 @@ pub struct Mount {
     pub source: String,
     /// `254:1`
     number: String,
+    /// The file system's own: `rw,blkio`
+    options: String,
 }
 
 /// The mount that a path lies on.
@@ -42,7 +44,7 @@ fn choose(mounts: &str, path: &Path) -> Option<Mount> {
 
 impl Mount {
     /// `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw`: optional fields end with a dash.
-    fn parse(line: &str) -> Option<Mount> {
+    pub(super) fn parse(line: &str) -> Option<Mount> {
         let (about, system) = line.split_once(" - ")?;
         let about: Vec<&str> = about.split(' ').collect();
         let mut system = system.split(' ');
@@ -51,7 +53,37 @@ impl Mount {
             kind: system.next()?.to_string(),
             source: unescape(system.next()?),
             number: about.get(2)?.to_string(),
+            options: system.next().unwrap_or_default().to_string(),
         })
+    }
+
+    /// Whether the file system itself has this option; of cgroup v1 these are the controllers.
+    pub(super) fn has_option(&self, option: &str) -> bool {
+        self.options.split(',').any(|one| one == option)
+    }
+
+    /// `254:0`: the device, of a partition the one that it is a part of.
+    pub fn whole_device(&self) -> Result<String, String> {
+        self.has_device()?;
+        let own = Path::new("/sys/dev/block").join(&self.number);
+        if !own.join("partition").exists() {
+            return Ok(self.number.clone());
+        }
+        let file = own.join("../dev");
+        let number = fs::read_to_string(&file)
+            .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+        Ok(number.trim().to_string())
+    }
+
+    /// Major number 0: no block device of its own (overlay, tmpfs, NFS, btrfs).
+    fn has_device(&self) -> Result<(), String> {
+        match self.number.starts_with("0:") {
+            true => Err(format!(
+                "{} has no block device of its own whose reads could be counted",
+                self.kind
+            )),
+            false => Ok(()),
+        }
     }
 
     /// Bytes read from the device since boot.
@@ -61,13 +93,7 @@ impl Mount {
 
     /// What the device has done since boot: the same figures as a line of `/proc/diskstats`, without the other devices.
     pub fn counts(&self) -> Result<DeviceCounts, String> {
-        // Major number 0: no block device of its own (overlay, tmpfs, NFS, btrfs).
-        if self.number.starts_with("0:") {
-            return Err(format!(
-                "{} has no block device of its own whose reads could be counted",
-                self.kind
-            ));
-        }
+        self.has_device()?;
         let file = format!("/sys/dev/block/{}/stat", self.number);
         let text =
             fs::read_to_string(&file).map_err(|error| format!("cannot read {file}: {error}"))?;

@@ -26,6 +26,11 @@ pub enum Line {
         id: u64,
         path: PathBuf,
     },
+    /// A control group, which is removed like an empty folder once its processes are gone.
+    Group {
+        id: u64,
+        path: PathBuf,
+    },
     Released {
         id: u64,
     },
@@ -38,6 +43,7 @@ pub struct Held {
     pub mark: Option<String>,
     /// In the order they were leased.
     pub folders: Vec<PathBuf>,
+    pub groups: Vec<PathBuf>,
 }
 
 /// A new journal, locked. Whoever works off leftovers may take an empty one for a dead prony's and remove it before
@@ -86,6 +92,7 @@ pub fn read(mut file: &File) -> io::Result<Held> {
     file.read_to_end(&mut text)?;
     let mut mark = None;
     let mut folders: Vec<(u64, PathBuf)> = Vec::new();
+    let mut groups: Vec<(u64, PathBuf)> = Vec::new();
     for line in text
         .split(|byte| *byte == b'\n')
         .filter_map(|line| serde_json::from_slice(line).ok())
@@ -93,12 +100,18 @@ pub fn read(mut file: &File) -> io::Result<Held> {
         match line {
             Line::Prony { mark: own, .. } => mark = Some(own),
             Line::Folder { id, path } => folders.push((id, path)),
-            Line::Released { id } => folders.retain(|(held, _)| *held != id),
+            Line::Group { id, path } => groups.push((id, path)),
+            Line::Released { id } => {
+                folders.retain(|(held, _)| *held != id);
+                groups.retain(|(held, _)| *held != id);
+            }
         }
     }
+    let paths = |held: Vec<(u64, PathBuf)>| held.into_iter().map(|(_, path)| path).collect();
     Ok(Held {
         mark,
-        folders: folders.into_iter().map(|(_, path)| path).collect(),
+        folders: paths(folders),
+        groups: paths(groups),
     })
 }
 
@@ -133,6 +146,11 @@ mod tests {
         .unwrap();
         append(&file, &folder(1, "/a")).unwrap();
         append(&file, &folder(2, "/b")).unwrap();
+        let group = Line::Group {
+            id: 3,
+            path: "/g".into(),
+        };
+        append(&file, &group).unwrap();
         append(&file, &Line::Released { id: 1 }).unwrap();
         drop(file);
         let held = read(&take(&path, false).unwrap().unwrap()).unwrap();
@@ -140,7 +158,8 @@ mod tests {
             held,
             Held {
                 mark: Some("m".into()),
-                folders: vec!["/b".into()]
+                folders: vec!["/b".into()],
+                groups: vec!["/g".into()],
             }
         );
     }

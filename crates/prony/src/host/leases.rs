@@ -6,7 +6,7 @@
 
 use crate::host::guard::{self, Guard};
 use crate::host::journal::{self, Line};
-use crate::host::leftovers::{self, Swept, remove_folder};
+use crate::host::leftovers::{self, Swept, remove_folder, remove_group};
 use crate::host::{Home, process, random};
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, File};
@@ -35,12 +35,13 @@ struct Shared {
     swept: Swept,
 }
 
-/// A folder that lives as long as its lease, unless it is renamed before.
+/// A folder that lives as long as its lease, unless it is renamed before; or a control group.
 #[must_use = "a leased folder is removed when its lease is dropped"]
 pub struct Lease {
     shared: Arc<Shared>,
     id: u64,
     path: PathBuf,
+    remove: fn(&Path) -> io::Result<()>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -117,22 +118,37 @@ impl Leases {
 
     /// A lease for a folder that is about to be made.
     pub fn folder(&self, path: impl AsRef<Path>) -> Result<Lease, LeaseError> {
-        let journal = |cause| LeaseError::Journal {
-            path: self.shared.path.clone(),
+        // The guard works from another folder.
+        let path = std::path::absolute(path).map_err(|cause| self.shared.unwritten(cause))?;
+        self.lease(path, |id, path| Line::Folder { id, path }, remove_folder)
+    }
+
+    /// A new control group below `parent`, a folder of the kernel's. It can be removed once no process is in it.
+    pub fn control_group(&self, parent: &Path) -> Result<Lease, LeaseError> {
+        let unusable = |cause| LeaseError::Folder {
+            path: parent.to_path_buf(),
             cause,
         };
-        // The guard works from another folder.
-        let path = std::path::absolute(path).map_err(journal)?;
+        let path = parent.join(format!("prony-{}", random::hex(6).map_err(unusable)?));
+        let lease = self.lease(path, |id, path| Line::Group { id, path }, remove_group)?;
+        std::fs::create_dir(lease.path()).map_err(unusable)?;
+        Ok(lease)
+    }
+
+    fn lease(
+        &self,
+        path: PathBuf,
+        line: fn(u64, PathBuf) -> Line,
+        remove: fn(&Path) -> io::Result<()>,
+    ) -> Result<Lease, LeaseError> {
         let id = self.shared.next_id.fetch_add(1, Relaxed);
-        let line = Line::Folder {
-            id,
-            path: path.clone(),
-        };
-        self.shared.append(&line).map_err(journal)?;
+        let written = self.shared.append(&line(id, path.clone()));
+        written.map_err(|cause| self.shared.unwritten(cause))?;
         Ok(Lease {
             shared: Arc::clone(&self.shared),
             id,
             path,
+            remove,
         })
     }
 
@@ -169,6 +185,13 @@ impl Leases {
 }
 
 impl Shared {
+    fn unwritten(&self, cause: io::Error) -> LeaseError {
+        LeaseError::Journal {
+            path: self.path.clone(),
+            cause,
+        }
+    }
+
     fn append(&self, line: &Line) -> io::Result<()> {
         match &self.journal {
             Some(file) => journal::append(file, line),
@@ -201,7 +224,7 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         // A folder that could not be removed stays leased, and the guard tries again.
-        if remove_folder(&self.path).is_ok() {
+        if (self.remove)(&self.path).is_ok() {
             self.release();
         }
     }

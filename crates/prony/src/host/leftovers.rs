@@ -1,4 +1,4 @@
-//! What a dead prony has left: its processes are killed, its folders removed, then its journal.
+//! What a dead prony has left: its processes are killed, its folders and control groups removed, then its journal.
 //!
 //! Goal: the same few steps for the guard, for a clean end and for the next start. Non-goals: anything of a living prony.
 
@@ -6,6 +6,7 @@ use crate::host::{journal, process};
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// What the work on leftovers found.
 #[derive(Debug, Default, PartialEq)]
@@ -51,8 +52,38 @@ pub fn work_off(path: &Path, wait: bool) -> io::Result<bool> {
     for folder in held.folders.iter().rev() {
         remove_folder(folder)?;
     }
+    for group in &held.groups {
+        remove_group(group)?;
+    }
     fs::remove_file(path)?;
     Ok(true)
+}
+
+/// How long a group may still hold processes that are dead: their parent collects them.
+const EMPTY_WITHIN: Duration = Duration::from_secs(10);
+
+/// Removes a control group that nothing lives in any more; nothing where it is not there.
+pub fn remove_group(group: &Path) -> io::Result<()> {
+    let began = Instant::now();
+    loop {
+        match fs::remove_dir(group) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error)
+                if error.kind() == io::ErrorKind::ResourceBusy
+                    && began.elapsed() < EMPTY_WITHIN =>
+            {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) => {
+                let says = format!(
+                    "cannot remove the control group {}: {error}",
+                    group.display()
+                );
+                return Err(io::Error::new(error.kind(), says));
+            }
+            Ok(()) => return Ok(()),
+        }
+    }
 }
 
 /// Removes a folder with everything in it; nothing where it is not there.

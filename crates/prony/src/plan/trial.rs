@@ -1,7 +1,7 @@
 //! A trial as it is planned: every level chosen, every patch applied.
 
 use super::matrix::{Point, agrees, is_max, levels};
-use crate::spec::{EventSpec, Experiment, Pairs, Patch, Setting, merge};
+use crate::spec::{EventSpec, Experiment, LimitsPatch, Pairs, Patch, Setting, merge};
 use crate::spec::{LoadSpec, PlannedLoad, RateSpec};
 use record::TrialKey;
 use std::time::Duration;
@@ -15,6 +15,7 @@ pub struct PlannedTrial {
     /// The workload's section with the levels' keys laid over it.
     pub workload: toml::Table,
     pub load: PlannedLoad,
+    pub limits: LimitsPatch,
     /// It goes on with the server that the trial before it in its series has started and left.
     pub continues: bool,
     pub events: Vec<EventSpec>,
@@ -56,6 +57,7 @@ pub fn planned(
         session: Vec::new(),
         workload: toml::Table::new(),
         load: resolved(load(experiment, point), measured),
+        limits: LimitsPatch::default(),
         continues: false,
         events: experiment
             .events
@@ -128,18 +130,67 @@ impl PlannedTrial {
         if let Some(session) = replaced.session.as_ref().or(patch.session.as_ref()) {
             lay_over(&mut self.session, session);
         }
+        if let Some(limits) = replaced.limits.or(patch.limits) {
+            self.limits = limits.over(self.limits);
+        }
         if let Some(workload) = replaced.workload.as_ref().or(patch.workload.as_ref()) {
             self.workload = merge(&self.workload, workload);
         }
     }
 }
 
-/// A later value takes the place of an earlier one.
+/// A later value takes the place of an earlier one; the flags of `optimizer_switch` do so one by one.
 fn lay_over(base: &mut Pairs<Setting>, over: &Pairs<Setting>) {
     for (name, value) in over {
         match base.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) if name == "optimizer_switch" => *known = switched(known, value),
             Some((_, known)) => *known = value.clone(),
             None => base.push((name.clone(), value.clone())),
         }
+    }
+}
+
+/// `mrr=on` over `mrr=off,index_merge=off` is `index_merge=off,mrr=on`: a server takes each flag once.
+fn switched(base: &Setting, over: &Setting) -> Setting {
+    let (Setting::Literal(base), Setting::Literal(over)) = (base, over) else {
+        return over.clone();
+    };
+    let name = |flag: &str| {
+        flag.split('=')
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .to_string()
+    };
+    let kept = base
+        .split(',')
+        .filter(|flag| !over.split(',').any(|later| name(later) == name(flag)));
+    // The word puts all flags back, whatever came before it.
+    let kept: Vec<&str> = match over.split(',').any(|flag| flag.trim() == "default") {
+        true => Vec::new(),
+        false => kept.collect(),
+    };
+    Setting::Literal([kept, vec![over.as_str()]].concat().join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn switched(base: &str, over: &str) -> String {
+        let literal = |text: &str| Setting::Literal(text.to_string());
+        match super::switched(&literal(base), &literal(over)) {
+            Setting::Literal(text) => text,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn flags_of_the_optimizer_are_laid_over_each_other_one_by_one() {
+        assert_eq!(
+            switched("mrr=off,index_merge=off", "mrr=on,mrr_cost_based=off"),
+            "index_merge=off,mrr=on,mrr_cost_based=off"
+        );
+        assert_eq!(switched("mrr=off", "default"), "default");
     }
 }

@@ -6,11 +6,12 @@
 use super::cold::{self, Before};
 use super::dataset::{Ready, remove_redo_log};
 use super::event::{Means, PreparedEvents};
+use super::limits::{self, Held};
 use super::round::Live;
 use super::servers::Provided;
 use super::watch::{Watch, stopper};
 use super::{in_place, settings};
-use crate::host::{Lease, clone};
+use crate::host::{Lease, Leases, clone};
 use crate::observe::{Observer, Prepared, Targets, variables};
 use crate::plan::PlannedTrial;
 use crate::server::{Adjusted, Server, ServerError, StartRequest};
@@ -33,6 +34,9 @@ pub struct Bed<'a> {
     /// Settings as the server itself reports them, and those that are in force otherwise than they were asked for.
     effective: BTreeMap<String, String>,
     adjusted: Vec<Adjusted>,
+    /// What the server is held to, from its first start on.
+    held: Option<Held>,
+    leases: Leases,
     _lease: Lease,
 }
 
@@ -43,6 +47,7 @@ impl<'a> Bed<'a> {
         server: &'a Provided,
         ready: &'a Ready,
         dataset: Arc<dyn Dataset>,
+        leases: Leases,
         lease: Lease,
     ) -> Bed<'a> {
         let folder = lease.path().to_path_buf();
@@ -57,6 +62,8 @@ impl<'a> Bed<'a> {
             live: None,
             effective: BTreeMap::new(),
             adjusted: Vec::new(),
+            held: None,
+            leases,
             _lease: lease,
         }
     }
@@ -121,6 +128,10 @@ impl<'a> Bed<'a> {
         }
         if trial.settings.is_empty() {
             trial.settings = self.effective.clone();
+            if let Some(held) = &self.held {
+                trial.limits = held.notes.clone();
+                trial.flags.extend(held.flags.iter().cloned());
+            }
             trial.flags.extend(self.adjusted.iter().map(|one| Flag {
                 kind: "setting_adjusted".into(),
                 text: format!(
@@ -140,9 +151,12 @@ impl<'a> Bed<'a> {
     }
 
     fn start(&mut self, trial: &mut Trial) -> Result<(), ServerError> {
+        self.hold()?;
+        let held = self.held.as_ref();
         let request = StartRequest {
             data_folder: self.data(),
             settings: self.settings(),
+            groups: held.map(|held| held.group.joins()).unwrap_or_default(),
         };
         let started = self.instance.start(&request)?;
         self.is_the_same()?;
@@ -173,6 +187,18 @@ impl<'a> Bed<'a> {
             observer,
             watch,
         });
+        Ok(())
+    }
+
+    /// The planned limits, set and verified before the first start.
+    fn hold(&mut self) -> Result<(), ServerError> {
+        let limits = limits::resolve(&self.planned.limits, self.ready.note.data_bytes);
+        if limits.are_none() || self.held.is_some() {
+            return Ok(());
+        }
+        let scratch = self.folder.join("gauge");
+        let held = Held::hold(&limits, &self.data(), &scratch, &self.leases);
+        self.held = Some(held.map_err(|error| ServerError::Unusable(error.to_string()))?);
         Ok(())
     }
 
@@ -308,8 +334,12 @@ impl<'a> Bed<'a> {
 
     /// Why a trial failed, with the server's own last words where it is gone.
     pub fn explain(&mut self, error: &ServerError) -> String {
+        let of_limits = self.held.as_ref().and_then(Held::last_words);
         match (error, self.instance.exit_reason()) {
-            (ServerError::Lost(_), Some(reason)) => format!("the server ended: {reason}"),
+            (ServerError::Lost(_), Some(reason)) => match of_limits {
+                Some(words) => format!("the server ended: {words}"),
+                None => format!("the server ended: {reason}"),
+            },
             // Its whole log is kept with the run.
             (ServerError::NotStarted { says, .. }, _) => says.clone(),
             _ => error.to_string(),

@@ -7,6 +7,7 @@ use super::connections;
 use super::dataset::{Datasets, Ready};
 use super::folder::RunFolder;
 use super::known;
+use super::limits;
 use super::neighbours::Neighbours;
 use super::preflight;
 use super::servers::Provided;
@@ -87,6 +88,7 @@ fn from_beginning_to_end(
         let enough = |server: &Provided| connections::check(&trials, server, leases);
         servers.values().try_for_each(enough)?;
     }
+    limits::check(&trials, &servers, home, leases)?;
     let environment = Environment {
         servers: servers
             .iter()
@@ -120,6 +122,10 @@ fn from_beginning_to_end(
     };
     let ready = provision(request, &trials, &servers, &datasets)?;
     preflight(&|server| ready.largest(request, &trials, server))?;
+    trials.iter().try_for_each(|trial| {
+        let ready = ready.of(request, trial);
+        ready.map_or(Ok(()), |ready| limits::fits(trial, ready.note.data_bytes))
+    })?;
 
     let (folder, mut store) = match begun {
         Some(begun) => begun,

@@ -175,6 +175,7 @@ impl Datasets<'_> {
         instance.start(&StartRequest {
             data_folder: data_folder.clone(),
             settings,
+            groups: Vec::new(),
         })?;
         let loaded = self.load(server, instance.as_mut(), dataset);
         let (loaded, data_bytes) = loaded.map_err(|error| explain(error, instance.as_ref()))?;
@@ -213,6 +214,7 @@ impl Datasets<'_> {
         instance.start(&StartRequest {
             data_folder: data_folder.to_path_buf(),
             settings: layout.to_vec(),
+            groups: Vec::new(),
         })?;
         Ok(instance.stop()?)
     }

@@ -13,6 +13,7 @@ pub mod event;
 pub mod folder;
 pub mod in_place;
 mod known;
+mod limits;
 pub mod neighbours;
 pub mod preflight;
 pub mod progress;

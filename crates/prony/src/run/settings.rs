@@ -3,6 +3,7 @@
 //! Goal: sizes relative to the data become bytes, what the protocol itself needs is added, and the session's own settings
 //! become statements. Non-goal: knowing which settings a server has (`preflight`).
 
+pub use crate::spec::settings::POOLS;
 use crate::spec::{Pairs, Setting};
 
 /// innodb_buffer_pool_size is at least 5 MiB in every version.

@@ -100,6 +100,7 @@ impl Bench<'_> {
             server,
             ready,
             dataset.clone(),
+            self.leases.clone(),
             lease,
         ))
     }
@@ -351,6 +352,7 @@ fn blank(planned: &PlannedTrial, ready: &Ready) -> Trial {
         settings: Default::default(),
         plans: Default::default(),
         events: Vec::new(),
+        limits: Vec::new(),
         data_bytes: ready.note.data_bytes,
     }
 }
@@ -413,6 +415,7 @@ pub mod tests {
             settings: Default::default(),
             plans: Default::default(),
             events: Vec::new(),
+            limits: Vec::new(),
             data_bytes: 0,
         }
     }

@@ -8,7 +8,7 @@ mod options;
 mod password;
 mod place;
 
-use crate::host::{LeaseError, Leases, interrupted, wait_within};
+use crate::host::{LeaseError, Leases, interrupted, join, wait_within};
 use crate::server::builds::Distribution;
 use crate::server::session::option_file;
 use crate::server::{
@@ -118,6 +118,7 @@ impl Managed {
             .map_err(|error| self.not_launched(&error))?;
         let mut command = self.distribution.command(&self.leases);
         command.args(options);
+        join(&mut command, &request.groups).map_err(|error| self.not_launched(&error))?;
         let (process, log_from) =
             spawn(command, &place).map_err(|error| self.not_launched(&error))?;
         let settings = request.settings.clone();

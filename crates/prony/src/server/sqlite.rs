@@ -113,6 +113,7 @@ mod tests {
         let request = StartRequest {
             data_folder: folder.path().join("data"),
             settings: Vec::new(),
+            groups: Vec::new(),
         };
         let mut server = Sqlite::new();
         server.start(&request).unwrap();
@@ -144,6 +145,7 @@ mod tests {
         let request = StartRequest {
             data_folder: folder.path().into(),
             settings: Vec::new(),
+            groups: Vec::new(),
         };
         let message = Sqlite::new().start(&request).unwrap_err().to_string();
         assert!(

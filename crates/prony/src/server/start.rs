@@ -9,4 +9,6 @@ pub struct StartRequest {
     pub data_folder: PathBuf,
     /// Server configuration as the server takes it, resolved: (`innodb_buffer_pool_size`, `134217728`).
     pub settings: Vec<(String, String)>,
+    /// Control groups that the process joins before it becomes the server (`host::Group::joins`).
+    pub groups: Vec<PathBuf>,
 }

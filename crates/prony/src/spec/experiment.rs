@@ -2,6 +2,7 @@
 //!
 //! Goal: plain data in which nothing is left to be checked but what only a server can tell. Everything keeps the file's order.
 
+use super::limits::LimitsPatch;
 use super::load::{LoadPatch, LoadSpec, OpenSpec, RateSpec, SearchSpec};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -130,6 +131,7 @@ pub struct Patch {
     /// Keys of the workload's own section, already checked by the workload.
     pub workload: Option<toml::Table>,
     pub load: Option<LoadPatch>,
+    pub limits: Option<LimitsPatch>,
 }
 
 /// The value of a server setting.

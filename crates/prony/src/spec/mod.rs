@@ -12,6 +12,7 @@ pub mod bench;
 pub mod build;
 pub mod events;
 pub mod experiment;
+pub mod limits;
 pub mod load;
 pub mod mistake;
 pub mod overrides;
@@ -38,6 +39,7 @@ mod tests;
 pub use advice::advice;
 pub use bench::{BenchRequest, bench};
 pub use experiment::*;
+pub use limits::LimitsPatch;
 pub use load::rate::MAX;
 pub use load::{
     ArrivalsSpec, LOAD_FACTORS, LoadPatch, LoadSpec, OpenSpec, PlannedLoad, RateSpec, SearchSpec,
@@ -68,13 +70,14 @@ pub struct KeyMistake {
 /// How many mistakes of TOML itself are shown: what follows the first ones is mostly their consequence.
 const SYNTAX_MISTAKES_MAX: usize = 3;
 
-const TOP_LEVEL: [&str; 14] = [
+const TOP_LEVEL: [&str; 15] = [
     "title",
     "question",
     "published",
     "server",
     "settings",
     "session",
+    "limits",
     "variant",
     "factor",
     "workload",
@@ -172,6 +175,7 @@ fn read_file(
             session: file.get("session").and_then(|node| patch::settings(&node)),
             workload: workload.section.map(|_| workload.table),
             load: None,
+            limits: file.get("limits").and_then(|node| limits::limits(&node)),
         },
         workload: workload.name,
         observe: sections::observe(file),
@@ -198,13 +202,6 @@ fn kept(source: &str, in_place: impl Iterator<Item = (mistake::Span, String)>) -
 
 fn check_top_level(file: &Section) {
     for node in file.entries().filter(|node| !TOP_LEVEL.contains(&node.key)) {
-        match node.key {
-            "limits" => node.notes.not_built(
-                node.at(),
-                "[limits]",
-                "the disk and memory limits (file I/O)",
-            ),
-            _ => file.unknown_key("the file", &node, &TOP_LEVEL),
-        }
+        file.unknown_key("the file", &node, &TOP_LEVEL);
     }
 }

@@ -1,8 +1,9 @@
-//! The sections that a server, a level or the file's top level changes: settings, session, workload, load.
+//! The sections that a server, a level or the file's top level changes: settings, session, workload, load, limits.
 //!
 //! Goal: one reader for them wherever they stand. Non-goal: laying them over each other (see `plan`).
 
 use super::experiment::{Pairs, Patch, Setting};
+use super::limits;
 use super::load;
 use super::mistake::Notes;
 use super::read::{Node, Section};
@@ -13,8 +14,7 @@ use toml::de::DeValue;
 pub type CheckWorkload<'c> = &'c dyn Fn(&str, &toml::Table) -> Result<(), super::KeyMistake>;
 
 /// The keys of a patch that the design knows and that come later.
-const LATER: [(&str, &str); 4] = [
-    ("limits", "the disk and memory limits (file I/O)"),
+const LATER: [(&str, &str); 3] = [
     (
         "server",
         "levels that change the server itself; write a [server.NAME] for each instead",
@@ -72,7 +72,11 @@ pub fn patch<'s>(
     others: &[&str],
     workload: &WorkloadBase<'s, '_>,
 ) -> Patch {
-    let keys = [&["settings", "session", "workload", "load"], others].concat();
+    let keys = [
+        &["settings", "session", "workload", "load", "limits"],
+        others,
+    ]
+    .concat();
     for node in section.entries().filter(|node| !keys.contains(&node.key)) {
         match LATER.iter().find(|(key, _)| *key == node.key) {
             Some((key, with)) => {
@@ -96,6 +100,7 @@ pub fn patch<'s>(
             .get("workload")
             .and_then(|node| workload_patch(&node, workload)),
         load: section.get("load").and_then(|node| load::level(&node)),
+        limits: section.get("limits").and_then(|node| limits::limits(&node)),
     }
 }
 

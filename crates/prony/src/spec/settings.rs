@@ -11,7 +11,7 @@ use super::unit::size_text;
 /// What a server takes before an option's name.
 const PREFIXES: [&str; 5] = ["loose_", "skip_", "enable_", "disable_", "maximum_"];
 /// Settings that a server takes from memory at its start.
-const POOLS: [&str; 3] = [
+pub const POOLS: [&str; 3] = [
     "innodb_buffer_pool_size",
     "key_buffer_size",
     "aria_pagecache_buffer_size",

@@ -45,6 +45,7 @@ impl Running {
         let request = StartRequest {
             data_folder: fresh.data_folder.clone(),
             settings,
+            groups: Vec::new(),
         };
         server.start(&request).unwrap();
         let mut running = Running {

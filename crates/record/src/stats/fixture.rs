@@ -107,6 +107,7 @@ pub(super) fn trial(block: u32, levels: &[(&str, &str)], load: Loaded) -> Trial 
         settings: BTreeMap::new(),
         plans: BTreeMap::new(),
         events: Vec::new(),
+        limits: Vec::new(),
         data_bytes: 0,
     }
 }

@@ -34,17 +34,25 @@ pub(super) fn new(path: &Path) -> Result<Connection, StoreError> {
     open().map_err(|e| StoreError::of(path, e))
 }
 
+/// What each schema added to the one before it; none of them takes anything away.
+const ADDED: [(i32, &str); 2] = [
+    (2, include_str!("schema_load.sql")),
+    (3, include_str!("schema_limits.sql")),
+];
+
 /// Lays the tables into an empty file and leaves the transaction open for the run's row.
 pub(super) fn lay(at: &Connection) -> Result<()> {
     at.execute_batch("begin immediate")?;
     at.execute_batch(include_str!("schema.sql"))?;
     at.pragma_update(None, "application_id", APPLICATION_ID)?;
-    lay_load(at)
+    add(at, SCHEMA_OLDEST)
 }
 
-/// From schema 1 to schema 2, inside the caller's transaction.
-fn lay_load(at: &Connection) -> Result<()> {
-    at.execute_batch(include_str!("schema_load.sql"))?;
+/// From an older schema to this one, inside the caller's transaction.
+fn add(at: &Connection, from: i32) -> Result<()> {
+    for (_, tables) in ADDED.iter().filter(|(schema, _)| *schema > from) {
+        at.execute_batch(tables)?;
+    }
     at.pragma_update(None, "user_version", SCHEMA_VERSION)
 }
 
@@ -65,8 +73,9 @@ pub(super) fn writing(path: &Path) -> Result<Connection, StoreError> {
 /// A run that an older prony began is gone on with in this schema.
 fn raise(mut at: Connection) -> Result<Connection> {
     let transaction = at.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    if schema(&transaction)? < SCHEMA_VERSION {
-        lay_load(&transaction)?;
+    let found = schema(&transaction)?;
+    if found < SCHEMA_VERSION {
+        add(&transaction, found)?;
     }
     transaction.commit()?;
     Ok(at)

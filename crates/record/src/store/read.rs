@@ -4,7 +4,7 @@ use super::counters::Lists;
 use super::load;
 use crate::load::Loaded;
 use crate::run::Run;
-use crate::trial::{Counters, EventNote, Query, Round, Trial, TrialKey};
+use crate::trial::{Counters, EventNote, LimitNote, Query, Round, Trial, TrialKey};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, Result, Row};
 use serde::Deserialize;
@@ -149,6 +149,7 @@ impl Reader<'_> {
             settings: self.settings(id)?,
             plans: self.plans_of(json(row, 10)?),
             events: self.events(id)?,
+            limits: self.limits(id)?,
             data_bytes: row.get::<_, i64>(9)? as u64,
         })
     }
@@ -238,6 +239,23 @@ impl Reader<'_> {
             })
         })?;
         events.collect()
+    }
+
+    fn limits(&self, trial: i64) -> Result<Vec<LimitNote>> {
+        if self.schema < 3 {
+            return Ok(Vec::new());
+        }
+        let mut statement = self.at.prepare_cached(
+            "select name, asked, measured from trial_limit where trial = ?1 order by n",
+        )?;
+        let limits = statement.query_map([trial], |row| {
+            Ok(LimitNote {
+                name: row.get(0)?,
+                asked: row.get(1)?,
+                measured: row.get(2)?,
+            })
+        })?;
+        limits.collect()
     }
 
     fn settings(&self, trial: i64) -> Result<BTreeMap<String, String>> {

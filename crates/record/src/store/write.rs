@@ -2,7 +2,7 @@
 
 use super::counters;
 use crate::run::Run;
-use crate::trial::{EventNote, Query, Round, Trial, TrialKey, TrialState};
+use crate::trial::{EventNote, LimitNote, Query, Round, Trial, TrialKey, TrialState};
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use serde::Serialize;
 
@@ -81,6 +81,9 @@ pub(super) fn trial(at: &Connection, trial: &Trial) -> Result<()> {
     for (n, each) in trial.events.iter().enumerate() {
         event(at, id, n, each)?;
     }
+    for (n, each) in trial.limits.iter().enumerate() {
+        limit(at, id, n, each)?;
+    }
     if let Some(load) = &trial.load {
         super::load::save(at, id, load)?;
     }
@@ -142,6 +145,18 @@ fn event(at: &Connection, trial: i64, n: usize, event: &EventNote) -> Result<()>
             event.kind,
             event.text,
             event.ended_ns,
+        ])?;
+    Ok(())
+}
+
+fn limit(at: &Connection, trial: i64, n: usize, limit: &LimitNote) -> Result<()> {
+    at.prepare_cached("insert into trial_limit values (?1, ?2, ?3, ?4, ?5)")?
+        .execute(params![
+            trial,
+            n as i64,
+            limit.name,
+            limit.asked,
+            limit.measured
         ])?;
     Ok(())
 }

@@ -105,6 +105,11 @@ pub fn trial(block: u32, state: TrialState, queries: usize, counters: usize) -> 
             kind: "restart".into(),
             text: "before cold 1".into(),
         }],
+        limits: vec![LimitNote {
+            name: "read_iops".into(),
+            asked: 400.0,
+            measured: 399.5,
+        }],
         data_bytes: 1 << 30,
     }
 }

@@ -1,6 +1,6 @@
 //! The page's frame: its head, its sections in order, its data and its scripts.
 
-use super::loads::Loads;
+use super::loads::{Loads, sheet};
 use super::rows::Rows;
 use super::{
     charts, coldness, counters, data, environment, events, plans, profile, queries, settings,
@@ -58,6 +58,7 @@ fn timed(run: &Run, trials: &[Trial]) -> Markup {
             (loads.sections(run, trials))
             (summary::warnings(run, trials))
             (events::section(run, trials))
+            (limits(trials))
             (settings::section(&Rows::of(run, trials)))
             (environment::section(run))
             (environment::repeat(run))
@@ -84,6 +85,7 @@ fn in_rounds(run: &Run, trials: &[Trial]) -> Markup {
             (profile::section(&rows))
             (events::section(run, trials))
             (coldness::section(run, trials))
+            (limits(trials))
             (settings::section(&rows))
             (environment::section(run))
             (environment::repeat(run))
@@ -91,6 +93,14 @@ fn in_rounds(run: &Run, trials: &[Trial]) -> Markup {
         (foot(run))
         (data::block("charts", &charts::options(&matrix, &rows)))
         (data::block("counters", &counters::data(&rows)))
+    }
+}
+
+fn limits(trials: &[Trial]) -> Markup {
+    html! {
+        @if let Some(limits) = crate::limits::limits(trials) {
+            section #limits { h2 { "Limits" } (sheet(&limits)) }
+        }
     }
 }
 

@@ -6,7 +6,9 @@ mod load;
 
 use crate::{csv, digest};
 use load::{LatencyNote, LoadNote, Sample};
-use record::{Coldness, Counters, Environment, Flag, Kind, Run, Trial, TrialState, Verdict, stats};
+use record::{
+    Coldness, Counters, Environment, Flag, Kind, LimitNote, Run, Trial, TrialState, Verdict, stats,
+};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -50,6 +52,7 @@ struct TrialNote<'a> {
     operations: u64,
     errors: u64,
     flags: &'a [Flag],
+    limits: &'a [LimitNote],
     #[serde(flatten)]
     timed: LoadNote<'a>,
 }
@@ -121,6 +124,7 @@ fn in_rounds(trial: &Trial) -> TrialNote<'_> {
         operations: operations as u64,
         errors: (queries().count() - operations) as u64,
         flags: &trial.flags,
+        limits: &trial.limits,
         timed: LoadNote::default(),
         rounds,
     }

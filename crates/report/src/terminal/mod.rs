@@ -4,6 +4,8 @@
 
 mod sheets;
 
+use crate::limits::limits;
+use crate::loads::Figure;
 use crate::matrix::{Matrix, Notes};
 use crate::{digest, format, loads, names};
 use comfy_table::{
@@ -33,6 +35,9 @@ pub fn terminal(run: &Run, trials: &[Trial], colour: bool, width: usize) -> Stri
         text.push_str(&screen.explanation(run, &explanation));
     }
     text.push_str(&screen.plan_changes(run, trials));
+    if let Some(sheet) = limits(trials) {
+        text.push_str(&screen.sheet(&sheet, Figure::on_a_line));
+    }
     text.push_str(&screen.warnings(run, trials));
     text
 }

@@ -73,7 +73,7 @@ impl Screen {
         needed <= self.width
     }
 
-    fn sheet(&self, sheet: &Sheet, written: fn(&Figure) -> String) -> String {
+    pub(super) fn sheet(&self, sheet: &Sheet, written: fn(&Figure) -> String) -> String {
         let mut table = self.table();
         let heads = sheet.labels.iter().map(|head| left(head));
         table.set_header(

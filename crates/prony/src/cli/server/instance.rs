@@ -62,6 +62,7 @@ impl Instance {
             .start(&StartRequest {
                 data_folder,
                 settings: args.set.clone(),
+                groups: Vec::new(),
             })
             .map_err(Failure::failed)?;
         let instance = Instance {

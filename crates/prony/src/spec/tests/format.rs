@@ -1,9 +1,10 @@
 //! What a right file becomes, and what the command line changes in it.
 
 use super::{RIGHT, read};
+use crate::spec::limits::Memory;
 use crate::spec::{
-    BuildSpec, EventKind, EventSpec, EventTime, Experiment, LoadSpec, RoundKind, Setting, Unit,
-    question,
+    BuildSpec, EventKind, EventSpec, EventTime, Experiment, LimitsPatch, LoadSpec, RoundKind,
+    Setting, Unit, question,
 };
 use proptest::prelude::*;
 use record::{Bound, Finding, RoundSelector, Subject, Value};
@@ -241,4 +242,29 @@ proptest! {
     fn no_cut_of_a_file_makes_the_reader_panic(cut in 0..RIGHT.len()) {
         let _ = read(&RIGHT[..cut]);
     }
+}
+
+fn limits(added: &str) -> LimitsPatch {
+    right(added).base.limits.unwrap()
+}
+
+#[test]
+fn a_disk_by_name_stands_for_its_figures_and_the_keys_beside_it_change_them() {
+    let limits = limits("[limits]\ndisk = \"7200rpm x4\"\nread_iops = 400\nmemory = \"1G\"\n");
+    assert_eq!(limits.read_iops, Some(Some(400)));
+    assert_eq!(limits.write_iops, Some(Some(316)));
+    assert_eq!(limits.read_bandwidth, Some(Some(624_000_000)));
+    assert_eq!(limits.memory, Some(Some(Memory::Bytes(1 << 30))));
+    assert_eq!(limits.cpus, None);
+}
+
+#[test]
+fn a_later_limit_takes_the_place_of_an_earlier_one_and_none_lifts_it() {
+    let base = limits("[limits]\nread_iops = 400\nwrite_iops = 300\n");
+    let level = limits("[limits]\nread_iops = \"none\"\ncpus = 0.5\n");
+    let both = level.over(base);
+    assert_eq!(
+        (both.read_iops, both.write_iops, both.cpus),
+        (Some(None), Some(Some(300)), Some(Some(0.5)))
+    );
 }

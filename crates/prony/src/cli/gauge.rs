@@ -1,0 +1,49 @@
+//! `prony gauge`, hidden: prony starts itself by it inside a control group (see `host::limits::gauge`); people never do.
+
+use super::failure::{Failure, Status};
+use crate::host::limits::gauge::{self, What};
+use clap::Subcommand;
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: Asked,
+    #[arg(long, global = true, default_value_t = 1000)]
+    window_ms: u64,
+}
+
+#[derive(Subcommand)]
+enum Asked {
+    Read { file: PathBuf, request_bytes: usize },
+    Write { file: PathBuf, request_bytes: usize },
+    Cpu,
+}
+
+/// Prints one figure.
+pub fn run(args: Args) -> Result<Status, Failure> {
+    let what = match args.what {
+        Asked::Read {
+            file,
+            request_bytes,
+        } => What::Read {
+            file,
+            request_bytes,
+        },
+        Asked::Write {
+            file,
+            request_bytes,
+        } => What::Write {
+            file,
+            request_bytes,
+        },
+        Asked::Cpu => What::Cpu,
+    };
+    let window = Duration::from_millis(args.window_ms);
+    println!(
+        "{}",
+        gauge::measure(&what, window).map_err(Failure::failed)?
+    );
+    Ok(Status::Done)
+}

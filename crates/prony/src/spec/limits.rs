@@ -1,0 +1,232 @@
+//! `[limits]`: how much of the machine a managed server may have, and the presets of disks.
+//!
+//! Goal: its keys, their ranges, and what a preset's name stands for. Non-goals: holding a server to them (see
+//! `host::limits`), whether the machine can.
+
+use super::experiment::Setting;
+use super::read::{Node, Section};
+use super::unit;
+use toml::de::DeValue;
+
+/// What `[limits]` or a level changes: the outer None is "not said here", the inner one "without a limit".
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LimitsPatch {
+    pub read_iops: Option<Option<u64>>,
+    pub write_iops: Option<Option<u64>>,
+    /// Bytes a second.
+    pub read_bandwidth: Option<Option<u64>>,
+    pub write_bandwidth: Option<Option<u64>>,
+    pub memory: Option<Option<Memory>>,
+    /// Processors, 0.5 is half of one.
+    pub cpus: Option<Option<f64>>,
+}
+
+/// How much memory, with the page cache of what the server reads and writes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Memory {
+    Bytes(u64),
+    /// A factor of the loaded data's bytes: `"data / 3"`.
+    OfData(f64),
+}
+
+impl Memory {
+    pub fn bytes(self, data_bytes: u64) -> u64 {
+        match self {
+            Memory::Bytes(bytes) => bytes,
+            Memory::OfData(factor) => (data_bytes as f64 * factor) as u64,
+        }
+    }
+}
+
+const KEYS: [&str; 7] = [
+    "disk",
+    "read_iops",
+    "write_iops",
+    "read_bandwidth",
+    "write_bandwidth",
+    "memory",
+    "cpus",
+];
+
+/// Lifts a limit that the file's top level or an earlier factor has set.
+const NONE: &str = "none";
+
+/// What a kind of disk does, as limits.
+struct Disk {
+    name: &'static str,
+    read_iops: u64,
+    write_iops: u64,
+    /// Bytes a second.
+    read_bandwidth: u64,
+    write_bandwidth: u64,
+}
+
+const MB: u64 = 1_000_000;
+const MIB: u64 = 1 << 20;
+
+/// docs/EXPERIMENTS.md, "Disks by name", tells the source of each figure.
+const DISKS: [Disk; 4] = [
+    // A request costs a seek and half a turn: 1 / (8.5 ms + 4.17 ms) = 79.
+    Disk {
+        name: "7200rpm",
+        read_iops: 79,
+        write_iops: 79,
+        read_bandwidth: 156 * MB,
+        write_bandwidth: 156 * MB,
+    },
+    // 1 / (12 ms + 5.56 ms) = 57.
+    Disk {
+        name: "5400rpm",
+        read_iops: 57,
+        write_iops: 57,
+        read_bandwidth: 110 * MB,
+        write_bandwidth: 110 * MB,
+    },
+    // Published figure P4, Intel 520: random 16 KiB requests.
+    Disk {
+        name: "sata-ssd",
+        read_iops: 370 * MIB / (16 << 10),
+        write_iops: 300 * MIB / (16 << 10),
+        read_bandwidth: 550 * MB,
+        write_bandwidth: 520 * MB,
+    },
+    Disk {
+        name: "nvme",
+        read_iops: 460_000,
+        write_iops: 175_000,
+        read_bandwidth: 2_800 * MB,
+        write_bandwidth: 2_000 * MB,
+    },
+];
+
+/// `[limits]` or a level's `limits`. A preset's figures come first, so that the keys beside it change them.
+pub fn limits(node: &Node) -> Option<LimitsPatch> {
+    let section = node.section("limits = { read_iops = 400 }")?;
+    section.allow("limits", &KEYS);
+    let mut limits = section
+        .get("disk")
+        .and_then(|node| disk(&node))
+        .unwrap_or_default();
+    let whole = |key: &str| section.get(key).and_then(|node| operations(&node));
+    let bytes = |key: &str| section.get(key).and_then(|node| bytes(&node));
+    limits.read_iops = whole("read_iops").or(limits.read_iops);
+    limits.write_iops = whole("write_iops").or(limits.write_iops);
+    limits.read_bandwidth = bytes("read_bandwidth").or(limits.read_bandwidth);
+    limits.write_bandwidth = bytes("write_bandwidth").or(limits.write_bandwidth);
+    limits.memory = section.get("memory").and_then(|node| memory(&node));
+    limits.cpus = cpus(&section);
+    Some(limits)
+}
+
+fn disk(node: &Node) -> Option<LimitsPatch> {
+    let name = node.text("disk = \"7200rpm x4\"")?;
+    if name == NONE {
+        return Some(LimitsPatch {
+            read_iops: Some(None),
+            write_iops: Some(None),
+            read_bandwidth: Some(None),
+            write_bandwidth: Some(None),
+            ..LimitsPatch::default()
+        });
+    }
+    let found = striped(name).and_then(|(one, count)| {
+        let disk = DISKS.iter().find(|disk| disk.name == one)?;
+        Some((disk, count))
+    });
+    let Some((disk, count)) = found else {
+        let names: Vec<&str> = DISKS.iter().map(|disk| disk.name).chain([NONE]).collect();
+        node.notes.unknown(node.at(), "the disk", name, &names);
+        return None;
+    };
+    let all = |one: u64| Some(Some(one * count));
+    Some(LimitsPatch {
+        read_iops: all(disk.read_iops),
+        write_iops: all(disk.write_iops),
+        read_bandwidth: all(disk.read_bandwidth),
+        write_bandwidth: all(disk.write_bandwidth),
+        ..LimitsPatch::default()
+    })
+}
+
+/// `7200rpm x4` are four disks that share the requests evenly; one without a number.
+fn striped(name: &str) -> Option<(&str, u64)> {
+    match name.split_once(" x") {
+        Some((one, count)) => Some((
+            one,
+            count
+                .parse()
+                .ok()
+                .filter(|count| (1..=64).contains(count))?,
+        )),
+        None => Some((name, 1)),
+    }
+}
+
+fn is_none(node: &Node) -> bool {
+    matches!(node.value, DeValue::String(text) if *text == NONE)
+}
+
+/// A number of operations a second.
+fn operations(node: &Node) -> Option<Option<u64>> {
+    match is_none(node) {
+        true => Some(None),
+        false => {
+            let example = format!("{} = 400", node.key);
+            Some(Some(u64::from(node.count(&example)?)))
+        }
+    }
+}
+
+/// A size, of which bandwidth takes one a second.
+fn bytes(node: &Node) -> Option<Option<u64>> {
+    if is_none(node) {
+        return Some(None);
+    }
+    let example = format!("{} = \"64M\"", node.key);
+    let bytes = unit::size_bytes(node.text(&example)?);
+    match bytes {
+        Ok(bytes) if bytes >= MIB => Some(Some(bytes)),
+        Ok(_) => {
+            let says = format!("{} is below 1M: nothing gets done with it", node.key);
+            node.note(says, "too small", format!("write {example}"));
+            None
+        }
+        Err(error) => {
+            node.note(error.to_string(), "not a size", format!("write {example}"));
+            None
+        }
+    }
+}
+
+fn memory(node: &Node) -> Option<Option<Memory>> {
+    let of_data = match node.value {
+        DeValue::String(text) => Setting::from_text(text).ok(),
+        _ => None,
+    };
+    match of_data {
+        Some(Setting::OfData(factor)) => Some(Some(Memory::OfData(factor))),
+        _ => Some(bytes(node)?.map(Memory::Bytes)),
+    }
+}
+
+fn cpus(section: &Section) -> Option<Option<f64>> {
+    let node = section.get("cpus")?;
+    match is_none(&node) {
+        true => Some(None),
+        false => Some(Some(node.positive("cpus = 1.5")?)),
+    }
+}
+
+impl LimitsPatch {
+    /// This one laid over an earlier one, key by key.
+    pub fn over(self, earlier: LimitsPatch) -> LimitsPatch {
+        LimitsPatch {
+            read_iops: self.read_iops.or(earlier.read_iops),
+            write_iops: self.write_iops.or(earlier.write_iops),
+            read_bandwidth: self.read_bandwidth.or(earlier.read_bandwidth),
+            write_bandwidth: self.write_bandwidth.or(earlier.write_bandwidth),
+            memory: self.memory.or(earlier.memory),
+            cpus: self.cpus.or(earlier.cpus),
+        }
+    }
+}

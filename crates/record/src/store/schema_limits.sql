@@ -1,0 +1,9 @@
+-- Schema 3: the limits that the server of a trial was held to, as they were asked for and as they were measured at its start.
+CREATE TABLE trial_limit (
+    trial    INTEGER NOT NULL REFERENCES trial (id) ON DELETE CASCADE,
+    n        INTEGER NOT NULL,             -- its place among the trial's limits, from 0
+    name     TEXT NOT NULL,                -- read_iops, write_iops, read_bandwidth, write_bandwidth, memory, cpus
+    asked    REAL NOT NULL,                -- requests or bytes a second, bytes, processors
+    measured REAL NOT NULL,
+    PRIMARY KEY (trial, n)
+) STRICT, WITHOUT ROWID;

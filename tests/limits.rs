@@ -1,0 +1,175 @@
+//! Limits of a server: in force, measured, recorded, gone with prony; refused where they cannot be.
+
+mod support;
+use rustix::process::Signal;
+use serde_json::Value;
+use std::path::Path;
+use support::process::{ended, nothing_is_left, send, servers, until};
+use support::{Bench, has, skip};
+
+const EXPERIMENT: &str = r#"
+title = "A slow disk"
+
+[server.one]
+build = "BUILD"
+
+[limits]
+LIMITS
+
+[workload.ssb]
+scale = 0.01
+
+[protocol]
+rounds = ["cold"]
+queries = ["Q1.1"]
+blocks = BLOCKS
+"#;
+
+fn experiment(bench: &Bench, build: &str, limits: &str, blocks: u32) -> String {
+    let file = EXPERIMENT
+        .replace("BUILD", build)
+        .replace("LIMITS", limits)
+        .replace("BLOCKS", &blocks.to_string());
+    bench.experiment("slow", &file)
+}
+
+/// Whether this machine lets us limit anything: root, and the controllers of either version.
+fn can_limit() -> bool {
+    let version_1 = ["blkio", "memory", "cpu"]
+        .iter()
+        .all(|name| Path::new("/sys/fs/cgroup").join(name).is_dir());
+    let version_2 =
+        std::fs::read_to_string("/sys/fs/cgroup/cgroup.controllers").is_ok_and(|names| {
+            ["io", "memory", "cpu"]
+                .iter()
+                .all(|name| names.contains(name))
+        });
+    let can = rustix::process::geteuid().is_root() && (version_1 || version_2);
+    if !can {
+        skip::skipped("limits need root and the controllers of control groups");
+    }
+    can
+}
+
+fn limits(trial: &Value) -> Vec<(String, f64, f64)> {
+    let figure = |limit: &Value, key: &str| limit[key].as_f64().unwrap();
+    let limits = trial["limits"].as_array().unwrap().iter();
+    limits
+        .map(|limit| {
+            let name = limit["name"].as_str().unwrap().to_string();
+            (name, figure(limit, "asked"), figure(limit, "measured"))
+        })
+        .collect()
+}
+
+#[test]
+fn every_limit_is_in_force_and_its_measurement_is_recorded() {
+    if !can_limit() || !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let asked =
+        "read_iops = 300\nwrite_iops = 200\nread_bandwidth = \"8M\"\nmemory = \"1G\"\ncpus = 0.5";
+    let file = experiment(&bench, "mariadb", asked, 1);
+    let run = bench.run(&["run", &file]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(
+        run.stdout.contains("Limits of the servers"),
+        "{}",
+        run.stdout
+    );
+    let limits = limits(&bench.json(&bench.runs()[0])["trials"][0]);
+    let names: Vec<&str> = limits.iter().map(|(name, ..)| name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "read_iops",
+            "read_bandwidth",
+            "write_iops",
+            "cpus",
+            "memory"
+        ]
+    );
+    for (name, asked, measured) in &limits {
+        assert!(
+            *measured <= asked * 1.1 && *measured > 0.0,
+            "{name}: {asked} asked, {measured} measured"
+        );
+    }
+    nothing_is_left(&bench);
+}
+
+#[test]
+fn a_killed_prony_leaves_no_control_group() {
+    if !can_limit() || !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let file = experiment(&bench, "mariadb", "read_iops = 20", 2);
+    let running = bench.start(&["run", &file]);
+    // A server outside of any group is the one that loads.
+    let group = || {
+        let (pid, _) = servers(&bench).into_iter().next()?;
+        let groups = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
+        let ours = groups.lines().find(|line| line.contains("/prony-"))?;
+        Some(ours.rsplit('/').next()?.to_string())
+    };
+    let mut found = None;
+    until("a limited server", || {
+        found = group();
+        found.is_some()
+    });
+    send(running.id(), Signal::KILL);
+    ended(running);
+    nothing_is_left(&bench);
+    assert_eq!(folders_named("/sys/fs/cgroup", &found.unwrap()), 0);
+}
+
+/// Control groups of this name, in whatever hierarchy.
+fn folders_named(root: &str, name: &str) -> usize {
+    let mut found = 0;
+    let mut folders = vec![Path::new(root).to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                found += usize::from(entry.file_name().to_string_lossy() == name);
+                folders.push(entry.path());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_server_that_prony_does_not_start_cannot_be_limited() {
+    let bench = Bench::new();
+    let file = experiment(&bench, "sqlite", "read_iops = 300", 1);
+    let run = bench.run(&["run", &file]);
+    assert_eq!(run.status, 2, "{}", run.stderr);
+    assert!(
+        run.stderr
+            .contains("server \"one\" is none that prony starts"),
+        "{}",
+        run.stderr
+    );
+    assert!(bench.runs().is_empty());
+}
+
+#[test]
+fn a_pool_beyond_the_allowed_memory_is_found_before_the_first_trial() {
+    if !can_limit() || !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let asked = "memory = \"64M\"\n[settings]\ninnodb_buffer_pool_size = \"128M\"";
+    let file = experiment(&bench, "mariadb", asked, 1);
+    let run = bench.run(&["run", &file]);
+    assert_eq!(run.status, 2, "{}", run.stderr);
+    assert!(
+        run.stderr
+            .contains("innodb_buffer_pool_size = 128M does not fit into limits.memory"),
+        "{}",
+        run.stderr
+    );
+    nothing_is_left(&bench);
+}
