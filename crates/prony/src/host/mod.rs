@@ -24,6 +24,6 @@ pub use home::{Home, HomeError};
 pub use interrupt::asked as interrupted;
 pub use leases::{Lease, LeaseError, Leases};
 pub use pause::Paused;
-pub use proc::{Process, Processors, Turns, network_bytes, thread_cpu};
+pub use proc::{Process, Processors, Turns, network_bytes, process_cpu, thread_cpu};
 pub use process::wait_within;
 pub use random::hex as random_hex;
