@@ -24,5 +24,6 @@ pub use load::{
 pub use run::{Factor, Question, Run, WorkloadNote};
 pub use store::{Store, StoreError};
 pub use trial::{
-    Answer, Coldness, Counters, DatasetNote, EventNote, Flag, Query, Round, Trial, TrialKey, TrialState,
+    Answer, Coldness, Counters, DatasetNote, EventNote, Flag, Query, Round, Trial, TrialKey,
+    TrialState,
 };

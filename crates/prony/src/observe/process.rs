@@ -86,7 +86,10 @@ mod tests {
 
     #[test]
     fn a_process_that_ended_in_between_has_used_nothing_that_can_be_told() {
-        let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+        let mut child = std::process::Command::new("sleep")
+            .arg("1000")
+            .spawn()
+            .unwrap();
         let process = ServerProcess::of(child.id(), None);
         let before = read(&process);
         assert!(before.contains_key("server cpu us"));

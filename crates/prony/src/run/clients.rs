@@ -5,27 +5,28 @@
 //! order stays. (TPC-H's throughput test gives each stream an order of its own, by a table of its specification, clause 5.3.5.)
 //! Non-goals: counters of single queries, which cannot be told apart here; clients that come and go (crate `load`).
 
-use super::round::{Asking, Client, Live, Pass, Passed, difference, read};
+use super::round::{Asked, Asking, Client, Live, Pass, Passed, difference, read};
 use super::watch::Watch;
 use crate::host::interrupt;
 use crate::observe::process;
 use crate::server::{ServerError, Session};
 use crate::workload::Operation;
-use record::{Flag, Query};
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Instant;
+
+#[cfg(test)]
+mod tests;
 
 /// Where client number `client` (from 0) of so many begins in the list.
 pub fn begins_at(client: usize, clients: usize, operations: usize) -> usize {
     client * operations / clients
 }
 
-/// One client's part of a pass.
-struct Part {
-    queries: Vec<Query>,
-    flags: Vec<Flag>,
+/// One client's part of a pass, its answers to be looked at when all have ended.
+struct Part<'a> {
+    asked: Vec<(&'a Operation, Asked)>,
     ended: Instant,
 }
 
@@ -45,7 +46,7 @@ impl Shared<'_> {
     }
 }
 
-impl Pass<'_> {
+impl<'a> Pass<'a> {
     pub(super) fn by_several(&self, live: &mut Live) -> Result<Passed, ServerError> {
         let Live {
             session,
@@ -55,14 +56,16 @@ impl Pass<'_> {
             process,
         } = live;
         let before = read(observer)?;
-        let others = others.iter_mut().map(|Client { session, watch }| (session, &*watch));
+        let others = others
+            .iter_mut()
+            .map(|Client { session, watch }| (session, &*watch));
         let clients: Vec<(&mut Session, &Watch)> =
             std::iter::once((session, &*watch)).chain(others).collect();
         let used_before = process::read(process);
         let (started, parts) = self.all_at_once(clients)?;
         let used = process::since(&used_before, &process::read(process));
         let after = read(observer)?;
-        let mut passed = together(started, parts);
+        let mut passed = self.together(started, parts);
         passed.counters = difference(observer, &before, &after);
         passed.counters.extend(used);
         Ok(passed)
@@ -72,7 +75,7 @@ impl Pass<'_> {
     fn all_at_once(
         &self,
         clients: Vec<(&mut Session, &Watch)>,
-    ) -> Result<(Instant, Vec<Part>), ServerError> {
+    ) -> Result<(Instant, Vec<Part<'a>>), ServerError> {
         let shared = Shared {
             gate: RwLock::new(()),
             stop: AtomicBool::new(false),
@@ -81,15 +84,18 @@ impl Pass<'_> {
         let count = clients.len();
         std::thread::scope(|scope| {
             let closed = shared.gate.write();
-            let began = clients.into_iter().enumerate().map(|(place, (session, watch))| {
-                let asking = Asking {
-                    session,
-                    watch,
-                    client: place as u32 + 1,
-                    clients: count as u32,
-                };
-                self.begin(scope, &shared, asking)
-            });
+            let began = clients
+                .into_iter()
+                .enumerate()
+                .map(|(place, (session, watch))| {
+                    let asking = Asking {
+                        session,
+                        watch,
+                        client: place as u32 + 1,
+                        clients: count as u32,
+                    };
+                    self.begin(scope, &shared, asking)
+                });
             let began: Vec<Result<_, ServerError>> = began.collect();
             if began.iter().any(Result::is_err) {
                 shared.end_all();
@@ -113,7 +119,7 @@ impl Pass<'_> {
         scope: &'s Scope<'s, 'e>,
         shared: &'s Shared<'s>,
         asking: Asking<'s>,
-    ) -> Result<ScopedJoinHandle<'s, Result<Part, ServerError>>, ServerError> {
+    ) -> Result<ScopedJoinHandle<'s, Result<Part<'a>, ServerError>>, ServerError> {
         let client = asking.client;
         let run = move || {
             drop(shared.gate.read());
@@ -127,7 +133,7 @@ impl Pass<'_> {
         })
     }
 
-    fn one_client(&self, shared: &Shared, asking: Asking) -> Result<Part, ServerError> {
+    fn one_client(&self, shared: &Shared, asking: Asking) -> Result<Part<'a>, ServerError> {
         let Asking {
             session,
             watch,
@@ -135,8 +141,7 @@ impl Pass<'_> {
             clients,
         } = asking;
         let mut part = Part {
-            queries: Vec::new(),
-            flags: Vec::new(),
+            asked: Vec::new(),
             ended: Instant::now(),
         };
         for operation in self.from(begins_at(
@@ -153,20 +158,34 @@ impl Pass<'_> {
                 client,
                 clients,
             };
-            let asked = self.query(asking, operation);
+            let asked = self.ask(asking, operation);
             if interrupt::asked() {
                 return Err(ServerError::Lost("interrupted".into()));
             }
-            let (query, flags) = asked.map_err(|error| of_client(client, error))?;
+            let asked = asked.map_err(|error| of_client(client, error))?;
             part.ended = Instant::now();
-            part.queries.push(query);
-            part.flags.extend(flags);
+            part.asked.push((operation, asked));
         }
         Ok(part)
     }
 
+    fn together(&self, started: Instant, parts: Vec<Part>) -> Passed {
+        let ended = parts.iter().map(|part| part.ended).max();
+        let elapsed = ended.map(|ended| ended.saturating_duration_since(started));
+        let mut passed = Passed {
+            elapsed_s: elapsed.unwrap_or_default().as_secs_f64(),
+            ..Passed::default()
+        };
+        for (operation, asked) in parts.into_iter().flat_map(|part| part.asked) {
+            let (query, flag) = self.judge(operation, asked);
+            passed.queries.push(query);
+            passed.flags.extend(flag);
+        }
+        passed
+    }
+
     /// The whole list from this place on, and then what stands before it.
-    fn from(&self, place: usize) -> impl Iterator<Item = &Operation> {
+    fn from(&self, place: usize) -> impl Iterator<Item = &'a Operation> {
         let (before, after) = self.operations.split_at(place);
         after.iter().chain(before)
     }
@@ -177,18 +196,4 @@ fn of_client(client: u32, error: ServerError) -> ServerError {
         ServerError::Lost(why) => ServerError::Lost(format!("client {client}: {why}")),
         other => other,
     }
-}
-
-fn together(started: Instant, parts: Vec<Part>) -> Passed {
-    let ended = parts.iter().map(|part| part.ended).max();
-    let elapsed = ended.map(|ended| ended.saturating_duration_since(started));
-    let mut passed = Passed {
-        elapsed_s: elapsed.unwrap_or_default().as_secs_f64(),
-        ..Passed::default()
-    };
-    for part in parts {
-        passed.queries.extend(part.queries);
-        passed.flags.extend(part.flags);
-    }
-    passed
 }

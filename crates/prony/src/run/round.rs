@@ -59,6 +59,14 @@ pub struct Asking<'l> {
     pub clients: u32,
 }
 
+/// A query that came back; nobody has looked at its answer yet.
+pub struct Asked {
+    query: Query,
+    called: String,
+    /// None where it failed.
+    answer: Option<Reply>,
+}
+
 impl Asking<'_> {
     /// `Q1.1`, or `Q1.1 of client 3` where there are several.
     fn called(&self, operation: &Operation) -> String {
@@ -87,16 +95,17 @@ impl Pass<'_> {
         for operation in self.operations {
             // Nearest to the statement: reading the status costs the server more than the statement may.
             let used_before = process::read(&live.process);
-            let (mut query, flags) = self.query(first(live), operation)?;
+            let asked = self.ask(first(live), operation)?;
             let used = process::since(&used_before, &process::read(&live.process));
             if interrupt::asked() {
                 return Err(ServerError::Lost("interrupted".into()));
             }
             let after = read(&mut live.observer)?;
+            let (mut query, flag) = self.judge(operation, asked);
             query.counters = difference(&live.observer, &before, &after);
             query.counters.extend(used);
             before = after;
-            passed.flags.extend(flags);
+            passed.flags.extend(flag);
             passed.queries.push(query);
         }
         let seconds = passed.queries.iter().map(|one| one.elapsed_ns as f64 / 1e9);
@@ -105,12 +114,8 @@ impl Pass<'_> {
         Ok(passed)
     }
 
-    /// One query of one client, timed and checked.
-    pub(super) fn query(
-        &self,
-        asking: Asking,
-        operation: &Operation,
-    ) -> Result<(Query, Vec<Flag>), ServerError> {
+    /// One query of one client, timed.
+    pub(super) fn ask(&self, asking: Asking, operation: &Operation) -> Result<Asked, ServerError> {
         let called = asking.called(operation);
         let Asking { session, watch, .. } = asking;
         let profiled = asking.clients == 1
@@ -120,7 +125,7 @@ impl Pass<'_> {
         let sql = operation.sql(Dialect::of(session));
         let (reply, timed_out) = watch.over(timeout, || session.query(sql));
         let mut query = blank(&operation.name, asking.client);
-        let mut flags = Vec::new();
+        let mut answer = None;
         match reply {
             // Some statements end early and say nothing when they are stopped; their time means nothing all the same.
             _ if timed_out => {
@@ -128,33 +133,54 @@ impl Pass<'_> {
                 query.elapsed_ns = (limit_s * 1e9) as u64;
                 query.error = Some(format!("> {limit_s} s"));
             }
-            Ok(reply) => flags.extend(self.answer(operation, &reply, &called, &mut query)),
+            Ok(reply) => {
+                query.elapsed_ns = reply.elapsed.as_nanos() as u64;
+                query.rows = reply.rows.len() as u64;
+                answer = Some(reply);
+            }
             Err(ServerError::Refused { code, message }) => {
                 query.error = Some(format!("{code} {message}"))
             }
             Err(lost) => return Err(lost),
         }
-        if let Some(error) = &query.error {
-            flags.push(Flag {
-                kind: "query_failed".into(),
-                text: format!("{called}: {error}"),
-            });
-        }
         if profiled {
             query.profile = profile::end(session);
         }
-        Ok((query, flags))
+        Ok(Asked {
+            query,
+            called,
+            answer,
+        })
     }
 
-    fn answer(
+    /// What is wrong with a query, and whether its answer is right.
+    pub(super) fn judge(&self, operation: &Operation, asked: Asked) -> (Query, Option<Flag>) {
+        let Asked {
+            mut query,
+            called,
+            answer,
+        } = asked;
+        let (kind, wrong) = match (&query.error, answer) {
+            (Some(error), _) => ("query_failed", Some(error.clone())),
+            (None, reply) => (
+                "wrong_answer",
+                self.difference(operation, &reply.unwrap_or_default(), &mut query),
+            ),
+        };
+        let flag = wrong.map(|text| Flag {
+            kind: kind.into(),
+            text: format!("{called}: {text}"),
+        });
+        (query, flag)
+    }
+
+    /// What differs from the reference, where there is one.
+    fn difference(
         &self,
         operation: &Operation,
         reply: &Reply,
-        called: &str,
         query: &mut Query,
-    ) -> Option<Flag> {
-        query.elapsed_ns = reply.elapsed.as_nanos() as u64;
-        query.rows = reply.rows.len() as u64;
+    ) -> Option<String> {
         let answer = Canonical::of(operation, reply);
         query.answer_hash = answer.hash();
         let reference = self.dataset.reference(&operation.name)?;
@@ -164,10 +190,7 @@ impl Pass<'_> {
         } else {
             Answer::Ok
         };
-        differs.map(|text| Flag {
-            kind: "wrong_answer".into(),
-            text: format!("{called}: {text}"),
-        })
+        differs
     }
 
     /// After the queries, since EXPLAIN reads index pages that a cold query should have read itself.
@@ -216,7 +239,11 @@ pub(super) fn read(observer: &mut Option<Observer>) -> Result<Reading, ServerErr
     observer.as_mut().map_or(Ok(Reading::new()), Observer::read)
 }
 
-pub(super) fn difference(observer: &Option<Observer>, before: &Reading, after: &Reading) -> Counters {
+pub(super) fn difference(
+    observer: &Option<Observer>,
+    before: &Reading,
+    after: &Reading,
+) -> Counters {
     observer
         .as_ref()
         .map(|observer| observer.difference(before, after))

@@ -108,6 +108,6 @@ pub(super) fn trial(block: u32, levels: &[(&str, &str)], load: Loaded) -> Trial 
         plans: BTreeMap::new(),
         events: Vec::new(),
         data_bytes: 0,
-            dataset: None,
+        dataset: None,
     }
 }

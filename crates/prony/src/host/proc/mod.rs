@@ -30,7 +30,8 @@ pub fn process_cpu(pid: u32) -> Option<Duration> {
     };
     // SAFETY: both calls write to the variable that is given and to nothing else.
     let failed = unsafe {
-        libc::clock_getcpuclockid(pid, &mut clock) != 0 || libc::clock_gettime(clock, &mut time) != 0
+        libc::clock_getcpuclockid(pid, &mut clock) != 0
+            || libc::clock_gettime(clock, &mut time) != 0
     };
     (!failed).then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
 }
