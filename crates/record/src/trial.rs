@@ -130,6 +130,11 @@ pub struct Round {
 }
 
 impl Round {
+    /// Whether it was asked for under this name: a `lukewarm` round was asked for as `cold`.
+    pub fn is_called(&self, asked: &str) -> bool {
+        self.name == asked || (asked == "cold" && self.name == "lukewarm")
+    }
+
     /// The clients that asked in it, 1 where there is no query.
     pub fn clients(&self) -> u32 {
         let clients = self.queries.iter().map(|query| query.client);

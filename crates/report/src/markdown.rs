@@ -5,7 +5,7 @@
 
 use crate::loads::{self, Sheet};
 use crate::matrix::Matrix;
-use crate::{digest, format, names};
+use crate::{digest, format, names, rounds};
 use record::stats::{self, Explanation};
 use record::{Environment, Judged, Run, Trial};
 
@@ -19,6 +19,9 @@ pub fn markdown(run: &Run, trials: &[Trial]) -> String {
         parts.extend(timed_loads(run, trials));
     } else {
         parts.push(table(run, &Matrix::of(run, trials)));
+        let sheets = rounds::clients(run, trials);
+        let sheets = sheets.into_iter().chain(rounds::of_rounds(run, trials));
+        parts.extend(sheets.map(|sheet| self::sheet(&sheet)));
     }
     parts.extend(digest::verdicts(&claims).map(|summary| verdicts(&claims, &summary)));
     parts.extend(
@@ -27,6 +30,7 @@ pub fn markdown(run: &Run, trials: &[Trial]) -> String {
     );
     parts.extend(plan_changes(run, trials));
     parts.extend(warnings(run, trials));
+    parts.extend(rounds::datasets(run, trials).map(|one| sheet(&one)));
     parts.push(place(run, &run.environment));
     parts.join("\n")
 }

@@ -6,7 +6,10 @@ mod load;
 
 use crate::{csv, digest};
 use load::{LatencyNote, LoadNote, Sample};
-use record::{Coldness, Counters, Environment, Flag, Kind, Run, Trial, TrialState, Verdict, stats};
+use record::{
+    Coldness, Counters, DatasetNote, Environment, Flag, Kind, Run, Trial, TrialState, Verdict,
+    stats,
+};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -52,6 +55,7 @@ struct TrialNote<'a> {
     flags: &'a [Flag],
     #[serde(flatten)]
     timed: LoadNote<'a>,
+    dataset: Option<&'a DatasetNote>,
 }
 
 #[derive(Serialize)]
@@ -61,6 +65,9 @@ struct RoundNote<'a> {
     elapsed_s: f64,
     coldness: Option<&'a Coldness>,
     queries: Vec<QueryNote<'a>>,
+    clients: u32,
+    queries_per_hour: Option<f64>,
+    counters: &'a Counters,
 }
 
 #[derive(Serialize)]
@@ -71,6 +78,7 @@ struct QueryNote<'a> {
     answer: &'static str,
     plan_hash: Option<&'a str>,
     counters: &'a Counters,
+    client: u32,
 }
 
 #[derive(Serialize)]
@@ -103,7 +111,10 @@ fn in_rounds(trial: &Trial) -> TrialNote<'_> {
     let rounds: Vec<RoundNote> = trial.rounds.iter().map(round).collect();
     let queries = || rounds.iter().flat_map(|round| &round.queries);
     let operations = queries().filter(|query| query.elapsed_s.is_some()).count();
-    let elapsed_s: f64 = queries().filter_map(|query| query.elapsed_s).sum();
+    let elapsed_s: f64 = match trial.rounds.iter().any(|round| round.clients() > 1) {
+        true => rounds.iter().map(|round| round.elapsed_s).sum(),
+        false => queries().filter_map(|query| query.elapsed_s).sum(),
+    };
     TrialNote {
         server: &trial.key.server,
         variant: trial.key.level("variant"),
@@ -115,6 +126,7 @@ fn in_rounds(trial: &Trial) -> TrialNote<'_> {
             .collect(),
         block: trial.key.block,
         state: trial.state,
+        dataset: trial.dataset.as_ref(),
         throughput: (elapsed_s > 0.0).then(|| operations as f64 / elapsed_s),
         latency_ms: None,
         samples: Vec::new(),
@@ -129,6 +141,7 @@ fn in_rounds(trial: &Trial) -> TrialNote<'_> {
 fn round(round: &record::Round) -> RoundNote<'_> {
     let queries = round.queries.iter().map(|query| QueryNote {
         name: &query.name,
+        client: query.client,
         elapsed_s: query
             .error
             .is_none()
@@ -142,8 +155,11 @@ fn round(round: &record::Round) -> RoundNote<'_> {
         name: &round.name,
         index: round.index,
         elapsed_s: round.elapsed_s,
+        clients: round.clients(),
+        queries_per_hour: round.queries_per_hour(),
         coldness: round.coldness.as_ref(),
         queries: queries.collect(),
+        counters: &round.counters,
     }
 }
 

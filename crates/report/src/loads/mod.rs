@@ -13,7 +13,7 @@ mod sheet;
 pub use answers::answers;
 pub use grid::{Cell, Grid, grids};
 pub use scaling::scaling;
-pub use sheet::{Figure, Sheet};
+pub use sheet::{Figure, Sheet, SheetRow};
 
 use record::Run;
 

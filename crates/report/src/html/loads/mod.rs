@@ -14,6 +14,8 @@ mod predicted;
 mod seconds;
 mod tables;
 
+pub use tables::sheet;
+
 use crate::loads::Grid;
 use cells::Measured;
 use maud::{Markup, html};
