@@ -24,6 +24,6 @@ pub use load::{
 pub use run::{Factor, Question, Run, WorkloadNote};
 pub use store::{Store, StoreError};
 pub use trial::{
-    Answer, Coldness, Counters, EventNote, Flag, LimitNote, Query, Round, Trial, TrialKey,
+    Answer, Coldness, Counters, DatasetNote, EventNote, Flag, LimitNote, Query, Round, Trial, TrialKey,
     TrialState,
 };

@@ -43,6 +43,19 @@ pub struct Question {
     pub trials: u64,
 }
 
+impl Question {
+    /// `["cold", "hot"]`: each name once, in order.
+    pub fn round_names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for name in &self.rounds {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        names
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Factor {
     pub name: String,

@@ -87,6 +87,31 @@ pub struct Trial {
     pub limits: Vec<LimitNote>,
     /// Bytes of the loaded data with its indexes, that relative settings refer to.
     pub data_bytes: u64,
+    /// How the tables were loaded; none in records of an older prony.
+    #[serde(default)]
+    pub dataset: Option<DatasetNote>,
+}
+
+/// A dataset as it was loaded on one build of a server. A trial that starts from a kept snapshot tells the times of the load that
+/// made it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DatasetNote {
+    pub fingerprint: String,
+    /// The build, its version and its binary.
+    pub server: String,
+    pub rows: u64,
+    /// Of the tables with their indexes, as the server reports them.
+    pub data_bytes: u64,
+    /// Of the secondary indexes in InnoDB, of all indexes in MyISAM and Aria; none where it was not asked.
+    #[serde(default)]
+    pub index_bytes: Option<u64>,
+    /// From the first row to the last commit, without indexes that were built afterwards; none where the tables were there already.
+    pub load_s: Option<f64>,
+    /// Seconds of the indexes that were built after the rows, by table; empty where the rows came with them.
+    #[serde(default)]
+    pub index_s: BTreeMap<String, f64>,
+    /// `LOAD DATA LOCAL INFILE`, `INSERT`, `already there`
+    pub method: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -97,13 +122,34 @@ pub struct Round {
     pub index: u32,
     pub started_ns: i64,
     pub ended_ns: i64,
-    /// The sum of the queries' times, in seconds; the protocol's own work between them is not in it.
+    /// With one client the sum of the queries' times, in seconds; the protocol's own work between them is not in it. With several the
+    /// time from their common start to the end of the last one, added up over the passes of the round.
     pub elapsed_s: f64,
     /// For rounds that were to be cold: what shows that they were (rule 6).
     pub coldness: Option<Coldness>,
     pub queries: Vec<Query>,
-    /// Over the whole round, the sum over its queries.
+    /// Over the whole round: with one client the sum over its queries, with several all that there is.
     pub counters: Counters,
+}
+
+impl Round {
+    /// Whether it was asked for under this name: a `lukewarm` round was asked for as `cold`.
+    pub fn is_called(&self, asked: &str) -> bool {
+        self.name == asked || (asked == "cold" && self.name == "lukewarm")
+    }
+
+    /// The clients that asked in it, 1 where there is no query.
+    pub fn clients(&self) -> u32 {
+        let clients = self.queries.iter().map(|query| query.client);
+        clients.max().unwrap_or(1)
+    }
+
+    /// Queries that were answered, over the round's time; none where a query failed.
+    pub fn queries_per_hour(&self) -> Option<f64> {
+        let all_answered = self.queries.iter().all(|query| query.error.is_none());
+        (all_answered && self.elapsed_s > 0.0)
+            .then(|| self.queries.len() as f64 * 3600.0 / self.elapsed_s)
+    }
 }
 
 /// The evidence for a cold round, taken after the restart and the eviction, before the first query.
@@ -137,6 +183,9 @@ pub enum Answer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Query {
     pub name: String,
+    /// Who asked, from 1.
+    #[serde(default = "first_client")]
+    pub client: u32,
     /// From sending the statement to having read the last row.
     pub elapsed_ns: u64,
     pub rows: u64,
@@ -145,6 +194,7 @@ pub struct Query {
     pub answer_hash: String,
     /// Hash of the normalised EXPLAIN, a key of `Trial::plans`; none where it was not asked for or failed.
     pub plan_hash: Option<String>,
+    /// Empty where several clients asked at once: what the server did cannot be told apart by query then.
     pub counters: Counters,
     /// Where SHOW PROFILE was asked for and is there: (stage, seconds).
     pub profile: Vec<(String, f64)>,
@@ -160,6 +210,10 @@ pub struct LimitNote {
     pub asked: f64,
     /// By a short measurement within the limits, before the server was started.
     pub measured: f64,
+}
+
+fn first_client() -> u32 {
+    1
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

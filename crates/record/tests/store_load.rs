@@ -37,7 +37,21 @@ fn of_schema_1(path: &std::path::Path) {
     let at = rusqlite::Connection::open(path).unwrap();
     at.execute_batch(
         "drop table trial_limit; drop table live; drop table error; drop table histogram; drop table series; drop table load;
-         alter table event drop column ended_ns; pragma user_version = 1",
+         alter table event drop column ended_ns; alter table trial drop column dataset_json;
+         alter table query drop column client; pragma user_version = 1",
+    )
+    .unwrap();
+}
+
+/// A finished file as a prony of schema 2 left it.
+fn of_schema_2(path: &std::path::Path) {
+    let mut store = Store::create(path, &run()).unwrap();
+    store.save(&done(0)).unwrap();
+    drop(store);
+    let at = rusqlite::Connection::open(path).unwrap();
+    at.execute_batch(
+        "drop table trial_limit; alter table trial drop column dataset_json; alter table query drop column client;
+         pragma user_version = 2",
     )
     .unwrap();
 }
@@ -203,7 +217,20 @@ fn a_run_of_schema_1_is_read_as_it_was() {
 }
 
 #[test]
-fn a_run_of_schema_1_is_gone_on_with_in_the_newest_schema() {
+fn a_run_of_schema_2_is_read_and_gone_on_with() {
+    let (_folder, path) = place();
+    of_schema_2(&path);
+    let read = Store::open(&path).unwrap().trials_whole().unwrap();
+    assert_eq!(read, [without_limits(0)], "each query by the first client");
+    let mut by_two = done(1);
+    by_two.rounds[0].queries[0].client = 2;
+    Store::resume(&path).unwrap().save(&by_two).unwrap();
+    let read = Store::open(&path).unwrap().trials_whole().unwrap();
+    assert_eq!(read, [without_limits(0), by_two]);
+}
+
+#[test]
+fn a_run_of_schema_1_is_gone_on_with_in_this_schema() {
     let (_folder, path) = place();
     of_schema_1(&path);
     let mut store = Store::resume(&path).unwrap();

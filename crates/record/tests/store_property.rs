@@ -53,6 +53,7 @@ fn query() -> impl Strategy<Value = Query> {
         counters(),
         vec((text(), seconds()), 0..3),
         option::of(text()),
+        1..=u32::MAX,
     );
     (text(), any::<(u64, u64)>(), rest).prop_map(|(name, (elapsed_ns, rows), rest)| Query {
         name,
@@ -64,6 +65,7 @@ fn query() -> impl Strategy<Value = Query> {
         counters: rest.3,
         profile: rest.4,
         error: rest.5,
+        client: rest.6,
     })
 }
 
@@ -196,6 +198,23 @@ fn loaded() -> impl Strategy<Value = Loaded> {
     })
 }
 
+fn dataset() -> impl Strategy<Value = DatasetNote> {
+    let bytes = (any::<u64>(), any::<u64>(), option::of(any::<u64>()));
+    let times = (option::of(seconds()), btree_map(text(), seconds(), 0..3));
+    (vec(text(), 3), bytes, times).prop_map(
+        |(texts, (rows, data_bytes, index_bytes), (load_s, index_s))| DatasetNote {
+            fingerprint: texts[0].clone(),
+            server: texts[1].clone(),
+            rows,
+            data_bytes,
+            index_bytes,
+            load_s,
+            index_s,
+            method: texts[2].clone(),
+        },
+    )
+}
+
 fn trial() -> impl Strategy<Value = Trial> {
     let key = (any::<u32>(), text(), btree_map(text(), text(), 0..3));
     let key = key.prop_map(|(block, server, levels)| TrialKey {
@@ -238,11 +257,12 @@ fn trial() -> impl Strategy<Value = Trial> {
         (events, limits),
         any::<u64>(),
         option::of(loaded()),
+        option::of(dataset()),
     );
     (begin, end).prop_map(
         |(
             (key, state, flags, times, start_s),
-            (rounds, settings, plans, (events, limits), data_bytes, load),
+            (rounds, settings, plans, (events, limits), data_bytes, load, dataset),
         )| {
             Trial {
                 load: load.map(Box::new),
@@ -258,6 +278,7 @@ fn trial() -> impl Strategy<Value = Trial> {
                 events,
                 limits,
                 data_bytes,
+                dataset,
             }
         },
     )

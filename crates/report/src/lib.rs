@@ -13,6 +13,7 @@ mod loads;
 mod markdown;
 mod matrix;
 mod names;
+mod rounds;
 mod terminal;
 
 pub use csv::{csv, samples};

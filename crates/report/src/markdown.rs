@@ -6,7 +6,7 @@
 use crate::limits::limits;
 use crate::loads::{self, Sheet};
 use crate::matrix::Matrix;
-use crate::{digest, format, names};
+use crate::{digest, format, names, rounds};
 use record::stats::{self, Explanation};
 use record::{Environment, Judged, Run, Trial};
 
@@ -20,6 +20,9 @@ pub fn markdown(run: &Run, trials: &[Trial]) -> String {
         parts.extend(timed_loads(run, trials));
     } else {
         parts.push(table(run, &Matrix::of(run, trials)));
+        let sheets = rounds::clients(run, trials);
+        let sheets = sheets.into_iter().chain(rounds::of_rounds(run, trials));
+        parts.extend(sheets.map(|sheet| self::sheet(&sheet)));
     }
     parts.extend(digest::verdicts(&claims).map(|summary| verdicts(&claims, &summary)));
     parts.extend(
@@ -29,6 +32,7 @@ pub fn markdown(run: &Run, trials: &[Trial]) -> String {
     parts.extend(plan_changes(run, trials));
     parts.extend(limits(trials).map(|limits| sheet(&limits)));
     parts.extend(warnings(run, trials));
+    parts.extend(rounds::datasets(run, trials).map(|one| sheet(&one)));
     parts.push(place(run, &run.environment));
     parts.join("\n")
 }

@@ -188,11 +188,21 @@ fn json_keeps_the_contract() {
         "period",
         "engine",
         "counters",
+        "dataset",
     ];
     assert_eq!(keys(trial)[of_a_trial.len()..], of_timed_loads);
     assert_eq!(
         keys(&trial["rounds"][0]),
-        ["name", "index", "elapsed_s", "coldness", "queries"]
+        [
+            "name",
+            "index",
+            "elapsed_s",
+            "coldness",
+            "queries",
+            "clients",
+            "queries_per_hour",
+            "counters"
+        ]
     );
     let of_a_query = [
         "name",
@@ -201,6 +211,7 @@ fn json_keeps_the_contract() {
         "answer",
         "plan_hash",
         "counters",
+        "client",
     ];
     assert_eq!(keys(&trial["rounds"][0]["queries"][0]), of_a_query);
     assert_eq!(
@@ -208,4 +219,37 @@ fn json_keeps_the_contract() {
         ["says", "published", "measured", "ci", "verdict"]
     );
     insta::assert_snapshot!(text);
+}
+
+#[test]
+fn rounds_of_several_clients_are_compared_with_one_client() {
+    let (run, trials) = fixture::clients::by_clients();
+    insta::assert_snapshot!(report::terminal(&run, &trials, false, 100));
+    insta::assert_snapshot!(report::markdown(&run, &trials));
+}
+
+#[test]
+fn the_page_tells_clients_processor_and_device_and_the_loads_of_the_tables() {
+    let (run, trials) = fixture::clients::by_clients();
+    let page = report::html(&run, &trials);
+    for section in ["id=\"clients\"", "id=\"used\"", "id=\"datasets\""] {
+        assert!(page.contains(section), "{section}");
+    }
+    assert!(page.contains("Query by query"));
+}
+
+#[test]
+fn json_names_the_client_of_each_query_and_the_dataset_of_each_trial() {
+    let (run, trials) = fixture::clients::by_clients();
+    let document: serde_json::Value = serde_json::from_str(&report::json(&run, &trials)).unwrap();
+    let trial = &document["trials"][2];
+    assert_eq!(trial["dataset"]["index_s"]["lineorder"], 21.5);
+    let round = &trial["rounds"][1];
+    assert_eq!(round["clients"], 4);
+    assert_eq!(round["queries"][51]["client"], 4);
+    let elapsed_s: f64 = (0..2)
+        .map(|n| trial["rounds"][n]["elapsed_s"].as_f64().unwrap())
+        .sum();
+    let throughput = trial["throughput"].as_f64().unwrap();
+    assert!((throughput - 104.0 / elapsed_s).abs() < 1e-9);
 }

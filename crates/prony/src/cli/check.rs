@@ -7,7 +7,7 @@ use crate::plan::estimate::{self, DatasetCost};
 use crate::plan::{Plan, PlannedTrial, Shard};
 use crate::run::{Progress, Request, conduct, preflight, servers::Provided};
 use crate::server::Cache;
-use crate::spec::{self, BuildSpec, RoundKind};
+use crate::spec::{self, BuildSpec, RoundKind, Unit};
 use crate::workload::Estimate;
 use std::collections::BTreeMap;
 
@@ -71,11 +71,15 @@ fn expected(request: &Request, plan: &Plan, trials: &[PlannedTrial]) -> Result<S
     }
     let costs: Vec<DatasetCost> = costs.into_values().collect();
     let protocol = &request.experiment.protocol;
+    let restarts = restarts_per_round(request, trials)? as f64;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
     let trial_s = |trial: &PlannedTrial| {
         let estimate = &estimates[&trial.workload.to_string()];
+        // What is beyond the cores waits for them.
+        let turns = (f64::from(trial.load.clients()) / cores).max(1.0);
         let round_s = |kind: &RoundKind| match kind {
-            RoundKind::Cold => estimate.round_cold_s + RESTART_S,
-            RoundKind::Hot => estimate.round_hot_s,
+            RoundKind::Cold => estimate.round_cold_s * turns + RESTART_S * restarts,
+            RoundKind::Hot => estimate.round_hot_s * turns,
         };
         // Only the first trial of a series starts a server.
         let begins = !protocol.series || !trial.continues;
@@ -87,6 +91,18 @@ fn expected(request: &Request, plan: &Plan, trials: &[PlannedTrial]) -> Result<S
         &request.experiment,
         &estimate::expect(plan, &costs, &trial_s),
     ))
+}
+
+/// Of a cold round: one, or one for each query.
+fn restarts_per_round(request: &Request, trials: &[PlannedTrial]) -> Result<usize, Failure> {
+    let (Some(first), Unit::Query) = (trials.first(), request.experiment.protocol.unit) else {
+        return Ok(1);
+    };
+    let chosen = request.experiment.protocol.queries.len();
+    match chosen {
+        0 => Ok(conduct::dataset(request, first)?.operations().len()),
+        chosen => Ok(chosen),
+    }
 }
 
 /// Servers that are in the cache are asked whether they know the settings; the others are named.

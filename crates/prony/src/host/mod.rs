@@ -26,6 +26,6 @@ pub use interrupt::asked as interrupted;
 pub use leases::{Lease, LeaseError, Leases};
 pub use limits::{Group, LimitError, Limits, Verified, join, verify};
 pub use pause::Paused;
-pub use proc::{Process, Processors, Turns, network_bytes, thread_cpu};
+pub use proc::{Process, Processors, Turns, network_bytes, process_cpu, thread_cpu};
 pub use process::wait_within;
 pub use random::hex as random_hex;

@@ -5,10 +5,12 @@
 
 pub mod counters;
 pub mod plans;
+pub mod process;
 pub mod profile;
 pub mod sampler;
 pub mod variables;
 
 pub use counters::{Observer, Reading};
 pub use plans::{Plan, explain};
+pub use process::ServerProcess;
 pub use sampler::{Prepared, Sample, Sampled, Sampler, Targets};

@@ -32,11 +32,12 @@ impl Answers {
                 .filter(|query| query.error.is_none())
             {
                 let place = format!(
-                    "{}, block {}, {} {}",
+                    "{}, block {}, {} {}{}",
                     trial.key.server,
                     trial.key.block + 1,
                     round.name,
-                    round.index
+                    round.index,
+                    whose(query.client)
                 );
                 if query.answer == Answer::Wrong {
                     continue; // the reference has spoken, and the workload has said what differs
@@ -75,6 +76,14 @@ impl Answers {
                 query.answer = Answer::Ok;
             }
         }
+    }
+}
+
+/// Nothing for the first client, who may be the only one.
+fn whose(client: u32) -> String {
+    match client {
+        1 => String::new(),
+        _ => format!(", client {client}"),
     }
 }
 

@@ -7,14 +7,14 @@ use super::cold::{self, Before};
 use super::dataset::{Ready, remove_redo_log};
 use super::event::{Means, PreparedEvents};
 use super::limits::{self, Held};
-use super::round::Live;
+use super::round::{Client, Live};
 use super::servers::Provided;
-use super::watch::{Watch, stopper};
+use super::watch::{Admin, Watch, stopper};
 use super::{in_place, settings};
 use crate::host::{Lease, Leases, clone};
-use crate::observe::{Observer, Prepared, Targets, variables};
+use crate::observe::{Observer, Prepared, ServerProcess, Targets, variables};
 use crate::plan::PlannedTrial;
-use crate::server::{Adjusted, Server, ServerError, StartRequest};
+use crate::server::{Adjusted, Server, ServerError, Session, StartRequest};
 use crate::spec::{Dsn, Pairs, Setting};
 use crate::workload::Dataset;
 use record::{Flag, Trial};
@@ -161,16 +161,10 @@ impl<'a> Bed<'a> {
         let started = self.instance.start(&request)?;
         self.is_the_same()?;
         trial.start_s.push(started.elapsed_s);
-        let mut session = self.instance.connect()?;
-        self.dataset.enter(&mut session)?;
+        let mut session = self.asking()?;
         let abilities = self.instance.abilities();
         if !abilities.snapshots {
             in_place::still_holds(self.dataset.as_ref(), &mut session)?;
-        }
-        if abilities.mysql {
-            for statement in self.session_statements() {
-                session.execute(&statement)?;
-            }
         }
         if self.effective.is_empty() {
             self.effective = variables::effective(&mut session)?;
@@ -182,10 +176,14 @@ impl<'a> Bed<'a> {
             None
         };
         let watch = Watch::new(stopper(&session, self.instance.as_ref())?);
+        let data_folder = self.instance.data_folder();
+        let pid = self.instance.pid();
         self.live = Some(Live {
             session,
-            observer,
             watch,
+            others: Vec::new(),
+            observer,
+            process: pid.and_then(|pid| ServerProcess::of(pid, data_folder)),
         });
         Ok(())
     }
@@ -199,6 +197,40 @@ impl<'a> Bed<'a> {
         let scratch = self.folder.join("gauge");
         let held = Held::hold(&limits, &self.data(), &scratch, &self.leases);
         self.held = Some(held.map_err(|error| ServerError::Unusable(error.to_string()))?);
+        Ok(())
+    }
+
+    /// A connection that queries run on, with the session settings.
+    fn asking(&self) -> Result<Session, ServerError> {
+        let mut session = self.instance.connect()?;
+        self.dataset.enter(&mut session)?;
+        if self.instance.abilities().mysql {
+            for statement in self.session_statements() {
+                session.execute(&statement)?;
+            }
+        }
+        Ok(session)
+    }
+
+    /// So many connections for queries on the server that runs, the first among them.
+    pub fn have_clients(&mut self, clients: u32) -> Result<(), ServerError> {
+        let Some(live) = self.live.as_ref() else {
+            return Ok(());
+        };
+        let others = clients.saturating_sub(1) as usize;
+        if live.others.len() == others {
+            return Ok(());
+        }
+        let admin = Admin::of(self.instance.as_ref())?;
+        let opened = (0..others).map(|_| {
+            let session = self.asking()?;
+            let watch = Watch::new(admin.stopper(&session));
+            Ok(Client { session, watch })
+        });
+        let opened = opened.collect::<Result<Vec<_>, ServerError>>()?;
+        if let Some(live) = &mut self.live {
+            live.others = opened;
+        }
         Ok(())
     }
 

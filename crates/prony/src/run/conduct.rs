@@ -84,7 +84,8 @@ fn from_beginning_to_end(
     check_workload(request, &trials)?;
     check_in_place(request, &trials)?;
     let servers = servers(request, &trials, home, leases, progress)?;
-    if request.experiment.protocol.is_timed() {
+    let has_several = |trial: &PlannedTrial| trial.load.clients() > 1;
+    if request.experiment.protocol.is_timed() || trials.iter().any(has_several) {
         let enough = |server: &Provided| connections::check(&trials, server, leases);
         servers.values().try_for_each(enough)?;
     }

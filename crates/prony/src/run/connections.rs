@@ -1,4 +1,4 @@
-//! Whether a server takes as many connections as a timed trial opens.
+//! Whether a server takes as many connections as the clients of a trial open.
 //!
 //! Goal: the largest trial is found too large before anything is loaded, not after hours of the smaller ones. Non-goal: what a
 //! server that was changed meanwhile answers (it refuses the clients, and the trial says so).
@@ -38,7 +38,7 @@ pub fn too_few(planned: &PlannedTrial, most: u32, is_external: bool) -> Option<S
     })
 }
 
-/// Every trial of a timed load that is planned on the server, with the setting as it will be started.
+/// Every trial that is planned on the server, with the setting as it will be started.
 ///
 /// # Errors
 /// The first trial for which the connections are too few.

@@ -11,9 +11,8 @@ use crate::server::{Server, ServerError, Session, StartRequest};
 use crate::workload::loader::fault::names_enospc;
 use crate::workload::loader::settings::{load_settings, redo_log_bytes};
 use crate::workload::{Dataset, LoadError, Loaded};
-use serde::{Deserialize, Serialize};
+use record::DatasetNote;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -22,22 +21,8 @@ use std::path::{Path, PathBuf};
 pub struct Ready {
     /// The snapshot's data folder; none on an external server, where the data stays.
     pub data_folder: Option<PathBuf>,
-    pub note: Note,
-}
-
-/// What is written beside a snapshot.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Note {
-    pub fingerprint: String,
-    pub server: String,
-    pub rows: u64,
-    /// Data with indexes, as the server reports them.
-    pub data_bytes: u64,
-    pub load_s: f64,
-    /// Seconds of the indexes that were built after the rows, by table.
-    #[serde(default)]
-    pub index_s: BTreeMap<String, f64>,
-    pub method: String,
+    /// It is written beside a snapshot, so that whoever starts from it later can tell its times.
+    pub note: DatasetNote,
 }
 
 /// Lines of a server's log in a message about a load that failed.
@@ -152,7 +137,7 @@ impl Datasets<'_> {
         dataset: &dyn Dataset,
         layout: &[(String, String)],
         building: &Path,
-    ) -> Result<Note, RunError> {
+    ) -> Result<DatasetNote, RunError> {
         let data_folder = building.join("data");
         let layout = layout_known(server, self.leases, layout)?;
         let mut settings = layout.clone();
@@ -318,13 +303,14 @@ pub(super) fn note(
     dataset: &dyn Dataset,
     loaded: &Loaded,
     data_bytes: u64,
-) -> Note {
-    Note {
+) -> DatasetNote {
+    DatasetNote {
         fingerprint: dataset.fingerprint(),
         server: server.key(),
         rows: loaded.rows,
         data_bytes,
-        load_s: loaded.elapsed_s,
+        index_bytes: None,
+        load_s: Some(loaded.elapsed_s),
         index_s: loaded.index_s.clone(),
         method: loaded.method.clone(),
     }
@@ -391,7 +377,7 @@ fn in_a_path(value: &str) -> String {
         .collect()
 }
 
-fn read_note(folder: &Path) -> Option<Note> {
+fn read_note(folder: &Path) -> Option<DatasetNote> {
     let text = std::fs::read_to_string(folder.join("dataset.json")).ok()?;
     serde_json::from_str(&text).ok()
 }

@@ -4,12 +4,13 @@
 //! tables than it was planned for. Non-goal: what the tables hold (`workload`).
 
 use super::RunError;
-use super::dataset::{Datasets, Note, Ready, failed, note};
+use super::dataset::{Datasets, Ready, failed, note};
 use super::servers::Provided;
 use crate::host::interrupt;
 use crate::server::{ServerError, Session, StartRequest};
 use crate::spec::ServerSpec;
 use crate::workload::{Dataset, State};
+use record::DatasetNote;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -58,7 +59,7 @@ impl Datasets<'_> {
     }
 }
 
-fn staying(note: Note) -> Ready {
+fn staying(note: DatasetNote) -> Ready {
     Ready {
         data_folder: None,
         note,
@@ -66,13 +67,14 @@ fn staying(note: Note) -> Ready {
 }
 
 /// The tables of an earlier run are used again.
-fn already_there(server: &Provided, dataset: &dyn Dataset, data_bytes: u64) -> Note {
-    Note {
+fn already_there(server: &Provided, dataset: &dyn Dataset, data_bytes: u64) -> DatasetNote {
+    DatasetNote {
         fingerprint: dataset.fingerprint(),
         server: server.key(),
         rows: dataset.estimate().rows,
         data_bytes,
-        load_s: 0.0,
+        index_bytes: None,
+        load_s: None,
         index_s: BTreeMap::new(),
         method: "already there".into(),
     }

@@ -5,6 +5,7 @@
 
 pub mod answers;
 pub mod bed;
+mod clients;
 pub mod cold;
 pub mod conduct;
 mod connections;

@@ -1,10 +1,11 @@
 //! One pass over the queries: each timed, checked, and with what it moved.
 //!
-//! Goal: nothing but the statement itself inside the timed span. Non-goals: restarts and coldness (`trial`).
+//! Goal: nothing but the statement itself inside the timed span. Non-goals: restarts and coldness (`trial`), several clients at once
+//! (`clients`).
 
 use super::watch::Watch;
 use crate::host::interrupt;
-use crate::observe::{Observer, Reading, explain, profile};
+use crate::observe::{Observer, Reading, ServerProcess, counters, explain, process, profile};
 use crate::server::{Reply, ServerError, Session};
 use crate::spec::{Observe, Protocol};
 use crate::workload::answers::Canonical;
@@ -14,10 +15,20 @@ use std::collections::BTreeMap;
 
 /// The connections of a server that is being measured.
 pub struct Live {
-    /// The connection that the queries run on.
+    /// The connection that the queries run on: the first client's.
     pub session: Session,
+    pub watch: Watch,
+    /// The other clients, where a round has several.
+    pub others: Vec<Client>,
     /// None where the server has no counters.
     pub observer: Option<Observer>,
+    /// None where the server is no process of prony's.
+    pub process: Option<ServerProcess>,
+}
+
+/// A further connection that queries run on.
+pub struct Client {
+    pub session: Session,
     pub watch: Watch,
 }
 
@@ -32,43 +43,89 @@ pub struct Pass<'a> {
 #[derive(Default)]
 pub struct Passed {
     pub queries: Vec<Query>,
+    /// See `record::Round`.
+    pub elapsed_s: f64,
+    pub counters: Counters,
     pub plans: BTreeMap<String, String>,
     pub flags: Vec<Flag>,
 }
 
-impl Pass<'_> {
-    /// Runs every query once, in order. An error means that the server or the connection is gone.
-    pub fn run(&self, live: &mut Live) -> Result<Passed, ServerError> {
-        let mut passed = Passed::default();
-        let mut before = read(&mut live.observer)?;
-        for operation in self.operations {
-            let (mut query, flags) = self.query(live, operation)?;
-            if interrupt::asked() {
-                return Err(ServerError::Lost("interrupted".into()));
-            }
-            let after = read(&mut live.observer)?;
-            query.counters = difference(&live.observer, &before, &after);
-            before = after;
-            passed.flags.extend(flags);
-            passed.queries.push(query);
+/// Who asks, and of how many.
+pub struct Asking<'l> {
+    pub session: &'l mut Session,
+    pub watch: &'l Watch,
+    /// From 1.
+    pub client: u32,
+    pub clients: u32,
+}
+
+/// A query that came back; nobody has looked at its answer yet.
+pub struct Asked {
+    query: Query,
+    called: String,
+    /// None where it failed.
+    answer: Option<Reply>,
+}
+
+impl Asking<'_> {
+    /// `Q1.1`, or `Q1.1 of client 3` where there are several.
+    fn called(&self, operation: &Operation) -> String {
+        match self.clients {
+            1 => operation.name.clone(),
+            _ => format!("{} of client {}", operation.name, self.client),
         }
+    }
+}
+
+impl Pass<'_> {
+    /// Every client runs every query once. An error means that the server or a connection is gone.
+    pub fn run(&self, live: &mut Live) -> Result<Passed, ServerError> {
+        let mut passed = match live.others.is_empty() {
+            true => self.by_one(live)?,
+            false => self.by_several(live)?,
+        };
         self.explain(live, &mut passed);
         Ok(passed)
     }
 
-    fn query(
-        &self,
-        live: &mut Live,
-        operation: &Operation,
-    ) -> Result<(Query, Vec<Flag>), ServerError> {
-        let profiled =
-            self.observe.profile.contains(&operation.name) && profile::begin(&mut live.session);
+    /// In order, each query with its own counters.
+    fn by_one(&self, live: &mut Live) -> Result<Passed, ServerError> {
+        let mut passed = Passed::default();
+        let mut before = read(&mut live.observer)?;
+        for operation in self.operations {
+            // Nearest to the statement: reading the status costs the server more than the statement may.
+            let used_before = process::read(&live.process);
+            let asked = self.ask(first(live), operation)?;
+            let used = process::since(&used_before, &process::read(&live.process));
+            if interrupt::asked() {
+                return Err(ServerError::Lost("interrupted".into()));
+            }
+            let after = read(&mut live.observer)?;
+            let (mut query, flag) = self.judge(operation, asked);
+            query.counters = difference(&live.observer, &before, &after);
+            query.counters.extend(used);
+            before = after;
+            passed.flags.extend(flag);
+            passed.queries.push(query);
+        }
+        let seconds = passed.queries.iter().map(|one| one.elapsed_ns as f64 / 1e9);
+        passed.elapsed_s = seconds.sum();
+        passed.counters = counters::sum(passed.queries.iter().map(|one| &one.counters));
+        Ok(passed)
+    }
+
+    /// One query of one client, timed.
+    pub(super) fn ask(&self, asking: Asking, operation: &Operation) -> Result<Asked, ServerError> {
+        let called = asking.called(operation);
+        let Asking { session, watch, .. } = asking;
+        let profiled = asking.clients == 1
+            && self.observe.profile.contains(&operation.name)
+            && profile::begin(session);
         let timeout = self.protocol.query_timeout;
-        let sql = operation.sql(Dialect::of(&live.session));
-        let session = &mut live.session;
-        let (reply, timed_out) = live.watch.over(timeout, || session.query(sql));
-        let mut query = blank(&operation.name);
-        let mut flags = Vec::new();
+        let sql = operation.sql(Dialect::of(session));
+        let (reply, timed_out) = watch.over(timeout, || session.query(sql));
+        let mut query = blank(&operation.name, asking.client);
+        let mut answer = None;
         match reply {
             // Some statements end early and say nothing when they are stopped; their time means nothing all the same.
             _ if timed_out => {
@@ -76,27 +133,54 @@ impl Pass<'_> {
                 query.elapsed_ns = (limit_s * 1e9) as u64;
                 query.error = Some(format!("> {limit_s} s"));
             }
-            Ok(reply) => flags.extend(self.answer(operation, &reply, &mut query)),
+            Ok(reply) => {
+                query.elapsed_ns = reply.elapsed.as_nanos() as u64;
+                query.rows = reply.rows.len() as u64;
+                answer = Some(reply);
+            }
             Err(ServerError::Refused { code, message }) => {
                 query.error = Some(format!("{code} {message}"))
             }
             Err(lost) => return Err(lost),
         }
-        if let Some(error) = &query.error {
-            flags.push(Flag {
-                kind: "query_failed".into(),
-                text: format!("{}: {error}", operation.name),
-            });
-        }
         if profiled {
-            query.profile = profile::end(&mut live.session);
+            query.profile = profile::end(session);
         }
-        Ok((query, flags))
+        Ok(Asked {
+            query,
+            called,
+            answer,
+        })
     }
 
-    fn answer(&self, operation: &Operation, reply: &Reply, query: &mut Query) -> Option<Flag> {
-        query.elapsed_ns = reply.elapsed.as_nanos() as u64;
-        query.rows = reply.rows.len() as u64;
+    /// What is wrong with a query, and whether its answer is right.
+    pub(super) fn judge(&self, operation: &Operation, asked: Asked) -> (Query, Option<Flag>) {
+        let Asked {
+            mut query,
+            called,
+            answer,
+        } = asked;
+        let (kind, wrong) = match (&query.error, answer) {
+            (Some(error), _) => ("query_failed", Some(error.clone())),
+            (None, reply) => (
+                "wrong_answer",
+                self.difference(operation, &reply.unwrap_or_default(), &mut query),
+            ),
+        };
+        let flag = wrong.map(|text| Flag {
+            kind: kind.into(),
+            text: format!("{called}: {text}"),
+        });
+        (query, flag)
+    }
+
+    /// What differs from the reference, where there is one.
+    fn difference(
+        &self,
+        operation: &Operation,
+        reply: &Reply,
+        query: &mut Query,
+    ) -> Option<String> {
         let answer = Canonical::of(operation, reply);
         query.answer_hash = answer.hash();
         let reference = self.dataset.reference(&operation.name)?;
@@ -106,10 +190,7 @@ impl Pass<'_> {
         } else {
             Answer::Ok
         };
-        differs.map(|text| Flag {
-            kind: "wrong_answer".into(),
-            text: format!("{}: {text}", operation.name),
-        })
+        differs
     }
 
     /// After the queries, since EXPLAIN reads index pages that a cold query should have read itself.
@@ -118,18 +199,31 @@ impl Pass<'_> {
             return;
         }
         let dialect = Dialect::of(&live.session);
-        for (operation, query) in self.operations.iter().zip(&mut passed.queries) {
+        for operation in self.operations {
             if let Ok(plan) = explain(&mut live.session, operation.sql(dialect)) {
-                query.plan_hash = Some(plan.hash.clone());
+                let asked = passed.queries.iter_mut();
+                asked
+                    .filter(|query| query.name == operation.name)
+                    .for_each(|query| query.plan_hash = Some(plan.hash.clone()));
                 passed.plans.entry(plan.hash).or_insert(plan.text);
             }
         }
     }
 }
 
-fn blank(name: &str) -> Query {
+fn first(live: &mut Live) -> Asking<'_> {
+    Asking {
+        session: &mut live.session,
+        watch: &live.watch,
+        client: 1,
+        clients: 1,
+    }
+}
+
+fn blank(name: &str, client: u32) -> Query {
     Query {
         name: name.into(),
+        client,
         elapsed_ns: 0,
         rows: 0,
         answer: Answer::Unchecked,
@@ -141,11 +235,15 @@ fn blank(name: &str) -> Query {
     }
 }
 
-fn read(observer: &mut Option<Observer>) -> Result<Reading, ServerError> {
+pub(super) fn read(observer: &mut Option<Observer>) -> Result<Reading, ServerError> {
     observer.as_mut().map_or(Ok(Reading::new()), Observer::read)
 }
 
-fn difference(observer: &Option<Observer>, before: &Reading, after: &Reading) -> Counters {
+pub(super) fn difference(
+    observer: &Option<Observer>,
+    before: &Reading,
+    after: &Reading,
+) -> Counters {
     observer
         .as_ref()
         .map(|observer| observer.difference(before, after))

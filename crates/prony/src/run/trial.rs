@@ -62,7 +62,6 @@ impl Bench<'_> {
             trial.state = TrialState::Failed;
             flag(&mut trial, "trial_failed", bed.explain(&error));
         }
-        add_up(&mut trial);
         self.keep_log(&mut trial, &bed.log());
         trial.flags.extend(stay.flag());
         trial.ended_ns = now_ns();
@@ -131,6 +130,7 @@ impl Bench<'_> {
             bench: self,
             dataset,
             operations: chosen(dataset.operations(), &self.protocol.queries),
+            clients: planned.load.clients(),
             data_bytes: trial.data_bytes,
         };
         rounds.all(bed, trial)
@@ -180,6 +180,7 @@ struct Rounds<'a> {
     bench: &'a Bench<'a>,
     dataset: &'a dyn Dataset,
     operations: Vec<Operation>,
+    clients: u32,
     data_bytes: u64,
 }
 
@@ -231,6 +232,7 @@ impl Rounds<'_> {
             RoundKind::Hot => None,
         };
         bed.live(trial)?;
+        bed.have_clients(self.clients)?;
         let started_ns = now_ns();
         let events = bed.prepare_events()?.begin(Instant::now());
         let pass = Pass {
@@ -265,6 +267,8 @@ fn enter(trial: &mut Trial, index: usize, passed: Passed) {
     }
     let round = &mut trial.rounds[index];
     round.ended_ns = now_ns();
+    round.elapsed_s += passed.elapsed_s;
+    round.counters = counters::sum([&round.counters, &passed.counters].into_iter());
     round.queries.extend(passed.queries);
     trial.plans.extend(passed.plans);
     for Flag { kind, text } in passed.flags {
@@ -322,17 +326,6 @@ pub fn flag(trial: &mut Trial, kind: &str, text: String) {
     }
 }
 
-fn add_up(trial: &mut Trial) {
-    for round in &mut trial.rounds {
-        round.elapsed_s = round
-            .queries
-            .iter()
-            .map(|query| query.elapsed_ns as f64 / 1e9)
-            .sum();
-        round.counters = counters::sum(round.queries.iter().map(|query| &query.counters));
-    }
-}
-
 fn chosen(all: Vec<Operation>, names: &[String]) -> Vec<Operation> {
     all.into_iter()
         .filter(|operation| names.is_empty() || names.contains(&operation.name))
@@ -354,6 +347,7 @@ fn blank(planned: &PlannedTrial, ready: &Ready) -> Trial {
         events: Vec::new(),
         limits: Vec::new(),
         data_bytes: ready.note.data_bytes,
+        dataset: Some(ready.note.clone()),
     }
 }
 
@@ -388,6 +382,7 @@ pub mod tests {
             let mut round = blank_round(&vec![RoundKind::Hot; index + 1], index, 0);
             round.queries.push(Query {
                 name: "Q1.1".into(),
+                client: 1,
                 elapsed_ns: 1,
                 rows: 1,
                 answer: Answer::Unchecked,
@@ -417,6 +412,7 @@ pub mod tests {
             events: Vec::new(),
             limits: Vec::new(),
             data_bytes: 0,
+            dataset: None,
         }
     }
 

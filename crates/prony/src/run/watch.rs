@@ -15,22 +15,41 @@ const TICK: Duration = Duration::from_millis(50);
 /// Ends the statement that a session is executing.
 pub type Stopper = Box<dyn FnMut() + Send>;
 
-/// By KILL QUERY on a connection made beforehand, since a busy server may have none left when it is needed.
-pub fn stopper(session: &Session, server: &dyn Server) -> Result<Stopper, ServerError> {
-    match session {
-        Session::MySql(connection) => {
-            let statement = format!("KILL QUERY {}", connection.connection_id());
-            let mut admin = server.connect()?;
-            Ok(Box::new(move || {
-                let _ = admin.execute(&statement);
-            }))
-        }
-        Session::Sqlite(connection) => {
-            let handle = connection.get_interrupt_handle();
-            Ok(Box::new(move || handle.interrupt()))
-        }
-        Session::Scripted(_) => Ok(Box::new(|| ())),
+/// What sends KILL QUERY: a connection made beforehand, since a busy server may have none left when it is needed. None where a
+/// statement is stopped without one.
+#[derive(Clone)]
+pub struct Admin(Option<Arc<Mutex<Session>>>);
+
+impl Admin {
+    pub fn of(server: &dyn Server) -> Result<Admin, ServerError> {
+        let session = match server.abilities().mysql {
+            true => Some(Arc::new(Mutex::new(server.connect()?))),
+            false => None,
+        };
+        Ok(Admin(session))
     }
+
+    /// What ends the statement that this session is executing.
+    pub fn stopper(&self, session: &Session) -> Stopper {
+        match (session, self.0.clone()) {
+            (Session::MySql(connection), Some(admin)) => {
+                let statement = format!("KILL QUERY {}", connection.connection_id());
+                Box::new(move || {
+                    let _ = lock(&admin).execute(&statement);
+                })
+            }
+            (Session::Sqlite(connection), _) => {
+                let handle = connection.get_interrupt_handle();
+                Box::new(move || handle.interrupt())
+            }
+            _ => Box::new(|| ()),
+        }
+    }
+}
+
+/// For one session alone.
+pub fn stopper(session: &Session, server: &dyn Server) -> Result<Stopper, ServerError> {
+    Ok(Admin::of(server)?.stopper(session))
 }
 
 #[derive(Default)]
@@ -38,6 +57,8 @@ struct State {
     watching: bool,
     deadline: Option<Instant>,
     timed_out: bool,
+    /// Whatever it executes is stopped, now and later.
+    halted: bool,
     closing: bool,
 }
 
@@ -73,6 +94,11 @@ impl Watch {
         (result, timed_out)
     }
 
+    /// Ends the statement that is being executed and any later one: nobody wants its answer any more.
+    pub fn halt(&self) {
+        self.set(|state| state.halted = true);
+    }
+
     fn set<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let result = change(&mut lock(&self.shared.0));
         self.shared.1.notify_one();
@@ -95,7 +121,7 @@ fn watch(shared: &(Mutex<State>, Condvar), stopper: &mut Stopper) {
         let due = state
             .deadline
             .is_some_and(|deadline| Instant::now() >= deadline);
-        if state.watching && (due || interrupt::asked()) {
+        if state.watching && (due || state.halted || interrupt::asked()) {
             state.timed_out = due && !interrupt::asked();
             state.deadline = None;
             // Under the lock: the statement cannot end and the next begin while this one is being stopped.
@@ -114,7 +140,7 @@ fn watch(shared: &(Mutex<State>, Condvar), stopper: &mut Stopper) {
     }
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
     state
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -142,5 +168,16 @@ mod tests {
         }));
         let (result, timed_out) = watch.over(Some(Duration::from_millis(1)), || stopped.recv());
         assert!(result.is_ok() && timed_out);
+    }
+
+    #[test]
+    fn a_halted_watch_stops_what_runs_and_calls_it_no_timeout() {
+        let (stop, stopped) = mpsc::channel();
+        let watch = Watch::new(Box::new(move || {
+            let _ = stop.send(());
+        }));
+        watch.halt();
+        let (result, timed_out) = watch.over(None, || stopped.recv());
+        assert!(result.is_ok() && !timed_out);
     }
 }

@@ -195,6 +195,8 @@ fn mean(parts: &[Part], of: impl Fn(&Part) -> Result<f64, String>) -> Result<f64
 struct Part<'t> {
     elapsed_s: f64,
     counters: &'t Counters,
+    /// A query that one of several clients asked.
+    beside_others: bool,
 }
 
 impl Part<'_> {
@@ -202,7 +204,12 @@ impl Part<'_> {
         self.counters
             .get(name)
             .map(|delta| *delta as f64)
-            .ok_or_else(|| format!("the counter {name} is absent"))
+            .ok_or_else(|| match self.beside_others {
+                true => format!(
+                    "{name} was counted for the whole round: with several clients it cannot be told apart by query"
+                ),
+                false => format!("the counter {name} is absent"),
+            })
     }
 }
 
@@ -221,6 +228,7 @@ fn parts<'t>(rounds: &[&'t Round], query: Option<&str>) -> Result<Vec<Part<'t>>,
         let whole = |round: &&'t Round| Part {
             elapsed_s: round.elapsed_s,
             counters: &round.counters,
+            beside_others: false,
         };
         return failure.map_or_else(|| Ok(rounds.iter().map(whole).collect()), Err);
     };
@@ -232,9 +240,11 @@ fn parts<'t>(rounds: &[&'t Round], query: Option<&str>) -> Result<Vec<Part<'t>>,
     if queries.is_empty() {
         return Err(format!("no query {name}"));
     }
+    let beside_others = rounds.iter().any(|round| round.clients() > 1);
     let part = |query: &&'t Query| Part {
         elapsed_s: query.elapsed_ns as f64 / 1e9,
         counters: &query.counters,
+        beside_others,
     };
     queries
         .iter()

@@ -109,5 +109,6 @@ pub(super) fn trial(block: u32, levels: &[(&str, &str)], load: Loaded) -> Trial 
         events: Vec::new(),
         limits: Vec::new(),
         data_bytes: 0,
+        dataset: None,
     }
 }

@@ -13,7 +13,28 @@ pub fn meaning(counter: &str) -> Option<&'static str> {
         .map(|(_, meaning)| *meaning)
 }
 
-const MEANINGS: [(&str, &str); 79] = [
+const MEANINGS: [(&str, &str); 84] = [
+    // Of the server's process and its device, as prony reads them.
+    (
+        "server cpu us",
+        "microseconds of processor time that the server's process used",
+    ),
+    (
+        "server cpu system us",
+        "the part of it in the kernel, in steps of the clock tick",
+    ),
+    (
+        "server read bytes",
+        "bytes that the server's process had read from a device; the page cache's do not count",
+    ),
+    (
+        "device reads",
+        "read requests of the device below the data folder, whoever asked",
+    ),
+    (
+        "device read bytes",
+        "bytes that this device read, whoever asked",
+    ),
     // The buffer pool, all servers.
     (
         "Innodb_buffer_pool_reads / Innodb_buffer_pool_read_requests",

@@ -108,10 +108,14 @@ pub(super) fn trials(at: &Connection, depth: Depth) -> Result<Vec<Trial>> {
         lists: Lists::read(at)?,
         plans: plans(at)?,
     };
-    let mut statement = at.prepare(
-        "select id, block, server, levels_json, state, flags_json, started_ns, ended_ns, start_s_json, data_bytes, plans_json
-         from trial order by id",
-    )?;
+    let dataset = match reader.schema {
+        ..3 => "null",
+        _ => "dataset_json",
+    };
+    let mut statement = at.prepare(&format!(
+        "select id, block, server, levels_json, state, flags_json, started_ns, ended_ns, start_s_json, data_bytes, plans_json, {dataset}
+         from trial order by id"
+    ))?;
     let trials = statement.query_map([], |row| reader.trial(row))?;
     trials.collect()
 }
@@ -151,6 +155,7 @@ impl Reader<'_> {
             events: self.events(id)?,
             limits: self.limits(id)?,
             data_bytes: row.get::<_, i64>(9)? as u64,
+            dataset: json_or_none(row, 11)?,
         })
     }
 
@@ -195,10 +200,14 @@ impl Reader<'_> {
             Depth::Times => HashMap::new(),
             Depth::Whole => self.query_counters(round)?,
         };
-        let mut statement = self.at.prepare_cached(
-            "select n, name, elapsed_ns, rows, answer, answer_hash, plan, profile_json, error
-             from query where round = ?1 order by n",
-        )?;
+        let client = match self.schema {
+            ..3 => "1",
+            _ => "client",
+        };
+        let mut statement = self.at.prepare_cached(&format!(
+            "select n, name, elapsed_ns, rows, answer, answer_hash, plan, profile_json, error, {client}
+             from query where round = ?1 order by n"
+        ))?;
         let queries = statement.query_map([round], |row| {
             Ok(Query {
                 name: row.get(1)?,
@@ -210,6 +219,7 @@ impl Reader<'_> {
                 counters: counters.remove(&row.get(0)?).unwrap_or_default(),
                 profile: json_or_none(row, 7)?.unwrap_or_default(),
                 error: row.get(8)?,
+                client: row.get(9)?,
             })
         })?;
         queries.collect()

@@ -60,8 +60,8 @@ pub(super) fn remove(at: &Connection, trial: i64) -> Result<()> {
 
 pub(super) fn trial(at: &Connection, trial: &Trial) -> Result<()> {
     let mut statement = at.prepare_cached(
-        "insert into trial (run, block, server, levels_json, state, flags_json, started_ns, ended_ns, start_s_json, data_bytes, plans_json)
-         values ((select id from run), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        "insert into trial (run, block, server, levels_json, state, flags_json, started_ns, ended_ns, start_s_json, data_bytes, plans_json, dataset_json)
+         values ((select id from run), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     )?;
     let id = statement.insert(params![
         trial.key.block,
@@ -74,6 +74,7 @@ pub(super) fn trial(at: &Connection, trial: &Trial) -> Result<()> {
         json(&trial.start_s),
         trial.data_bytes as i64,
         json(&trial.plans.keys().collect::<Vec<_>>()),
+        trial.dataset.as_ref().map(json),
     ])?;
     for (n, each) in trial.rounds.iter().enumerate() {
         round(at, id, n, each)?;
@@ -116,7 +117,7 @@ fn round(at: &Connection, trial: i64, n: usize, round: &Round) -> Result<()> {
 }
 
 fn query(at: &Connection, round: i64, n: i64, query: &Query) -> Result<()> {
-    at.prepare_cached("insert into query values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
+    at.prepare_cached("insert into query values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")?
         .execute(params![
             round,
             n,
@@ -128,6 +129,7 @@ fn query(at: &Connection, round: i64, n: i64, query: &Query) -> Result<()> {
             query.plan_hash,
             (!query.profile.is_empty()).then(|| json(&query.profile)),
             query.error,
+            query.client,
         ])?;
     if let Some((names, moved)) = counters::pack(at, &query.counters)? {
         at.prepare_cached("insert into query_counter values (?1, ?2, ?3, ?4)")?

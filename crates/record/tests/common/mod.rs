@@ -67,6 +67,7 @@ pub fn trial(block: u32, state: TrialState, queries: usize, counters: usize) -> 
         counters: counters.clone(),
         profile: vec![],
         error: None,
+        client: 1,
     };
     let round = |(name, index): (&str, u32)| Round {
         name: name.into(),
@@ -111,6 +112,7 @@ pub fn trial(block: u32, state: TrialState, queries: usize, counters: usize) -> 
             measured: 399.5,
         }],
         data_bytes: 1 << 30,
+        dataset: None,
     }
 }
 

@@ -8,7 +8,7 @@ pub use load::samples;
 
 use record::{Answer, Query, Round, Run, Trial, TrialState};
 
-/// Columns: `server`, one per factor, then `block` (from 0), `state`, `round`, `index`, `query`, `elapsed_s`, `rows`, `answer`,
+/// Columns: `server`, one per factor, then `block` (from 0), `state`, `round`, `index`, `query`, `client` (from 1), `elapsed_s`, `rows`, `answer`,
 /// `plan_hash`, `error`. A failed query has no time. For timed loads see docs/JSON.md.
 pub fn csv(run: &Run, trials: &[Trial]) -> String {
     if crate::loads::timed(run) {
@@ -27,6 +27,7 @@ pub fn csv(run: &Run, trials: &[Trial]) -> String {
         "round",
         "index",
         "query",
+        "client",
         "elapsed_s",
         "rows",
         "answer",
@@ -54,7 +55,7 @@ pub fn csv(run: &Run, trials: &[Trial]) -> String {
     text
 }
 
-fn own_fields(trial: &Trial, round: &Round, query: &Query) -> [String; 10] {
+fn own_fields(trial: &Trial, round: &Round, query: &Query) -> [String; 11] {
     let elapsed_s = match query.error {
         None => format!("{:.9}", query.elapsed_ns as f64 / 1e9),
         Some(_) => String::new(),
@@ -65,6 +66,7 @@ fn own_fields(trial: &Trial, round: &Round, query: &Query) -> [String; 10] {
         round.name.clone(),
         round.index.to_string(),
         query.name.clone(),
+        query.client.to_string(),
         elapsed_s,
         query.rows.to_string(),
         answer(query.answer).to_string(),

@@ -17,10 +17,11 @@ mod queries;
 mod rows;
 mod settings;
 mod summary;
+mod used;
 
 use record::{Run, Trial};
 
-/// The whole page. Timed loads have to be read whole; for rounds the counters of queries are not used.
+/// The whole page. Timed loads have to be read whole; for rounds the counters of queries are left out where they were not read.
 pub fn html(run: &Run, trials: &[Trial]) -> String {
     page::page(run, trials).into_string()
 }

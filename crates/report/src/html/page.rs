@@ -4,7 +4,7 @@ use super::loads::{Loads, sheet};
 use super::rows::Rows;
 use super::{
     charts, coldness, counters, data, environment, events, plans, profile, queries, settings,
-    summary,
+    summary, used,
 };
 use crate::matrix::Matrix;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -59,6 +59,7 @@ fn timed(run: &Run, trials: &[Trial]) -> Markup {
             (summary::warnings(run, trials))
             (events::section(run, trials))
             (limits(trials))
+            (used::datasets(run, trials))
             (settings::section(&Rows::of(run, trials)))
             (environment::section(run))
             (environment::repeat(run))
@@ -77,8 +78,10 @@ fn in_rounds(run: &Run, trials: &[Trial]) -> Markup {
         main {
             (summary::claims(run, trials))
             (summary::table(run, &matrix))
+            (used::clients(run, trials))
             (charts::totals_section())
             (queries::section(&rows))
+            (used::section(run, trials))
             (counters::section(&rows, &compared))
             (plans::section(run, trials))
             (summary::warnings(run, trials))
@@ -86,6 +89,7 @@ fn in_rounds(run: &Run, trials: &[Trial]) -> Markup {
             (events::section(run, trials))
             (coldness::section(run, trials))
             (limits(trials))
+            (used::datasets(run, trials))
             (settings::section(&rows))
             (environment::section(run))
             (environment::repeat(run))

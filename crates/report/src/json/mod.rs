@@ -7,7 +7,8 @@ mod load;
 use crate::{csv, digest};
 use load::{LatencyNote, LoadNote, Sample};
 use record::{
-    Coldness, Counters, Environment, Flag, Kind, LimitNote, Run, Trial, TrialState, Verdict, stats,
+    Coldness, Counters, DatasetNote, Environment, Flag, Kind, LimitNote, Run, Trial, TrialState,
+    Verdict, stats,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -55,6 +56,7 @@ struct TrialNote<'a> {
     limits: &'a [LimitNote],
     #[serde(flatten)]
     timed: LoadNote<'a>,
+    dataset: Option<&'a DatasetNote>,
 }
 
 #[derive(Serialize)]
@@ -64,6 +66,9 @@ struct RoundNote<'a> {
     elapsed_s: f64,
     coldness: Option<&'a Coldness>,
     queries: Vec<QueryNote<'a>>,
+    clients: u32,
+    queries_per_hour: Option<f64>,
+    counters: &'a Counters,
 }
 
 #[derive(Serialize)]
@@ -74,6 +79,7 @@ struct QueryNote<'a> {
     answer: &'static str,
     plan_hash: Option<&'a str>,
     counters: &'a Counters,
+    client: u32,
 }
 
 #[derive(Serialize)]
@@ -106,7 +112,10 @@ fn in_rounds(trial: &Trial) -> TrialNote<'_> {
     let rounds: Vec<RoundNote> = trial.rounds.iter().map(round).collect();
     let queries = || rounds.iter().flat_map(|round| &round.queries);
     let operations = queries().filter(|query| query.elapsed_s.is_some()).count();
-    let elapsed_s: f64 = queries().filter_map(|query| query.elapsed_s).sum();
+    let elapsed_s: f64 = match trial.rounds.iter().any(|round| round.clients() > 1) {
+        true => rounds.iter().map(|round| round.elapsed_s).sum(),
+        false => queries().filter_map(|query| query.elapsed_s).sum(),
+    };
     TrialNote {
         server: &trial.key.server,
         variant: trial.key.level("variant"),
@@ -118,6 +127,7 @@ fn in_rounds(trial: &Trial) -> TrialNote<'_> {
             .collect(),
         block: trial.key.block,
         state: trial.state,
+        dataset: trial.dataset.as_ref(),
         throughput: (elapsed_s > 0.0).then(|| operations as f64 / elapsed_s),
         latency_ms: None,
         samples: Vec::new(),
@@ -133,6 +143,7 @@ fn in_rounds(trial: &Trial) -> TrialNote<'_> {
 fn round(round: &record::Round) -> RoundNote<'_> {
     let queries = round.queries.iter().map(|query| QueryNote {
         name: &query.name,
+        client: query.client,
         elapsed_s: query
             .error
             .is_none()
@@ -146,8 +157,11 @@ fn round(round: &record::Round) -> RoundNote<'_> {
         name: &round.name,
         index: round.index,
         elapsed_s: round.elapsed_s,
+        clients: round.clients(),
+        queries_per_hour: round.queries_per_hour(),
         coldness: round.coldness.as_ref(),
         queries: queries.collect(),
+        counters: &round.counters,
     }
 }
 

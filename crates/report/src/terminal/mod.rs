@@ -7,7 +7,7 @@ mod sheets;
 use crate::limits::limits;
 use crate::loads::Figure;
 use crate::matrix::{Matrix, Notes};
-use crate::{digest, format, loads, names};
+use crate::{digest, format, loads, names, rounds};
 use comfy_table::{
     Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
 };
@@ -29,6 +29,8 @@ pub fn terminal(run: &Run, trials: &[Trial], colour: bool, width: usize) -> Stri
         text.push_str(&screen.timed_loads(run, trials));
     } else {
         text.push_str(&screen.matrix(run, &Matrix::of(run, trials)));
+        text.push_str(&screen.sheets(&rounds::clients(run, trials)));
+        text.push_str(&screen.sheets(rounds::of_rounds(run, trials).as_slice()));
     }
     text.push_str(&screen.claims(&claims));
     if let Some(explanation) = stats::explain_largest(&run.question, trials, MOST) {
@@ -39,6 +41,7 @@ pub fn terminal(run: &Run, trials: &[Trial], colour: bool, width: usize) -> Stri
         text.push_str(&screen.sheet(&sheet, Figure::on_a_line));
     }
     text.push_str(&screen.warnings(run, trials));
+    text.push_str(&screen.sheets(rounds::datasets(run, trials).as_slice()));
     text
 }
 

@@ -32,20 +32,24 @@ impl Screen {
     }
 
     fn grid(&self, grid: &Grid) -> String {
-        let sheets = grid.sheets();
+        let mut text = self.sheets(&grid.sheets());
+        text.extend(grid.remarks.iter().map(|remark| self.wrapped(" ", remark)));
+        text + &self.notes(&grid.notes)
+    }
+
+    /// In the widest form in which all of them fit.
+    pub(super) fn sheets(&self, sheets: &[Sheet]) -> String {
         let written: [fn(&Figure) -> String; 2] = [Figure::on_a_line, Figure::on_two_lines];
         let fitting = written
             .into_iter()
             .find(|written| sheets.iter().all(|sheet| self.fits(sheet, *written)));
-        let mut text: String = match fitting {
+        match fitting {
             Some(written) => sheets
                 .iter()
                 .map(|sheet| self.sheet(sheet, written))
                 .collect(),
-            None => self.one_by_one(&sheets),
-        };
-        text.extend(grid.remarks.iter().map(|remark| self.wrapped(" ", remark)));
-        text + &self.notes(&grid.notes)
+            None => self.one_by_one(sheets),
+        }
     }
 
     fn fits(&self, sheet: &Sheet, written: fn(&Figure) -> String) -> bool {

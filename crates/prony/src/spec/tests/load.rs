@@ -208,7 +208,7 @@ fn rounds_of_queries_refuse_what_belongs_to_a_timed_load() {
     let of = |added: &str| shown(&timed::check(&right(added), false).unwrap_err());
     insta::assert_snapshot!(
         [
-            of("[load.closed]\nclients = [1, 8]\n"),
+            of("[load.closed]\nclients = [1, 2000]\n"),
             of("[load.closed]\nthink = \"1s\"\n"),
             of("[factor.crowd.\"8\"]\nload = { clients = 8, think = \"1s\" }\n"),
             of("[load.open]\nrate = 500\n"),
@@ -217,6 +217,16 @@ fn rounds_of_queries_refuse_what_belongs_to_a_timed_load() {
         ]
         .join("\n")
     );
+}
+
+#[test]
+fn rounds_of_queries_take_several_clients() {
+    for load in [
+        "[load.closed]\nclients = [1, 2, 4, 8]\n",
+        "[factor.crowd.\"8\"]\nload = { clients = 8 }\n",
+    ] {
+        assert!(timed::check(&right(load), false).is_ok(), "{load}");
+    }
 }
 
 #[test]

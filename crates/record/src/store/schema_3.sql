@@ -1,4 +1,8 @@
--- Schema 3: the limits that the server of a trial was held to, as they were asked for and as they were measured at its start.
+-- Schema 3, what comparing optimizers and storage engines needs. docs/RESULTS.md describes every column.
+ALTER TABLE trial ADD COLUMN dataset_json TEXT;
+ALTER TABLE query ADD COLUMN client INTEGER NOT NULL DEFAULT 1;
+
+-- The limits that the server of a trial was held to, as they were asked for and as they were measured at its start.
 CREATE TABLE trial_limit (
     trial    INTEGER NOT NULL REFERENCES trial (id) ON DELETE CASCADE,
     n        INTEGER NOT NULL,             -- its place among the trial's limits, from 0

@@ -1,0 +1,52 @@
+//! What rounds and their queries moved: one counter of one row of the table.
+//!
+//! Goal: the same mean for every table that shows a counter. Non-goal: why it moved (`explain`).
+
+use super::cells::row_key;
+use super::table::Estimate;
+use crate::trial::{Counters, Round, Trial, TrialState};
+
+/// Processor time of the server's process, in microseconds, and what it had fetched from a device, in bytes.
+pub const SERVER_CPU: &str = "server cpu us";
+pub const SERVER_READ: &str = "server read bytes";
+/// Requests to the device below the data folder, from whoever.
+pub const DEVICE_READS: &str = "device reads";
+
+/// Which rounds of which row, and of which query; without one the whole round.
+#[derive(Clone, Copy)]
+pub struct Part<'a> {
+    pub server: &'a str,
+    pub levels: &'a [(String, String)],
+    /// As asked for: `cold` also means rounds that were lukewarm.
+    pub round: &'a str,
+    pub query: Option<&'a str>,
+}
+
+/// The mean of a trial's rounds (or of the query in them), over blocks; none where a trial lacks the counter.
+pub fn counter(trials: &[Trial], part: Part, name: &str) -> Option<Estimate> {
+    let counts = |trial: &&Trial| {
+        trial.state == TrialState::Done && row_key(&trial.key) == (part.server, part.levels)
+    };
+    let mean = |trial: &Trial| {
+        let moved: Vec<i64> = trial
+            .rounds
+            .iter()
+            .filter(|round| round.is_called(part.round))
+            .flat_map(|round| counters(round, part.query))
+            .map(|counters| counters.get(name).copied())
+            .collect::<Option<_>>()?;
+        (!moved.is_empty()).then(|| moved.iter().sum::<i64>() as f64 / moved.len() as f64)
+    };
+    let means: Option<Vec<f64>> = trials.iter().filter(counts).map(mean).collect();
+    Estimate::of(&means?)
+}
+
+fn counters<'t>(round: &'t Round, query: Option<&str>) -> Vec<&'t Counters> {
+    match query {
+        None => vec![&round.counters],
+        Some(name) => {
+            let asked = round.queries.iter().filter(|query| query.name == name);
+            asked.map(|query| &query.counters).collect()
+        }
+    }
+}
