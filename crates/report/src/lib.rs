@@ -13,6 +13,7 @@ mod markdown;
 mod matrix;
 mod names;
 mod terminal;
+mod why;
 
 pub use csv::{csv, samples};
 pub use html::html;

@@ -17,6 +17,7 @@ mod queries;
 mod rows;
 mod settings;
 mod summary;
+mod why;
 
 use record::{Run, Trial};
 

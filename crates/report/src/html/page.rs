@@ -4,7 +4,7 @@ use super::loads::Loads;
 use super::rows::Rows;
 use super::{
     charts, coldness, counters, data, environment, events, plans, profile, queries, settings,
-    summary,
+    summary, why,
 };
 use crate::matrix::Matrix;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -55,6 +55,7 @@ fn timed(run: &Run, trials: &[Trial]) -> Markup {
         (summary::header(run, trials))
         main {
             (summary::claims(run, trials))
+            (why::section(run, trials))
             (loads.sections(run, trials))
             (summary::warnings(run, trials))
             (events::section(run, trials))
@@ -75,6 +76,7 @@ fn in_rounds(run: &Run, trials: &[Trial]) -> Markup {
         (summary::header(run, trials))
         main {
             (summary::claims(run, trials))
+            (why::section(run, trials))
             (summary::table(run, &matrix))
             (charts::totals_section())
             (queries::section(&rows))

@@ -5,6 +5,8 @@
 //! (crates/prony/tests/doubled.rs, docs/COUNTERS.md).
 
 use super::side::Side;
+use crate::claim::RoundSelector;
+use crate::trial::Trial;
 
 /// On which side a counter counts double.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,4 +58,14 @@ fn is_mariadb(side: &Side) -> bool {
     let says = |version: &str| version.contains("MariaDB");
     side.setting("version").is_some_and(says)
         || side.counter(&["Handler_mrr_rowid_refills"]).is_some()
+}
+
+/// Whether `COUNTERS` count rows twice in the rounds of this name of these trials.
+pub fn counts_rows_twice(trials: &[&Trial], round: &str) -> bool {
+    let selector = RoundSelector {
+        name: round.to_string(),
+        index: None,
+    };
+    let side = Side::of(trials, Some(&selector), None);
+    uses_mrr(&side) && !is_mariadb(&side)
 }

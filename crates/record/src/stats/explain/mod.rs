@@ -9,7 +9,7 @@ mod rank;
 mod reason;
 mod side;
 
-pub use doubled::{COUNTERS as DOUBLED_COUNTERS, Doubled};
+pub use doubled::{COUNTERS as DOUBLED_COUNTERS, Doubled, counts_rows_twice};
 pub use rank::Difference;
 pub use reason::{Because, Evidence, Reason, SideName};
 
