@@ -338,7 +338,19 @@ fn chosen(all: Vec<Operation>, names: &[String]) -> Vec<Operation> {
         .collect()
 }
 
+/// A trial that is not measured, since its server lacks what makes it: an empty cell with its reason, and no failure.
+pub fn not_available(planned: &PlannedTrial, why: String) -> Trial {
+    let mut trial = unmeasured(planned, 0);
+    trial.ended_ns = trial.started_ns;
+    flag(&mut trial, "not_available", why);
+    trial
+}
+
 fn blank(planned: &PlannedTrial, ready: &Ready) -> Trial {
+    unmeasured(planned, ready.note.data_bytes)
+}
+
+fn unmeasured(planned: &PlannedTrial, data_bytes: u64) -> Trial {
     Trial {
         load: None,
         key: planned.key.clone(),
@@ -351,7 +363,7 @@ fn blank(planned: &PlannedTrial, ready: &Ready) -> Trial {
         settings: Default::default(),
         plans: Default::default(),
         events: Vec::new(),
-        data_bytes: ready.note.data_bytes,
+        data_bytes,
     }
 }
 
