@@ -73,7 +73,10 @@ fn agree(asked: &str, runs: &str) -> bool {
 fn has(runs: &str, part: &str) -> bool {
     let part = part.trim().to_ascii_lowercase();
     let is_default = part == "default" || part.ends_with("=default");
-    is_default || runs.split(',').any(|own| own.trim().eq_ignore_ascii_case(&part))
+    is_default
+        || runs
+            .split(',')
+            .any(|own| own.trim().eq_ignore_ascii_case(&part))
 }
 
 /// The flags that are in force otherwise, as they were asked for and as they are.
@@ -134,9 +137,19 @@ mod tests {
 
     #[test]
     fn of_a_list_of_switches_only_those_are_told_that_are_not_in_force() {
-        let asked = [("optimizer_switch", "mrr=on,semijoin=default,mrr_cost_based=off")];
-        let runs = [("optimizer_switch", "index_merge=on,mrr=on,mrr_cost_based=on,semijoin=on")];
-        let expected = [("optimizer_switch", "mrr_cost_based=off", "mrr_cost_based=on")];
+        let asked = [(
+            "optimizer_switch",
+            "mrr=on,semijoin=default,mrr_cost_based=off",
+        )];
+        let runs = [(
+            "optimizer_switch",
+            "index_merge=on,mrr=on,mrr_cost_based=on,semijoin=on",
+        )];
+        let expected = [(
+            "optimizer_switch",
+            "mrr_cost_based=off",
+            "mrr_cost_based=on",
+        )];
         assert_eq!(
             found(&asked, &runs),
             expected.map(|(a, b, c)| (a.to_string(), b.to_string(), c.to_string()))
