@@ -79,15 +79,15 @@ fn the_counters_that_differ_come_first_and_times_and_traffic_never() {
         "some_unknown",
         "Sort_rows",
     ];
-    assert_eq!(names(&found.differences), expected);
-    let miss_ratio = &found.differences[2];
+    assert_eq!(names(&found.why.differences), expected);
+    let miss_ratio = &found.why.differences[2];
     assert!(
         (miss_ratio.of.unwrap() - 0.1).abs() < 1e-3
             && (miss_ratio.ratio.unwrap() - 2.0).abs() < 1e-2
     );
     assert_eq!(miss_ratio.meaning, stats::meaning(&miss_ratio.counter));
     assert_eq!(
-        (found.differences[0].to, found.differences[0].ratio),
+        (found.why.differences[0].to, found.why.differences[0].ratio),
         (Some(0.0), None)
     );
 }
@@ -99,6 +99,7 @@ fn a_difference_within_the_noise_of_the_rounds_is_marked_and_last() {
         trial(0, "5.5", "a", 110.0, &SLOW),
     ]);
     let beyond: Vec<Option<bool>> = found
+        .why
         .differences
         .iter()
         .map(|difference| difference.beyond_noise)
@@ -137,6 +138,7 @@ fn over_blocks_the_noise_is_that_of_the_paired_ratios() {
     };
     let found = explained(&(0..4).flat_map(block).collect::<Vec<_>>());
     let beyond: Vec<(&str, Option<bool>)> = found
+        .why
         .differences
         .iter()
         .map(|d| (d.counter.as_str(), d.beyond_noise))
@@ -166,6 +168,7 @@ fn a_counter_that_one_server_lacks_is_absent_and_not_zero() {
         trial(0, "5.5", "a", 110.0, &SLOW),
     ]);
     let reads = found
+        .why
         .differences
         .iter()
         .find(|difference| difference.counter == "Innodb_buffer_pool_reads")

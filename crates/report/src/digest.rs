@@ -3,7 +3,7 @@
 //! Goal: sentences that every form of a report shares.
 
 use crate::{format, matrix, names};
-use record::stats::{Difference, Explanation, PlanChange};
+use record::stats::{Difference, Explanation, PlanChange, Why};
 use record::{Flag, Judged, Run, Trial, TrialState, Verdict};
 
 /// A flag that one or more trials carry.
@@ -183,8 +183,8 @@ pub fn counter_ratio(difference: &Difference) -> String {
 }
 
 /// What the mark `?` says, where it is used.
-pub fn counter_note(explanation: &Explanation) -> Option<&'static str> {
-    let doubtful = explanation
+pub fn counter_note(why: &Why) -> Option<&'static str> {
+    let doubtful = why
         .differences
         .iter()
         .any(|difference| difference.beyond_noise == Some(false));

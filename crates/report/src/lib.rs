@@ -15,6 +15,7 @@ mod matrix;
 mod names;
 mod rounds;
 mod terminal;
+mod why;
 
 pub use csv::{csv, samples};
 pub use html::html;

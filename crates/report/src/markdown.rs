@@ -6,12 +6,14 @@
 use crate::limits::limits;
 use crate::loads::{self, Sheet};
 use crate::matrix::Matrix;
-use crate::{digest, format, names, rounds};
-use record::stats::{self, Explanation};
+use crate::{digest, format, names, rounds, why};
+use record::stats::{self, Difference, Explanation};
 use record::{Environment, Judged, Run, Trial};
 
-/// Counters that are shown.
+/// Counters of the largest difference that are shown.
 const MOST: usize = 10;
+/// Counters of a claim that are shown.
+const REASONS: usize = 4;
 
 pub fn markdown(run: &Run, trials: &[Trial]) -> String {
     let claims = stats::judge(&run.question, trials);
@@ -25,6 +27,7 @@ pub fn markdown(run: &Run, trials: &[Trial]) -> String {
         parts.extend(sheets.map(|sheet| self::sheet(&sheet)));
     }
     parts.extend(digest::verdicts(&claims).map(|summary| verdicts(&claims, &summary)));
+    parts.extend(reasons(run, trials));
     parts.extend(
         stats::explain_largest(&run.question, trials, MOST)
             .map(|explanation| counters(run, &explanation)),
@@ -143,9 +146,40 @@ fn verdicts(claims: &[Judged], summary: &str) -> String {
     text
 }
 
+/// The claims' sentences, and under each the counters of its two cells that differ most.
+fn reasons(run: &Run, trials: &[Trial]) -> Option<String> {
+    let explained = why::claims(run, trials);
+    let mut text = "### Why, by the counters\n\n".to_string();
+    for one in &explained {
+        let sentence = one.sentence();
+        let sentence = sentence.unwrap_or("no counter that is known goes with it".to_string());
+        text.push_str(&format!("- {}: {}\n", safe(&one.says), safe(&sentence)));
+        text.push_str(&format!("  - per {}: ", why::per(&one.why)));
+        let first = one.why.differences.iter().take(REASONS);
+        let counters: Vec<String> = first.map(difference).collect();
+        text.push_str(&format!("{}\n", counters.join("; ")));
+    }
+    (!explained.is_empty()).then_some(text)
+}
+
+/// `Handler_read_next 579 426 against 4 541, 127 times`, with a warning where it counts double.
+fn difference(difference: &Difference) -> String {
+    let mut text = format!(
+        "{} {} against {}, A / B {}",
+        safe(&difference.counter),
+        digest::counter(difference.of),
+        digest::counter(difference.to),
+        digest::counter_ratio(difference)
+    );
+    if let Some(doubled) = difference.doubled {
+        text.push_str(&format!(" ({})", doubled.words()));
+    }
+    text
+}
+
 fn counters(run: &Run, explanation: &Explanation) -> String {
     let mut text = format!(
-        "### The largest difference\n\nA = {}, B = {}: {}.\n\n",
+        "### The largest difference\n\nA = {}, B = {}: {}.{}\n\n",
         safe(&names::row(
             &run.question,
             &explanation.of.0,
@@ -157,19 +191,28 @@ fn counters(run: &Run, explanation: &Explanation) -> String {
             &explanation.to.1
         )),
         safe(&digest::difference(explanation)),
+        explanation
+            .why
+            .reason
+            .as_ref()
+            .map_or(String::new(), |reason| {
+                format!(" {}.", safe(&why::sentence(reason, ("A", "B"))))
+            }),
     );
-    text.push_str("| counter | A | B | A / B | meaning |\n| --- | ---: | ---: | ---: | --- |\n");
-    for difference in &explanation.differences {
+    text.push_str(
+        "| counter of a query | A | B | A / B | meaning |\n| --- | ---: | ---: | ---: | --- |\n",
+    );
+    for difference in &explanation.why.differences {
         let cells = [
             safe(&difference.counter),
             digest::counter(difference.of),
             digest::counter(difference.to),
             digest::counter_ratio(difference),
-            safe(difference.meaning.unwrap_or("")),
+            safe(&why::meaning(difference)),
         ];
         text.push_str(&line(cells.into_iter()));
     }
-    if let Some(note) = digest::counter_note(explanation) {
+    if let Some(note) = digest::counter_note(&explanation.why) {
         text.push_str(&format!("\n{note}\n"));
     }
     text

@@ -151,7 +151,14 @@ fn json_keeps_the_contract() {
     };
     assert_eq!(
         keys(&document),
-        ["experiment", "valid", "environment", "trials", "claims"]
+        [
+            "experiment",
+            "valid",
+            "environment",
+            "trials",
+            "claims",
+            "largest_difference"
+        ]
     );
     let trial = &document["trials"][0];
     let of_a_trial = [
@@ -216,7 +223,7 @@ fn json_keeps_the_contract() {
     assert_eq!(keys(&trial["rounds"][0]["queries"][0]), of_a_query);
     assert_eq!(
         keys(&document["claims"][0]),
-        ["says", "published", "measured", "ci", "verdict"]
+        ["says", "published", "measured", "ci", "verdict", "why"]
     );
     insta::assert_snapshot!(text);
 }

@@ -168,3 +168,25 @@ fn json_of_a_closed_load_counts_the_errors_of_the_measured_part() {
         .find(|trial| trial["state"] == "failed");
     assert!(failed.unwrap()["throughput"].is_null());
 }
+
+#[test]
+fn a_claim_on_throughput_is_explained_by_counters_per_operation() {
+    let (run, mut trials) = timed::closed();
+    for trial in &mut trials {
+        let each = if trial.key.level("clients") == Some("256") {
+            40
+        } else {
+            1
+        };
+        let load = trial.load.as_deref_mut().unwrap();
+        let operations = record::stats::summary(load).operations_counted as i64;
+        load.counters
+            .insert("Innodb_row_lock_waits".into(), each * operations);
+    }
+    let document: serde_json::Value = serde_json::from_str(&report::json(&run, &trials)).unwrap();
+    let why = &document["claims"][0]["why"];
+    assert_eq!(why["per"], "operation", "{why}");
+    let waits = &why["counters"][0];
+    assert_eq!(waits["name"], "Innodb_row_lock_waits", "{why}");
+    assert_eq!((&waits["of"], &waits["to"]), (&40.0.into(), &1.0.into()));
+}

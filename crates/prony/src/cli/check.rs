@@ -5,8 +5,11 @@ use super::failure::{Failure, Status, print};
 use crate::host::{Home, Leases, machine};
 use crate::plan::estimate::{self, DatasetCost};
 use crate::plan::{Plan, PlannedTrial, Shard};
-use crate::run::{Progress, Request, conduct, preflight, servers::Provided};
+use crate::run::{
+    Progress, Request, RunError, conduct, preflight, servers::Provided, trial::label,
+};
 use crate::server::Cache;
+use crate::spec::known::Known;
 use crate::spec::{self, BuildSpec, RoundKind, Unit};
 use crate::workload::Estimate;
 use std::collections::BTreeMap;
@@ -110,6 +113,7 @@ fn known_settings(request: &Request, trials: &[PlannedTrial]) -> Result<Status, 
     let home = Home::from_environment().map_err(Failure::asked)?;
     let cache = Cache::new(&home);
     let memory_bytes = machine::environment(&home.work()).memory_bytes;
+    let mut known = Vec::new();
     for spec in &request.experiment.servers {
         let held = matches!(spec.build, BuildSpec::Path(_))
             || cache
@@ -120,13 +124,8 @@ fn known_settings(request: &Request, trials: &[PlannedTrial]) -> Result<Status, 
             let leases = Leases::open(&home).map_err(Failure::failed)?;
             let provided = Provided::get(spec, &home, &leases, &Progress::silent())?;
             let largest = conduct::largest_estimate(request, trials, &spec.name);
-            preflight::check(
-                &request.experiment,
-                &provided,
-                &leases,
-                largest,
-                memory_bytes,
-            )?;
+            known.push(preflight::ask(&provided, &leases)?);
+            preflight::fits(&request.experiment, &provided, largest, memory_bytes)?;
         } else if !matches!(spec.build, BuildSpec::External(_) | BuildSpec::Sqlite) {
             print(&format!(
                 "server {}: {} is not in the cache; its settings are checked when the run gets it",
@@ -134,5 +133,16 @@ fn known_settings(request: &Request, trials: &[PlannedTrial]) -> Result<Status, 
             ));
         }
     }
+    spec::settings::unknown(&request.experiment, &known).map_err(RunError::from)?;
+    empty_cells(trials, &known);
     Ok(Status::Done)
+}
+
+/// What will not be measured, once for all blocks.
+fn empty_cells(trials: &[PlannedTrial], known: &[Known]) {
+    for trial in trials.iter().filter(|trial| trial.key.block == 0) {
+        if let Some(why) = preflight::lacking(trial, known) {
+            print(&format!("{}: not available, {why}", label(&trial.key)));
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use super::failure::{Failure, Status, print};
 use super::{Results, terminal};
 use crate::run::folder;
-use record::{Run, Store, Trial};
+use record::{Run, Store, Trial, stats};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -30,15 +30,17 @@ pub fn run(args: Args) -> Result<Status, Failure> {
     let store = Store::open(&path)?;
     let run = store.run()?;
     let trials = match args.format {
-        Format::Table | Format::Markdown => store.trials()?,
-        Format::Json | Format::Csv | Format::Samples => store.trials_whole()?,
+        Format::Table | Format::Markdown if !stats::needs_query_counters(&run.question) => {
+            store.trials()?
+        }
+        _ => store.trials_whole()?,
     };
     print(&args.format.of(&run, &trials));
     Ok(Status::Done)
 }
 
 impl Format {
-    /// But for the table and Markdown the trials have to be whole.
+    /// The trials have to be whole, but for a table or Markdown of claims that compare no single queries.
     pub fn of(self, run: &Run, trials: &[Trial]) -> String {
         match self {
             Format::Table => report::terminal(run, trials, terminal::colour(), terminal::width()),

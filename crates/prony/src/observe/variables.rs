@@ -5,10 +5,19 @@ use std::collections::BTreeMap;
 
 /// SHOW GLOBAL VARIABLES; empty for a server that has none.
 pub fn effective(session: &mut Session) -> Result<BTreeMap<String, String>, ServerError> {
+    shown(session, "SHOW GLOBAL VARIABLES")
+}
+
+/// SHOW SESSION VARIABLES: what holds on this connection; empty for a server that has none.
+pub fn of_session(session: &mut Session) -> Result<BTreeMap<String, String>, ServerError> {
+    shown(session, "SHOW SESSION VARIABLES")
+}
+
+fn shown(session: &mut Session, sql: &str) -> Result<BTreeMap<String, String>, ServerError> {
     if !session.is_mysql() {
         return Ok(BTreeMap::new());
     }
-    let reply = session.query("SHOW GLOBAL VARIABLES")?;
+    let reply = session.query(sql)?;
     Ok(reply
         .rows
         .into_iter()

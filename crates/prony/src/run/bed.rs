@@ -14,8 +14,8 @@ use super::{in_place, settings};
 use crate::host::{Lease, Leases, clone};
 use crate::observe::{Observer, Prepared, ServerProcess, Targets, variables};
 use crate::plan::PlannedTrial;
-use crate::server::{Adjusted, Server, ServerError, Session, StartRequest};
-use crate::spec::{Dsn, Pairs, Setting};
+use crate::server::{Adjusted, Server, ServerError, Session, StartRequest, adjusted};
+use crate::spec::{Dsn, Pairs, Setting, switches};
 use crate::workload::Dataset;
 use record::{Flag, Trial};
 use std::collections::BTreeMap;
@@ -139,6 +139,7 @@ impl<'a> Bed<'a> {
                     one.name, one.asked, one.runs
                 ),
             }));
+            trial.flags.extend(self.ignored());
         }
         self.live
             .as_mut()
@@ -169,6 +170,7 @@ impl<'a> Bed<'a> {
         if self.effective.is_empty() {
             self.effective = variables::effective(&mut session)?;
             self.adjusted = self.instance.adjusted(&mut session)?;
+            self.look_at_session(&mut session)?;
         }
         let observer = if abilities.mysql {
             Some(Observer::new(self.instance.connect()?, abilities.settings)?)
@@ -232,6 +234,38 @@ impl<'a> Bed<'a> {
             live.others = opened;
         }
         Ok(())
+    }
+
+    /// What the measured connection was told and what holds there: that is what its queries ran with.
+    fn look_at_session(&mut self, session: &mut Session) -> Result<(), ServerError> {
+        let asked = settings::resolve(&self.planned.session, self.ready.note.data_bytes);
+        if asked.is_empty() {
+            return Ok(());
+        }
+        let in_force = variables::of_session(session)?;
+        self.adjusted.extend(adjusted(&asked, &in_force));
+        for (name, _) in asked {
+            let name = settings::plain(&name);
+            if let Some(value) = in_force.get(&name) {
+                self.effective.insert(name, value.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// Switches of the trial that its server takes and that change nothing there.
+    fn ignored(&self) -> Vec<Flag> {
+        let identity = &self.server.identity;
+        let pairs = self.planned.settings.iter().chain(&self.planned.session);
+        let ignored = pairs.flat_map(|(name, setting)| {
+            switches::ignored(name, setting, &identity.version, &identity.comment)
+        });
+        ignored
+            .map(|text| Flag {
+                kind: "switch_ignored".into(),
+                text,
+            })
+            .collect()
     }
 
     fn settings(&self) -> Vec<(String, String)> {

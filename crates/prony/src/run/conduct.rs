@@ -11,11 +11,12 @@ use super::limits;
 use super::neighbours::Neighbours;
 use super::preflight;
 use super::servers::Provided;
-use super::trial::{Bench, label, now_ns};
-use super::{Progress, RunError, in_place, settings};
+use super::trial::{Bench, label, not_available, now_ns};
+use super::{Progress, RunError, in_place};
 use crate::host::{Home, Leases, interrupt, machine};
 use crate::plan::{Finished, Plan, PlannedTrial, Shard};
-use crate::spec::{Experiment, events, queries, question, timed};
+use crate::spec::known::Known;
+use crate::spec::{Experiment, events, queries, question, settings, timed};
 use crate::workload::{self, Dataset};
 use record::{
     Environment, Flag, Kind, LiveSample, Percentile, Run, Store, Trial, TrialKey, TrialState,
@@ -105,14 +106,19 @@ fn from_beginning_to_end(
             None
         }
     };
-    let preflight = |data_bytes: &dyn Fn(&str) -> u64| {
+    let asked = servers
+        .values()
+        .map(|server| preflight::ask(server, leases));
+    let known = asked.collect::<Result<Vec<Known>, RunError>>()?;
+    settings::unknown(&request.experiment, &known)?;
+    let fits = |data_bytes: &dyn Fn(&str) -> u64| {
         servers.values().try_for_each(|server| {
             let largest = data_bytes(&server.spec.name);
             let memory_bytes = environment.memory_bytes;
-            preflight::check(&request.experiment, server, leases, largest, memory_bytes)
+            preflight::fits(&request.experiment, server, largest, memory_bytes)
         })
     };
-    preflight(&|server| largest_estimate(request, &trials, server))?;
+    fits(&|server| largest_estimate(request, &trials, server))?;
 
     let neighbours = Neighbours::join(home, leases)?;
     let datasets = Datasets {
@@ -121,9 +127,14 @@ fn from_beginning_to_end(
         progress,
         allow_drop: request.allow_drop,
     };
-    let ready = provision(request, &trials, &servers, &datasets)?;
-    preflight(&|server| ready.largest(request, &trials, server))?;
-    trials.iter().try_for_each(|trial| {
+    let measured: Vec<PlannedTrial> = trials
+        .iter()
+        .filter(|trial| preflight::lacking(trial, &known).is_none())
+        .cloned()
+        .collect();
+    let ready = provision(request, &measured, &servers, &datasets)?;
+    fits(&|server| ready.largest(request, &trials, server))?;
+    measured.iter().try_for_each(|trial| {
         let ready = ready.of(request, trial);
         ready.map_or(Ok(()), |ready| limits::fits(trial, ready.note.data_bytes))
     })?;
@@ -148,7 +159,12 @@ fn from_beginning_to_end(
         seed: request.seed,
         logs: &logs,
     };
-    let outcome = measure(request, &plan, &servers, &ready, &bench, &mut store);
+    let have = Have {
+        servers: &servers,
+        known: &known,
+        ready: &ready,
+    };
+    let outcome = measure(request, &plan, &have, &bench, &mut store);
     progress.end();
     let (run, trials) = (
         store.run().map_err(stored)?,
@@ -279,7 +295,7 @@ fn key(request: &Request, trial: &PlannedTrial, dataset: &dyn Dataset) -> Datase
         .iter()
         .find(|server| server.name == trial.key.server)
         .and_then(|server| server.dataset_from.clone());
-    let layout = settings::layout(&settings::resolve(&trial.settings, 0));
+    let layout = super::settings::layout(&super::settings::resolve(&trial.settings, 0));
     (
         lender.unwrap_or_else(|| trial.key.server.clone()),
         dataset.fingerprint(),
@@ -307,11 +323,17 @@ fn provision(
     Ok(Provisioned { ready })
 }
 
+/// What trials are measured with.
+struct Have<'h> {
+    servers: &'h BTreeMap<String, Provided>,
+    known: &'h [Known],
+    ready: &'h Provisioned,
+}
+
 fn measure(
     request: &Request,
     plan: &Plan,
-    servers: &BTreeMap<String, Provided>,
-    ready: &Provisioned,
+    have: &Have,
     bench: &Bench,
     store: &mut Store,
 ) -> Result<(), RunError> {
@@ -321,8 +343,15 @@ fn measure(
     let mut held = None;
     while let Some(planned) = plan.next(&finished) {
         stop_if_interrupted()?;
+        if let Some(why) = preflight::lacking(&planned, have.known) {
+            let trial = not_available(&planned, why);
+            finished.push(Finished::without_figures(trial.key.clone(), false));
+            save(&trial, &finished, plan, bench, store)?;
+            continue;
+        }
         let dataset = dataset(request, &planned)?;
-        let data = ready
+        let data = have
+            .ready
             .of(request, &planned)
             .ok_or_else(|| RunError::Failed("a trial without a dataset".into()))?;
         let mut live = |second: u32, sample: LiveSample| {
@@ -331,7 +360,7 @@ fn measure(
         };
         let mut trial = bench.measure(
             &planned,
-            &servers[&planned.key.server],
+            &have.servers[&planned.key.server],
             data,
             &dataset,
             &mut held,
@@ -348,10 +377,7 @@ fn measure(
             let kind = "search".to_string();
             trial.flags.push(Flag { kind, text });
         }
-        store.save(&trial).map_err(stored)?;
-        bench
-            .progress
-            .say(&line(&trial, finished.len(), plan.len()));
+        save(&trial, &finished, plan, bench, store)?;
     }
     for key in plan.lost(&finished) {
         bench.progress.say(&format!(
@@ -359,6 +385,18 @@ fn measure(
         ));
     }
     stop_if_interrupted()
+}
+
+fn save(
+    trial: &Trial,
+    finished: &[Finished],
+    plan: &Plan,
+    bench: &Bench,
+    store: &mut Store,
+) -> Result<(), RunError> {
+    store.save(trial).map_err(stored)?;
+    bench.progress.say(&line(trial, finished.len(), plan.len()));
+    Ok(())
 }
 
 /// What an earlier process has measured of this run; what failed is measured once more. Loads are read, histograms and

@@ -1,37 +1,96 @@
 //! Before anything is loaded: settings that a server does not know, and settings that this machine cannot hold.
 //!
-//! Goal: an answer in seconds, at its place in the file, instead of a failure after an hour. Non-goal: what the file
-//! itself can tell (`spec`).
+//! Goal: an answer in seconds, at its place in the file, instead of a failure after an hour. Each server is asked once: a
+//! build by its own help, an external server over a connection. Non-goal: what the file itself can tell (`spec`).
 
 use super::RunError;
 use super::servers::Provided;
 use crate::host::Leases;
-use crate::spec::{Experiment, settings};
+use crate::plan::PlannedTrial;
+use crate::server::{External, Server, ServerError, StartRequest};
+use crate::spec::known::{Known, plain};
+use crate::spec::{BuildSpec, Experiment, settings, switches};
 
-/// Every setting that can come to this server, against the build itself and against the machine. `data_bytes`: the
-/// largest of its datasets, estimated before it is loaded and measured afterwards.
-pub fn check(
+/// What this server knows.
+pub fn ask(server: &Provided, leases: &Leases) -> Result<Known, RunError> {
+    let name = server.spec.name.clone();
+    if let Some(distribution) = &server.distribution {
+        let table = distribution.known_settings(leases)?;
+        return Ok(Known {
+            server: name,
+            switches: flags(table.default_of(switches::NAME).unwrap_or_default()),
+            variables: table.names().map(plain).collect(),
+            takes_settings: true,
+            takes_session: true,
+        });
+    }
+    match &server.spec.build {
+        BuildSpec::External(dsn) => Ok(Known {
+            server: name,
+            ..external(External::new(dsn.clone()))?
+        }),
+        _ => Ok(Known {
+            server: name,
+            ..Known::default()
+        }),
+    }
+}
+
+/// It is never reconfigured, so only session variables come to it.
+fn external(mut server: External) -> Result<Known, ServerError> {
+    server.start(&StartRequest::default())?;
+    let mut session = server.connect()?;
+    let rows = session.query("SHOW SESSION VARIABLES")?.rows;
+    let text = |cell: &Option<Vec<u8>>| {
+        String::from_utf8_lossy(cell.as_deref().unwrap_or_default()).into_owned()
+    };
+    let mut known = Known {
+        takes_session: true,
+        ..Known::default()
+    };
+    for row in &rows {
+        let [name, value] = row.as_slice() else {
+            continue;
+        };
+        let name = plain(&text(name));
+        if name == switches::NAME {
+            known.switches = flags(&text(value));
+        }
+        known.variables.insert(name);
+    }
+    Ok(known)
+}
+
+fn flags(value: &str) -> Vec<String> {
+    let flags = switches::flags(value).into_iter();
+    flags.map(|(flag, _)| flag.to_string()).collect()
+}
+
+/// Every pool that can come to this server against the machine. `data_bytes`: the largest of its datasets, estimated
+/// before it is loaded and measured afterwards.
+pub fn fits(
     experiment: &Experiment,
     server: &Provided,
-    leases: &Leases,
     data_bytes: u64,
     memory_bytes: u64,
 ) -> Result<(), RunError> {
-    let Some(distribution) = &server.distribution else {
+    if server.distribution.is_none() {
         return Ok(());
-    };
-    let known = distribution.known_settings(leases)?;
-    let names: Vec<String> = known.names().map(str::to_string).collect();
-    settings::unknown_settings(
-        experiment,
-        &server.spec.name,
-        &|name| known.knows(name),
-        &names,
-    )?;
+    }
+    let name = &server.spec.name;
     Ok(settings::impossible(
         experiment,
-        &server.spec.name,
+        name,
         data_bytes,
         memory_bytes,
     )?)
+}
+
+/// Why this trial is not measured, where its server lacks something that it would set.
+pub fn lacking(trial: &PlannedTrial, known: &[Known]) -> Option<String> {
+    let server = &trial.key.server;
+    let known = known.iter().find(|known| known.server == *server)?;
+    let lacks = known.lacks(&trial.settings, &trial.session);
+    let lacks: Vec<String> = lacks.iter().map(ToString::to_string).collect();
+    (!lacks.is_empty()).then(|| format!("server {server} does not know {}", lacks.join(", nor ")))
 }

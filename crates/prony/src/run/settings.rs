@@ -3,6 +3,7 @@
 //! Goal: sizes relative to the data become bytes, what the protocol itself needs is added, and the session's own settings
 //! become statements. Non-goal: knowing which settings a server has (`preflight`).
 
+pub use crate::spec::known::plain;
 pub use crate::spec::settings::POOLS;
 use crate::spec::{Pairs, Setting};
 
@@ -65,11 +66,6 @@ pub fn session_statements(session: &Pairs<Setting>, data_bytes: u64) -> Vec<Stri
             )
         })
         .collect()
-}
-
-/// A setting's name with underscores, in lower case: `innodb-buffer-pool-size` is the same setting.
-pub fn plain(name: &str) -> String {
-    name.replace('-', "_").to_lowercase()
 }
 
 /// `64M` in bytes, where a value is a size or a whole number.

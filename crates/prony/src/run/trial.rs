@@ -332,7 +332,22 @@ fn chosen(all: Vec<Operation>, names: &[String]) -> Vec<Operation> {
         .collect()
 }
 
+/// A trial that is not measured, since its server lacks what makes it: an empty cell with its reason, and no failure.
+pub fn not_available(planned: &PlannedTrial, why: String) -> Trial {
+    let mut trial = unmeasured(planned, 0);
+    trial.ended_ns = trial.started_ns;
+    flag(&mut trial, "not_available", why);
+    trial
+}
+
 fn blank(planned: &PlannedTrial, ready: &Ready) -> Trial {
+    Trial {
+        dataset: Some(ready.note.clone()),
+        ..unmeasured(planned, ready.note.data_bytes)
+    }
+}
+
+fn unmeasured(planned: &PlannedTrial, data_bytes: u64) -> Trial {
     Trial {
         load: None,
         key: planned.key.clone(),
@@ -346,8 +361,8 @@ fn blank(planned: &PlannedTrial, ready: &Ready) -> Trial {
         plans: Default::default(),
         events: Vec::new(),
         limits: Vec::new(),
-        data_bytes: ready.note.data_bytes,
-        dataset: Some(ready.note.clone()),
+        data_bytes,
+        dataset: None,
     }
 }
 

@@ -19,7 +19,7 @@ pub use builds::{Cache, Distribution, Flavor};
 pub use external::External;
 pub use fake::Fake;
 pub use managed::Managed;
-pub use managed::adjusted::Adjusted;
+pub use managed::adjusted::{Adjusted, differences as adjusted};
 pub use seam::{Abilities, Connector, Server, Started};
 pub use session::{Cutter, Producer, Reply, ServerError, Session};
 pub use settings::SettingTable;

@@ -2,7 +2,7 @@
 //!
 //! The way: `read` (a tree with places) -> `factors`, `sections`, `claims` (what the keys mean) -> `names` (what refers
 //! to what) -> `Experiment`. Every mistake is noted with its place and reading goes on, so that one answer names all of
-//! them. What only others can tell is asked later, with places found again by `place`: `settings` (what a server knows,
+//! them. What only others can tell is asked later, with places found again by `place`: `settings` and `known` (what a server knows,
 //! what fits into the machine), `queries` and `timed` (what the workload has). `overrides` is the command line's say.
 //!
 //! Non-goals: crossing factors into trials (`plan`), asking servers.
@@ -12,6 +12,7 @@ pub mod bench;
 pub mod build;
 pub mod events;
 pub mod experiment;
+pub mod known;
 pub mod limits;
 pub mod load;
 pub mod mistake;
@@ -20,6 +21,7 @@ pub mod queries;
 pub mod question;
 pub mod setting;
 pub mod settings;
+pub mod switches;
 pub mod timed;
 pub mod unit;
 

@@ -4,12 +4,12 @@
 //! Non-goal: asking the server; the caller hands over what it knows.
 
 use super::experiment::{Experiment, LevelSpec, Pairs, Setting};
-use super::mistake::{SpecError, nearest};
+use super::known::{Kind, Known, Wanted};
+use super::mistake::SpecError;
 use super::place::{Late, Path, answer, path};
+use super::switches;
 use super::unit::size_text;
 
-/// What a server takes before an option's name.
-const PREFIXES: [&str; 5] = ["loose_", "skip_", "enable_", "disable_", "maximum_"];
 /// Settings that a server takes from memory at its start.
 pub const POOLS: [&str; 3] = [
     "innodb_buffer_pool_size",
@@ -17,48 +17,94 @@ pub const POOLS: [&str; 3] = [
     "aria_pagecache_buffer_size",
 ];
 
-/// `known` says whether the server knows a setting (with underscores), `names` are all that it knows, for the nearest.
+/// Everything that the file sets against what its servers know. What a server lacks of a level that another one knows is
+/// no mistake: the level is empty there (see [`Known::lacks`]).
 ///
 /// # Errors
-/// Every setting that the file gives this server and that it does not know.
-pub fn unknown_settings(
-    experiment: &Experiment,
-    server: &str,
-    known: &dyn Fn(&str) -> bool,
-    names: &[String],
-) -> Result<(), SpecError> {
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let knows = |name: &str| {
-        known(name)
-            || PREFIXES.iter().any(|prefix| {
-                name.strip_prefix(prefix).is_some_and(known) || name.starts_with("loose_")
-            })
-    };
-    let found = settings_of(experiment, server)
-        .into_iter()
-        .flat_map(|(path, pairs)| {
-            pairs
-                .iter()
-                .filter(|(name, _)| !knows(name))
-                .map(move |(name, _)| (step(&path, name), name))
-        });
-    let late = found.map(|(path, name)| Late {
-        path,
-        says: format!("the server \"{server}\" does not know the setting \"{name}\""),
-        label: "not known to this server",
-        help: unknown_help(server, name, nearest(name, &names)),
-    });
+/// Every setting, session variable and optimizer switch that none of the servers knows that it can come to, and, of what
+/// holds in every trial of a server, all that this one does not know. `known` may lack servers that cannot be asked yet;
+/// what only they could know is let pass.
+pub fn unknown(experiment: &Experiment, known: &[Known]) -> Result<(), SpecError> {
+    let groups = groups(experiment);
+    let late = groups.iter().flat_map(|group| unknown_in(group, known));
     answer(experiment, late.collect())
 }
 
-fn unknown_help(server: &str, name: &str, near: Option<&str>) -> String {
+fn unknown_in(group: &Group, known: &[Known]) -> Vec<Late> {
+    let asked: Vec<&Known> = group
+        .targets
+        .iter()
+        .filter_map(|target| known.iter().find(|known| known.server == *target))
+        .filter(|known| known.takes(group.kind))
+        .collect();
+    let all_asked = group
+        .targets
+        .iter()
+        .all(|target| known.iter().any(|known| known.server == *target));
+    let mut late = Vec::new();
+    for (name, setting) in group.pairs {
+        let wrong = switches::wrong_values(name, setting).into_iter();
+        late.extend(wrong.map(|wrong| Late {
+            path: step(&group.path, name),
+            says: format!("\"{wrong}\" is no value of an optimizer switch"),
+            label: "not a switch",
+            help: "write FLAG=on, FLAG=off or FLAG=default, with commas between them".to_string(),
+        }));
+        for wanted in Wanted::of(name, setting) {
+            let lacking: Vec<&Known> = asked
+                .iter()
+                .copied()
+                .filter(|known| !known.knows(&wanted, group.kind))
+                .collect();
+            let nowhere = all_asked && !asked.is_empty() && lacking.len() == asked.len();
+            if nowhere || (!group.is_level && !lacking.is_empty()) {
+                late.push(mistake(group, name, &wanted, &lacking));
+            }
+        }
+    }
+    late
+}
+
+fn mistake(group: &Group, name: &str, wanted: &Wanted, lacking: &[&Known]) -> Late {
+    let servers: Vec<String> = lacking
+        .iter()
+        .map(|known| format!("\"{}\"", known.server))
+        .collect();
+    let who = match servers.as_slice() {
+        [one] => format!("the server {one} does not know"),
+        several => format!("none of the servers {} knows", several.join(", ")),
+    };
+    let near = lacking.iter().find_map(|known| known.nearest(wanted));
+    Late {
+        path: step(&group.path, name),
+        says: format!("{who} {wanted}"),
+        label: if servers.len() == 1 {
+            "not known to this server"
+        } else {
+            "not known to any of them"
+        },
+        help: help(group, wanted, lacking[0], near),
+    }
+}
+
+fn help(group: &Group, wanted: &Wanted, first: &Known, near: Option<&str>) -> String {
+    let server = &first.server;
+    if group.is_level {
+        return match near {
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None => "a level may have what only some of its servers know, and is empty on the others; here no server would be left".to_string(),
+        };
+    }
     let elsewhere = format!(
-        "where only some servers know it, write it in a level with only = {{ server = [...] }} or replace it by on.\"{server}\".settings"
+        "where only some servers know it, write it in a level with only = {{ server = [...] }} or replace it by on.\"{server}\".{}",
+        group.kind.key()
     );
-    match near {
-        Some(near) => format!("did you mean \"{near}\"? Or {elsewhere}"),
-        None if name.starts_with("loose") => "loose_ and a name that the server knows".to_string(),
-        None => elsewhere,
+    match (near, wanted) {
+        (Some(near), _) => format!("did you mean \"{near}\"? Or {elsewhere}"),
+        (None, Wanted::Variable(name)) if name.starts_with("loose") => {
+            "loose_ and a name that the server knows".to_string()
+        }
+        _ => elsewhere,
     }
 }
 
@@ -118,37 +164,95 @@ fn rough(bytes: u64) -> String {
     size_text((bytes >> 20 << 20).max(1 << 20))
 }
 
-/// Every group of settings that can come to this server, with its place.
-fn settings_of<'e>(experiment: &'e Experiment, server: &str) -> Vec<(Path, &'e Pairs<Setting>)> {
-    let mut found: Vec<(Path, &Pairs<Setting>)> = Vec::new();
-    found.extend(
-        experiment
-            .base
-            .settings
-            .iter()
-            .map(|pairs| (path(&["settings"]), pairs)),
-    );
-    let own = experiment.servers.iter().find(|spec| spec.name == server);
-    found.extend(own.map(|spec| (path(&["server", server, "settings"]), &spec.settings)));
+/// Settings of one place of the file.
+struct Group<'e> {
+    path: Path,
+    kind: Kind,
+    pairs: &'e Pairs<Setting>,
+    /// The servers that they come to.
+    targets: Vec<&'e str>,
+    is_level: bool,
+}
+
+/// Every group of settings of the file.
+fn groups(experiment: &Experiment) -> Vec<Group<'_>> {
+    let servers: Vec<&str> = experiment
+        .servers
+        .iter()
+        .map(|spec| spec.name.as_str())
+        .collect();
+    let mut found = Vec::new();
+    for kind in [Kind::Settings, Kind::Session] {
+        found.extend(kind.of(&experiment.base).map(|pairs| Group {
+            path: path(&[kind.key()]),
+            kind,
+            pairs,
+            targets: servers.clone(),
+            is_level: false,
+        }));
+    }
+    found.extend(experiment.servers.iter().map(|spec| Group {
+        path: path(&["server", &spec.name, "settings"]),
+        kind: Kind::Settings,
+        pairs: &spec.settings,
+        targets: vec![&spec.name],
+        is_level: false,
+    }));
     for factor in &experiment.factors {
-        for level in factor.levels.iter().filter(|level| is_for(level, server)) {
+        for level in &factor.levels {
             let at = path(&["factor", &factor.name, &level.name]);
-            let replaced = level
-                .on
+            let own: Vec<&str> = servers
                 .iter()
-                .find(|(name, _)| name == server)
-                .and_then(|(_, patch)| patch.settings.as_ref());
-            found.extend(match replaced {
-                Some(pairs) => Some(([at, path(&["on", server, "settings"])].concat(), pairs)),
-                None => level
-                    .patch
-                    .settings
-                    .as_ref()
-                    .map(|pairs| (step(&at, "settings"), pairs)),
-            });
+                .copied()
+                .filter(|server| is_for(level, server))
+                .collect();
+            for kind in [Kind::Settings, Kind::Session] {
+                found.extend(of_level(level, &at, kind, &own));
+            }
         }
     }
     found
+}
+
+/// The level's own section, and those that replace it for one server.
+fn of_level<'e>(
+    level: &'e LevelSpec,
+    at: &Path,
+    kind: Kind,
+    servers: &[&'e str],
+) -> Vec<Group<'e>> {
+    let replaced = |server: &str| {
+        let on = level.on.iter().find(|(name, _)| name == server);
+        on.and_then(|(_, patch)| kind.of(patch))
+    };
+    let common = kind.of(&level.patch).map(|pairs| Group {
+        path: step(at, kind.key()),
+        kind,
+        pairs,
+        targets: servers
+            .iter()
+            .copied()
+            .filter(|server| replaced(server).is_none())
+            .collect(),
+        is_level: true,
+    });
+    let on = servers.iter().filter_map(|server| {
+        Some(Group {
+            path: [at.clone(), path(&["on", server, kind.key()])].concat(),
+            kind,
+            pairs: replaced(server)?,
+            targets: vec![server],
+            is_level: true,
+        })
+    });
+    common.into_iter().chain(on).collect()
+}
+
+/// Every group of server settings that can come to this server.
+fn settings_of<'e>(experiment: &'e Experiment, server: &str) -> Vec<(Path, &'e Pairs<Setting>)> {
+    let comes = |group: &Group| group.kind == Kind::Settings && group.targets.contains(&server);
+    let groups = groups(experiment).into_iter().filter(comes);
+    groups.map(|group| (group.path, group.pairs)).collect()
 }
 
 fn is_for(level: &LevelSpec, server: &str) -> bool {

@@ -34,15 +34,13 @@ pub fn judge(question: &Question, trials: &[Trial]) -> Vec<Judged> {
     question.claims.iter().zip(found).map(conclude).collect()
 }
 
-/// Whether a claim compares a counter of a single query of a round, which `Store::trials` leaves out and `trials_whole` reads.
+/// Whether a claim compares single queries of a round: their counters, which `Store::trials` leaves out and `trials_whole`
+/// reads, are compared themselves or explain the claim.
 pub fn needs_query_counters(question: &Question) -> bool {
-    let asks = |value: &Value, cells: &[&Cell]| {
-        matches!(value, Value::Counter(_) | Value::Quotient(..))
-            && cells.iter().any(|cell| cell.query.is_some())
-    };
+    let is_counter = |value: &Value| matches!(value, Value::Counter(_) | Value::Quotient(..));
     question.claims.iter().any(|claim| match &claim.subject {
-        Subject::Ratio { value, of, to, .. } => asks(value, &[of, to]),
-        Subject::Spread { value, among, .. } => asks(value, &[among]),
+        Subject::Ratio { of, to, .. } => of.query.is_some() || to.query.is_some(),
+        Subject::Spread { value, among, .. } => is_counter(value) && among.query.is_some(),
         Subject::Finds { .. } => false,
     })
 }

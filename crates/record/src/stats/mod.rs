@@ -55,7 +55,10 @@ pub use steady::{Shape, Steady};
 pub use summary::{RULES, Summary, measured, summarise, summary};
 pub use workers::{BestWorkers, best_workers};
 
-pub use explain::{Difference, Explanation, explain_largest};
+pub use explain::{
+    Because, DOUBLED_COUNTERS, Difference, Doubled, Evidence, Explanation, Reason, SideName, Why,
+    counts_rows_twice, explain_claim, explain_largest,
+};
 pub use judge::{judge, needs_query_counters};
 pub use meanings::meaning;
 pub use plans::{PlanChange, plan_changes};

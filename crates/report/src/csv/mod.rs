@@ -9,7 +9,7 @@ pub use load::samples;
 use record::{Answer, Query, Round, Run, Trial, TrialState};
 
 /// Columns: `server`, one per factor, then `block` (from 0), `state`, `round`, `index`, `query`, `client` (from 1), `elapsed_s`, `rows`, `answer`,
-/// `plan_hash`, `error`. A failed query has no time. For timed loads see docs/JSON.md.
+/// `plan_hash`, `error`. A failed query has no time; a trial without rounds has one row, with the reason as its error. For timed loads see docs/JSON.md.
 pub fn csv(run: &Run, trials: &[Trial]) -> String {
     if crate::loads::timed(run) {
         return load::trials(run, trials);
@@ -41,18 +41,34 @@ pub fn csv(run: &Run, trials: &[Trial]) -> String {
             .chain(fixed),
     );
     for trial in trials {
+        let mut line = |own: &[String; 10]| {
+            let levels = factors
+                .iter()
+                .map(|factor| trial.key.level(factor).unwrap_or_default());
+            let key = std::iter::once(trial.key.server.as_str()).chain(levels);
+            record(&mut text, key.chain(own.iter().map(String::as_str)));
+        };
         for round in &trial.rounds {
-            for query in &round.queries {
-                let own = own_fields(trial, round, query);
-                let levels = factors
-                    .iter()
-                    .map(|factor| trial.key.level(factor).unwrap_or_default());
-                let key = std::iter::once(trial.key.server.as_str()).chain(levels);
-                record(&mut text, key.chain(own.iter().map(String::as_str)));
-            }
+            let queries = round.queries.iter();
+            queries.for_each(|query| line(&own_fields(trial, round, query)));
+        }
+        if trial.rounds.is_empty() {
+            line(&without_rounds(trial));
         }
     }
     text
+}
+
+/// The reason stands where a query's error does.
+fn without_rounds(trial: &Trial) -> [String; 11] {
+    let mut fields: [String; 11] = Default::default();
+    fields[0] = trial.key.block.to_string();
+    fields[1] = state(trial.state).to_string();
+    fields[10] = trial
+        .flags
+        .first()
+        .map_or(String::new(), |flag| flag.text.clone());
+    fields
 }
 
 fn own_fields(trial: &Trial, round: &Round, query: &Query) -> [String; 11] {

@@ -1,7 +1,7 @@
 //! Counters side by side, for any two rows; the largest difference is chosen beforehand.
 
 use super::rows::{Row, Rows};
-use crate::digest;
+use crate::{digest, why};
 use maud::{Markup, html};
 use record::stats::{self, Difference, Explanation};
 use record::{Run, Trial};
@@ -30,16 +30,17 @@ pub fn section(rows: &Rows, compared: &Compared) -> Markup {
             h2 { "Counters side by side" }
             p {
                 "The largest difference of the table: " strong { (digest::difference(explanation)) } ". "
-                "Differences over a round, means over blocks; a counter that a server lacks is absent, not 0."
+                "Per query, means over rounds and blocks; a counter that a server lacks is absent, not 0."
             }
+            @if let Some(reason) = &explanation.why.reason { p { (why::sentence(reason, ("A", "B"))) } }
             (choice(rows, explanation))
             div.scroll.tall tabindex="0" { table #counter-table {
                 thead { tr {
                     th scope="col" { "Counter" } th.n scope="col" { "A" } th.n scope="col" { "B" } th.n scope="col" { "A / B" } th scope="col" { "Meaning" }
                 } }
-                tbody { @for difference in &explanation.differences { (line(difference)) } }
+                tbody { @for difference in &explanation.why.differences { (line(difference)) } }
             } }
-            @if let Some(note) = digest::counter_note(explanation) { p.quiet { (note) } }
+            @if let Some(note) = digest::counter_note(&explanation.why) { p.quiet { (note) } }
         }
     }
 }
@@ -76,12 +77,12 @@ fn line(difference: &Difference) -> Markup {
             td.n { (digest::counter(difference.of)) }
             td.n { (digest::counter(difference.to)) }
             td.n { (digest::counter_ratio(difference)) }
-            td.words { (difference.meaning.unwrap_or("")) }
+            td.words { (why::meaning(difference)) }
         }
     }
 }
 
-/// The mean of every counter by row and name of round, and the meanings, for the page's script.
+/// The mean of every counter per query by row and name of round, the meanings, and where rows count twice, for the page's script.
 pub fn data(rows: &Rows) -> Value {
     let means: Vec<Means> = rows.list.iter().map(means).collect();
     let names: BTreeSet<&String> = means
@@ -93,19 +94,32 @@ pub fn data(rows: &Rows) -> Value {
         .into_iter()
         .filter_map(|name| Some((name.clone(), Value::from(stats::meaning(name)?))));
     let meanings: Map<String, Value> = known.collect();
-    json!({ "rows": means, "meanings": meanings })
+    let doubles: Vec<Value> = rows.list.iter().map(doubles).collect();
+    let doubled = json!({ "counters": stats::DOUBLED_COUNTERS, "rows": doubles });
+    json!({ "rows": means, "meanings": meanings, "doubled": doubled })
+}
+
+/// The names of the row's rounds in which those counters count rows twice.
+fn doubles(row: &Row) -> Value {
+    let names: BTreeSet<&str> = (row.trials.iter())
+        .flat_map(|trial| &trial.rounds)
+        .map(|round| round.name.as_str())
+        .collect();
+    let doubled = |name: &&str| stats::counts_rows_twice(&row.trials, name);
+    names.into_iter().filter(doubled).collect()
 }
 
 type Means = BTreeMap<String, BTreeMap<String, f64>>;
 
-/// name of round -> counter -> mean over its rounds in all blocks; counters that never moved are left out by the script.
+/// name of round -> counter -> per query, the mean over its rounds in all blocks; counters that never moved are left out by the script.
 fn means(row: &Row) -> Means {
     let mut sums: BTreeMap<String, BTreeMap<String, (f64, u32)>> = BTreeMap::new();
     for round in row.trials.iter().flat_map(|trial| &trial.rounds) {
+        let queries = round.queries.len().max(1) as f64;
         let named = sums.entry(round.name.clone()).or_default();
         for (counter, delta) in &round.counters {
             let sum = named.entry(counter.clone()).or_default();
-            *sum = (sum.0 + *delta as f64, sum.1 + 1);
+            *sum = (sum.0 + *delta as f64 / queries, sum.1 + 1);
         }
     }
     let mean = |(counter, (sum, n)): (String, (f64, u32))| {

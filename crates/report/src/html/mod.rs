@@ -18,6 +18,7 @@ mod rows;
 mod settings;
 mod summary;
 mod used;
+mod why;
 
 use record::{Run, Trial};
 

@@ -112,7 +112,7 @@
 
   const form = document.getElementById("counter-choice");
   if (!form) return;
-  const { rows, meanings } = read("counters");
+  const { rows, meanings, doubled } = read("counters");
   const body = document.querySelector("#counter-table tbody");
   const names = [...form.elements.A.options].map((option) => option.text);
   const chosen = form.previousElementSibling;
@@ -138,18 +138,23 @@
     if (kind) made.className = kind;
     return made;
   };
-  const line = ({ name, a, b }) => {
+  const means = (name, A, B, round) => {
+    const twice = doubled.counters.includes(name) && [["A", A], ["B", B]].filter(([, place]) => doubled.rows[place].includes(round));
+    const warning = twice && twice.length ? `counts each row twice under MRR, which ${twice.length > 1 ? "both" : twice[0][0]} used: no more work` : "";
+    return [meanings[name], warning].filter(Boolean).join("; ");
+  };
+  const line = ({ name, a, b, says }) => {
     const row = document.createElement("tr");
     const head = cell("th", "");
     head.scope = "row";
     head.append(cell("code", name));
-    row.append(head, cell("td", count(a), "n"), cell("td", count(b), "n"), cell("td", ratio(a, b), "n"), cell("td", meanings[name] ?? "", "words"));
+    row.append(head, cell("td", count(a), "n"), cell("td", count(b), "n"), cell("td", ratio(a, b), "n"), cell("td", says, "words"));
     return row;
   };
   const compare = () => {
     const { A, B, round, filter } = Object.fromEntries(new FormData(form));
     const [of, to] = [rows[A][round] ?? {}, rows[B][round] ?? {}];
-    const all = [...new Set([...Object.keys(of), ...Object.keys(to)])].map((name) => ({ name, a: of[name], b: to[name] }));
+    const all = [...new Set([...Object.keys(of), ...Object.keys(to)])].map((name) => ({ name, a: of[name], b: to[name], says: means(name, A, B, round) }));
     const shown = all.filter(({ name, a, b }) => (a || b) && name.toLowerCase().includes(filter.toLowerCase()));
     const known = ({ name }) => (name in meanings ? 1 : 0);
     shown.sort((x, y) => known(y) - known(x) || distance(y.a, y.b) - distance(x.a, x.b) || x.name.localeCompare(y.name));

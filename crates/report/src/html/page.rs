@@ -4,7 +4,7 @@ use super::loads::{Loads, sheet};
 use super::rows::Rows;
 use super::{
     charts, coldness, counters, data, environment, events, plans, profile, queries, settings,
-    summary, used,
+    summary, used, why,
 };
 use crate::matrix::Matrix;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -55,6 +55,7 @@ fn timed(run: &Run, trials: &[Trial]) -> Markup {
         (summary::header(run, trials))
         main {
             (summary::claims(run, trials))
+            (why::section(run, trials))
             (loads.sections(run, trials))
             (summary::warnings(run, trials))
             (events::section(run, trials))
@@ -77,6 +78,7 @@ fn in_rounds(run: &Run, trials: &[Trial]) -> Markup {
         (summary::header(run, trials))
         main {
             (summary::claims(run, trials))
+            (why::section(run, trials))
             (summary::table(run, &matrix))
             (used::clients(run, trials))
             (charts::totals_section())

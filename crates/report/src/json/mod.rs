@@ -3,6 +3,7 @@
 //! Goal: keys and nesting that never change their meaning. A value that this kind of load does not have is null, not left out.
 
 mod load;
+mod why;
 
 use crate::{csv, digest};
 use load::{LatencyNote, LoadNote, Sample};
@@ -12,6 +13,7 @@ use record::{
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
+use why::{LargestNote, WhyNote};
 
 /// The queries' counters and the seconds of timed loads are in it where the trials were read whole.
 pub fn json(run: &Run, trials: &[Trial]) -> String {
@@ -21,6 +23,7 @@ pub fn json(run: &Run, trials: &[Trial]) -> String {
         environment: &run.environment,
         trials: trials.iter().map(trial).collect(),
         claims: claims(run, trials),
+        largest_difference: why::largest(run, trials),
     };
     let mut text = serde_json::to_string_pretty(&document)
         .expect("plain data with text keys always serialises");
@@ -35,6 +38,7 @@ struct Document<'a> {
     environment: &'a Environment,
     trials: Vec<TrialNote<'a>>,
     claims: Vec<ClaimNote>,
+    largest_difference: Option<LargestNote>,
 }
 
 #[derive(Serialize)]
@@ -89,6 +93,7 @@ struct ClaimNote {
     measured: Option<f64>,
     ci: Option<(f64, f64)>,
     verdict: Verdict,
+    why: Option<WhyNote>,
 }
 
 fn trial(trial: &Trial) -> TrialNote<'_> {
@@ -169,6 +174,7 @@ fn claims(run: &Run, trials: &[Trial]) -> Vec<ClaimNote> {
     let judged = stats::judge(&run.question, trials).into_iter();
     judged
         .map(|judged| ClaimNote {
+            why: crate::why::explained(&judged.claim, trials).map(WhyNote::from),
             says: judged.claim.says,
             published: judged.claim.published,
             measured: judged.measured,

@@ -7,7 +7,7 @@ mod sheets;
 use crate::limits::limits;
 use crate::loads::Figure;
 use crate::matrix::{Matrix, Notes};
-use crate::{digest, format, loads, names, rounds};
+use crate::{digest, format, loads, names, rounds, why};
 use comfy_table::{
     Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
 };
@@ -33,6 +33,7 @@ pub fn terminal(run: &Run, trials: &[Trial], colour: bool, width: usize) -> Stri
         text.push_str(&screen.sheets(rounds::of_rounds(run, trials).as_slice()));
     }
     text.push_str(&screen.claims(&claims));
+    text.push_str(&screen.reasons(run, trials));
     if let Some(explanation) = stats::explain_largest(&run.question, trials, MOST) {
         text.push_str(&screen.explanation(run, &explanation));
     }
@@ -125,18 +126,39 @@ impl Screen {
         coloured + &self.notes(&reasons.texts)
     }
 
+    /// The sentence of each claim that has one.
+    fn reasons(&self, run: &Run, trials: &[Trial]) -> String {
+        let explained = why::claims(run, trials);
+        let sentences: Vec<String> = explained
+            .iter()
+            .filter_map(|one| Some(format!("{}: {}", one.says, one.sentence()?)))
+            .collect();
+        if sentences.is_empty() {
+            return String::new();
+        }
+        let mut text = format!("\n{}", self.heading("Why, by the counters"));
+        for sentence in sentences.iter().take(MOST) {
+            text.push_str(&self.wrapped(" - ", sentence));
+        }
+        text + &more(sentences.len())
+    }
+
     fn explanation(&self, run: &Run, explanation: &Explanation) -> String {
         let mut table = self.table();
         table.set_header(vec![
             right("A"),
             right("B"),
             right("A / B"),
-            left("counter of a round, and what it means"),
+            left(&format!(
+                "counter of a {}, and what it means",
+                why::per(&explanation.why)
+            )),
         ]);
-        for difference in &explanation.differences {
-            let meaning = difference
-                .meaning
-                .map_or(String::new(), |meaning| format!(": {meaning}"));
+        for difference in &explanation.why.differences {
+            let meaning = match why::meaning(difference) {
+                meaning if meaning.is_empty() => meaning,
+                meaning => format!(": {meaning}"),
+            };
             table.add_row(vec![
                 right(&digest::counter(difference.of)),
                 right(&digest::counter(difference.to)),
@@ -158,11 +180,14 @@ impl Screen {
             " B = ",
             &names::row(&run.question, &explanation.to.0, &explanation.to.1),
         ));
-        if explanation.differences.is_empty() {
+        if explanation.why.differences.is_empty() {
             return text + " No counter of the record differs between them.\n";
         }
+        if let Some(reason) = &explanation.why.reason {
+            text.push_str(&self.wrapped(" ", &why::sentence(reason, ("A", "B"))));
+        }
         text.push_str(&drawn(&table));
-        if let Some(note) = digest::counter_note(explanation) {
+        if let Some(note) = digest::counter_note(&explanation.why) {
             text.push_str(&format!(" {note}\n"));
         }
         text

@@ -33,7 +33,11 @@ pub fn find(
     Ok(differences(asked, &in_force))
 }
 
-fn differences(asked: &[(String, String)], in_force: &BTreeMap<String, String>) -> Vec<Adjusted> {
+/// What is in force otherwise than it was asked for, of lists of switches the parts that are; `in_force` is by name.
+pub fn differences(
+    asked: &[(String, String)],
+    in_force: &BTreeMap<String, String>,
+) -> Vec<Adjusted> {
     // A later value of the same setting wins.
     let last: BTreeMap<String, &String> = asked
         .iter()
@@ -41,11 +45,12 @@ fn differences(asked: &[(String, String)], in_force: &BTreeMap<String, String>) 
         .collect();
     let differs = |(name, asked): (String, &String)| {
         let runs = in_force.get(&name)?;
-        (!agree(asked, runs)).then(|| Adjusted {
-            name,
-            asked: asked.clone(),
-            runs: runs.clone(),
-        })
+        let (asked, runs) = match (agree(asked, runs), asked.contains('=')) {
+            (true, _) => return None,
+            (false, true) => of_switches(asked, runs),
+            (false, false) => (asked.clone(), runs.clone()),
+        };
+        Some(Adjusted { name, asked, runs })
     };
     last.into_iter().filter_map(differs).collect()
 }
@@ -58,13 +63,29 @@ fn agree(asked: &str, runs: &str) -> bool {
         (Value::Switch(switch), Value::Number(number))
         | (Value::Number(number), Value::Switch(switch)) => number == f64::from(u8::from(switch)),
         // A list of switches names only those it changes.
-        (Value::Text, Value::Text) => asked.split(',').all(|part| {
-            runs.split(',')
-                .any(|own| own.trim().eq_ignore_ascii_case(part.trim()))
-        }),
+        (Value::Text, Value::Text) => asked.split(',').all(|part| has(runs, part)),
         // A word by its number (concurrent_insert = 1 is AUTO), a file that is shown as ON (log_bin).
         _ => true,
     }
+}
+
+/// Whether a list has this part; what the default is, nobody says here.
+fn has(runs: &str, part: &str) -> bool {
+    let part = part.trim().to_ascii_lowercase();
+    let is_default = part == "default" || part.ends_with("=default");
+    is_default
+        || runs
+            .split(',')
+            .any(|own| own.trim().eq_ignore_ascii_case(&part))
+}
+
+/// The flags that are in force otherwise, as they were asked for and as they are.
+fn of_switches(asked: &str, runs: &str) -> (String, String) {
+    let parts: Vec<&str> = asked.split(',').filter(|part| !has(runs, part)).collect();
+    let flag = |part: &str| part.split('=').next().unwrap_or(part).trim().to_string();
+    let flags: Vec<String> = parts.iter().map(|part| flag(part)).collect();
+    let own = runs.split(',').filter(|own| flags.contains(&flag(own)));
+    (parts.join(","), own.collect::<Vec<_>>().join(","))
 }
 
 enum Value {
@@ -112,6 +133,28 @@ mod tests {
             .into_iter()
             .map(|one| (one.name, one.asked, one.runs))
             .collect()
+    }
+
+    #[test]
+    fn of_a_list_of_switches_only_those_are_told_that_are_not_in_force() {
+        let asked = [(
+            "optimizer_switch",
+            "mrr=on,semijoin=default,mrr_cost_based=off",
+        )];
+        let runs = [(
+            "optimizer_switch",
+            "index_merge=on,mrr=on,mrr_cost_based=on,semijoin=on",
+        )];
+        let expected = [(
+            "optimizer_switch",
+            "mrr_cost_based=off",
+            "mrr_cost_based=on",
+        )];
+        assert_eq!(
+            found(&asked, &runs),
+            expected.map(|(a, b, c)| (a.to_string(), b.to_string(), c.to_string()))
+        );
+        assert_eq!(found(&[("optimizer_switch", "default")], &runs), []);
     }
 
     #[test]

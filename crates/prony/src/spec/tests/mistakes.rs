@@ -1,6 +1,7 @@
 //! What each mistake is answered by, to the letter.
 
 use super::{RIGHT, read, shown};
+use crate::spec::known::Known;
 use crate::spec::{queries, settings};
 
 /// `NAME: SOURCE` appended to a file that is right.
@@ -88,14 +89,73 @@ fn a_setting_that_the_server_does_not_know() {
         "innodb_buffer_pool_size".to_string(),
         "innodb_old_blocks_time".to_string(),
     ];
-    let known = |name: &str| names.iter().any(|known| known == name);
-    let of = |server| {
-        shown(&settings::unknown_settings(&experiment, server, &known, &names).unwrap_err())
+    let known = |server: &str| Known {
+        server: server.into(),
+        variables: names.iter().cloned().collect(),
+        takes_settings: true,
+        ..Known::default()
+    };
+    let of = |servers: &[&str]| {
+        let known: Vec<Known> = servers.iter().map(|server| known(server)).collect();
+        shown(&settings::unknown(&experiment, &known).unwrap_err())
     };
     insta::assert_snapshot!(
         "a_setting_that_the_server_does_not_know",
-        format!("{}\n{}", of("5.5"), of("5.6"))
+        of(&["5.5", "5.6"])
     );
+}
+
+#[test]
+fn a_switch_that_no_server_knows_and_a_state_that_is_none() {
+    let source = format!(
+        "{RIGHT}[factor.mrr.on]\nsession = {{ optimizer_switch = \"mrr=on,mrr_cost_basd=off,semijoin=of\", mrr_bufer_size = \"4M\" }}\n"
+    );
+    let experiment = read(&source).unwrap();
+    let known = |server: &str, switches: &[&str], more: &[&str]| Known {
+        server: server.into(),
+        variables: [&["optimizer_switch"], more]
+            .concat()
+            .iter()
+            .map(|name| name.to_string())
+            .collect(),
+        switches: switches.iter().map(|flag| flag.to_string()).collect(),
+        takes_session: true,
+        ..Known::default()
+    };
+    let known = [
+        known("5.5", &["index_merge"], &[]),
+        known(
+            "5.6",
+            &["mrr", "mrr_cost_based", "semijoin"],
+            &["mrr_buffer_size"],
+        ),
+    ];
+    let error = settings::unknown(&experiment, &known).unwrap_err();
+    insta::assert_snapshot!(
+        "a_switch_that_no_server_knows_and_a_state_that_is_none",
+        shown(&error)
+    );
+    // What a server that cannot be asked yet may know is let pass.
+    let error = settings::unknown(&experiment, &known[..1]).unwrap_err();
+    assert!(
+        !shown(&error).contains("mrr_cost_basd\" of"),
+        "{}",
+        shown(&error)
+    );
+}
+
+#[test]
+fn what_one_server_of_the_level_knows_is_no_mistake() {
+    let source = format!("{RIGHT}[factor.join.cached]\nsession = {{ join_cache_level = 8 }}\n");
+    let experiment = read(&source).unwrap();
+    let known = |server: &str, variables: &[&str]| Known {
+        server: server.into(),
+        variables: variables.iter().map(|name| name.to_string()).collect(),
+        takes_session: true,
+        ..Known::default()
+    };
+    let both = [known("5.5", &[]), known("5.6", &["join_cache_level"])];
+    assert!(settings::unknown(&experiment, &both).is_ok());
 }
 
 #[test]

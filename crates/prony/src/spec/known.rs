@@ -1,0 +1,249 @@
+//! What a server knows of settings, session variables and optimizer switches.
+//!
+//! Goal: what a trial would set and its server lacks, before anything is loaded. Non-goals: asking the server
+//! (`run::preflight`); whether a value is sensible.
+
+use super::experiment::{Pairs, Patch, Setting};
+use super::mistake::nearest;
+use super::switches;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// What a server takes before an option's name.
+const PREFIXES: [&str; 5] = ["loose_", "skip_", "enable_", "disable_", "maximum_"];
+
+/// Session variables of one server or another that are no options of its command line, so that a build does not name them.
+const SESSION_ALONE: [&str; 34] = [
+    "character_set_client",
+    "character_set_connection",
+    "character_set_results",
+    "check_constraint_checks",
+    "collation_connection",
+    "foreign_key_checks",
+    "gtid_next",
+    "insert_id",
+    "last_insert_id",
+    "identity",
+    "max_insert_delayed_threads",
+    "profiling",
+    "pseudo_thread_id",
+    "rand_seed1",
+    "rand_seed2",
+    "skip_replication",
+    "sql_auto_is_null",
+    "sql_big_selects",
+    "sql_buffer_result",
+    "sql_log_bin",
+    "sql_log_off",
+    "sql_notes",
+    "sql_quote_show_create",
+    "sql_safe_updates",
+    "sql_select_limit",
+    "sql_warnings",
+    "storage_engine",
+    "system_versioning_asof",
+    "time_zone",
+    "timestamp",
+    "tx_isolation",
+    "tx_read_only",
+    "unique_checks",
+    "use_secondary_engine",
+];
+
+/// Where a setting is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Settings,
+    Session,
+}
+
+impl Kind {
+    pub fn key(self) -> &'static str {
+        match self {
+            Kind::Settings => "settings",
+            Kind::Session => "session",
+        }
+    }
+
+    pub fn of(self, patch: &Patch) -> Option<&Pairs<Setting>> {
+        match self {
+            Kind::Settings => patch.settings.as_ref(),
+            Kind::Session => patch.session.as_ref(),
+        }
+    }
+}
+
+/// Something that a server has or lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    Variable(String),
+    /// A flag of `optimizer_switch`.
+    Switch(String),
+}
+
+impl Wanted {
+    /// What a server has to have for a setting: its name, and for `optimizer_switch` its flags.
+    pub fn of(name: &str, setting: &Setting) -> Vec<Wanted> {
+        let flags = match setting {
+            Setting::Literal(value) if plain(name) == switches::NAME => switches::flags(value),
+            _ => Vec::new(),
+        };
+        let flags = flags.into_iter().filter(|(flag, _)| !flag.is_empty());
+        let flags = flags.map(|(flag, _)| Wanted::Switch(flag.to_string()));
+        [Wanted::Variable(name.to_string())]
+            .into_iter()
+            .chain(flags)
+            .collect()
+    }
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Wanted::Variable(name) => write!(f, "the setting \"{name}\""),
+            Wanted::Switch(flag) => write!(f, "the flag \"{flag}\" of optimizer_switch"),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Its name in the file.
+    pub server: String,
+    /// The names of its variables, with underscores, in lower case.
+    pub variables: BTreeSet<String>,
+    /// The flags of its `optimizer_switch`; empty where it has none.
+    pub switches: Vec<String>,
+    /// Whether `settings` come to it: prony starts it.
+    pub takes_settings: bool,
+    /// Whether `session` comes to it.
+    pub takes_session: bool,
+}
+
+impl Known {
+    pub fn takes(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Settings => self.takes_settings,
+            Kind::Session => self.takes_session,
+        }
+    }
+
+    pub fn knows(&self, wanted: &Wanted, kind: Kind) -> bool {
+        match wanted {
+            Wanted::Switch(flag) => {
+                // Without the variable its flags are not asked for one by one.
+                !self.variables.contains(switches::NAME)
+                    || self.switches.iter().any(|known| known == flag)
+            }
+            Wanted::Variable(name) => {
+                let name = plain(name);
+                let has = |name: &str| self.variables.contains(name);
+                let prefixed = || {
+                    let bare = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix));
+                    name.starts_with("loose_") || bare.is_some_and(has)
+                };
+                match kind {
+                    Kind::Settings => has(&name) || prefixed(),
+                    Kind::Session => has(&name) || SESSION_ALONE.contains(&name.as_str()),
+                }
+            }
+        }
+    }
+
+    /// The nearest spelling of something that this server has.
+    pub fn nearest(&self, wanted: &Wanted) -> Option<&str> {
+        let (name, names): (&str, Vec<&str>) = match wanted {
+            Wanted::Variable(name) => (name, self.variables.iter().map(String::as_str).collect()),
+            Wanted::Switch(flag) => (flag, self.switches.iter().map(String::as_str).collect()),
+        };
+        nearest(name, &names)
+    }
+
+    /// What a trial would set and this server lacks.
+    pub fn lacks(&self, settings: &Pairs<Setting>, session: &Pairs<Setting>) -> Vec<Wanted> {
+        let of = |kind: Kind, pairs: &Pairs<Setting>| {
+            let pairs = pairs.iter().filter(|_| self.takes(kind));
+            pairs
+                .flat_map(|(name, setting)| Wanted::of(name, setting))
+                .filter(|wanted| !self.knows(wanted, kind))
+                .collect::<Vec<Wanted>>()
+        };
+        [of(Kind::Settings, settings), of(Kind::Session, session)].concat()
+    }
+}
+
+/// A name as servers list it: `innodb-buffer-pool-size` is the same setting.
+pub fn plain(name: &str) -> String {
+    name.replace('-', "_").to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(variables: &[&str], switches: &[&str]) -> Known {
+        Known {
+            server: "5.6".into(),
+            variables: variables.iter().map(|name| name.to_string()).collect(),
+            switches: switches.iter().map(|name| name.to_string()).collect(),
+            takes_settings: true,
+            takes_session: true,
+        }
+    }
+
+    fn pairs(name: &str, value: &str) -> Pairs<Setting> {
+        vec![(name.into(), Setting::Literal(value.into()))]
+    }
+
+    #[test]
+    fn a_trial_lacks_each_flag_and_variable_that_its_server_lacks() {
+        let server = known(&["optimizer_switch", "join_buffer_size"], &["mrr"]);
+        let session = pairs("optimizer_switch", "mrr=on,mrr_sort_keys=on");
+        let settings = pairs("join-cache-level", "8");
+        assert_eq!(
+            server.lacks(&settings, &session),
+            [
+                Wanted::Variable("join-cache-level".into()),
+                Wanted::Switch("mrr_sort_keys".into())
+            ]
+        );
+        assert_eq!(
+            server.lacks(&pairs("Join-Buffer-Size", "1M"), &Vec::new()),
+            []
+        );
+    }
+
+    #[test]
+    fn a_server_without_the_variable_is_told_once_and_not_by_flags() {
+        let lacking = known(&[], &[]).lacks(&Vec::new(), &pairs("optimizer_switch", "mrr=on"));
+        assert_eq!(lacking, [Wanted::Variable("optimizer_switch".into())]);
+    }
+
+    #[test]
+    fn what_does_not_come_to_a_server_is_not_lacking_there() {
+        let external = Known {
+            takes_settings: false,
+            ..known(&[], &[])
+        };
+        assert_eq!(external.lacks(&pairs("anything", "1"), &Vec::new()), []);
+    }
+
+    #[test]
+    fn prefixes_are_of_options_and_not_of_session_variables() {
+        let server = known(&["big_tables"], &[]);
+        assert_eq!(
+            server.lacks(&pairs("skip-big-tables", "1"), &Vec::new()),
+            []
+        );
+        assert_eq!(
+            server
+                .lacks(&Vec::new(), &pairs("skip_big_tables", "1"))
+                .len(),
+            1
+        );
+        assert_eq!(
+            server.lacks(&Vec::new(), &pairs("foreign_key_checks", "0")),
+            []
+        );
+    }
+}

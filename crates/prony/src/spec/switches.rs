@@ -1,0 +1,100 @@
+//! The value of `optimizer_switch`: flags with on, off or default.
+//!
+//! Goal: its parts by name, so that a flag that a server lacks is found before it is asked. Non-goal: what a flag does
+//! (docs/OPTIMIZER.md).
+
+use super::experiment::Setting;
+use super::known::plain;
+
+pub const NAME: &str = "optimizer_switch";
+
+/// The flags of a value, as they are written; `default` alone is none.
+pub fn flags(value: &str) -> Vec<(&str, &str)> {
+    let parts = value.split(',').filter_map(|part| part.split_once('='));
+    parts
+        .map(|(flag, state)| (flag.trim(), state.trim()))
+        .collect()
+}
+
+/// The parts of this setting that no server takes, where it is `optimizer_switch`.
+pub fn wrong_values(name: &str, setting: &Setting) -> Vec<String> {
+    let (true, Setting::Literal(value)) = (plain(name) == NAME, setting) else {
+        return Vec::new();
+    };
+    let is_right = |part: &&str| match part.split_once('=') {
+        Some((flag, state)) => {
+            let state = state.trim().to_ascii_lowercase();
+            !flag.trim().is_empty() && ["on", "off", "default"].contains(&state.as_str())
+        }
+        None => part.trim().eq_ignore_ascii_case("default"),
+    };
+    let parts = value.split(',').filter(|part| !is_right(part));
+    parts.map(|part| part.trim().to_string()).collect()
+}
+
+/// What this server takes of a setting and does not heed, a sentence for each flag.
+///
+/// MySQL's manual, "Switchable Optimizations": hash_join has an effect in 8.0.18 alone.
+pub fn ignored(name: &str, setting: &Setting, version: &str, comment: &str) -> Vec<String> {
+    let (true, Setting::Literal(value)) = (plain(name) == NAME, setting) else {
+        return Vec::new();
+    };
+    let is_mysql = !version.contains("MariaDB") && !comment.contains("MariaDB");
+    let numbers: Vec<u32> = version
+        .split(|c: char| !c.is_ascii_digit())
+        .map_while(|part| part.parse().ok())
+        .take(3)
+        .collect();
+    let is_hash_join = |(flag, _): &(&str, &str)| *flag == "hash_join";
+    let found = flags(value).into_iter().filter(is_hash_join);
+    found
+        .filter(|_| is_mysql && numbers.as_slice() >= &[8, 0, 19])
+        .map(|(flag, state)| {
+            format!("{flag}={state} changes nothing on MySQL from 8.0.19 on; block_nested_loop switches hash joins there")
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrong(value: &str) -> Vec<String> {
+        wrong_values("optimizer-switch", &Setting::Literal(value.into()))
+    }
+
+    #[test]
+    fn flags_are_read_with_their_states() {
+        assert_eq!(
+            flags("mrr=on, mrr_cost_based=off"),
+            [("mrr", "on"), ("mrr_cost_based", "off")]
+        );
+        assert_eq!(flags("default"), []);
+    }
+
+    #[test]
+    fn only_on_off_and_default_are_states() {
+        assert_eq!(wrong("mrr=on,mrr_cost_based=OFF,semijoin=default"), [""; 0]);
+        assert_eq!(wrong("default,mrr=on"), [""; 0]);
+        assert_eq!(wrong("mrr=onn,mrr,=on"), ["mrr=onn", "mrr", "=on"]);
+    }
+
+    #[test]
+    fn a_flag_without_effect_is_told_where_it_has_none() {
+        let told = |version: &str, comment: &str| {
+            let value = Setting::Literal("hash_join=off,mrr=on".into());
+            ignored(NAME, &value, version, comment).len()
+        };
+        assert_eq!(told("8.0.33", "MySQL Community Server"), 1);
+        assert_eq!(told("9.7.4", ""), 1);
+        assert_eq!(told("8.0.18", ""), 0);
+        assert_eq!(told("11.8.6-MariaDB", ""), 0);
+        assert_eq!(told("11.8.6", "11.8.6-MariaDB-deb12"), 0);
+    }
+
+    #[test]
+    fn other_settings_have_no_flags() {
+        let value = Setting::Literal("O_DIRECT".into());
+        assert_eq!(wrong_values("innodb_flush_method", &value), [""; 0]);
+    }
+}

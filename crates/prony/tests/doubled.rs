@@ -1,0 +1,105 @@
+//! Which counters of real servers count a row twice under multi-range read (docs/COUNTERS.md).
+
+mod fresh;
+
+use fresh::Fresh;
+use prony::observe::Observer;
+use prony::server::{Server, Session, StartRequest};
+
+/// Of the range that is read: its rows are scattered over the table by their key.
+const ROWS: i64 = 501;
+const QUERY: &str = "SELECT SUM(LENGTH(pad)) FROM t FORCE INDEX (k) WHERE k BETWEEN 100 AND 600";
+const COUNTERS: [&str; 5] = [
+    "Handler_read_key",
+    "Handler_read_rnd",
+    "Innodb_rows_read",
+    "Rows_read",
+    "Handler_mrr_init",
+];
+
+fn scattered(session: &mut Session) {
+    let rows: Vec<String> = (0..10_000)
+        .map(|n| format!("({n}, {}, REPEAT('x', 60))", n * 7919 % 10_000))
+        .collect();
+    for statement in [
+        "CREATE DATABASE prony_test",
+        "USE prony_test",
+        "CREATE TABLE t (n INT PRIMARY KEY, k INT NOT NULL, pad CHAR(60) NOT NULL, KEY (k)) ENGINE=InnoDB",
+        &format!("INSERT INTO t VALUES {}", rows.join(", ")),
+        "ANALYZE TABLE t",
+        QUERY,
+    ] {
+        session.query(statement).unwrap();
+    }
+}
+
+/// What the query moves of the counters above with these switches; none where the server lacks one.
+fn counts(observer: &mut Observer, session: &mut Session, switches: &str) -> [Option<i64>; 5] {
+    session
+        .query(&format!("SET optimizer_switch = '{switches}'"))
+        .unwrap();
+    let before = observer.read().unwrap();
+    session.query(QUERY).unwrap();
+    let after = observer.read().unwrap();
+    let moved = observer.difference(&before, &after);
+    COUNTERS.map(|name| moved.get(name).copied())
+}
+
+fn under_mrr(build: &'static str, without: [Option<i64>; 5], with: [Option<i64>; 5]) {
+    let Some(fresh) = Fresh::of(build) else {
+        return;
+    };
+    let mut server = fresh.managed();
+    server
+        .start(&StartRequest {
+            data_folder: fresh.data_folder.clone(),
+            settings: Vec::new(),
+        })
+        .unwrap();
+    let mut observer = Observer::new(server.connect().unwrap(), true).unwrap();
+    let mut session = server.connect().unwrap();
+    scattered(&mut session);
+    let off = counts(&mut observer, &mut session, "mrr=off");
+    let on = counts(&mut observer, &mut session, "mrr=on,mrr_cost_based=off");
+    server.stop().unwrap();
+    assert_eq!((off, on), (without, with), "{build}: {COUNTERS:?}");
+}
+
+/// Each row is looked up once more by its position, and counted; the counter of multi-range reads does not move.
+fn mysql(build: &'static str) {
+    under_mrr(
+        build,
+        [Some(1), Some(0), Some(ROWS), None, Some(0)],
+        [Some(ROWS + 1), Some(ROWS), Some(2 * ROWS), None, Some(0)],
+    );
+}
+
+/// Only the fetches by position move.
+fn mariadb(build: &'static str) {
+    under_mrr(
+        build,
+        [Some(1), Some(0), None, Some(ROWS), Some(0)],
+        [Some(1), Some(ROWS), None, Some(ROWS), Some(1)],
+    );
+}
+
+macro_rules! counts_under_mrr {
+    ($($(#[$attribute:meta])* $name:ident => $family:ident, $build:literal;)*) => { $(
+        #[test]
+        $(#[$attribute])*
+        fn $name() {
+            $family($build);
+        }
+    )* }
+}
+
+counts_under_mrr! {
+    mysql_5_6_counts_each_row_twice => mysql, "mysql@5.6.14";
+    mariadb_counts_each_row_once => mariadb, "mariadb";
+    #[ignore = "fetches 553 MB at its first run"]
+    mysql_8_0_counts_each_row_twice => mysql, "mysql@8.0.33";
+    #[ignore = "fetches 66 MB at its first run"]
+    mysql_9_7_counts_each_row_twice => mysql, "mysql@9.7";
+    #[ignore = "fetches 50 MB at its first run"]
+    mariadb_11_8_counts_each_row_once => mariadb, "mariadb@11.8";
+}

@@ -1,0 +1,327 @@
+//! Why a counter is smaller on one side: features with the counters, plans and settings that show them.
+//!
+//! Goal: what the published texts wrote by hand, as data. A cause is named only where its sign is in the record of one side
+//! and not of the other. Non-goal: every feature of every server. Sources: the manuals of MySQL 5.6 to 9.x and of MariaDB,
+//! chapters on optimization (index condition pushdown, multi-range read, batched key access, hash join) and on InnoDB's
+//! buffer pool, flushing and adaptive hash index.
+
+/// What the side with fewer of something has, and the other has not.
+pub(super) enum Sign {
+    /// A counter by any of these names; 0 on the other side. Where that side has none of them, its plans must not hold
+    /// these words either.
+    Counts(&'static [&'static str], &'static [&'static str]),
+    /// A plan with any of these words; the other side has plans, and none with them.
+    Plan(&'static [&'static str]),
+    /// More of a counter, beyond noise.
+    More(&'static [&'static str]),
+    /// A setting with another value.
+    Setting(&'static str),
+    /// A setting whose value is a larger number.
+    Larger(&'static str),
+}
+
+pub(super) struct Cause {
+    /// The counters that it makes smaller, the most telling first.
+    pub(super) fewer: &'static [&'static str],
+    /// Any of these.
+    pub(super) signs: &'static [Sign],
+    /// Counters that stand beside the sign as evidence, each by any of its names, where they moved.
+    pub(super) beside: &'static [&'static [&'static str]],
+    /// Where any of these holds, another cause says it better.
+    pub(super) unless: &'static [Sign],
+    pub(super) because: &'static str,
+}
+
+const ON_DEMAND: [&str; 4] = [
+    "Innodb_buffer_pool_reads",
+    "buffer_pool_reads",
+    "Innodb_pages_read",
+    "Key_reads",
+];
+const ICP_ATTEMPTS: [&str; 2] = ["Handler_icp_attempts", "icp_attempts"];
+const ICP_MATCH: [&str; 2] = ["Handler_icp_match", "icp_match"];
+const READ_AHEAD: [&str; 1] = ["Innodb_buffer_pool_read_ahead"];
+const REFILLS: [&str; 1] = ["Handler_mrr_rowid_refills"];
+const MRR_INIT: [&str; 1] = ["Handler_mrr_init"];
+
+const BKA: Sign = Sign::Plan(&["Batched Key Access", "BKA join", "BKAH join"]);
+const MRR: Sign = Sign::Plan(&["Using MRR", "Rowid-ordered scan"]);
+const MRR_BEGUN: Sign = Sign::Counts(&MRR_INIT, &["Using MRR", "Rowid-ordered scan"]);
+const HASH_JOIN: Sign = Sign::Plan(&["hash join", "BNLH join"]);
+
+pub(super) const CAUSES: &[Cause] = &[
+    Cause {
+        fewer: &[
+            "Innodb_buffer_pool_reads",
+            "buffer_pool_reads",
+            "Handler_read_next",
+            "Innodb_buffer_pool_read_requests",
+        ],
+        signs: &[Sign::Counts(&ICP_ATTEMPTS, &["Using index condition"])],
+        beside: &[&ICP_MATCH],
+        unless: &[],
+        because: "the condition is checked in the index before the row is read",
+    },
+    Cause {
+        fewer: &ON_DEMAND,
+        signs: &[BKA],
+        beside: &[&MRR_INIT, &REFILLS, &READ_AHEAD],
+        unless: &[],
+        because: "the join gathers keys in its buffer and reads their rows in one batch",
+    },
+    Cause {
+        fewer: &ON_DEMAND,
+        signs: &[MRR_BEGUN, MRR],
+        beside: &[&REFILLS, &READ_AHEAD],
+        unless: &[BKA],
+        because: "rows are sorted by their position before they are read",
+    },
+    Cause {
+        fewer: &[
+            "Innodb_buffer_pool_reads",
+            "buffer_pool_reads",
+            "Handler_read_key",
+            "Handler_read_rnd_next",
+            "Innodb_buffer_pool_read_requests",
+        ],
+        signs: &[HASH_JOIN],
+        beside: &[],
+        unless: &[],
+        because: "the join looks rows up in a hash table in memory and not in an index or by another scan",
+    },
+    Cause {
+        fewer: &["Handler_read_rnd_next", "Innodb_buffer_pool_read_requests"],
+        signs: &[Sign::Plan(&["Block Nested Loop", "BNL join"])],
+        beside: &[],
+        unless: &[HASH_JOIN],
+        because: "the join buffer holds many rows for each scan of the inner table",
+    },
+    Cause {
+        fewer: &["Handler_read_rnd_next", "Select_full_join"],
+        signs: &[Sign::Larger("join_buffer_size")],
+        beside: &[],
+        unless: &[HASH_JOIN],
+        because: "a larger join buffer holds more rows for each scan of the inner table",
+    },
+    Cause {
+        fewer: &ON_DEMAND,
+        signs: &[
+            Sign::Larger("innodb_buffer_pool_size"),
+            Sign::Larger("key_buffer_size"),
+        ],
+        beside: &[],
+        unless: &[],
+        because: "more of the data stays in memory",
+    },
+    Cause {
+        fewer: &ON_DEMAND,
+        signs: &[
+            Sign::Setting("innodb_old_blocks_time"),
+            Sign::Setting("innodb_old_blocks_pct"),
+        ],
+        beside: &[&["Innodb_buffer_pool_pages_made_young"]],
+        unless: &[],
+        because: "pages move to the young part of the pool by another rule",
+    },
+    Cause {
+        fewer: &["Innodb_buffer_pool_reads", "buffer_pool_reads"],
+        signs: &[Sign::More(&READ_AHEAD)],
+        beside: &[],
+        unless: &[BKA, MRR, MRR_BEGUN, Sign::Larger("innodb_buffer_pool_size")],
+        because: "they were read ahead of their use instead",
+    },
+    Cause {
+        fewer: &[
+            "Innodb_buffer_pool_read_requests",
+            "Innodb_buffer_pool_reads",
+        ],
+        signs: &[Sign::Counts(&["Key_read_requests"], &[])],
+        beside: &[],
+        unless: &[],
+        because: "MyISAM keeps index blocks in a cache of its own and leaves rows to the system's page cache",
+    },
+    Cause {
+        fewer: &[
+            "adaptive_hash_searches_btree",
+            "Innodb_adaptive_hash_non_hash_searches",
+            "Innodb_buffer_pool_read_requests",
+        ],
+        signs: &[
+            Sign::Counts(
+                &[
+                    "adaptive_hash_searches",
+                    "Innodb_adaptive_hash_hash_searches",
+                ],
+                &[],
+            ),
+            Sign::More(&[
+                "adaptive_hash_searches",
+                "Innodb_adaptive_hash_hash_searches",
+            ]),
+        ],
+        beside: &[],
+        unless: &[],
+        because: "the adaptive hash index answers lookups without going down the tree",
+    },
+    Cause {
+        fewer: &["Created_tmp_disk_tables"],
+        signs: &[
+            Sign::Larger("tmp_table_size"),
+            Sign::Larger("max_heap_table_size"),
+            Sign::Larger("temptable_max_ram"),
+            Sign::Setting("internal_tmp_mem_storage_engine"),
+        ],
+        beside: &[&["Created_tmp_tables"]],
+        unless: &[],
+        because: "temporary tables stay in memory",
+    },
+    Cause {
+        fewer: &["Sort_merge_passes"],
+        signs: &[Sign::Larger("sort_buffer_size")],
+        beside: &[&["Sort_rows"]],
+        unless: &[],
+        because: "more of a sort fits into its buffer",
+    },
+    Cause {
+        fewer: &[
+            "buffer_flush_sync_total_pages",
+            "Innodb_buffer_pool_wait_free",
+        ],
+        signs: &[
+            Sign::Larger("innodb_log_file_size"),
+            Sign::Larger("innodb_log_files_in_group"),
+            Sign::Larger("innodb_redo_log_capacity"),
+        ],
+        beside: &[&["buffer_flush_adaptive_total_pages"]],
+        unless: &[],
+        because: "the redo log has room, so that no checkpoint forces pages out",
+    },
+    Cause {
+        fewer: &["Innodb_buffer_pool_wait_free", "buffer_LRU_get_free_loops"],
+        signs: &[
+            Sign::Larger("innodb_buffer_pool_size"),
+            Sign::Larger("innodb_io_capacity"),
+            Sign::Larger("innodb_lru_scan_depth"),
+        ],
+        beside: &[&[
+            "buffer_LRU_batch_flush_total_pages",
+            "buffer_LRU_batch_total_pages",
+        ]],
+        unless: &[],
+        because: "free pages are there before they are asked for",
+    },
+    Cause {
+        fewer: &["buffer_flush_neighbor_total_pages", "Innodb_pages_written"],
+        signs: &[Sign::Setting("innodb_flush_neighbors")],
+        beside: &[],
+        unless: &[],
+        because: "a page is flushed without its neighbours",
+    },
+    Cause {
+        fewer: &["Innodb_os_log_fsyncs", "Innodb_data_fsyncs"],
+        signs: &[
+            Sign::Setting("innodb_flush_log_at_trx_commit"),
+            Sign::Setting("sync_binlog"),
+            Sign::Setting("innodb_flush_method"),
+        ],
+        beside: &[],
+        unless: &[],
+        because: "a commit does not wait for the disk in the same way",
+    },
+    Cause {
+        fewer: &["Innodb_log_waits"],
+        signs: &[Sign::Larger("innodb_log_buffer_size")],
+        beside: &[],
+        unless: &[],
+        because: "the log buffer has room",
+    },
+    Cause {
+        fewer: &[
+            "Innodb_row_lock_waits",
+            "lock_deadlocks",
+            "Innodb_deadlocks",
+        ],
+        signs: &[
+            Sign::Setting("tx_isolation"),
+            Sign::Setting("transaction_isolation"),
+            Sign::Setting("innodb_autoinc_lock_mode"),
+            Sign::Setting("innodb_locks_unsafe_for_binlog"),
+        ],
+        beside: &[],
+        unless: &[],
+        because: "statements lock fewer rows, or for a shorter time",
+    },
+];
+
+/// `pages read on demand` for `Innodb_buffer_pool_reads`: what a sentence counts.
+pub(super) fn noun(counter: &str) -> Option<&'static str> {
+    let known = NOUNS.iter().find(|(name, _)| *name == counter);
+    known.map(|(_, noun)| *noun)
+}
+
+const NOUNS: [(&str, &str); 29] = [
+    ("Innodb_buffer_pool_reads", "pages read on demand"),
+    ("buffer_pool_reads", "pages read on demand"),
+    ("Innodb_pages_read", "pages read"),
+    ("buffer_pages_read", "pages read"),
+    ("Innodb_data_read", "bytes read by InnoDB"),
+    ("Innodb_data_reads", "read calls of InnoDB"),
+    (
+        "Innodb_buffer_pool_read_requests",
+        "page requests to the pool",
+    ),
+    ("Innodb_buffer_pool_wait_free", "waits for a free page"),
+    (
+        "buffer_LRU_get_free_loops",
+        "searches in vain for a free page",
+    ),
+    (
+        "buffer_flush_sync_total_pages",
+        "pages flushed because the redo log was full",
+    ),
+    (
+        "buffer_flush_neighbor_total_pages",
+        "pages flushed beside their neighbours",
+    ),
+    ("Innodb_pages_written", "pages written"),
+    ("Innodb_os_log_fsyncs", "fsync calls on the redo log"),
+    ("Innodb_data_fsyncs", "fsync calls of InnoDB"),
+    ("Innodb_log_waits", "waits for the log buffer"),
+    ("Innodb_row_lock_waits", "waits for row locks"),
+    ("lock_deadlocks", "deadlocks"),
+    ("Innodb_deadlocks", "deadlocks"),
+    ("Innodb_rows_read", "rows read"),
+    ("Rows_read", "rows read"),
+    ("Handler_read_key", "index lookups"),
+    ("Handler_read_next", "rows read on in index order"),
+    ("Handler_read_rnd", "rows fetched by position"),
+    ("Handler_read_rnd_next", "rows read by scanning tables"),
+    ("Created_tmp_disk_tables", "temporary tables on disk"),
+    ("Sort_merge_passes", "merges of sorts"),
+    ("Key_reads", "MyISAM index blocks read from disk"),
+    ("adaptive_hash_searches_btree", "lookups down the tree"),
+    (
+        "Innodb_adaptive_hash_non_hash_searches",
+        "lookups down the tree",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::meaning;
+
+    #[test]
+    fn every_counter_that_a_cause_makes_smaller_has_a_meaning() {
+        for counter in CAUSES.iter().flat_map(|cause| cause.fewer) {
+            assert!(meaning(counter).is_some(), "{counter}");
+        }
+    }
+
+    #[test]
+    fn every_counter_that_a_sentence_counts_has_a_meaning() {
+        for (counter, _) in NOUNS {
+            assert!(meaning(counter).is_some(), "{counter}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Counters that count a row twice while a feature is used, and so look like more work than there was.
+//!
+//! Goal: the warning stands wherever such a counter is listed. With multi-range read a row is found by its index entry and
+//! read by its position afterwards, and each of the two counts. Which counters of which server do was measured
+//! (crates/prony/tests/doubled.rs, docs/COUNTERS.md).
+
+use super::side::Side;
+use crate::claim::RoundSelector;
+use crate::trial::Trial;
+
+/// On which side a counter counts double.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubled {
+    Of,
+    To,
+    Both,
+}
+
+impl Doubled {
+    /// `counts rows twice under MRR, which A used`
+    pub fn words(self) -> &'static str {
+        match self {
+            Doubled::Of => "counts each row twice under MRR, which A used: no more work",
+            Doubled::To => "counts each row twice under MRR, which B used: no more work",
+            Doubled::Both => "counts each row twice under MRR, which both used: no more work",
+        }
+    }
+}
+
+/// A range that is read so moves no `Handler_mrr_init` in MySQL; it is seen in the plan.
+const PLANS: [&str; 3] = ["Using MRR", "Rowid-ordered scan", "Key-ordered scan"];
+const INITS: &str = "Handler_mrr_init";
+
+/// In MySQL; MariaDB counts each of them once.
+pub const COUNTERS: [&str; 2] = ["Handler_read_key", "Innodb_rows_read"];
+
+pub(super) fn doubled(counter: &str, of: &Side, to: &Side) -> Option<Doubled> {
+    if !COUNTERS.contains(&counter) {
+        return None;
+    }
+    let on = |side: &Side| uses_mrr(side) && !is_mariadb(side);
+    match (on(of), on(to)) {
+        (true, true) => Some(Doubled::Both),
+        (true, false) => Some(Doubled::Of),
+        (false, true) => Some(Doubled::To),
+        (false, false) => None,
+    }
+}
+
+pub(super) fn uses_mrr(side: &Side) -> bool {
+    let begun = side.counter(&[INITS]);
+    begun.is_some_and(|(_, values)| values.iter().any(|value| *value > 0.0))
+        || PLANS.iter().any(|words| side.a_plan_holds(words))
+}
+
+/// It says so in its version, and has counters that no MySQL has.
+fn is_mariadb(side: &Side) -> bool {
+    let says = |version: &str| version.contains("MariaDB");
+    side.setting("version").is_some_and(says)
+        || side.counter(&["Handler_mrr_rowid_refills"]).is_some()
+}
+
+/// Whether `COUNTERS` count rows twice in the rounds of this name of these trials.
+pub fn counts_rows_twice(trials: &[&Trial], round: &str) -> bool {
+    let selector = RoundSelector {
+        name: round.to_string(),
+        index: None,
+    };
+    let side = Side::of(trials, Some(&selector), None);
+    uses_mrr(&side) && !is_mariadb(&side)
+}

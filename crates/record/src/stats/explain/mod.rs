@@ -1,0 +1,145 @@
+//! Why two cells differ: the counters, ranked by how much they differ, and the sentence that they make.
+//!
+//! Goal: for the two rows that differ most, and for the two cells of every claim, what the record says about the cause.
+//! Non-goal: proof. Counters that move with the time suggest a cause; the reader decides.
+
+mod causes;
+mod doubled;
+mod rank;
+mod reason;
+mod side;
+
+pub use doubled::{COUNTERS as DOUBLED_COUNTERS, Doubled, counts_rows_twice};
+pub use rank::Difference;
+pub use reason::{Because, Evidence, Reason, SideName};
+
+use super::cells::RowKey;
+use super::table::rows;
+use crate::claim::{Claim, RoundSelector, Subject};
+use crate::run::Question;
+use crate::trial::{Trial, TrialState};
+use side::Side;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the counters of two sides say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Why {
+    /// At most as many as asked for, the most telling first. Per operation: a query of rounds, an operation of a timed load.
+    pub differences: Vec<Difference>,
+    /// None where no counter that is known goes with the time.
+    pub reason: Option<Reason>,
+    /// Whether the sides are timed loads, and not rounds of queries.
+    pub is_timed: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explanation {
+    /// Server and levels of the slower row.
+    pub of: (String, Vec<(String, String)>),
+    pub to: (String, Vec<(String, String)>),
+    /// The rounds' name: `hot` is the mean of all of them.
+    pub round: String,
+    /// Elapsed, slower over faster: at least 1.
+    pub ratio: f64,
+    pub why: Why,
+}
+
+/// The largest ratio of times in a round of the same name, between two rows that differ in as few factors as any two
+/// do, and the counters of these. Needs the rounds' counters alone. None with fewer than two measured rows.
+pub fn explain_largest(question: &Question, trials: &[Trial], most: usize) -> Option<Explanation> {
+    let names: BTreeSet<&String> = question.rounds.iter().collect();
+    let rows: Vec<Measured> = rows(question, trials)
+        .into_iter()
+        .filter_map(|row| measured(row, &names))
+        .collect();
+    let pairs = || {
+        rows.iter()
+            .enumerate()
+            .flat_map(|(n, of)| rows[n + 1..].iter().map(move |to| (of, to)))
+    };
+    let fewest = pairs().map(|(of, to)| distance(of.key, to.key)).min()?;
+    let near = pairs().filter(|(of, to)| distance(of.key, to.key) == fewest);
+    let candidates =
+        near.flat_map(|(of, to)| names.iter().filter_map(move |name| candidate(of, to, name)));
+    let (of, to, round, ratio) = candidates.max_by(|a, b| a.3.total_cmp(&b.3))?;
+    Some(Explanation {
+        of: owned(of.key),
+        to: owned(to.key),
+        round: round.to_string(),
+        ratio,
+        why: why(&of.sides[round], &to.sides[round], most),
+    })
+}
+
+/// What the counters of a claim's two cells say. None where it does not compare two, or where one of them was not
+/// measured. Of a single query it needs whole trials (see [`super::needs_query_counters`]).
+pub fn explain_claim(claim: &Claim, trials: &[Trial], most: usize) -> Option<Why> {
+    let Subject::Ratio { of, to, .. } = &claim.subject else {
+        return None;
+    };
+    let (of, to) = (Side::of_cell(trials, of), Side::of_cell(trials, to));
+    let both = !of.blocks.is_empty() && !to.blocks.is_empty();
+    both.then(|| why(&of, &to, most))
+}
+
+fn why(of: &Side, to: &Side, most: usize) -> Why {
+    let mut differences = rank::differences(of, to);
+    let reason = reason::reason(of, to, &differences);
+    differences.truncate(most);
+    Why {
+        differences,
+        reason,
+        is_timed: of.is_timed,
+    }
+}
+
+fn owned((server, levels): RowKey) -> (String, Vec<(String, String)>) {
+    (server.to_string(), levels.to_vec())
+}
+
+/// How many factors differ, the server among them.
+fn distance(of: RowKey, to: RowKey) -> usize {
+    let other = |(factor, level): &&(String, String)| {
+        to.1.iter()
+            .any(|(name, theirs)| name == factor && theirs != level)
+    };
+    usize::from(of.0 != to.0) + of.1.iter().filter(other).count()
+}
+
+/// A row with its trials that count, as a side of a comparison for each name of a round.
+struct Measured<'t> {
+    key: RowKey<'t>,
+    sides: BTreeMap<&'t str, Side<'t>>,
+}
+
+fn measured<'t>(
+    (key, trials): (RowKey<'t>, Vec<&'t Trial>),
+    rounds: &BTreeSet<&'t String>,
+) -> Option<Measured<'t>> {
+    let side = |name: &&'t String| {
+        let selector = RoundSelector {
+            name: name.to_string(),
+            index: None,
+        };
+        (name.as_str(), Side::of(&trials, Some(&selector), None))
+    };
+    let measured = trials.iter().any(|trial| trial.state == TrialState::Done);
+    measured.then(|| Measured {
+        key,
+        sides: rounds.iter().map(side).collect(),
+    })
+}
+
+/// The slower row first.
+fn candidate<'r, 't>(
+    a: &'r Measured<'t>,
+    b: &'r Measured<'t>,
+    round: &'r str,
+) -> Option<(&'r Measured<'t>, &'r Measured<'t>, &'r str, f64)> {
+    let ratio = a.sides[round].elapsed_s()? / b.sides[round].elapsed_s()?;
+    Some(if ratio < 1.0 {
+        (b, a, round, 1.0 / ratio)
+    } else {
+        (a, b, round, ratio)
+    })
+}

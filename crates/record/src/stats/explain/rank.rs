@@ -1,0 +1,280 @@
+//! Counters of two sides, ranked by how much they differ beyond their own noise.
+//!
+//! Goal: an order that puts what tells most first. Non-goal: what it means (`reason`).
+
+use super::doubled::{self, Doubled};
+use super::side::{Line, Side};
+use crate::stats::meanings::{DERIVED, is_beside_the_point, meaning};
+use crate::stats::ratio::LogMean;
+use crate::trial::Counters;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Fewer events than this over all of a side's operations explain nothing.
+const FEW: f64 = 50.0;
+
+/// A counter of which nobody knows the meaning has to differ by the square to rank the same.
+const UNKNOWN_WEIGHT: f64 = 0.5;
+
+/// One counter of two sides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Its name, or a quotient: `Innodb_buffer_pool_reads / Innodb_buffer_pool_read_requests`.
+    pub counter: String,
+    /// Per operation, the mean over rounds and over blocks; none where the server lacks it.
+    pub of: Option<f64>,
+    pub to: Option<f64>,
+    /// `of / to`; none where one is absent or `to` is 0.
+    pub ratio: Option<f64>,
+    pub meaning: Option<&'static str>,
+    /// Whether it differs by more than it does between blocks, or between the rounds of one; none where neither repeats.
+    pub beyond_noise: Option<bool>,
+    /// On which side it counts rows twice because of a feature, in words: not to be read as more work.
+    pub doubled: Option<Doubled>,
+}
+
+/// Whatever can be read off a line: a counter, or a quotient of two; each by its name and its place among the columns.
+enum Probe<'n> {
+    Counter((&'n str, usize)),
+    Quotient((&'n str, usize), (&'n str, usize)),
+}
+
+impl Probe<'_> {
+    fn name(&self) -> String {
+        match self {
+            Probe::Counter((name, _)) => name.to_string(),
+            Probe::Quotient((over, _), (under, _)) => format!("{over} / {under}"),
+        }
+    }
+
+    fn read(&self, events: &[Option<f64>], operations: f64) -> Option<f64> {
+        match self {
+            Probe::Counter((_, place)) => Some(events[*place]? / operations),
+            Probe::Quotient((_, over), (_, under)) => {
+                Some(events[*over]? / events[*under].filter(|under| *under >= FEW)?)
+            }
+        }
+    }
+}
+
+/// The counters of both sides as columns.
+struct Columns<'n> {
+    names: Vec<&'n str>,
+    of: Figures,
+    to: Figures,
+    /// Operations of a line, the mean over both sides.
+    operations: f64,
+}
+
+impl Columns<'_> {
+    /// Added before logarithms are taken, so that 0 has one, and counts near it do not look large: one event of a line.
+    fn offset(&self, probe: &Probe) -> f64 {
+        match probe {
+            Probe::Counter(_) => 1.0 / self.operations,
+            Probe::Quotient(..) => 1e-6,
+        }
+    }
+
+    fn is_few(&self, probe: &Probe, of: Option<f64>, to: Option<f64>) -> bool {
+        let most = of.unwrap_or(0.0).max(to.unwrap_or(0.0));
+        matches!(probe, Probe::Counter(_)) && most * self.operations < FEW
+    }
+}
+
+/// The most telling first.
+pub(super) fn differences(of: &Side, to: &Side) -> Vec<Difference> {
+    let columns = columns(of, to);
+    let mut ranked: Vec<(Rank, Difference)> = probes(&columns.names)
+        .iter()
+        .filter_map(|probe| difference(probe, &columns))
+        .collect();
+    ranked.sort_by(|(a, _), (b, _)| a.tier.cmp(&b.tier).then(b.score.total_cmp(&a.score)));
+    ranked
+        .into_iter()
+        .map(|(_, difference)| Difference {
+            doubled: doubled::doubled(&difference.counter, of, to),
+            ..difference
+        })
+        .collect()
+}
+
+fn columns<'n>(of: &'n Side, to: &'n Side) -> Columns<'n> {
+    let lines = || of.blocks.values().chain(to.blocks.values()).flatten();
+    let names = names(lines());
+    let count = lines().count().max(1) as f64;
+    Columns {
+        of: figures(&names, of),
+        to: figures(&names, to),
+        operations: (of.operations() + to.operations()).max(1.0) / count,
+        names,
+    }
+}
+
+/// The counters that any of the lines has, in ascending order, without those that are beside the point. Most lines have
+/// the same ones, so that a list like the one before is passed over.
+fn names<'n>(lines: impl Iterator<Item = &'n Line<'n>>) -> Vec<&'n str> {
+    let mut lists: Vec<&Counters> = Vec::new();
+    for line in lines {
+        let known = |list: &&Counters| list.keys().eq(line.counters.keys());
+        if !lists.last().is_some_and(known) {
+            lists.push(line.counters);
+        }
+    }
+    let names: BTreeSet<&str> = lists
+        .into_iter()
+        .flat_map(|list| list.keys().map(String::as_str))
+        .collect();
+    names
+        .into_iter()
+        .filter(|name| !is_beside_the_point(name))
+        .collect()
+}
+
+/// By block, its lines: their operations, and the events of each name; none where the server lacks the counter.
+type Figures = BTreeMap<u32, Vec<(f64, Vec<Option<f64>>)>>;
+
+fn figures(names: &[&str], side: &Side) -> Figures {
+    let lines = |lines: &Vec<Line>| {
+        let lines = lines
+            .iter()
+            .map(|line| (line.operations, events(names, line.counters)));
+        lines.collect()
+    };
+    side.blocks
+        .iter()
+        .map(|(block, of_block)| (*block, lines(of_block)))
+        .collect()
+}
+
+/// Both are in ascending order, so that they are walked side by side.
+fn events(names: &[&str], counters: &Counters) -> Vec<Option<f64>> {
+    let mut counters = counters.iter().peekable();
+    let figure = |name: &&str| {
+        while counters
+            .next_if(|(theirs, _)| theirs.as_str() < *name)
+            .is_some()
+        {}
+        let found = counters.next_if(|(theirs, _)| theirs.as_str() == *name);
+        found.map(|(_, delta)| *delta as f64)
+    };
+    names.iter().map(figure).collect()
+}
+
+/// Every counter, and every quotient whose parts are there.
+fn probes<'n>(names: &[&'n str]) -> Vec<Probe<'n>> {
+    let column = |name: &str| {
+        names
+            .binary_search(&name)
+            .ok()
+            .map(|place| (names[place], place))
+    };
+    let counters = names.iter().enumerate();
+    let quotients = DERIVED
+        .iter()
+        .filter_map(|(over, under)| Some(Probe::Quotient(column(over)?, column(under)?)));
+    counters
+        .map(|(place, name)| Probe::Counter((*name, place)))
+        .chain(quotients)
+        .collect()
+}
+
+/// First what both have and what is beyond noise, then what only one has, then noise.
+struct Rank {
+    tier: u8,
+    score: f64,
+}
+
+fn difference(probe: &Probe, columns: &Columns) -> Option<(Rank, Difference)> {
+    let (of_s, to_s) = (values(probe, &columns.of), values(probe, &columns.to));
+    let overall = |values: &BTreeMap<u32, Vec<f64>>| {
+        let means: Vec<f64> = values
+            .values()
+            .map(|block| mean(block.iter().copied()))
+            .collect();
+        (!means.is_empty()).then(|| mean(means.into_iter()))
+    };
+    let (of, to, name) = (overall(&of_s), overall(&to_s), probe.name());
+    let meaning = meaning(&name);
+    let same = of == to;
+    if same
+        || columns.is_few(probe, of, to)
+        || (meaning.is_none() && (of.is_none() || to.is_none()))
+    {
+        return None;
+    }
+    let offset = columns.offset(probe);
+    let beyond_noise = beyond_noise(offset, &of_s, &to_s);
+    let tier = match (of, to, beyond_noise) {
+        (Some(_), Some(_), Some(false)) => 2,
+        (Some(_), Some(_), _) => 0,
+        _ => 1,
+    };
+    let log = |value: Option<f64>| (value.unwrap_or(0.0).max(0.0) + offset).ln();
+    let score = (log(of) - log(to)).abs()
+        * if meaning.is_some() {
+            1.0
+        } else {
+            UNKNOWN_WEIGHT
+        };
+    let ratio = of
+        .zip(to)
+        .filter(|(_, to)| *to != 0.0)
+        .map(|(of, to)| of / to);
+    Some((
+        Rank { tier, score },
+        Difference {
+            counter: name,
+            of,
+            to,
+            ratio,
+            meaning,
+            beyond_noise,
+            doubled: None,
+        },
+    ))
+}
+
+/// By block, the values of its lines.
+fn values(probe: &Probe, figures: &Figures) -> BTreeMap<u32, Vec<f64>> {
+    let read = |lines: &Vec<(f64, Vec<Option<f64>>)>| {
+        let values = lines
+            .iter()
+            .filter_map(|(operations, events)| probe.read(events, *operations));
+        values.collect::<Vec<f64>>()
+    };
+    figures
+        .iter()
+        .map(|(block, lines)| (*block, read(lines)))
+        .filter(|(_, values)| !values.is_empty())
+        .collect()
+}
+
+/// Over blocks by the t interval of the paired ratio; in one block by the ranges of its rounds, which must not touch.
+fn beyond_noise(
+    offset: f64,
+    of: &BTreeMap<u32, Vec<f64>>,
+    to: &BTreeMap<u32, Vec<f64>>,
+) -> Option<bool> {
+    let paired: Vec<(&Vec<f64>, &Vec<f64>)> = of
+        .iter()
+        .filter_map(|(block, of)| Some((of, to.get(block)?)))
+        .collect();
+    let lifted = |values: &[f64]| mean(values.iter().copied()).max(0.0) + offset;
+    let ratios: Vec<f64> = paired
+        .iter()
+        .map(|(of, to)| lifted(of) / lifted(to))
+        .collect();
+    if let Some((low, high)) = LogMean::of(&ratios)?.ci() {
+        return Some(low > 1.0 || high < 1.0);
+    }
+    let (of, to) = paired
+        .first()
+        .filter(|(of, to)| of.len() > 1 && to.len() > 1)?;
+    let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = |values: &[f64]| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    Some(least(of) > most(to) || most(of) < least(to))
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
+    sum / count as f64
+}

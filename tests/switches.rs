@@ -1,0 +1,109 @@
+//! Switches as factors: what a server lacks, adjusts or does not heed, end to end.
+
+mod support;
+use support::{Bench, has};
+
+const EXPERIMENT: &str = r#"
+title = "Join buffers"
+question = "What does a switch do where it is not known?"
+
+[server.mysql]
+build = "mysql@5.6.14"
+[server.mariadb]
+build = "mariadb"
+
+[factor.join.plain]
+[factor.join.cached]
+session = { join_cache_level = 4, optimizer_switch = "mrr=on" }
+[factor.join.tiny]
+session = { join_buffer_size = 100 }
+
+[workload.ssb]
+scale = 0.01
+
+[protocol]
+rounds = ["hot"]
+blocks = 1
+queries = ["Q1.1"]
+
+[[claim]]
+says = "the join cache changes nothing on MySQL"
+value = "elapsed"
+of = { server = "mysql", join = "cached" }
+to = { server = "mysql", join = "plain" }
+within = 0.5
+"#;
+
+/// The trials of a server and a level.
+fn trial<'j>(document: &'j serde_json::Value, server: &str, join: &str) -> &'j serde_json::Value {
+    let trials = document["trials"].as_array().unwrap();
+    let is_it = |trial: &&serde_json::Value| {
+        trial["server"] == server && trial["levels"]["join"] == join
+    };
+    trials.iter().find(is_it).unwrap()
+}
+
+fn flags(trial: &serde_json::Value, kind: &str) -> Vec<String> {
+    let flags = trial["flags"].as_array().unwrap().iter();
+    let of_kind = flags.filter(|flag| flag["kind"] == kind);
+    of_kind
+        .map(|flag| flag["text"].as_str().unwrap().to_string())
+        .collect()
+}
+
+#[test]
+fn a_level_that_a_server_lacks_is_an_empty_cell_with_its_reason_in_every_report() {
+    if !has("mariadb") || !has("mysql@5.6.14") {
+        return;
+    }
+    let bench = Bench::new();
+    let file = bench.experiment("joins", EXPERIMENT);
+    let checked = bench.run(&["check", &file]);
+    assert_eq!(checked.status, 0, "{}", checked.stderr);
+    let reason = "server mysql does not know the setting \"join_cache_level\"";
+    assert!(checked.stdout.contains(reason), "{}", checked.stdout);
+    let ran = bench.run(&["run", &file]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let run = bench.runs().pop().unwrap();
+    let document = bench.json(&run);
+    assert_eq!(document["valid"], true);
+    let empty = trial(&document, "mysql", "cached");
+    assert_eq!(flags(empty, "not_available"), [reason]);
+    assert_eq!(empty["rounds"].as_array().unwrap().len(), 0);
+    assert_eq!(document["claims"][0]["verdict"], "not_available");
+    for format in ["table", "markdown", "csv"] {
+        let run = run.display().to_string();
+        let shown = bench.run(&["show", &run, "--format", format]).stdout;
+        assert!(shown.contains("join") && shown.contains("does not know"), "{format}: {shown}");
+    }
+    let page = std::fs::read_to_string(run.join("report.html")).unwrap();
+    assert!(page.contains("does not know the setting"));
+
+    let known = trial(&document, "mariadb", "cached");
+    assert_eq!(known["rounds"].as_array().unwrap().len(), 1);
+    for server in ["mysql", "mariadb"] {
+        let adjusted = flags(trial(&document, server, "tiny"), "setting_adjusted");
+        assert_eq!(
+            adjusted,
+            ["join_buffer_size: asked for 100, the server runs with 128"],
+            "{server}"
+        );
+    }
+}
+
+#[test]
+fn a_switch_that_no_server_knows_is_a_mistake_at_its_place() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let text = EXPERIMENT
+        .replace("mysql@5.6.14", "mariadb")
+        .replace("mrr=on", "mrr_cost_basd=off");
+    let file = bench.experiment("joins", &text);
+    let ran = bench.run(&["run", &file]);
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("did you mean \"mrr_cost_based\"?"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("joins.toml:12:"), "{}", ran.stderr);
+    assert_eq!(bench.runs().len(), 0);
+}
