@@ -198,7 +198,7 @@ fn a_run_of_another_schema_names_both_numbers() {
             newer,
             StoreError::Newer {
                 found: 9,
-                known: 2,
+                known: 3,
                 ..
             }
         ),

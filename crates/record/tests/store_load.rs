@@ -37,6 +37,7 @@ fn of_schema_1(path: &std::path::Path) {
     let at = rusqlite::Connection::open(path).unwrap();
     at.execute_batch(
         "drop table live; drop table error; drop table histogram; drop table series; drop table load;
+         drop table plan_form; alter table plan drop column steps_json;
          alter table event drop column ended_ns; pragma user_version = 1",
     )
     .unwrap();

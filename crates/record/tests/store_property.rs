@@ -224,11 +224,22 @@ fn trial() -> impl Strategy<Value = Trial> {
         0..3,
     );
     let plans = btree_map("[0-9a-f]{4}", text(), 0..3);
+    let kind = prop_oneof![Just(FormKind::Json), Just(FormKind::Analyze)];
+    let form = (text(), "[0-9a-f]{4}", kind, text());
+    let forms = vec(
+        form.prop_map(|(query, plan, kind, text)| PlanForm {
+            query,
+            plan,
+            kind,
+            text,
+        }),
+        0..3,
+    );
     let begin = (key, state, flags, any::<(i64, i64)>(), vec(seconds(), 0..3));
     let end = (
         vec(round(), 0..3),
         btree_map(text(), text(), 0..4),
-        plans,
+        (plans, forms),
         events,
         any::<u64>(),
         option::of(loaded()),
@@ -236,7 +247,7 @@ fn trial() -> impl Strategy<Value = Trial> {
     (begin, end).prop_map(
         |(
             (key, state, flags, times, start_s),
-            (rounds, settings, plans, events, data_bytes, load),
+            (rounds, settings, (plans, plan_forms), events, data_bytes, load),
         )| {
             Trial {
                 load: load.map(Box::new),
@@ -249,6 +260,7 @@ fn trial() -> impl Strategy<Value = Trial> {
                 rounds,
                 settings,
                 plans,
+                plan_forms,
                 events,
                 data_bytes,
             }

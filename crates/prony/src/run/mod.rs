@@ -14,6 +14,7 @@ pub mod folder;
 pub mod in_place;
 mod known;
 pub mod neighbours;
+mod plans;
 pub mod preflight;
 pub mod progress;
 pub mod round;

@@ -2,14 +2,15 @@
 //!
 //! Goal: nothing but the statement itself inside the timed span. Non-goals: restarts and coldness (`trial`).
 
+use super::plans::{self, Known};
 use super::watch::Watch;
 use crate::host::interrupt;
-use crate::observe::{Observer, Reading, explain, profile};
+use crate::observe::{Observer, Reading, profile};
 use crate::server::{Reply, ServerError, Session};
 use crate::spec::{Observe, Protocol};
 use crate::workload::answers::Canonical;
 use crate::workload::{Dataset, Dialect, Operation};
-use record::{Answer, Counters, Flag, Query};
+use record::{Answer, Counters, Flag, PlanForm, Query};
 use std::collections::BTreeMap;
 
 /// The connections of a server that is being measured.
@@ -27,13 +28,19 @@ pub struct Pass<'a> {
     pub operations: &'a [Operation],
     pub protocol: &'a Protocol,
     pub observe: &'a Observe,
+    /// Plans whose finer form is not asked for again.
+    pub known: Known,
 }
 
 #[derive(Default)]
 pub struct Passed {
     pub queries: Vec<Query>,
     pub plans: BTreeMap<String, String>,
+    pub forms: Vec<PlanForm>,
+    /// What spoils the figures.
     pub flags: Vec<Flag>,
+    /// What does not.
+    pub notes: Vec<Flag>,
 }
 
 impl Pass<'_> {
@@ -52,7 +59,7 @@ impl Pass<'_> {
             passed.flags.extend(flags);
             passed.queries.push(query);
         }
-        self.explain(live, &mut passed);
+        plans::look(self, live, &mut passed)?;
         Ok(passed)
     }
 
@@ -110,20 +117,6 @@ impl Pass<'_> {
             kind: "wrong_answer".into(),
             text: format!("{}: {text}", operation.name),
         })
-    }
-
-    /// After the queries, since EXPLAIN reads index pages that a cold query should have read itself.
-    fn explain(&self, live: &mut Live, passed: &mut Passed) {
-        if !self.observe.plans {
-            return;
-        }
-        let dialect = Dialect::of(&live.session);
-        for (operation, query) in self.operations.iter().zip(&mut passed.queries) {
-            if let Ok(plan) = explain(&mut live.session, operation.sql(dialect)) {
-                query.plan_hash = Some(plan.hash.clone());
-                passed.plans.entry(plan.hash).or_insert(plan.text);
-            }
-        }
     }
 }
 

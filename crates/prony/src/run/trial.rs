@@ -7,6 +7,7 @@ use super::bed::Bed;
 use super::dataset::Ready;
 use super::event::Happened;
 use super::neighbours::Neighbours;
+use super::plans;
 use super::round::{Pass, Passed};
 use super::servers::Provided;
 use super::timed::{EachSecond, Timed};
@@ -15,7 +16,7 @@ use crate::host::{Home, Leases, interrupt};
 use crate::observe::counters;
 use crate::plan::PlannedTrial;
 use crate::server::ServerError;
-use crate::spec::{Observe, Protocol, RoundKind, Unit};
+use crate::spec::{Observe, Plans, Protocol, RoundKind, Unit};
 use crate::workload::{Dataset, Operation};
 use record::{Coldness, Flag, Round, Trial, TrialKey, TrialState};
 use std::path::Path;
@@ -28,7 +29,6 @@ pub struct Bench<'a> {
     pub leases: &'a Leases,
     pub progress: &'a Progress,
     pub protocol: &'a Protocol,
-    pub observe: &'a Observe,
     pub neighbours: &'a Neighbours,
     /// The run's: every point of a block is asked the same operations.
     pub seed: u64,
@@ -130,6 +130,7 @@ impl Bench<'_> {
             bench: self,
             dataset,
             operations: chosen(dataset.operations(), &self.protocol.queries),
+            observe: &planned.observe,
             data_bytes: trial.data_bytes,
         };
         rounds.all(bed, trial)
@@ -179,6 +180,7 @@ struct Rounds<'a> {
     bench: &'a Bench<'a>,
     dataset: &'a dyn Dataset,
     operations: Vec<Operation>,
+    observe: &'a Observe,
     data_bytes: u64,
 }
 
@@ -195,6 +197,13 @@ impl Rounds<'_> {
             if interrupt::asked() {
                 return Ok(());
             }
+        }
+        if self.observe.plans == Plans::Analyze {
+            self.bench
+                .progress
+                .now(&format!("{}: analysing plans", label(&trial.key)));
+            let timeout = self.bench.protocol.query_timeout;
+            plans::analyse(&self.operations, timeout, bed.live(trial)?, trial);
         }
         Ok(())
     }
@@ -236,7 +245,8 @@ impl Rounds<'_> {
             dataset: self.dataset,
             operations,
             protocol: self.bench.protocol,
-            observe: self.bench.observe,
+            observe: self.observe,
+            known: plans::known(trial),
         };
         let passed = pass.run(bed.live(trial)?);
         happened(trial, events.stop());
@@ -246,6 +256,7 @@ impl Rounds<'_> {
             trial.rounds.push(round);
         }
         enter(trial, index, passed);
+        plans::check(&self.observe.checks, trial, index);
         if let Some(before) = before {
             prove(
                 trial,
@@ -266,7 +277,8 @@ fn enter(trial: &mut Trial, index: usize, passed: Passed) {
     round.ended_ns = now_ns();
     round.queries.extend(passed.queries);
     trial.plans.extend(passed.plans);
-    for Flag { kind, text } in passed.flags {
+    trial.plan_forms.extend(passed.forms);
+    for Flag { kind, text } in passed.flags.into_iter().chain(passed.notes) {
         flag(trial, &kind, text);
     }
 }
@@ -350,6 +362,7 @@ fn blank(planned: &PlannedTrial, ready: &Ready) -> Trial {
         rounds: Vec::new(),
         settings: Default::default(),
         plans: Default::default(),
+        plan_forms: Vec::new(),
         events: Vec::new(),
         data_bytes: ready.note.data_bytes,
     }
@@ -412,6 +425,7 @@ pub mod tests {
             rounds: hashes.iter().enumerate().map(round).collect(),
             settings: Default::default(),
             plans: Default::default(),
+            plan_forms: Vec::new(),
             events: Vec::new(),
             data_bytes: 0,
         }

@@ -25,6 +25,7 @@ pub mod unit;
 mod claims;
 mod factors;
 mod names;
+mod observe;
 mod patch;
 mod place;
 mod protocol;
@@ -172,9 +173,10 @@ fn read_file(
             session: file.get("session").and_then(|node| patch::settings(&node)),
             workload: workload.section.map(|_| workload.table),
             load: None,
+            observe: None,
         },
         workload: workload.name,
-        observe: sections::observe(file),
+        observe: observe::observe(file),
         events: events::events(file),
         servers,
         factors,

@@ -1,10 +1,11 @@
-//! The sections that a server, a level or the file's top level changes: settings, session, workload, load.
+//! The sections that a server, a level or the file's top level changes: settings, session, workload, load, observe.
 //!
 //! Goal: one reader for them wherever they stand. Non-goal: laying them over each other (see `plan`).
 
 use super::experiment::{Pairs, Patch, Setting};
 use super::load;
 use super::mistake::Notes;
+use super::observe;
 use super::read::{Node, Section};
 use super::texts::{self, Texts};
 use toml::de::DeValue;
@@ -13,14 +14,13 @@ use toml::de::DeValue;
 pub type CheckWorkload<'c> = &'c dyn Fn(&str, &toml::Table) -> Result<(), super::KeyMistake>;
 
 /// The keys of a patch that the design knows and that come later.
-const LATER: [(&str, &str); 4] = [
+const LATER: [(&str, &str); 3] = [
     ("limits", "the disk and memory limits (file I/O)"),
     (
         "server",
         "levels that change the server itself; write a [server.NAME] for each instead",
     ),
     ("protocol", "levels that change the protocol"),
-    ("observe", "levels that change what is observed"),
 ];
 
 /// What the patch needs to know of the file's workload.
@@ -72,7 +72,11 @@ pub fn patch<'s>(
     others: &[&str],
     workload: &WorkloadBase<'s, '_>,
 ) -> Patch {
-    let keys = [&["settings", "session", "workload", "load"], others].concat();
+    let keys = [
+        &["settings", "session", "workload", "load", "observe"],
+        others,
+    ]
+    .concat();
     for node in section.entries().filter(|node| !keys.contains(&node.key)) {
         match LATER.iter().find(|(key, _)| *key == node.key) {
             Some((key, with)) => {
@@ -96,6 +100,9 @@ pub fn patch<'s>(
             .get("workload")
             .and_then(|node| workload_patch(&node, workload)),
         load: section.get("load").and_then(|node| load::level(&node)),
+        observe: section
+            .get("observe")
+            .and_then(|node| observe::level(&node)),
     }
 }
 

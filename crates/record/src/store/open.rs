@@ -39,12 +39,17 @@ pub(super) fn lay(at: &Connection) -> Result<()> {
     at.execute_batch("begin immediate")?;
     at.execute_batch(include_str!("schema.sql"))?;
     at.pragma_update(None, "application_id", APPLICATION_ID)?;
-    lay_load(at)
+    lay_later(at, SCHEMA_OLDEST)
 }
 
-/// From schema 1 to schema 2, inside the caller's transaction.
-fn lay_load(at: &Connection) -> Result<()> {
-    at.execute_batch(include_str!("schema_load.sql"))?;
+/// From an older schema to this one, inside the caller's transaction.
+fn lay_later(at: &Connection, found: i32) -> Result<()> {
+    if found < 2 {
+        at.execute_batch(include_str!("schema_load.sql"))?;
+    }
+    if found < 3 {
+        at.execute_batch(include_str!("schema_plan.sql"))?;
+    }
     at.pragma_update(None, "user_version", SCHEMA_VERSION)
 }
 
@@ -65,8 +70,9 @@ pub(super) fn writing(path: &Path) -> Result<Connection, StoreError> {
 /// A run that an older prony began is gone on with in this schema.
 fn raise(mut at: Connection) -> Result<Connection> {
     let transaction = at.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    if schema(&transaction)? < SCHEMA_VERSION {
-        lay_load(&transaction)?;
+    let found = schema(&transaction)?;
+    if found < SCHEMA_VERSION {
+        lay_later(&transaction, found)?;
     }
     transaction.commit()?;
     Ok(at)
