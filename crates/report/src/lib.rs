@@ -12,6 +12,7 @@ mod loads;
 mod markdown;
 mod matrix;
 mod names;
+mod plans;
 mod terminal;
 
 pub use csv::{csv, samples};

@@ -30,6 +30,8 @@ pub struct PlanUse {
     /// Against the query's first plan; empty for that one, and where one of the two has no steps.
     pub differs: Vec<StepChange>,
     pub rows: Vec<RowUse>,
+    /// EXPLAIN FORMAT=JSON, as it was first seen.
+    pub json: Option<String>,
     /// The last analysis, where one was asked for.
     pub analysis: Option<String>,
 }
@@ -130,11 +132,15 @@ fn sights<'t>(query: &str, trials: &'t [Trial]) -> impl Iterator<Item = Sight<'t
 
 fn plan_use(hash: &str, sights: &[Sight]) -> PlanUse {
     let text = sights.iter().find_map(|sight| sight.trial.plans.get(hash));
-    let analyses = sights
-        .iter()
-        .flat_map(|sight| sight.trial.plan_forms.iter().map(move |form| (sight, form)));
-    let is_its = |(sight, form): &(&Sight, &crate::PlanForm)| {
-        form.kind == FormKind::Analyze && form.query == sight.query.name && form.plan == hash
+    let forms = |kind: FormKind| {
+        let its = move |sight: &&Sight| {
+            let forms = sight.trial.plan_forms.iter();
+            forms.filter(|form| form.kind == kind).find_map(|form| {
+                let is_its = form.query == sight.query.name && form.plan == hash;
+                is_its.then(|| form.text.clone())
+            })
+        };
+        sights.iter().filter_map(move |sight| its(&sight))
     };
     PlanUse {
         hash: hash.to_string(),
@@ -142,10 +148,8 @@ fn plan_use(hash: &str, sights: &[Sight]) -> PlanUse {
         steps: text.and_then(|text| plan::steps(text)),
         differs: Vec::new(),
         rows: rows(sights),
-        analysis: analyses
-            .filter(is_its)
-            .last()
-            .map(|(_, form)| form.text.clone()),
+        json: forms(FormKind::Json).next(),
+        analysis: forms(FormKind::Analyze).last(),
     }
 }
 

@@ -3,6 +3,7 @@
 //! Goal: keys and nesting that never change their meaning. A value that this kind of load does not have is null, not left out.
 
 mod load;
+mod plans;
 
 use crate::{csv, digest};
 use load::{LatencyNote, LoadNote, Sample};
@@ -18,6 +19,7 @@ pub fn json(run: &Run, trials: &[Trial]) -> String {
         environment: &run.environment,
         trials: trials.iter().map(trial).collect(),
         claims: claims(run, trials),
+        plans: plans::notes(run, trials),
     };
     let mut text = serde_json::to_string_pretty(&document)
         .expect("plain data with text keys always serialises");
@@ -32,6 +34,8 @@ struct Document<'a> {
     environment: &'a Environment,
     trials: Vec<TrialNote<'a>>,
     claims: Vec<ClaimNote>,
+    /// Of queries; empty for timed loads.
+    plans: Vec<plans::QueryNote>,
 }
 
 #[derive(Serialize)]
@@ -107,12 +111,7 @@ fn in_rounds(trial: &Trial) -> TrialNote<'_> {
     TrialNote {
         server: &trial.key.server,
         variant: trial.key.level("variant"),
-        levels: trial
-            .key
-            .levels
-            .iter()
-            .map(|(factor, level)| (factor.clone(), level.clone().into()))
-            .collect(),
+        levels: levels(&trial.key.levels),
         block: trial.key.block,
         state: trial.state,
         throughput: (elapsed_s > 0.0).then(|| operations as f64 / elapsed_s),
@@ -124,6 +123,14 @@ fn in_rounds(trial: &Trial) -> TrialNote<'_> {
         timed: LoadNote::default(),
         rounds,
     }
+}
+
+/// In the file's order of factors.
+fn levels(levels: &[(String, String)]) -> Map<String, Value> {
+    levels
+        .iter()
+        .map(|(factor, level)| (factor.clone(), level.clone().into()))
+        .collect()
 }
 
 fn round(round: &record::Round) -> RoundNote<'_> {
