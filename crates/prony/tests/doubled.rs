@@ -54,6 +54,7 @@ fn under_mrr(build: &'static str, without: [Option<i64>; 5], with: [Option<i64>;
         .start(&StartRequest {
             data_folder: fresh.data_folder.clone(),
             settings: Vec::new(),
+            groups: Vec::new(),
         })
         .unwrap();
     let mut observer = Observer::new(server.connect().unwrap(), true).unwrap();

@@ -7,6 +7,7 @@ pub mod claim;
 pub mod environment;
 pub mod histogram;
 pub mod load;
+pub mod plan;
 pub mod run;
 pub mod stats;
 pub mod store;
@@ -21,9 +22,10 @@ pub use load::{
     EngineNote, ErrorCount, HistogramNote, Kind, LiveSample, LiveTrial, Loaded, Mode, OpenNote,
     Warmup,
 };
+pub use plan::{FormKind, PlanForm, PlanStep, StepChange};
 pub use run::{Factor, Question, Run, WorkloadNote};
 pub use store::{Store, StoreError};
 pub use trial::{
-    Answer, Coldness, Counters, DatasetNote, EventNote, Flag, LimitNote, Query, Round, Trial, TrialKey,
-    TrialState,
+    Answer, Coldness, Counters, DatasetNote, EventNote, Flag, LimitNote, Query, Round, Trial,
+    TrialKey, TrialState,
 };

@@ -81,6 +81,9 @@ pub struct Trial {
     pub settings: BTreeMap<String, String>,
     /// Every plan text seen in this trial, by its hash.
     pub plans: BTreeMap<String, String>,
+    /// The same plans in the finer forms that the server has.
+    #[serde(default)]
+    pub plan_forms: Vec<crate::plan::PlanForm>,
     pub events: Vec<EventNote>,
     /// What the server was held to; empty where it had the whole machine.
     #[serde(default)]

@@ -37,6 +37,7 @@ fn of_schema_1(path: &std::path::Path) {
     let at = rusqlite::Connection::open(path).unwrap();
     at.execute_batch(
         "drop table trial_limit; drop table live; drop table error; drop table histogram; drop table series; drop table load;
+         drop table plan_form; alter table plan drop column steps_json;
          alter table event drop column ended_ns; alter table trial drop column dataset_json;
          alter table query drop column client; pragma user_version = 1",
     )
@@ -50,7 +51,8 @@ fn of_schema_2(path: &std::path::Path) {
     drop(store);
     let at = rusqlite::Connection::open(path).unwrap();
     at.execute_batch(
-        "drop table trial_limit; alter table trial drop column dataset_json; alter table query drop column client;
+        "drop table trial_limit; drop table plan_form; alter table plan drop column steps_json;
+         alter table trial drop column dataset_json; alter table query drop column client;
          pragma user_version = 2",
     )
     .unwrap();

@@ -249,11 +249,22 @@ fn trial() -> impl Strategy<Value = Trial> {
         measured,
     });
     let limits = vec(limit, 0..3);
+    let kind = prop_oneof![Just(FormKind::Json), Just(FormKind::Analyze)];
+    let form = (text(), "[0-9a-f]{4}", kind, text());
+    let forms = vec(
+        form.prop_map(|(query, plan, kind, text)| PlanForm {
+            query,
+            plan,
+            kind,
+            text,
+        }),
+        0..3,
+    );
     let begin = (key, state, flags, any::<(i64, i64)>(), vec(seconds(), 0..3));
     let end = (
         vec(round(), 0..3),
         btree_map(text(), text(), 0..4),
-        plans,
+        (plans, forms),
         (events, limits),
         any::<u64>(),
         option::of(loaded()),
@@ -262,7 +273,7 @@ fn trial() -> impl Strategy<Value = Trial> {
     (begin, end).prop_map(
         |(
             (key, state, flags, times, start_s),
-            (rounds, settings, plans, (events, limits), data_bytes, load, dataset),
+            (rounds, settings, (plans, plan_forms), (events, limits), data_bytes, load, dataset),
         )| {
             Trial {
                 load: load.map(Box::new),
@@ -275,6 +286,7 @@ fn trial() -> impl Strategy<Value = Trial> {
                 rounds,
                 settings,
                 plans,
+                plan_forms,
                 events,
                 limits,
                 data_bytes,

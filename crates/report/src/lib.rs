@@ -13,6 +13,7 @@ mod loads;
 mod markdown;
 mod matrix;
 mod names;
+mod plans;
 mod rounds;
 mod terminal;
 mod why;

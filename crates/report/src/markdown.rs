@@ -6,7 +6,7 @@
 use crate::limits::limits;
 use crate::loads::{self, Sheet};
 use crate::matrix::Matrix;
-use crate::{digest, format, names, rounds, why};
+use crate::{digest, format, names, plans, rounds, why};
 use record::stats::{self, Difference, Explanation};
 use record::{Environment, Judged, Run, Trial};
 
@@ -32,7 +32,7 @@ pub fn markdown(run: &Run, trials: &[Trial]) -> String {
         stats::explain_largest(&run.question, trials, MOST)
             .map(|explanation| counters(run, &explanation)),
     );
-    parts.extend(plan_changes(run, trials));
+    parts.extend(plans(run, trials));
     parts.extend(limits(trials).map(|limits| sheet(&limits)));
     parts.extend(warnings(run, trials));
     parts.extend(rounds::datasets(run, trials).map(|one| sheet(&one)));
@@ -218,13 +218,34 @@ fn counters(run: &Run, explanation: &Explanation) -> String {
     text
 }
 
-fn plan_changes(run: &Run, trials: &[Trial]) -> Option<String> {
-    let changes = stats::plan_changes(&run.question, trials);
-    let mut text = "### Plans that changed\n\n".to_string();
-    for change in &changes {
-        text.push_str(&format!("- {}\n", safe(&digest::plan_change(run, change))));
+fn plans(run: &Run, trials: &[Trial]) -> Option<String> {
+    let queries = stats::query_plans(&run.question, trials);
+    let mut text = format!("### Plans\n\n{}\n", safe(&plans::summary(&queries)?));
+    let changes: Vec<String> = queries
+        .iter()
+        .flat_map(|query| &query.changes)
+        .map(|change| format!("- {}\n", safe(&digest::plan_change(run, change))))
+        .collect();
+    if !changes.is_empty() {
+        text.push_str(&format!(
+            "\nPlans that changed within a row:\n\n{}",
+            changes.concat()
+        ));
     }
-    (!changes.is_empty()).then_some(text)
+    for query in plans::with_several(&queries) {
+        text.push_str(&format!("\n{}:\n\n", safe(&query.query)));
+        text.push_str(&line(plans::HEADS.map(str::to_string).into_iter()));
+        text.push_str("| --- | --- | --- | --- | ---: | ---: | ---: |\n");
+        for cells in plans::lines(run, query) {
+            text.push_str(&line(cells.iter().map(|cell| safe(cell))));
+        }
+        for plan in query.plans.iter().filter(|plan| !plan.differs.is_empty()) {
+            text.push_str(&format!("\n{}:\n\n", safe(&plans::against(query, plan))));
+            let changes = plan.differs.iter();
+            text.extend(changes.map(|change| format!("- {}\n", safe(&plans::change(change)))));
+        }
+    }
+    Some(text)
 }
 
 fn warnings(run: &Run, trials: &[Trial]) -> Option<String> {

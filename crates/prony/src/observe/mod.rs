@@ -11,6 +11,6 @@ pub mod sampler;
 pub mod variables;
 
 pub use counters::{Observer, Reading};
-pub use plans::{Plan, explain};
+pub use plans::{Explainer, Plan};
 pub use process::ServerProcess;
 pub use sampler::{Prepared, Sample, Sampled, Sampler, Targets};

@@ -1,7 +1,7 @@
 //! A trial as it is planned: every level chosen, every patch applied.
 
 use super::matrix::{Point, agrees, is_max, levels};
-use crate::spec::{EventSpec, Experiment, LimitsPatch, Pairs, Patch, Setting, merge};
+use crate::spec::{EventSpec, Experiment, LimitsPatch, Observe, Pairs, Patch, Setting, merge};
 use crate::spec::{LoadSpec, PlannedLoad, RateSpec};
 use record::TrialKey;
 use std::time::Duration;
@@ -19,6 +19,7 @@ pub struct PlannedTrial {
     /// It goes on with the server that the trial before it in its series has started and left.
     pub continues: bool,
     pub events: Vec<EventSpec>,
+    pub observe: Observe,
 }
 
 /// Where a point stands in the matrix, in a block. `probed` is the rate of a trial that searches for one.
@@ -67,6 +68,7 @@ pub fn planned(
             .filter(|event| agrees(experiment, point, &event.only))
             .cloned()
             .collect(),
+        observe: experiment.observe.clone(),
     };
     trial.apply(&experiment.base, None);
     lay_over(&mut trial.settings, &server.settings);
@@ -135,6 +137,9 @@ impl PlannedTrial {
         }
         if let Some(workload) = replaced.workload.as_ref().or(patch.workload.as_ref()) {
             self.workload = merge(&self.workload, workload);
+        }
+        if let Some(observe) = replaced.observe.as_ref().or(patch.observe.as_ref()) {
+            self.observe = std::mem::take(&mut self.observe).patched(observe);
         }
     }
 }

@@ -154,7 +154,6 @@ fn from_beginning_to_end(
         leases,
         progress,
         protocol: &request.experiment.protocol,
-        observe: &request.experiment.observe,
         neighbours: &neighbours,
         seed: request.seed,
         logs: &logs,

@@ -16,6 +16,7 @@ pub mod in_place;
 mod known;
 mod limits;
 pub mod neighbours;
+mod plans;
 pub mod preflight;
 pub mod progress;
 pub mod round;

@@ -3,14 +3,15 @@
 //! Goal: nothing but the statement itself inside the timed span. Non-goals: restarts and coldness (`trial`), several clients at once
 //! (`clients`).
 
+use super::plans::{self, Known};
 use super::watch::Watch;
 use crate::host::interrupt;
-use crate::observe::{Observer, Reading, ServerProcess, counters, explain, process, profile};
+use crate::observe::{Observer, Reading, ServerProcess, counters, process, profile};
 use crate::server::{Reply, ServerError, Session};
 use crate::spec::{Observe, Protocol};
 use crate::workload::answers::Canonical;
 use crate::workload::{Dataset, Dialect, Operation};
-use record::{Answer, Counters, Flag, Query};
+use record::{Answer, Counters, Flag, PlanForm, Query};
 use std::collections::BTreeMap;
 
 /// The connections of a server that is being measured.
@@ -38,6 +39,8 @@ pub struct Pass<'a> {
     pub operations: &'a [Operation],
     pub protocol: &'a Protocol,
     pub observe: &'a Observe,
+    /// Plans whose finer form is not asked for again.
+    pub known: Known,
 }
 
 #[derive(Default)]
@@ -47,7 +50,11 @@ pub struct Passed {
     pub elapsed_s: f64,
     pub counters: Counters,
     pub plans: BTreeMap<String, String>,
+    pub forms: Vec<PlanForm>,
+    /// What spoils the figures.
     pub flags: Vec<Flag>,
+    /// What does not.
+    pub notes: Vec<Flag>,
 }
 
 /// Who asks, and of how many.
@@ -84,7 +91,7 @@ impl Pass<'_> {
             true => self.by_one(live)?,
             false => self.by_several(live)?,
         };
-        self.explain(live, &mut passed);
+        plans::look(self, live, &mut passed)?;
         Ok(passed)
     }
 
@@ -191,23 +198,6 @@ impl Pass<'_> {
             Answer::Ok
         };
         differs
-    }
-
-    /// After the queries, since EXPLAIN reads index pages that a cold query should have read itself.
-    fn explain(&self, live: &mut Live, passed: &mut Passed) {
-        if !self.observe.plans {
-            return;
-        }
-        let dialect = Dialect::of(&live.session);
-        for operation in self.operations {
-            if let Ok(plan) = explain(&mut live.session, operation.sql(dialect)) {
-                let asked = passed.queries.iter_mut();
-                asked
-                    .filter(|query| query.name == operation.name)
-                    .for_each(|query| query.plan_hash = Some(plan.hash.clone()));
-                passed.plans.entry(plan.hash).or_insert(plan.text);
-            }
-        }
     }
 }
 

@@ -7,6 +7,7 @@ use super::bed::Bed;
 use super::dataset::Ready;
 use super::event::Happened;
 use super::neighbours::Neighbours;
+use super::plans;
 use super::round::{Pass, Passed};
 use super::servers::Provided;
 use super::timed::{EachSecond, Timed};
@@ -15,7 +16,7 @@ use crate::host::{Home, Leases, interrupt};
 use crate::observe::counters;
 use crate::plan::PlannedTrial;
 use crate::server::ServerError;
-use crate::spec::{Observe, Protocol, RoundKind, Unit};
+use crate::spec::{Observe, Plans, Protocol, RoundKind, Unit};
 use crate::workload::{Dataset, Operation};
 use record::{Coldness, Flag, Round, Trial, TrialKey, TrialState};
 use std::path::Path;
@@ -28,7 +29,6 @@ pub struct Bench<'a> {
     pub leases: &'a Leases,
     pub progress: &'a Progress,
     pub protocol: &'a Protocol,
-    pub observe: &'a Observe,
     pub neighbours: &'a Neighbours,
     /// The run's: every point of a block is asked the same operations.
     pub seed: u64,
@@ -131,6 +131,7 @@ impl Bench<'_> {
             dataset,
             operations: chosen(dataset.operations(), &self.protocol.queries),
             clients: planned.load.clients(),
+            observe: &planned.observe,
             data_bytes: trial.data_bytes,
         };
         rounds.all(bed, trial)
@@ -181,6 +182,7 @@ struct Rounds<'a> {
     dataset: &'a dyn Dataset,
     operations: Vec<Operation>,
     clients: u32,
+    observe: &'a Observe,
     data_bytes: u64,
 }
 
@@ -197,6 +199,13 @@ impl Rounds<'_> {
             if interrupt::asked() {
                 return Ok(());
             }
+        }
+        if self.observe.plans == Plans::Analyze {
+            self.bench
+                .progress
+                .now(&format!("{}: analysing plans", label(&trial.key)));
+            let timeout = self.bench.protocol.query_timeout;
+            plans::analyse(&self.operations, timeout, bed.live(trial)?, trial);
         }
         Ok(())
     }
@@ -239,7 +248,8 @@ impl Rounds<'_> {
             dataset: self.dataset,
             operations,
             protocol: self.bench.protocol,
-            observe: self.bench.observe,
+            observe: self.observe,
+            known: plans::known(trial),
         };
         let passed = pass.run(bed.live(trial)?);
         happened(trial, events.stop());
@@ -249,6 +259,7 @@ impl Rounds<'_> {
             trial.rounds.push(round);
         }
         enter(trial, index, passed);
+        plans::check(&self.observe.checks, trial, index);
         if let Some(before) = before {
             prove(
                 trial,
@@ -271,7 +282,8 @@ fn enter(trial: &mut Trial, index: usize, passed: Passed) {
     round.counters = counters::sum([&round.counters, &passed.counters].into_iter());
     round.queries.extend(passed.queries);
     trial.plans.extend(passed.plans);
-    for Flag { kind, text } in passed.flags {
+    trial.plan_forms.extend(passed.forms);
+    for Flag { kind, text } in passed.flags.into_iter().chain(passed.notes) {
         flag(trial, &kind, text);
     }
 }
@@ -359,6 +371,7 @@ fn unmeasured(planned: &PlannedTrial, data_bytes: u64) -> Trial {
         rounds: Vec::new(),
         settings: Default::default(),
         plans: Default::default(),
+        plan_forms: Vec::new(),
         events: Vec::new(),
         limits: Vec::new(),
         data_bytes,
@@ -424,6 +437,7 @@ pub mod tests {
             rounds: hashes.iter().enumerate().map(round).collect(),
             settings: Default::default(),
             plans: Default::default(),
+            plan_forms: Vec::new(),
             events: Vec::new(),
             limits: Vec::new(),
             data_bytes: 0,

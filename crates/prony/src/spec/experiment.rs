@@ -132,6 +132,7 @@ pub struct Patch {
     pub workload: Option<toml::Table>,
     pub load: Option<LoadPatch>,
     pub limits: Option<LimitsPatch>,
+    pub observe: Option<ObservePatch>,
 }
 
 /// The value of a server setting.
@@ -188,12 +189,60 @@ pub enum WarmupSpec {
     Find,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observe {
-    /// EXPLAIN of every query, with a hash.
-    pub plans: bool,
+    pub plans: Plans,
     /// Names of queries whose SHOW PROFILE is kept.
     pub profile: Vec<String>,
+    /// What plans have to hold or lack; a trial with a plan that does not is invalid.
+    pub checks: Vec<PlanCheck>,
+}
+
+/// What is asked of each query's plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Plans {
+    Off,
+    /// EXPLAIN, after each round.
+    #[default]
+    Explain,
+    /// And once more with what an execution of it counts, after the trial's last round.
+    Analyze,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanCheck {
+    /// None: every query of the trial.
+    pub query: Option<String>,
+    pub expected: Expected,
+}
+
+/// A text of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expected {
+    Holds(String),
+    Lacks(String),
+}
+
+/// What a level changes of `[observe]`. None: left as it is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ObservePatch {
+    pub plans: Option<Plans>,
+    pub profile: Option<Vec<String>>,
+    /// These come to those of the file and of other levels: a switch that is on is checked whatever else varies.
+    pub checks: Vec<PlanCheck>,
+}
+
+impl Observe {
+    /// A check needs plans, so it switches them on.
+    pub fn patched(mut self, patch: &ObservePatch) -> Observe {
+        self.plans = patch.plans.unwrap_or(self.plans);
+        self.profile = patch.profile.clone().unwrap_or(self.profile);
+        self.checks.extend(patch.checks.iter().cloned());
+        if !self.checks.is_empty() && self.plans == Plans::Off {
+            self.plans = Plans::Explain;
+        }
+        self
+    }
 }
 
 /// Something that happens beside the load.

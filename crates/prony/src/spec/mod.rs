@@ -28,6 +28,7 @@ pub mod unit;
 mod claims;
 mod factors;
 mod names;
+mod observe;
 mod patch;
 mod place;
 mod protocol;
@@ -178,9 +179,10 @@ fn read_file(
             workload: workload.section.map(|_| workload.table),
             load: None,
             limits: file.get("limits").and_then(|node| limits::limits(&node)),
+            observe: None,
         },
         workload: workload.name,
-        observe: sections::observe(file),
+        observe: observe::observe(file),
         events: events::events(file),
         servers,
         factors,

@@ -1,4 +1,4 @@
-//! The sections that a server, a level or the file's top level changes: settings, session, workload, load, limits.
+//! The sections that a server, a level or the file's top level changes: settings, session, workload, load, limits, observe.
 //!
 //! Goal: one reader for them wherever they stand. Non-goal: laying them over each other (see `plan`).
 
@@ -6,6 +6,7 @@ use super::experiment::{Pairs, Patch, Setting};
 use super::limits;
 use super::load;
 use super::mistake::Notes;
+use super::observe;
 use super::read::{Node, Section};
 use super::texts::{self, Texts};
 use toml::de::DeValue;
@@ -14,13 +15,12 @@ use toml::de::DeValue;
 pub type CheckWorkload<'c> = &'c dyn Fn(&str, &toml::Table) -> Result<(), super::KeyMistake>;
 
 /// The keys of a patch that the design knows and that come later.
-const LATER: [(&str, &str); 3] = [
+const LATER: [(&str, &str); 2] = [
     (
         "server",
         "levels that change the server itself; write a [server.NAME] for each instead",
     ),
     ("protocol", "levels that change the protocol"),
-    ("observe", "levels that change what is observed"),
 ];
 
 /// What the patch needs to know of the file's workload.
@@ -73,7 +73,9 @@ pub fn patch<'s>(
     workload: &WorkloadBase<'s, '_>,
 ) -> Patch {
     let keys = [
-        &["settings", "session", "workload", "load", "limits"],
+        &[
+            "settings", "session", "workload", "load", "limits", "observe",
+        ],
         others,
     ]
     .concat();
@@ -101,6 +103,9 @@ pub fn patch<'s>(
             .and_then(|node| workload_patch(&node, workload)),
         load: section.get("load").and_then(|node| load::level(&node)),
         limits: section.get("limits").and_then(|node| limits::limits(&node)),
+        observe: section
+            .get("observe")
+            .and_then(|node| observe::level(&node)),
     }
 }
 

@@ -1,9 +1,9 @@
 //! The queries that a file names, against those that its workload has.
 //!
-//! Goal: names in `protocol.queries`, `observe.profile` and claims are checked before anything is loaded.
+//! Goal: names in `protocol.queries`, `observe` and claims are checked before anything is loaded.
 //! Non-goal: knowing a workload; the caller hands over its operations.
 
-use super::experiment::Experiment;
+use super::experiment::{Experiment, ObservePatch, PlanCheck};
 use super::mistake::{SpecError, suggestion};
 use super::place::{Late, Path, answer, path};
 use record::{Cell, Subject};
@@ -13,6 +13,9 @@ use record::{Cell, Subject};
 /// # Errors
 /// Every name that is not among them, or that the protocol leaves out.
 pub fn check(experiment: &Experiment, operations: &[&str]) -> Result<(), SpecError> {
+    if experiment.protocol.is_timed() {
+        answer(experiment, without_plans(experiment))?;
+    }
     let unknown = |(path, name): (Path, String)| Late {
         path,
         says: format!(
@@ -57,6 +60,15 @@ fn named(experiment: &Experiment) -> Vec<(Path, String)> {
         };
     let mut found = list("protocol", "queries", &experiment.protocol.queries);
     found.extend(list("observe", "profile", &experiment.observe.profile));
+    found.extend(checked(&["observe"], &experiment.observe.checks));
+    for (at, patch) in observed(experiment) {
+        let steps: Vec<&str> = at.iter().map(String::as_str).collect();
+        found.extend(checked(&steps, &patch.checks));
+        for (index, name) in patch.profile.iter().flatten().enumerate() {
+            let own = path(&["profile", &index.to_string()]);
+            found.push(([at.as_slice(), own.as_slice()].concat(), name.clone()));
+        }
+    }
     for (index, claim) in experiment.claims.iter().enumerate() {
         let cells: Vec<(&str, &Cell)> = match &claim.subject {
             Subject::Ratio { of, to, .. } => vec![("of", of), ("to", to)],
@@ -73,4 +85,51 @@ fn named(experiment: &Experiment) -> Vec<(Path, String)> {
         }
     }
     found
+}
+
+/// What levels change of `[observe]`, with its place.
+fn observed(experiment: &Experiment) -> Vec<(Path, &ObservePatch)> {
+    let mut found = Vec::new();
+    for factor in &experiment.factors {
+        for level in &factor.levels {
+            let own = path(&["factor", &factor.name, &level.name, "observe"]);
+            found.extend(level.patch.observe.as_ref().map(|patch| (own, patch)));
+            for (server, patch) in &level.on {
+                let names = [&factor.name, &level.name, "on", server, "observe"];
+                let at = path(&[&["factor"], &names[..]].concat());
+                found.extend(patch.observe.as_ref().map(|patch| (at, patch)));
+            }
+        }
+    }
+    found
+}
+
+/// The queries whose plans are checked one by one.
+fn checked(observe: &[&str], checks: &[PlanCheck]) -> Vec<(Path, String)> {
+    let mut found: Vec<(Path, String)> = Vec::new();
+    for query in checks.iter().filter_map(|check| check.query.as_ref()) {
+        let at = path(&[observe, &["check_plan", query]].concat());
+        if !found.iter().any(|(_, known)| known == query) {
+            found.push((at, query.clone()));
+        }
+    }
+    found
+}
+
+/// A timed load has no plans that could be checked.
+fn without_plans(experiment: &Experiment) -> Vec<Late> {
+    let late = |observe: &Path, checks: &[PlanCheck]| {
+        let at = [observe.as_slice(), &["check_plan".to_string()]].concat();
+        (!checks.is_empty()).then(|| Late {
+            path: at,
+            says: "a timed load has no plans, so none can be checked".to_string(),
+            label: "no plans",
+            help: "take it out; plans are of rounds of queries".to_string(),
+        })
+    };
+    let base = late(&path(&["observe"]), &experiment.observe.checks);
+    let levels = observed(experiment).into_iter();
+    base.into_iter()
+        .chain(levels.filter_map(|(at, patch)| late(&at, &patch.checks)))
+        .collect()
 }

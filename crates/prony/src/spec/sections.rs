@@ -1,13 +1,11 @@
-//! `[workload.X]` and `[observe]`, and how lists of tables are read.
+//! `[workload.X]`, and how lists of names and of tables are read.
 //!
 //! Goal: their keys, defaults and ranges. Non-goal: names of servers, levels and queries in them (see `names`, `queries`).
 
-use super::experiment::Observe;
 use super::patch::{CheckWorkload, WorkloadBase};
 use super::read::{Node, Section};
 use super::texts::Texts;
 use std::path::Path;
-use std::time::Duration;
 
 /// The file's one workload. `folder` is where the paths of its texts begin.
 pub fn workload<'s, 'c>(
@@ -60,33 +58,6 @@ pub fn names(node: &Node, example: &str) -> Vec<String> {
         .into_iter()
         .map(|(_, name)| name)
         .collect()
-}
-
-/// Plans are taken, nothing is profiled, where the file says nothing.
-pub fn observe(file: &Section) -> Observe {
-    let section = file
-        .get("observe")
-        .and_then(|node| node.section("[observe]"));
-    let get = |key: &str| section.as_ref().and_then(|section| section.get(key));
-    if let Some(section) = &section {
-        section.allow("[observe]", &["interval", "plans", "profile"]);
-    }
-    if let Some(node) = get("interval")
-        && node
-            .duration("interval = \"1s\"")
-            .is_some_and(|every| every != Duration::from_secs(1))
-    {
-        let what = "an interval other than \"1s\"";
-        node.notes.not_built(node.at(), what, "tests of many hours");
-    }
-    Observe {
-        plans: get("plans")
-            .and_then(|node| node.truth("plans = true"))
-            .unwrap_or(true),
-        profile: get("profile")
-            .map(|node| names(&node, "profile = [\"Q1.1\"]"))
-            .unwrap_or_default(),
-    }
 }
 
 /// The tables of `[[event]]` or `[[claim]]`.

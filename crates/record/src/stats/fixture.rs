@@ -106,6 +106,7 @@ pub(super) fn trial(block: u32, levels: &[(&str, &str)], load: Loaded) -> Trial 
         load: Some(Box::new(load)),
         settings: BTreeMap::new(),
         plans: BTreeMap::new(),
+        plan_forms: Vec::new(),
         events: Vec::new(),
         limits: Vec::new(),
         data_bytes: 0,

@@ -22,6 +22,7 @@ mod meanings;
 mod noise;
 mod percentiles;
 mod period;
+mod plan_uses;
 mod plans;
 mod predictions;
 pub mod queueing;
@@ -61,6 +62,7 @@ pub use explain::{
 };
 pub use judge::{judge, needs_query_counters};
 pub use meanings::meaning;
+pub use plan_uses::{PlanTime, PlanUse, QueryPlans, RowUse, query_plans};
 pub use plans::{PlanChange, plan_changes};
 pub use ratio::{CONFIDENCE, Comparison, MARGIN, compare, compare_throughput};
 pub use table::{Estimate, QueryRow, RoundCell, Row, queries, table};

@@ -141,17 +141,14 @@ impl<'t> Sights<'t> {
 
     /// Whether all plans hold the text, and how many do in words; an error where a plan's text is not recorded.
     pub(super) fn holds(&self, text: &str) -> Result<(bool, String), String> {
-        let plan = |sight: &Sight<'t>| {
-            sight
-                .trial
-                .plans
-                .get(sight.hash)
-                .ok_or_else(|| format!("{}: the plan's text is not recorded", sight.place()))
+        let held = |sight: &Sight<'t>| {
+            let held = sight.trial.plan_holds(sight.query, sight.hash, text);
+            held.ok_or_else(|| format!("{}: the plan's text is not recorded", sight.place()))
         };
         let held = self
             .0
             .iter()
-            .map(|sight| Ok(plan(sight)?.contains(text)))
+            .map(held)
             .collect::<Result<Vec<bool>, String>>()?;
         let count = held.iter().filter(|held| **held).count();
         Ok((

@@ -11,6 +11,7 @@ mod error;
 mod live;
 mod load;
 mod open;
+mod plans;
 mod read;
 mod series;
 mod write;

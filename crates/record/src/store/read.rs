@@ -3,6 +3,7 @@
 use super::counters::Lists;
 use super::load;
 use crate::load::Loaded;
+use crate::plan::PlanForm;
 use crate::run::Run;
 use crate::trial::{Counters, EventNote, LimitNote, Query, Round, Trial, TrialKey};
 use rusqlite::types::Type;
@@ -106,7 +107,7 @@ pub(super) fn trials(at: &Connection, depth: Depth) -> Result<Vec<Trial>> {
         depth,
         schema: super::open::schema(at)?,
         lists: Lists::read(at)?,
-        plans: plans(at)?,
+        plans: super::plans::texts(at)?,
     };
     let dataset = match reader.schema {
         ..3 => "null",
@@ -118,12 +119,6 @@ pub(super) fn trials(at: &Connection, depth: Depth) -> Result<Vec<Trial>> {
     ))?;
     let trials = statement.query_map([], |row| reader.trial(row))?;
     trials.collect()
-}
-
-fn plans(at: &Connection) -> Result<HashMap<String, String>> {
-    let mut statement = at.prepare("select hash, text from plan")?;
-    let plans = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    plans.collect()
 }
 
 struct Reader<'c> {
@@ -152,6 +147,7 @@ impl Reader<'_> {
             rounds: self.rounds(id)?,
             settings: self.settings(id)?,
             plans: self.plans_of(json(row, 10)?),
+            plan_forms: self.plan_forms(id)?,
             events: self.events(id)?,
             limits: self.limits(id)?,
             data_bytes: row.get::<_, i64>(9)? as u64,
@@ -173,6 +169,13 @@ impl Reader<'_> {
             .filter_map(|hash| self.plans.get_key_value(&hash))
             .map(|(k, v)| (k.clone(), v.clone()))
             .collect()
+    }
+
+    fn plan_forms(&self, trial: i64) -> Result<Vec<PlanForm>> {
+        match self.schema {
+            1 | 2 => Ok(Vec::new()),
+            _ => super::plans::forms(self.at, trial),
+        }
     }
 
     fn rounds(&self, trial: i64) -> Result<Vec<Round>> {

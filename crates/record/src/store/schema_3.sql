@@ -11,3 +11,15 @@ CREATE TABLE trial_limit (
     measured REAL NOT NULL,
     PRIMARY KEY (trial, n)
 ) STRICT, WITHOUT ROWID;
+
+ALTER TABLE plan ADD COLUMN steps_json TEXT; -- [{"table": ..., "access": ...}]; NULL where the text is no table of EXPLAIN
+
+CREATE TABLE plan_form (
+    trial INTEGER NOT NULL REFERENCES trial (id) ON DELETE CASCADE,
+    n     INTEGER NOT NULL,                 -- in the order of sight, from 0
+    query TEXT NOT NULL,
+    plan  TEXT NOT NULL,                    -- a hash in plan
+    kind  TEXT NOT NULL,                    -- json, analyze
+    text  TEXT NOT NULL,
+    PRIMARY KEY (trial, n)
+) STRICT, WITHOUT ROWID;

@@ -88,7 +88,7 @@ pub(super) fn trial(at: &Connection, trial: &Trial) -> Result<()> {
     if let Some(load) = &trial.load {
         super::load::save(at, id, load)?;
     }
-    plans(at, trial)?;
+    super::plans::save(at, id, trial)?;
     settings(at, id, trial)
 }
 
@@ -161,15 +161,6 @@ fn limit(at: &Connection, trial: i64, n: usize, limit: &LimitNote) -> Result<()>
             limit.measured
         ])?;
     Ok(())
-}
-
-/// A plan is its hash; one that another trial brought is there already.
-fn plans(at: &Connection, trial: &Trial) -> Result<()> {
-    let mut statement = at.prepare_cached("insert or ignore into plan values (?1, ?2)")?;
-    trial
-        .plans
-        .iter()
-        .try_for_each(|(hash, text)| statement.execute([hash, text]).map(drop))
 }
 
 fn settings(at: &Connection, id: i64, trial: &Trial) -> Result<()> {

@@ -100,6 +100,7 @@ pub fn trial(block: u32, state: TrialState, queries: usize, counters: usize) -> 
         plans: (0..queries)
             .map(|n| (format!("{n:064}"), format!("plan {n}")))
             .collect(),
+        plan_forms: Vec::new(),
         events: vec![EventNote {
             at_ns: 3,
             ended_ns: None,
@@ -182,6 +183,7 @@ pub fn timed(block: u32) -> Trial {
     Trial {
         rounds: vec![],
         plans: BTreeMap::new(),
+        plan_forms: Vec::new(),
         load: Some(Box::new(load)),
         ..done(block)
     }

@@ -41,7 +41,7 @@ pub fn csv(run: &Run, trials: &[Trial]) -> String {
             .chain(fixed),
     );
     for trial in trials {
-        let mut line = |own: &[String; 10]| {
+        let mut line = |own: &[String; 11]| {
             let levels = factors
                 .iter()
                 .map(|factor| trial.key.level(factor).unwrap_or_default());

@@ -1,41 +1,26 @@
-//! The plans by which each query was answered: who used which, and where one changed.
+//! The plans by which each query was answered: who used which, how long each took, and what differs.
 
-use crate::{digest, names};
+use crate::{digest, names, plans};
 use maud::{Markup, html};
-use record::stats::{self, PlanChange};
-use record::{Run, Trial};
-use std::collections::{BTreeMap, BTreeSet};
-
-/// One plan of one query.
-#[derive(Default)]
-struct Seen<'a> {
-    text: &'a str,
-    rows: Vec<String>,
-}
+use record::stats::{self, PlanChange, PlanUse, QueryPlans};
+use record::{PlanStep, Run, Trial};
 
 pub fn section(run: &Run, trials: &[Trial]) -> Markup {
-    let queries: Vec<_> = run
-        .question
-        .workload
-        .operations
-        .iter()
-        .map(|query| (query, plans(run, query, trials)))
-        .collect();
-    let differing = queries.iter().filter(|(_, plans)| plans.len() > 1).count();
-    let changes = stats::plan_changes(&run.question, trials);
+    let queries = stats::query_plans(&run.question, trials);
+    let changes: Vec<&PlanChange> = queries.iter().flat_map(|query| &query.changes).collect();
     html! {
-        @if queries.iter().any(|(_, plans)| !plans.is_empty()) {
+        @if let Some(summary) = plans::summary(&queries) {
             section #plans {
                 h2 { "Plans" }
-                p { (differing) " of " (queries.len()) " queries were answered by more than one plan. Compare plans before times." }
+                p { (summary) }
                 (changed(run, &changes))
-                @for (query, plans) in &queries { @if !plans.is_empty() { (one_query(query, plans)) } }
+                @for query in &queries { (one_query(run, query)) }
             }
         }
     }
 }
 
-fn changed(run: &Run, changes: &[PlanChange]) -> Markup {
+fn changed(run: &Run, changes: &[&PlanChange]) -> Markup {
     html! {
         @if !changes.is_empty() {
             h3 { "Changed within one row of the table" }
@@ -44,41 +29,93 @@ fn changed(run: &Run, changes: &[PlanChange]) -> Markup {
     }
 }
 
-fn one_query(query: &str, plans: &BTreeMap<&str, Seen>) -> Markup {
+fn one_query(run: &Run, query: &QueryPlans) -> Markup {
     html! {
         details {
-            summary { (query) ": " @if plans.len() == 1 { "one plan" } @else { (plans.len()) " plans" } }
-            @for (hash, seen) in plans {
-                p { "Plan " code { (names::plan(hash)) } ": " (seen.rows.join("; ")) }
-                pre { (seen.text) }
-            }
+            summary { (query.query) ": " @if query.plans.len() == 1 { "one plan" } @else { (query.plans.len()) " plans" } }
+            (times(run, query))
+            @for plan in &query.plans { (one_plan(query, plan)) }
         }
     }
 }
 
-/// hash -> text and the rows that used it.
-fn plans<'a>(run: &Run, query: &str, trials: &'a [Trial]) -> BTreeMap<&'a str, Seen<'a>> {
-    let mut found: BTreeMap<&str, Seen> = BTreeMap::new();
-    for trial in trials {
-        let asked = trial
-            .rounds
-            .iter()
-            .flat_map(|round| &round.queries)
-            .filter(|asked| asked.name == query);
-        let hashes: BTreeSet<&str> = asked
-            .filter_map(|asked| asked.plan_hash.as_deref())
-            .collect();
-        for hash in hashes {
-            let seen = found.entry(hash).or_default();
-            seen.text = trial
-                .plans
-                .get(hash)
-                .map_or("The record does not hold its text.", String::as_str);
-            let name = names::row(&run.question, &trial.key.server, &trial.key.levels);
-            if !seen.rows.contains(&name) {
-                seen.rows.push(name);
-            }
+fn times(run: &Run, query: &QueryPlans) -> Markup {
+    let is_figure = |place: usize| place >= plans::HEADS.len() - 3;
+    html! {
+        p.quiet { "Seconds of the query by each plan: the geometric mean and the median over the rounds of trials that count." }
+        div.scroll tabindex="0" { table {
+            thead { tr { @for (place, head) in plans::HEADS.iter().enumerate() { th.n[is_figure(place)] scope="col" { (head) } } } }
+            tbody { @for line in plans::lines(run, query) {
+                tr { @for (place, cell) in line.iter().enumerate() { td.n[is_figure(place)] { (cell) } } }
+            } }
+        } }
+    }
+}
+
+fn one_plan(query: &QueryPlans, plan: &PlanUse) -> Markup {
+    html! {
+        p { "Plan " code { (names::plan(&plan.hash)) } }
+        @match (&plan.steps, &plan.text) {
+            (Some(steps), _) => (table_of(steps)),
+            (None, Some(text)) => pre { (text) },
+            (None, None) => p { "The record does not hold its text." },
+        }
+        @if !plan.differs.is_empty() {
+            p { (plans::against(query, plan)) ":" }
+            ul { @for change in &plan.differs { li { (plans::change(change)) } } }
+        }
+        (form("As JSON, without estimates", plan.json.as_deref().map(indented)))
+        (form("Analysed: executed once more after the last round", plan.analysis.clone()))
+    }
+}
+
+/// As EXPLAIN shows it, with the columns that any step has.
+fn table_of(steps: &[PlanStep]) -> Markup {
+    let mut heads: Vec<&str> = Vec::new();
+    for (head, _) in steps.iter().flat_map(PlanStep::cells) {
+        if !heads.contains(&head) {
+            heads.push(head);
         }
     }
-    found
+    heads.sort_by_key(|head| ORDER.iter().position(|known| known == head));
+    let cell = |step: &PlanStep, head: &str| {
+        let mut cells = step.cells();
+        let found = cells.find(|(name, _)| *name == head);
+        found.map(|(_, value)| value.to_string())
+    };
+    html! {
+        div.scroll tabindex="0" { table {
+            thead { tr { @for head in &heads { th scope="col" { (head) } } } }
+            tbody { @for step in steps { tr { @for head in &heads { td { (cell(step, head).unwrap_or_default()) } } } } }
+        } }
+    }
+}
+
+/// EXPLAIN's columns.
+const ORDER: [&str; 10] = [
+    "id",
+    "select_type",
+    "table",
+    "access",
+    "key",
+    "key_len",
+    "ref",
+    "rows",
+    "filtered",
+    "Extra",
+];
+
+fn form(name: &str, text: Option<String>) -> Markup {
+    html! {
+        @if let Some(text) = text {
+            details { summary { (name) } pre { (text) } }
+        }
+    }
+}
+
+/// A text that is no JSON is left as it is.
+fn indented(text: &str) -> String {
+    let value: Result<serde_json::Value, _> = serde_json::from_str(text);
+    let indented = value.and_then(|value| serde_json::to_string_pretty(&value));
+    indented.unwrap_or_else(|_| text.to_string())
 }

@@ -3,6 +3,7 @@
 //! Goal: keys and nesting that never change their meaning. A value that this kind of load does not have is null, not left out.
 
 mod load;
+mod plans;
 mod why;
 
 use crate::{csv, digest};
@@ -24,6 +25,7 @@ pub fn json(run: &Run, trials: &[Trial]) -> String {
         trials: trials.iter().map(trial).collect(),
         claims: claims(run, trials),
         largest_difference: why::largest(run, trials),
+        plans: plans::notes(run, trials),
     };
     let mut text = serde_json::to_string_pretty(&document)
         .expect("plain data with text keys always serialises");
@@ -39,6 +41,8 @@ struct Document<'a> {
     trials: Vec<TrialNote<'a>>,
     claims: Vec<ClaimNote>,
     largest_difference: Option<LargestNote>,
+    /// Of queries; empty for timed loads.
+    plans: Vec<plans::QueryNote>,
 }
 
 #[derive(Serialize)]
@@ -124,12 +128,7 @@ fn in_rounds(trial: &Trial) -> TrialNote<'_> {
     TrialNote {
         server: &trial.key.server,
         variant: trial.key.level("variant"),
-        levels: trial
-            .key
-            .levels
-            .iter()
-            .map(|(factor, level)| (factor.clone(), level.clone().into()))
-            .collect(),
+        levels: levels(&trial.key.levels),
         block: trial.key.block,
         state: trial.state,
         dataset: trial.dataset.as_ref(),
@@ -143,6 +142,14 @@ fn in_rounds(trial: &Trial) -> TrialNote<'_> {
         timed: LoadNote::default(),
         rounds,
     }
+}
+
+/// In the file's order of factors.
+fn levels(levels: &[(String, String)]) -> Map<String, Value> {
+    levels
+        .iter()
+        .map(|(factor, level)| (factor.clone(), level.clone().into()))
+        .collect()
 }
 
 fn round(round: &record::Round) -> RoundNote<'_> {

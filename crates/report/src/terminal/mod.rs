@@ -2,6 +2,7 @@
 //!
 //! Goal: the answer on one screen of 100 columns. Non-goal: everything the record holds (see `html`).
 
+mod plans;
 mod sheets;
 
 use crate::limits::limits;
@@ -37,7 +38,7 @@ pub fn terminal(run: &Run, trials: &[Trial], colour: bool, width: usize) -> Stri
     if let Some(explanation) = stats::explain_largest(&run.question, trials, MOST) {
         text.push_str(&screen.explanation(run, &explanation));
     }
-    text.push_str(&screen.plan_changes(run, trials));
+    text.push_str(&screen.plans(run, trials));
     if let Some(sheet) = limits(trials) {
         text.push_str(&screen.sheet(&sheet, Figure::on_a_line));
     }
@@ -191,21 +192,6 @@ impl Screen {
             text.push_str(&format!(" {note}\n"));
         }
         text
-    }
-
-    fn plan_changes(&self, run: &Run, trials: &[Trial]) -> String {
-        let changes = stats::plan_changes(&run.question, trials);
-        if changes.is_empty() {
-            return String::new();
-        }
-        let mut text = format!(
-            "\n{}",
-            self.heading("Plans that changed within a row of the table")
-        );
-        for change in changes.iter().take(MOST) {
-            text.push_str(&self.wrapped(" ", &digest::plan_change(run, change)));
-        }
-        text + &more(changes.len())
     }
 
     fn warnings(&self, run: &Run, trials: &[Trial]) -> String {

@@ -5,7 +5,7 @@ use crate::run::answers::Answers;
 use crate::run::trial::tests::trial_with_answers;
 use crate::server::Reply;
 use crate::server::fake::reply;
-use crate::spec::{Observe, Protocol, RoundKind, Unit, WarmupSpec};
+use crate::spec::{Observe, Plans, Protocol, RoundKind, Unit, WarmupSpec};
 use crate::workload::Dataset;
 use crate::workload::ssb::{Section, StarSchema};
 use record::{Answer, Query};
@@ -70,9 +70,10 @@ fn pass(
         operations: &operations(),
         protocol: &protocol(timeout),
         observe: &Observe {
-            plans: false,
-            profile: Vec::new(),
+            plans: Plans::Off,
+            ..Observe::default()
         },
+        known: Default::default(),
     };
     pass.run(&mut live)
 }

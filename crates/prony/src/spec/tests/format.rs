@@ -3,8 +3,8 @@
 use super::{RIGHT, read};
 use crate::spec::limits::Memory;
 use crate::spec::{
-    BuildSpec, EventKind, EventSpec, EventTime, Experiment, LimitsPatch, LoadSpec, RoundKind,
-    Setting, Unit, question,
+    BuildSpec, EventKind, EventSpec, EventTime, Experiment, LimitsPatch, LoadSpec, Observe, Plans,
+    RoundKind, Setting, Unit, question,
 };
 use proptest::prelude::*;
 use record::{Bound, Finding, RoundSelector, Subject, Value};
@@ -46,7 +46,8 @@ fn what_the_file_leaves_out_has_defaults() {
         think: Duration::ZERO,
     };
     assert_eq!(experiment.load, one_client);
-    assert!(experiment.observe.plans);
+    assert_eq!(experiment.observe, Observe::default());
+    assert_eq!(experiment.observe.plans, Plans::Explain);
 }
 
 #[test]

@@ -1,0 +1,184 @@
+//! When plans are asked for, and whether they are what the experiment says.
+//!
+//! Goal: nothing of it in a timed span or before a query whose pages it would read. Non-goals: how a server is asked
+//! (`observe::plans`), comparing plans (`record`).
+
+use super::round::{Live, Pass, Passed};
+use super::trial::flag;
+use crate::host::interrupt;
+use crate::observe::Explainer;
+use crate::server::ServerError;
+use crate::spec::{Expected, PlanCheck, Plans};
+use crate::workload::{Dialect, Operation};
+use record::{Flag, FormKind, PlanForm, Query, Trial, TrialState, plan};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// (query, plan) whose finer form the trial has already.
+pub type Known = BTreeSet<(String, String)>;
+
+/// Of the trial's plans so far.
+pub fn known(trial: &Trial) -> Known {
+    let forms = trial.plan_forms.iter();
+    forms
+        .map(|form| (form.query.clone(), form.plan.clone()))
+        .collect()
+}
+
+/// After the queries of a pass, on their session, since its settings decide, and since EXPLAIN reads index pages that a
+/// cold query should have read itself.
+pub fn look(pass: &Pass, live: &mut Live, passed: &mut Passed) -> Result<(), ServerError> {
+    if pass.observe.plans == Plans::Off {
+        return Ok(());
+    }
+    let explainer = Explainer::of(&mut live.session)?;
+    let dialect = Dialect::of(&live.session);
+    for operation in pass.operations {
+        let sql = operation.sql(dialect);
+        let plan = match explainer.plan(&mut live.session, sql) {
+            Ok(plan) => plan,
+            Err(ServerError::Refused { code, message }) => {
+                passed.notes.push(Flag {
+                    kind: "no_plan".into(),
+                    text: format!("{}: {code} {message}", operation.name),
+                });
+                continue;
+            }
+            Err(lost) => return Err(lost),
+        };
+        if !pass
+            .known
+            .contains(&(operation.name.clone(), plan.hash.clone()))
+        {
+            // A server that explains as a table and not as JSON has told the most it can.
+            let json = match explainer.json(&mut live.session, sql) {
+                Err(ServerError::Refused { .. }) => None,
+                other => other?,
+            };
+            passed.forms.extend(json.map(|text| PlanForm {
+                query: operation.name.clone(),
+                plan: plan.hash.clone(),
+                kind: FormKind::Json,
+                text,
+            }));
+        }
+        // The sessions of all clients have the same settings.
+        let asked = passed.queries.iter_mut();
+        asked
+            .filter(|query| query.name == operation.name)
+            .for_each(|query| query.plan_hash = Some(plan.hash.clone()));
+        passed.plans.entry(plan.hash).or_insert(plan.text);
+    }
+    Ok(())
+}
+
+/// A flag for each plan of a round that is not as the experiment asks. A switch that is on and unused makes figures of
+/// something else, so the trial is invalid.
+pub fn check(checks: &[PlanCheck], trial: &mut Trial, round: usize) {
+    let queries = &trial.rounds[round].queries;
+    let unmet: Vec<String> = queries
+        .iter()
+        .flat_map(|query| {
+            let its = checks
+                .iter()
+                .filter(|check| check.query.as_ref().is_none_or(|name| *name == query.name));
+            its.filter_map(|check| unmet(&check.expected, trial, query))
+        })
+        .collect();
+    if !unmet.is_empty() && trial.state == TrialState::Done {
+        trial.state = TrialState::Invalid;
+    }
+    for text in unmet {
+        flag(trial, "plan_unmet", text);
+    }
+}
+
+fn unmet(expected: &Expected, trial: &Trial, query: &Query) -> Option<String> {
+    let (text, wanted, says) = match expected {
+        Expected::Holds(text) => (text, true, "does not hold"),
+        Expected::Lacks(text) => (text, false, "holds"),
+    };
+    let name = &query.name;
+    let held = query
+        .plan_hash
+        .as_ref()
+        .and_then(|hash| trial.plan_holds(name, hash, text));
+    match held {
+        None => Some(format!(
+            "{name}: no plan could be had, so it is not known whether it has \"{text}\""
+        )),
+        Some(held) if held == wanted => None,
+        Some(_) => Some(format!(
+            "{name}: its plan {says} \"{text}\": {}",
+            steps(trial, query)
+        )),
+    }
+}
+
+/// On one line, without estimates, so that the same plan is told once.
+fn steps(trial: &Trial, query: &Query) -> String {
+    let hash = query.plan_hash.as_deref().unwrap_or_default();
+    let text = trial
+        .plans
+        .get(hash)
+        .map(String::as_str)
+        .unwrap_or_default();
+    let steps = plan::steps(text).unwrap_or_default();
+    let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
+    match steps.is_empty() {
+        true => text.replace('\n', "; "),
+        false => steps.join("; "),
+    }
+}
+
+/// Once more, executed, after everything that is measured of the trial. What cannot be had is noted, and spoils nothing.
+pub fn analyse(
+    operations: &[Operation],
+    timeout: Option<Duration>,
+    live: &mut Live,
+    trial: &mut Trial,
+) {
+    let dialect = Dialect::of(&live.session);
+    let note = |trial: &mut Trial, text| flag(trial, "not_analyzed", text);
+    let explainer = match Explainer::of(&mut live.session) {
+        Ok(explainer) => explainer,
+        Err(error) => return note(trial, error.to_string()),
+    };
+    for operation in operations {
+        let Some(plan) = last_plan(trial, &operation.name) else {
+            continue;
+        };
+        let session = &mut live.session;
+        let sql = operation.sql(dialect);
+        let (analysed, timed_out) = live
+            .watch
+            .over(timeout, || explainer.analysis(session, sql));
+        if interrupt::asked() {
+            return;
+        }
+        match analysed {
+            _ if timed_out => {
+                let limit_s = timeout.unwrap_or_default().as_secs_f64();
+                note(trial, format!("{}: > {limit_s} s", operation.name));
+            }
+            Ok(text) => trial.plan_forms.push(PlanForm {
+                query: operation.name.clone(),
+                plan,
+                kind: FormKind::Analyze,
+                text,
+            }),
+            Err(ServerError::Refused { code, message }) => {
+                note(trial, format!("{}: {code} {message}", operation.name));
+            }
+            // What it has not it has for no query, and a server that is gone has nothing.
+            Err(error) => return note(trial, error.to_string()),
+        }
+    }
+}
+
+/// The plan by which a query was answered last.
+fn last_plan(trial: &Trial, query: &str) -> Option<String> {
+    let queries = trial.rounds.iter().flat_map(|round| &round.queries);
+    let asked = queries.filter(|asked| asked.name == query).last()?;
+    asked.plan_hash.clone()
+}

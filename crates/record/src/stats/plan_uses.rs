@@ -1,0 +1,221 @@
+//! Each query's plans: who used which, what differs between them, and the time that each took.
+//!
+//! Goal: plans side by side before times are. Non-goal: judging that one is better; rows differ in more than their plans.
+
+use super::cells::{RowKey, row_key};
+use super::plans::{PlanChange, plan_changes};
+use super::ratio::LogMean;
+use crate::plan::{self, FormKind, PlanStep, StepChange};
+use crate::run::Question;
+use crate::trial::{Query, Round, Trial, TrialState};
+use std::collections::BTreeMap;
+
+/// One query with every plan that answered it, in the order of first sight.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueryPlans {
+    pub query: String,
+    pub plans: Vec<PlanUse>,
+    /// Rows in which the query had more than one of them: what is the same all through was not done the same.
+    pub changes: Vec<PlanChange>,
+}
+
+/// One plan of one query.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanUse {
+    pub hash: String,
+    /// As the server gave it; None where the record does not hold it.
+    pub text: Option<String>,
+    /// None where its text is no table of EXPLAIN.
+    pub steps: Option<Vec<PlanStep>>,
+    /// Against the query's first plan; empty for that one, and where one of the two has no steps.
+    pub differs: Vec<StepChange>,
+    pub rows: Vec<RowUse>,
+    /// EXPLAIN FORMAT=JSON, as it was first seen.
+    pub json: Option<String>,
+    /// The last analysis, where one was asked for.
+    pub analysis: Option<String>,
+}
+
+/// A row of the matrix that used the plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowUse {
+    pub server: String,
+    pub levels: Vec<(String, String)>,
+    /// The blocks of its trials, from 0.
+    pub blocks: Vec<u32>,
+    /// By the rounds' names, in the order of sight.
+    pub times: Vec<PlanTime>,
+}
+
+/// The time of the query by this plan, over the rounds of one name of one row, all blocks together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanTime {
+    /// `cold`, `hot`, `lukewarm`
+    pub round: String,
+    /// Rounds in which it was seen, those of invalid trials too.
+    pub seen: usize,
+    /// Rounds whose time counts: of trials that are done, in which the query was answered.
+    pub counted: usize,
+    /// Of those that count; None where there are none.
+    pub median_s: Option<f64>,
+    /// Their geometric mean.
+    pub mean_s: Option<f64>,
+}
+
+/// All queries that have a plan, in the workload's order.
+pub fn query_plans(question: &Question, trials: &[Trial]) -> Vec<QueryPlans> {
+    let changes = plan_changes(question, trials);
+    let operations = question.workload.operations.iter();
+    let one = |query: &String| {
+        let plans = plans(query, trials);
+        (!plans.is_empty()).then(|| QueryPlans {
+            query: query.clone(),
+            plans,
+            changes: of_query(&changes, query),
+        })
+    };
+    operations.filter_map(one).collect()
+}
+
+fn of_query(changes: &[PlanChange], query: &str) -> Vec<PlanChange> {
+    let is_its = |change: &&PlanChange| change.query == query;
+    changes.iter().filter(is_its).cloned().collect()
+}
+
+/// One answer by a plan.
+struct Sight<'t> {
+    trial: &'t Trial,
+    round: &'t Round,
+    query: &'t Query,
+    hash: &'t str,
+}
+
+fn plans(query: &str, trials: &[Trial]) -> Vec<PlanUse> {
+    let mut by_plan: Vec<(&str, Vec<Sight>)> = Vec::new();
+    for sight in sights(query, trials) {
+        match by_plan.iter_mut().find(|(hash, _)| *hash == sight.hash) {
+            Some((_, sights)) => sights.push(sight),
+            None => by_plan.push((sight.hash, vec![sight])),
+        }
+    }
+    let mut uses: Vec<PlanUse> = by_plan
+        .into_iter()
+        .map(|(hash, sights)| plan_use(hash, &sights))
+        .collect();
+    let first = uses.first().and_then(|first| first.steps.clone());
+    for later in uses.iter_mut().skip(1) {
+        if let (Some(first), Some(steps)) = (&first, &later.steps) {
+            later.differs = plan::diff(first, steps);
+        }
+    }
+    uses
+}
+
+fn sights<'t>(query: &str, trials: &'t [Trial]) -> impl Iterator<Item = Sight<'t>> {
+    let rounds = |trial: &'t Trial| trial.rounds.iter().map(move |round| (trial, round));
+    let asked = move |(trial, round): (&'t Trial, &'t Round)| {
+        let its = round
+            .queries
+            .iter()
+            .filter(move |asked| asked.name == query);
+        its.filter_map(move |asked| {
+            Some(Sight {
+                trial,
+                round,
+                query: asked,
+                hash: asked.plan_hash.as_deref()?,
+            })
+        })
+    };
+    trials.iter().flat_map(rounds).flat_map(asked)
+}
+
+fn plan_use(hash: &str, sights: &[Sight]) -> PlanUse {
+    let text = sights.iter().find_map(|sight| sight.trial.plans.get(hash));
+    let forms = |kind: FormKind| {
+        let its = move |sight: &&Sight| {
+            let forms = sight.trial.plan_forms.iter();
+            forms.filter(|form| form.kind == kind).find_map(|form| {
+                let is_its = form.query == sight.query.name && form.plan == hash;
+                is_its.then(|| form.text.clone())
+            })
+        };
+        sights.iter().filter_map(move |sight| its(&sight))
+    };
+    PlanUse {
+        hash: hash.to_string(),
+        text: text.cloned(),
+        steps: text.and_then(|text| plan::steps(text)),
+        differs: Vec::new(),
+        rows: rows(sights),
+        json: forms(FormKind::Json).next(),
+        analysis: forms(FormKind::Analyze).last(),
+    }
+}
+
+fn rows(sights: &[Sight]) -> Vec<RowUse> {
+    let mut by_row: Vec<(RowKey, Vec<&Sight>)> = Vec::new();
+    for sight in sights {
+        let row = row_key(&sight.trial.key);
+        match by_row.iter_mut().find(|(known, _)| *known == row) {
+            Some((_, sights)) => sights.push(sight),
+            None => by_row.push((row, vec![sight])),
+        }
+    }
+    let row = |((server, levels), sights): (RowKey, Vec<&Sight>)| {
+        let mut blocks: Vec<u32> = sights.iter().map(|sight| sight.trial.key.block).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        RowUse {
+            server: server.to_string(),
+            levels: levels.to_vec(),
+            blocks,
+            times: times(&sights),
+        }
+    };
+    by_row.into_iter().map(row).collect()
+}
+
+fn times(sights: &[&Sight]) -> Vec<PlanTime> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut by_name: BTreeMap<&str, Vec<&Sight>> = BTreeMap::new();
+    for sight in sights {
+        let name = sight.round.name.as_str();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+        by_name.entry(name).or_default().push(sight);
+    }
+    names
+        .into_iter()
+        .map(|name| time(name, &by_name[name]))
+        .collect()
+}
+
+fn time(round: &str, sights: &[&Sight]) -> PlanTime {
+    let counts =
+        |sight: &&&Sight| sight.trial.state == TrialState::Done && sight.query.error.is_none();
+    let mut counted_s: Vec<f64> = sights
+        .iter()
+        .filter(counts)
+        .map(|sight| sight.query.elapsed_ns as f64 / 1e9)
+        .collect();
+    counted_s.sort_by(f64::total_cmp);
+    PlanTime {
+        round: round.to_string(),
+        seen: sights.len(),
+        counted: counted_s.len(),
+        median_s: median(&counted_s),
+        mean_s: LogMean::of(&counted_s).map(|mean| mean.geometric()),
+    }
+}
+
+/// Of figures in ascending order.
+fn median(sorted: &[f64]) -> Option<f64> {
+    let middle = sorted.len() / 2;
+    let upper = *sorted.get(middle)?;
+    Some(match sorted.len() % 2 {
+        0 => (sorted[middle - 1] + upper) / 2.0,
+        _ => upper,
+    })
+}

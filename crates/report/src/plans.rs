@@ -1,0 +1,171 @@
+//! Plans in words: who used which, what differs, how long each took.
+//!
+//! Goal: sentences and cells that every form of a report shares. Non-goal: comparing plans (`record::plan`).
+
+use crate::{format, names};
+use record::stats::{PlanTime, PlanUse, QueryPlans, RowUse};
+use record::{Run, StepChange};
+
+/// The heads of [`lines`]; the last three are figures.
+pub const HEADS: [&str; 7] = [
+    "plan",
+    "used by",
+    "blocks",
+    "round",
+    "times",
+    "mean, s",
+    "median, s",
+];
+
+/// Queries that were answered by more than one plan.
+pub fn with_several(queries: &[QueryPlans]) -> impl Iterator<Item = &QueryPlans> {
+    queries.iter().filter(|query| query.plans.len() > 1)
+}
+
+/// `2 of 13 queries were answered by more than one plan: Q2.1 (2), Q3.1 (3).` None where no plan is recorded.
+pub fn summary(queries: &[QueryPlans]) -> Option<String> {
+    let several: Vec<String> = with_several(queries)
+        .map(|query| format!("{} ({})", query.query, query.plans.len()))
+        .collect();
+    let all = queries.len();
+    match (all, several.len()) {
+        (0, _) => None,
+        (_, 0) => Some(format!(
+            "Each of {all} queries was answered by one plan all through."
+        )),
+        (_, n) => Some(format!(
+            "{n} of {all} queries were answered by more than one plan: {}. Compare plans before times.",
+            several.join(", ")
+        )),
+    }
+}
+
+/// A line for each row and kind of round that used a plan of the query.
+pub fn lines(run: &Run, query: &QueryPlans) -> Vec<[String; 7]> {
+    let decimals = decimals(query);
+    let of_row = |plan: &PlanUse, row: &RowUse| {
+        let (plan, own) = (names::plan(&plan.hash), used_by(run, row));
+        let blocks = blocks(row);
+        let line = move |time: &PlanTime| {
+            [
+                plan.clone(),
+                own.clone(),
+                blocks.clone(),
+                time.round.clone(),
+                times(time),
+                seconds(time.mean_s, decimals),
+                seconds(time.median_s, decimals),
+            ]
+        };
+        row.times.iter().map(line).collect::<Vec<_>>()
+    };
+    let of_plan = |plan| {
+        let rows = |plan: &PlanUse| {
+            let rows = plan.rows.iter();
+            rows.flat_map(|row| of_row(plan, row)).collect::<Vec<_>>()
+        };
+        rows(plan)
+    };
+    query.plans.iter().flat_map(of_plan).collect()
+}
+
+/// `mariadb · on: cold 1.20 s, hot 0.31 s of 4`: the geometric mean, and how many times it is of.
+pub fn in_short(run: &Run, query: &QueryPlans, row: &RowUse) -> String {
+    let decimals = decimals(query);
+    let times = row.times.iter().map(|time| match time.mean_s {
+        None => format!("{} without a time that counts", time.round),
+        Some(mean_s) => format!(
+            "{} {} s of {}",
+            time.round,
+            format::seconds(mean_s, decimals),
+            time.counted
+        ),
+    });
+    let times: Vec<String> = times.collect();
+    format!("{}: {}", used_by(run, row), times.join(", "))
+}
+
+fn used_by(run: &Run, row: &RowUse) -> String {
+    names::row(&run.question, &row.server, &row.levels)
+}
+
+/// From 1, as people count.
+fn blocks(row: &RowUse) -> String {
+    let blocks = row.blocks.iter().map(|block| (block + 1).to_string());
+    blocks.collect::<Vec<_>>().join(", ")
+}
+
+/// How many times count, of how many it was seen.
+fn times(time: &PlanTime) -> String {
+    match time.seen == time.counted {
+        true => time.counted.to_string(),
+        false => format!("{} of {}", time.counted, time.seen),
+    }
+}
+
+fn decimals(query: &QueryPlans) -> usize {
+    let rows = query.plans.iter().flat_map(|plan| &plan.rows);
+    let times = rows.flat_map(|row| &row.times);
+    format::decimals(times.filter_map(|time| time.mean_s))
+}
+
+fn seconds(value: Option<f64>, decimals: usize) -> String {
+    value.map_or("-".to_string(), |value| format::seconds(value, decimals))
+}
+
+/// `plan c0ffee00 against plan 6b6b6b6b`
+pub fn against(query: &QueryPlans, plan: &PlanUse) -> String {
+    let first = query.plans.first().map(|first| names::plan(&first.hash));
+    format!(
+        "plan {} against plan {}",
+        names::plan(&plan.hash),
+        first.unwrap_or_default()
+    )
+}
+
+/// `orders: key o_custkey → o_orderdate, rows 5 → 90`
+pub fn change(change: &StepChange) -> String {
+    let (step, columns) = match change {
+        StepChange::Added(step) => return format!("added: {step}"),
+        StepChange::Removed(step) => return format!("removed: {step}"),
+        StepChange::Changed { step, columns } => (step, columns),
+    };
+    let value = |value: &Option<String>| value.clone().unwrap_or("nothing".to_string());
+    let columns = columns
+        .iter()
+        .map(|(name, from, to)| format!("{name} {} → {}", value(from), value(to)));
+    format!("{step}: {}", columns.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::PlanStep;
+
+    #[test]
+    fn a_change_names_the_step_and_what_of_it() {
+        let of = |text: &str| Some(text.to_string());
+        let changed = StepChange::Changed {
+            step: "orders".to_string(),
+            columns: vec![
+                ("key", of("o_custkey"), of("o_orderdate")),
+                ("Extra", None, of("Using MRR")),
+            ],
+        };
+        assert_eq!(
+            change(&changed),
+            "orders: key o_custkey → o_orderdate, Extra nothing → Using MRR"
+        );
+        let step = PlanStep {
+            table: of("part"),
+            access: of("ALL"),
+            ..PlanStep::default()
+        };
+        assert_eq!(change(&StepChange::Added(step)), "added: part ALL");
+    }
+
+    #[test]
+    fn a_run_without_plans_says_nothing_of_them() {
+        assert_eq!(summary(&[]), None);
+    }
+}
