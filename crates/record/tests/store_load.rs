@@ -2,17 +2,10 @@
 
 mod common;
 
-use common::{done, place, run, timed};
+use common::{place, run, timed, with_summary};
 use record::stats::summarise;
 use record::*;
 use std::collections::BTreeMap;
-
-fn with_summary(mut trial: Trial) -> Trial {
-    if let Some(load) = &mut trial.load {
-        load.summary = Some(summarise(load));
-    }
-    trial
-}
 
 fn live(block: u32, seconds: Vec<(u32, LiveSample)>) -> LiveTrial {
     LiveTrial {
@@ -26,43 +19,6 @@ fn sample(throughput: f64) -> LiveSample {
         values: BTreeMap::from([("throughput".into(), throughput)]),
         latency_ms: BTreeMap::from([("p99".into(), 12.5)]),
         errors: BTreeMap::from([(1213, 1)]),
-    }
-}
-
-/// A finished file as a prony of schema 1 left it.
-fn of_schema_1(path: &std::path::Path) {
-    let mut store = Store::create(path, &run()).unwrap();
-    store.save(&done(0)).unwrap();
-    drop(store);
-    let at = rusqlite::Connection::open(path).unwrap();
-    at.execute_batch(
-        "drop table trial_limit; drop table live; drop table error; drop table histogram; drop table series; drop table load;
-         drop table plan_form; alter table plan drop column steps_json;
-         alter table event drop column ended_ns; alter table trial drop column dataset_json;
-         alter table query drop column client; pragma user_version = 1",
-    )
-    .unwrap();
-}
-
-/// A finished file as a prony of schema 2 left it.
-fn of_schema_2(path: &std::path::Path) {
-    let mut store = Store::create(path, &run()).unwrap();
-    store.save(&done(0)).unwrap();
-    drop(store);
-    let at = rusqlite::Connection::open(path).unwrap();
-    at.execute_batch(
-        "drop table trial_limit; drop table plan_form; alter table plan drop column steps_json;
-         alter table trial drop column dataset_json; alter table query drop column client;
-         pragma user_version = 2",
-    )
-    .unwrap();
-}
-
-/// Which no trial had before schema 3.
-fn without_limits(block: u32) -> Trial {
-    Trial {
-        limits: Vec::new(),
-        ..done(block)
     }
 }
 
@@ -206,50 +162,4 @@ fn what_a_killed_trial_left_stays_until_it_or_another_begins() {
         store.live_of().unwrap(),
         Some(live(1, vec![(7, sample(3.0))]))
     );
-}
-
-#[test]
-fn a_run_of_schema_1_is_read_as_it_was() {
-    let (_folder, path) = place();
-    of_schema_1(&path);
-    let store = Store::open(&path).unwrap();
-    assert_eq!(store.trials_whole().unwrap(), [without_limits(0)]);
-    assert_eq!(store.load(&done(0).key).unwrap(), None);
-    assert_eq!(store.live_of().unwrap(), None);
-}
-
-#[test]
-fn a_run_of_schema_2_is_read_and_gone_on_with() {
-    let (_folder, path) = place();
-    of_schema_2(&path);
-    let read = Store::open(&path).unwrap().trials_whole().unwrap();
-    assert_eq!(read, [without_limits(0)], "each query by the first client");
-    let mut by_two = done(1);
-    by_two.rounds[0].queries[0].client = 2;
-    Store::resume(&path).unwrap().save(&by_two).unwrap();
-    let read = Store::open(&path).unwrap().trials_whole().unwrap();
-    assert_eq!(read, [without_limits(0), by_two]);
-}
-
-#[test]
-fn a_run_of_schema_1_is_gone_on_with_in_this_schema() {
-    let (_folder, path) = place();
-    of_schema_1(&path);
-    let mut store = Store::resume(&path).unwrap();
-    store.save(&timed(1)).unwrap();
-    drop(store);
-    let trials = Store::open(&path).unwrap().trials_whole().unwrap();
-    assert_eq!(trials, [without_limits(0), with_summary(timed(1))]);
-}
-
-#[test]
-fn the_runs_of_p1_in_the_tree_are_of_schema_1_and_readable() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/results/p1");
-    let files = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|file| file.unwrap().path());
-    for path in files.filter(|path| path.extension().is_some_and(|e| e == "sqlite")) {
-        let store = Store::open(&path).unwrap();
-        assert!(!store.trials().unwrap().is_empty(), "{}", path.display());
-    }
 }

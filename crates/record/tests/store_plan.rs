@@ -43,23 +43,3 @@ fn the_finer_forms_are_read_with_the_times_since_claims_look_into_them() {
     assert_eq!(trial.plan_holds("Q3", "ab12", "using_MRR"), Some(false));
     assert_eq!(trial.plan_holds("Q3", "unknown", "using_MRR"), None);
 }
-
-#[test]
-fn a_run_of_schema_2_is_read_as_it_is_and_raised_where_it_is_gone_on_with() {
-    let (_folder, path) = place();
-    Store::create(&path, &run())
-        .unwrap()
-        .save(&done(0))
-        .unwrap();
-    let older =
-        "drop table plan_form; alter table plan drop column steps_json; pragma user_version = 2";
-    let at = rusqlite::Connection::open(&path).unwrap();
-    at.execute_batch(older).unwrap();
-    drop(at);
-    let store = Store::open(&path).unwrap();
-    assert_eq!(store.trials_whole().unwrap(), [done(0)]);
-    drop(store);
-    Store::resume(&path).unwrap().save(&with_a_plan(1)).unwrap();
-    let trials = Store::open(&path).unwrap().trials_whole().unwrap();
-    assert_eq!(trials, [done(0), with_a_plan(1)]);
-}

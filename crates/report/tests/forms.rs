@@ -157,7 +157,8 @@ fn json_keeps_the_contract() {
             "environment",
             "trials",
             "claims",
-            "largest_difference"
+            "largest_difference",
+            "plans"
         ]
     );
     let trial = &document["trials"][0];
@@ -174,6 +175,7 @@ fn json_keeps_the_contract() {
         "operations",
         "errors",
         "flags",
+        "limits",
     ];
     assert_eq!(keys(trial)[..of_a_trial.len()], of_a_trial);
     let of_timed_loads = [

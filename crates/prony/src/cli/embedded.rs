@@ -1,7 +1,7 @@
 //! The experiments that come with the binary, so that `prony run quickstart` works anywhere.
 
 /// (name, text); the name is the path below experiments/ without its ending.
-pub const EXPERIMENTS: [(&str, &str); 10] = [
+pub const EXPERIMENTS: [(&str, &str); 13] = [
     (
         "quickstart",
         include_str!("../../../../experiments/quickstart.toml"),
@@ -41,6 +41,18 @@ pub const EXPERIMENTS: [(&str, &str); 10] = [
     (
         "arrivals/old-blocks-scan",
         include_str!("../../../../experiments/arrivals/old-blocks-scan.toml"),
+    ),
+    (
+        "optimizer/icp",
+        include_str!("../../../../experiments/optimizer/icp.toml"),
+    ),
+    (
+        "optimizer/mrr",
+        include_str!("../../../../experiments/optimizer/mrr.toml"),
+    ),
+    (
+        "optimizer/bka",
+        include_str!("../../../../experiments/optimizer/bka.toml"),
     ),
 ];
 

@@ -188,3 +188,10 @@ pub fn timed(block: u32) -> Trial {
         ..done(block)
     }
 }
+
+pub fn with_summary(mut trial: Trial) -> Trial {
+    if let Some(load) = &mut trial.load {
+        load.summary = Some(record::stats::summarise(load));
+    }
+    trial
+}
