@@ -87,7 +87,7 @@ fn expected(request: &Request, plan: &Plan, trials: &[PlannedTrial]) -> Result<S
         // Only the first trial of a series starts a server.
         let begins = !protocol.series || !trial.continues;
         let start_s = if begins { RESTART_S } else { 0.0 };
-        let rounds_s = protocol.rounds.iter().map(round_s).sum::<f64>();
+        let rounds_s = trial.rounds.iter().map(round_s).sum::<f64>();
         start_s + protocol.driven().as_secs_f64() + rounds_s
     };
     Ok(estimate::text(

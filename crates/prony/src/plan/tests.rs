@@ -1,7 +1,7 @@
 //! The plan as a whole.
 
 use super::*;
-use crate::spec::{self, Setting};
+use crate::spec::{self, RoundKind, Setting};
 use proptest::prelude::*;
 use std::collections::HashSet;
 
@@ -29,6 +29,8 @@ pub(super) fn experiment(blocks: u32) -> Experiment {
         [variant.large]
         workload = {{ joins = "ansi" }}
         load = {{ clients = 4 }}
+        protocol = {{ rounds = ["hot"] }}
+        limits = {{ read_iops = 400 }}
         [workload.ssb]
         scale = 1
         [[event]]
@@ -80,6 +82,15 @@ fn a_level_stands_only_where_its_only_allows() {
             .all(|trial| trial.key.server == "5.6"
                 || trial.key.level("variant") != Some("small, old"))
     );
+}
+
+#[test]
+fn rounds_and_limits_of_a_level_are_those_of_its_trials_alone() {
+    let trials = planned(1);
+    let (large, small) = (find(&trials, "5.5", "large"), find(&trials, "5.5", "small"));
+    assert_eq!(large.rounds, [RoundKind::Hot]);
+    assert_eq!(large.limits.read_iops, Some(Some(400)));
+    assert_eq!((small.rounds.len(), small.limits.read_iops), (3, None));
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! A trial as it is planned: every level chosen, every patch applied.
 
 use super::matrix::{Point, agrees, is_max, levels};
-use crate::spec::{EventSpec, Experiment, LimitsPatch, Observe, Pairs, Patch, Setting, merge};
+use crate::spec::{
+    EventSpec, Experiment, LimitsPatch, Observe, Pairs, Patch, RoundKind, Setting, merge,
+};
 use crate::spec::{LoadSpec, PlannedLoad, RateSpec};
 use record::TrialKey;
 use std::time::Duration;
@@ -16,6 +18,8 @@ pub struct PlannedTrial {
     pub workload: toml::Table,
     pub load: PlannedLoad,
     pub limits: LimitsPatch,
+    /// Empty for a timed load.
+    pub rounds: Vec<RoundKind>,
     /// It goes on with the server that the trial before it in its series has started and left.
     pub continues: bool,
     pub events: Vec<EventSpec>,
@@ -59,6 +63,7 @@ pub fn planned(
         workload: toml::Table::new(),
         load: resolved(load(experiment, point), measured),
         limits: LimitsPatch::default(),
+        rounds: experiment.protocol.rounds.clone(),
         continues: false,
         events: experiment
             .events
@@ -134,6 +139,9 @@ impl PlannedTrial {
         }
         if let Some(limits) = replaced.limits.or(patch.limits) {
             self.limits = limits.over(self.limits);
+        }
+        if let Some(rounds) = replaced.rounds.as_ref().or(patch.rounds.as_ref()) {
+            self.rounds = rounds.clone();
         }
         if let Some(workload) = replaced.workload.as_ref().or(patch.workload.as_ref()) {
             self.workload = merge(&self.workload, workload);

@@ -132,6 +132,7 @@ impl Bench<'_> {
             operations: chosen(dataset.operations(), &self.protocol.queries),
             clients: planned.load.clients(),
             observe: &planned.observe,
+            rounds: &planned.rounds,
             data_bytes: trial.data_bytes,
         };
         rounds.all(bed, trial)
@@ -183,6 +184,7 @@ struct Rounds<'a> {
     operations: Vec<Operation>,
     clients: u32,
     observe: &'a Observe,
+    rounds: &'a [RoundKind],
     data_bytes: u64,
 }
 
@@ -193,7 +195,7 @@ impl Rounds<'_> {
                 "{}: round {} of {}",
                 label(&trial.key),
                 index + 1,
-                self.bench.protocol.rounds.len()
+                self.rounds.len()
             ));
             self.one_pass(bed, trial, index, &operations)?;
             if interrupt::asked() {
@@ -212,7 +214,7 @@ impl Rounds<'_> {
 
     /// (index of the round, the operations of the pass) in the order of execution.
     fn passes(&self) -> Vec<(usize, Vec<Operation>)> {
-        let rounds = 0..self.bench.protocol.rounds.len();
+        let rounds = 0..self.rounds.len();
         match self.bench.protocol.unit {
             Unit::Round => rounds
                 .map(|round| (round, self.operations.clone()))
@@ -236,7 +238,7 @@ impl Rounds<'_> {
         index: usize,
         operations: &[Operation],
     ) -> Result<(), ServerError> {
-        let before = match self.bench.protocol.rounds[index] {
+        let before = match self.rounds[index] {
             RoundKind::Cold => Some(bed.go_cold(trial)?),
             RoundKind::Hot => None,
         };
@@ -255,7 +257,7 @@ impl Rounds<'_> {
         happened(trial, events.stop());
         let passed = passed?;
         if trial.rounds.len() <= index {
-            let round = blank_round(&self.bench.protocol.rounds, index, started_ns);
+            let round = blank_round(self.rounds, index, started_ns);
             trial.rounds.push(round);
         }
         enter(trial, index, passed);

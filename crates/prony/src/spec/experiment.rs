@@ -132,6 +132,8 @@ pub struct Patch {
     pub workload: Option<toml::Table>,
     pub load: Option<LoadPatch>,
     pub limits: Option<LimitsPatch>,
+    /// Of these rounds alone; fewer of a kind than the protocol has.
+    pub rounds: Option<Vec<RoundKind>>,
     pub observe: Option<ObservePatch>,
 }
 

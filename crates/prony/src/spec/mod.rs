@@ -180,6 +180,7 @@ fn read_file(
             load: None,
             limits: file.get("limits").and_then(|node| limits::limits(&node)),
             observe: None,
+            rounds: None,
         },
         workload: workload.name,
         observe: observe::observe(file),

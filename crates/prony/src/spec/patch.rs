@@ -1,4 +1,5 @@
-//! The sections that a server, a level or the file's top level changes: settings, session, workload, load, limits, observe.
+//! The sections that a server, a level or the file's top level changes: settings, session, workload, load, limits, observe,
+//! protocol.
 //!
 //! Goal: one reader for them wherever they stand. Non-goal: laying them over each other (see `plan`).
 
@@ -7,6 +8,7 @@ use super::limits;
 use super::load;
 use super::mistake::Notes;
 use super::observe;
+use super::protocol;
 use super::read::{Node, Section};
 use super::texts::{self, Texts};
 use toml::de::DeValue;
@@ -14,14 +16,11 @@ use toml::de::DeValue;
 /// Where a patch's workload keys are handed to: the workload's own check.
 pub type CheckWorkload<'c> = &'c dyn Fn(&str, &toml::Table) -> Result<(), super::KeyMistake>;
 
-/// The keys of a patch that the design knows and that come later.
-const LATER: [(&str, &str); 2] = [
-    (
-        "server",
-        "levels that change the server itself; write a [server.NAME] for each instead",
-    ),
-    ("protocol", "levels that change the protocol"),
-];
+/// The key of a patch that the design knows and that comes later, and what to do until then.
+const LATER: (&str, &str) = (
+    "server",
+    "levels that change the server itself; write a [server.NAME] for each instead",
+);
 
 /// What the patch needs to know of the file's workload.
 pub struct WorkloadBase<'s, 'c> {
@@ -74,25 +73,23 @@ pub fn patch<'s>(
 ) -> Patch {
     let keys = [
         &[
-            "settings", "session", "workload", "load", "limits", "observe",
+            "settings", "session", "workload", "load", "limits", "observe", "protocol",
         ],
         others,
     ]
     .concat();
     for node in section.entries().filter(|node| !keys.contains(&node.key)) {
-        match LATER.iter().find(|(key, _)| *key == node.key) {
-            Some((key, with)) => {
-                node.notes
-                    .not_built(node.at(), &format!("\"{key}\" in {name}"), with)
+        match node.key {
+            key if key == LATER.0 => {
+                let what = format!("\"{key}\" in {name}");
+                node.notes.not_built(node.at(), &what, LATER.1);
             }
-            None if node.key == "clients" => {
-                node.note(
-                    "clients belong to the load",
-                    "not here",
-                    "write load = { clients = 8 }",
-                );
-            }
-            None => section.unknown_key(name, &node, &keys),
+            "clients" => node.note(
+                "clients belong to the load",
+                "not here",
+                "write load = { clients = 8 }",
+            ),
+            _ => section.unknown_key(name, &node, &keys),
         }
     }
     Patch {
@@ -106,6 +103,9 @@ pub fn patch<'s>(
         observe: section
             .get("observe")
             .and_then(|node| observe::level(&node)),
+        rounds: section
+            .get("protocol")
+            .and_then(|node| protocol::level(&node)),
     }
 }
 

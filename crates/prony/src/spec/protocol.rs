@@ -97,12 +97,7 @@ fn timed(protocol: &mut Protocol, section: &Section, time: &Node) {
 }
 
 fn in_rounds(protocol: &mut Protocol, section: &Section) {
-    if let Some(rounds) = section
-        .get("rounds")
-        .and_then(|node| node.list("rounds = [\"cold\", \"hot\", \"hot\"]"))
-    {
-        protocol.rounds = rounds.iter().filter_map(round).collect();
-    }
+    protocol.rounds = rounds(section).unwrap_or_else(|| protocol.rounds.clone());
     if let Some(unit) = section.get("unit").and_then(|node| unit(&node)) {
         protocol.unit = unit;
     }
@@ -113,6 +108,29 @@ fn in_rounds(protocol: &mut Protocol, section: &Section) {
         .get("queries")
         .map(|node| names(&node, "queries = [\"Q1.1\"]"))
         .unwrap_or_default();
+}
+
+/// `protocol = { rounds = ["cold"] }` of a level.
+pub fn level(node: &Node) -> Option<Vec<RoundKind>> {
+    let section = node.section("protocol = { rounds = [\"cold\"] }")?;
+    for node in section.entries().filter(|node| node.key != "rounds") {
+        match KEYS.contains(&node.key) {
+            true => node.note(
+                format!("\"{}\" is the same in all trials", node.key),
+                "not of a level",
+                "a level can change the rounds; write the rest in [protocol]",
+            ),
+            false => section.unknown_key("protocol", &node, &["rounds"]),
+        }
+    }
+    rounds(&section)
+}
+
+fn rounds(section: &Section) -> Option<Vec<RoundKind>> {
+    let rounds = section
+        .get("rounds")?
+        .list("rounds = [\"cold\", \"hot\", \"hot\"]")?;
+    Some(rounds.iter().filter_map(round).collect())
 }
 
 fn round(node: &Node) -> Option<RoundKind> {

@@ -3,7 +3,9 @@
 //! Goal: no figure of one client under the name of eight, and no key without effect. Non-goals: knowing the workload (the
 //! caller says what it is), driving it.
 
-use super::experiment::{BuildSpec, EventKind, EventTime, Experiment, LevelSpec, ServerSpec};
+use super::experiment::{
+    BuildSpec, EventKind, EventTime, Experiment, LevelSpec, RoundKind, ServerSpec,
+};
 use super::load::{LoadPatch, LoadSpec};
 use super::mistake::SpecError;
 use super::place::{Late, Path, answer, path};
@@ -127,7 +129,43 @@ fn of_rounds(experiment: &Experiment) -> Vec<Late> {
             help: "write an event with sql = \"...\"".to_string(),
         })
     });
-    clients.chain(others).chain(events).collect()
+    let rounds = further_rounds(experiment);
+    clients.chain(others).chain(events).chain(rounds).collect()
+}
+
+/// Rounds of levels that the protocol does not have: the tables' columns are those of the protocol.
+fn further_rounds(experiment: &Experiment) -> Vec<Late> {
+    let has = |kind: RoundKind, rounds: &[RoundKind]| {
+        rounds.iter().filter(|round| **round == kind).count()
+    };
+    let all = &experiment.protocol.rounds;
+    let exceeds = |rounds: &[RoundKind]| {
+        let kinds = [RoundKind::Cold, RoundKind::Hot];
+        kinds
+            .iter()
+            .any(|kind| has(*kind, rounds) > has(*kind, all))
+    };
+    let levels = experiment
+        .factors
+        .iter()
+        .flat_map(|factor| factor.levels.iter().map(|level| (&factor.name, level)));
+    let patches = levels.flat_map(|(factor, level)| {
+        let at = path(&["factor", factor, &level.name]);
+        let on = level.on.iter().map({
+            let at = at.clone();
+            move |(server, patch)| ([at.clone(), path(&["on", server])].concat(), patch)
+        });
+        std::iter::once((at, &level.patch)).chain(on)
+    });
+    let beyond = patches.filter(|(_, patch)| patch.rounds.as_deref().is_some_and(exceeds));
+    beyond
+        .map(|(at, _)| Late {
+            path: [at, path(&["protocol", "rounds"])].concat(),
+            says: "these are rounds that [protocol] does not have".to_string(),
+            label: "more than the protocol's",
+            help: "write all rounds in [protocol], a level can leave some of them out".to_string(),
+        })
+        .collect()
 }
 
 /// Every number of clients, with its place.

@@ -220,6 +220,16 @@ fn rounds_of_queries_refuse_what_belongs_to_a_timed_load() {
 }
 
 #[test]
+fn a_level_can_leave_rounds_out_and_add_none() {
+    let check = |rounds: &str| {
+        let added = format!("[factor.disk.slow]\nprotocol = {{ rounds = {rounds} }}\n");
+        timed::check(&right(&added), false)
+    };
+    assert!(check("['cold']").is_ok());
+    insta::assert_snapshot!(shown(&check("['cold', 'cold']").unwrap_err()));
+}
+
+#[test]
 fn rounds_of_queries_take_several_clients() {
     for load in [
         "[load.closed]\nclients = [1, 2, 4, 8]\n",

@@ -60,6 +60,7 @@ added! {
     a_setting_in_two_spellings: "[settings]\nkey-buffer-size = 1\nkey_buffer_size = 2\n";
     clients_outside_of_the_load: "[variant.x]\nclients = 8\n";
     clients_twice_over: "[variant.x]\nload = { clients = 8 }\n[load.closed]\nclients = [1, 8]\n";
+    a_level_with_another_protocol: "[factor.joins.x]\nprotocol = { blocks = 2, rounds = [\"hto\"] }\n";
     limits_that_do_not_exist: "[limits]\ndisk = \"7200 rpm\"\nread_iops = \"fast\"\nmemory = \"1 GB\"\ncpus = 0\nswap = 1\n";
     an_event_that_kills: "[[event]]\nat = \"30s\"\nkill = { node = 1 }\n";
     an_event_without_a_time: "[[event]]\nsql = \"select 1\"\n";
