@@ -10,7 +10,7 @@ use super::known;
 use super::neighbours::Neighbours;
 use super::preflight;
 use super::servers::Provided;
-use super::trial::{Bench, label, now_ns};
+use super::trial::{self, Bench, label, now_ns};
 use super::{Progress, RunError, in_place, settings};
 use crate::host::{Home, Leases, interrupt, machine};
 use crate::plan::{Finished, Plan, PlannedTrial, Shard};
@@ -248,11 +248,14 @@ type DatasetKey = (String, String, Vec<(String, String)>);
 
 /// The datasets of a run.
 struct Provisioned {
-    ready: BTreeMap<DatasetKey, Ready>,
+    ready: BTreeMap<DatasetKey, Available>,
 }
 
+/// A dataset, or why its server cannot hold it.
+type Available = Result<Ready, String>;
+
 impl Provisioned {
-    fn of(&self, request: &Request, trial: &PlannedTrial) -> Option<&Ready> {
+    fn of(&self, request: &Request, trial: &PlannedTrial) -> Option<&Available> {
         self.ready
             .get(&key(request, trial, dataset(request, trial).ok()?.as_ref()))
     }
@@ -260,7 +263,7 @@ impl Provisioned {
     /// Bytes of the largest dataset that a server's trials start from.
     fn largest(&self, request: &Request, trials: &[PlannedTrial], server: &str) -> u64 {
         let own = trials.iter().filter(|trial| trial.key.server == server);
-        own.filter_map(|trial| Some(self.of(request, trial)?.note.data_bytes))
+        own.filter_map(|trial| Some(self.of(request, trial)?.as_ref().ok()?.note.data_bytes))
             .max()
             .unwrap_or(0)
     }
@@ -294,7 +297,15 @@ fn provision(
         if ready.contains_key(&key) {
             continue;
         }
-        let one = datasets.ready(&servers[&key.0], dataset.as_ref(), &key.2)?;
+        let one = match datasets.ready(&servers[&key.0], dataset.as_ref(), &key.2) {
+            Ok(one) => Ok(one),
+            Err(RunError::Lacking(why)) => {
+                let text = format!("warning: {}: {}: {why}", key.0, dataset.summary());
+                datasets.progress.say(&text);
+                Err(why)
+            }
+            Err(error) => return Err(error),
+        };
         ready.insert(key, one);
         stop_if_interrupted()?;
     }
@@ -323,17 +334,14 @@ fn measure(
             // Only for those who watch: a second that cannot be shown costs no trial.
             let _ = store.live(&planned.key, second, &sample);
         };
-        let mut trial = bench.measure(
-            &planned,
-            &servers[&planned.key.server],
-            data,
-            &dataset,
-            &mut held,
-            &mut live,
-        )?;
+        let server = &servers[&planned.key.server];
+        let mut trial = match data {
+            Ok(data) => bench.measure(&planned, server, data, &dataset, &mut held, &mut live)?,
+            Err(why) => trial::not_available(&planned, why),
+        };
         judge_answers(&mut answers, &dataset.fingerprint(), &mut trial);
         let key = trial.key.clone();
-        let is_usable = trial.state == TrialState::Done;
+        let is_usable = trial.state == TrialState::Done && data.is_ok();
         finished.push(match &trial.load {
             Some(load) => known::timed(key, load, is_usable, held.is_some()),
             None => Finished::without_figures(key, is_usable),

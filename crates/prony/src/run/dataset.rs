@@ -10,7 +10,7 @@ use crate::host::{Home, Leases, interrupt};
 use crate::server::{Server, ServerError, Session, StartRequest};
 use crate::workload::loader::fault::names_enospc;
 use crate::workload::loader::settings::{load_settings, redo_log_bytes};
-use crate::workload::{Dataset, LoadError, Loaded};
+use crate::workload::{Dataset, LoadError, Loaded, State};
 use record::DatasetNote;
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -164,7 +164,7 @@ impl Datasets<'_> {
         let loaded = self.load(server, instance.as_mut(), dataset);
         let (loaded, data_bytes) = loaded.map_err(|error| explain(error, instance.as_ref()))?;
         instance.stop()?;
-        self.settle(server, instance.as_mut(), &data_folder, &layout)?;
+        self.settle(server, instance.as_mut(), dataset, &data_folder, &layout)?;
         drop(instance);
         let _ = std::fs::remove_dir_all(&work);
         let note = note(server, dataset, &loaded, data_bytes);
@@ -186,6 +186,7 @@ impl Datasets<'_> {
         &self,
         server: &Provided,
         instance: &mut dyn Server,
+        dataset: &dyn Dataset,
         data_folder: &Path,
         layout: &[(String, String)],
     ) -> Result<(), RunError> {
@@ -199,7 +200,15 @@ impl Datasets<'_> {
             data_folder: data_folder.to_path_buf(),
             settings: layout.to_vec(),
         })?;
-        Ok(instance.stop()?)
+        let state = dataset.state(&mut instance.connect()?)?;
+        instance.stop()?;
+        match state {
+            State::Complete(_) => Ok(()),
+            _ => Err(RunError::Lacking(format!(
+                "the rows of {} were gone when the server was started again: a storage engine that keeps its rows in memory alone cannot be measured from a snapshot",
+                dataset.summary()
+            ))),
+        }
     }
 
     fn load(
@@ -380,10 +389,11 @@ fn read_note(folder: &Path) -> Option<DatasetNote> {
     serde_json::from_str(&text).ok()
 }
 
-/// A schema that holds something already asks for another command line.
+/// A schema that holds something already asks for another command line, and an engine that is not there for another server.
 pub(super) fn failed(error: LoadError) -> RunError {
     match error {
         LoadError::Exists { .. } => RunError::Asked(error.to_string()),
+        LoadError::NoEngine { .. } => RunError::Lacking(error.to_string()),
         _ => RunError::Failed(error.to_string()),
     }
 }

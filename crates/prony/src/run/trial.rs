@@ -331,7 +331,23 @@ fn chosen(all: Vec<Operation>, names: &[String]) -> Vec<Operation> {
         .collect()
 }
 
+/// A trial that its server cannot be asked for: an empty cell with its reason.
+pub fn not_available(planned: &PlannedTrial, why: &str) -> Trial {
+    let mut trial = empty(planned);
+    trial.ended_ns = trial.started_ns;
+    flag(&mut trial, "not_available", why.to_string());
+    trial
+}
+
 fn blank(planned: &PlannedTrial, ready: &Ready) -> Trial {
+    Trial {
+        data_bytes: ready.note.data_bytes,
+        dataset: Some(ready.note.clone()),
+        ..empty(planned)
+    }
+}
+
+fn empty(planned: &PlannedTrial) -> Trial {
     Trial {
         load: None,
         key: planned.key.clone(),
@@ -344,8 +360,8 @@ fn blank(planned: &PlannedTrial, ready: &Ready) -> Trial {
         settings: Default::default(),
         plans: Default::default(),
         events: Vec::new(),
-        data_bytes: ready.note.data_bytes,
-        dataset: Some(ready.note.clone()),
+        data_bytes: 0,
+        dataset: None,
     }
 }
 

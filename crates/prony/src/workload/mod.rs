@@ -4,6 +4,7 @@
 //! Non-goals: running operations, keeping snapshots (`run`).
 
 pub mod answers;
+mod engines;
 mod generated;
 mod hashes;
 mod indexes;

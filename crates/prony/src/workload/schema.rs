@@ -3,45 +3,35 @@
 //! Goal: what every workload does with its tables, the same on MySQL 5.5 to 9.7, MariaDB and, where it is taken, SQLite. Non-goals:
 //! which tables (the workload's .sql files), rows (`loader`), when indexes are built (`indexes`).
 
-use super::{Dialect, LoadError};
+use super::{Dialect, LoadError, engines, indexes};
 use crate::server::{ServerError, Session};
-
-/// Unknown storage engine; a storage engine that the server's configuration switched off.
-const NO_SUCH_ENGINE: [u16; 2] = [1286, 3161];
 
 /// Makes the empty tables by these statements, in MySQL in a schema that is made where it is not there. `{engine}` in a statement
 /// stands for the storage engine.
+///
+/// # Errors
+/// [`LoadError::NoEngine`] where the server lacks the engine, or took another one.
 pub fn create<'a>(
     session: &mut Session,
     schema: &str,
     engine: &str,
     statements: impl Iterator<Item = &'a str>,
 ) -> Result<(), LoadError> {
-    let failed = |cause| cannot_create(engine, cause);
+    let failed = |cause| engines::cannot_create(engine, cause);
     if session.is_mysql() {
+        engines::must_have(session, engine)?;
         make(session, schema).map_err(failed)?;
     }
+    let mut made = Vec::new();
     for statement in statements {
         session
             .execute(&statement.replace("{engine}", engine))
             .map_err(failed)?;
+        made.push(indexes::table(statement));
     }
-    Ok(())
-}
-
-/// What a refused CREATE TABLE means.
-fn cannot_create(engine: &str, cause: ServerError) -> LoadError {
-    match cause {
-        ServerError::Refused { code, .. } if NO_SUCH_ENGINE.contains(&code) => {
-            LoadError::NoEngine {
-                engine: engine.into(),
-                cause: cause.to_string(),
-            }
-        }
-        cause => LoadError::Server {
-            what: "The tables cannot be created",
-            cause,
-        },
+    match session.is_mysql() {
+        true => engines::must_be_of(session, schema, &made, engine),
+        false => Ok(()),
     }
 }
 
