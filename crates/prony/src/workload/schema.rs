@@ -164,6 +164,27 @@ pub fn count(session: &mut Session, table: &str) -> Result<u64, ServerError> {
     Ok(number(reply.first_text()))
 }
 
+/// Bytes of the schema's indexes, as the server reports them: of the secondary ones in InnoDB, whose primary key holds the rows, of
+/// all in MyISAM and Aria. None in SQLite, which does not tell them apart.
+pub fn index_bytes(session: &mut Session, schema: &str) -> Result<Option<u64>, ServerError> {
+    if Dialect::of(session) == Dialect::Sqlite {
+        return Ok(None);
+    }
+    ask_anew(session)?;
+    let sql = format!(
+        "SELECT CAST(SUM(index_length) AS UNSIGNED) FROM information_schema.tables WHERE table_schema = '{schema}'"
+    );
+    Ok(Some(number(session.query(&sql)?.first_text())))
+}
+
+/// 8.0 and later answer from what they saw up to a day ago. The others do not know the variable (1193).
+fn ask_anew(session: &mut Session) -> Result<(), ServerError> {
+    match session.execute("SET SESSION information_schema_stats_expiry = 0") {
+        Ok(_) | Err(ServerError::Refused { .. }) => Ok(()),
+        Err(lost) => Err(lost),
+    }
+}
+
 /// Bytes of the tables with their indexes, as the server reports them.
 pub fn data_bytes(
     session: &mut Session,
@@ -174,11 +195,7 @@ pub fn data_bytes(
         let pages = number(session.query("PRAGMA page_count")?.first_text());
         return Ok(pages * number(session.query("PRAGMA page_size")?.first_text()));
     }
-    // 8.0 and later answer from what they saw up to a day ago. The others do not know the variable (1193).
-    match session.execute("SET SESSION information_schema_stats_expiry = 0") {
-        Ok(_) | Err(ServerError::Refused { .. }) => {}
-        Err(lost) => return Err(lost),
-    }
+    ask_anew(session)?;
     let names = tables
         .iter()
         .map(|name| format!("'{name}'"))

@@ -25,7 +25,7 @@ pub fn datasets(run: &Run, trials: &[Trial]) -> Option<Sheet> {
         head: String::new(),
         labels: vec!["dataset".to_string(), "of".to_string()],
         across: None,
-        heads: ["rows", "MiB", "load s", "indexes s"]
+        heads: ["rows", "MiB", "of indexes", "load s", "indexes s"]
             .map(String::from)
             .to_vec(),
         rows: seen
@@ -57,6 +57,9 @@ fn sheet_row(note: &DatasetNote, rows: &[String]) -> SheetRow {
         cells: vec![
             text(format::count(note.rows as f64)),
             text(format::count((note.data_bytes >> 20) as f64)),
+            note.index_bytes.map_or_else(Figure::none, |bytes| {
+                text(format::count((bytes >> 20) as f64))
+            }),
             note.load_s
                 .map_or_else(|| text(note.method.clone()), seconds),
             indexes,
