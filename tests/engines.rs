@@ -53,7 +53,10 @@ fn every_client_of_a_round_runs_every_query_with_the_session_settings() {
     }
     let round = &at(&trials, "clients", "3")["rounds"][0];
     assert_eq!(round["clients"], 3);
-    assert!(round["counters"]["Com_select"].as_i64().unwrap() >= 6, "{round}");
+    assert!(
+        round["counters"]["Com_select"].as_i64().unwrap() >= 6,
+        "{round}"
+    );
     let flags = at(&trials, "clients", "3")["flags"].to_string();
     assert!(flags.contains("Q2.1 of client 3"), "{flags}");
     nothing_is_left(&bench);
@@ -85,7 +88,12 @@ fn several_clients_that_ask_each_query_by_itself_answer_right() {
             })
             .collect();
         let each = |name: &str, client| (name.to_string(), client);
-        let expected = [each("Q1.1", 1), each("Q1.1", 2), each("Q3.4", 1), each("Q3.4", 2)];
+        let expected = [
+            each("Q1.1", 1),
+            each("Q1.1", 2),
+            each("Q3.4", 1),
+            each("Q3.4", 2),
+        ];
         assert_eq!(asked, expected);
     }
 }
@@ -129,7 +137,11 @@ fn too_many_clients_for_the_server_are_refused_before_anything_is_loaded() {
     );
     let refused = bench.run(&["run", &file]);
     assert_eq!(refused.status, 2, "{}", refused.stderr);
-    assert!(refused.stderr.contains("max_connections"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("max_connections"),
+        "{}",
+        refused.stderr
+    );
     assert!(!refused.stderr.contains("loaded "), "{}", refused.stderr);
 }
 
@@ -139,7 +151,8 @@ fn an_engine_that_the_server_lacks_is_an_empty_cell_and_the_others_are_measured(
         return;
     }
     let bench = Bench::new();
-    let engine = |name: &str| format!("[factor.engine.{name}]\nworkload = {{ engine = \"{name}\" }}\n");
+    let engine =
+        |name: &str| format!("[factor.engine.{name}]\nworkload = {{ engine = \"{name}\" }}\n");
     let file = file(
         &bench,
         "mysql@5.6.14",
@@ -153,7 +166,10 @@ fn an_engine_that_the_server_lacks_is_an_empty_cell_and_the_others_are_measured(
     let done = bench.run(&["run", &file]);
     assert_eq!(done.status, 0, "{}", done.stderr);
     let measured = trials(&bench);
-    for (engine, why) in [("Aria", "no storage engine Aria"), ("MEMORY", "started again")] {
+    for (engine, why) in [
+        ("Aria", "no storage engine Aria"),
+        ("MEMORY", "started again"),
+    ] {
         let empty = at(&measured, "engine", engine);
         assert_eq!(empty["rounds"], serde_json::json!([]), "{empty}");
         assert_eq!(empty["flags"][0]["kind"], "not_available", "{empty}");
@@ -162,7 +178,10 @@ fn an_engine_that_the_server_lacks_is_an_empty_cell_and_the_others_are_measured(
     }
     let myisam = at(&measured, "engine", "MyISAM");
     let query = &myisam["rounds"][0]["queries"][0];
-    assert!(query["counters"]["server cpu us"].as_i64().unwrap() > 0, "{query}");
+    assert!(
+        query["counters"]["server cpu us"].as_i64().unwrap() > 0,
+        "{query}"
+    );
     let load = |trial: &Value| trial["dataset"]["load_s"].as_f64();
     assert!(load(myisam).is_some() && myisam["dataset"]["index_s"]["lineorder"].is_number());
 

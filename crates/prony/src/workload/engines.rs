@@ -72,12 +72,16 @@ fn unasked(cause: ServerError) -> LoadError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::fake::reply;
+    use crate::server::Reply;
 
     /// A server that answers every question with this cell, or with no row.
     fn answers(cell: Option<&'static str>) -> Session {
+        let row = |cell: &str| vec![Some(cell.as_bytes().to_vec())];
         Session::Scripted(Box::new(move |_| {
-            Ok(reply("said", cell.map(Some).as_slice()))
+            Ok(Reply {
+                rows: cell.iter().map(|cell| row(cell)).collect(),
+                ..Reply::default()
+            })
         }))
     }
 
