@@ -1,7 +1,7 @@
 //! The experiments that come with the binary, so that `prony run quickstart` works anywhere.
 
 /// (name, text); the name is the path below experiments/ without its ending.
-pub const EXPERIMENTS: [(&str, &str); 13] = [
+pub const EXPERIMENTS: [(&str, &str); 17] = [
     (
         "quickstart",
         include_str!("../../../../experiments/quickstart.toml"),
@@ -21,6 +21,22 @@ pub const EXPERIMENTS: [(&str, &str); 13] = [
     (
         "ssb/datadir-upgrade",
         include_str!("../../../../experiments/ssb/datadir-upgrade.toml"),
+    ),
+    (
+        "ssb/optimizer",
+        include_str!("../../../../experiments/ssb/optimizer.toml"),
+    ),
+    (
+        "engines/myisam-innodb",
+        include_str!("../../../../experiments/engines/myisam-innodb.toml"),
+    ),
+    (
+        "engines/concurrency",
+        include_str!("../../../../experiments/engines/concurrency.toml"),
+    ),
+    (
+        "engines/aria",
+        include_str!("../../../../experiments/engines/aria.toml"),
     ),
     (
         "oltp/update-cached",

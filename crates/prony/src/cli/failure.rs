@@ -85,7 +85,7 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
         let status = match &error {
             RunError::Asked(_) | RunError::Spec(_) => Status::Asked,
-            RunError::Failed(_) => Status::Failed,
+            RunError::Failed(_) | RunError::Lacking(_) => Status::Failed,
             RunError::Interrupted => Status::Interrupted,
         };
         let message = match error {

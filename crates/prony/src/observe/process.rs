@@ -6,6 +6,7 @@
 use super::Reading;
 use crate::host::{Mount, Process, mount_below, process_cpu};
 use record::Counters;
+use record::stats::used::{DEVICE_READ, DEVICE_READS, SERVER_CPU, SERVER_CPU_SYSTEM, SERVER_READ};
 use std::path::Path;
 
 /// The process of a managed server, and the device below its data.
@@ -37,16 +38,16 @@ impl ServerProcess {
         let process = Process::read(self.pid).filter(|one| one.start_ticks == self.start_ticks);
         if let Some(process) = process {
             if let Some(cpu) = process_cpu(self.pid) {
-                enter("server cpu us", cpu.as_micros() as u64);
+                enter(SERVER_CPU, cpu.as_micros() as u64);
             }
-            enter("server cpu system us", (process.system_s * 1e6) as u64);
+            enter(SERVER_CPU_SYSTEM, (process.system_s * 1e6) as u64);
             if let Some(io) = process.io {
-                enter("server read bytes", io.read_bytes);
+                enter(SERVER_READ, io.read_bytes);
             }
         }
         if let Some(counts) = self.device.as_ref().and_then(|device| device.counts().ok()) {
-            enter("device reads", counts.reads);
-            enter("device read bytes", counts.read_bytes);
+            enter(DEVICE_READS, counts.reads);
+            enter(DEVICE_READ, counts.read_bytes);
         }
         reading
     }

@@ -135,7 +135,9 @@ fn from_beginning_to_end(
     let ready = provision(request, &measured, &servers, &datasets)?;
     fits(&|server| ready.largest(request, &trials, server))?;
     measured.iter().try_for_each(|trial| {
-        let ready = ready.of(request, trial);
+        let ready = ready
+            .of(request, trial)
+            .and_then(|ready| ready.as_ref().ok());
         ready.map_or(Ok(()), |ready| limits::fits(trial, ready.note.data_bytes))
     })?;
 
@@ -269,11 +271,14 @@ type DatasetKey = (String, String, Vec<(String, String)>);
 
 /// The datasets of a run.
 struct Provisioned {
-    ready: BTreeMap<DatasetKey, Ready>,
+    ready: BTreeMap<DatasetKey, Available>,
 }
 
+/// A dataset, or why its server cannot hold it.
+type Available = Result<Ready, String>;
+
 impl Provisioned {
-    fn of(&self, request: &Request, trial: &PlannedTrial) -> Option<&Ready> {
+    fn of(&self, request: &Request, trial: &PlannedTrial) -> Option<&Available> {
         self.ready
             .get(&key(request, trial, dataset(request, trial).ok()?.as_ref()))
     }
@@ -281,7 +286,7 @@ impl Provisioned {
     /// Bytes of the largest dataset that a server's trials start from.
     fn largest(&self, request: &Request, trials: &[PlannedTrial], server: &str) -> u64 {
         let own = trials.iter().filter(|trial| trial.key.server == server);
-        own.filter_map(|trial| Some(self.of(request, trial)?.note.data_bytes))
+        own.filter_map(|trial| Some(self.of(request, trial)?.as_ref().ok()?.note.data_bytes))
             .max()
             .unwrap_or(0)
     }
@@ -315,7 +320,15 @@ fn provision(
         if ready.contains_key(&key) {
             continue;
         }
-        let one = datasets.ready(&servers[&key.0], dataset.as_ref(), &key.2)?;
+        let one = match datasets.ready(&servers[&key.0], dataset.as_ref(), &key.2) {
+            Ok(one) => Ok(one),
+            Err(RunError::Lacking(why)) => {
+                let text = format!("warning: {}: {}: {why}", key.0, dataset.summary());
+                datasets.progress.say(&text);
+                Err(why)
+            }
+            Err(error) => return Err(error),
+        };
         ready.insert(key, one);
         stop_if_interrupted()?;
     }
@@ -357,17 +370,14 @@ fn measure(
             // Only for those who watch: a second that cannot be shown costs no trial.
             let _ = store.live(&planned.key, second, &sample);
         };
-        let mut trial = bench.measure(
-            &planned,
-            &have.servers[&planned.key.server],
-            data,
-            &dataset,
-            &mut held,
-            &mut live,
-        )?;
+        let server = &have.servers[&planned.key.server];
+        let mut trial = match data {
+            Ok(data) => bench.measure(&planned, server, data, &dataset, &mut held, &mut live)?,
+            Err(why) => not_available(&planned, why.to_string()),
+        };
         judge_answers(&mut answers, &dataset.fingerprint(), &mut trial);
         let key = trial.key.clone();
-        let is_usable = trial.state == TrialState::Done;
+        let is_usable = trial.state == TrialState::Done && data.is_ok();
         finished.push(match &trial.load {
             Some(load) => known::timed(key, load, is_usable, held.is_some()),
             None => Finished::without_figures(key, is_usable),

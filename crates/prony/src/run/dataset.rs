@@ -10,7 +10,7 @@ use crate::host::{Home, Leases, interrupt};
 use crate::server::{Server, ServerError, Session, StartRequest};
 use crate::workload::loader::fault::names_enospc;
 use crate::workload::loader::settings::{load_settings, redo_log_bytes};
-use crate::workload::{Dataset, LoadError, Loaded};
+use crate::workload::{Dataset, LoadError, Loaded, State, index_bytes};
 use record::DatasetNote;
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -23,6 +23,13 @@ pub struct Ready {
     pub data_folder: Option<PathBuf>,
     /// It is written beside a snapshot, so that whoever starts from it later can tell its times.
     pub note: DatasetNote,
+}
+
+/// Tables that were just filled, and what they take in the server.
+pub(super) struct Filled {
+    loaded: Loaded,
+    data_bytes: u64,
+    index_bytes: Option<u64>,
 }
 
 /// Lines of a server's log in a message about a load that failed.
@@ -163,12 +170,12 @@ impl Datasets<'_> {
             groups: Vec::new(),
         })?;
         let loaded = self.load(server, instance.as_mut(), dataset);
-        let (loaded, data_bytes) = loaded.map_err(|error| explain(error, instance.as_ref()))?;
+        let filled = loaded.map_err(|error| explain(error, instance.as_ref()))?;
         instance.stop()?;
-        self.settle(server, instance.as_mut(), &data_folder, &layout)?;
+        self.settle(server, instance.as_mut(), dataset, &data_folder, &layout)?;
         drop(instance);
         let _ = std::fs::remove_dir_all(&work);
-        let note = note(server, dataset, &loaded, data_bytes);
+        let note = note(server, dataset, &filled);
         let text = serde_json::to_string_pretty(&note)
             .map_err(|error| RunError::Failed(error.to_string()))?;
         std::fs::write(building.join("dataset.json"), text)
@@ -187,6 +194,7 @@ impl Datasets<'_> {
         &self,
         server: &Provided,
         instance: &mut dyn Server,
+        dataset: &dyn Dataset,
         data_folder: &Path,
         layout: &[(String, String)],
     ) -> Result<(), RunError> {
@@ -201,7 +209,15 @@ impl Datasets<'_> {
             settings: layout.to_vec(),
             groups: Vec::new(),
         })?;
-        Ok(instance.stop()?)
+        let state = dataset.state(&mut instance.connect()?)?;
+        instance.stop()?;
+        match state {
+            State::Complete(_) => Ok(()),
+            _ => Err(RunError::Lacking(format!(
+                "the rows of {} were gone when the server was started again: a storage engine that keeps its rows in memory alone cannot be measured from a snapshot",
+                dataset.summary()
+            ))),
+        }
     }
 
     fn load(
@@ -209,7 +225,7 @@ impl Datasets<'_> {
         server: &Provided,
         instance: &mut dyn Server,
         dataset: &dyn Dataset,
-    ) -> Result<(Loaded, u64), RunError> {
+    ) -> Result<Filled, RunError> {
         let mut session = instance.connect()?;
         dataset.create(&mut session, false).map_err(failed)?;
         self.fill(server, instance, dataset, &mut session)
@@ -222,7 +238,7 @@ impl Datasets<'_> {
         instance: &mut dyn Server,
         dataset: &dyn Dataset,
         session: &mut Session,
-    ) -> Result<(Loaded, u64), RunError> {
+    ) -> Result<Filled, RunError> {
         let connections = Connections::new(instance);
         let loaded = dataset.load(
             &|| connections.another(),
@@ -246,7 +262,12 @@ impl Datasets<'_> {
             indexes_afterwards(&loaded),
             data_bytes >> 20
         ));
-        Ok((loaded, data_bytes))
+        let index_bytes = index_bytes(session, dataset.schema())?;
+        Ok(Filled {
+            loaded,
+            data_bytes,
+            index_bytes,
+        })
     }
 }
 
@@ -298,18 +319,14 @@ impl<'a> Connections<'a> {
     }
 }
 
-pub(super) fn note(
-    server: &Provided,
-    dataset: &dyn Dataset,
-    loaded: &Loaded,
-    data_bytes: u64,
-) -> DatasetNote {
+pub(super) fn note(server: &Provided, dataset: &dyn Dataset, filled: &Filled) -> DatasetNote {
+    let loaded = &filled.loaded;
     DatasetNote {
         fingerprint: dataset.fingerprint(),
         server: server.key(),
         rows: loaded.rows,
-        data_bytes,
-        index_bytes: None,
+        data_bytes: filled.data_bytes,
+        index_bytes: filled.index_bytes,
         load_s: Some(loaded.elapsed_s),
         index_s: loaded.index_s.clone(),
         method: loaded.method.clone(),
@@ -382,10 +399,11 @@ fn read_note(folder: &Path) -> Option<DatasetNote> {
     serde_json::from_str(&text).ok()
 }
 
-/// A schema that holds something already asks for another command line.
+/// A schema that holds something already asks for another command line, and an engine that is not there for another server.
 pub(super) fn failed(error: LoadError) -> RunError {
     match error {
         LoadError::Exists { .. } => RunError::Asked(error.to_string()),
+        LoadError::NoEngine { .. } => RunError::Lacking(error.to_string()),
         _ => RunError::Failed(error.to_string()),
     }
 }

@@ -9,7 +9,7 @@ use super::servers::Provided;
 use crate::host::interrupt;
 use crate::server::{ServerError, Session, StartRequest};
 use crate::spec::ServerSpec;
-use crate::workload::{Dataset, State};
+use crate::workload::{Dataset, State, index_bytes};
 use record::DatasetNote;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,14 +26,14 @@ impl Datasets<'_> {
         let mut session = instance.connect()?;
         self.alone(&mut session, dataset.schema())?;
         if holds(dataset, &mut session)? {
-            let data_bytes = dataset.data_bytes(&mut session)?;
-            return Ok(staying(already_there(server, dataset, data_bytes)));
+            let note = already_there(server, dataset, &mut session)?;
+            return Ok(staying(note));
         }
         dataset
             .create(&mut session, self.allow_drop)
             .map_err(failed)?;
-        let (loaded, data_bytes) = self.fill(server, instance.as_mut(), dataset, &mut session)?;
-        Ok(staying(note(server, dataset, &loaded, data_bytes)))
+        let filled = self.fill(server, instance.as_mut(), dataset, &mut session)?;
+        Ok(staying(note(server, dataset, &filled)))
     }
 
     /// Two pronys that want the same schema: one loads it, the other waits. The lock ends with the session.
@@ -67,17 +67,21 @@ fn staying(note: DatasetNote) -> Ready {
 }
 
 /// The tables of an earlier run are used again.
-fn already_there(server: &Provided, dataset: &dyn Dataset, data_bytes: u64) -> DatasetNote {
-    DatasetNote {
+fn already_there(
+    server: &Provided,
+    dataset: &dyn Dataset,
+    session: &mut Session,
+) -> Result<DatasetNote, ServerError> {
+    Ok(DatasetNote {
         fingerprint: dataset.fingerprint(),
         server: server.key(),
         rows: dataset.estimate().rows,
-        data_bytes,
-        index_bytes: None,
+        data_bytes: dataset.data_bytes(session)?,
+        index_bytes: index_bytes(session, dataset.schema())?,
         load_s: None,
         index_s: BTreeMap::new(),
         method: "already there".into(),
-    }
+    })
 }
 
 /// Whether the schema holds this dataset whole.

@@ -38,6 +38,9 @@ pub enum RunError {
     /// The same, with the place in the experiment file.
     #[error("{0}")]
     Spec(Box<crate::spec::SpecError>),
+    /// A server lacks what a cell of the matrix asks of it: the cell stays empty, and the run goes on.
+    #[error("{0}")]
+    Lacking(String),
     /// Something outside failed: exit status 3.
     #[error("{0}")]
     Failed(String),

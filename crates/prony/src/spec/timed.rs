@@ -130,7 +130,13 @@ fn of_rounds(experiment: &Experiment) -> Vec<Late> {
         })
     });
     let rounds = further_rounds(experiment);
-    clients.chain(others).chain(events).chain(rounds).collect()
+    let profile = useless_profile(experiment);
+    clients
+        .chain(others)
+        .chain(events)
+        .chain(rounds)
+        .chain(profile)
+        .collect()
 }
 
 /// Rounds of levels that the protocol does not have: the tables' columns are those of the protocol.
@@ -166,6 +172,21 @@ fn further_rounds(experiment: &Experiment) -> Vec<Late> {
             help: "write all rounds in [protocol], a level can leave some of them out".to_string(),
         })
         .collect()
+}
+
+/// A profile is of a round with one client.
+fn useless_profile(experiment: &Experiment) -> Option<Late> {
+    let several = clients(experiment);
+    let is_useless = !experiment.observe.profile.is_empty()
+        && !several.is_empty()
+        && several.iter().all(|(_, clients)| *clients > 1);
+    is_useless.then(|| Late {
+        path: path(&["observe", "profile"]),
+        says: "queries are profiled in rounds of one client, and every round has several"
+            .to_string(),
+        label: "without effect",
+        help: "take it out, or let the clients begin at 1".to_string(),
+    })
 }
 
 /// Every number of clients, with its place.

@@ -4,6 +4,7 @@
 //! Non-goals: running operations, keeping snapshots (`run`).
 
 pub mod answers;
+mod engines;
 mod generated;
 mod hashes;
 mod indexes;
@@ -21,6 +22,7 @@ mod stored;
 pub mod tpch;
 
 pub use preload::Preloaded;
+pub use schema::index_bytes;
 pub use script::Driver;
 pub use seam::{Dataset, Dialect, Estimate, LoadError, Loaded, Operation, Progress, State};
 

@@ -3,45 +3,35 @@
 //! Goal: what every workload does with its tables, the same on MySQL 5.5 to 9.7, MariaDB and, where it is taken, SQLite. Non-goals:
 //! which tables (the workload's .sql files), rows (`loader`), when indexes are built (`indexes`).
 
-use super::{Dialect, LoadError};
+use super::{Dialect, LoadError, engines, indexes};
 use crate::server::{ServerError, Session};
-
-/// Unknown storage engine; a storage engine that the server's configuration switched off.
-const NO_SUCH_ENGINE: [u16; 2] = [1286, 3161];
 
 /// Makes the empty tables by these statements, in MySQL in a schema that is made where it is not there. `{engine}` in a statement
 /// stands for the storage engine.
+///
+/// # Errors
+/// [`LoadError::NoEngine`] where the server lacks the engine, or took another one.
 pub fn create<'a>(
     session: &mut Session,
     schema: &str,
     engine: &str,
     statements: impl Iterator<Item = &'a str>,
 ) -> Result<(), LoadError> {
-    let failed = |cause| cannot_create(engine, cause);
+    let failed = |cause| engines::cannot_create(engine, cause);
     if session.is_mysql() {
+        engines::must_have(session, engine)?;
         make(session, schema).map_err(failed)?;
     }
+    let mut made = Vec::new();
     for statement in statements {
         session
             .execute(&statement.replace("{engine}", engine))
             .map_err(failed)?;
+        made.push(indexes::table(statement));
     }
-    Ok(())
-}
-
-/// What a refused CREATE TABLE means.
-fn cannot_create(engine: &str, cause: ServerError) -> LoadError {
-    match cause {
-        ServerError::Refused { code, .. } if NO_SUCH_ENGINE.contains(&code) => {
-            LoadError::NoEngine {
-                engine: engine.into(),
-                cause: cause.to_string(),
-            }
-        }
-        cause => LoadError::Server {
-            what: "The tables cannot be created",
-            cause,
-        },
+    match session.is_mysql() {
+        true => engines::must_be_of(session, schema, &made, engine),
+        false => Ok(()),
     }
 }
 
@@ -174,6 +164,27 @@ pub fn count(session: &mut Session, table: &str) -> Result<u64, ServerError> {
     Ok(number(reply.first_text()))
 }
 
+/// Bytes of the schema's indexes, as the server reports them: of the secondary ones in InnoDB, whose primary key holds the rows, of
+/// all in MyISAM and Aria. None in SQLite, which does not tell them apart.
+pub fn index_bytes(session: &mut Session, schema: &str) -> Result<Option<u64>, ServerError> {
+    if Dialect::of(session) == Dialect::Sqlite {
+        return Ok(None);
+    }
+    ask_anew(session)?;
+    let sql = format!(
+        "SELECT CAST(SUM(index_length) AS UNSIGNED) FROM information_schema.tables WHERE table_schema = '{schema}'"
+    );
+    Ok(Some(number(session.query(&sql)?.first_text())))
+}
+
+/// 8.0 and later answer from what they saw up to a day ago. The others do not know the variable (1193).
+fn ask_anew(session: &mut Session) -> Result<(), ServerError> {
+    match session.execute("SET SESSION information_schema_stats_expiry = 0") {
+        Ok(_) | Err(ServerError::Refused { .. }) => Ok(()),
+        Err(lost) => Err(lost),
+    }
+}
+
 /// Bytes of the tables with their indexes, as the server reports them.
 pub fn data_bytes(
     session: &mut Session,
@@ -184,11 +195,7 @@ pub fn data_bytes(
         let pages = number(session.query("PRAGMA page_count")?.first_text());
         return Ok(pages * number(session.query("PRAGMA page_size")?.first_text()));
     }
-    // 8.0 and later answer from what they saw up to a day ago. The others do not know the variable (1193).
-    match session.execute("SET SESSION information_schema_stats_expiry = 0") {
-        Ok(_) | Err(ServerError::Refused { .. }) => {}
-        Err(lost) => return Err(lost),
-    }
+    ask_anew(session)?;
     let names = tables
         .iter()
         .map(|name| format!("'{name}'"))

@@ -198,9 +198,7 @@ pub enum LoadError {
         "{table}: {says}. The tables are not what was generated: drop the schema and load again"
     )]
     Wrong { table: String, says: String },
-    #[error(
-        "the server has no storage engine {engine} ({cause}). SHOW ENGINES lists those it has; name one as engine in the workload's section"
-    )]
+    #[error("the server has no storage engine {engine} ({cause}); SHOW ENGINES lists those it has")]
     NoEngine { engine: String, cause: String },
     #[error("{what}: {cause}")]
     Server {

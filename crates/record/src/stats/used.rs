@@ -6,11 +6,23 @@ use super::cells::row_key;
 use super::table::Estimate;
 use crate::trial::{Counters, Round, Trial, TrialState};
 
-/// Processor time of the server's process, in microseconds, and what it had fetched from a device, in bytes.
+/// Processor time of the server's process, in microseconds; the part of it in the kernel.
 pub const SERVER_CPU: &str = "server cpu us";
+pub const SERVER_CPU_SYSTEM: &str = "server cpu system us";
+/// What the process had fetched from a device.
 pub const SERVER_READ: &str = "server read bytes";
-/// Requests to the device below the data folder, from whoever.
+/// Requests to the device below the data folder and their bytes, from whoever.
 pub const DEVICE_READS: &str = "device reads";
+pub const DEVICE_READ: &str = "device read bytes";
+
+/// The counters that prony reads of the process and its device, beside the server's own.
+pub const NAMES: [&str; 5] = [
+    SERVER_CPU,
+    SERVER_CPU_SYSTEM,
+    SERVER_READ,
+    DEVICE_READS,
+    DEVICE_READ,
+];
 
 /// Which rounds of which row, and of which query; without one the whole round.
 #[derive(Clone, Copy)]

@@ -25,7 +25,7 @@ pub fn datasets(run: &Run, trials: &[Trial]) -> Option<Sheet> {
         head: String::new(),
         labels: vec!["dataset".to_string(), "of".to_string()],
         across: None,
-        heads: ["rows", "MiB", "load s", "indexes s"]
+        heads: ["rows", "bytes", "of indexes", "load s", "indexes s"]
             .map(String::from)
             .to_vec(),
         rows: seen
@@ -47,7 +47,7 @@ fn sheet_row(note: &DatasetNote, rows: &[String]) -> SheetRow {
         text,
         ..Figure::default()
     };
-    let seconds = |seconds: f64| text(format::seconds(seconds, 1));
+    let seconds = |seconds: f64| text(format::seconds(seconds, 2));
     let indexes = match note.index_s.is_empty() {
         true => text("with the rows".to_string()),
         false => seconds(note.index_s.values().sum()),
@@ -56,7 +56,9 @@ fn sheet_row(note: &DatasetNote, rows: &[String]) -> SheetRow {
         labels: vec![note.fingerprint.clone(), of],
         cells: vec![
             text(format::count(note.rows as f64)),
-            text(format::count((note.data_bytes >> 20) as f64)),
+            text(format::bytes(note.data_bytes)),
+            note.index_bytes
+                .map_or_else(Figure::none, |bytes| text(format::bytes(bytes))),
             note.load_s
                 .map_or_else(|| text(note.method.clone()), seconds),
             indexes,

@@ -23,7 +23,7 @@ pub fn of_rounds(run: &Run, trials: &[Trial]) -> Option<Sheet> {
         caption: "What a round used: processor time of the server, what it had read from the device, read requests of the device"
             .to_string(),
         labels: ["server and settings", "round"].map(String::from).to_vec(),
-        ..sheet(stats::table(&run.question, trials).iter().flat_map(of_row))
+        ..sheet(measured(run, trials).iter().flat_map(of_row))
     })
 }
 
@@ -46,8 +46,14 @@ pub fn of_queries(run: &Run, trials: &[Trial]) -> Option<Sheet> {
         labels: ["server and settings", "query", "round"]
             .map(String::from)
             .to_vec(),
-        ..sheet(stats::table(&run.question, trials).iter().flat_map(of_row))
+        ..sheet(measured(run, trials).iter().flat_map(of_row))
     })
+}
+
+/// The rows of the matrix that have figures.
+fn measured(run: &Run, trials: &[Trial]) -> Vec<Row> {
+    let rows = stats::table(&run.question, trials).into_iter();
+    rows.filter(|row| row.missing.is_none()).collect()
 }
 
 /// The columns of figures with these rows.

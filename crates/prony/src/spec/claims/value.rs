@@ -7,6 +7,7 @@ use crate::spec::load::LoadSpec;
 use crate::spec::mistake::nearest;
 use crate::spec::names::Names;
 use crate::spec::read::{Node, Section};
+use record::stats::used;
 use record::{Finding, Kind, Percentile, Value};
 
 const EXAMPLE: &str = "value = \"elapsed\" or \"throughput\", a percentile like \"p99\" or \"service p99\", a counter like \"Innodb_buffer_pool_reads\", or \"A / B\"";
@@ -106,11 +107,13 @@ fn check_kind(node: &Node, text: &str, value: &Value, names: &Names) {
     );
 }
 
+/// A server's, which is one word, or one of prony's own.
 fn is_counter(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphabetic())
+    let is_word = name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name
             .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte))
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte));
+    is_word || used::NAMES.contains(&name)
 }
 
 /// `section` is the claim, which may hold the text that a plan is to hold.

@@ -214,6 +214,7 @@ fn rounds_of_queries_refuse_what_belongs_to_a_timed_load() {
             of("[load.open]\nrate = 500\n"),
             of("[protocol]\ntime = \"60s\"\n"),
             of("[[event]]\nat = \"30s\"\ndump = {}\n"),
+            of("[load.closed]\nclients = [2, 4]\n[observe]\nprofile = [\"Q1.1\"]\n"),
         ]
         .join("\n")
     );
@@ -233,6 +234,7 @@ fn a_level_can_leave_rounds_out_and_add_none() {
 fn rounds_of_queries_take_several_clients() {
     for load in [
         "[load.closed]\nclients = [1, 2, 4, 8]\n",
+        "[load.closed]\nclients = [1, 8]\n[observe]\nprofile = [\"Q1.1\"]\n",
         "[factor.crowd.\"8\"]\nload = { clients = 8 }\n",
     ] {
         assert!(timed::check(&right(load), false).is_ok(), "{load}");

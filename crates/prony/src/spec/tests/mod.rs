@@ -29,7 +29,8 @@ fn check_ssb(name: &str, section: &toml::Table) -> Result<(), KeyMistake> {
                 value.as_integer().is_some_and(|n| n > 0)
                     || value.as_float().is_some_and(|n| n > 0.0)
             }
-            "engine" => matches!(value.as_str(), Some("InnoDB" | "MyISAM")),
+            "engine" => matches!(value.as_str(), Some("InnoDB" | "MyISAM" | "Aria")),
+            "index_build" => matches!(value.as_str(), Some("with" | "after")),
             "joins" => matches!(
                 value.as_str(),
                 Some("original" | "ansi" | "fact first" | "dimension first")

@@ -1,0 +1,197 @@
+//! Storage engines and rounds of several clients on real servers, end to end.
+
+mod support;
+use rustix::process::Signal;
+use serde_json::Value;
+use std::path::PathBuf;
+use support::process::{ended, nothing_is_left, send, until};
+use support::{Bench, has};
+
+/// One server, the smallest benchmark.
+fn file(bench: &Bench, build: &str, more: &str) -> String {
+    let text = format!(
+        "title = \"t\"\n[server.one]\nbuild = \"{build}\"\n[workload.ssb]\nscale = 0.01\n{more}"
+    );
+    bench.experiment("engines", &text)
+}
+
+fn trials(bench: &Bench) -> Vec<Value> {
+    let shown = bench.json(&bench.runs()[0]);
+    shown["trials"].as_array().unwrap().clone()
+}
+
+fn at<'t>(trials: &'t [Value], factor: &str, level: &str) -> &'t Value {
+    let found = trials.iter().find(|trial| trial["levels"][factor] == level);
+    found.unwrap_or_else(|| panic!("no trial of {factor} {level}"))
+}
+
+#[test]
+fn every_client_of_a_round_runs_every_query_with_the_session_settings() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let file = file(
+        &bench,
+        "mariadb",
+        "[session]\nsql_select_limit = 1\n[load.closed]\nclients = [1, 3]\n[protocol]\nrounds = [\"hot\"]\nqueries = [\"Q2.1\", \"Q3.1\"]\n",
+    );
+    let done = bench.run(&["run", &file]);
+    // The limit makes the answers others than the reference's, of every client alike.
+    assert_eq!(done.status, 3, "{}", done.stderr);
+    let trials = trials(&bench);
+    let queries = |clients: &str| {
+        let round = &at(&trials, "clients", clients)["rounds"][0];
+        round["queries"].as_array().unwrap().clone()
+    };
+    assert_eq!((queries("1").len(), queries("3").len()), (2, 6));
+    for (n, query) in queries("3").iter().enumerate() {
+        assert_eq!(query["client"], n / 2 + 1, "{query}");
+        assert_eq!(query["rows"], 1, "the session's limit holds: {query}");
+        assert_eq!(query["answer"], "wrong", "{query}");
+        assert_eq!(query["counters"], serde_json::json!({}), "{query}");
+    }
+    let round = &at(&trials, "clients", "3")["rounds"][0];
+    assert_eq!(round["clients"], 3);
+    assert!(
+        round["counters"]["Com_select"].as_i64().unwrap() >= 6,
+        "{round}"
+    );
+    let flags = at(&trials, "clients", "3")["flags"].to_string();
+    assert!(flags.contains("Q2.1 of client 3"), "{flags}");
+    nothing_is_left(&bench);
+}
+
+#[test]
+fn several_clients_that_ask_each_query_by_itself_answer_right() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let file = file(
+        &bench,
+        "mariadb",
+        "[load.closed]\nclients = 2\n[protocol]\nrounds = [\"cold\", \"hot\"]\nunit = \"query\"\nqueries = [\"Q1.1\", \"Q3.4\"]\n",
+    );
+    let done = bench.run(&["run", &file]);
+    assert_eq!(done.status, 0, "{}", done.stderr);
+    let trials = trials(&bench);
+    for round in trials[0]["rounds"].as_array().unwrap() {
+        let asked: Vec<(String, u64)> = round["queries"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .inspect(|query| assert_eq!(query["answer"], "ok", "{query}"))
+            .map(|query| {
+                let name = query["name"].as_str().unwrap().to_string();
+                (name, query["client"].as_u64().unwrap())
+            })
+            .collect();
+        let each = |name: &str, client| (name.to_string(), client);
+        let expected = [
+            each("Q1.1", 1),
+            each("Q1.1", 2),
+            each("Q3.4", 1),
+            each("Q3.4", 2),
+        ];
+        assert_eq!(asked, expected);
+    }
+}
+
+#[test]
+fn ctrl_c_ends_all_clients_of_a_round_and_nothing_is_left() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let file = file(
+        &bench,
+        "mariadb",
+        "[load.closed]\nclients = 4\n[protocol]\nrounds = [\"hot\"]\nblocks = 500\n",
+    );
+    let running = bench.start(&["run", &file]);
+    let measures = || {
+        let store = bench.runs().last().map(|run| run.join("run.sqlite"));
+        store.is_some_and(|store| {
+            prony::run::conduct::finished(&store).is_ok_and(|keys| !keys.is_empty())
+        })
+    };
+    until("the first trial", measures);
+    send(running.id(), Signal::INT);
+    let interrupted = ended(running);
+    assert_eq!(interrupted.status, 130, "{}", interrupted.stderr);
+    bench.wait_until_quiet();
+    assert_eq!(bench.leftovers(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn too_many_clients_for_the_server_are_refused_before_anything_is_loaded() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let file = file(
+        &bench,
+        "mariadb",
+        "[settings]\nmax_connections = 20\n[load.closed]\nclients = [1, 30]\n[protocol]\nrounds = [\"hot\"]\n",
+    );
+    let refused = bench.run(&["run", &file]);
+    assert_eq!(refused.status, 2, "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("max_connections"),
+        "{}",
+        refused.stderr
+    );
+    assert!(!refused.stderr.contains("loaded "), "{}", refused.stderr);
+}
+
+#[test]
+fn an_engine_that_the_server_lacks_is_an_empty_cell_and_the_others_are_measured() {
+    if !has("mysql@5.6.14") {
+        return;
+    }
+    let bench = Bench::new();
+    let engine =
+        |name: &str| format!("[factor.engine.{name}]\nworkload = {{ engine = \"{name}\" }}\n");
+    let file = file(
+        &bench,
+        "mysql@5.6.14",
+        &format!(
+            "index_build = \"after\"\n[protocol]\nrounds = [\"hot\"]\nqueries = [\"Q1.1\"]\n{}{}{}",
+            engine("MyISAM"),
+            engine("Aria"),
+            engine("MEMORY")
+        ),
+    );
+    let done = bench.run(&["run", &file]);
+    assert_eq!(done.status, 0, "{}", done.stderr);
+    let measured = trials(&bench);
+    for (engine, why) in [
+        ("Aria", "no storage engine Aria"),
+        ("MEMORY", "started again"),
+    ] {
+        let empty = at(&measured, "engine", engine);
+        assert_eq!(empty["rounds"], serde_json::json!([]), "{empty}");
+        assert_eq!(empty["flags"][0]["kind"], "not_available", "{empty}");
+        let text = empty["flags"][0]["text"].as_str().unwrap();
+        assert!(text.contains(why), "{text}");
+    }
+    let myisam = at(&measured, "engine", "MyISAM");
+    let query = &myisam["rounds"][0]["queries"][0];
+    assert!(
+        query["counters"]["server cpu us"].as_i64().unwrap() > 0,
+        "{query}"
+    );
+    let load = |trial: &Value| trial["dataset"]["load_s"].as_f64();
+    assert!(load(myisam).is_some() && myisam["dataset"]["index_s"]["lineorder"].is_number());
+
+    let again = bench.run(&["run", &file, "--only", "engine=MyISAM"]);
+    assert_eq!(again.status, 0, "{}", again.stderr);
+    assert!(!again.stderr.contains("loaded "), "{}", again.stderr);
+    let reused = bench.json(&bench.runs()[1]);
+    assert_eq!(
+        load(&reused["trials"][0]),
+        load(myisam),
+        "a snapshot that is used again tells its load"
+    );
+}
