@@ -37,9 +37,8 @@ within = 0.5
 /// The trials of a server and a level.
 fn trial<'j>(document: &'j serde_json::Value, server: &str, join: &str) -> &'j serde_json::Value {
     let trials = document["trials"].as_array().unwrap();
-    let is_it = |trial: &&serde_json::Value| {
-        trial["server"] == server && trial["levels"]["join"] == join
-    };
+    let is_it =
+        |trial: &&serde_json::Value| trial["server"] == server && trial["levels"]["join"] == join;
     trials.iter().find(is_it).unwrap()
 }
 
@@ -74,7 +73,10 @@ fn a_level_that_a_server_lacks_is_an_empty_cell_with_its_reason_in_every_report(
     for format in ["table", "markdown", "csv"] {
         let run = run.display().to_string();
         let shown = bench.run(&["show", &run, "--format", format]).stdout;
-        assert!(shown.contains("join") && shown.contains("does not know"), "{format}: {shown}");
+        assert!(
+            shown.contains("join") && shown.contains("does not know"),
+            "{format}: {shown}"
+        );
     }
     let page = std::fs::read_to_string(run.join("report.html")).unwrap();
     assert!(page.contains("does not know the setting"));
@@ -103,7 +105,11 @@ fn a_switch_that_no_server_knows_is_a_mistake_at_its_place() {
     let file = bench.experiment("joins", &text);
     let ran = bench.run(&["run", &file]);
     assert_eq!(ran.status, 2, "{}", ran.stderr);
-    assert!(ran.stderr.contains("did you mean \"mrr_cost_based\"?"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("did you mean \"mrr_cost_based\"?"),
+        "{}",
+        ran.stderr
+    );
     assert!(ran.stderr.contains("joins.toml:12:"), "{}", ran.stderr);
     assert_eq!(bench.runs().len(), 0);
 }

@@ -199,11 +199,12 @@ fn json_keeps_the_contract() {
     assert_eq!(keys(trial)[of_a_trial.len()..], of_timed_loads);
     assert_eq!(
         keys(&trial["rounds"][0]),
-        ["name", "index", "elapsed_s", "coldness", "queries"]
+        ["name", "index", "elapsed_s", "timed_out", "coldness", "queries"]
     );
     let of_a_query = [
         "name",
         "elapsed_s",
+        "timed_out_s",
         "rows",
         "answer",
         "plan_hash",
@@ -212,7 +213,46 @@ fn json_keeps_the_contract() {
     assert_eq!(keys(&trial["rounds"][0]["queries"][0]), of_a_query);
     assert_eq!(
         keys(&document["claims"][0]),
-        ["says", "published", "measured", "ci", "verdict", "why"]
+        [
+            "says",
+            "published",
+            "measured",
+            "ci",
+            "limit",
+            "verdict",
+            "why"
+        ]
     );
     insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_query_over_the_limit_stands_as_such_in_every_form() {
+    let (run, mut trials) = fixture::published();
+    let is_slow = |trial: &&mut record::Trial| {
+        trial.key.server == "5.6" && trial.key.level("variant") == Some("small pool")
+    };
+    for trial in trials.iter_mut().filter(is_slow) {
+        for round in &mut trial.rounds {
+            let query = &mut round.queries[0];
+            query.error = Some("> 600 s".to_string());
+            round.elapsed_s += 600.0 - query.elapsed_ns as f64 / 1e9;
+            query.elapsed_ns = 600_000_000_000;
+        }
+    }
+    for text in [
+        report::terminal(&run, &trials, false, 120),
+        report::markdown(&run, &trials),
+        report::html(&run, &trials),
+    ] {
+        assert!(text.replace("&gt;", ">").contains("> 9"), "{text}");
+        assert!(text.replace("&gt;", ">").contains(" or more"), "{text}");
+    }
+    assert!(report::html(&run, &trials).contains("&gt; 600 s"));
+    assert!(report::csv(&run, &trials).contains("> 600 s"));
+    let document: serde_json::Value = serde_json::from_str(&report::json(&run, &trials)).unwrap();
+    let claim = &document["claims"][0];
+    assert_eq!(claim["limit"], "at_least");
+    assert!(claim["ci"][0].is_f64() && claim["ci"][1].is_null(), "{claim}");
+    assert_eq!(claim["verdict"], "reproduced");
 }

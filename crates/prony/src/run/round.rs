@@ -12,6 +12,11 @@ use crate::workload::{Dataset, Dialect, Operation};
 use record::{Answer, Counters, Flag, Query};
 use std::collections::BTreeMap;
 
+/// The flag of a query that ran into the protocol's limit: its time is a bound, and nothing else is spoilt.
+pub const TIMED_OUT: &str = "query_timed_out";
+/// Key 'x' doesn't exist in table 't', in every language that a server speaks.
+const NO_SUCH_KEY: &str = "1176 ";
+
 /// The connections of a server that is being measured.
 pub struct Live {
     /// The connection that the queries run on.
@@ -83,9 +88,13 @@ impl Pass<'_> {
             Err(lost) => return Err(lost),
         }
         if let Some(error) = &query.error {
+            let (kind, text) = match timed_out {
+                true => (TIMED_OUT, format!("{}: {error}", operation.name)),
+                false => ("query_failed", failure(&operation.name, error)),
+            };
             flags.push(Flag {
-                kind: "query_failed".into(),
-                text: format!("{}: {error}", operation.name),
+                kind: kind.into(),
+                text,
             });
         }
         if profiled {
@@ -125,6 +134,15 @@ impl Pass<'_> {
             }
         }
     }
+}
+
+/// With the way out, where prony knows it.
+fn failure(name: &str, error: &str) -> String {
+    let mut text = format!("{name}: {error}");
+    if error.starts_with(NO_SUCH_KEY) {
+        text.push_str("; the query forces an index that its table lacks: let the workload make it (extra_index, secondary_index, setup), or leave the force out (force_index = false)");
+    }
+    text
 }
 
 fn blank(name: &str) -> Query {

@@ -7,7 +7,7 @@ use super::bed::Bed;
 use super::dataset::Ready;
 use super::event::Happened;
 use super::neighbours::Neighbours;
-use super::round::{Pass, Passed};
+use super::round::{Pass, Passed, TIMED_OUT};
 use super::servers::Provided;
 use super::timed::{EachSecond, Timed};
 use super::{Progress, RunError, cold};
@@ -257,9 +257,10 @@ impl Rounds<'_> {
     }
 }
 
-/// Adds what was measured to the trial's round of this index. A query that failed or answered wrong makes it invalid.
+/// Adds what was measured to the trial's round of this index. A query that failed or answered wrong makes it invalid; one
+/// that ran into the limit took longer, which is a result.
 fn enter(trial: &mut Trial, index: usize, passed: Passed) {
-    if !passed.flags.is_empty() {
+    if passed.flags.iter().any(|flag| flag.kind != TIMED_OUT) {
         trial.state = TrialState::Invalid;
     }
     let round = &mut trial.rounds[index];
