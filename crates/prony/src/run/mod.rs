@@ -11,6 +11,7 @@ mod connections;
 pub mod dataset;
 pub mod event;
 pub mod folder;
+mod hints;
 pub mod in_place;
 mod known;
 pub mod neighbours;

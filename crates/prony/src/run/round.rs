@@ -2,6 +2,7 @@
 //!
 //! Goal: nothing but the statement itself inside the timed span. Non-goals: restarts and coldness (`trial`).
 
+use super::hints;
 use super::watch::Watch;
 use crate::host::interrupt;
 use crate::observe::{Observer, Reading, explain, profile};
@@ -58,6 +59,12 @@ impl Pass<'_> {
             passed.queries.push(query);
         }
         self.explain(live, &mut passed);
+        let dialect = Dialect::of(&live.session);
+        for operation in self.operations {
+            let sql = operation.sql(dialect);
+            let unheeded = hints::unheeded(&mut live.session, &operation.name, sql);
+            passed.flags.extend(unheeded);
+        }
         Ok(passed)
     }
 
@@ -169,3 +176,6 @@ fn difference(observer: &Option<Observer>, before: &Reading, after: &Reading) ->
         .map(|observer| observer.difference(before, after))
         .unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

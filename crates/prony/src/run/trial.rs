@@ -10,7 +10,7 @@ use super::neighbours::Neighbours;
 use super::round::{Pass, Passed, TIMED_OUT};
 use super::servers::Provided;
 use super::timed::{EachSecond, Timed};
-use super::{Progress, RunError, cold};
+use super::{Progress, RunError, cold, hints};
 use crate::host::{Home, Leases, interrupt};
 use crate::observe::counters;
 use crate::plan::PlannedTrial;
@@ -260,7 +260,8 @@ impl Rounds<'_> {
 /// Adds what was measured to the trial's round of this index. A query that failed or answered wrong makes it invalid; one
 /// that ran into the limit took longer, which is a result.
 fn enter(trial: &mut Trial, index: usize, passed: Passed) {
-    if passed.flags.iter().any(|flag| flag.kind != TIMED_OUT) {
+    let spoils = |flag: &Flag| ![TIMED_OUT, hints::UNHEEDED].contains(&flag.kind.as_str());
+    if passed.flags.iter().any(spoils) {
         trial.state = TrialState::Invalid;
     }
     let round = &mut trial.rounds[index];
@@ -475,6 +476,27 @@ pub mod tests {
             enter(&mut trial, index, passed);
         }
         assert_eq!((trial.flags.len(), trial.state), (1, TrialState::Invalid));
+    }
+
+    #[test]
+    fn a_query_over_the_limit_and_an_ignored_hint_leave_the_trial_valid() {
+        for (kind, state) in [
+            (TIMED_OUT, TrialState::Done),
+            (hints::UNHEEDED, TrialState::Done),
+            ("wrong_answer", TrialState::Invalid),
+        ] {
+            let mut trial = trial_with_answers("5.6", &["a"]);
+            let flags = vec![Flag {
+                kind: kind.into(),
+                text: "Q1.1".into(),
+            }];
+            let passed = Passed {
+                flags,
+                ..Passed::default()
+            };
+            enter(&mut trial, 0, passed);
+            assert_eq!((trial.flags.len(), trial.state), (1, state), "{kind}");
+        }
     }
 
     #[test]
