@@ -19,7 +19,7 @@ pub fn ask(server: &Provided, leases: &Leases) -> Result<Known, RunError> {
         let table = distribution.known_settings(leases)?;
         return Ok(Known {
             server: name,
-            switches: flags(table.default_of(switches::NAME).unwrap_or_default()),
+            switches: table.switches().map(str::to_string).collect(),
             variables: table.names().map(plain).collect(),
             takes_settings: true,
             takes_session: true,
