@@ -13,7 +13,7 @@ pub fn meaning(counter: &str) -> Option<&'static str> {
         .map(|(_, meaning)| *meaning)
 }
 
-const MEANINGS: [(&str, &str); 81] = [
+const MEANINGS: [(&str, &str); 82] = [
     // The buffer pool, all servers.
     (
         "Innodb_buffer_pool_reads / Innodb_buffer_pool_read_requests",
@@ -179,6 +179,7 @@ const MEANINGS: [(&str, &str); 81] = [
     ),
     ("icp_attempts", "index conditions checked inside the engine"),
     ("icp_match", "index conditions that matched"),
+    ("icp_no_match", "index conditions that did not match"),
     (
         "Handler_mrr_init",
         "multi-range reads begun (MySQL counts those of a join alone)",
