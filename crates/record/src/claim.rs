@@ -153,14 +153,25 @@ impl Verdict {
     }
 }
 
+/// What is known of a ratio of which one side ran into the protocol's limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    AtLeast,
+    AtMost,
+}
+
 /// A claim with what the record says about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judged {
     pub claim: Claim,
     /// The measured ratio (geometric mean over blocks) or spread.
     pub measured: Option<f64>,
-    /// The confidence interval over blocks; none with fewer than two blocks.
+    /// The confidence interval over blocks; none with fewer than two blocks. Of a bound its far end is 0 or infinity.
     pub ci: Option<(f64, f64)>,
+    /// Whether the measured ratio is only a bound of the true one: a query ran into the protocol's limit.
+    #[serde(default)]
+    pub limit: Option<Limit>,
     /// The threshold that it was held against, in words: `>= 1.34`.
     pub threshold: String,
     pub verdict: Verdict,

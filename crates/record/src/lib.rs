@@ -14,7 +14,7 @@ pub mod store;
 pub mod trial;
 
 pub use claim::{
-    Bound, Cell, Claim, Finding, Judged, Percentile, RoundSelector, Subject, Value, Verdict,
+    Bound, Cell, Claim, Finding, Judged, Limit, Percentile, RoundSelector, Subject, Value, Verdict,
 };
 pub use environment::{Environment, ServerIdentity};
 pub use histogram::PackedHistogram;

@@ -201,7 +201,8 @@ pub struct Query {
     pub counters: Counters,
     /// Where SHOW PROFILE was asked for and is there: (stage, seconds).
     pub profile: Vec<(String, f64)>,
-    /// The server's error where the query failed; its time then means nothing.
+    /// The server's error where the query failed; its time then means nothing. `> 600 s` where the protocol's limit stopped
+    /// it; its time is then the limit.
     pub error: Option<String>,
 }
 
@@ -217,6 +218,23 @@ pub struct LimitNote {
 
 fn first_client() -> u32 {
     1
+}
+
+impl Query {
+    /// The protocol's limit in seconds that the query ran into: it took longer, and nobody knows how much.
+    pub fn timed_out_s(&self) -> Option<f64> {
+        let limit = self.error.as_deref()?.strip_prefix("> ")?;
+        limit.strip_suffix(" s")?.parse().ok()
+    }
+}
+
+impl Round {
+    /// Whether one of its queries ran into the protocol's limit, so that its time is a lower bound.
+    pub fn timed_out(&self) -> bool {
+        self.queries
+            .iter()
+            .any(|query| query.timed_out_s().is_some())
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

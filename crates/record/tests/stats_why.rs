@@ -428,3 +428,58 @@ fn a_cell_that_was_not_measured_explains_nothing() {
     });
     assert_eq!(explain_claim(&claim(None), &off, 20), None);
 }
+
+#[test]
+fn a_little_more_read_ahead_is_no_reason_for_many_fewer_reads_on_demand() {
+    let causes_with = |ahead: i64| {
+        let off = Measured {
+            elapsed_s: 10.0,
+            counters: &[
+                ("Innodb_buffer_pool_reads", 1_640),
+                ("Innodb_buffer_pool_read_ahead", 160),
+            ],
+            ..PLAIN
+        };
+        let on = [
+            ("Innodb_buffer_pool_reads", 313),
+            ("Innodb_buffer_pool_read_ahead", ahead),
+        ];
+        let on = Measured {
+            elapsed_s: 5.0,
+            counters: &on,
+            ..PLAIN
+        };
+        causes(&why(off, on).reason.unwrap())
+    };
+    assert_eq!(causes_with(192), [""; 0]);
+    assert_eq!(
+        causes_with(1_500),
+        ["they were read ahead of their use instead"]
+    );
+}
+
+#[test]
+fn a_counter_that_a_server_has_in_two_places_is_listed_once() {
+    let off = [
+        ("Innodb_buffer_pool_reads", 9_000),
+        ("buffer_pool_reads", 9_000),
+    ];
+    let on = [
+        ("Innodb_buffer_pool_reads", 1_000),
+        ("buffer_pool_reads", 1_000),
+    ];
+    let found = why(
+        Measured {
+            counters: &off,
+            ..PLAIN
+        },
+        Measured {
+            counters: &on,
+            ..PLAIN
+        },
+    );
+    let names: Vec<&str> = (found.differences.iter())
+        .map(|one| one.counter.as_str())
+        .collect();
+    assert_eq!(names, ["Innodb_buffer_pool_reads"]);
+}

@@ -4,7 +4,7 @@
 
 use crate::{format, matrix, names};
 use record::stats::{Difference, Explanation, PlanChange, Why};
-use record::{Flag, Judged, Run, Trial, TrialState, Verdict};
+use record::{Flag, Judged, Limit, Run, Trial, TrialState, Verdict};
 
 /// A flag that one or more trials carry.
 pub struct Warning {
@@ -109,6 +109,27 @@ pub fn difference(explanation: &Explanation) -> String {
         explanation.round,
         format::ratio(times)
     )
+}
+
+/// `1.78`, and of a bound `>= 8.20`; `-` where the record has none.
+pub fn measured(judged: &Judged) -> String {
+    let ratio = judged.measured.map(format::ratio);
+    match (ratio, judged.limit) {
+        (Some(ratio), Some(Limit::AtLeast)) => format!(">= {ratio}"),
+        (Some(ratio), Some(Limit::AtMost)) => format!("<= {ratio}"),
+        (Some(ratio), None) => ratio,
+        (None, _) => "-".to_string(),
+    }
+}
+
+/// `1.71 to 1.86`, and of a bound `8.10 or more`.
+pub fn interval(judged: &Judged) -> String {
+    match (judged.ci, judged.limit) {
+        (Some((low, _)), Some(Limit::AtLeast)) => format!("{} or more", format::ratio(low)),
+        (Some((_, high)), Some(Limit::AtMost)) => format!("{} or less", format::ratio(high)),
+        (Some(ci), None) => format::interval(ci, format::ratio),
+        (None, _) => "-".to_string(),
+    }
 }
 
 /// `3 reproduced, 1 inconclusive`; none where nothing is claimed.

@@ -134,10 +134,8 @@ fn verdicts(claims: &[Judged], summary: &str) -> String {
                 format!("**{}**", claim.verdict.text()),
                 safe(&format!("{}{reason}", claim.claim.says)),
                 claim.claim.published.map_or("-".to_string(), format::ratio),
-                claim.measured.map_or("-".to_string(), format::ratio),
-                claim
-                    .ci
-                    .map_or("-".to_string(), |ci| format::interval(ci, format::ratio)),
+                safe(&digest::measured(claim)),
+                digest::interval(claim),
                 safe(&claim.threshold),
             ]
             .into_iter(),

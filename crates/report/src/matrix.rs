@@ -116,6 +116,7 @@ impl Cell {
     /// `318.84`, `~361.49` where the round was lukewarm, `-` where there is no figure.
     pub fn figure(&self, decimals: usize) -> String {
         match &self.seconds {
+            Some(estimate) if estimate.at_least => at_least(estimate.mean, decimals),
             Some(estimate) => {
                 let mark = if self.lukewarm { "~" } else { "" };
                 let figure = |seconds| format::seconds(seconds, decimals);
@@ -132,6 +133,14 @@ impl Cell {
 
     pub fn spread(&self, decimals: usize) -> Option<String> {
         spread(self.seconds.as_ref()?, decimals)
+    }
+}
+
+/// `> 600 s`: a time of which only the limit is known, never rounded up but for the error of a geometric mean.
+pub fn at_least(seconds: f64, decimals: usize) -> String {
+    match seconds >= 100.0 {
+        true => format!("> {:.0} s", (seconds * (1.0 + 1e-9)).floor()),
+        false => format!("> {} s", format::seconds(seconds, decimals)),
     }
 }
 

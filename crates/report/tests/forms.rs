@@ -206,6 +206,7 @@ fn json_keeps_the_contract() {
             "name",
             "index",
             "elapsed_s",
+            "timed_out",
             "coldness",
             "queries",
             "clients",
@@ -216,6 +217,7 @@ fn json_keeps_the_contract() {
     let of_a_query = [
         "name",
         "elapsed_s",
+        "timed_out_s",
         "rows",
         "answer",
         "plan_hash",
@@ -225,7 +227,15 @@ fn json_keeps_the_contract() {
     assert_eq!(keys(&trial["rounds"][0]["queries"][0]), of_a_query);
     assert_eq!(
         keys(&document["claims"][0]),
-        ["says", "published", "measured", "ci", "verdict", "why"]
+        [
+            "says",
+            "published",
+            "measured",
+            "ci",
+            "limit",
+            "verdict",
+            "why"
+        ]
     );
     insta::assert_snapshot!(text);
 }
@@ -261,4 +271,38 @@ fn json_names_the_client_of_each_query_and_the_dataset_of_each_trial() {
         .sum();
     let throughput = trial["throughput"].as_f64().unwrap();
     assert!((throughput - 104.0 / elapsed_s).abs() < 1e-9);
+}
+
+#[test]
+fn a_query_over_the_limit_stands_as_such_in_every_form() {
+    let (run, mut trials) = fixture::published();
+    let is_slow = |trial: &&mut record::Trial| {
+        trial.key.server == "5.6" && trial.key.level("variant") == Some("small pool")
+    };
+    for trial in trials.iter_mut().filter(is_slow) {
+        for round in &mut trial.rounds {
+            let query = &mut round.queries[0];
+            query.error = Some("> 600 s".to_string());
+            round.elapsed_s += 600.0 - query.elapsed_ns as f64 / 1e9;
+            query.elapsed_ns = 600_000_000_000;
+        }
+    }
+    for text in [
+        report::terminal(&run, &trials, false, 120),
+        report::markdown(&run, &trials),
+        report::html(&run, &trials),
+    ] {
+        assert!(text.replace("&gt;", ">").contains("> 9"), "{text}");
+        assert!(text.replace("&gt;", ">").contains(" or more"), "{text}");
+    }
+    assert!(report::html(&run, &trials).contains("&gt; 600 s"));
+    assert!(report::csv(&run, &trials).contains("> 600 s"));
+    let document: serde_json::Value = serde_json::from_str(&report::json(&run, &trials)).unwrap();
+    let claim = &document["claims"][0];
+    assert_eq!(claim["limit"], "at_least");
+    assert!(
+        claim["ci"][0].is_f64() && claim["ci"][1].is_null(),
+        "{claim}"
+    );
+    assert_eq!(claim["verdict"], "reproduced");
 }

@@ -471,7 +471,9 @@ fn line(trial: &Trial, place: usize, trials: usize) -> String {
 fn figures(trial: &Trial) -> String {
     let Some(load) = &trial.load else {
         let rounds = trial.rounds.iter();
-        let rounds = rounds.map(|round| format!("{} {:.2} s", round.name, round.elapsed_s));
+        let mark = |round: &record::Round| if round.timed_out() { "> " } else { "" };
+        let rounds =
+            rounds.map(|round| format!("{} {}{:.2} s", round.name, mark(round), round.elapsed_s));
         return rounds.collect::<Vec<_>>().join(", ");
     };
     let summary = stats::summary(load);

@@ -12,6 +12,7 @@ mod connections;
 pub mod dataset;
 pub mod event;
 pub mod folder;
+mod hints;
 pub mod in_place;
 mod known;
 mod limits;

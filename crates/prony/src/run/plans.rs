@@ -14,6 +14,9 @@ use record::{Flag, FormKind, PlanForm, Query, Trial, TrialState, plan};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+/// The flag of a query whose plan its server does not tell.
+pub const NO_PLAN: &str = "no_plan";
+
 /// (query, plan) whose finer form the trial has already.
 pub type Known = BTreeSet<(String, String)>;
 
@@ -38,8 +41,8 @@ pub fn look(pass: &Pass, live: &mut Live, passed: &mut Passed) -> Result<(), Ser
         let plan = match explainer.plan(&mut live.session, sql) {
             Ok(plan) => plan,
             Err(ServerError::Refused { code, message }) => {
-                passed.notes.push(Flag {
-                    kind: "no_plan".into(),
+                passed.flags.push(Flag {
+                    kind: NO_PLAN.into(),
                     text: format!("{}: {code} {message}", operation.name),
                 });
                 continue;

@@ -10,6 +10,7 @@ use crate::plan::PlannedTrial;
 use crate::server::{External, Server, ServerError, StartRequest};
 use crate::spec::known::{Known, plain};
 use crate::spec::{BuildSpec, Experiment, settings, switches};
+use record::ServerIdentity;
 
 /// What this server knows.
 pub fn ask(server: &Provided, leases: &Leases) -> Result<Known, RunError> {
@@ -18,15 +19,17 @@ pub fn ask(server: &Provided, leases: &Leases) -> Result<Known, RunError> {
         let table = distribution.known_settings(leases)?;
         return Ok(Known {
             server: name,
-            switches: flags(table.default_of(switches::NAME).unwrap_or_default()),
+            switches: table.switches().map(str::to_string).collect(),
             variables: table.names().map(plain).collect(),
             takes_settings: true,
             takes_session: true,
+            takes_hints: has_hints(&server.identity),
         });
     }
     match &server.spec.build {
         BuildSpec::External(dsn) => Ok(Known {
             server: name,
+            takes_hints: has_hints(&server.identity),
             ..external(External::new(dsn.clone()))?
         }),
         _ => Ok(Known {
@@ -61,6 +64,22 @@ fn external(mut server: External) -> Result<Known, ServerError> {
     Ok(known)
 }
 
+/// MySQL from 5.7.7 and MariaDB from 12.0 on read `/*+ ... */` as hints; to all others it is a comment.
+fn has_hints(identity: &ServerIdentity) -> bool {
+    let is_mariadb = [&identity.version, &identity.comment]
+        .iter()
+        .any(|text| text.contains("MariaDB"));
+    let numbers = identity.version.split(|c: char| !c.is_ascii_digit());
+    let numbers: Vec<u32> = numbers
+        .map_while(|part| part.parse().ok())
+        .take(3)
+        .collect();
+    match is_mariadb {
+        true => numbers.as_slice() >= &[12],
+        false => numbers.as_slice() >= &[5, 7, 7],
+    }
+}
+
 fn flags(value: &str) -> Vec<String> {
     let flags = switches::flags(value).into_iter();
     flags.map(|(flag, _)| flag.to_string()).collect()
@@ -91,6 +110,33 @@ pub fn lacking(trial: &PlannedTrial, known: &[Known]) -> Option<String> {
     let server = &trial.key.server;
     let known = known.iter().find(|known| known.server == *server)?;
     let lacks = known.lacks(&trial.settings, &trial.session);
-    let lacks: Vec<String> = lacks.iter().map(ToString::to_string).collect();
+    let mut lacks: Vec<String> = lacks.iter().map(ToString::to_string).collect();
+    let hints = trial.workload.get("hints").and_then(toml::Value::as_table);
+    if hints.is_some_and(|hints| !hints.is_empty()) && !known.takes_hints {
+        lacks.push("optimizer hints, which are a comment to it".to_string());
+    }
     (!lacks.is_empty()).then(|| format!("server {server} does not know {}", lacks.join(", nor ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_are_known_by_family_and_version() {
+        let takes = |version: &str, comment: &str| {
+            has_hints(&ServerIdentity {
+                build: String::new(),
+                version: version.into(),
+                comment: comment.into(),
+                binary_sha256: String::new(),
+            })
+        };
+        assert!(!takes("5.5.34", "MySQL") && !takes("5.7.6", "") && !takes("5.6.14", ""));
+        assert!(takes("5.7.7", "") && takes("8.0.33", "") && takes("9.7.4", ""));
+        assert!(
+            !takes("11.8.6", "mariadbd Ver 11.8.6-MariaDB") && !takes("10.11.18-MariaDB-log", "")
+        );
+        assert!(takes("12.0.2-MariaDB", ""));
+    }
 }

@@ -3,6 +3,7 @@
 //! Goal: nothing but the statement itself inside the timed span. Non-goals: restarts and coldness (`trial`), several clients at once
 //! (`clients`).
 
+use super::hints;
 use super::plans::{self, Known};
 use super::watch::Watch;
 use crate::host::interrupt;
@@ -13,6 +14,11 @@ use crate::workload::answers::Canonical;
 use crate::workload::{Dataset, Dialect, Operation};
 use record::{Answer, Counters, Flag, PlanForm, Query};
 use std::collections::BTreeMap;
+
+/// The flag of a query that ran into the protocol's limit: its time is a bound, and nothing else is spoilt.
+pub const TIMED_OUT: &str = "query_timed_out";
+/// Key 'x' doesn't exist in table 't', in every language that a server speaks.
+const NO_SUCH_KEY: &str = "1176 ";
 
 /// The connections of a server that is being measured.
 pub struct Live {
@@ -51,10 +57,7 @@ pub struct Passed {
     pub counters: Counters,
     pub plans: BTreeMap<String, String>,
     pub forms: Vec<PlanForm>,
-    /// What spoils the figures.
     pub flags: Vec<Flag>,
-    /// What does not.
-    pub notes: Vec<Flag>,
 }
 
 /// Who asks, and of how many.
@@ -92,6 +95,12 @@ impl Pass<'_> {
             false => self.by_several(live)?,
         };
         plans::look(self, live, &mut passed)?;
+        let dialect = Dialect::of(&live.session);
+        for operation in self.operations {
+            let sql = operation.sql(dialect);
+            let unheeded = hints::unheeded(&mut live.session, &operation.name, sql);
+            passed.flags.extend(unheeded);
+        }
         Ok(passed)
     }
 
@@ -167,14 +176,13 @@ impl Pass<'_> {
             called,
             answer,
         } = asked;
-        let (kind, wrong) = match (&query.error, answer) {
-            (Some(error), _) => ("query_failed", Some(error.clone())),
-            (None, reply) => (
-                "wrong_answer",
-                self.difference(operation, &reply.unwrap_or_default(), &mut query),
-            ),
+        let wrong = match (&query.error, answer) {
+            (Some(error), _) => Some(failure(error, query.timed_out_s().is_some())),
+            (None, reply) => self
+                .difference(operation, &reply.unwrap_or_default(), &mut query)
+                .map(|text| ("wrong_answer", text)),
         };
-        let flag = wrong.map(|text| Flag {
+        let flag = wrong.map(|(kind, text)| Flag {
             kind: kind.into(),
             text: format!("{called}: {text}"),
         });
@@ -210,6 +218,18 @@ fn first(live: &mut Live) -> Asking<'_> {
     }
 }
 
+/// The flag of a query without an answer, with the way out where prony knows it.
+fn failure(error: &str, timed_out: bool) -> (&'static str, String) {
+    if timed_out {
+        return (TIMED_OUT, error.to_string());
+    }
+    let mut text = error.to_string();
+    if error.starts_with(NO_SUCH_KEY) {
+        text.push_str("; the query forces an index that its table lacks: let the workload make it (extra_index, secondary_index, setup), or leave the force out (force_index = false)");
+    }
+    ("query_failed", text)
+}
+
 fn blank(name: &str, client: u32) -> Query {
     Query {
         name: name.into(),
@@ -239,3 +259,6 @@ pub(super) fn difference(
         .map(|observer| observer.difference(before, after))
         .unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

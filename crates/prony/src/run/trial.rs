@@ -8,10 +8,10 @@ use super::dataset::Ready;
 use super::event::Happened;
 use super::neighbours::Neighbours;
 use super::plans;
-use super::round::{Pass, Passed};
+use super::round::{Pass, Passed, TIMED_OUT};
 use super::servers::Provided;
 use super::timed::{EachSecond, Timed};
-use super::{Progress, RunError, cold};
+use super::{Progress, RunError, cold, hints};
 use crate::host::{Home, Leases, interrupt};
 use crate::observe::counters;
 use crate::plan::PlannedTrial;
@@ -273,9 +273,12 @@ impl Rounds<'_> {
     }
 }
 
-/// Adds what was measured to the trial's round of this index. A query that failed or answered wrong makes it invalid.
+/// Adds what was measured to the trial's round of this index. A query that failed or answered wrong makes it invalid; one
+/// that ran into the limit took longer, which is a result.
 fn enter(trial: &mut Trial, index: usize, passed: Passed) {
-    if !passed.flags.is_empty() {
+    let sparing = [TIMED_OUT, hints::UNHEEDED, plans::NO_PLAN];
+    let spoils = |flag: &Flag| !sparing.contains(&flag.kind.as_str());
+    if passed.flags.iter().any(spoils) {
         trial.state = TrialState::Invalid;
     }
     let round = &mut trial.rounds[index];
@@ -285,7 +288,7 @@ fn enter(trial: &mut Trial, index: usize, passed: Passed) {
     round.queries.extend(passed.queries);
     trial.plans.extend(passed.plans);
     trial.plan_forms.extend(passed.forms);
-    for Flag { kind, text } in passed.flags.into_iter().chain(passed.notes) {
+    for Flag { kind, text } in passed.flags {
         flag(trial, &kind, text);
     }
 }
@@ -492,6 +495,27 @@ pub mod tests {
             enter(&mut trial, index, passed);
         }
         assert_eq!((trial.flags.len(), trial.state), (1, TrialState::Invalid));
+    }
+
+    #[test]
+    fn a_query_over_the_limit_and_an_ignored_hint_leave_the_trial_valid() {
+        for (kind, state) in [
+            (TIMED_OUT, TrialState::Done),
+            (hints::UNHEEDED, TrialState::Done),
+            ("wrong_answer", TrialState::Invalid),
+        ] {
+            let mut trial = trial_with_answers("5.6", &["a"]);
+            let flags = vec![Flag {
+                kind: kind.into(),
+                text: "Q1.1".into(),
+            }];
+            let passed = Passed {
+                flags,
+                ..Passed::default()
+            };
+            enter(&mut trial, 0, passed);
+            assert_eq!((trial.flags.len(), trial.state), (1, state), "{kind}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::host::Leases;
 use crate::server::ServerError;
 use crate::server::builds::{Distribution, failed, not_started};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 /// Settings by name, with the values that hold when nothing is said.
@@ -15,7 +15,12 @@ use std::fs;
 pub struct SettingTable {
     /// By normalized name; None where the server names no default.
     defaults: BTreeMap<String, Option<String>>,
+    /// The flags of `optimizer_switch`, from its value and from its description: MariaDB 10.11 shows some in one alone.
+    switches: BTreeSet<String>,
 }
+
+/// The option whose value is a list of flags, as the help writes it.
+const SWITCH: &str = "optimizer-switch";
 
 impl SettingTable {
     /// Reads the output of `--verbose --help`: first the options with their descriptions, then, below a rule, a table of the
@@ -23,6 +28,7 @@ impl SettingTable {
     pub fn parse(help: &str) -> SettingTable {
         let mut table = SettingTable::default();
         let mut in_table = false;
+        table.add_switches(help);
         for line in help.lines() {
             if line.starts_with("-----") {
                 in_table = true;
@@ -50,6 +56,39 @@ impl SettingTable {
     /// All names, with underscores, in alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.defaults.keys().map(String::as_str)
+    }
+
+    /// The flags that `optimizer_switch` has.
+    pub fn switches(&self) -> impl Iterator<Item = &str> {
+        self.switches.iter().map(String::as_str)
+    }
+
+    /// `... where option is one of {index_merge, mrr} and val ...` in MySQL, `... and options are: index_merge, mrr` in
+    /// MariaDB, and below `optimizer-switch    index_merge=on,mrr=off`.
+    fn add_switches(&mut self, help: &str) {
+        let lines = help.lines();
+        let mut described =
+            lines.skip_while(|line| !line.trim_start().starts_with("--optimizer-switch"));
+        let first = described.next().into_iter();
+        let further = described.take_while(|line| !line.trim_start().starts_with('-'));
+        let text = first.chain(further).collect::<Vec<_>>().join(" ");
+        let listed = text
+            .split_once("one of {")
+            .and_then(|(_, rest)| rest.split_once('}'))
+            .map(|(flags, _)| flags)
+            .or_else(|| text.split_once("options are:").map(|(_, flags)| flags));
+        let value = help.lines().find(|line| line.starts_with(SWITCH));
+        let value = value.map_or("", |line| line[SWITCH.len()..].trim());
+        let of_value = value.split(',').filter_map(|part| part.split_once('='));
+        let flags = listed.unwrap_or_default().split(',').map(str::trim);
+        let is_flag = |flag: &&str| {
+            !flag.is_empty() && flag.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        };
+        self.switches = flags
+            .chain(of_value.map(|(flag, _)| flag))
+            .filter(is_flag)
+            .map(str::to_string)
+            .collect();
     }
 
     fn found(&self, name: &str) -> Option<&Option<String>> {
@@ -229,6 +268,19 @@ To see what values a running MySQL server is using, type
         ] {
             assert!(!table.knows(name), "{name}");
         }
+    }
+
+    #[test]
+    fn switches_are_read_from_the_description_and_from_the_value() {
+        let mysql = "  --optimizer-switch=name \n                      optimizer_switch=option=val[,...], where option\n                      is one of {index_merge,\n                      mrr} and val is one of {on, off}\n  --partition[=name]  Possible values are on, off\n-----\noptimizer-switch      index_merge=on,mrr=on\n";
+        let mariadb = "  --optimizer-switch=name \n                      value is on, off, or default, and options are: mrr,\n                      cset_narrowing\n  --optimizer-trace=name\n-----\noptimizer-switch      mrr=off,rowid_filter=on\n";
+        let of = |help: &str| {
+            let table = SettingTable::parse(help);
+            table.switches().collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(of(mysql), "index_merge mrr");
+        assert_eq!(of(mariadb), "cset_narrowing mrr rowid_filter");
+        assert_eq!(of(HELP), "");
     }
 
     proptest! {

@@ -118,6 +118,8 @@ pub struct Known {
     pub takes_settings: bool,
     /// Whether `session` comes to it.
     pub takes_session: bool,
+    /// Whether it reads `/*+ ... */` behind SELECT.
+    pub takes_hints: bool,
 }
 
 impl Known {
@@ -188,6 +190,7 @@ mod tests {
             switches: switches.iter().map(|name| name.to_string()).collect(),
             takes_settings: true,
             takes_session: true,
+            takes_hints: false,
         }
     }
 

@@ -27,8 +27,11 @@ pub(super) fn row_words((server, levels): RowKey) -> String {
 }
 
 /// The value of one row in each block that has one.
+#[derive(Default)]
 pub(super) struct Series {
     pub(super) by_block: BTreeMap<u32, f64>,
+    /// Some of the values are lower bounds: a query ran into the protocol's limit.
+    pub(super) at_least: bool,
 }
 
 pub(super) fn matching<'t>(trials: &'t [Trial], cell: &Cell) -> Vec<&'t Trial> {
@@ -72,18 +75,21 @@ pub(super) fn series(trials: &[Trial], cell: &Cell, value: &Value) -> Result<Vec
         return Err(flag.text.clone());
     }
     every_load_has_one(&matching, cell, value)?;
-    let mut rows: BTreeMap<RowKey, (BTreeMap<u32, f64>, Option<String>)> = BTreeMap::new();
+    let mut rows: BTreeMap<RowKey, (Series, Option<String>)> = BTreeMap::new();
     for trial in matching {
-        let (by_block, why_not) = rows.entry(row_key(&trial.key)).or_default();
+        let (series, why_not) = rows.entry(row_key(&trial.key)).or_default();
         match trial_value(trial, cell, value) {
-            Ok(value) => drop(by_block.insert(trial.key.block, value)),
+            Ok(value) => {
+                series.by_block.insert(trial.key.block, value);
+                series.at_least |= timed_out(trial, cell);
+            }
             Err(why) => *why_not = why_not.take().or(Some(why)),
         }
     }
     rows.into_iter()
-        .map(|(row, (by_block, why_not))| match why_not {
-            Some(why) if by_block.is_empty() => Err(format!("{}: {why}", row_words(row))),
-            _ => Ok(Series { by_block }),
+        .map(|(row, (series, why_not))| match why_not {
+            Some(why) if series.by_block.is_empty() => Err(format!("{}: {why}", row_words(row))),
+            _ => Ok(series),
         })
         .collect()
 }
@@ -156,7 +162,7 @@ fn trial_value(trial: &Trial, cell: &Cell, value: &Value) -> Result<f64, String>
     if rounds.is_empty() {
         return Err(why_no_round(trial, cell));
     }
-    let parts = parts(&rounds, cell.query.as_deref())?;
+    let parts = parts(&rounds, cell.query.as_deref(), *value == Value::Elapsed)?;
     let found = match value {
         Value::Elapsed => mean(&parts, |part| Ok(part.elapsed_s)),
         Value::Counter(name) => mean(&parts, |part| part.counter(name)),
@@ -167,6 +173,15 @@ fn trial_value(trial: &Trial, cell: &Cell, value: &Value) -> Result<f64, String>
         )),
     }?;
     positive(value, found)
+}
+
+/// Whether the value is a lower bound. Only a time can be one: of anything else there is no value then.
+fn timed_out(trial: &Trial, cell: &Cell) -> bool {
+    let asked = |query: &&Query| cell.query.as_ref().is_none_or(|name| *name == query.name);
+    rounds(trial, cell.round.as_ref())
+        .into_iter()
+        .flat_map(|round| round.queries.iter().filter(asked))
+        .any(|query| query.timed_out_s().is_some())
 }
 
 fn positive(value: &Value, found: f64) -> Result<f64, String> {
@@ -213,12 +228,17 @@ impl Part<'_> {
     }
 }
 
-fn parts<'t>(rounds: &[&'t Round], query: Option<&str>) -> Result<Vec<Part<'t>>, String> {
-    let failed = |query: &Query| {
-        query
-            .error
-            .as_ref()
-            .map(|error| format!("query {} failed: {error}", query.name))
+/// Where a limit is a lower bound of what is asked for, a query that ran into it counts.
+fn parts<'t>(
+    rounds: &[&'t Round],
+    query: Option<&str>,
+    limit_counts: bool,
+) -> Result<Vec<Part<'t>>, String> {
+    let failed = |query: &Query| match (&query.error, query.timed_out_s()) {
+        (Some(_), Some(_)) if limit_counts => None,
+        (Some(error), Some(_)) => Some(format!("query {} took {error}", query.name)),
+        (Some(error), None) => Some(format!("query {} failed: {error}", query.name)),
+        (None, _) => None,
     };
     let Some(name) = query else {
         let failure = rounds

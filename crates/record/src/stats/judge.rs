@@ -10,11 +10,12 @@ use super::holm;
 use super::plans;
 use super::ratio::{Band, CONFIDENCE, LogMean};
 use super::spread::Spread;
-use crate::claim::{Bound, Cell, Claim, Finding, Judged, Subject, Value, Verdict};
+use crate::claim::{Bound, Cell, Claim, Finding, Judged, Limit, Subject, Value, Verdict};
 use crate::run::Question;
 use crate::trial::Trial;
 
 const ONE_BLOCK: &str = "one block gives a figure and no verdict";
+const LIMIT: &str = "a query ran into the protocol's limit: the figure is a bound";
 
 /// Every claim of the question, in its order, with what these trials say about it.
 ///
@@ -49,6 +50,7 @@ pub fn needs_query_counters(question: &Question) -> bool {
 struct Found {
     measured: Option<f64>,
     ci: Option<(f64, f64)>,
+    limit: Option<Limit>,
     evidence: Evidence,
     notes: Vec<String>,
 }
@@ -79,6 +81,7 @@ impl Found {
         Found {
             measured: None,
             ci: None,
+            limit: None,
             evidence: Evidence::Missing,
             notes: vec![why],
         }
@@ -98,8 +101,22 @@ impl Found {
         Found {
             measured: Some(ratio.geometric()),
             ci: ratio.ci(),
+            limit: None,
             evidence,
             notes,
+        }
+    }
+
+    /// A figure that is known from one side alone: the interval is open on the other one.
+    fn bounded(self, limit: Limit) -> Found {
+        let open = |(low, high): (f64, f64)| match limit {
+            Limit::AtLeast => (low, f64::INFINITY),
+            Limit::AtMost => (0.0, high),
+        };
+        Found {
+            ci: self.ci.map(open),
+            limit: Some(limit),
+            ..self
         }
     }
 }
@@ -139,18 +156,35 @@ fn find_ratio(
         &cells::combined(&to, &blocks),
     );
     let ratio = ratio.ok_or("no block holds both sides")?;
+    let limit = limit(&of, &to)?;
     let band = band(bound);
     let notes = [
         combined_note("of", &of),
         combined_note("to", &to),
         left_out_note(&[&of, &to], blocks.len()),
+        limit.map(|_| LIMIT.to_string()),
     ];
-    Ok(Found::figure(
-        &ratio,
-        band.p_inside(&ratio),
-        band.p_outside(&ratio),
-        notes.into_iter().flatten().collect(),
-    ))
+    let notes = notes.into_iter().flatten().collect();
+    let Some(limit) = limit else {
+        let (inside, outside) = (band.p_inside(&ratio), band.p_outside(&ratio));
+        return Ok(Found::figure(&ratio, inside, outside, notes));
+    };
+    let (inside, outside) = match limit {
+        Limit::AtLeast => band.p_from_below(&ratio),
+        Limit::AtMost => band.p_from_above(&ratio),
+    };
+    Ok(Found::figure(&ratio, inside, outside, notes).bounded(limit))
+}
+
+/// An error where both sides ran into the limit: their ratio may be any.
+fn limit(of: &[Series], to: &[Series]) -> Result<Option<Limit>, String> {
+    let any = |rows: &[Series]| rows.iter().any(|row| row.at_least);
+    match (any(of), any(to)) {
+        (true, true) => Err("queries of both sides ran into the protocol's limit".to_string()),
+        (true, false) => Ok(Some(Limit::AtLeast)),
+        (false, true) => Ok(Some(Limit::AtMost)),
+        (false, false) => Ok(None),
+    }
 }
 
 fn find_spread(
@@ -167,6 +201,11 @@ fn find_spread(
         ));
     }
     let blocks = cells::common_blocks(&[&rows]);
+    if rows.iter().any(|row| row.at_least) {
+        return Err(
+            "a query ran into the protocol's limit, so that the largest is not known".into(),
+        );
+    }
     let spread = Spread::of(&rows, &blocks).ok_or("no block holds all of the rows")?;
     let band = Band::within(within);
     let notes = left_out_note(&[&rows], blocks.len()).into_iter().collect();
@@ -203,6 +242,7 @@ fn find_shape(trials: &[Trial], finding: &Finding, of: &Cell) -> Result<Found, S
     Ok(Found {
         measured: None,
         ci: None,
+        limit: None,
         evidence: if blocks < 2 { Evidence::OneBlock } else { seen },
         notes: vec![says],
     })
@@ -238,6 +278,7 @@ fn conclude(claim: &Claim, found: Found, decided: bool, tested: usize) -> Judged
         claim: claim.clone(),
         measured: found.measured,
         ci: found.ci,
+        limit: found.limit,
         threshold: threshold(&claim.subject),
         verdict,
         reason,

@@ -13,7 +13,7 @@ pub fn meaning(counter: &str) -> Option<&'static str> {
         .map(|(_, meaning)| *meaning)
 }
 
-const MEANINGS: [(&str, &str); 86] = [
+const MEANINGS: [(&str, &str); 87] = [
     // Of the server's process and its device, as prony reads them.
     (
         "server cpu us",
@@ -200,6 +200,7 @@ const MEANINGS: [(&str, &str); 86] = [
     ),
     ("icp_attempts", "index conditions checked inside the engine"),
     ("icp_match", "index conditions that matched"),
+    ("icp_no_match", "index conditions that did not match"),
     (
         "Handler_mrr_init",
         "multi-range reads begun (MySQL counts those of a join alone)",

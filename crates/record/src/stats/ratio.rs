@@ -198,6 +198,27 @@ impl Band {
     }
 }
 
+impl Band {
+    /// As `p_inside` and `p_outside` of a ratio of which lower bounds alone are known: it can be shown to lie above a
+    /// value and never below one. A confidence limit of the bounds' mean is one of the ratios' mean, since each bound is at most its ratio.
+    pub(super) fn p_from_below(&self, bounds: &LogMean) -> (f64, f64) {
+        let above = |value: f64| (2.0 * bounds.p_above(value)).min(1.0);
+        match self.high.is_finite() {
+            true => (1.0, above(self.high)),
+            false => (above(self.low), 1.0),
+        }
+    }
+
+    /// The same of upper bounds.
+    pub(super) fn p_from_above(&self, bounds: &LogMean) -> (f64, f64) {
+        let below = |value: f64| (2.0 * bounds.p_below(value)).min(1.0);
+        match self.low > 0.0 {
+            true => (1.0, below(self.low)),
+            false => (below(self.high), 1.0),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

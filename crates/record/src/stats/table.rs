@@ -16,9 +16,23 @@ pub struct Estimate {
     pub min: f64,
     pub max: f64,
     pub blocks: u32,
+    /// A lower bound: a query ran into the protocol's limit. There is no interval then.
+    pub at_least: bool,
 }
 
 impl Estimate {
+    /// Of times of which some are lower bounds: their mean is one.
+    fn of_times(times: &[(f64, bool)]) -> Option<Estimate> {
+        let values: Vec<f64> = times.iter().map(|(seconds, _)| *seconds).collect();
+        let estimate = Estimate::of(&values)?;
+        let at_least = times.iter().any(|(_, timed_out)| *timed_out);
+        Some(Estimate {
+            ci: estimate.ci.filter(|_| !at_least),
+            at_least,
+            ..estimate
+        })
+    }
+
     pub(super) fn of(values: &[f64]) -> Option<Estimate> {
         let min = values.iter().copied().fold(f64::INFINITY, f64::min);
         let max = values.iter().copied().fold(0.0, f64::max);
@@ -29,6 +43,7 @@ impl Estimate {
                 min,
                 max,
                 blocks: values.len() as u32,
+                at_least: false,
             });
         }
         let mean = LogMean::of(values)?;
@@ -38,6 +53,7 @@ impl Estimate {
             min,
             max,
             blocks: mean.count as u32,
+            at_least: false,
         })
     }
 }
@@ -134,12 +150,15 @@ fn round(question: &Question, n: usize, done: &[&Trial]) -> RoundCell {
         .iter()
         .filter_map(|trial| trial.rounds.get(n))
         .collect();
-    let times: Vec<f64> = recorded.iter().map(|round| round.elapsed_s).collect();
+    let times: Vec<(f64, bool)> = recorded
+        .iter()
+        .map(|round| (round.elapsed_s, round.timed_out()))
+        .collect();
     let lukewarm = recorded.iter().any(|round| round.name == "lukewarm");
     RoundCell {
         name: name.clone(),
         index,
-        elapsed_s: Estimate::of(&times),
+        elapsed_s: Estimate::of_times(&times),
         lukewarm,
     }
 }
@@ -163,7 +182,7 @@ pub struct QueryRow {
     pub hot_s: Option<Estimate>,
 }
 
-/// The queries of one row, in the workload's order. Failed queries have no time.
+/// The queries of one row, in the workload's order. Failed queries have no time, those that ran into the limit a lower bound.
 pub fn queries(
     question: &Question,
     trials: &[Trial],
@@ -174,11 +193,11 @@ pub fn queries(
         |trial: &&Trial| trial.state == TrialState::Done && row_key(&trial.key) == (server, levels);
     let done: Vec<&Trial> = trials.iter().filter(counts).collect();
     let times = |query: &str, names: &[&str]| {
-        let means: Vec<f64> = done
+        let means: Vec<(f64, bool)> = done
             .iter()
             .filter_map(|trial| query_mean_s(trial, query, names))
             .collect();
-        Estimate::of(&means)
+        Estimate::of_times(&means)
     };
     let row = |query: &String| QueryRow {
         query: query.clone(),
@@ -188,15 +207,18 @@ pub fn queries(
     question.workload.operations.iter().map(row).collect()
 }
 
-fn query_mean_s(trial: &Trial, query: &str, rounds: &[&str]) -> Option<f64> {
+/// With whether it is a lower bound.
+fn query_mean_s(trial: &Trial, query: &str, rounds: &[&str]) -> Option<(f64, bool)> {
     let queries = trial
         .rounds
         .iter()
         .filter(|round| rounds.contains(&round.name.as_str()))
         .flat_map(|round| &round.queries);
-    let times: Vec<f64> = queries
-        .filter(|q| q.name == query && q.error.is_none())
-        .map(|q| q.elapsed_ns as f64 / 1e9)
+    let times: Vec<(f64, bool)> = queries
+        .filter(|q| q.name == query && (q.error.is_none() || q.timed_out_s().is_some()))
+        .map(|q| (q.elapsed_ns as f64 / 1e9, q.timed_out_s().is_some()))
         .collect();
-    (!times.is_empty()).then(|| times.iter().sum::<f64>() / times.len() as f64)
+    let sum_s: f64 = times.iter().map(|(seconds, _)| seconds).sum();
+    let timed_out = times.iter().any(|(_, timed_out)| *timed_out);
+    (!times.is_empty()).then(|| (sum_s / times.len() as f64, timed_out))
 }

@@ -48,5 +48,10 @@ fn line(rows: &Rows, place: usize) -> Markup {
 
 fn figure(estimate: Option<&Estimate>, decimals: usize) -> Markup {
     let spread = estimate.and_then(|estimate| crate::matrix::spread(estimate, decimals));
-    html! { td.n title=[spread] { (estimate.map_or("-".to_string(), |estimate| format::seconds(estimate.mean, decimals))) } }
+    let text = match estimate {
+        Some(estimate) if estimate.at_least => crate::matrix::at_least(estimate.mean, decimals),
+        Some(estimate) => format::seconds(estimate.mean, decimals),
+        None => "-".to_string(),
+    };
+    html! { td.n title=[spread] { (text) } }
 }

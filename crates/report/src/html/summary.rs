@@ -43,8 +43,8 @@ fn claim_row(claim: &Judged) -> Markup {
             td { span class={ "verdict " (class(claim.verdict)) } { (claim.verdict.text()) } }
             td.words { (claim.claim.says) @if let Some(reason) = &claim.reason { p.quiet { (reason) } } }
             td.n { (claim.claim.published.map_or("-".to_string(), format::ratio)) }
-            td.n { (claim.measured.map_or("-".to_string(), format::ratio)) }
-            td.n { (claim.ci.map_or("-".to_string(), |ci| format::interval(ci, format::ratio))) }
+            td.n { (digest::measured(claim)) }
+            td.n { (digest::interval(claim)) }
             td.n { (claim.threshold) }
         }
     }

@@ -9,8 +9,8 @@ mod why;
 use crate::{csv, digest};
 use load::{LatencyNote, LoadNote, Sample};
 use record::{
-    Coldness, Counters, DatasetNote, Environment, Flag, Kind, LimitNote, Run, Trial, TrialState,
-    Verdict, stats,
+    Coldness, Counters, DatasetNote, Environment, Flag, Kind, Limit, LimitNote, Run, Trial,
+    TrialState, Verdict, stats,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -72,6 +72,7 @@ struct RoundNote<'a> {
     name: &'a str,
     index: u32,
     elapsed_s: f64,
+    timed_out: bool,
     coldness: Option<&'a Coldness>,
     queries: Vec<QueryNote<'a>>,
     clients: u32,
@@ -83,6 +84,7 @@ struct RoundNote<'a> {
 struct QueryNote<'a> {
     name: &'a str,
     elapsed_s: Option<f64>,
+    timed_out_s: Option<f64>,
     rows: u64,
     answer: &'static str,
     plan_hash: Option<&'a str>,
@@ -95,7 +97,8 @@ struct ClaimNote {
     says: String,
     published: Option<f64>,
     measured: Option<f64>,
-    ci: Option<(f64, f64)>,
+    ci: Option<(Option<f64>, Option<f64>)>,
+    limit: Option<Limit>,
     verdict: Verdict,
     why: Option<WhyNote>,
 }
@@ -160,6 +163,7 @@ fn round(round: &record::Round) -> RoundNote<'_> {
             .error
             .is_none()
             .then_some(query.elapsed_ns as f64 / 1e9),
+        timed_out_s: query.timed_out_s(),
         rows: query.rows,
         answer: csv::answer(query.answer),
         plan_hash: query.plan_hash.as_deref(),
@@ -169,6 +173,7 @@ fn round(round: &record::Round) -> RoundNote<'_> {
         name: &round.name,
         index: round.index,
         elapsed_s: round.elapsed_s,
+        timed_out: round.timed_out(),
         clients: round.clients(),
         queries_per_hour: round.queries_per_hour(),
         coldness: round.coldness.as_ref(),
@@ -185,7 +190,10 @@ fn claims(run: &Run, trials: &[Trial]) -> Vec<ClaimNote> {
             says: judged.claim.says,
             published: judged.claim.published,
             measured: judged.measured,
-            ci: judged.ci,
+            ci: judged
+                .ci
+                .map(|(low, high)| (Some(low), Some(high).filter(|high| high.is_finite()))),
+            limit: judged.limit,
             verdict: judged.verdict,
         })
         .collect()

@@ -109,12 +109,8 @@ impl Screen {
                 left(claim.verdict.text()),
                 left(&says),
                 right(&claim.claim.published.map_or("-".to_string(), format::ratio)),
-                right(&claim.measured.map_or("-".to_string(), format::ratio)),
-                right(
-                    &claim
-                        .ci
-                        .map_or("-".to_string(), |ci| format::interval(ci, format::ratio)),
-                ),
+                right(&digest::measured(claim)),
+                right(&digest::interval(claim)),
                 right(&claim.threshold),
             ]);
         }

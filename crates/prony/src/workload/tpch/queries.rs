@@ -81,15 +81,27 @@ pub fn operations(section: &Section) -> Vec<Operation> {
 
 fn statement(section: &Section, name: &str) -> String {
     let text = query(QUERIES_SQL, name).expect("the .sql file holds every query");
-    let forced = section.form == Form::Published && section.force_index;
+    let forces = section.form == Form::Published && section.force_index;
     let with_fraction = text.replace("{fraction}", &fraction(section.scale));
-    FORCED.iter().fold(with_fraction, |text, index| {
+    let forced = FORCED.iter().fold(with_fraction, |text, index| {
         let hint = format!(" FORCE INDEX ({index})");
         text.replace(
             &format!("{{force {index}}}"),
-            if forced { &hint } else { "" },
+            if forces { &hint } else { "" },
         )
-    })
+    });
+    match section.hints.get(name) {
+        Some(hint) => with_optimizer_hint(&forced, hint),
+        None => forced,
+    }
+}
+
+/// Where a server looks for them: behind the first SELECT.
+fn with_optimizer_hint(statement: &str, hint: &str) -> String {
+    const SELECT: &str = "select";
+    let words = statement.to_ascii_lowercase();
+    let end = words.find(SELECT).map_or(0, |start| start + SELECT.len());
+    format!("{} /*+ {hint} */{}", &statement[..end], &statement[end..])
 }
 
 /// The share of Q11: 0.0001 / scale (clause 2.4.11.3), of the digits that a decimal number of the server has room for.
@@ -111,6 +123,22 @@ mod tests {
             .filter(|operation| operation.mysql.contains("FORCE INDEX"))
             .map(|operation| operation.name)
             .collect()
+    }
+
+    #[test]
+    fn a_hint_stands_behind_the_first_select_of_its_query_alone() {
+        let hinted = operations(&section("hints = { Q3 = \"MRR(lineitem)\" }"));
+        let with: Vec<&Operation> = hinted
+            .iter()
+            .filter(|operation| operation.mysql.contains("/*+"))
+            .collect();
+        assert_eq!(with.len(), 1);
+        assert_eq!(with[0].name, "Q3");
+        let words: Vec<&str> = with[0].mysql.split_whitespace().take(5).collect();
+        assert_eq!(
+            words[..4].join(" ").to_lowercase(),
+            "select /*+ mrr(lineitem) */"
+        );
     }
 
     #[test]

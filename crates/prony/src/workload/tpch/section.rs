@@ -2,13 +2,18 @@
 //!
 //! Goal: every mistake is answered with the key and what would be right. Non-goal: whether a server has the engine; only it can tell.
 
+use super::queries::QUERIES;
 use crate::workload::KeyMistake;
 use crate::workload::indexes::IndexBuild;
 use crate::workload::keys::{engine, mistake, scale, text, truth};
+use std::collections::BTreeMap;
 
 /// The largest scale: the identifiers are of 32 bits, and beyond it the disk of any machine that this is meant for runs out.
 const LARGEST_SCALE: f64 = 100.0;
-const KEYS: &str = "the keys are: scale, engine, form, force_index, extra_index, index_build";
+const KEYS: &str =
+    "the keys are: scale, engine, form, force_index, extra_index, index_build, hints";
+const HINTS: &str =
+    "hints = { Q3 = \"MRR(lineitem)\" }: names of queries, and the text between /*+ and */";
 const FORMS: &str = "form is one of \"standard\", \"published\"";
 
 /// The section, checked.
@@ -25,6 +30,8 @@ pub struct Section {
     pub extra_index: bool,
     /// As the file asks; None: as is usual for the engine.
     pub index_build: Option<IndexBuild>,
+    /// By query, optimizer hints that stand behind its first SELECT.
+    pub hints: BTreeMap<String, String>,
 }
 
 /// How the queries are written.
@@ -45,6 +52,7 @@ impl Section {
             force_index: true,
             extra_index: false,
             index_build: None,
+            hints: BTreeMap::new(),
         };
         let mut extra_index = None;
         for (key, value) in table {
@@ -55,6 +63,7 @@ impl Section {
                 "force_index" => section.force_index = truth(key, value)?,
                 "extra_index" => extra_index = Some(truth(key, value)?),
                 "index_build" => section.index_build = Some(IndexBuild::read(key, value)?),
+                "hints" => section.hints = hints(key, value)?,
                 other => return Err(mistake(other, format!("tpch has no key {other:?}"), KEYS)),
             }
         }
@@ -84,6 +93,27 @@ fn generated(key: &str, scale: f64) -> Result<f64, KeyMistake> {
     datagen::tpch::Tpch::new(scale)
         .map(|_| scale)
         .map_err(refused)
+}
+
+fn hints(key: &str, value: &toml::Value) -> Result<BTreeMap<String, String>, KeyMistake> {
+    let not_a_table = || mistake(key, "hints is a table of queries", HINTS);
+    let table = value.as_table().ok_or_else(not_a_table)?;
+    let hint = |(name, value): (&String, &toml::Value)| {
+        let key = format!("{key}.{name}");
+        if !QUERIES.iter().any(|query| query.name == name) {
+            return Err(mistake(&key, format!("tpch has no query {name:?}"), HINTS));
+        }
+        let hint = text(&key, value, HINTS)?;
+        if hint.contains("*/") {
+            return Err(mistake(
+                &key,
+                "a hint does not hold */, which would end it",
+                HINTS,
+            ));
+        }
+        Ok((name.clone(), hint.trim().to_string()))
+    };
+    table.iter().map(hint).collect()
 }
 
 fn form(key: &str, value: &toml::Value) -> Result<Form, KeyMistake> {
@@ -132,6 +162,9 @@ mod tests {
             ("form = \"published\"\nextra_index = false", "extra_index"),
             ("index_build = true", "index_build"),
             ("joins = \"ansi\"", "joins"),
+            ("hints = \"MRR(t)\"", "hints"),
+            ("hints = { Q33 = \"MRR(t)\" }", "hints.Q33"),
+            ("hints = { Q3 = \"x */ y\" }", "hints.Q3"),
         ] {
             assert_eq!(read(text).unwrap_err().key, key, "{text}");
         }

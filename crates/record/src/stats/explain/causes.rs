@@ -14,6 +14,8 @@ pub(super) enum Sign {
     Plan(&'static [&'static str]),
     /// More of a counter, beyond noise.
     More(&'static [&'static str]),
+    /// More of a counter, which makes up for half of what there is fewer of.
+    Instead(&'static [&'static str]),
     /// A setting with another value.
     Setting(&'static str),
     /// A setting whose value is a larger number.
@@ -125,7 +127,7 @@ pub(super) const CAUSES: &[Cause] = &[
     },
     Cause {
         fewer: &["Innodb_buffer_pool_reads", "buffer_pool_reads"],
-        signs: &[Sign::More(&READ_AHEAD)],
+        signs: &[Sign::Instead(&READ_AHEAD)],
         beside: &[],
         unless: &[BKA, MRR, MRR_BEGUN, Sign::Larger("innodb_buffer_pool_size")],
         because: "they were read ahead of their use instead",

@@ -123,10 +123,14 @@ fn names<'n>(lines: impl Iterator<Item = &'n Line<'n>>) -> Vec<&'n str> {
         .into_iter()
         .flat_map(|list| list.keys().map(String::as_str))
         .collect();
-    names
-        .into_iter()
-        .filter(|name| !is_beside_the_point(name))
-        .collect()
+    // INNODB_METRICS has some counters of the status once more.
+    let is_twin = |name: &&str| {
+        ["Innodb_", "Handler_"]
+            .iter()
+            .any(|prefix| names.contains(format!("{prefix}{name}").as_str()))
+    };
+    let told = names.iter().copied().filter(|name| !is_twin(name));
+    told.filter(|name| !is_beside_the_point(name)).collect()
 }
 
 /// By block, its lines: their operations, and the events of each name; none where the server lacks the counter.

@@ -112,7 +112,7 @@ fn because(subject: &Reason, of: &Side, to: &Side) -> Vec<Because> {
         .filter(fits)
         .map(|cause| Because {
             words: cause.because,
-            evidence: evidence(cause, with, other),
+            evidence: evidence(cause, subject, with, other),
         })
         .collect()
 }
@@ -157,15 +157,19 @@ fn sides<'s, 't>(
 
 fn holds(cause: &Cause, subject: &Reason, of: &Side, to: &Side) -> bool {
     let (with, other) = sides(subject, of, to);
-    let any = |signs: &[Sign]| signs.iter().any(|sign| shown(sign, with, other).is_some());
+    let any = |signs: &[Sign]| {
+        signs
+            .iter()
+            .any(|sign| shown(sign, subject, with, other).is_some())
+    };
     any(cause.signs) && !any(cause.unless)
 }
 
-fn evidence(cause: &Cause, with: &Side, other: &Side) -> Vec<Evidence> {
+fn evidence(cause: &Cause, subject: &Reason, with: &Side, other: &Side) -> Vec<Evidence> {
     let signs = cause
         .signs
         .iter()
-        .filter_map(|sign| shown(sign, with, other));
+        .filter_map(|sign| shown(sign, subject, with, other));
     let beside = cause.beside.iter().filter_map(|names| {
         let evidence = counted(names, with, other)?;
         matches!(evidence, Evidence::Counter { with, .. } if with > 0.0).then_some(evidence)
@@ -174,7 +178,7 @@ fn evidence(cause: &Cause, with: &Side, other: &Side) -> Vec<Evidence> {
 }
 
 /// What shows a sign; none where it is not there.
-fn shown(sign: &Sign, with: &Side, other: &Side) -> Option<Evidence> {
+fn shown(sign: &Sign, subject: &Reason, with: &Side, other: &Side) -> Option<Evidence> {
     match sign {
         Sign::Counts(names, words) => {
             let (_, values) = with.counter(names)?;
@@ -193,16 +197,18 @@ fn shown(sign: &Sign, with: &Side, other: &Side) -> Option<Evidence> {
             here.filter(|_| !elsewhere && !other.plans.is_empty())
                 .map(|words| Evidence::Plan(words))
         }
-        Sign::More(names) => {
-            let (_, with_values) = with.counter(names)?;
-            let (_, other_values) = other.counter(names)?;
-            let least = with_values.iter().copied().fold(f64::INFINITY, f64::min);
-            let most = other_values.iter().copied().fold(0.0, f64::max);
-            // Without repetition nobody knows its noise.
-            let repeats = with_values.len() > 1 && other_values.len() > 1;
-            (repeats && least > most * FACTOR_MIN)
-                .then(|| counted(names, with, other))
-                .flatten()
+        Sign::More(names) => more(names, with, other),
+        Sign::Instead(names) => {
+            let found = more(names, with, other)?;
+            let Evidence::Counter {
+                with,
+                other: Some(other),
+                ..
+            } = &found
+            else {
+                return None;
+            };
+            (with - other >= (subject.more - subject.fewer) / 2.0).then_some(found)
         }
         Sign::Setting(name) => setting(name, with, other),
         Sign::Larger(name) => {
@@ -212,6 +218,18 @@ fn shown(sign: &Sign, with: &Side, other: &Side) -> Option<Evidence> {
                 .flatten()
         }
     }
+}
+
+/// In every block of the one side more than in any of the other; without repetition nobody knows the noise.
+fn more(names: &[&'static str], with: &Side, other: &Side) -> Option<Evidence> {
+    let (_, here) = with.counter(names)?;
+    let (_, there) = other.counter(names)?;
+    let least = here.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = there.iter().copied().fold(0.0, f64::max);
+    let repeats = here.len() > 1 && there.len() > 1;
+    (repeats && least > most * FACTOR_MIN)
+        .then(|| counted(names, with, other))
+        .flatten()
 }
 
 fn setting(name: &'static str, with: &Side, other: &Side) -> Option<Evidence> {

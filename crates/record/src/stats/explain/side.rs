@@ -83,8 +83,15 @@ impl<'t> Side<'t> {
         let plans = queries().filter_map(|query| trial.plans.get(query.plan_hash.as_ref()?));
         self.plans.extend(plans.map(String::as_str));
         match query {
-            Some(_) => queries().map(of_query).collect(),
-            None => rounds.into_iter().map(of_round).collect(),
+            // What ran into the limit was counted only so far.
+            Some(_) => {
+                let whole = queries().filter(|query| query.error.is_none());
+                whole.map(of_query).collect()
+            }
+            None => {
+                let whole = rounds.into_iter().filter(|round| !round.timed_out());
+                whole.map(of_round).collect()
+            }
         }
     }
 

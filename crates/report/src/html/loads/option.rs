@@ -141,6 +141,7 @@ mod tests {
             min: ci.0,
             max: ci.1,
             blocks: 3,
+            at_least: false,
         }
     }
 

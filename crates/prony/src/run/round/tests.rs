@@ -1,0 +1,128 @@
+//! What goes wrong in a pass, each told by its name, with the rest of the round as it should be.
+
+use super::*;
+use crate::run::watch::stopper;
+use crate::server::{Fake, Server, StartRequest};
+use crate::spec::Plans;
+use crate::workload;
+use std::time::Duration;
+
+/// Far above what a fake answer takes, far below what the slow one sleeps.
+const LIMIT: Duration = Duration::from_millis(500);
+
+fn answer(sql: &str) -> Result<Reply, ServerError> {
+    let refused = |code, message: &str| {
+        Err(ServerError::Refused {
+            code,
+            message: message.into(),
+        })
+    };
+    match sql {
+        "slow" => std::thread::sleep(LIMIT * 4),
+        "forced" => return refused(1176, "Key 'gone' doesn't exist in table 'lineitem'"),
+        "misspelt" => return refused(1064, "You have an error in your SQL syntax"),
+        _ => {}
+    }
+    Ok(Reply {
+        columns: vec!["n".into()],
+        rows: vec![vec![Some(b"1".to_vec())]],
+        elapsed: Duration::from_millis(1),
+    })
+}
+
+/// The queries of these names, one after another on a fake server.
+fn passed(names: &[&str]) -> Passed {
+    let mut server = Fake::new("fake", answer);
+    server.start(&StartRequest::default()).unwrap();
+    let session = server.connect().unwrap();
+    let watch = Watch::new(stopper(&session, &server).unwrap());
+    let mut live = Live {
+        session,
+        watch,
+        others: Vec::new(),
+        observer: None,
+        process: None,
+    };
+    let dataset = workload::open("ssb", &"scale = 0.01".parse().unwrap()).unwrap();
+    let operation = |name: &&str| Operation {
+        name: name.to_string(),
+        mysql: name.to_string(),
+        sqlite: name.to_string(),
+        ordered_by: Vec::new(),
+    };
+    let operations: Vec<Operation> = names.iter().map(operation).collect();
+    let protocol = Protocol {
+        query_timeout: Some(LIMIT),
+        ..protocol()
+    };
+    let observe = Observe {
+        plans: Plans::Off,
+        ..Observe::default()
+    };
+    Pass {
+        dataset: dataset.as_ref(),
+        operations: &operations,
+        protocol: &protocol,
+        observe: &observe,
+        known: Known::default(),
+    }
+    .run(&mut live)
+    .unwrap()
+}
+
+fn protocol() -> Protocol {
+    let text = "title = \"t\"\n[server.s]\nbuild = \"mariadb\"\n[workload.ssb]\nscale = 0.01\n";
+    crate::spec::parse("t", "t.toml", text, &|_, _| Ok(()))
+        .unwrap()
+        .protocol
+}
+
+fn told(passed: &Passed) -> Vec<(&str, &str)> {
+    let flags = passed.flags.iter();
+    flags
+        .map(|flag| (flag.kind.as_str(), flag.text.as_str()))
+        .collect()
+}
+
+#[test]
+fn after_a_query_over_the_limit_the_round_goes_on() {
+    let passed = passed(&["fast", "slow", "fast too"]);
+    assert_eq!(told(&passed), [("query_timed_out", "slow: > 0.5 s")]);
+    let limits: Vec<Option<f64>> = passed.queries.iter().map(Query::timed_out_s).collect();
+    assert_eq!(limits, [None, Some(0.5), None]);
+    assert_eq!(passed.queries[1].elapsed_ns, 500_000_000);
+    assert_eq!(passed.queries[2].rows, 1);
+}
+
+#[test]
+fn a_query_that_fails_is_told_with_the_servers_words() {
+    let passed = passed(&["misspelt", "fast"]);
+    let says = "misspelt: 1064 You have an error in your SQL syntax";
+    assert_eq!(told(&passed), [("query_failed", says)]);
+    assert_eq!(passed.queries[1].error, None);
+}
+
+#[test]
+fn a_missing_index_is_named_with_the_way_out() {
+    let passed = passed(&["forced", "fast"]);
+    let [(kind, says)] = told(&passed)[..] else {
+        panic!("{:?}", passed.flags)
+    };
+    assert_eq!(kind, "query_failed");
+    assert!(says.starts_with("forced: 1176 Key 'gone' doesn't exist"));
+    assert!(says.contains("extra_index") && says.contains("force_index = false"));
+    assert_eq!(passed.queries[1].rows, 1);
+}
+
+#[test]
+fn a_wrong_answer_is_named_and_the_round_goes_on() {
+    let passed = passed(&["Q1.1", "fast"]);
+    assert_eq!(passed.flags[0].kind, "wrong_answer");
+    assert!(
+        passed.flags[0].text.starts_with("Q1.1: "),
+        "{:?}",
+        passed.flags
+    );
+    assert_eq!(passed.queries[0].answer, Answer::Wrong);
+    assert_eq!(passed.queries[1].answer, Answer::Unchecked);
+}

@@ -1,0 +1,100 @@
+//! The tables of docs/OPTIMIZER.md against what the servers say.
+
+mod fresh;
+
+use fresh::Fresh;
+use prony::observe::variables;
+use prony::server::{Server, StartRequest};
+use std::collections::{BTreeMap, BTreeSet};
+
+const PAGE: &str = include_str!("../../../docs/OPTIMIZER.md");
+const ABSENT: &str = "-";
+
+/// name -> value of the table whose first column has this head; one column of it.
+fn column(head: &str, column: usize) -> BTreeMap<String, String> {
+    let start = format!("| {head} |");
+    let lines = PAGE.lines().skip_while(|line| !line.starts_with(&start));
+    let rows = lines.skip(2).take_while(|line| line.starts_with('|'));
+    rows.map(|row| {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        let name = cells[0].trim_matches('`').to_string();
+        (name, cells[column].to_string())
+    })
+    .collect()
+}
+
+/// What the server says when nothing is set, under the names of the page.
+fn said(fresh: &Fresh) -> BTreeMap<String, String> {
+    let mut server = fresh.managed();
+    server
+        .start(&StartRequest {
+            data_folder: fresh.data_folder.clone(),
+            settings: Vec::new(),
+        })
+        .unwrap();
+    let variables = variables::effective(&mut server.connect().unwrap()).unwrap();
+    server.stop().unwrap();
+    variables
+}
+
+fn agrees(build: &'static str, place: usize) {
+    let Some(fresh) = Fresh::of(build) else {
+        return;
+    };
+    let variables = said(&fresh);
+    let flags: BTreeMap<String, String> = variables["optimizer_switch"]
+        .split(',')
+        .filter_map(|part| part.split_once('='))
+        .map(|(flag, state)| (flag.to_string(), state.to_string()))
+        .collect();
+    let on_page = |head: &str, known: &BTreeMap<String, String>| {
+        for (name, value) in column(head, place) {
+            let says = known.get(&name).map_or(ABSENT, String::as_str);
+            assert_eq!(value, says, "{build}: {name}");
+        }
+    };
+    on_page("flag", &flags);
+    on_page("variable", &variables);
+    let listed: BTreeSet<String> = column("flag", place).into_keys().collect();
+    let missing: Vec<&String> = flags
+        .keys()
+        .filter(|flag| !listed.contains(*flag))
+        .collect();
+    assert_eq!(missing, [""; 0], "{build}: not on the page");
+    // What is asked of the build before a run is what the running server has.
+    let asked = fresh.distribution.known_settings(&fresh.leases).unwrap();
+    let asked: Vec<&str> = asked.switches().collect();
+    let running: Vec<&str> = flags.keys().map(String::as_str).collect();
+    assert_eq!(asked, running, "{build}");
+}
+
+macro_rules! the_page_agrees {
+    ($($(#[$attribute:meta])* $name:ident => $build:literal, $place:literal;)*) => { $(
+        #[test]
+        $(#[$attribute])*
+        fn $name() {
+            agrees($build, $place);
+        }
+    )* }
+}
+
+the_page_agrees! {
+    #[ignore = "fetches 200 MB at its first run"]
+    the_page_agrees_with_mysql_5_5 => "mysql@5.5.34", 1;
+    the_page_agrees_with_mysql_5_6 => "mysql@5.6.14", 2;
+    #[ignore = "fetches 553 MB at its first run"]
+    the_page_agrees_with_mysql_8_0 => "mysql@8.0.33", 3;
+    #[ignore = "fetches 66 MB at its first run"]
+    the_page_agrees_with_mysql_9_7 => "mysql@9.7", 4;
+    the_page_agrees_with_mariadb => "mariadb", 5;
+    #[ignore = "fetches 80 MB at its first run"]
+    the_page_agrees_with_mariadb_11_4 => "mariadb@11.4.5", 6;
+    #[ignore = "fetches 50 MB at its first run"]
+    the_page_agrees_with_mariadb_11_8 => "mariadb@11.8", 7;
+}
+
+#[test]
+fn the_page_has_both_tables() {
+    assert!(column("flag", 1).len() > 40);
+    assert!(column("variable", 1).len() > 15);
+}
