@@ -151,7 +151,14 @@ fn json_keeps_the_contract() {
     };
     assert_eq!(
         keys(&document),
-        ["experiment", "valid", "environment", "trials", "claims"]
+        [
+            "experiment",
+            "valid",
+            "environment",
+            "trials",
+            "claims",
+            "plans"
+        ]
     );
     let trial = &document["trials"][0];
     let of_a_trial = [

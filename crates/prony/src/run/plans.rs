@@ -178,3 +178,91 @@ fn last_plan(trial: &Trial, query: &str) -> Option<String> {
     let asked = queries.filter(|asked| asked.name == query).last()?;
     asked.plan_hash.clone()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::trial::tests::trial_with_answers;
+    use super::*;
+
+    const PLAN: &str = "id\ttable\ttype\tpossible_keys\tkey\tExtra\n1\torders\tref\to_custkey,o_orderdate\to_custkey\tUsing MRR";
+
+    fn trial() -> Trial {
+        let mut trial = trial_with_answers("5.6", &["a", "a"]);
+        trial.plans.insert("ab12".into(), PLAN.into());
+        for round in &mut trial.rounds {
+            round.queries[0].plan_hash = Some("ab12".into());
+        }
+        trial
+    }
+
+    fn checked(query: Option<&str>, expected: Expected) -> Trial {
+        let check = PlanCheck {
+            query: query.map(String::from),
+            expected,
+        };
+        let mut trial = trial();
+        check_all(&check, &mut trial);
+        trial
+    }
+
+    fn check_all(one: &PlanCheck, trial: &mut Trial) {
+        for round in 0..trial.rounds.len() {
+            check(std::slice::from_ref(one), trial, round);
+        }
+    }
+
+    fn unmet(trial: &Trial) -> Vec<&str> {
+        let flags = trial.flags.iter();
+        let unmet = flags.filter(|flag| flag.kind == "plan_unmet");
+        unmet.map(|flag| flag.text.as_str()).collect()
+    }
+
+    #[test]
+    fn a_plan_that_is_as_it_should_be_says_nothing() {
+        for expected in [
+            Expected::Holds("Using MRR".into()),
+            Expected::Lacks("Using index condition".into()),
+            Expected::Lacks("o_orderdate".into()),
+        ] {
+            let trial = checked(None, expected);
+            assert_eq!((unmet(&trial), trial.state), (vec![], TrialState::Done));
+        }
+    }
+
+    #[test]
+    fn an_unused_feature_makes_the_trial_invalid_and_is_said_once() {
+        let trial = checked(
+            Some("Q1.1"),
+            Expected::Holds("Using index condition".into()),
+        );
+        assert_eq!(trial.state, TrialState::Invalid);
+        let says = "Q1.1: its plan does not hold \"Using index condition\": orders ref key o_custkey (Using MRR)";
+        assert_eq!(unmet(&trial), [says]);
+    }
+
+    #[test]
+    fn an_off_level_that_is_not_off_is_unmet() {
+        let trial = checked(None, Expected::Lacks("Using MRR".into()));
+        let says = "Q1.1: its plan holds \"Using MRR\": orders ref key o_custkey (Using MRR)";
+        assert_eq!(unmet(&trial), [says]);
+    }
+
+    #[test]
+    fn a_check_of_another_query_is_not_asked_here() {
+        let trial = checked(Some("Q2.1"), Expected::Holds("BKA".into()));
+        assert_eq!(unmet(&trial), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_plan_that_could_not_be_had_is_unmet() {
+        let mut trial = trial();
+        trial.rounds[0].queries[0].plan_hash = None;
+        let lacks = PlanCheck {
+            query: None,
+            expected: Expected::Lacks("BKA".into()),
+        };
+        check_all(&lacks, &mut trial);
+        let says = "Q1.1: no plan could be had, so it is not known whether it has \"BKA\"";
+        assert_eq!(unmet(&trial), [says]);
+    }
+}
