@@ -1,24 +1,12 @@
-//! What a file says of plans: for all trials, of a level, of a level on one server.
+//! What a file says of plans, and what is wrong with it. How levels lay theirs over it is tested in `plan`.
 
 use super::{RIGHT, read, shown};
-use crate::plan::{PlannedTrial, expand};
-use crate::spec::{Expected, Plans, queries};
+use crate::spec::{Expected, PlanCheck, queries};
 use proptest::prelude::*;
 
-fn planned(added: &str) -> Vec<PlannedTrial> {
-    let experiment =
-        read(&format!("{RIGHT}{added}")).unwrap_or_else(|error| panic!("{}", shown(&error)));
-    expand(&experiment, 1).unwrap()
-}
-
-/// The checks of the trial on a server with the variant `small pool`, as `query: text`.
-fn checks(added: &str, server: &str) -> Vec<String> {
-    let trials = planned(added);
-    let is_it = |trial: &&PlannedTrial| {
-        trial.key.server == server && trial.key.level("variant") == Some("small pool")
-    };
-    let trial = trials.iter().find(is_it).unwrap();
-    let words = trial.observe.checks.iter().map(|check| {
+/// As `query: text`.
+fn words(checks: &[PlanCheck]) -> Vec<String> {
+    let words = checks.iter().map(|check| {
         let query = check.query.as_deref().unwrap_or("all");
         match &check.expected {
             Expected::Holds(text) => format!("{query}: {text}"),
@@ -34,7 +22,10 @@ fn wrong(added: &str) -> String {
 
 #[test]
 fn a_text_holds_for_every_query_and_a_table_for_those_that_it_names() {
-    let of = |value: &str| checks(&format!("[observe]\ncheck_plan = {value}\n"), "5.6");
+    let of = |value: &str| {
+        let experiment = read(&format!("{RIGHT}[observe]\ncheck_plan = {value}\n"));
+        words(&experiment.unwrap().observe.checks)
+    };
     assert_eq!(of("\"MRR\""), ["all: MRR"]);
     assert_eq!(of("[\"MRR\", \"BKA\"]"), ["all: MRR", "all: BKA"]);
     assert_eq!(of("{ lacks = \"MRR\" }"), ["all: not MRR"]);
@@ -43,41 +34,6 @@ fn a_text_holds_for_every_query_and_a_table_for_those_that_it_names() {
         of("{ \"Q1.1\" = { holds = \"BKA\", lacks = [\"MRR\", \"BNL\"] }, \"Q2.1\" = \"MRR\" }"),
         ["Q1.1: BKA", "Q1.1: not MRR", "Q1.1: not BNL", "Q2.1: MRR"]
     );
-}
-
-#[test]
-fn the_checks_of_the_file_and_of_all_levels_come_together() {
-    let added = "[factor.mrr.on]\nobserve = { check_plan = \"MRR\" }\n[factor.icp.on]\nobserve = { check_plan = \"ICP\" }\n[observe]\ncheck_plan = \"join\"\n";
-    assert_eq!(checks(added, "5.6"), ["all: join", "all: MRR", "all: ICP"]);
-}
-
-#[test]
-fn a_level_may_ask_one_server_for_its_own_word() {
-    let added = "[factor.mrr.on]\nobserve = { check_plan = \"Using MRR\" }\non.\"5.5\".observe = { check_plan = \"Rowid-ordered scan\" }\n";
-    assert_eq!(checks(added, "5.6"), ["all: Using MRR"]);
-    assert_eq!(checks(added, "5.5"), ["all: Rowid-ordered scan"]);
-}
-
-#[test]
-fn plans_are_off_explained_or_analysed_and_a_check_switches_them_on() {
-    let of = |added: &str| planned(added)[0].observe.plans;
-    assert_eq!(of(""), Plans::Explain);
-    assert_eq!(of("[observe]\nplans = false\n"), Plans::Off);
-    assert_eq!(of("[observe]\nplans = \"analyze\"\n"), Plans::Analyze);
-    assert_eq!(
-        of("[observe]\nplans = false\ncheck_plan = \"MRR\"\n"),
-        Plans::Explain
-    );
-    assert_eq!(
-        of("[factor.mrr.on]\nobserve = { plans = \"analyze\" }\n[observe]\nplans = false\n"),
-        Plans::Analyze
-    );
-}
-
-#[test]
-fn a_level_may_profile_queries_of_its_own() {
-    let added = "[factor.mrr.on]\nobserve = { profile = [\"Q1.1\"] }\n";
-    assert_eq!(planned(added)[0].observe.profile, ["Q1.1"]);
 }
 
 #[test]
