@@ -165,7 +165,7 @@ fn plan_use(hash: &str, sights: &[Sight]) -> PlanUse {
         differs: Vec::new(),
         rows: rows(sights),
         json: forms(FormKind::Json).next(),
-        analysis: forms(FormKind::Analyze).last(),
+        analysis: forms(FormKind::Analyze).next_back(),
     }
 }
 

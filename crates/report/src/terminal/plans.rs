@@ -57,7 +57,7 @@ impl Screen {
             let start = format!(" {}, plan {}: ", query.query, names::plan(&plan.hash));
             text.push_str(&self.wrapped(&start, &rows.join("; ")));
             let against = plans::against(plan).filter(|_| !plan.differs.is_empty());
-            text.extend(against.map(|against| format!("   {against}:\n")));
+            text.extend(against.map(|against| self.wrapped("   ", &format!("{against}:"))));
             for change in plan.differs.iter().take(STEPS_MOST) {
                 text.push_str(&self.wrapped("     ", &plans::change(change)));
             }
