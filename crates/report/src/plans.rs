@@ -120,7 +120,8 @@ pub fn against(plan: &PlanUse) -> Option<String> {
     ))
 }
 
-/// `orders: key o_custkey → o_orderdate, rows 5 → 90`
+/// `orders: key o_custkey → o_orderdate, rows 5 → 90`. With another key its length and what it is compared with are others
+/// too, and not told.
 pub fn change(change: &StepChange) -> String {
     let (step, columns) = match change {
         StepChange::Added(step) => return format!("added: {step}"),
@@ -128,8 +129,10 @@ pub fn change(change: &StepChange) -> String {
         StepChange::Changed { step, columns } => (step, columns),
     };
     let value = |value: &Option<String>| value.clone().unwrap_or("nothing".to_string());
+    let another_key = columns.iter().any(|(name, ..)| *name == "key");
     let columns = columns
         .iter()
+        .filter(|(name, ..)| !(another_key && matches!(*name, "key_len" | "ref")))
         .map(|(name, from, to)| format!("{name} {} → {}", value(from), value(to)));
     format!("{step}: {}", columns.collect::<Vec<_>>().join(", "))
 }
@@ -146,6 +149,7 @@ mod tests {
             step: "orders".to_string(),
             columns: vec![
                 ("key", of("o_custkey"), of("o_orderdate")),
+                ("key_len", of("4"), of("3")),
                 ("Extra", None, of("Using MRR")),
             ],
         };

@@ -7,7 +7,7 @@ use crate::plan::estimate::{self, DatasetCost};
 use crate::plan::{Plan, PlannedTrial, Shard};
 use crate::run::{Progress, Request, conduct, preflight, servers::Provided};
 use crate::server::Cache;
-use crate::spec::{self, BuildSpec, RoundKind};
+use crate::spec::{self, BuildSpec, Plans, RoundKind};
 use crate::workload::Estimate;
 use std::collections::BTreeMap;
 
@@ -81,7 +81,12 @@ fn expected(request: &Request, plan: &Plan, trials: &[PlannedTrial]) -> Result<S
         let begins = !protocol.series || !trial.continues;
         let start_s = if begins { RESTART_S } else { 0.0 };
         let rounds_s = protocol.rounds.iter().map(round_s).sum::<f64>();
-        start_s + protocol.driven().as_secs_f64() + rounds_s
+        // An analysis executes every query once more.
+        let analysis_s = match trial.observe.plans {
+            Plans::Analyze if !protocol.is_timed() => estimate.round_hot_s,
+            _ => 0.0,
+        };
+        start_s + protocol.driven().as_secs_f64() + rounds_s + analysis_s
     };
     Ok(estimate::text(
         &request.experiment,
