@@ -30,6 +30,7 @@ fn said(fresh: &Fresh) -> BTreeMap<String, String> {
         .start(&StartRequest {
             data_folder: fresh.data_folder.clone(),
             settings: Vec::new(),
+            groups: Vec::new(),
         })
         .unwrap();
     let variables = variables::effective(&mut server.connect().unwrap()).unwrap();

@@ -163,7 +163,8 @@ pub enum StepChange {
 }
 
 /// What differs, in the order of the later plan, then what it has no more. Steps of the same table of the same SELECT are the
-/// same step wherever they stand. Empty where the two plans are alike.
+/// same step wherever they stand. Estimates are told where something else of the step differs, or where the rows differ
+/// twofold, which may be why the plan does. Empty where the two plans are alike.
 pub fn diff(from: &[PlanStep], to: &[PlanStep]) -> Vec<StepChange> {
     let mut before: HashMap<StepKey, (usize, &PlanStep)> = keyed(from).collect();
     let mut changes: Vec<StepChange> = Vec::new();
@@ -223,14 +224,27 @@ fn changed(from: &PlanStep, to: &PlanStep, moved: Option<(usize, usize)>) -> Opt
         .map(|(before, now)| ("place", Some(before.to_string()), Some(now.to_string())));
     let columns = COLUMNS
         .iter()
-        .filter(|(_, of)| of(from) != of(to))
+        .filter(|(name, of)| *name != "filtered" && of(from) != of(to))
         .map(|(name, of)| (*name, of(from).clone(), of(to).clone()));
     let columns: Vec<_> = place.into_iter().chain(columns).collect();
+    let only_rows = columns.iter().all(|(name, ..)| *name == "rows");
+    if only_rows && !twofold(from, to) {
+        return None;
+    }
     let name = to.table.as_ref().or(to.select_type.as_ref());
-    (!columns.is_empty()).then(|| StepChange::Changed {
+    Some(StepChange::Changed {
         step: name.cloned().unwrap_or_default(),
         columns,
     })
+}
+
+/// Whether the estimated rows differ by a factor of two or more.
+fn twofold(from: &PlanStep, to: &PlanStep) -> bool {
+    let rows = |step: &PlanStep| step.rows.as_ref()?.parse::<f64>().ok();
+    match (rows(from), rows(to)) {
+        (Some(from), Some(to)) => from.max(to) >= 2.0 * from.min(to) && from != to,
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -275,6 +289,16 @@ mod tests {
             ],
         };
         assert_eq!(diff(&before, &after), [expected]);
+    }
+
+    #[test]
+    fn an_estimate_alone_is_told_from_twice_as_many_rows_on() {
+        let rows = |rows| plan(&[&orders("o_custkey", rows, "")]);
+        assert_eq!(diff(&rows(50), &rows(99)), []);
+        let twice = diff(&rows(50), &rows(100));
+        assert!(
+            matches!(&twice[..], [StepChange::Changed { columns, .. }] if columns[0].0 == "rows")
+        );
     }
 
     #[test]

@@ -14,6 +14,8 @@ use record::{Environment, Judged, Run, Trial};
 const MOST: usize = 10;
 /// Counters of a claim that are shown.
 const REASONS: usize = 4;
+/// Queries of several plans that are shown with what differs.
+const QUERIES_MOST: usize = 5;
 
 pub fn markdown(run: &Run, trials: &[Trial]) -> String {
     let claims = stats::judge(&run.question, trials);
@@ -230,18 +232,25 @@ fn plans(run: &Run, trials: &[Trial]) -> Option<String> {
             changes.concat()
         ));
     }
-    for query in plans::with_several(&queries) {
+    let (shown, left_out) = plans::foremost(&queries, QUERIES_MOST);
+    for query in shown {
         text.push_str(&format!("\n{}:\n\n", safe(&query.query)));
         text.push_str(&line(plans::HEADS.map(str::to_string).into_iter()));
         text.push_str("| --- | --- | --- | --- | ---: | ---: | ---: |\n");
         for cells in plans::lines(run, query) {
             text.push_str(&line(cells.iter().map(|cell| safe(cell))));
         }
-        for plan in query.plans.iter().filter(|plan| !plan.differs.is_empty()) {
-            text.push_str(&format!("\n{}:\n\n", safe(&plans::against(query, plan))));
-            let changes = plan.differs.iter();
-            text.extend(changes.map(|change| format!("- {}\n", safe(&plans::change(change)))));
+        for plan in &query.plans {
+            let changes = plan.differs.iter().map(plans::change);
+            let items: String = changes
+                .map(|change| format!("- {}\n", safe(&change)))
+                .collect();
+            let against = plans::against(plan).filter(|_| !items.is_empty());
+            text.extend(against.map(|against| format!("\n{}:\n\n{items}", safe(&against))));
         }
+    }
+    if left_out > 0 {
+        text.push_str(&format!("\nThe page has {left_out} more such queries.\n"));
     }
     Some(text)
 }

@@ -40,49 +40,47 @@ pub fn summary(queries: &[QueryPlans]) -> Option<String> {
     }
 }
 
+/// The first of these queries, those before the others whose plan changed within a row, and how many are left out.
+pub fn foremost(queries: &[QueryPlans], most: usize) -> (Vec<&QueryPlans>, usize) {
+    let mut several: Vec<&QueryPlans> = with_several(queries).collect();
+    several.sort_by_key(|query| query.changes.is_empty());
+    let left_out = several.len().saturating_sub(most);
+    several.truncate(most);
+    (several, left_out)
+}
+
 /// A line for each row and kind of round that used a plan of the query.
 pub fn lines(run: &Run, query: &QueryPlans) -> Vec<[String; 7]> {
     let decimals = decimals(query);
-    let of_row = |plan: &PlanUse, row: &RowUse| {
-        let (plan, own) = (names::plan(&plan.hash), used_by(run, row));
-        let blocks = blocks(row);
-        let line = move |time: &PlanTime| {
-            [
-                plan.clone(),
-                own.clone(),
-                blocks.clone(),
-                time.round.clone(),
-                times(time),
-                seconds(time.mean_s, decimals),
-                seconds(time.median_s, decimals),
-            ]
-        };
-        row.times.iter().map(line).collect::<Vec<_>>()
+    let line = |plan: &PlanUse, row: &RowUse, time: &PlanTime| {
+        [
+            names::plan(&plan.hash),
+            used_by(run, row),
+            blocks(row),
+            time.round.clone(),
+            times(time),
+            seconds(time.mean_s, decimals),
+            seconds(time.median_s, decimals),
+        ]
     };
-    let of_plan = |plan| {
-        let rows = |plan: &PlanUse| {
-            let rows = plan.rows.iter();
-            rows.flat_map(|row| of_row(plan, row)).collect::<Vec<_>>()
-        };
-        rows(plan)
-    };
-    query.plans.iter().flat_map(of_plan).collect()
+    let mut lines = Vec::new();
+    for plan in &query.plans {
+        for row in &plan.rows {
+            lines.extend(row.times.iter().map(|time| line(plan, row, time)));
+        }
+    }
+    lines
 }
 
-/// `mariadb · on: cold 1.20 s, hot 0.31 s of 4`: the geometric mean, and how many times it is of.
-pub fn in_short(run: &Run, query: &QueryPlans, row: &RowUse) -> String {
+/// `mariadb · on: cold 1.20 s, hot 0.31 s of 4`: the geometric mean, and of how many times. None where no time counts.
+pub fn in_short(run: &Run, query: &QueryPlans, row: &RowUse) -> Option<String> {
     let decimals = decimals(query);
-    let times = row.times.iter().map(|time| match time.mean_s {
-        None => format!("{} without a time that counts", time.round),
-        Some(mean_s) => format!(
-            "{} {} s of {}",
-            time.round,
-            format::seconds(mean_s, decimals),
-            time.counted
-        ),
-    });
-    let times: Vec<String> = times.collect();
-    format!("{}: {}", used_by(run, row), times.join(", "))
+    let time = |time: &PlanTime| {
+        let mean = format::seconds(time.mean_s?, decimals);
+        Some(format!("{} {mean} s of {}", time.round, time.counted))
+    };
+    let times: Vec<String> = row.times.iter().filter_map(time).collect();
+    (!times.is_empty()).then(|| format!("{}: {}", used_by(run, row), times.join(", ")))
 }
 
 fn used_by(run: &Run, row: &RowUse) -> String {
@@ -113,17 +111,17 @@ fn seconds(value: Option<f64>, decimals: usize) -> String {
     value.map_or("-".to_string(), |value| format::seconds(value, decimals))
 }
 
-/// `plan c0ffee00 against plan 6b6b6b6b`
-pub fn against(query: &QueryPlans, plan: &PlanUse) -> String {
-    let first = query.plans.first().map(|first| names::plan(&first.hash));
-    format!(
-        "plan {} against plan {}",
-        names::plan(&plan.hash),
-        first.unwrap_or_default()
-    )
+/// `plan c0ffee00 against plan 6b6b6b6b`; None for the query's first plan.
+pub fn against(plan: &PlanUse) -> Option<String> {
+    let other = names::plan(plan.against.as_ref()?);
+    Some(format!(
+        "plan {} against plan {other}",
+        names::plan(&plan.hash)
+    ))
 }
 
-/// `orders: key o_custkey → o_orderdate, rows 5 → 90`
+/// `orders: key o_custkey → o_orderdate, rows 5 → 90`. With another key its length and what it is compared with are others
+/// too, and not told.
 pub fn change(change: &StepChange) -> String {
     let (step, columns) = match change {
         StepChange::Added(step) => return format!("added: {step}"),
@@ -131,8 +129,10 @@ pub fn change(change: &StepChange) -> String {
         StepChange::Changed { step, columns } => (step, columns),
     };
     let value = |value: &Option<String>| value.clone().unwrap_or("nothing".to_string());
+    let another_key = columns.iter().any(|(name, ..)| *name == "key");
     let columns = columns
         .iter()
+        .filter(|(name, ..)| !(another_key && matches!(*name, "key_len" | "ref")))
         .map(|(name, from, to)| format!("{name} {} → {}", value(from), value(to)));
     format!("{step}: {}", columns.collect::<Vec<_>>().join(", "))
 }
@@ -149,6 +149,7 @@ mod tests {
             step: "orders".to_string(),
             columns: vec![
                 ("key", of("o_custkey"), of("o_orderdate")),
+                ("key_len", of("4"), of("3")),
                 ("Extra", None, of("Using MRR")),
             ],
         };

@@ -71,7 +71,11 @@ fn a_tag_in_any_text_of_the_record_stays_text() {
         trial
             .plans
             .values_mut()
-            .for_each(|plan| *plan = evil.to_string());
+            .for_each(|plan| *plan = format!("id\ttable\ttype\tExtra\n1\t{evil}\tALL\t{evil}"));
+        trial
+            .plan_forms
+            .iter_mut()
+            .for_each(|form| form.text = evil.to_string());
         trial
             .settings
             .insert(evil.to_string(), format!("{evil}{}", trial.key.server));

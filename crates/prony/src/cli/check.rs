@@ -10,7 +10,7 @@ use crate::run::{
 };
 use crate::server::Cache;
 use crate::spec::known::Known;
-use crate::spec::{self, BuildSpec, RoundKind, Unit};
+use crate::spec::{self, BuildSpec, Plans, RoundKind, Unit};
 use crate::workload::Estimate;
 use std::collections::BTreeMap;
 
@@ -88,7 +88,12 @@ fn expected(request: &Request, plan: &Plan, trials: &[PlannedTrial]) -> Result<S
         let begins = !protocol.series || !trial.continues;
         let start_s = if begins { RESTART_S } else { 0.0 };
         let rounds_s = trial.rounds.iter().map(round_s).sum::<f64>();
-        start_s + protocol.driven().as_secs_f64() + rounds_s
+        // An analysis executes every query once more.
+        let analysis_s = match trial.observe.plans {
+            Plans::Analyze if !protocol.is_timed() => estimate.round_hot_s,
+            _ => 0.0,
+        };
+        start_s + protocol.driven().as_secs_f64() + rounds_s + analysis_s
     };
     Ok(estimate::text(
         &request.experiment,

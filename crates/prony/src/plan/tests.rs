@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use std::collections::HashSet;
 
 mod load;
+mod observe;
 
 /// Two servers, three variants of which one is for 5.6 alone: five points.
 pub(super) fn experiment(blocks: u32) -> Experiment {

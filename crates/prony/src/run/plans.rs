@@ -182,6 +182,9 @@ pub fn analyse(
 /// The plan by which a query was answered last.
 fn last_plan(trial: &Trial, query: &str) -> Option<String> {
     let queries = trial.rounds.iter().flat_map(|round| &round.queries);
-    let asked = queries.filter(|asked| asked.name == query).last()?;
-    asked.plan_hash.clone()
+    let mut asked = queries.filter(|asked| asked.name == query);
+    asked.next_back()?.plan_hash.clone()
 }
+
+#[cfg(test)]
+mod tests;

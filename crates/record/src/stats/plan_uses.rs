@@ -27,7 +27,10 @@ pub struct PlanUse {
     pub text: Option<String>,
     /// None where its text is no table of EXPLAIN.
     pub steps: Option<Vec<PlanStep>>,
-    /// Against the query's first plan; empty for that one, and where one of the two has no steps.
+    /// The hash of the plan that it is compared with: the first that a row of its own used too, else the query's first.
+    /// None for that one.
+    pub against: Option<String>,
+    /// What differs from that plan; empty where one of the two has no steps.
     pub differs: Vec<StepChange>,
     pub rows: Vec<RowUse>,
     /// EXPLAIN FORMAT=JSON, as it was first seen.
@@ -102,13 +105,25 @@ fn plans(query: &str, trials: &[Trial]) -> Vec<PlanUse> {
         .into_iter()
         .map(|(hash, sights)| plan_use(hash, &sights))
         .collect();
-    let first = uses.first().and_then(|first| first.steps.clone());
-    for later in uses.iter_mut().skip(1) {
-        if let (Some(first), Some(steps)) = (&first, &later.steps) {
-            later.differs = plan::diff(first, steps);
-        }
+    for place in 1..uses.len() {
+        let (earlier, later) = uses.split_at_mut(place);
+        compare(earlier, &mut later[0]);
     }
     uses
+}
+
+/// A plan with the one that it took the place of, where it did so within a row.
+fn compare(earlier: &[PlanUse], later: &mut PlanUse) {
+    let row = |row: &RowUse| (row.server.clone(), row.levels.clone());
+    let own: Vec<_> = later.rows.iter().map(row).collect();
+    let shares_a_row = |plan: &&PlanUse| plan.rows.iter().any(|other| own.contains(&row(other)));
+    let Some(other) = earlier.iter().find(shares_a_row).or(earlier.first()) else {
+        return;
+    };
+    later.against = Some(other.hash.clone());
+    if let (Some(before), Some(after)) = (&other.steps, &later.steps) {
+        later.differs = plan::diff(before, after);
+    }
 }
 
 fn sights<'t>(query: &str, trials: &'t [Trial]) -> impl Iterator<Item = Sight<'t>> {
@@ -146,10 +161,11 @@ fn plan_use(hash: &str, sights: &[Sight]) -> PlanUse {
         hash: hash.to_string(),
         text: text.cloned(),
         steps: text.and_then(|text| plan::steps(text)),
+        against: None,
         differs: Vec::new(),
         rows: rows(sights),
         json: forms(FormKind::Json).next(),
-        analysis: forms(FormKind::Analyze).last(),
+        analysis: forms(FormKind::Analyze).next_back(),
     }
 }
 

@@ -34,7 +34,7 @@ fn one_query(run: &Run, query: &QueryPlans) -> Markup {
         details {
             summary { (query.query) ": " @if query.plans.len() == 1 { "one plan" } @else { (query.plans.len()) " plans" } }
             (times(run, query))
-            @for plan in &query.plans { (one_plan(query, plan)) }
+            @for plan in &query.plans { (one_plan(plan)) }
         }
     }
 }
@@ -52,7 +52,7 @@ fn times(run: &Run, query: &QueryPlans) -> Markup {
     }
 }
 
-fn one_plan(query: &QueryPlans, plan: &PlanUse) -> Markup {
+fn one_plan(plan: &PlanUse) -> Markup {
     html! {
         p { "Plan " code { (names::plan(&plan.hash)) } }
         @match (&plan.steps, &plan.text) {
@@ -60,8 +60,8 @@ fn one_plan(query: &QueryPlans, plan: &PlanUse) -> Markup {
             (None, Some(text)) => pre { (text) },
             (None, None) => p { "The record does not hold its text." },
         }
-        @if !plan.differs.is_empty() {
-            p { (plans::against(query, plan)) ":" }
+        @if let Some(against) = plans::against(plan).filter(|_| !plan.differs.is_empty()) {
+            p { (against) ":" }
             ul { @for change in &plan.differs { li { (plans::change(change)) } } }
         }
         (form("As JSON, without estimates", plan.json.as_deref().map(indented)))

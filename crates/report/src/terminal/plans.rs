@@ -7,6 +7,8 @@ use crate::{digest, names, plans};
 use record::stats::{self, QueryPlans};
 use record::{Run, Trial};
 
+/// Queries that are shown with what differs.
+const QUERIES_MOST: usize = 3;
 /// Changed steps that are shown of a plan.
 const STEPS_MOST: usize = 6;
 
@@ -22,10 +24,12 @@ impl Screen {
         let mut text = self.changed_plans(run, &queries);
         text.push_str(&format!("\n{}", self.heading("Plans")));
         text.push_str(&self.wrapped(" ", &summary));
-        for query in plans::with_several(&queries).take(MOST) {
-            text.push_str(&self.plans_of(run, query));
+        let (shown, left_out) = plans::foremost(&queries, QUERIES_MOST);
+        text.extend(shown.iter().map(|query| self.plans_of(run, query)));
+        if left_out > 0 {
+            text.push_str(&format!(" ... and {left_out} more queries in the page\n"));
         }
-        text + &more(plans::with_several(&queries).count())
+        text
     }
 
     fn changed_plans(&self, run: &Run, queries: &[QueryPlans]) -> String {
@@ -47,15 +51,19 @@ impl Screen {
         let mut text = String::new();
         for plan in &query.plans {
             let rows = plan.rows.iter();
-            let rows: Vec<String> = rows.map(|row| plans::in_short(run, query, row)).collect();
+            let rows: Vec<String> = rows
+                .filter_map(|row| plans::in_short(run, query, row))
+                .collect();
             let start = format!(" {}, plan {}: ", query.query, names::plan(&plan.hash));
             text.push_str(&self.wrapped(&start, &rows.join("; ")));
+            let against = plans::against(plan).filter(|_| !plan.differs.is_empty());
+            text.extend(against.map(|against| self.wrapped("   ", &format!("{against}:"))));
             for change in plan.differs.iter().take(STEPS_MOST) {
-                text.push_str(&self.wrapped("   ", &plans::change(change)));
+                text.push_str(&self.wrapped("     ", &plans::change(change)));
             }
             if plan.differs.len() > STEPS_MOST {
                 let rest = plan.differs.len() - STEPS_MOST;
-                text.push_str(&format!("   ... and {rest} more steps in the page\n"));
+                text.push_str(&format!("     ... and {rest} more steps in the page\n"));
             }
         }
         text

@@ -4,6 +4,7 @@ mod experiments;
 mod format;
 mod load;
 mod mistakes;
+mod observe;
 
 use super::{Experiment, KeyMistake, SpecError, parse};
 
