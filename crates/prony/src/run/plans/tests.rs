@@ -191,10 +191,8 @@ fn the_finer_form_of_a_plan_is_asked_for_once() {
 fn a_plan_that_is_refused_is_noted_and_spoils_nothing() {
     let (mut live, _) = live(refused);
     let passed = looked(&mut live, Known::new()).unwrap();
-    assert_eq!(
-        (passed.flags, passed.queries[0].plan_hash.clone()),
-        (vec![], None)
-    );
+    assert_eq!(passed.queries[0].plan_hash, None);
+    assert_eq!(passed.flags.len(), 1);
     assert_eq!(passed.flags[0].kind, "no_plan");
     assert_eq!(passed.flags[0].text, "Q1.1: 1064 no");
 }
