@@ -88,7 +88,9 @@ fn an_unused_switch_is_found(build: &str, word: &str, analyses: bool) {
         0,
         "between rows it is a fact"
     );
-    let analysed = plans.iter().all(|plan| plan["analysis"].is_string());
+    let analysed = plans
+        .iter()
+        .all(|plan| plan["rows"][0]["analysis"].is_string());
     assert_eq!(analysed, analyses, "{plans:?}");
     let told = flags(trial(&shown, "on"), "not_analyzed");
     assert_eq!(told.is_empty(), analyses, "{told:?}");

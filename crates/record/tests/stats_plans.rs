@@ -108,5 +108,5 @@ fn the_finer_forms_stand_with_their_plan_and_query() {
     ];
     let plan = of(&[one]).plans.remove(0);
     assert_eq!(plan.json.as_deref(), Some("{}"));
-    assert_eq!(plan.analysis.as_deref(), Some("-> Table scan"));
+    assert_eq!(plan.rows[0].analysis.as_deref(), Some("-> Table scan"));
 }

@@ -83,7 +83,8 @@ pub fn in_short(run: &Run, query: &QueryPlans, row: &RowUse) -> Option<String> {
     (!times.is_empty()).then(|| format!("{}: {}", used_by(run, row), times.join(", ")))
 }
 
-fn used_by(run: &Run, row: &RowUse) -> String {
+/// `mariadb · on`
+pub fn used_by(run: &Run, row: &RowUse) -> String {
     names::row(&run.question, &row.server, &row.levels)
 }
 

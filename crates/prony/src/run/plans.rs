@@ -7,7 +7,7 @@ use super::round::{Live, Pass, Passed};
 use super::trial::flag;
 use crate::host::interrupt;
 use crate::observe::Explainer;
-use crate::server::ServerError;
+use crate::server::{ServerError, Session};
 use crate::spec::{Expected, PlanCheck, Plans};
 use crate::workload::{Dialect, Operation};
 use record::{Flag, FormKind, PlanForm, Query, Trial, TrialState, plan};
@@ -36,34 +36,30 @@ pub fn look(pass: &Pass, live: &mut Live, passed: &mut Passed) -> Result<(), Ser
     }
     let explainer = Explainer::of(&mut live.session)?;
     let dialect = Dialect::of(&live.session);
+    let timeout = pass.protocol.query_timeout;
     for operation in pass.operations {
-        let sql = operation.sql(dialect);
-        let plan = match explainer.plan(&mut live.session, sql) {
+        let (name, sql) = (&operation.name, operation.sql(dialect));
+        let plan = match watched(timeout, live, |session| explainer.plan(session, sql))? {
             Ok(plan) => plan,
-            Err(ServerError::Refused { code, message }) => {
+            Err(why) => {
                 passed.flags.push(Flag {
                     kind: NO_PLAN.into(),
-                    text: format!("{}: {code} {message}", operation.name),
+                    text: format!("{name}: {why}"),
                 });
                 continue;
             }
-            Err(lost) => return Err(lost),
         };
-        if !pass
-            .known
-            .contains(&(operation.name.clone(), plan.hash.clone()))
-        {
+        if !pass.known.contains(&(name.clone(), plan.hash.clone())) {
+            let json = watched(timeout, live, |session| explainer.json(session, sql))?;
             // A server that explains as a table and not as JSON has told the most it can.
-            let json = match explainer.json(&mut live.session, sql) {
-                Err(ServerError::Refused { .. }) => None,
-                other => other?,
-            };
-            passed.forms.extend(json.map(|text| PlanForm {
-                query: operation.name.clone(),
-                plan: plan.hash.clone(),
-                kind: FormKind::Json,
-                text,
-            }));
+            passed
+                .forms
+                .extend(json.ok().flatten().map(|text| PlanForm {
+                    query: name.clone(),
+                    plan: plan.hash.clone(),
+                    kind: FormKind::Json,
+                    text,
+                }));
         }
         // The sessions of all clients have the same settings.
         let asked = passed.queries.iter_mut();
@@ -73,6 +69,25 @@ pub fn look(pass: &Pass, live: &mut Live, passed: &mut Passed) -> Result<(), Ser
         passed.plans.entry(plan.hash).or_insert(plan.text);
     }
     Ok(())
+}
+
+/// Under the watch, since a server may execute subqueries to explain (MySQL 5.5 does). The inner error says why there is no answer.
+fn watched<T>(
+    timeout: Option<Duration>,
+    live: &mut Live,
+    ask: impl FnOnce(&mut Session) -> Result<T, ServerError>,
+) -> Result<Result<T, String>, ServerError> {
+    let session = &mut live.session;
+    let (answer, timed_out) = live.watch.over(timeout, || ask(session));
+    match answer {
+        _ if timed_out => {
+            let limit_s = timeout.unwrap_or_default().as_secs_f64();
+            Ok(Err(format!("> {limit_s} s")))
+        }
+        Ok(answer) => Ok(Ok(answer)),
+        Err(ServerError::Refused { code, message }) => Ok(Err(format!("{code} {message}"))),
+        Err(lost) => Err(lost),
+    }
 }
 
 /// A flag for each plan of a round that is not as the experiment asks. A switch that is on and unused makes figures of
@@ -151,28 +166,19 @@ pub fn analyse(
         let Some(plan) = last_plan(trial, &operation.name) else {
             continue;
         };
-        let session = &mut live.session;
         let sql = operation.sql(dialect);
-        let (analysed, timed_out) = live
-            .watch
-            .over(timeout, || explainer.analysis(session, sql));
+        let analysed = watched(timeout, live, |session| explainer.analysis(session, sql));
         if interrupt::asked() {
             return;
         }
         match analysed {
-            _ if timed_out => {
-                let limit_s = timeout.unwrap_or_default().as_secs_f64();
-                note(trial, format!("{}: > {limit_s} s", operation.name));
-            }
-            Ok(text) => trial.plan_forms.push(PlanForm {
+            Ok(Ok(text)) => trial.plan_forms.push(PlanForm {
                 query: operation.name.clone(),
                 plan,
                 kind: FormKind::Analyze,
                 text,
             }),
-            Err(ServerError::Refused { code, message }) => {
-                note(trial, format!("{}: {code} {message}", operation.name));
-            }
+            Ok(Err(why)) => note(trial, format!("{}: {why}", operation.name)),
             // What it has not it has for no query, and a server that is gone has nothing.
             Err(error) => return note(trial, error.to_string()),
         }

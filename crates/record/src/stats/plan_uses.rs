@@ -5,7 +5,7 @@
 use super::cells::{RowKey, row_key};
 use super::plans::{PlanChange, plan_changes};
 use super::ratio::LogMean;
-use crate::plan::{self, FormKind, PlanStep, StepChange};
+use crate::plan::{self, FormKind, PlanForm, PlanStep, StepChange};
 use crate::run::Question;
 use crate::trial::{Query, Round, Trial, TrialState};
 use std::collections::BTreeMap;
@@ -35,8 +35,6 @@ pub struct PlanUse {
     pub rows: Vec<RowUse>,
     /// EXPLAIN FORMAT=JSON, as it was first seen.
     pub json: Option<String>,
-    /// The last analysis, where one was asked for.
-    pub analysis: Option<String>,
 }
 
 /// A row of the matrix that used the plan.
@@ -48,6 +46,8 @@ pub struct RowUse {
     pub blocks: Vec<u32>,
     /// By the rounds' names, in the order of sight.
     pub times: Vec<PlanTime>,
+    /// The row's last one, where one was asked for.
+    pub analysis: Option<String>,
 }
 
 /// The time of the query by this plan, over the rounds of one name of one row, all blocks together.
@@ -147,16 +147,6 @@ fn sights<'t>(query: &str, trials: &'t [Trial]) -> impl Iterator<Item = Sight<'t
 
 fn plan_use(hash: &str, sights: &[Sight]) -> PlanUse {
     let text = sights.iter().find_map(|sight| sight.trial.plans.get(hash));
-    let forms = |kind: FormKind| {
-        let its = move |sight: &&Sight| {
-            let forms = sight.trial.plan_forms.iter();
-            forms.filter(|form| form.kind == kind).find_map(|form| {
-                let is_its = form.query == sight.query.name && form.plan == hash;
-                is_its.then(|| form.text.clone())
-            })
-        };
-        sights.iter().filter_map(move |sight| its(&sight))
-    };
     PlanUse {
         hash: hash.to_string(),
         text: text.cloned(),
@@ -164,8 +154,18 @@ fn plan_use(hash: &str, sights: &[Sight]) -> PlanUse {
         against: None,
         differs: Vec::new(),
         rows: rows(sights),
-        json: forms(FormKind::Json).next(),
-        analysis: forms(FormKind::Analyze).next_back(),
+        json: sights.iter().find_map(|sight| sight.form(FormKind::Json)),
+    }
+}
+
+impl Sight<'_> {
+    /// Of its plan and query, in its trial.
+    fn form(&self, kind: FormKind) -> Option<String> {
+        let is_its = |form: &&PlanForm| {
+            form.kind == kind && form.query == self.query.name && form.plan == self.hash
+        };
+        let form = self.trial.plan_forms.iter().find(is_its)?;
+        Some(form.text.clone())
     }
 }
 
@@ -187,6 +187,10 @@ fn rows(sights: &[Sight]) -> Vec<RowUse> {
             levels: levels.to_vec(),
             blocks,
             times: times(&sights),
+            analysis: sights
+                .iter()
+                .rev()
+                .find_map(|sight| sight.form(FormKind::Analyze)),
         }
     };
     by_row.into_iter().map(row).collect()

@@ -34,7 +34,7 @@ fn one_query(run: &Run, query: &QueryPlans) -> Markup {
         details {
             summary { (query.query) ": " @if query.plans.len() == 1 { "one plan" } @else { (query.plans.len()) " plans" } }
             (times(run, query))
-            @for plan in &query.plans { (one_plan(plan)) }
+            @for plan in &query.plans { (one_plan(run, plan)) }
         }
     }
 }
@@ -52,7 +52,7 @@ fn times(run: &Run, query: &QueryPlans) -> Markup {
     }
 }
 
-fn one_plan(plan: &PlanUse) -> Markup {
+fn one_plan(run: &Run, plan: &PlanUse) -> Markup {
     html! {
         p { "Plan " code { (names::plan(&plan.hash)) } }
         @match (&plan.steps, &plan.text) {
@@ -65,7 +65,9 @@ fn one_plan(plan: &PlanUse) -> Markup {
             ul { @for change in &plan.differs { li { (plans::change(change)) } } }
         }
         (form("As JSON, without estimates", plan.json.as_deref().map(indented)))
-        (form("Analysed: executed once more after the last round", plan.analysis.clone()))
+        @for row in &plan.rows {
+            (form(&format!("Executed once more by {} after its last round", plans::used_by(run, row)), row.analysis.clone()))
+        }
     }
 }
 

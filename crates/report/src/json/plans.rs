@@ -22,7 +22,6 @@ struct PlanNote {
     differs: Vec<StepNote>,
     rows: Vec<RowNote>,
     json: Option<String>,
-    analysis: Option<String>,
 }
 
 /// `change` is `added`, `removed` or `changed`.
@@ -46,6 +45,7 @@ struct RowNote {
     levels: Map<String, Value>,
     blocks: Vec<u32>,
     times: Vec<TimeNote>,
+    analysis: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -90,7 +90,6 @@ fn plan(plan: PlanUse) -> PlanNote {
         differs: plan.differs.into_iter().map(step).collect(),
         rows: plan.rows.into_iter().map(row).collect(),
         json: plan.json,
-        analysis: plan.analysis,
     }
 }
 
@@ -144,6 +143,7 @@ fn row(row: RowUse) -> RowNote {
         levels: levels(&row.levels),
         blocks: row.blocks,
         times: row.times.into_iter().map(time).collect(),
+        analysis: row.analysis,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::run::trial::tests::trial_with_answers;
 use crate::run::watch::Watch;
-use crate::server::{Reply, Session};
+use crate::server::Reply;
 use crate::spec::{self, Experiment};
 use crate::workload;
 use std::sync::{Arc, Mutex};
@@ -244,4 +244,16 @@ fn an_analysis_that_fails_leaves_the_measured_trial_as_it_was() {
         assert_eq!(trial.flags[0].kind, "not_analyzed");
         assert_eq!(trial.flags[0].text, says);
     }
+}
+
+#[test]
+fn an_explain_that_takes_too_long_is_stopped_and_noted() {
+    let (stop, stopped) = std::sync::mpsc::channel::<()>();
+    let (mut live, _) = live(json);
+    live.watch = Watch::new(Box::new(move || {
+        let _ = stop.send(());
+    }));
+    let limit = Some(Duration::from_millis(1));
+    let answer = watched(limit, &mut live, |_| Ok(stopped.recv())).unwrap();
+    assert_eq!(answer.unwrap_err(), "> 0.001 s");
 }
