@@ -199,7 +199,14 @@ fn json_keeps_the_contract() {
     assert_eq!(keys(trial)[of_a_trial.len()..], of_timed_loads);
     assert_eq!(
         keys(&trial["rounds"][0]),
-        ["name", "index", "elapsed_s", "timed_out", "coldness", "queries"]
+        [
+            "name",
+            "index",
+            "elapsed_s",
+            "timed_out",
+            "coldness",
+            "queries"
+        ]
     );
     let of_a_query = [
         "name",
@@ -253,6 +260,9 @@ fn a_query_over_the_limit_stands_as_such_in_every_form() {
     let document: serde_json::Value = serde_json::from_str(&report::json(&run, &trials)).unwrap();
     let claim = &document["claims"][0];
     assert_eq!(claim["limit"], "at_least");
-    assert!(claim["ci"][0].is_f64() && claim["ci"][1].is_null(), "{claim}");
+    assert!(
+        claim["ci"][0].is_f64() && claim["ci"][1].is_null(),
+        "{claim}"
+    );
     assert_eq!(claim["verdict"], "reproduced");
 }
