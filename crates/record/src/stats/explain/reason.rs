@@ -76,7 +76,7 @@ pub(super) fn reason(of: &Side, to: &Side, differences: &[Difference]) -> Option
     let candidates: Vec<Reason> = differences
         .iter()
         .filter(told)
-        .filter_map(|difference| plain(difference))
+        .filter_map(plain)
         .filter(|reason| faster.is_none_or(|faster| faster == reason.with))
         .collect();
     let caused = CAUSES
