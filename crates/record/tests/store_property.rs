@@ -12,11 +12,9 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof!["[a-zA-Z_]{1,8}", "\\PC{0,12}", any::<String>()]
 }
 
+/// Of any size that is measured: with larger ones the sums and quotients of a summary would be no numbers.
 fn seconds() -> impl Strategy<Value = f64> {
-    prop_oneof![
-        0.0..1e6,
-        any::<f64>().prop_filter("finite", |s| s.is_finite())
-    ]
+    prop_oneof![Just(0.0), 0.0..1e6, -1e15..1e15]
 }
 
 fn counters() -> impl Strategy<Value = Counters> {
