@@ -18,7 +18,7 @@ pub struct Args {
 enum Asked {
     Read { file: PathBuf, request_bytes: usize },
     Write { file: PathBuf, request_bytes: usize },
-    Cpu,
+    Cpu { busy: usize },
 }
 
 /// Prints one figure.
@@ -38,7 +38,7 @@ pub fn run(args: Args) -> Result<Status, Failure> {
             file,
             request_bytes,
         },
-        Asked::Cpu => What::Cpu,
+        Asked::Cpu { busy } => What::Cpu { busy },
     };
     let window = Duration::from_millis(args.window_ms);
     println!(

@@ -49,14 +49,21 @@ pub fn work_off(path: &Path, wait: bool) -> io::Result<bool> {
     if let Some(mark) = &held.mark {
         process::kill_marked(mark)?;
     }
-    for folder in held.folders.iter().rev() {
-        remove_folder(folder)?;
+    // One that cannot be removed keeps none of the others.
+    let folders = held
+        .folders
+        .iter()
+        .rev()
+        .map(|folder| remove_folder(folder));
+    let groups = held.groups.iter().map(|group| remove_group(group));
+    let failed: Vec<io::Error> = folders.chain(groups).filter_map(Result::err).collect();
+    match failed.into_iter().next() {
+        Some(error) => Err(error),
+        None => {
+            fs::remove_file(path)?;
+            Ok(true)
+        }
     }
-    for group in &held.groups {
-        remove_group(group)?;
-    }
-    fs::remove_file(path)?;
-    Ok(true)
 }
 
 /// How long a group may still hold processes that are dead: their parent collects them.

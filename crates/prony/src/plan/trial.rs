@@ -173,13 +173,16 @@ fn switched(base: &Setting, over: &Setting) -> Setting {
             .next()
             .unwrap_or_default()
             .trim()
-            .to_string()
+            .to_lowercase()
     };
     let kept = base
         .split(',')
         .filter(|flag| !over.split(',').any(|later| name(later) == name(flag)));
     // The word puts all flags back, whatever came before it.
-    let kept: Vec<&str> = match over.split(',').any(|flag| flag.trim() == "default") {
+    let kept: Vec<&str> = match over
+        .split(',')
+        .any(|flag| flag.trim().eq_ignore_ascii_case("default"))
+    {
         true => Vec::new(),
         false => kept.collect(),
     };

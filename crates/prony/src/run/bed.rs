@@ -102,7 +102,7 @@ impl<'a> Bed<'a> {
     }
 
     /// Stop, empty the caches, start, and look whether it is cold.
-    pub fn go_cold(&mut self, trial: &mut Trial) -> Result<Before, ServerError> {
+    pub fn go_cold(&mut self, trial: &mut Trial, clients: u32) -> Result<Before, ServerError> {
         let restart = self.instance.abilities().restart;
         if restart {
             self.live = None;
@@ -110,7 +110,8 @@ impl<'a> Bed<'a> {
             cold::evict(&self.data());
         }
         self.live(trial)?;
-        // Once more: the start itself has read parts of the files.
+        self.have_clients(clients)?;
+        // Once more: the start itself and the connections have read parts of the files.
         let eviction = if restart {
             cold::evict(&self.data())
         } else {
@@ -128,10 +129,7 @@ impl<'a> Bed<'a> {
         }
         if trial.settings.is_empty() {
             trial.settings = self.effective.clone();
-            if let Some(held) = &self.held {
-                trial.limits = held.notes.clone();
-                trial.flags.extend(held.flags.iter().cloned());
-            }
+            self.note_limits(trial);
             trial.flags.extend(self.adjusted.iter().map(|one| Flag {
                 kind: "setting_adjusted".into(),
                 text: format!(
@@ -153,6 +151,7 @@ impl<'a> Bed<'a> {
 
     fn start(&mut self, trial: &mut Trial) -> Result<(), ServerError> {
         self.hold()?;
+        self.note_limits(trial);
         let held = self.held.as_ref();
         let request = StartRequest {
             data_folder: self.data(),
@@ -199,7 +198,29 @@ impl<'a> Bed<'a> {
         let scratch = self.folder.join("gauge");
         let held = Held::hold(&limits, &self.data(), &scratch, &self.leases);
         self.held = Some(held.map_err(|error| ServerError::Unusable(error.to_string()))?);
+        // The copy of the snapshot lies in the page cache, where no limit would be felt, and is not in the group's memory.
+        cold::evict(&self.data());
         Ok(())
+    }
+
+    /// Once, and before the server's start, which the limits may have kept from succeeding.
+    fn note_limits(&self, trial: &mut Trial) {
+        if let Some(held) = self.held.as_ref().filter(|_| trial.limits.is_empty()) {
+            trial.limits = held.notes.clone();
+            trial.flags.extend(held.flags.iter().cloned());
+        }
+    }
+
+    /// A limit that the trial was not held to until its end.
+    pub fn lost_limit(&self) -> Option<Flag> {
+        let file = self.held.as_ref()?.group.lost()?;
+        Some(Flag {
+            kind: "limit_lost".into(),
+            text: format!(
+                "{} is not as it was set: something took the limit back during the trial",
+                file.display()
+            ),
+        })
     }
 
     /// A connection that queries run on, with the session settings.
@@ -407,7 +428,10 @@ impl<'a> Bed<'a> {
                 None => format!("the server ended: {reason}"),
             },
             // Its whole log is kept with the run.
-            (ServerError::NotStarted { says, .. }, _) => says.clone(),
+            (ServerError::NotStarted { says, .. }, _) => match of_limits {
+                Some(words) => format!("{says}\n  - {words}"),
+                None => says.clone(),
+            },
             _ => error.to_string(),
         }
     }

@@ -84,13 +84,13 @@ fn from_beginning_to_end(
     let machine = machine::environment(&home.work());
     check_workload(request, &trials)?;
     check_in_place(request, &trials)?;
+    limits::check(&trials, &request.experiment.servers, home, leases)?;
     let servers = servers(request, &trials, home, leases, progress)?;
     let has_several = |trial: &PlannedTrial| trial.load.clients() > 1;
     if request.experiment.protocol.is_timed() || trials.iter().any(has_several) {
         let enough = |server: &Provided| connections::check(&trials, server, leases);
         servers.values().try_for_each(enough)?;
     }
-    limits::check(&trials, &servers, home, leases)?;
     let environment = Environment {
         servers: servers
             .iter()

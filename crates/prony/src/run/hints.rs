@@ -4,35 +4,51 @@
 //! comment and say so in a warning alone. Non-goals: whether the server has hints at all (`preflight`); whether the plan is
 //! the one that a hint asks for.
 
-use crate::server::Session;
+use super::plans;
+use super::round::{Live, Pass, Passed};
+use crate::server::ServerError;
+use crate::workload::Dialect;
 use record::Flag;
 
 /// The flag of a hint that is not in force.
 pub const UNHEEDED: &str = "hint_ignored";
 
-/// Asks for the query's plan and for the warnings that come with it. Nothing is asked where the statement has no hint.
-pub fn unheeded(session: &mut Session, name: &str, sql: &str) -> Vec<Flag> {
-    if !sql.contains("/*+") || session.query(&format!("EXPLAIN {sql}")).is_err() {
-        return Vec::new();
-    }
-    let Ok(reply) = session.query("SHOW WARNINGS") else {
-        return Vec::new();
-    };
-    let rows = reply.rows.iter().filter_map(|row| {
-        let text = |cell: &Option<Vec<u8>>| {
-            String::from_utf8_lossy(cell.as_deref().unwrap_or_default()).into_owned()
-        };
-        match row.as_slice() {
-            [level, code, message] => Some((text(level), text(code), text(message))),
-            _ => None,
+/// Of every query of the pass that has a hint: asks for its plan, and for the warnings that come with it.
+pub fn look(pass: &Pass, live: &mut Live, passed: &mut Passed) -> Result<(), ServerError> {
+    let dialect = Dialect::of(&live.session);
+    for operation in pass.operations {
+        let sql = operation.sql(dialect);
+        if !sql.contains("/*+") {
+            continue;
         }
-    });
-    flags(name, rows)
+        let warnings = plans::watched(pass.protocol.query_timeout, live, |session| {
+            session.query(&format!("EXPLAIN {sql}"))?;
+            session.query("SHOW WARNINGS")
+        })?;
+        // A query that cannot be explained has said so itself.
+        let rows = warnings.map(|reply| reply.rows).unwrap_or_default();
+        let warnings = rows.iter().filter_map(|row| warning(row));
+        passed.flags.extend(flags(&operation.name, warnings));
+    }
+    Ok(())
 }
 
-/// Notes hold the rewritten query; warnings say what was left out.
+/// (level, code, message)
+fn warning(row: &[Option<Vec<u8>>]) -> Option<(String, String, String)> {
+    let text = |cell: &Option<Vec<u8>>| {
+        String::from_utf8_lossy(cell.as_deref().unwrap_or_default()).into_owned()
+    };
+    match row {
+        [level, code, message] => Some((text(level), text(code), text(message))),
+        _ => None,
+    }
+}
+
+/// Notes hold the rewritten query; warnings say what was left out, and other things that have nothing to do with hints.
 fn flags(name: &str, warnings: impl Iterator<Item = (String, String, String)>) -> Vec<Flag> {
-    let left_out = warnings.filter(|(level, ..)| level == "Warning");
+    let left_out = warnings.filter(|(level, _, message)| {
+        level == "Warning" && message.to_lowercase().contains("hint")
+    });
     left_out
         .map(|(_, code, message)| Flag {
             kind: UNHEEDED.into(),

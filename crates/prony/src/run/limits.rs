@@ -3,14 +3,12 @@
 //! Goal: what this machine cannot limit is found before anything is loaded; what is limited is verified before the server
 //! starts, and the figures go into the record. Non-goal: how the kernel is told (`host::limits`).
 
-use super::servers::Provided;
 use super::{RunError, settings};
 use crate::host::{Group, LimitError, Limits, Verified, verify};
-use crate::host::{Home, Leases, machine};
+use crate::host::{Home, Leases};
 use crate::plan::PlannedTrial;
-use crate::spec::LimitsPatch;
+use crate::spec::{LimitsPatch, ServerSpec};
 use record::{Flag, LimitNote};
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Bytes of data that a part of them is tried with before they are known.
@@ -94,23 +92,27 @@ fn not_reached(verified: &Verified) -> Option<Flag> {
 /// A server that prony does not start, more processors than there are, a machine without the means.
 pub fn check(
     trials: &[PlannedTrial],
-    servers: &BTreeMap<String, Provided>,
+    servers: &[ServerSpec],
     home: &Home,
     leases: &Leases,
 ) -> Result<(), RunError> {
+    let cores = std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64);
     let mut tried: Vec<Limits> = Vec::new();
     for trial in trials {
         let limits = resolve(&trial.limits, BEFORE_LOADING);
-        if limits.are_none() || tried.contains(&limits) {
+        if limits.are_none() {
             continue;
         }
-        if servers[&trial.key.server].distribution.is_none() {
+        let server = &trial.key.server;
+        let own = servers.iter().find(|spec| spec.name == *server);
+        if own.is_none_or(|spec| !spec.build.is_managed()) {
             return Err(RunError::Asked(format!(
-                "server \"{}\" is none that prony starts, so it cannot be limited: take it out of the trials with limits (only = {{ server = [...] }}), or take the limits out",
-                trial.key.server
+                "server \"{server}\" is none that prony starts, so it cannot be limited: take it out of the trials with limits (only = {{ server = [...] }}), or take the limits out"
             )));
         }
-        let cores = f64::from(machine::environment(&home.work()).cores);
+        if tried.contains(&limits) {
+            continue;
+        }
         if let Some(cpus) = limits.cpus.filter(|cpus| *cpus >= cores) {
             return Err(RunError::Asked(format!(
                 "limits: cpus = {cpus} limits nothing on a machine of {cores} processors; write a smaller one, or \"none\""

@@ -72,7 +72,7 @@ pub fn look(pass: &Pass, live: &mut Live, passed: &mut Passed) -> Result<(), Ser
 }
 
 /// Under the watch, since a server may execute subqueries to explain (MySQL 5.5 does). The inner error says why there is no answer.
-fn watched<T>(
+pub(super) fn watched<T>(
     timeout: Option<Duration>,
     live: &mut Live,
     ask: impl FnOnce(&mut Session) -> Result<T, ServerError>,

@@ -90,18 +90,16 @@ impl Asking<'_> {
 impl Pass<'_> {
     /// Every client runs every query once. An error means that the server or a connection is gone.
     pub fn run(&self, live: &mut Live) -> Result<Passed, ServerError> {
-        let mut passed = match live.others.is_empty() {
-            true => self.by_one(live)?,
-            false => self.by_several(live)?,
-        };
-        plans::look(self, live, &mut passed)?;
-        let dialect = Dialect::of(&live.session);
-        for operation in self.operations {
-            let sql = operation.sql(dialect);
-            let unheeded = hints::unheeded(&mut live.session, &operation.name, sql);
-            passed.flags.extend(unheeded);
+        match live.others.is_empty() {
+            true => self.by_one(live),
+            false => self.by_several(live),
         }
-        Ok(passed)
+    }
+
+    /// What the server says of the queries, once they are all answered: their plans, and hints that it left out.
+    pub fn look(&self, live: &mut Live, passed: &mut Passed) -> Result<(), ServerError> {
+        plans::look(self, live, passed)?;
+        hints::look(self, live, passed)
     }
 
     /// In order, each query with its own counters.

@@ -62,6 +62,10 @@ impl Bench<'_> {
             trial.state = TrialState::Failed;
             flag(&mut trial, "trial_failed", bed.explain(&error));
         }
+        if let Some(lost) = bed.lost_limit().filter(|_| trial.state == TrialState::Done) {
+            trial.state = TrialState::Invalid;
+            trial.flags.push(lost);
+        }
         self.keep_log(&mut trial, &bed.log());
         trial.flags.extend(stay.flag());
         trial.ended_ns = now_ns();
@@ -239,7 +243,7 @@ impl Rounds<'_> {
         operations: &[Operation],
     ) -> Result<(), ServerError> {
         let before = match self.rounds[index] {
-            RoundKind::Cold => Some(bed.go_cold(trial)?),
+            RoundKind::Cold => Some(bed.go_cold(trial, self.clients)?),
             RoundKind::Hot => None,
         };
         bed.live(trial)?;
@@ -255,19 +259,19 @@ impl Rounds<'_> {
         };
         let passed = pass.run(bed.live(trial)?);
         happened(trial, events.stop());
-        let passed = passed?;
+        let mut passed = passed?;
         if trial.rounds.len() <= index {
             let round = blank_round(self.rounds, index, started_ns);
             trial.rounds.push(round);
         }
+        trial.rounds[index].ended_ns = now_ns();
+        // What plans cost is in neither the round's span nor its proof.
+        let coldness = before.map(|before| before.after(bed.data_folder(), self.data_bytes));
+        pass.look(bed.live(trial)?, &mut passed)?;
         enter(trial, index, passed);
         plans::check(&self.observe.checks, trial, index);
-        if let Some(before) = before {
-            prove(
-                trial,
-                index,
-                before.after(bed.data_folder(), self.data_bytes),
-            );
+        if let Some(coldness) = coldness {
+            prove(trial, index, coldness);
         }
         Ok(())
     }
@@ -282,7 +286,6 @@ fn enter(trial: &mut Trial, index: usize, passed: Passed) {
         trial.state = TrialState::Invalid;
     }
     let round = &mut trial.rounds[index];
-    round.ended_ns = now_ns();
     round.elapsed_s += passed.elapsed_s;
     round.counters = counters::sum([&round.counters, &passed.counters].into_iter());
     round.queries.extend(passed.queries);

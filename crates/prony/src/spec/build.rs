@@ -80,6 +80,11 @@ impl BuildSpec {
     pub fn is_external(&self) -> bool {
         matches!(self, BuildSpec::External(_))
     }
+
+    /// A server that prony starts and stops.
+    pub fn is_managed(&self) -> bool {
+        !matches!(self, BuildSpec::External(_) | BuildSpec::Sqlite)
+    }
 }
 
 impl FromStr for BuildSpec {

@@ -135,7 +135,10 @@ impl Known {
             Wanted::Switch(flag) => {
                 // Without the variable its flags are not asked for one by one.
                 !self.variables.contains(switches::NAME)
-                    || self.switches.iter().any(|known| known == flag)
+                    || self
+                        .switches
+                        .iter()
+                        .any(|known| known.eq_ignore_ascii_case(flag))
             }
             Wanted::Variable(name) => {
                 let name = plain(name);

@@ -48,6 +48,9 @@ const KEYS: [&str; 7] = [
     "cpus",
 ];
 
+/// A quota of 1 ms in each period of 100 ms, the least that the kernel's cpu controller takes.
+const CPUS_MIN: f64 = 0.01;
+
 /// Lifts a limit that the file's top level or an earlier factor has set.
 const NONE: &str = "none";
 
@@ -213,7 +216,17 @@ fn cpus(section: &Section) -> Option<Option<f64>> {
     let node = section.get("cpus")?;
     match is_none(&node) {
         true => Some(None),
-        false => Some(Some(node.positive("cpus = 1.5")?)),
+        false => {
+            let cpus = node.positive("cpus = 1.5")?;
+            if cpus < CPUS_MIN {
+                let says = format!(
+                    "cpus = {cpus} is below {CPUS_MIN}, the least that the kernel deals out"
+                );
+                node.note(says, "too small", "write cpus = 1.5");
+                return None;
+            }
+            Some(Some(cpus))
+        }
     }
 }
 

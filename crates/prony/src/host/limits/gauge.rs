@@ -33,7 +33,10 @@ pub enum What {
         file: PathBuf,
         request_bytes: usize,
     },
-    Cpu,
+    /// So many threads that are always busy.
+    Cpu {
+        busy: usize,
+    },
 }
 
 /// Requests a second, or processors, over a window after the ramp.
@@ -56,7 +59,7 @@ pub fn measure(what: &What, window: Duration) -> io::Result<f64> {
             let requests = Requests::new(file, *request_bytes, true)?;
             requests.per_second(window, |file, buffer, at| file.write_all_at(buffer, at))
         }
-        What::Cpu => Ok(processors(window)),
+        What::Cpu { busy } => Ok(processors(*busy, window)),
     }
 }
 
@@ -141,15 +144,14 @@ fn scattered(seed: u64, places: u64) -> impl Iterator<Item = u64> {
     std::iter::successors(Some(seed.wrapping_add(1)), step).map(move |state| (state >> 33) % places)
 }
 
-/// Processors that as many busy threads get as the machine has processors, and one more.
-fn processors(window: Duration) -> f64 {
+/// Processors that so many busy threads get.
+fn processors(threads: usize, window: Duration) -> f64 {
     let over = AtomicBool::new(false);
     let busy = || {
         while !over.load(Relaxed) {
             std::hint::spin_loop();
         }
     };
-    let threads = thread::available_parallelism().map_or(2, |count| count.get() + 1);
     thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(busy);

@@ -18,6 +18,8 @@ const CPU_PERIOD_US: u64 = 100_000;
 /// A group, of version 1 one for each controller. It is removed when this value is dropped, or prony ends.
 pub struct Group {
     folders: Vec<(Parent, Lease)>,
+    /// Every file that was written, with what it held then.
+    in_force: Vec<(PathBuf, String)>,
 }
 
 impl Group {
@@ -30,6 +32,7 @@ impl Group {
             .map_err(|error| LimitError::NoGroup(error.to_string()))?;
         let mut group = Group {
             folders: Vec::new(),
+            in_force: Vec::new(),
         };
         for (controller, limits_shown) in needed(limits) {
             let parent = machine.parent(controller).ok_or(LimitError::NoController {
@@ -43,7 +46,12 @@ impl Group {
                 write(&parent.folder.join("cgroup.subtree_control"), &enable)?;
             }
             for (file, value) in lines(limits, controller, parent.version, data)? {
-                write(&folder.join(file), &value)?;
+                group.set(folder.join(file), &value)?;
+            }
+            // A kernel without accounts of swap has no such file.
+            let swap = no_swap(limits, controller, parent.version);
+            if let Some((file, value)) = swap.filter(|(file, _)| folder.join(file).exists()) {
+                group.set(folder.join(file), &value)?;
             }
         }
         Ok(group)
@@ -53,6 +61,24 @@ impl Group {
     pub fn joins(&self) -> Vec<PathBuf> {
         let file = |(_, lease): &(Parent, Lease)| lease.path().join("cgroup.procs");
         self.folders.iter().map(file).collect()
+    }
+
+    fn set(&mut self, file: PathBuf, value: &str) -> Result<(), LimitError> {
+        write(&file, value)?;
+        let holds = fs::read_to_string(&file).unwrap_or_default();
+        self.in_force.push((file, holds));
+        Ok(())
+    }
+
+    /// A limit that is not as it was set: the system's own manager of groups may take a controller back.
+    pub fn lost(&self) -> Option<&Path> {
+        let changed = |(file, held): &&(PathBuf, String)| {
+            fs::read_to_string(file).is_ok_and(|holds| holds != *held) || !file.exists()
+        };
+        self.in_force
+            .iter()
+            .find(changed)
+            .map(|(file, _)| file.as_path())
     }
 
     /// Bytes of memory that are really granted.
@@ -146,6 +172,21 @@ fn lines(
     })
 }
 
+/// A server whose pool is paged out would be measured with the disk's speed instead of its memory.
+fn no_swap(
+    limits: &Limits,
+    controller: Controller,
+    version: Version,
+) -> Option<(&'static str, String)> {
+    let bytes = limits
+        .memory_bytes
+        .filter(|_| controller == Controller::Memory)?;
+    Some(match version {
+        Version::V1 => ("memory.memsw.limit_in_bytes", bytes.to_string()),
+        Version::V2 => ("memory.swap.max", "0".to_string()),
+    })
+}
+
 /// The limits in the order of `Limits::of_disk`: (file of version 1, key of version 2's io.max).
 const DISK_FILES: [(&str, &str); 4] = [
     ("blkio.throttle.read_iops_device", "riops"),
@@ -183,11 +224,28 @@ fn whole_device(data: &Path) -> Result<String, LimitError> {
 }
 
 fn write(file: &Path, value: &str) -> Result<(), LimitError> {
-    fs::write(file, value).map_err(|cause| LimitError::Refused {
+    // Not created: a file that the kernel does not give is a limit that it does not know.
+    let opened = OpenOptions::new().write(true).open(file);
+    let written = opened.and_then(|mut file| file.write_all(value.as_bytes()));
+    written.map_err(|cause| LimitError::Refused {
         file: file.to_path_buf(),
         value: value.to_string(),
+        help: help(&cause),
         cause,
     })
+}
+
+fn help(cause: &io::Error) -> &'static str {
+    match cause.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "it takes root's right over control groups: run prony as root, or take the limits out"
+        }
+        io::ErrorKind::NotFound => "this kernel does not know the limit: take it out",
+        io::ErrorKind::ResourceBusy => {
+            "the groups here hold processes themselves, as in some containers: run prony outside of it, or take the limits out"
+        }
+        _ => "take the limit out, or write another value",
+    }
 }
 
 /// The command's process joins the groups between its fork and its exec.

@@ -58,12 +58,11 @@ pub enum LimitError {
         version_2: &'static str,
         version_1: &'static str,
     },
-    #[error(
-        "the limits cannot be set: writing \"{value}\" to {file} gives: {cause}; it takes root's right over control groups: run prony as root, or take the limits out"
-    )]
+    #[error("the limits cannot be set: writing \"{value}\" to {file} gives: {cause}; {help}")]
     Refused {
         file: PathBuf,
         value: String,
+        help: &'static str,
         cause: io::Error,
     },
     #[error(

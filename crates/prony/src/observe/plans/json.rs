@@ -37,10 +37,18 @@ fn reduced(value: Value) -> Value {
                     && !name.starts_with("estimated_")
                     && *value != Value::Bool(false)
             });
-            Value::Object(kept.map(|(name, value)| (name, reduced(value))).collect())
+            Value::Object(kept.map(|(name, value)| member(name, value)).collect())
         }
         Value::Array(elements) => Value::Array(elements.into_iter().map(reduced).collect()),
         other => other,
+    }
+}
+
+/// That a condition is attached or pushed is something done; its text is the statement's own, in which any word may stand.
+fn member(name: String, value: Value) -> (String, Value) {
+    match name.ends_with("condition") && value.is_string() {
+        true => (name, Value::Bool(true)),
+        false => (name, reduced(value)),
     }
 }
 
@@ -54,6 +62,15 @@ mod tests {
         let text = r#"{"query": "/*+ MRR(a) */", "table": {"possible_keys": ["k"], "key": "k", "rows": 5,
             "estimated_rows": 5.0, "using_filesort": false, "using_MRR": true, "cost_info": {"query_cost": "1"}}}"#;
         assert_eq!(decisive(text), r#"{"table":{"key":"k","using_MRR":true}}"#);
+    }
+
+    #[test]
+    fn a_word_of_a_condition_is_nothing_that_is_done() {
+        let text = r#"{"table": {"attached_condition": "a.c = 'using_MRR'", "index_condition": "a.d > 1"}}"#;
+        assert_eq!(
+            decisive(text),
+            r#"{"table":{"attached_condition":true,"index_condition":true}}"#
+        );
     }
 
     proptest! {
