@@ -78,7 +78,8 @@ fn every_limit_is_in_force_and_its_measurement_is_recorded() {
         "{}",
         run.stdout
     );
-    let limits = limits(&bench.json(&bench.runs()[0])["trials"][0]);
+    let document = bench.json(&bench.runs()[0]);
+    let limits = limits(&document["trials"][0]);
     let names: Vec<&str> = limits.iter().map(|(name, ..)| name.as_str()).collect();
     assert_eq!(
         names,
@@ -90,9 +91,12 @@ fn every_limit_is_in_force_and_its_measurement_is_recorded() {
             "memory"
         ]
     );
+    let flags = document["trials"][0]["flags"].to_string();
     for (name, asked, measured) in &limits {
+        let is_slow = flags.contains("limit_not_reached");
+        // 200 requests of 16 KiB are below 8 MiB a second, 300 of 512 KiB are not.
         assert!(
-            *measured <= asked * 1.1 && *measured > 0.0,
+            *measured <= asked * 1.1 && (*measured >= asked * 0.9 || is_slow),
             "{name}: {asked} asked, {measured} measured"
         );
     }
@@ -143,16 +147,34 @@ fn folders_named(root: &str, name: &str) -> usize {
 #[test]
 fn a_server_that_prony_does_not_start_cannot_be_limited() {
     let bench = Bench::new();
-    let file = experiment(&bench, "sqlite", "read_iops = 300", 1);
-    let run = bench.run(&["run", &file]);
-    assert_eq!(run.status, 2, "{}", run.stderr);
-    assert!(
-        run.stderr
-            .contains("server \"one\" is none that prony starts"),
-        "{}",
-        run.stderr
-    );
+    // Beside one that can be, whichever comes first.
+    let both = "mariadb\"\n[server.two]\nbuild = \"sqlite";
+    let file = experiment(&bench, both, "read_iops = 300", 1);
+    for verb in ["run", "check"] {
+        let refused = bench.run(&[verb, &file]);
+        assert_eq!(refused.status, 2, "{}", refused.stderr);
+        let says = "server \"two\" is none that prony starts";
+        assert!(refused.stderr.contains(says), "{}", refused.stderr);
+    }
     assert!(bench.runs().is_empty());
+}
+
+#[test]
+fn a_hot_round_reads_from_the_limited_disk_and_not_from_the_copy_in_memory() {
+    if !can_limit() || !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let asked = "read_iops = 2000\n[settings]\ninnodb_flush_method = \"fsync\"";
+    let file = experiment(&bench, "mariadb", asked, 1);
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("[\"cold\"]", "[\"hot\"]")).unwrap();
+    let run = bench.run(&["run", &file]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let document = bench.json(&bench.runs()[0]);
+    let counters = &document["trials"][0]["rounds"][0]["queries"][0]["counters"];
+    let read = counters["server read bytes"].as_i64().unwrap();
+    assert!(read > 0, "{counters}");
 }
 
 #[test]

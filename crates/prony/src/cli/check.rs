@@ -6,7 +6,7 @@ use crate::host::{Home, Leases, machine};
 use crate::plan::estimate::{self, DatasetCost};
 use crate::plan::{Plan, PlannedTrial, Shard};
 use crate::run::{
-    Progress, Request, RunError, conduct, preflight, servers::Provided, trial::label,
+    Progress, Request, RunError, conduct, limits, preflight, servers::Provided, trial::label,
 };
 use crate::server::Cache;
 use crate::spec::known::Known;
@@ -44,6 +44,7 @@ pub fn run(args: Args) -> Result<Status, Failure> {
     let trials: Vec<PlannedTrial> = plan.trials().collect();
     conduct::check_workload(&request, &trials)?;
     conduct::check_in_place(&request, &trials)?;
+    limits(&request, &trials)?;
     for sentence in spec::advice(&request.experiment) {
         Progress::stderr().say(&format!("note: {sentence}"));
     }
@@ -88,17 +89,35 @@ fn expected(request: &Request, plan: &Plan, trials: &[PlannedTrial]) -> Result<S
         let begins = !protocol.series || !trial.continues;
         let start_s = if begins { RESTART_S } else { 0.0 };
         let rounds_s = trial.rounds.iter().map(round_s).sum::<f64>();
+        let disk_s = limits::cold_reading_s(trial, estimate.data_bytes) * cold_rounds(trial);
         // An analysis executes every query once more.
         let analysis_s = match trial.observe.plans {
             Plans::Analyze if !protocol.is_timed() => estimate.round_hot_s,
             _ => 0.0,
         };
-        start_s + protocol.driven().as_secs_f64() + rounds_s + analysis_s
+        start_s + protocol.driven().as_secs_f64() + rounds_s.max(disk_s) + analysis_s
     };
     Ok(estimate::text(
         &request.experiment,
         &estimate::expect(plan, &costs, &trial_s),
     ))
+}
+
+/// Whether this machine can set them.
+fn limits(request: &Request, trials: &[PlannedTrial]) -> Result<(), Failure> {
+    let home = Home::from_environment().map_err(Failure::asked)?;
+    let leases = Leases::open(&home).map_err(Failure::failed)?;
+    Ok(limits::check(
+        trials,
+        &request.experiment.servers,
+        &home,
+        &leases,
+    )?)
+}
+
+fn cold_rounds(trial: &PlannedTrial) -> f64 {
+    let cold = trial.rounds.iter().filter(|kind| **kind == RoundKind::Cold);
+    cold.count() as f64
 }
 
 /// Of a cold round: one, or one for each query.

@@ -1,7 +1,7 @@
 //! The experiments that come with the binary, so that `prony run quickstart` works anywhere.
 
 /// (name, text); the name is the path below experiments/ without its ending.
-pub const EXPERIMENTS: [(&str, &str); 17] = [
+pub const EXPERIMENTS: [(&str, &str); 18] = [
     (
         "quickstart",
         include_str!("../../../../experiments/quickstart.toml"),
@@ -69,6 +69,10 @@ pub const EXPERIMENTS: [(&str, &str); 17] = [
     (
         "optimizer/bka",
         include_str!("../../../../experiments/optimizer/bka.toml"),
+    ),
+    (
+        "optimizer/hash-join",
+        include_str!("../../../../experiments/optimizer/hash-join.toml"),
     ),
 ];
 

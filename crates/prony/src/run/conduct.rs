@@ -4,12 +4,13 @@
 
 use super::answers::Answers;
 use super::connections;
-use super::dataset::{Datasets, Ready};
+use super::dataset::Datasets;
 use super::folder::RunFolder;
 use super::known;
 use super::limits;
 use super::neighbours::Neighbours;
 use super::preflight;
+use super::provision::{Provisioned, provision};
 use super::servers::Provided;
 use super::trial::{Bench, label, not_available, now_ns};
 use super::{Progress, RunError, in_place};
@@ -264,75 +265,6 @@ pub fn largest_estimate(request: &Request, trials: &[PlannedTrial], server: &str
     own.filter_map(|trial| Some(dataset(request, trial).ok()?.estimate().data_bytes))
         .max()
         .unwrap_or(0)
-}
-
-/// What decides a dataset: the server that loads it, the tables' fingerprint, the settings that shape the files.
-type DatasetKey = (String, String, Vec<(String, String)>);
-
-/// The datasets of a run.
-struct Provisioned {
-    ready: BTreeMap<DatasetKey, Available>,
-}
-
-/// A dataset, or why its server cannot hold it.
-type Available = Result<Ready, String>;
-
-impl Provisioned {
-    fn of(&self, request: &Request, trial: &PlannedTrial) -> Option<&Available> {
-        self.ready
-            .get(&key(request, trial, dataset(request, trial).ok()?.as_ref()))
-    }
-
-    /// Bytes of the largest dataset that a server's trials start from.
-    fn largest(&self, request: &Request, trials: &[PlannedTrial], server: &str) -> u64 {
-        let own = trials.iter().filter(|trial| trial.key.server == server);
-        own.filter_map(|trial| Some(self.of(request, trial)?.as_ref().ok()?.note.data_bytes))
-            .max()
-            .unwrap_or(0)
-    }
-}
-
-fn key(request: &Request, trial: &PlannedTrial, dataset: &dyn Dataset) -> DatasetKey {
-    let lender = request
-        .experiment
-        .servers
-        .iter()
-        .find(|server| server.name == trial.key.server)
-        .and_then(|server| server.dataset_from.clone());
-    let layout = super::settings::layout(&super::settings::resolve(&trial.settings, 0));
-    (
-        lender.unwrap_or_else(|| trial.key.server.clone()),
-        dataset.fingerprint(),
-        layout,
-    )
-}
-
-fn provision(
-    request: &Request,
-    trials: &[PlannedTrial],
-    servers: &BTreeMap<String, Provided>,
-    datasets: &Datasets,
-) -> Result<Provisioned, RunError> {
-    let mut ready = BTreeMap::new();
-    for trial in trials {
-        let dataset = dataset(request, trial)?;
-        let key = key(request, trial, dataset.as_ref());
-        if ready.contains_key(&key) {
-            continue;
-        }
-        let one = match datasets.ready(&servers[&key.0], dataset.as_ref(), &key.2) {
-            Ok(one) => Ok(one),
-            Err(RunError::Lacking(why)) => {
-                let text = format!("warning: {}: {}: {why}", key.0, dataset.summary());
-                datasets.progress.say(&text);
-                Err(why)
-            }
-            Err(error) => return Err(error),
-        };
-        ready.insert(key, one);
-        stop_if_interrupted()?;
-    }
-    Ok(Provisioned { ready })
 }
 
 /// What trials are measured with.
@@ -595,7 +527,7 @@ pub fn finished(store: &Path) -> Result<Vec<TrialKey>, RunError> {
         .map_err(stored)
 }
 
-fn stop_if_interrupted() -> Result<(), RunError> {
+pub(super) fn stop_if_interrupted() -> Result<(), RunError> {
     if interrupt::asked() {
         Err(RunError::Interrupted)
     } else {

@@ -14,6 +14,9 @@ use std::path::Path;
 /// Bytes of data that a part of them is tried with before they are known.
 const BEFORE_LOADING: u64 = 1 << 30;
 
+/// InnoDB's default.
+const PAGE_BYTES: f64 = 16_384.0;
+
 /// A machine that gives less than this share of what is allowed is itself the limit.
 const REACHED: f64 = 0.9;
 
@@ -123,6 +126,18 @@ pub fn check(
         tried.push(limits);
     }
     Ok(())
+}
+
+/// Seconds that a disk within the trial's limits takes to read all data once, a page a request.
+pub fn cold_reading_s(trial: &PlannedTrial, data_bytes: u64) -> f64 {
+    let limits = resolve(&trial.limits, data_bytes);
+    let requests_s = limits
+        .read_iops
+        .map(|iops| data_bytes as f64 / PAGE_BYTES / iops as f64);
+    let bytes_s = limits
+        .read_bandwidth
+        .map(|bandwidth| data_bytes as f64 / bandwidth as f64);
+    requests_s.into_iter().chain(bytes_s).fold(0.0, f64::max)
 }
 
 /// Whether a pool fits into the memory that its server is allowed.
