@@ -1,9 +1,9 @@
 //! Loading by prony's loader against the server's own client loading the same rows by LOAD DATA from files that are in
 //! the page cache: the same server, alternating, medians.
 //!
-//! cargo bench -p prony --bench loading -- DSN CLIENT [SCALE [TIMES]]
+//! cargo bench -p prony --bench loading -- DSN CLIENT [SCALE [TIMES [ssb|tpch]]]
 //!
-//! DSN names a server that may be written to (its schema prony_ssb is dropped), CLIENT is its `mysql`, which must find
+//! DSN names a server that may be written to (its schema prony_ssb or prony_tpch is dropped), CLIENT is its `mysql`, which must find
 //! the server by the DSN's socket or host. Goal: within 1.1. The last result is in bench/results/loading.md.
 
 #[path = "../median.rs"]
@@ -12,22 +12,36 @@ mod median;
 mod peer;
 
 use datagen::Format;
-use datagen::ssb::{Ssb, Table};
+use datagen::ssb::{self, Ssb};
+use datagen::tpch::{self, Tpch};
 use prony::server::Session;
 use prony::spec::experiment::Dsn;
 use prony::workload::{Dataset, open};
-use std::io::BufWriter;
-use std::path::Path;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// In the order in which prony loads them.
-const TABLES: [Table; 5] = [
-    Table::Date,
-    Table::Supplier,
-    Table::Customer,
-    Table::Part,
-    Table::Lineorder,
+const OF_SSB: [ssb::Table; 5] = [
+    ssb::Table::Date,
+    ssb::Table::Supplier,
+    ssb::Table::Customer,
+    ssb::Table::Part,
+    ssb::Table::Lineorder,
 ];
+const OF_TPCH: [tpch::Table; 8] = [
+    tpch::Table::Region,
+    tpch::Table::Nation,
+    tpch::Table::Supplier,
+    tpch::Table::Part,
+    tpch::Table::Customer,
+    tpch::Table::Partsupp,
+    tpch::Table::Orders,
+    tpch::Table::Lineitem,
+];
+
+/// Files that the client loads, in this order: (table, file).
+type Files = Vec<(&'static str, PathBuf)>;
 
 fn main() {
     let Some(peer) = peer::Peer::from_arguments() else {
@@ -43,15 +57,19 @@ fn main() {
         .map_or(5, |text| text.parse().expect("TIMES is a number"));
 
     let section = toml::Table::from_iter([("scale".to_owned(), toml::Value::Float(scale))]);
-    let dataset = open("ssb", &section).expect("the section is right");
+    let workload = peer.rest.get(2).map_or("ssb", String::as_str);
+    let dataset = open(workload, &section).expect("the section is right");
     let folder = tempfile::tempdir().expect("a folder for the files");
-    let rows = write_files(scale, folder.path());
+    let (files, rows) = match workload {
+        "tpch" => files_of_tpch(scale, folder.path()),
+        _ => files_of_ssb(scale, folder.path()),
+    };
 
     let mut pairs = Vec::new();
     for n in 0..times {
         // Who goes first changes, so that neither always finds the server as the other left it.
-        let first_s = run(n.is_multiple_of(2), &*dataset, &peer, folder.path());
-        let second_s = run(!n.is_multiple_of(2), &*dataset, &peer, folder.path());
+        let first_s = run(n.is_multiple_of(2), &*dataset, &peer, &files);
+        let second_s = run(!n.is_multiple_of(2), &*dataset, &peer, &files);
         let pair = if n.is_multiple_of(2) {
             (first_s, second_s)
         } else {
@@ -69,7 +87,7 @@ fn main() {
     let prony_s = median::median(pairs.iter().map(|pair| pair.0));
     let client_s = median::median(pairs.iter().map(|pair| pair.1));
     println!(
-        "scale {scale}, {rows} rows, medians of {times}: prony {prony_s:.2} s ({:.0} rows/s), client {client_s:.2} s",
+        "{workload}, scale {scale}, {rows} rows, medians of {times}: prony {prony_s:.2} s ({:.0} rows/s), client {client_s:.2} s",
         rows as f64 / prony_s
     );
     println!(
@@ -79,7 +97,7 @@ fn main() {
 }
 
 /// Seconds from the first row to the last commit, without CREATE and ANALYZE.
-fn run(prony: bool, dataset: &dyn Dataset, peer: &peer::Peer, files: &Path) -> f64 {
+fn run(prony: bool, dataset: &dyn Dataset, peer: &peer::Peer, files: &Files) -> f64 {
     let mut session = connect(&peer.dsn);
     dataset
         .create(&mut session, true)
@@ -95,13 +113,12 @@ fn run(prony: bool, dataset: &dyn Dataset, peer: &peer::Peer, files: &Path) -> f
     }
 }
 
-fn by_client(peer: &peer::Peer, schema: &str, files: &Path) -> f64 {
+fn by_client(peer: &peer::Peer, schema: &str, files: &Files) -> f64 {
     let mut sql = String::new();
-    for table in TABLES {
+    for (table, file) in files {
         sql += &format!(
-            "LOAD DATA LOCAL INFILE '{}' INTO TABLE {} CHARACTER SET latin1 FIELDS TERMINATED BY '|' LINES TERMINATED BY '|\\n';",
-            files.join(table.name()).display(),
-            table.name()
+            "LOAD DATA LOCAL INFILE '{}' INTO TABLE {table} CHARACTER SET latin1 FIELDS TERMINATED BY '|' LINES TERMINATED BY '|\\n';",
+            file.display()
         );
     }
     let begun = Instant::now();
@@ -116,15 +133,32 @@ fn by_client(peer: &peer::Peer, schema: &str, files: &Path) -> f64 {
     begun.elapsed().as_secs_f64()
 }
 
-fn write_files(scale: f64, folder: &Path) -> u64 {
+fn files_of_ssb(scale: f64, folder: &Path) -> (Files, u64) {
     let ssb = Ssb::new(scale).expect("a scale that there is");
-    let write = |table: &Table| {
-        let file = std::fs::File::create(folder.join(table.name())).expect("room for the files");
-        ssb.whole(*table)
-            .write(&mut BufWriter::new(file), Format::Tbl)
-            .expect("room for the files")
-    };
-    TABLES.iter().map(write).sum()
+    let write = |table: ssb::Table, to: &mut dyn Write| ssb.whole(table).write(to, Format::Tbl);
+    files(folder, OF_SSB.map(|table| (table.name(), table)), write)
+}
+
+fn files_of_tpch(scale: f64, folder: &Path) -> (Files, u64) {
+    let tpch = Tpch::new(scale).expect("a scale that there is");
+    let write = |table: tpch::Table, to: &mut dyn Write| tpch.whole(table).write(to, Format::Tbl);
+    files(folder, OF_TPCH.map(|table| (table.name(), table)), write)
+}
+
+/// Every table in a file of its own, and how many rows they are together.
+fn files<T: Copy, const N: usize>(
+    folder: &Path,
+    tables: [(&'static str, T); N],
+    write: impl Fn(T, &mut dyn Write) -> io::Result<u64>,
+) -> (Files, u64) {
+    let written = tables.map(|(name, table)| {
+        let path = folder.join(name);
+        let file = std::fs::File::create(&path).expect("room for the files");
+        let rows = write(table, &mut BufWriter::new(file)).expect("room for the files");
+        ((name, path), rows)
+    });
+    let rows = written.iter().map(|(_, rows)| rows).sum();
+    (written.map(|(file, _)| file).to_vec(), rows)
 }
 
 fn connect(dsn: &Dsn) -> Session {
