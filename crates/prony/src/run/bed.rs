@@ -450,6 +450,9 @@ impl Drop for Bed<'_> {
     /// The data are of no more use, so a server of prony's own is not given the time of a clean stop.
     fn drop(&mut self) {
         self.live = None;
+        if let Some(held) = &self.held {
+            held.group.lift_disk();
+        }
         let _ = match self.instance.abilities().restart {
             true => self.instance.kill(),
             false => self.instance.stop(),

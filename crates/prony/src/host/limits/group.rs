@@ -43,7 +43,10 @@ impl Group {
             let folder = group.folder(&parent, leases)?;
             if parent.version == Version::V2 {
                 let enable = format!("+{}", controller.name(Version::V2));
-                write(&parent.folder.join("cgroup.subtree_control"), &enable)?;
+                let enabled = parent.folder.join("cgroup.subtree_control");
+                write(&enabled, &enable)?;
+                // Only with both does the kernel know whose pages it writes out; a machine without it limits the rest.
+                let _ = write(&enabled, "+memory");
             }
             for (file, value) in lines(limits, controller, parent.version, data)? {
                 group.set(folder.join(file), &value)?;
@@ -68,6 +71,21 @@ impl Group {
         let holds = fs::read_to_string(&file).unwrap_or_default();
         self.in_force.push((file, holds));
         Ok(())
+    }
+
+    /// Takes the limits of the disk away: a server that is killed ends only when its last requests are through. What cannot
+    /// be lifted ends later.
+    pub fn lift_disk(&self) {
+        for (file, held) in &self.in_force {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            let device = held.split_whitespace().next().unwrap_or_default();
+            if name.starts_with("blkio.") {
+                let _ = fs::write(file, format!("{device} 0"));
+            } else if name == "io.max" {
+                let none = DISK_FILES.map(|(_, key)| format!("{key}=max")).join(" ");
+                let _ = fs::write(file, format!("{device} {none}"));
+            }
+        }
     }
 
     /// A limit that is not as it was set: the system's own manager of groups may take a controller back.
