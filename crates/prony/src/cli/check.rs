@@ -75,12 +75,16 @@ fn expected(request: &Request, plan: &Plan, trials: &[PlannedTrial]) -> Result<S
     }
     let costs: Vec<DatasetCost> = costs.into_values().collect();
     let protocol = &request.experiment.protocol;
-    let restarts = restarts_per_round(request, trials)? as f64;
+    let queries = queries_of_a_round(request, trials)?;
+    let restarts = match protocol.unit {
+        Unit::Round => 1.0,
+        Unit::Query => queries.asked as f64,
+    };
     let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
     let trial_s = |trial: &PlannedTrial| {
         let estimate = &estimates[&trial.workload.to_string()];
         // What is beyond the cores waits for them.
-        let turns = (f64::from(trial.load.clients()) / cores).max(1.0);
+        let turns = (f64::from(trial.load.clients()) / cores).max(1.0) * queries.share();
         let round_s = |kind: &RoundKind| match kind {
             RoundKind::Cold => estimate.round_cold_s * turns + RESTART_S * restarts,
             RoundKind::Hot => estimate.round_hot_s * turns,
@@ -89,10 +93,12 @@ fn expected(request: &Request, plan: &Plan, trials: &[PlannedTrial]) -> Result<S
         let begins = !protocol.series || !trial.continues;
         let start_s = if begins { RESTART_S } else { 0.0 };
         let rounds_s = trial.rounds.iter().map(round_s).sum::<f64>();
-        let disk_s = limits::cold_reading_s(trial, estimate.data_bytes) * cold_rounds(trial);
+        let disk_s = limits::cold_reading_s(trial, estimate.data_bytes)
+            * cold_rounds(trial)
+            * queries.share();
         // An analysis executes every query once more.
         let analysis_s = match trial.observe.plans {
-            Plans::Analyze if !protocol.is_timed() => estimate.round_hot_s,
+            Plans::Analyze if !protocol.is_timed() => estimate.round_hot_s * queries.share(),
             _ => 0.0,
         };
         start_s + protocol.driven().as_secs_f64() + rounds_s.max(disk_s) + analysis_s
@@ -120,16 +126,28 @@ fn cold_rounds(trial: &PlannedTrial) -> f64 {
     cold.count() as f64
 }
 
-/// Of a cold round: one, or one for each query.
-fn restarts_per_round(request: &Request, trials: &[PlannedTrial]) -> Result<usize, Failure> {
-    let (Some(first), Unit::Query) = (trials.first(), request.experiment.protocol.unit) else {
-        return Ok(1);
-    };
-    let chosen = request.experiment.protocol.queries.len();
-    match chosen {
-        0 => Ok(conduct::dataset(request, first)?.operations().len()),
-        chosen => Ok(chosen),
+/// The queries of a round, of all that the workload has.
+struct Queries {
+    asked: usize,
+    all: usize,
+}
+
+impl Queries {
+    fn share(&self) -> f64 {
+        self.asked as f64 / self.all.max(1) as f64
     }
+}
+
+fn queries_of_a_round(request: &Request, trials: &[PlannedTrial]) -> Result<Queries, Failure> {
+    let all = match trials.first() {
+        Some(first) => conduct::dataset(request, first)?.operations().len(),
+        None => 0,
+    };
+    let asked = match request.experiment.protocol.queries.len() {
+        0 => all,
+        chosen => chosen,
+    };
+    Ok(Queries { asked, all })
 }
 
 /// Servers that are in the cache are asked whether they know the settings; the others are named.
