@@ -264,7 +264,7 @@ fn lukewarm_note(cell: &RoundCell, mine: &[&Trial]) -> String {
     let coldness = mine
         .iter()
         .flat_map(|trial| &trial.rounds)
-        .filter(|round| round.index == cell.index);
+        .filter(|round| round.is_called(&cell.name) && round.index == cell.index);
     let reason = coldness
         .filter_map(|round| round.coldness.as_ref())
         .find_map(|coldness| coldness.reason.as_deref());

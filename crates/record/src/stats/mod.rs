@@ -58,7 +58,7 @@ pub use workers::{BestWorkers, best_workers};
 
 pub use explain::{
     Because, DOUBLED_COUNTERS, Difference, Doubled, Evidence, Explanation, Reason, SideName, Why,
-    counts_rows_twice, explain_claim, explain_largest,
+    counts_rows_twice, explain_claim, explain_largest, telling_settings,
 };
 pub use judge::{judge, needs_query_counters};
 pub use meanings::meaning;

@@ -139,7 +139,7 @@ fn row(question: &Question, (server, levels): RowKey, trials: &[&Trial]) -> Row 
     }
 }
 
-/// A round by its place in the trial, because one that was asked for as cold may be called lukewarm.
+/// The rounds of its name are counted, because a level may leave out earlier rounds of another name.
 fn round(question: &Question, n: usize, done: &[&Trial]) -> RoundCell {
     let name = &question.rounds[n];
     let index = question.rounds[..=n]
@@ -148,7 +148,10 @@ fn round(question: &Question, n: usize, done: &[&Trial]) -> RoundCell {
         .count() as u32;
     let recorded: Vec<&Round> = done
         .iter()
-        .filter_map(|trial| trial.rounds.get(n))
+        .filter_map(|trial| {
+            let mut called = trial.rounds.iter().filter(|round| round.is_called(name));
+            called.nth(index as usize - 1)
+        })
         .collect();
     let times: Vec<(f64, bool)> = recorded
         .iter()

@@ -5,6 +5,8 @@
 //! chapters on optimization (index condition pushdown, multi-range read, batched key access, hash join) and on InnoDB's
 //! buffer pool, flushing and adaptive hash index.
 
+use std::collections::BTreeSet;
+
 /// What the side with fewer of something has, and the other has not.
 pub(super) enum Sign {
     /// A counter by any of these names; 0 on the other side. Where that side has none of them, its plans must not hold
@@ -254,6 +256,19 @@ pub(super) const CAUSES: &[Cause] = &[
         because: "statements lock fewer rows, or for a shorter time",
     },
 ];
+
+/// The settings that an explanation looks at, each once.
+pub fn telling_settings() -> impl Iterator<Item = &'static str> {
+    let signs = CAUSES
+        .iter()
+        .flat_map(|cause| cause.signs.iter().chain(cause.unless));
+    let settings = signs.filter_map(|sign| match sign {
+        Sign::Setting(name) | Sign::Larger(name) => Some(*name),
+        _ => None,
+    });
+    let names: BTreeSet<&str> = settings.chain([super::doubled::VERSION]).collect();
+    names.into_iter()
+}
 
 /// `pages read on demand` for `Innodb_buffer_pool_reads`: what a sentence counts.
 pub(super) fn noun(counter: &str) -> Option<&'static str> {

@@ -9,6 +9,7 @@ mod rank;
 mod reason;
 mod side;
 
+pub use causes::telling_settings;
 pub use doubled::{COUNTERS as DOUBLED_COUNTERS, Doubled, counts_rows_twice};
 pub use rank::Difference;
 pub use reason::{Because, Evidence, Reason, SideName};
