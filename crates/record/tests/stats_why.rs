@@ -347,12 +347,18 @@ fn a_larger_pool_is_named_with_both_sizes() {
     };
     let reason = why(
         with(
-            &[("Innodb_buffer_pool_reads", 3_050_000)],
+            &[
+                ("Innodb_buffer_pool_reads", 3_050_000),
+                ("Innodb_buffer_pool_read_requests", 90_000_000),
+            ],
             189.0,
             &[("innodb_buffer_pool_size", "134217728")],
         ),
         with(
-            &[("Innodb_buffer_pool_reads", 0)],
+            &[
+                ("Innodb_buffer_pool_reads", 0),
+                ("Innodb_buffer_pool_read_requests", 90_000_000),
+            ],
             20.5,
             &[("innodb_buffer_pool_size", "4294967296")],
         ),

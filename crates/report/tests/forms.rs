@@ -157,6 +157,7 @@ fn json_keeps_the_contract() {
             "environment",
             "trials",
             "claims",
+            "caveat",
             "largest_difference",
             "plans"
         ]

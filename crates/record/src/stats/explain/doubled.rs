@@ -34,7 +34,7 @@ pub(super) const VERSION: &str = "version";
 const INITS: &str = "Handler_mrr_init";
 
 /// In MySQL; MariaDB counts each of them once.
-pub const COUNTERS: [&str; 2] = ["Handler_read_key", "Innodb_rows_read"];
+pub const COUNTERS: [&str; 3] = ["Handler_read_key", "Innodb_rows_read", "dml_reads"];
 
 pub(super) fn doubled(counter: &str, of: &Side, to: &Side) -> Option<Doubled> {
     if !COUNTERS.contains(&counter) {
