@@ -55,6 +55,9 @@ pub enum TrialState {
     Failed,
 }
 
+/// The kind of the flag for what a server cannot do.
+pub(crate) const NOT_AVAILABLE: &str = "not_available";
+
 /// Something a reader of the figures has to know, in one sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flag {
@@ -133,6 +136,13 @@ pub struct Round {
     pub queries: Vec<Query>,
     /// Over the whole round: with one client the sum over its queries, with several all that there is.
     pub counters: Counters,
+}
+
+impl Trial {
+    /// Whether it stands for what its server cannot do, and holds no figures.
+    pub fn is_not_available(&self) -> bool {
+        self.flags.iter().any(|flag| flag.kind == NOT_AVAILABLE)
+    }
 }
 
 impl Round {

@@ -87,7 +87,9 @@ fn progress(run: &Run, trials: &[Trial]) -> String {
         true => format!("{} trials", trials.len()),
         false => format!("{} of {} trials", trials.len(), run.question.trials),
     };
+    let lacking = |trial: &&Trial| trial.state == TrialState::Done && trial.is_not_available();
     for (count, word) in [
+        (trials.iter().filter(lacking).count(), "not available"),
         (state(TrialState::Invalid), "invalid"),
         (state(TrialState::Failed), "failed"),
     ] {

@@ -30,6 +30,7 @@ pub fn summary(queries: &[QueryPlans]) -> Option<String> {
     let all = queries.len();
     match (all, several.len()) {
         (0, _) => None,
+        (1, 0) => Some("The query was answered by one plan all through.".to_string()),
         (_, 0) => Some(format!(
             "Each of {all} queries was answered by one plan all through."
         )),

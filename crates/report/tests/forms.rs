@@ -307,3 +307,39 @@ fn a_query_over_the_limit_stands_as_such_in_every_form() {
     );
     assert_eq!(claim["verdict"], "reproduced");
 }
+
+#[test]
+fn what_a_server_cannot_do_is_no_measured_trial() {
+    let (run, mut trials) = fixture::published();
+    trials[0].rounds.clear();
+    trials[0].flags.push(record::Flag {
+        kind: "not_available".to_string(),
+        text: "5.5 has no multi-range read".to_string(),
+    });
+    let text = report::terminal(&run, &trials, false, 140);
+    assert!(text.contains("15 of 15 trials, 1 not available"), "{text}");
+    let csv = report::csv(&run, &trials);
+    let row = csv
+        .lines()
+        .find(|line| line.contains("no multi-range read"));
+    assert!(row.unwrap().contains(",not_available,"), "{row:?}");
+}
+
+#[test]
+fn a_single_query_is_not_counted() {
+    let (mut run, mut trials) = fixture::published();
+    run.question.workload.operations.truncate(1);
+    let rounds = trials.iter_mut().flat_map(|trial| &mut trial.rounds);
+    rounds.for_each(|round| {
+        round.queries.truncate(1);
+        round.queries[0].plan_hash = None;
+    });
+    let one = &mut trials[0];
+    one.rounds[0].queries[0].plan_hash = one.plans.keys().next().cloned();
+    let text = report::terminal(&run, &trials, false, 100);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("The query was answered by one plan all through."),
+        "{text}"
+    );
+}

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// A value over blocks: a time in seconds, a throughput in operations a second, a latency in milliseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
-    /// The geometric mean; 0 where one of the values is.
+    /// The geometric mean, 0 where one of the values is; of counters the arithmetic mean.
     pub mean: f64,
     /// The 95 % t interval on logarithms; none with fewer than two blocks, or with a value of 0.
     pub ci: Option<(f64, f64)>,
@@ -29,6 +29,16 @@ impl Estimate {
         Some(Estimate {
             ci: estimate.ci.filter(|_| !at_least),
             at_least,
+            ..estimate
+        })
+    }
+
+    /// Of a counter, of which a block may have none: the arithmetic mean. The interval is the one of times, where every block
+    /// has some.
+    pub(super) fn of_counts(values: &[f64]) -> Option<Estimate> {
+        let estimate = Estimate::of(values)?;
+        Some(Estimate {
+            mean: values.iter().sum::<f64>() / values.len() as f64,
             ..estimate
         })
     }
