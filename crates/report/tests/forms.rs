@@ -326,20 +326,14 @@ fn what_a_server_cannot_do_is_no_measured_trial() {
 }
 
 #[test]
-fn a_single_query_is_not_counted() {
-    let (mut run, mut trials) = fixture::published();
-    run.question.workload.operations.truncate(1);
+fn several_blocks_of_bounds_are_not_called_one_block() {
+    let (run, mut trials) = fixture::published();
     let rounds = trials.iter_mut().flat_map(|trial| &mut trial.rounds);
-    rounds.for_each(|round| {
-        round.queries.truncate(1);
-        round.queries[0].plan_hash = None;
-    });
-    let one = &mut trials[0];
-    one.rounds[0].queries[0].plan_hash = one.plans.keys().next().cloned();
-    let text = report::terminal(&run, &trials, false, 100);
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    rounds.for_each(|round| round.queries[0].error = Some("> 600 s".to_string()));
+    let text = report::markdown(&run, &trials);
+    assert!(!text.contains("one block"), "{text}");
     assert!(
-        text.contains("The query was answered by one plan all through."),
+        text.contains("lower bounds, so without an interval"),
         "{text}"
     );
 }

@@ -177,10 +177,11 @@ fn tells(one: &Reason, of: &Side, to: &Side) -> bool {
     let of_engine = |(prefix, requests): &(&str, &[&'static str])| {
         one.counter.starts_with(prefix) && is_unused(requests, with, other)
     };
-    let writes = WRITES.iter().any(|part| one.counter.contains(part));
-    !used::NAMES.contains(&one.counter.as_str())
-        && !(writes && !of.writes() && !to.writes())
-        && !ENGINES.iter().any(of_engine)
+    let is_of_prony = used::NAMES.contains(&one.counter.as_str());
+    let is_a_write = WRITES.iter().any(|part| one.counter.contains(part));
+    let nobody_wrote = !of.writes() && !to.writes();
+    let idle = is_of_prony || is_a_write && nobody_wrote || ENGINES.iter().any(of_engine);
+    !idle
 }
 
 /// Parts of the names of counters of writing.
@@ -206,8 +207,8 @@ fn sides<'s, 't>(
 
 fn holds(cause: &Cause, subject: &Reason, of: &Side, to: &Side) -> bool {
     let (with, other) = sides(subject, of, to);
-    let moves = |names: &&[&'static str]| !stands_still(names, of, to);
-    let has_moved = cause.beside.is_empty() || cause.beside.iter().any(|names| moves(names));
+    let moves = |names: &&'static [&'static str]| !stands_still(names, of, to);
+    let has_moved = cause.beside.is_empty() || cause.beside.iter().any(moves);
     let counts = |sign: &&Sign| has_moved || !matches!(sign, Sign::Setting(_));
     let is_shown = |sign: &Sign| shown(sign, subject, with, other).is_some();
     cause.signs.iter().filter(counts).any(is_shown) && !cause.unless.iter().any(is_shown)
