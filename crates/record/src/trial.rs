@@ -139,9 +139,11 @@ pub struct Round {
 }
 
 impl Trial {
-    /// Whether it stands for what its server cannot do, and holds no figures.
+    /// Whether it stands for what its server cannot do, and holds no figures. A trial with figures may carry the flag too, for
+    /// settings that could not be made.
     pub fn is_not_available(&self) -> bool {
-        self.flags.iter().any(|flag| flag.kind == NOT_AVAILABLE)
+        let is_told = self.flags.iter().any(|flag| flag.kind == NOT_AVAILABLE);
+        is_told && self.rounds.is_empty() && self.load.is_none()
     }
 }
 

@@ -312,10 +312,12 @@ fn a_query_over_the_limit_stands_as_such_in_every_form() {
 fn what_a_server_cannot_do_is_no_measured_trial() {
     let (run, mut trials) = fixture::published();
     trials[0].rounds.clear();
-    trials[0].flags.push(record::Flag {
-        kind: "not_available".to_string(),
-        text: "5.5 has no multi-range read".to_string(),
-    });
+    for trial in &mut trials[..2] {
+        trial.flags.push(record::Flag {
+            kind: "not_available".to_string(),
+            text: "5.5 has no multi-range read".to_string(),
+        });
+    }
     let text = report::terminal(&run, &trials, false, 140);
     assert!(text.contains("15 of 15 trials, 1 not available"), "{text}");
     let csv = report::csv(&run, &trials);
