@@ -55,6 +55,9 @@ pub enum TrialState {
     Failed,
 }
 
+/// The kind of the flag for what a server cannot do.
+pub(crate) const NOT_AVAILABLE: &str = "not_available";
+
 /// Something a reader of the figures has to know, in one sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flag {
@@ -133,6 +136,15 @@ pub struct Round {
     pub queries: Vec<Query>,
     /// Over the whole round: with one client the sum over its queries, with several all that there is.
     pub counters: Counters,
+}
+
+impl Trial {
+    /// Whether it stands for what its server cannot do, and holds no figures. A trial with figures may carry the flag too, for
+    /// settings that could not be made.
+    pub fn is_not_available(&self) -> bool {
+        let is_told = self.flags.iter().any(|flag| flag.kind == NOT_AVAILABLE);
+        is_told && self.rounds.is_empty() && self.load.is_none()
+    }
 }
 
 impl Round {

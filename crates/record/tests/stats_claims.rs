@@ -493,3 +493,26 @@ fn among_many_claims_a_false_verdict_stays_as_rare_as_with_one() {
     let share = wrong as f64 / runs as f64;
     assert!(share > 0.0 && share < 0.06, "{share}");
 }
+
+#[test]
+fn a_level_without_cold_rounds_has_its_hot_times_under_hot() {
+    let mut trials = p1(3);
+    let hot_alone = trials[0].key.levels.clone();
+    for trial in &mut trials {
+        if trial.key.levels == hot_alone {
+            trial.rounds.retain(|round| round.name == "hot");
+        }
+    }
+    let rows = table(&question(vec![]), &trials);
+    let row = rows.iter().find(|row| row.levels == hot_alone).unwrap();
+    let told: Vec<(&str, bool)> = (row.rounds.iter())
+        .map(|round| (round.name.as_str(), round.elapsed_s.is_some()))
+        .collect();
+    assert_eq!(told[0], ("cold", false));
+    assert!(told[1..].iter().all(|told| *told == ("hot", true)));
+    let whole = table(&question(vec![]), &p1(3));
+    let whole = whole
+        .iter()
+        .find(|whole| (&whole.server, &whole.levels) == (&row.server, &row.levels));
+    assert_eq!(row.rounds[1..], whole.unwrap().rounds[1..]);
+}

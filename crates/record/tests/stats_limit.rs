@@ -2,6 +2,7 @@
 
 mod common;
 
+use record::stats::used::{Part, counter};
 use record::stats::{judge, queries, table};
 use record::*;
 
@@ -136,6 +137,37 @@ fn a_counter_of_a_stopped_query_is_no_figure() {
 }
 
 #[test]
+fn a_counter_is_not_judged_by_the_blocks_that_ran_into_no_limit() {
+    let question = question(
+        Value::Counter("Handler_read_key".into()),
+        Bound::AtLeast(0.1),
+    );
+    let of = |old_s: [Option<f64>; 3]| {
+        let mut trials = trials(old_s.map(|old_s| (old_s, Some(73.0))));
+        for trial in &mut trials {
+            let keys = ("Handler_read_key".to_string(), 7);
+            trial.rounds[0].counters.extend([keys.clone()]);
+            trial.rounds[0].queries[0].counters.extend([keys]);
+        }
+        trials
+    };
+    let verdict = |trials: &[Trial]| judge(&question, trials).remove(0).verdict;
+    let mut measured = of([Some(590.0), Some(591.0), Some(592.0)]);
+    assert_eq!(verdict(&measured), Verdict::Reproduced);
+    assert_eq!(
+        verdict(&of([None, Some(591.0), Some(592.0)])),
+        Verdict::NotAvailable
+    );
+    let round = &mut measured[0].rounds[0];
+    round.counters.insert("Handler_read_key".into(), 0);
+    let keys = &mut round.queries[0].counters;
+    keys.insert("Handler_read_key".into(), 0);
+    let found = judge(&question, &measured).remove(0);
+    assert_eq!(found.verdict, Verdict::NotAvailable, "0 is a figure");
+    assert!(found.reason.unwrap().contains("is 0, which has no ratio"));
+}
+
+#[test]
 fn tables_hold_the_bound_without_an_interval() {
     let trials = trials(LIMITED);
     let question = question(Value::Elapsed, Bound::AtLeast(2.0));
@@ -164,4 +196,30 @@ fn only_the_limit_is_read_as_one() {
     assert_eq!(error("> 0.5 s"), Some(0.5));
     assert_eq!(error("1064 syntax near > 3 s"), None);
     assert_eq!(error("1176 Key 'x' doesn't exist in table 't'"), None);
+}
+
+fn device_reads(trials: &mut [Trial], reads: [i64; 3]) -> Option<stats::Estimate> {
+    for trial in trials.iter_mut() {
+        let reads = ("device reads".to_string(), reads[trial.key.block as usize]);
+        trial.rounds[0].counters.extend([reads]);
+    }
+    let part = Part {
+        server: "5.5",
+        levels: &[],
+        round: "cold",
+        query: None,
+    };
+    counter(trials, part, "device reads")
+}
+
+#[test]
+fn what_was_counted_until_a_query_was_stopped_is_no_figure() {
+    assert_eq!(device_reads(&mut trials(LIMITED), [9, 9, 9]), None);
+}
+
+#[test]
+fn a_block_without_reads_does_not_hide_those_of_the_others() {
+    let mut trials = trials([(Some(5.0), Some(5.0)); 3]);
+    let reads = device_reads(&mut trials, [0, 50_000, 60_000]).unwrap();
+    assert_eq!((reads.mean.round(), reads.ci), (36_667.0, None));
 }

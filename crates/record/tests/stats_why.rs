@@ -3,7 +3,7 @@
 mod common;
 
 use record::stats::{
-    Doubled, Evidence, Reason, SideName, Why, explain_claim, needs_query_counters,
+    Doubled, Evidence, Reason, SideName, Why, explain_claim, explain_largest, needs_query_counters,
 };
 use record::*;
 
@@ -347,12 +347,18 @@ fn a_larger_pool_is_named_with_both_sizes() {
     };
     let reason = why(
         with(
-            &[("Innodb_buffer_pool_reads", 3_050_000)],
+            &[
+                ("Innodb_buffer_pool_reads", 3_050_000),
+                ("Innodb_buffer_pool_read_requests", 90_000_000),
+            ],
             189.0,
             &[("innodb_buffer_pool_size", "134217728")],
         ),
         with(
-            &[("Innodb_buffer_pool_reads", 0)],
+            &[
+                ("Innodb_buffer_pool_reads", 0),
+                ("Innodb_buffer_pool_read_requests", 90_000_000),
+            ],
             20.5,
             &[("innodb_buffer_pool_size", "4294967296")],
         ),
@@ -482,4 +488,46 @@ fn a_counter_that_a_server_has_in_two_places_is_listed_once() {
         .map(|one| one.counter.as_str())
         .collect();
     assert_eq!(names, ["Innodb_buffer_pool_reads"]);
+}
+
+#[test]
+fn the_quick_reading_of_a_run_names_the_same_causes_as_the_whole_one() {
+    let with = |level, reads, elapsed_s, pool: &'static [(&'static str, &'static str)]| {
+        trials(&Measured {
+            level,
+            elapsed_s,
+            counters: &[
+                ("Innodb_buffer_pool_reads", reads),
+                ("Innodb_buffer_pool_read_requests", 9_000_000),
+            ],
+            settings: pool,
+            ..PLAIN
+        })
+    };
+    let small = with(
+        "off",
+        900_000,
+        90.0,
+        &[("innodb_buffer_pool_size", "134217728")],
+    );
+    let large = with(
+        "on",
+        90_000,
+        10.0,
+        &[("innodb_buffer_pool_size", "4294967296")],
+    );
+    let (_folder, path) = common::place();
+    let mut store = Store::create(&path, &common::run()).unwrap();
+    for trial in [small, large].concat() {
+        store.save(&trial).unwrap();
+    }
+    let mut question = common::run().question;
+    question.rounds = vec!["cold".into()];
+    let explained = |trials: Vec<Trial>| explain_largest(&question, &trials, 20).unwrap();
+    let quick = explained(store.trials().unwrap());
+    assert_eq!(
+        causes(quick.why.reason.as_ref().unwrap()),
+        ["more of the data stays in memory"]
+    );
+    assert_eq!(quick, explained(store.trials_whole().unwrap()));
 }

@@ -87,7 +87,9 @@ fn progress(run: &Run, trials: &[Trial]) -> String {
         true => format!("{} trials", trials.len()),
         false => format!("{} of {} trials", trials.len(), run.question.trials),
     };
+    let lacking = |trial: &&Trial| trial.state == TrialState::Done && trial.is_not_available();
     for (count, word) in [
+        (trials.iter().filter(lacking).count(), "not available"),
         (state(TrialState::Invalid), "invalid"),
         (state(TrialState::Failed), "failed"),
     ] {
@@ -98,17 +100,25 @@ fn progress(run: &Run, trials: &[Trial]) -> String {
     text
 }
 
-/// `hot rounds take 1.80 times as long with A as with B`, whichever of the two is slower.
+/// `hot rounds take 1.80 times as long with A as with B`; A is the slower one.
 pub fn difference(explanation: &Explanation) -> String {
-    let (slow, fast, times) = match explanation.ratio {
-        ratio if ratio >= 1.0 => ("A", "B", ratio),
-        ratio => ("B", "A", 1.0 / ratio),
+    let bound = match explanation.at_least {
+        true => "at least ",
+        false => "",
     };
     format!(
-        "{} rounds take {} times as long with {slow} as with {fast}",
+        "{} rounds take {bound}{} times as long with A as with B",
         explanation.round,
-        format::ratio(times)
+        format::ratio(explanation.ratio)
     )
+}
+
+/// Why no counter of the largest difference is listed.
+pub fn no_counters(explanation: &Explanation) -> &'static str {
+    match explanation.at_least {
+        true => "What was counted until a query was stopped is not compared.",
+        false => "No counter of the record differs between them.",
+    }
 }
 
 /// `1.78`, and of a bound `>= 8.20`; `-` where the record has none.

@@ -6,6 +6,7 @@
 use crate::limits::limits;
 use crate::loads::{self, Sheet};
 use crate::matrix::Matrix;
+use crate::why::Explained;
 use crate::{digest, format, names, plans, rounds, why};
 use record::stats::{self, Difference, Explanation};
 use record::{Environment, Judged, Run, Trial};
@@ -29,11 +30,11 @@ pub fn markdown(run: &Run, trials: &[Trial]) -> String {
         parts.extend(sheets.map(|sheet| self::sheet(&sheet)));
     }
     parts.extend(digest::verdicts(&claims).map(|summary| verdicts(&claims, &summary)));
-    parts.extend(reasons(run, trials));
-    parts.extend(
-        stats::explain_largest(&run.question, trials, MOST)
-            .map(|explanation| counters(run, &explanation)),
-    );
+    let explained = why::claims(run, trials);
+    let largest = stats::explain_largest(&run.question, trials, MOST);
+    parts.extend(reasons(&explained));
+    parts.extend(largest.iter().map(|largest| counters(run, largest)));
+    parts.extend(why::caveat(&explained, largest.as_ref()).map(|caveat| format!("{caveat}\n")));
     parts.extend(plans(run, trials));
     parts.extend(limits(trials).map(|limits| sheet(&limits)));
     parts.extend(warnings(run, trials));
@@ -147,14 +148,17 @@ fn verdicts(claims: &[Judged], summary: &str) -> String {
 }
 
 /// The claims' sentences, and under each the counters of its two cells that differ most.
-fn reasons(run: &Run, trials: &[Trial]) -> Option<String> {
-    let explained = why::claims(run, trials);
+fn reasons(explained: &[Explained]) -> Option<String> {
     let mut text = "### Why, by the counters\n\n".to_string();
-    for one in &explained {
+    for one in explained {
         let sentence = one.sentence();
         let sentence = sentence.unwrap_or("no counter that is known goes with it".to_string());
         text.push_str(&format!("- {}: {}\n", safe(&one.says), safe(&sentence)));
-        text.push_str(&format!("  - per {}: ", why::per(&one.why)));
+        let (of, to) = (safe(&one.of), safe(&one.to));
+        text.push_str(&format!(
+            "  - A = {of}, B = {to}; per {}: ",
+            why::per(&one.why)
+        ));
         let first = one.why.differences.iter().take(REASONS);
         let counters: Vec<String> = first.map(difference).collect();
         text.push_str(&format!("{}\n", counters.join("; ")));

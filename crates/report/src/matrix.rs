@@ -78,13 +78,16 @@ impl Matrix {
             .iter()
             .flat_map(|line| &line.cells)
             .filter_map(|cell| cell.seconds.as_ref());
-        let spread = match estimates
-            .map(|estimate| estimate.ci.is_some())
-            .reduce(|a, b| a | b)
-        {
-            Some(true) => ": the mean over blocks and its 95 % interval",
-            Some(false) => ", one block, so without an interval",
-            None => "",
+        let estimates: Vec<&Estimate> = estimates.collect();
+        let any = |has: fn(&Estimate) -> bool| estimates.iter().any(|estimate| has(estimate));
+        let spread = if estimates.is_empty() {
+            ""
+        } else if any(|estimate| estimate.ci.is_some()) {
+            ": the mean over blocks and its 95 % interval"
+        } else if any(|estimate| estimate.blocks > 1 && estimate.at_least) {
+            ": the mean over blocks, lower bounds, so without an interval"
+        } else {
+            ", one block, so without an interval"
         };
         format!("Seconds for {queries} of a round{spread}")
     }
@@ -264,7 +267,7 @@ fn lukewarm_note(cell: &RoundCell, mine: &[&Trial]) -> String {
     let coldness = mine
         .iter()
         .flat_map(|trial| &trial.rounds)
-        .filter(|round| round.index == cell.index);
+        .filter(|round| round.is_called(&cell.name) && round.index == cell.index);
     let reason = coldness
         .filter_map(|round| round.coldness.as_ref())
         .find_map(|coldness| coldness.reason.as_deref());

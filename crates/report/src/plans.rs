@@ -30,6 +30,7 @@ pub fn summary(queries: &[QueryPlans]) -> Option<String> {
     let all = queries.len();
     match (all, several.len()) {
         (0, _) => None,
+        (1, 0) => Some("The query was answered by one plan all through.".to_string()),
         (_, 0) => Some(format!(
             "Each of {all} queries was answered by one plan all through."
         )),
@@ -141,6 +142,20 @@ pub fn change(change: &StepChange) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_single_query_is_not_counted() {
+        let query = QueryPlans {
+            query: "Q10".to_string(),
+            plans: Vec::new(),
+            changes: Vec::new(),
+        };
+        assert_eq!(
+            summary(&[query]).unwrap(),
+            "The query was answered by one plan all through."
+        );
+    }
+
     use record::PlanStep;
 
     #[test]

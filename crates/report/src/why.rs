@@ -2,12 +2,16 @@
 //!
 //! Goal: one wording in every form of a report. What is said is decided by `record::stats`.
 
-use crate::format;
-use record::stats::{self, Because, Difference, Evidence, Reason, SideName, Why};
+use crate::{format, names};
+use record::stats::{
+    self, Because, Difference, Evidence, Explanation, Reason, SideName, TimesSay, Why,
+};
 use record::{Cell, Claim, Run, Subject, Trial};
 
 /// Counters of a claim that are listed beside its sentence.
 pub const COUNTERS: usize = 10;
+
+const CAVEAT: &str = "Counters that move with the time suggest a cause, they do not prove it.";
 
 /// A claim on two cells with what explains it.
 pub struct Explained {
@@ -47,7 +51,13 @@ fn name(cell: &Cell, other: &Cell) -> String {
         theirs.is_none_or(|(_, theirs)| theirs != levels)
     };
     let levels = cell.levels.iter().filter(told);
-    let levels: Vec<String> = levels.map(|(_, levels)| levels.join(" or ")).collect();
+    let level = |(factor, allowed): &(String, Vec<String>)| {
+        let words: Vec<String> = (allowed.iter())
+            .map(|level| names::level(factor, level))
+            .collect();
+        words.join(" or ")
+    };
+    let levels: Vec<String> = levels.map(level).collect();
     let round = cell.round.as_ref().filter(|_| cell.round != other.round);
     let round = round.map(|round| match round.index {
         Some(index) => format!("{} {index}", round.name),
@@ -61,7 +71,7 @@ fn name(cell: &Cell, other: &Cell) -> String {
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     match parts.is_empty() {
-        true => "the rest".to_string(),
+        true => "all together".to_string(),
         false => parts.join(", "),
     }
 }
@@ -72,6 +82,14 @@ impl Explained {
         let reason = self.why.reason.as_ref()?;
         Some(sentence(reason, (&self.of, &self.to)))
     }
+}
+
+/// What a reader of these sentences has to know; none where there is no sentence.
+pub fn caveat(claims: &[Explained], largest: Option<&Explanation>) -> Option<&'static str> {
+    let mut whys = claims.iter().map(|one| &one.why);
+    let said = whys.any(|why| why.reason.is_some())
+        || largest.is_some_and(|largest| largest.why.reason.is_some());
+    said.then_some(CAVEAT)
 }
 
 /// `names`: of the two sides.
@@ -89,10 +107,21 @@ pub fn sentence(reason: &Reason, names: (&str, &str)) -> String {
         };
         text.push_str(&format!("{joint} {}", self::because(because)));
     }
-    if reason.beyond_noise.is_none() {
-        text.push_str("; measured once, so nobody knows its noise");
+    if reason.falls_short() {
+        let times = format::ratio(reason.times_factor);
+        text.push_str(&format!("; the times differ by more, {times}x"));
     }
-    text
+    text + doubt(reason)
+}
+
+/// Why no cause is named, as far as the noise forbids it.
+fn doubt(reason: &Reason) -> &'static str {
+    match (reason.times, reason.beyond_noise) {
+        (TimesSay::OneBlock, _) | (_, None) => "; measured once, so nobody knows its noise",
+        (TimesSay::WithinNoise, _) => "; the times do not differ beyond noise",
+        (TimesSay::Nothing, _) => "; the times do not say which of the two is faster",
+        (TimesSay::Differ, _) => "",
+    }
 }
 
 /// `19.0x fewer pages read on demand (540 805 against 28 468)`
@@ -169,6 +198,8 @@ mod tests {
             fewer: 28_468.0,
             more: 540_805.0,
             beyond_noise: Some(true),
+            times: TimesSay::Differ,
+            times_factor: 39.0,
             because: vec![Because {
                 words: "the condition is checked in the index before the row is read",
                 evidence: vec![
@@ -201,6 +232,35 @@ mod tests {
             sentence(&reason, ("off", "on")).replace('\u{a0}', ","),
             "on had no Innodb_buffer_pool_reads (540,805 against 0); measured once, so nobody knows its noise"
         );
+    }
+
+    #[test]
+    fn a_counter_that_differs_by_far_less_than_the_times_says_so() {
+        let reason = Reason {
+            because: Vec::new(),
+            fewer: 1_000.0,
+            more: 1_270.0,
+            times_factor: 8.82,
+            ..published()
+        };
+        assert_eq!(
+            sentence(&reason, ("off", "on")).replace('\u{a0}', ","),
+            "on had 1.27x fewer pages read on demand (1,270 against 1,000); the times differ by more, 8.82x"
+        );
+    }
+
+    #[test]
+    fn without_a_difference_of_times_the_sentence_says_that() {
+        let said = |times| {
+            let reason = Reason {
+                because: Vec::new(),
+                times,
+                ..published()
+            };
+            sentence(&reason, ("off", "on"))
+        };
+        assert!(said(TimesSay::WithinNoise).ends_with("; the times do not differ beyond noise"));
+        assert!(said(TimesSay::OneBlock).ends_with("; measured once, so nobody knows its noise"));
     }
 
     #[test]

@@ -157,6 +157,7 @@ fn json_keeps_the_contract() {
             "environment",
             "trials",
             "claims",
+            "caveat",
             "largest_difference",
             "plans"
         ]
@@ -305,4 +306,36 @@ fn a_query_over_the_limit_stands_as_such_in_every_form() {
         "{claim}"
     );
     assert_eq!(claim["verdict"], "reproduced");
+}
+
+#[test]
+fn what_a_server_cannot_do_is_no_measured_trial() {
+    let (run, mut trials) = fixture::published();
+    trials[0].rounds.clear();
+    for trial in &mut trials[..2] {
+        trial.flags.push(record::Flag {
+            kind: "not_available".to_string(),
+            text: "5.5 has no multi-range read".to_string(),
+        });
+    }
+    let text = report::terminal(&run, &trials, false, 140);
+    assert!(text.contains("15 of 15 trials, 1 not available"), "{text}");
+    let csv = report::csv(&run, &trials);
+    let row = csv
+        .lines()
+        .find(|line| line.contains("no multi-range read"));
+    assert!(row.unwrap().contains(",not_available,"), "{row:?}");
+}
+
+#[test]
+fn several_blocks_of_bounds_are_not_called_one_block() {
+    let (run, mut trials) = fixture::published();
+    let rounds = trials.iter_mut().flat_map(|trial| &mut trial.rounds);
+    rounds.for_each(|round| round.queries[0].error = Some("> 600 s".to_string()));
+    let text = report::markdown(&run, &trials);
+    assert!(!text.contains("one block"), "{text}");
+    assert!(
+        text.contains("lower bounds, so without an interval"),
+        "{text}"
+    );
 }

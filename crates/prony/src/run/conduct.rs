@@ -349,7 +349,8 @@ fn earlier(store: &Store, plan: &Plan, before: &[Trial]) -> Result<Vec<Finished>
         false => Ok(None),
     };
     let one = |trial: &Trial| {
-        let (key, is_usable) = (trial.key.clone(), trial.state == TrialState::Done);
+        let is_usable = trial.state == TrialState::Done && !trial.is_not_available();
+        let key = trial.key.clone();
         Ok(match load(&trial.key)? {
             Some(load) => known::timed(key, &load, is_usable, false),
             None => Finished::without_figures(key, is_usable),

@@ -7,8 +7,7 @@ use crate::load::Kind;
 use crate::trial::{Counters, Query, Round, Trial, TrialKey, TrialState};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The trials' flag for what a server cannot do.
-pub(super) const NOT_AVAILABLE: &str = "not_available";
+pub(super) use crate::trial::NOT_AVAILABLE;
 
 /// One row of the matrix: a server and its levels, over all blocks.
 pub(super) type RowKey<'t> = (&'t str, &'t [(String, String)]);
@@ -75,12 +74,15 @@ pub(super) fn series(trials: &[Trial], cell: &Cell, value: &Value) -> Result<Vec
         return Err(flag.text.clone());
     }
     every_load_has_one(&matching, cell, value)?;
+    no_query_was_stopped(&matching, cell, value)?;
     let mut rows: BTreeMap<RowKey, (Series, Option<String>)> = BTreeMap::new();
     for trial in matching {
         let (series, why_not) = rows.entry(row_key(&trial.key)).or_default();
         match trial_value(trial, cell, value) {
-            Ok(value) => {
-                series.by_block.insert(trial.key.block, value);
+            Ok(found) => {
+                let row = row_words(row_key(&trial.key));
+                let found = positive(value, found).map_err(|why| format!("{row}: {why}"))?;
+                series.by_block.insert(trial.key.block, found);
                 series.at_least |= timed_out(trial, cell);
             }
             Err(why) => *why_not = why_not.take().or(Some(why)),
@@ -102,6 +104,20 @@ fn every_load_has_one(matching: &[&Trial], cell: &Cell, value: &Value) -> Result
     }
     let counts = |trial: &&&Trial| trial.state == TrialState::Done && trial.load.is_some();
     matching.iter().filter(counts).try_for_each(|trial| {
+        let found = trial_value(trial, cell, value);
+        let found = found.and_then(|found| positive(value, found)).map(drop);
+        found.map_err(|why| format!("{}: {why}", trial.key))
+    })
+}
+
+/// A limit bounds a time and nothing else. The blocks in which no query ran into it are the better ones, and to judge a counter by
+/// these alone would flatter.
+fn no_query_was_stopped(matching: &[&Trial], cell: &Cell, value: &Value) -> Result<(), String> {
+    if *value == Value::Elapsed {
+        return Ok(());
+    }
+    let counts = |trial: &&&Trial| trial.state == TrialState::Done && timed_out(trial, cell);
+    matching.iter().find(counts).map_or(Ok(()), |trial| {
         let found = trial_value(trial, cell, value).map(drop);
         found.map_err(|why| format!("{}: {why}", trial.key))
     })
@@ -156,14 +172,14 @@ fn trial_value(trial: &Trial, cell: &Cell, value: &Value) -> Result<f64, String>
         return Err(why_it_does_not_count(trial));
     }
     if let Some(load) = &trial.load {
-        return positive(value, load_value::of(load, cell, value)?);
+        return load_value::of(load, cell, value);
     }
     let rounds = rounds(trial, cell.round.as_ref());
     if rounds.is_empty() {
         return Err(why_no_round(trial, cell));
     }
     let parts = parts(&rounds, cell.query.as_deref(), *value == Value::Elapsed)?;
-    let found = match value {
+    match value {
         Value::Elapsed => mean(&parts, |part| Ok(part.elapsed_s)),
         Value::Counter(name) => mean(&parts, |part| part.counter(name)),
         Value::Quotient(over, under) => quotient(&parts, over, under),
@@ -171,8 +187,7 @@ fn trial_value(trial: &Trial, cell: &Cell, value: &Value) -> Result<f64, String>
             "{} is of timed loads, and this trial has rounds",
             value_words(value)
         )),
-    }?;
-    positive(value, found)
+    }
 }
 
 /// Whether the value is a lower bound. Only a time can be one: of anything else there is no value then.

@@ -57,8 +57,8 @@ pub use summary::{RULES, Summary, measured, summarise, summary};
 pub use workers::{BestWorkers, best_workers};
 
 pub use explain::{
-    Because, DOUBLED_COUNTERS, Difference, Doubled, Evidence, Explanation, Reason, SideName, Why,
-    counts_rows_twice, explain_claim, explain_largest,
+    Because, DOUBLED_COUNTERS, Difference, Doubled, Evidence, Explanation, Reason, SideName,
+    TimesSay, Why, counts_rows_twice, explain_claim, explain_largest, telling_settings,
 };
 pub use judge::{judge, needs_query_counters};
 pub use meanings::meaning;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// A value over blocks: a time in seconds, a throughput in operations a second, a latency in milliseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
-    /// The geometric mean; 0 where one of the values is.
+    /// The geometric mean, 0 where one of the values is; of counters the arithmetic mean.
     pub mean: f64,
     /// The 95 % t interval on logarithms; none with fewer than two blocks, or with a value of 0.
     pub ci: Option<(f64, f64)>,
@@ -29,6 +29,16 @@ impl Estimate {
         Some(Estimate {
             ci: estimate.ci.filter(|_| !at_least),
             at_least,
+            ..estimate
+        })
+    }
+
+    /// Of a counter, of which a block may have none: the arithmetic mean. The interval is the one of times, where every block
+    /// has some.
+    pub(super) fn of_counts(values: &[f64]) -> Option<Estimate> {
+        let estimate = Estimate::of(values)?;
+        Some(Estimate {
+            mean: values.iter().sum::<f64>() / values.len() as f64,
             ..estimate
         })
     }
@@ -139,7 +149,7 @@ fn row(question: &Question, (server, levels): RowKey, trials: &[&Trial]) -> Row 
     }
 }
 
-/// A round by its place in the trial, because one that was asked for as cold may be called lukewarm.
+/// The rounds of its name are counted, because a level may leave out earlier rounds of another name.
 fn round(question: &Question, n: usize, done: &[&Trial]) -> RoundCell {
     let name = &question.rounds[n];
     let index = question.rounds[..=n]
@@ -148,7 +158,10 @@ fn round(question: &Question, n: usize, done: &[&Trial]) -> RoundCell {
         .count() as u32;
     let recorded: Vec<&Round> = done
         .iter()
-        .filter_map(|trial| trial.rounds.get(n))
+        .filter_map(|trial| {
+            let mut called = trial.rounds.iter().filter(|round| round.is_called(name));
+            called.nth(index as usize - 1)
+        })
         .collect();
     let times: Vec<(f64, bool)> = recorded
         .iter()

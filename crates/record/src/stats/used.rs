@@ -4,7 +4,7 @@
 
 use super::cells::row_key;
 use super::table::Estimate;
-use crate::trial::{Counters, Round, Trial, TrialState};
+use crate::trial::{Counters, Query, Round, Trial, TrialState};
 
 /// Processor time of the server's process, in microseconds; the part of it in the kernel.
 pub const SERVER_CPU: &str = "server cpu us";
@@ -34,23 +34,36 @@ pub struct Part<'a> {
     pub query: Option<&'a str>,
 }
 
-/// The mean of a trial's rounds (or of the query in them), over blocks; none where a trial lacks the counter.
+/// The mean of a trial's rounds (or of the query in them), over blocks; none where a trial lacks the counter, or where a query
+/// was stopped by the protocol's limit, since it was counted only so far.
 pub fn counter(trials: &[Trial], part: Part, name: &str) -> Option<Estimate> {
     let counts = |trial: &&Trial| {
         trial.state == TrialState::Done && row_key(&trial.key) == (part.server, part.levels)
     };
     let mean = |trial: &Trial| {
-        let moved: Vec<i64> = trial
-            .rounds
-            .iter()
-            .filter(|round| round.is_called(part.round))
+        let rounds = || {
+            trial
+                .rounds
+                .iter()
+                .filter(|round| round.is_called(part.round))
+        };
+        if rounds().any(|round| was_stopped(round, part.query)) {
+            return None;
+        }
+        let moved: Vec<i64> = rounds()
             .flat_map(|round| counters(round, part.query))
             .map(|counters| counters.get(name).copied())
             .collect::<Option<_>>()?;
         (!moved.is_empty()).then(|| moved.iter().sum::<i64>() as f64 / moved.len() as f64)
     };
     let means: Option<Vec<f64>> = trials.iter().filter(counts).map(mean).collect();
-    Estimate::of(&means?)
+    Estimate::of_counts(&means?)
+}
+
+fn was_stopped(round: &Round, query: Option<&str>) -> bool {
+    let asked = |one: &&Query| query.is_none_or(|name| name == one.name);
+    let mut asked = round.queries.iter().filter(asked);
+    asked.any(|query| query.timed_out_s().is_some())
 }
 
 fn counters<'t>(round: &'t Round, query: Option<&str>) -> Vec<&'t Counters> {

@@ -103,8 +103,9 @@ impl Store {
         transaction.commit().map_err(name)
     }
 
-    /// All trials without their settings, the queries' own counters, and the series, histograms and errors of timed
-    /// loads (all left empty; `Loaded::summary` stands for the latter): what tables, claims and verdicts need, fast.
+    /// All trials without the queries' own counters, and the series, histograms and errors of timed loads (all left
+    /// empty; `Loaded::summary` stands for the latter), and of the settings those of [`crate::stats::telling_settings`]:
+    /// what tables, claims, verdicts and explanations need, fast.
     pub fn trials(&self) -> Result<Vec<Trial>, StoreError> {
         self.read(Depth::Times)
     }

@@ -5,9 +5,10 @@ use super::load;
 use crate::load::Loaded;
 use crate::plan::PlanForm;
 use crate::run::Run;
+use crate::stats::telling_settings;
 use crate::trial::{Counters, EventNote, LimitNote, Query, Round, Trial, TrialKey};
 use rusqlite::types::Type;
-use rusqlite::{Connection, Error, Result, Row};
+use rusqlite::{Connection, Error, OptionalExtension, Result, Row};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, DeserializeSeed};
 use std::collections::{BTreeMap, HashMap};
@@ -15,7 +16,7 @@ use std::collections::{BTreeMap, HashMap};
 /// How much of a trial is read.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Depth {
-    /// Without the settings, the queries' own counters, and the series and histograms of timed loads.
+    /// Without the queries' own counters, the series and histograms of timed loads, and the settings that explain nothing.
     Times,
     Whole,
 }
@@ -273,12 +274,25 @@ impl Reader<'_> {
 
     fn settings(&self, trial: i64) -> Result<BTreeMap<String, String>> {
         if self.depth == Depth::Times {
-            return Ok(BTreeMap::new());
+            return self.telling_settings(trial);
         }
         let mut statement = self
             .at
             .prepare_cached("select name, value from setting where trial = ?1 order by name")?;
         let settings = statement.query_map([trial], |row| Ok((row.get(0)?, row.get(1)?)))?;
         settings.collect()
+    }
+
+    /// Those that an explanation looks at, one by one: a server has twenty times as many.
+    fn telling_settings(&self, trial: i64) -> Result<BTreeMap<String, String>> {
+        let mut statement = self
+            .at
+            .prepare_cached("select value from setting where trial = ?1 and name = ?2")?;
+        let mut settings = BTreeMap::new();
+        for name in telling_settings() {
+            let value = statement.query_row((trial, name), |row| row.get(0));
+            settings.extend(value.optional()?.map(|value| (name.to_string(), value)));
+        }
+        Ok(settings)
     }
 }

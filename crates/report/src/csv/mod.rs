@@ -63,7 +63,10 @@ pub fn csv(run: &Run, trials: &[Trial]) -> String {
 fn without_rounds(trial: &Trial) -> [String; 11] {
     let mut fields: [String; 11] = Default::default();
     fields[0] = trial.key.block.to_string();
-    fields[1] = state(trial.state).to_string();
+    fields[1] = match trial.is_not_available() {
+        true => "not_available".to_string(),
+        false => state(trial.state).to_string(),
+    };
     fields[10] = trial
         .flags
         .first()

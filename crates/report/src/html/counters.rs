@@ -11,12 +11,18 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The comparison that the page opens with.
 pub struct Compared {
     explanation: Option<Explanation>,
+    /// None where another section has said it.
+    caveat: Option<&'static str>,
 }
 
 impl Compared {
     pub fn of(run: &Run, trials: &[Trial]) -> Compared {
+        let explanation = stats::explain_largest(&run.question, trials, usize::MAX);
+        let said_before = why::caveat(&why::claims(run, trials), None).is_some();
+        let caveat = why::caveat(&[], explanation.as_ref());
         Compared {
-            explanation: stats::explain_largest(&run.question, trials, usize::MAX),
+            explanation,
+            caveat: caveat.filter(|_| !said_before),
         }
     }
 }
@@ -32,7 +38,9 @@ pub fn section(rows: &Rows, compared: &Compared) -> Markup {
                 "The largest difference of the table: " strong { (digest::difference(explanation)) } ". "
                 "Per query, means over rounds and blocks; a counter that a server lacks is absent, not 0."
             }
-            @if let Some(reason) = &explanation.why.reason { p { (why::sentence(reason, ("A", "B"))) } }
+            @if let Some(reason) = &explanation.why.reason {
+                p { (why::sentence(reason, ("A", "B"))) "." @if let Some(caveat) = compared.caveat { " " (caveat) } }
+            }
             (choice(rows, explanation))
             div.scroll.tall tabindex="0" { table #counter-table {
                 thead { tr {

@@ -14,8 +14,8 @@ pub fn section(run: &Run, trials: &[Trial]) -> Markup {
         section #why {
             h2 { "Why, by the counters" }
             p.quiet {
-                "What of the two cells of each claim differs beyond its noise, and what goes with it on one side alone. "
-                "It suggests a cause and proves none."
+                "What of the two cells of each claim differs beyond its noise, and what goes with it on one side alone."
+                @if let Some(caveat) = why::caveat(&explained, None) { " " (caveat) }
             }
             @for one in &explained { (claim(one)) }
         }

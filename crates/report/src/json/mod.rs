@@ -24,6 +24,7 @@ pub fn json(run: &Run, trials: &[Trial]) -> String {
         environment: &run.environment,
         trials: trials.iter().map(trial).collect(),
         claims: claims(run, trials),
+        caveat: why::caveat(run, trials),
         largest_difference: why::largest(run, trials),
         plans: plans::notes(run, trials),
     };
@@ -40,6 +41,8 @@ struct Document<'a> {
     environment: &'a Environment,
     trials: Vec<TrialNote<'a>>,
     claims: Vec<ClaimNote>,
+    /// What a reader of the sentences has to know.
+    caveat: Option<&'static str>,
     largest_difference: Option<LargestNote>,
     /// Of queries; empty for timed loads.
     plans: Vec<plans::QueryNote>,

@@ -31,6 +31,7 @@ pub struct LargestNote {
     to: RowNote,
     round: String,
     ratio: f64,
+    at_least: bool,
     why: WhyNote,
 }
 
@@ -47,12 +48,18 @@ impl From<Explained> for WhyNote {
     }
 }
 
+pub fn caveat(run: &Run, trials: &[Trial]) -> Option<&'static str> {
+    let largest = stats::explain_largest(&run.question, trials, why::COUNTERS);
+    why::caveat(&why::claims(run, trials), largest.as_ref())
+}
+
 pub fn largest(run: &Run, trials: &[Trial]) -> Option<LargestNote> {
     let Explanation {
         of,
         to,
         round,
         ratio,
+        at_least,
         why,
     } = stats::explain_largest(&run.question, trials, why::COUNTERS)?;
     let reason = why.reason.as_ref();
@@ -62,6 +69,7 @@ pub fn largest(run: &Run, trials: &[Trial]) -> Option<LargestNote> {
         to: row(to),
         round,
         ratio,
+        at_least,
         why: note(why, sentence),
     })
 }

@@ -8,6 +8,7 @@ mod sheets;
 use crate::limits::limits;
 use crate::loads::Figure;
 use crate::matrix::{Matrix, Notes};
+use crate::why::Explained;
 use crate::{digest, format, loads, names, rounds, why};
 use comfy_table::{
     Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
@@ -34,9 +35,14 @@ pub fn terminal(run: &Run, trials: &[Trial], colour: bool, width: usize) -> Stri
         text.push_str(&screen.sheets(rounds::of_rounds(run, trials).as_slice()));
     }
     text.push_str(&screen.claims(&claims));
-    text.push_str(&screen.reasons(run, trials));
-    if let Some(explanation) = stats::explain_largest(&run.question, trials, MOST) {
-        text.push_str(&screen.explanation(run, &explanation));
+    let explained = why::claims(run, trials);
+    let largest = stats::explain_largest(&run.question, trials, MOST);
+    text.push_str(&screen.reasons(&explained));
+    if let Some(explanation) = &largest {
+        text.push_str(&screen.explanation(run, explanation));
+    }
+    if let Some(caveat) = why::caveat(&explained, largest.as_ref()) {
+        text.push_str(&screen.wrapped(" ", caveat));
     }
     text.push_str(&screen.plans(run, trials));
     if let Some(sheet) = limits(trials) {
@@ -124,8 +130,7 @@ impl Screen {
     }
 
     /// The sentence of each claim that has one.
-    fn reasons(&self, run: &Run, trials: &[Trial]) -> String {
-        let explained = why::claims(run, trials);
+    fn reasons(&self, explained: &[Explained]) -> String {
         let sentences: Vec<String> = explained
             .iter()
             .filter_map(|one| Some(format!("{}: {}", one.says, one.sentence()?)))
@@ -178,7 +183,7 @@ impl Screen {
             &names::row(&run.question, &explanation.to.0, &explanation.to.1),
         ));
         if explanation.why.differences.is_empty() {
-            return text + " No counter of the record differs between them.\n";
+            return text + &format!(" {}\n", digest::no_counters(explanation));
         }
         if let Some(reason) = &explanation.why.reason {
             text.push_str(&self.wrapped(" ", &why::sentence(reason, ("A", "B"))));

@@ -5,6 +5,8 @@
 //! chapters on optimization (index condition pushdown, multi-range read, batched key access, hash join) and on InnoDB's
 //! buffer pool, flushing and adaptive hash index.
 
+use std::collections::BTreeSet;
+
 /// What the side with fewer of something has, and the other has not.
 pub(super) enum Sign {
     /// A counter by any of these names; 0 on the other side. Where that side has none of them, its plans must not hold
@@ -16,10 +18,15 @@ pub(super) enum Sign {
     More(&'static [&'static str]),
     /// More of a counter, which makes up for half of what there is fewer of.
     Instead(&'static [&'static str]),
-    /// A setting with another value.
+    /// A setting with another value. The same server on both sides, because defaults differ between servers in much that
+    /// has nothing to do with it; and of the counters beside it, as far as the servers have them, one has moved.
     Setting(&'static str),
-    /// A setting whose value is a larger number.
+    /// A setting whose value is a number half as large again at least; the same server on both sides.
     Larger(&'static str),
+    /// The same of the size of a cache, that both sides use: its requests, by any of these names.
+    Cache(&'static str, &'static [&'static str]),
+    /// A counter, as in `Counts`, of an engine that is used instead of one whose requests are these.
+    OtherEngine(&'static [&'static str], &'static [&'static str]),
 }
 
 pub(super) struct Cause {
@@ -34,11 +41,23 @@ pub(super) struct Cause {
     pub(super) because: &'static str,
 }
 
-const ON_DEMAND: [&str; 4] = [
+const ON_DEMAND: [&str; 3] = [
+    "Innodb_buffer_pool_reads",
+    "buffer_pool_reads",
+    "Innodb_pages_read",
+];
+const POOL_REQUESTS: [&str; 2] = [
+    "Innodb_buffer_pool_read_requests",
+    "buffer_pool_read_requests",
+];
+const KEY_REQUESTS: [&str; 1] = ["Key_read_requests"];
+const BATCHED: [&str; 6] = [
     "Innodb_buffer_pool_reads",
     "buffer_pool_reads",
     "Innodb_pages_read",
     "Key_reads",
+    "device reads",
+    "server read bytes",
 ];
 const ICP_ATTEMPTS: [&str; 2] = ["Handler_icp_attempts", "icp_attempts"];
 const ICP_MATCH: [&str; 2] = ["Handler_icp_match", "icp_match"];
@@ -49,6 +68,7 @@ const MRR_INIT: [&str; 1] = ["Handler_mrr_init"];
 const BKA: Sign = Sign::Plan(&["Batched Key Access", "BKA join", "BKAH join"]);
 const MRR: Sign = Sign::Plan(&["Using MRR", "Rowid-ordered scan"]);
 const MRR_BEGUN: Sign = Sign::Counts(&MRR_INIT, &["Using MRR", "Rowid-ordered scan"]);
+const LARGER_POOL: Sign = Sign::Cache("innodb_buffer_pool_size", &POOL_REQUESTS);
 const HASH_JOIN: Sign = Sign::Plan(&["hash join", "BNLH join"]);
 
 pub(super) const CAUSES: &[Cause] = &[
@@ -65,14 +85,14 @@ pub(super) const CAUSES: &[Cause] = &[
         because: "the condition is checked in the index before the row is read",
     },
     Cause {
-        fewer: &ON_DEMAND,
+        fewer: &BATCHED,
         signs: &[BKA],
         beside: &[&MRR_INIT, &REFILLS, &READ_AHEAD],
         unless: &[],
         because: "the join gathers keys in its buffer and reads their rows in one batch",
     },
     Cause {
-        fewer: &ON_DEMAND,
+        fewer: &BATCHED,
         signs: &[MRR_BEGUN, MRR],
         beside: &[&REFILLS, &READ_AHEAD],
         unless: &[BKA],
@@ -107,13 +127,17 @@ pub(super) const CAUSES: &[Cause] = &[
     },
     Cause {
         fewer: &ON_DEMAND,
-        signs: &[
-            Sign::Larger("innodb_buffer_pool_size"),
-            Sign::Larger("key_buffer_size"),
-        ],
+        signs: &[LARGER_POOL],
         beside: &[],
         unless: &[],
         because: "more of the data stays in memory",
+    },
+    Cause {
+        fewer: &["Key_reads"],
+        signs: &[Sign::Cache("key_buffer_size", &KEY_REQUESTS)],
+        beside: &[],
+        unless: &[],
+        because: "more of the index blocks stay in the key buffer",
     },
     Cause {
         fewer: &ON_DEMAND,
@@ -129,7 +153,7 @@ pub(super) const CAUSES: &[Cause] = &[
         fewer: &["Innodb_buffer_pool_reads", "buffer_pool_reads"],
         signs: &[Sign::Instead(&READ_AHEAD)],
         beside: &[],
-        unless: &[BKA, MRR, MRR_BEGUN, Sign::Larger("innodb_buffer_pool_size")],
+        unless: &[BKA, MRR, MRR_BEGUN, LARGER_POOL],
         because: "they were read ahead of their use instead",
     },
     Cause {
@@ -137,7 +161,7 @@ pub(super) const CAUSES: &[Cause] = &[
             "Innodb_buffer_pool_read_requests",
             "Innodb_buffer_pool_reads",
         ],
-        signs: &[Sign::Counts(&["Key_read_requests"], &[])],
+        signs: &[Sign::OtherEngine(&KEY_REQUESTS, &POOL_REQUESTS)],
         beside: &[],
         unless: &[],
         because: "MyISAM keeps index blocks in a cache of its own and leaves rows to the system's page cache",
@@ -201,7 +225,7 @@ pub(super) const CAUSES: &[Cause] = &[
     Cause {
         fewer: &["Innodb_buffer_pool_wait_free", "buffer_LRU_get_free_loops"],
         signs: &[
-            Sign::Larger("innodb_buffer_pool_size"),
+            LARGER_POOL,
             Sign::Larger("innodb_io_capacity"),
             Sign::Larger("innodb_lru_scan_depth"),
         ],
@@ -255,13 +279,28 @@ pub(super) const CAUSES: &[Cause] = &[
     },
 ];
 
+/// The settings that an explanation looks at, each once.
+pub fn telling_settings() -> impl Iterator<Item = &'static str> {
+    let signs = CAUSES
+        .iter()
+        .flat_map(|cause| cause.signs.iter().chain(cause.unless));
+    let settings = signs.filter_map(|sign| match sign {
+        Sign::Setting(name) | Sign::Larger(name) | Sign::Cache(name, _) => Some(*name),
+        _ => None,
+    });
+    let names: BTreeSet<&str> = settings.chain([super::doubled::VERSION]).collect();
+    names.into_iter()
+}
+
 /// `pages read on demand` for `Innodb_buffer_pool_reads`: what a sentence counts.
 pub(super) fn noun(counter: &str) -> Option<&'static str> {
     let known = NOUNS.iter().find(|(name, _)| *name == counter);
     known.map(|(_, noun)| *noun)
 }
 
-const NOUNS: [(&str, &str); 29] = [
+const NOUNS: [(&str, &str); 31] = [
+    ("device reads", "read requests to the device"),
+    ("server read bytes", "bytes read from a device"),
     ("Innodb_buffer_pool_reads", "pages read on demand"),
     ("buffer_pool_reads", "pages read on demand"),
     ("Innodb_pages_read", "pages read"),

@@ -29,10 +29,12 @@ impl Doubled {
 
 /// A range that is read so moves no `Handler_mrr_init` in MySQL; it is seen in the plan.
 const PLANS: [&str; 3] = ["Using MRR", "Rowid-ordered scan", "Key-ordered scan"];
+/// The setting that says whose server it is.
+pub(super) const VERSION: &str = "version";
 const INITS: &str = "Handler_mrr_init";
 
 /// In MySQL; MariaDB counts each of them once.
-pub const COUNTERS: [&str; 2] = ["Handler_read_key", "Innodb_rows_read"];
+pub const COUNTERS: [&str; 3] = ["Handler_read_key", "Innodb_rows_read", "dml_reads"];
 
 pub(super) fn doubled(counter: &str, of: &Side, to: &Side) -> Option<Doubled> {
     if !COUNTERS.contains(&counter) {
@@ -56,7 +58,7 @@ pub(super) fn uses_mrr(side: &Side) -> bool {
 /// It says so in its version, and has counters that no MySQL has.
 fn is_mariadb(side: &Side) -> bool {
     let says = |version: &str| version.contains("MariaDB");
-    side.setting("version").is_some_and(says)
+    side.setting(VERSION).is_some_and(says)
         || side.counter(&["Handler_mrr_rowid_refills"]).is_some()
 }
 

@@ -8,10 +8,13 @@ mod doubled;
 mod rank;
 mod reason;
 mod side;
+mod times;
 
+pub use causes::telling_settings;
 pub use doubled::{COUNTERS as DOUBLED_COUNTERS, Doubled, counts_rows_twice};
 pub use rank::Difference;
 pub use reason::{Because, Evidence, Reason, SideName};
+pub use times::TimesSay;
 
 use super::cells::RowKey;
 use super::table::rows;
@@ -20,6 +23,7 @@ use crate::run::Question;
 use crate::trial::{Trial, TrialState};
 use side::Side;
 use std::collections::{BTreeMap, BTreeSet};
+use times::Times;
 
 /// What the counters of two sides say.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,11 +45,14 @@ pub struct Explanation {
     pub round: String,
     /// Elapsed, slower over faster: at least 1.
     pub ratio: f64,
+    /// The ratio is a lower bound: a query of the slower row ran into the protocol's limit.
+    pub at_least: bool,
     pub why: Why,
 }
 
 /// The largest ratio of times in a round of the same name, between two rows that differ in as few factors as any two
-/// do, and the counters of these. Needs the rounds' counters alone. None with fewer than two measured rows.
+/// do, and the counters of these. Rows of different numbers of clients are never compared: their rounds hold different work.
+/// Needs the rounds' counters alone. None with fewer than two measured rows.
 pub fn explain_largest(question: &Question, trials: &[Trial], most: usize) -> Option<Explanation> {
     let names: BTreeSet<&String> = question.rounds.iter().collect();
     let rows: Vec<Measured> = rows(question, trials)
@@ -56,18 +63,24 @@ pub fn explain_largest(question: &Question, trials: &[Trial], most: usize) -> Op
         rows.iter()
             .enumerate()
             .flat_map(|(n, of)| rows[n + 1..].iter().map(move |to| (of, to)))
+            .filter(|(of, to)| of.clients == to.clients)
     };
     let fewest = pairs().map(|(of, to)| distance(of.key, to.key)).min()?;
     let near = pairs().filter(|(of, to)| distance(of.key, to.key) == fewest);
     let candidates =
         near.flat_map(|(of, to)| names.iter().filter_map(move |name| candidate(of, to, name)));
-    let (of, to, round, ratio) = candidates.max_by(|a, b| a.3.total_cmp(&b.3))?;
+    let largest = candidates.max_by(|a, b| a.times.factor().total_cmp(&b.times.factor()))?;
+    let (of, to) = (
+        &largest.of.sides[largest.round],
+        &largest.to.sides[largest.round],
+    );
     Some(Explanation {
-        of: owned(of.key),
-        to: owned(to.key),
-        round: round.to_string(),
-        ratio,
-        why: why(&of.sides[round], &to.sides[round], most),
+        of: owned(largest.of.key),
+        to: owned(largest.to.key),
+        round: largest.round.to_string(),
+        ratio: largest.times.factor(),
+        at_least: largest.times.at_least(),
+        why: why(&of.beside(to), &to.beside(of), most),
     })
 }
 
@@ -78,6 +91,7 @@ pub fn explain_claim(claim: &Claim, trials: &[Trial], most: usize) -> Option<Why
         return None;
     };
     let (of, to) = (Side::of_cell(trials, of), Side::of_cell(trials, to));
+    let (of, to) = (of.beside(&to), to.beside(&of));
     let both = !of.blocks.is_empty() && !to.blocks.is_empty();
     both.then(|| why(&of, &to, most))
 }
@@ -109,6 +123,7 @@ fn distance(of: RowKey, to: RowKey) -> usize {
 /// A row with its trials that count, as a side of a comparison for each name of a round.
 struct Measured<'t> {
     key: RowKey<'t>,
+    clients: Option<u32>,
     sides: BTreeMap<&'t str, Side<'t>>,
 }
 
@@ -126,20 +141,34 @@ fn measured<'t>(
     let measured = trials.iter().any(|trial| trial.state == TrialState::Done);
     measured.then(|| Measured {
         key,
+        clients: Side::of(&trials, None, None).clients(),
         sides: rounds.iter().map(side).collect(),
     })
 }
 
-/// The slower row first.
+struct Candidate<'r, 't> {
+    /// The slower row.
+    of: &'r Measured<'t>,
+    to: &'r Measured<'t>,
+    round: &'r str,
+    times: Times,
+}
+
+/// None where nobody knows which of the two is slower.
 fn candidate<'r, 't>(
     a: &'r Measured<'t>,
     b: &'r Measured<'t>,
     round: &'r str,
-) -> Option<(&'r Measured<'t>, &'r Measured<'t>, &'r str, f64)> {
-    let ratio = a.sides[round].elapsed_s()? / b.sides[round].elapsed_s()?;
-    Some(if ratio < 1.0 {
-        (b, a, round, 1.0 / ratio)
-    } else {
-        (a, b, round, ratio)
+) -> Option<Candidate<'r, 't>> {
+    let times = Times::of(&a.sides[round], &b.sides[round])?;
+    let (of, to) = match times.smaller()? {
+        SideName::Of => (b, a),
+        SideName::To => (a, b),
+    };
+    Some(Candidate {
+        of,
+        to,
+        round,
+        times,
     })
 }

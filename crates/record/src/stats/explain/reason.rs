@@ -1,17 +1,21 @@
 //! The sentence that says why: what one side has fewer of, and because of what.
 //!
-//! Goal: the sentence as data, made from the record alone. A cause is named only where its counters are there, and where
-//! what it makes smaller differs beyond noise and goes with the time. Non-goals: words around it and the writing of
+//! Goal: the sentence as data, made from the record alone. A cause is named only where its counters are there, where the times
+//! differ beyond noise, and where what it makes smaller does so too and goes with them. Non-goals: words around it and the writing of
 //! figures (crate `report`); proof.
 
 use super::causes::{CAUSES, Cause, Sign, noun};
 use super::rank::Difference;
 use super::side::Side;
+use super::times::{Times, TimesSay};
+use crate::stats::used;
 
 /// Less than this is not worth a sentence.
 const FACTOR_MIN: f64 = 1.1;
-/// Times that differ by less do not say which side is to have fewer.
-const SAME_TIME: f64 = 1.05;
+/// A setting that is larger by less hardly changes what fits into it.
+const LARGER_MIN: f64 = 1.5;
+/// A side with less than this part of the other's requests does not use the cache: servers ask it for a few of their own.
+const UNUSED: f64 = 0.01;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SideName {
@@ -32,6 +36,9 @@ pub struct Reason {
     pub more: f64,
     /// Whether the difference is beyond noise; none where nothing repeats.
     pub beyond_noise: Option<bool>,
+    pub times: TimesSay,
+    /// Slower over faster: at least 1, and 1 where the times say nothing.
+    pub times_factor: f64,
     /// What goes with it on that side alone; empty where nothing known does.
     pub because: Vec<Because>,
 }
@@ -40,6 +47,23 @@ impl Reason {
     /// `more / fewer`; none where there were none at all.
     pub fn factor(&self) -> Option<f64> {
         (self.fewer > 0.0).then(|| self.more / self.fewer)
+    }
+
+    /// Whether the times differ by more than the square of it.
+    pub fn falls_short(&self) -> bool {
+        let short = |factor: f64| factor.powi(2) < self.times_factor;
+        self.times == TimesSay::Differ && self.factor().is_some_and(short)
+    }
+
+    /// How far its factor is from that of the times, as logarithms. Where none are left the factor may be any: it is put half
+    /// as far as what does not differ at all.
+    /// In steps of a tenth, within which the order of the causes decides.
+    fn distance(&self) -> f64 {
+        let times = self.times_factor.ln();
+        let distance = self
+            .factor()
+            .map_or(times / 2.0, |factor| (factor.ln() - times).abs());
+        (distance * 10.0).round()
     }
 }
 
@@ -67,23 +91,29 @@ pub enum Evidence {
     },
 }
 
-/// Of the differences, the most telling first, the one that is said in a sentence.
+/// Of the differences, the most telling first, the one that is said in a sentence: of those that have a cause the one whose
+/// factor is nearest to that of the times.
 pub(super) fn reason(of: &Side, to: &Side, differences: &[Difference]) -> Option<Reason> {
-    let faster = faster(of, to);
+    let times = Times::of(of, to);
+    let faster = times.as_ref().and_then(Times::faster);
     let told = |difference: &&Difference| {
         difference.beyond_noise != Some(false) && difference.doubled.is_none()
     };
     let candidates: Vec<Reason> = differences
         .iter()
         .filter(told)
-        .filter_map(plain)
+        .filter_map(|difference| plain(difference, times.as_ref()))
         .filter(|reason| faster.is_none_or(|faster| faster == reason.with))
         .collect();
     let caused = CAUSES
         .iter()
-        .find_map(|cause| candidates_of(cause, &candidates).find(|one| holds(cause, one, of, to)));
+        .flat_map(|cause| candidates_of(cause, &candidates).map(move |one| (cause, one)))
+        .filter(|(cause, one)| holds(cause, one, of, to))
+        .map(|(_, one)| one)
+        .min_by(|a, b| a.distance().total_cmp(&b.distance()));
     let Some(subject) = caused else {
-        return candidates.into_iter().next();
+        let mut telling = candidates.into_iter().filter(|one| tells(one, of, to));
+        return telling.next();
     };
     Some(Reason {
         because: because(subject, of, to),
@@ -91,13 +121,16 @@ pub(super) fn reason(of: &Side, to: &Side, differences: &[Difference]) -> Option
     })
 }
 
-/// In the cause's own order; only what differs beyond noise.
+/// In the cause's own order; only what differs beyond noise, as the times do.
 fn candidates_of<'r>(
     cause: &'static Cause,
     candidates: &'r [Reason],
 ) -> impl Iterator<Item = &'r Reason> {
     cause.fewer.iter().filter_map(move |name| {
-        let named = |one: &&Reason| one.counter == *name && one.beyond_noise == Some(true);
+        let named = |one: &&Reason| {
+            let beyond = one.beyond_noise == Some(true) && one.times == TimesSay::Differ;
+            one.counter == *name && beyond
+        };
         candidates.iter().find(named)
     })
 }
@@ -118,7 +151,7 @@ fn because(subject: &Reason, of: &Side, to: &Side) -> Vec<Because> {
 }
 
 /// A counter that has a meaning, is on both sides, and differs enough.
-fn plain(difference: &Difference) -> Option<Reason> {
+fn plain(difference: &Difference, times: Option<&Times>) -> Option<Reason> {
     let (of, to) = (difference.of?, difference.to?);
     difference.meaning?;
     if difference.counter.contains(" / ") || of.max(to) < of.min(to) * FACTOR_MIN {
@@ -131,18 +164,35 @@ fn plain(difference: &Difference) -> Option<Reason> {
         fewer: of.min(to),
         more: of.max(to),
         beyond_noise: difference.beyond_noise,
+        times: times.map_or(TimesSay::Nothing, Times::say),
+        times_factor: times.map_or(1.0, Times::factor),
         because: Vec::new(),
     })
 }
 
-/// None where the times are alike or not known.
-fn faster(of: &Side, to: &Side) -> Option<SideName> {
-    match of.elapsed_s()? / to.elapsed_s()? {
-        ratio if ratio > SAME_TIME => Some(SideName::To),
-        ratio if ratio < 1.0 / SAME_TIME => Some(SideName::Of),
-        _ => None,
-    }
+/// Whether a counter without a cause is worth a sentence: neither what prony reads of the process and the device, which is the
+/// cost itself, nor writes of statements that read, nor a counter of an engine that the side does not use.
+fn tells(one: &Reason, of: &Side, to: &Side) -> bool {
+    let (with, other) = sides(one, of, to);
+    let of_engine = |(prefix, requests): &(&str, &[&'static str])| {
+        one.counter.starts_with(prefix) && is_unused(requests, with, other)
+    };
+    let is_of_prony = used::NAMES.contains(&one.counter.as_str());
+    let is_a_write = WRITES.iter().any(|part| one.counter.contains(part));
+    let nobody_wrote = !of.writes() && !to.writes();
+    let idle = is_of_prony || is_a_write && nobody_wrote || ENGINES.iter().any(of_engine);
+    !idle
 }
+
+/// Parts of the names of counters of writing.
+const WRITES: [&str; 5] = ["writ", "fsync", "flush", "_log_", "dirty"];
+
+/// Engines by the beginning of their counters, with the requests to their caches.
+const ENGINES: [(&str, &[&str]); 3] = [
+    ("Innodb_", &["Innodb_buffer_pool_read_requests"]),
+    ("Key_", &["Key_read_requests"]),
+    ("Aria_", &["Aria_pagecache_read_requests"]),
+];
 
 fn sides<'s, 't>(
     subject: &Reason,
@@ -157,12 +207,11 @@ fn sides<'s, 't>(
 
 fn holds(cause: &Cause, subject: &Reason, of: &Side, to: &Side) -> bool {
     let (with, other) = sides(subject, of, to);
-    let any = |signs: &[Sign]| {
-        signs
-            .iter()
-            .any(|sign| shown(sign, subject, with, other).is_some())
-    };
-    any(cause.signs) && !any(cause.unless)
+    let moves = |names: &&'static [&'static str]| !stands_still(names, of, to);
+    let has_moved = cause.beside.is_empty() || cause.beside.iter().any(moves);
+    let counts = |sign: &&Sign| has_moved || !matches!(sign, Sign::Setting(_));
+    let is_shown = |sign: &Sign| shown(sign, subject, with, other).is_some();
+    cause.signs.iter().filter(counts).any(is_shown) && !cause.unless.iter().any(is_shown)
 }
 
 fn evidence(cause: &Cause, subject: &Reason, with: &Side, other: &Side) -> Vec<Evidence> {
@@ -180,16 +229,10 @@ fn evidence(cause: &Cause, subject: &Reason, with: &Side, other: &Side) -> Vec<E
 /// What shows a sign; none where it is not there.
 fn shown(sign: &Sign, subject: &Reason, with: &Side, other: &Side) -> Option<Evidence> {
     match sign {
-        Sign::Counts(names, words) => {
-            let (_, values) = with.counter(names)?;
-            let in_each_block = values.iter().all(|value| *value > 0.0);
-            let elsewhere = match other.counter(names) {
-                Some((_, values)) => values.iter().any(|value| *value != 0.0),
-                None => words.iter().any(|words| other.a_plan_holds(words)),
-            };
-            (in_each_block && !elsewhere)
-                .then(|| counted(names, with, other))
-                .flatten()
+        Sign::Counts(names, words) => counts(names, words, with, other),
+        Sign::OtherEngine(names, requests) => {
+            let found = counts(names, &[], with, other);
+            found.filter(|_| is_unused(requests, with, other))
         }
         Sign::Plan(words) => {
             let elsewhere = words.iter().any(|words| other.a_plan_holds(words));
@@ -211,13 +254,56 @@ fn shown(sign: &Sign, subject: &Reason, with: &Side, other: &Side) -> Option<Evi
             (with - other >= (subject.more - subject.fewer) / 2.0).then_some(found)
         }
         Sign::Setting(name) => setting(name, with, other),
-        Sign::Larger(name) => {
-            let number = |side: &Side| side.setting(name)?.parse::<f64>().ok();
-            (number(with)? > number(other)?)
-                .then(|| setting(name, with, other))
-                .flatten()
+        Sign::Larger(name) => larger(name, with, other),
+        Sign::Cache(name, requests) => {
+            let asked = |side: &Side| side.counter(requests).is_some();
+            let unused = is_unused(requests, with, other) || is_unused(requests, other, with);
+            let both = asked(with) && asked(other) && !unused;
+            larger(name, with, other).filter(|_| both)
         }
     }
+}
+
+fn counts(names: &[&'static str], words: &[&str], with: &Side, other: &Side) -> Option<Evidence> {
+    let (_, values) = with.counter(names)?;
+    let in_each_block = values.iter().all(|value| *value > 0.0);
+    let elsewhere = match other.counter(names) {
+        Some((_, values)) => values.iter().any(|value| *value != 0.0),
+        None => words.iter().any(|words| other.a_plan_holds(words)),
+    };
+    (in_each_block && !elsewhere)
+        .then(|| counted(names, with, other))
+        .flatten()
+}
+
+/// A counter that the servers have and that did not move on either side.
+fn stands_still(names: &[&'static str], of: &Side, to: &Side) -> bool {
+    let known = [of.counter(names), to.counter(names)];
+    let mut values = known
+        .iter()
+        .flatten()
+        .flat_map(|(_, values)| values)
+        .peekable();
+    values.peek().is_some() && values.all(|value| *value == 0.0)
+}
+
+/// Whether a side has next to none of the other one's requests to a cache.
+fn is_unused(requests: &[&'static str], side: &Side, other: &Side) -> bool {
+    let all = |side: &Side| {
+        let counter = side.counter(requests);
+        counter.map(|(_, values)| values.iter().sum::<f64>() / values.len() as f64)
+    };
+    match (all(side), all(other)) {
+        (Some(here), Some(there)) => here < there * UNUSED,
+        _ => false,
+    }
+}
+
+fn larger(name: &'static str, with: &Side, other: &Side) -> Option<Evidence> {
+    let number = |side: &Side| side.setting(name)?.parse::<f64>().ok();
+    let (here, there) = (number(with)?, number(other)?);
+    let larger = here > there && here >= there * LARGER_MIN;
+    larger.then(|| setting(name, with, other)).flatten()
 }
 
 /// In every block of the one side more than in any of the other; without repetition nobody knows the noise.
@@ -232,7 +318,11 @@ fn more(names: &[&'static str], with: &Side, other: &Side) -> Option<Evidence> {
         .flatten()
 }
 
+/// Of the same server: what else differs between two servers is not known.
 fn setting(name: &'static str, with: &Side, other: &Side) -> Option<Evidence> {
+    if with.servers() != other.servers() {
+        return None;
+    }
     let (with, other) = (with.setting(name)?, other.setting(name)?);
     (with != other).then(|| Evidence::Setting {
         name,

@@ -3,25 +3,45 @@
 //! Goal: rounds, single queries and timed loads in one form. Non-goal: comparing two of them (`rank`, `reason`).
 
 use crate::claim::{Cell, RoundSelector};
+use crate::load::Loaded;
 use crate::stats::cells;
-use crate::stats::ratio::LogMean;
 use crate::stats::summary::summary;
 use crate::trial::{Counters, Query, Round, Trial, TrialState};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The beginnings of counters of statements that write.
+const WRITING: [&str; 7] = [
+    "Com_insert",
+    "Com_update",
+    "Com_delete",
+    "Com_replace",
+    "Com_load",
+    "Com_create_table",
+    "Com_alter_table",
+];
+
 /// What was counted while a number of operations ran: a query, the queries of a round, or a timed load.
+#[derive(Clone)]
 pub(super) struct Line<'t> {
     pub(super) counters: &'t Counters,
     /// At least 1.
     pub(super) operations: f64,
-    /// Seconds that one operation took; of a timed load the inverse of its throughput.
-    elapsed_s: Option<f64>,
 }
 
-#[derive(Default)]
+/// What a round or a query took, whoever asked in it; of a timed load the inverse of its throughput.
+#[derive(Clone, Copy)]
+pub(super) struct Time {
+    pub(super) elapsed_s: f64,
+    /// A lower bound: a query ran into the protocol's limit.
+    pub(super) at_least: bool,
+}
+
+#[derive(Clone, Default)]
 pub(super) struct Side<'t> {
-    /// By block; never an empty list.
+    /// By block; never an empty list. Without the blocks in which a query ran into the limit: it was counted only so far.
     pub(super) blocks: BTreeMap<u32, Vec<Line<'t>>>,
+    /// By block; never an empty list.
+    pub(super) times: BTreeMap<u32, Vec<Time>>,
     /// The texts of the plans that answered.
     pub(super) plans: BTreeSet<&'t str>,
     /// Those that count.
@@ -48,51 +68,69 @@ impl<'t> Side<'t> {
             .iter()
             .filter(|trial| trial.state == TrialState::Done)
         {
-            let lines = side.lines(trial, round, query);
-            if !lines.is_empty() {
-                side.blocks
-                    .entry(trial.key.block)
-                    .or_default()
-                    .extend(lines);
+            match &trial.load {
+                Some(load) => side.take_load(trial.key.block, load),
+                None => side.take_rounds(trial, round, query),
             }
             side.trials.push(trial);
         }
+        let stopped = |times: &Vec<Time>| times.iter().any(|time| time.at_least);
+        let times = &side.times;
+        side.blocks
+            .retain(|block, _| !times.get(block).is_some_and(stopped));
         side
     }
 
-    fn lines(
+    fn take_load(&mut self, block: u32, load: &'t Loaded) {
+        self.is_timed = true;
+        let summary = summary(load);
+        if summary.operations_counted == 0 {
+            return;
+        }
+        let operations = summary.operations_counted as f64;
+        self.blocks.entry(block).or_default().push(Line {
+            counters: &load.counters,
+            operations,
+        });
+        let time = summary.throughput.map(|throughput| Time {
+            elapsed_s: 1.0 / throughput,
+            at_least: false,
+        });
+        if let Some(time) = time {
+            self.times.entry(block).or_default().push(time);
+        }
+    }
+
+    fn take_rounds(
         &mut self,
         trial: &'t Trial,
         round: Option<&RoundSelector>,
         query: Option<&str>,
-    ) -> Vec<Line<'t>> {
-        if let Some(load) = &trial.load {
-            self.is_timed = true;
-            let summary = summary(load);
-            let counted = summary.operations_counted > 0;
-            let line = counted.then(|| Line {
-                counters: &load.counters,
-                operations: summary.operations_counted as f64,
-                elapsed_s: summary.throughput.map(|throughput| 1.0 / throughput),
-            });
-            return line.into_iter().collect();
-        }
+    ) {
         let rounds = cells::rounds(trial, round);
         let asked = |asked: &&Query| query.is_none_or(|name| name == asked.name);
         let queries = || rounds.iter().flat_map(|round| &round.queries).filter(asked);
         let plans = queries().filter_map(|query| trial.plans.get(query.plan_hash.as_ref()?));
         self.plans.extend(plans.map(String::as_str));
-        match query {
-            // What ran into the limit was counted only so far.
-            Some(_) => {
-                let whole = queries().filter(|query| query.error.is_none());
-                whole.map(of_query).collect()
-            }
-            None => {
-                let whole = rounds.into_iter().filter(|round| !round.timed_out());
-                whole.map(of_round).collect()
-            }
+        let measured: Vec<(Line, Time)> = match query {
+            Some(_) => queries().filter_map(of_query).collect(),
+            None => rounds.into_iter().map(of_round).collect(),
+        };
+        for (line, time) in measured {
+            let block = trial.key.block;
+            self.blocks.entry(block).or_default().push(line);
+            self.times.entry(block).or_default().push(time);
         }
+    }
+
+    /// As far as it can be compared with another side: over the blocks that both have.
+    pub(super) fn beside(&self, other: &Side) -> Side<'t> {
+        let mut side = self.clone();
+        side.blocks
+            .retain(|block, _| other.blocks.contains_key(block));
+        side.times
+            .retain(|block, _| other.times.contains_key(block));
+        side
     }
 
     pub(super) fn operations(&self) -> f64 {
@@ -101,16 +139,6 @@ impl<'t> Side<'t> {
 
     fn lines_of_all(&self) -> impl Iterator<Item = &Line<'t>> {
         self.blocks.values().flatten()
-    }
-
-    /// Seconds of one operation: the geometric mean over blocks.
-    pub(super) fn elapsed_s(&self) -> Option<f64> {
-        let block = |lines: &Vec<Line>| {
-            let times: Vec<f64> = lines.iter().filter_map(|line| line.elapsed_s).collect();
-            (!times.is_empty()).then(|| times.iter().sum::<f64>() / times.len() as f64)
-        };
-        let means: Vec<f64> = self.blocks.values().filter_map(block).collect();
-        Some(LogMean::of(&means)?.geometric())
     }
 
     /// A counter per operation in each block that has it, by the first of these names that the side has.
@@ -129,6 +157,29 @@ impl<'t> Side<'t> {
         values.all(|value| value == Some(first)).then_some(first)
     }
 
+    /// Whether a statement of its rounds wrote; timed loads may always.
+    pub(super) fn writes(&self) -> bool {
+        let wrote = |(name, moved): (&String, &i64)| {
+            *moved > 0 && WRITING.iter().any(|prefix| name.starts_with(prefix))
+        };
+        self.is_timed
+            || self
+                .lines_of_all()
+                .any(|line| line.counters.iter().any(wrote))
+    }
+
+    /// The names of the servers that it was measured on.
+    pub(super) fn servers(&self) -> BTreeSet<&'t str> {
+        let trials = self.trials.iter();
+        trials.map(|trial| trial.key.server.as_str()).collect()
+    }
+
+    /// The most clients that asked in one of its rounds.
+    pub(super) fn clients(&self) -> Option<u32> {
+        let rounds = self.trials.iter().flat_map(|trial| &trial.rounds);
+        rounds.map(Round::clients).max()
+    }
+
     pub(super) fn a_plan_holds(&self, words: &str) -> bool {
         self.plans.iter().any(|plan| plan.contains(words))
     }
@@ -142,19 +193,28 @@ fn mean(lines: &[Line], name: &str) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-fn of_round(round: &Round) -> Line<'_> {
-    let operations = round.queries.len().max(1) as f64;
-    Line {
+fn of_round(round: &Round) -> (Line<'_>, Time) {
+    let line = Line {
         counters: &round.counters,
-        operations,
-        elapsed_s: Some(round.elapsed_s / operations),
-    }
+        operations: round.queries.len().max(1) as f64,
+    };
+    let time = Time {
+        elapsed_s: round.elapsed_s,
+        at_least: round.timed_out(),
+    };
+    (line, time)
 }
 
-fn of_query(query: &Query) -> Line<'_> {
-    Line {
+/// None where it failed.
+fn of_query(query: &Query) -> Option<(Line<'_>, Time)> {
+    let at_least = query.timed_out_s().is_some();
+    let line = Line {
         counters: &query.counters,
         operations: 1.0,
-        elapsed_s: Some(query.elapsed_ns as f64 / 1e9),
-    }
+    };
+    let time = Time {
+        elapsed_s: query.elapsed_ns as f64 / 1e9,
+        at_least,
+    };
+    (at_least || query.error.is_none()).then_some((line, time))
 }

@@ -1,0 +1,92 @@
+//! How the times of two sides compare.
+//!
+//! Goal: which side is faster, by how much, and whether that is beyond noise. Times are paired by block, as ratios of claims
+//! are (METHODOLOGY.md, rule 2). Non-goal: why (`reason`).
+
+use super::reason::SideName;
+use super::side::Side;
+use crate::stats::ratio::LogMean;
+
+/// Without an interval, times that differ by less do not say which side is faster.
+const SAME_TIME: f64 = 1.05;
+
+/// What the times of two sides say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimesSay {
+    /// The interval of their ratio excludes 1.
+    Differ,
+    WithinNoise,
+    OneBlock,
+    /// There are none, or the limit of a query stands for the smaller one.
+    Nothing,
+}
+
+pub(super) struct Times {
+    /// Of `of / to` by block.
+    ratio: LogMean,
+    /// The recorded times of a side are lower bounds.
+    of_at_least: bool,
+    to_at_least: bool,
+}
+
+impl Times {
+    /// Over the blocks that both sides have; none without one.
+    pub(super) fn of(of: &Side, to: &Side) -> Option<Times> {
+        let pairs = of.times.iter().filter_map(|(block, of)| {
+            let to = to.times.get(block)?;
+            Some((mean(of), mean(to)))
+        });
+        let (of_s, to_s): (Vec<f64>, Vec<f64>) = pairs.unzip();
+        let at_least = |side: &Side| side.times.values().flatten().any(|time| time.at_least);
+        Some(Times {
+            ratio: LogMean::of_ratios(&of_s, &to_s)?,
+            of_at_least: at_least(of),
+            to_at_least: at_least(to),
+        })
+    }
+
+    /// `of / to`, the geometric mean over blocks.
+    pub(super) fn ratio(&self) -> f64 {
+        self.ratio.geometric()
+    }
+
+    /// Slower over faster: at least 1.
+    pub(super) fn factor(&self) -> f64 {
+        self.ratio().max(1.0 / self.ratio())
+    }
+
+    /// Whether the ratio's larger time is a lower bound and the ratio too.
+    pub(super) fn at_least(&self) -> bool {
+        self.of_at_least || self.to_at_least
+    }
+
+    /// Which side the smaller time is of; none where that time is a lower bound.
+    pub(super) fn smaller(&self) -> Option<SideName> {
+        match self.ratio() >= 1.0 {
+            true => (!self.to_at_least).then_some(SideName::To),
+            false => (!self.of_at_least).then_some(SideName::Of),
+        }
+    }
+
+    /// None where the times are alike or not known.
+    pub(super) fn faster(&self) -> Option<SideName> {
+        let differ = match self.ratio.ci() {
+            Some((low, high)) => low > 1.0 || high < 1.0,
+            None => self.factor() > SAME_TIME,
+        };
+        self.smaller().filter(|_| differ)
+    }
+
+    pub(super) fn say(&self) -> TimesSay {
+        match (self.smaller(), self.ratio.ci(), self.faster()) {
+            (None, ..) => TimesSay::Nothing,
+            (_, None, _) => TimesSay::OneBlock,
+            (_, _, Some(_)) => TimesSay::Differ,
+            (_, _, None) => TimesSay::WithinNoise,
+        }
+    }
+}
+
+fn mean(times: &[super::side::Time]) -> f64 {
+    times.iter().map(|time| time.elapsed_s).sum::<f64>() / times.len() as f64
+}

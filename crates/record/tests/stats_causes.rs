@@ -1,0 +1,314 @@
+//! Which causes are named, and which times they have to explain.
+
+mod common;
+
+use record::stats::{SideName, TimesSay, Why, explain_claim, explain_largest};
+use record::*;
+
+/// A cold round of one query in each block, of one cell of a claim.
+#[derive(Clone)]
+struct Side {
+    server: &'static str,
+    level: &'static str,
+    /// By block.
+    elapsed_s: [f64; 3],
+    counters: Vec<(&'static str, i64)>,
+    settings: Vec<(&'static str, &'static str)>,
+    plan: &'static str,
+}
+
+fn side(level: &'static str, elapsed_s: f64, counters: &[(&'static str, i64)]) -> Side {
+    Side {
+        server: "5.6",
+        level,
+        elapsed_s: [elapsed_s, elapsed_s * 1.01, elapsed_s * 0.99],
+        counters: counters.to_vec(),
+        settings: Vec::new(),
+        plan: "1 SIMPLE lineitem ref l_partkey Using where",
+    }
+}
+
+impl Side {
+    fn set(mut self, name: &'static str, value: &'static str) -> Side {
+        self.settings.push((name, value));
+        self
+    }
+
+    fn trials(&self) -> Vec<Trial> {
+        (0..3).map(|block| self.trial(block)).collect()
+    }
+
+    fn trial(&self, block: u32) -> Trial {
+        let mut trial = common::trial(block, TrialState::Done, 1, 0);
+        trial.key.server = self.server.into();
+        trial.key.levels = vec![("feature".into(), self.level.into())];
+        trial.rounds.truncate(1);
+        let round = &mut trial.rounds[0];
+        round.elapsed_s = self.elapsed_s[block as usize];
+        let more = |delta: i64| delta + delta / 1000 * i64::from(block);
+        round.counters = (self.counters.iter())
+            .map(|(name, delta)| (name.to_string(), more(*delta)))
+            .collect();
+        round.queries[0].plan_hash = Some("a".into());
+        trial.plans = [("a".to_string(), self.plan.to_string())].into();
+        trial.settings = (self.settings.iter())
+            .map(|(name, value)| (name.to_string(), value.to_string()))
+            .collect();
+        trial
+    }
+}
+
+fn claim(of: &str, to: &str) -> Claim {
+    let cell = |level: &str| Cell {
+        levels: vec![("feature".into(), vec![level.into()])],
+        round: None,
+        query: None,
+    };
+    Claim {
+        says: "the second is faster".into(),
+        subject: Subject::Ratio {
+            value: Value::Elapsed,
+            of: cell(of),
+            to: cell(to),
+            bound: Bound::AtLeast(2.0),
+        },
+        published: None,
+    }
+}
+
+fn why(of: &Side, to: &Side) -> Why {
+    let trials = [of.trials(), to.trials()].concat();
+    explain_claim(&claim(of.level, to.level), &trials, 20).unwrap()
+}
+
+fn causes(why: &Why) -> Vec<&'static str> {
+    let because = why.reason.iter().flat_map(|reason| &reason.because);
+    because.map(|because| because.words).collect()
+}
+
+fn largest(trials: &[Trial]) -> Option<stats::Explanation> {
+    let mut question = common::run().question;
+    question.rounds = vec!["cold".into()];
+    explain_largest(&question, trials, 20)
+}
+
+const POOL: &str = "innodb_buffer_pool_size";
+const READS: &str = "Innodb_buffer_pool_reads";
+const REQUESTS: &str = "Innodb_buffer_pool_read_requests";
+
+fn pages(level: &'static str, elapsed_s: f64, reads: i64) -> Side {
+    side(level, elapsed_s, &[(READS, reads), (REQUESTS, 900_000)])
+}
+
+#[test]
+fn a_cache_that_a_side_does_not_use_is_no_cause() {
+    let innodb = pages("innodb", 50.0, 90_000).set(POOL, "134217728");
+    let myisam = side("myisam", 10.0, &[(READS, 0), (REQUESTS, 40)]).set(POOL, "4294967296");
+    assert_eq!(causes(&why(&innodb, &myisam)), [""; 0]);
+    let larger = pages("large", 10.0, 9_000).set(POOL, "4294967296");
+    assert_eq!(
+        causes(&why(&innodb, &larger)),
+        ["more of the data stays in memory"]
+    );
+}
+
+#[test]
+fn a_larger_key_buffer_explains_index_blocks_of_myisam_and_no_pages_of_innodb() {
+    let keys = |level, elapsed_s, name, reads, size| {
+        let counters = [
+            (name, reads),
+            ("Key_read_requests", 900_000),
+            (REQUESTS, 900_000),
+        ];
+        side(level, elapsed_s, &counters).set("key_buffer_size", size)
+    };
+    let found = |name| {
+        let small = keys("small", 50.0, name, 90_000, "8388608");
+        causes(&why(&small, &keys("large", 10.0, name, 9_000, "134217728")))
+    };
+    assert_eq!(
+        found("Key_reads"),
+        ["more of the index blocks stay in the key buffer"]
+    );
+    assert_eq!(found(READS), [""; 0]);
+}
+
+#[test]
+fn a_pool_that_is_larger_by_a_few_pages_is_no_cause() {
+    let small = pages("small", 50.0, 90_000).set(POOL, "146800640");
+    let large = pages("large", 10.0, 9_000).set(POOL, "156237824");
+    assert_eq!(causes(&why(&small, &large)), [""; 0]);
+}
+
+#[test]
+fn a_setting_explains_nothing_between_two_servers() {
+    let new = pages("on", 50.0, 90_000).set("innodb_old_blocks_time", "1000");
+    let old = pages("off", 25.0, 45_000).set("innodb_old_blocks_time", "0");
+    assert_eq!(
+        causes(&why(&new, &old)),
+        ["pages move to the young part of the pool by another rule"]
+    );
+    let elsewhere = Side {
+        server: "5.5",
+        ..old
+    };
+    assert_eq!(causes(&why(&new, &elsewhere)), [""; 0]);
+}
+
+#[test]
+fn a_rule_for_young_pages_that_made_none_young_is_no_cause() {
+    let rule = |level, elapsed_s, reads, value| {
+        let counters = [(READS, reads), ("Innodb_buffer_pool_pages_made_young", 0)];
+        side(level, elapsed_s, &counters).set("innodb_old_blocks_time", value)
+    };
+    let (on, off) = (
+        rule("on", 50.0, 90_000, "1000"),
+        rule("off", 25.0, 45_000, "0"),
+    );
+    assert_eq!(causes(&why(&on, &off)), [""; 0]);
+}
+
+#[test]
+fn no_cause_is_named_where_the_times_do_not_differ_beyond_noise() {
+    let small = pages("small", 10.0, 90_000).set(POOL, "134217728");
+    let noisy = Side {
+        elapsed_s: [4.0, 12.0, 9.0],
+        ..pages("large", 10.0, 9_000).set(POOL, "4294967296")
+    };
+    let found = why(&small, &noisy);
+    assert_eq!(causes(&found), [""; 0]);
+    let reason = found.reason.unwrap();
+    assert_eq!(
+        (reason.counter.as_str(), reason.times),
+        (READS, TimesSay::WithinNoise)
+    );
+}
+
+/// P6, multi-range read in MariaDB with a cold page cache.
+#[test]
+fn the_counter_whose_factor_is_nearest_to_that_of_the_times_is_said() {
+    let off = side("off", 88.2, &[(READS, 127_000), ("device reads", 128_000)]);
+    let on = Side {
+        plan: "1 SIMPLE orders range o_orderdate Rowid-ordered scan",
+        ..side("on", 10.0, &[(READS, 100_000), ("device reads", 10_000)])
+    };
+    let found = why(&off, &on);
+    assert_eq!(
+        causes(&found),
+        ["rows are sorted by their position before they are read"]
+    );
+    let reason = found.reason.unwrap();
+    assert_eq!(reason.counter, "device reads");
+    assert!(!reason.falls_short());
+}
+
+#[test]
+fn a_counter_that_differs_by_far_less_than_the_times_falls_short() {
+    let found = why(
+        &side("off", 88.2, &[(READS, 127_000)]),
+        &side("on", 10.0, &[(READS, 100_000)]),
+    );
+    assert!(found.reason.unwrap().falls_short());
+}
+
+fn crowd(mut trials: Vec<Trial>, clients: u32) -> Vec<Trial> {
+    for trial in &mut trials {
+        let one = trial.rounds[0].queries[0].clone();
+        let asked = (1..=clients).map(|client| Query {
+            client,
+            ..one.clone()
+        });
+        trial.rounds[0].queries = asked.collect();
+    }
+    trials
+}
+
+#[test]
+fn rows_of_different_numbers_of_clients_are_not_compared() {
+    let rows = |clients| {
+        let four = crowd(pages("a", 400.0, 90_000).trials(), 4);
+        [four, crowd(pages("b", 200.0, 90_000).trials(), clients)].concat()
+    };
+    assert_eq!(largest(&rows(1)), None);
+    let found = largest(&rows(4)).unwrap();
+    assert!((found.ratio - 2.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_round_of_several_clients_takes_its_own_time_and_not_a_part_of_it() {
+    let four = crowd(pages("four", 200.0, 40_000).trials(), 4);
+    let trials = [four, pages("one", 100.0, 90_000).trials()].concat();
+    let found = explain_claim(&claim("four", "one"), &trials, 20).unwrap();
+    let faster = found.reason.map(|reason| reason.with);
+    assert_ne!(faster, Some(SideName::Of), "rounds of four take longer");
+}
+
+fn stop(trials: &mut [Trial]) {
+    for trial in trials {
+        trial.rounds[0].elapsed_s = 600.0;
+        trial.rounds[0].queries[0].error = Some("> 600 s".into());
+    }
+}
+
+#[test]
+fn a_row_over_the_limit_stays_in_the_comparison_with_a_lower_bound() {
+    let slow = pages("slow", 500.0, 90_000).trials();
+    let mut trials = [slow, pages("fast", 50.0, 9_000).trials()].concat();
+    stop(&mut trials[1..2]);
+    let found = largest(&trials).unwrap();
+    assert_eq!((found.of.1[0].1.as_str(), found.at_least), ("slow", true));
+    let reads = (found.why.differences.iter())
+        .find(|one| one.counter == READS)
+        .unwrap();
+    assert_eq!(
+        (reads.of, reads.to),
+        (Some(90_090.0), Some(9_009.0)),
+        "the mean of the first and the last block, on both sides"
+    );
+    stop(&mut trials);
+    assert_eq!(largest(&trials), None, "both sides are bounds");
+}
+
+#[test]
+fn without_a_cause_no_counter_of_prony_and_none_of_an_unused_engine_is_said() {
+    let counters = |cpu, requests, written| {
+        [
+            ("server cpu us", cpu),
+            (REQUESTS, requests),
+            ("Innodb_data_written", written),
+        ]
+    };
+    let innodb = side("innodb", 50.0, &counters(90_000_000, 900_000, 90_000));
+    let myisam = side("myisam", 5.0, &counters(9_000_000, 30, 0));
+    let found = why(&innodb, &myisam);
+    assert_eq!((found.differences.len(), found.reason), (3, None));
+}
+
+#[test]
+fn what_a_query_wrote_that_only_reads_is_not_said() {
+    let counters = |written, inserts| [("Innodb_data_written", written), ("Com_insert", inserts)];
+    let said = |inserts| {
+        let off = side("off", 50.0, &counters(900_000, inserts));
+        why(&off, &side("on", 5.0, &counters(9_000, inserts))).reason
+    };
+    assert_eq!(said(0), None);
+    assert_eq!(said(9).unwrap().counter, "Innodb_data_written");
+}
+
+#[test]
+fn temporary_tables_on_disk_do_not_make_innodb_a_myisam() {
+    let keys = |level, elapsed_s, counters: [i64; 3]| {
+        let names = [READS, REQUESTS, "Key_read_requests"];
+        let counters: Vec<_> = names.into_iter().zip(counters).collect();
+        side(level, elapsed_s, &counters)
+    };
+    let innodb = keys("8.0", 50.0, [90_000, 900_000, 0]);
+    let with_tables = keys("5.6", 10.0, [9_000, 800_000, 70_000]);
+    assert_eq!(causes(&why(&innodb, &with_tables)), [""; 0]);
+    let myisam = keys("myisam", 10.0, [0, 20, 700_000]);
+    let found = causes(&why(&innodb, &myisam));
+    assert!(
+        found[0].starts_with("MyISAM keeps index blocks"),
+        "{found:?}"
+    );
+}
