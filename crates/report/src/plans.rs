@@ -73,14 +73,18 @@ pub fn lines(run: &Run, query: &QueryPlans) -> Vec<[String; 7]> {
     lines
 }
 
-/// `mariadb · on: cold 1.20 s, hot 0.31 s of 4`: the geometric mean, and of how many times. None where no time counts.
+/// `mariadb · on: cold 1.20 s (3), hot 0.31 s (1 of 3)`: the geometric mean, and of how many times, `1 of 3` where the others
+/// failed or ran into the limit. None where it was never timed.
 pub fn in_short(run: &Run, query: &QueryPlans, row: &RowUse) -> Option<String> {
     let decimals = decimals(query);
     let time = |time: &PlanTime| {
-        let mean = format::seconds(time.mean_s?, decimals);
-        Some(format!("{} {mean} s of {}", time.round, time.counted))
+        let mean = match time.mean_s {
+            Some(mean_s) => format!("{} s", format::seconds(mean_s, decimals)),
+            None => "no time".to_string(),
+        };
+        format!("{} {mean} ({})", time.round, times(time))
     };
-    let times: Vec<String> = row.times.iter().filter_map(time).collect();
+    let times: Vec<String> = row.times.iter().map(time).collect();
     (!times.is_empty()).then(|| format!("{}: {}", used_by(run, row), times.join(", ")))
 }
 

@@ -79,9 +79,10 @@ fn clients(trial: &Trial) -> Option<u32> {
     Some(trial.rounds.first()?.clients())
 }
 
-/// All queries of the trial's rounds of this name over all their time.
+/// All queries of the trial's rounds of this name over all their time. Empty where one of them has no rate: a block that ran
+/// into the limit is the slowest one, and a mean without it would flatter.
 fn rates(trials: &[&Trial], round: &str) -> Rates {
-    let rate = |trial: &&&Trial| {
+    let rate = |trial: &&Trial| {
         let rounds = trial.rounds.iter().filter(|one| one.is_called(round));
         let each: Vec<(f64, f64)> = rounds
             .map(|one| Some((one.elapsed_s, one.queries_per_hour()?)))
@@ -93,7 +94,9 @@ fn rates(trials: &[&Trial], round: &str) -> Rates {
     let done = trials
         .iter()
         .filter(|trial| trial.state == TrialState::Done);
-    done.filter_map(|trial| rate(&trial)).collect()
+    let has_it = |trial: &&&Trial| trial.rounds.iter().any(|one| one.is_called(round));
+    let rates: Option<Rates> = done.filter(has_it).map(|trial| rate(trial)).collect();
+    rates.unwrap_or_default()
 }
 
 fn compared(points: &BTreeMap<u32, Rates>) -> Vec<RoundPoint> {

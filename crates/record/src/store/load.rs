@@ -80,7 +80,7 @@ pub(super) fn brief(at: &Connection, trial: i64, lists: &Lists) -> Result<Option
     let Some((load, rules)) = row(at, trial, lists)? else {
         return Ok(None);
     };
-    if rules == RULES {
+    if rules == RULES && load.summary.is_some() {
         return Ok(Some(load));
     }
     let summary = fill(at, trial, load.clone())?.summary;
@@ -106,7 +106,7 @@ fn fill(at: &Connection, trial: i64, load: Loaded) -> Result<Loaded> {
     Ok(load)
 }
 
-/// A summary of other rules is left out, because its form may be another too.
+/// A summary of other rules is left out, because its form may be another too, and so is one that cannot be read.
 fn row(at: &Connection, trial: i64, lists: &Lists) -> Result<Option<(Loaded, u32)>> {
     let mut statement = at.prepare_cached(
         "select mode_json, warmup_json, started_ns, elapsed_s, operations_json, engine_json, open_json, names, moved_json, rules, summary_json
@@ -127,7 +127,7 @@ fn row(at: &Connection, trial: i64, lists: &Lists) -> Result<Option<(Loaded, u32
             engine: read::json(row, 5)?,
             open: json_or_none(row, 6)?,
             summary: match rules == RULES {
-                true => Some(read::json(row, 10)?),
+                true => read::json(row, 10).ok(),
                 false => None,
             },
         };
