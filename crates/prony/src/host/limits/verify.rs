@@ -23,6 +23,8 @@ const SCRATCH_BYTES: u64 = 32 << 20;
 /// The window holds so many requests as a rule, within these bounds.
 const REQUESTS: f64 = 100.0;
 const WINDOW_S: (f64, f64) = (0.7, 3.0);
+/// Ten of the kernel's periods of processor time.
+const CPU_WINDOW_S: f64 = 1.0;
 
 /// What was asked for and what was measured: requests or bytes a second, bytes of memory, processors.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -207,11 +209,18 @@ impl Probe {
 
     /// A limit that is in force measures no more: slices of the kernel's, and one request that falls into the window.
     fn most(&self) -> f64 {
-        self.expected * TOLERANCE + self.unit / self.window().as_secs_f64()
+        let one_more = match self.what {
+            What::Cpu { .. } => 0.0,
+            _ => self.unit / self.window().as_secs_f64(),
+        };
+        self.expected * TOLERANCE + one_more
     }
 
     fn window(&self) -> Duration {
-        let wanted_s = REQUESTS * self.unit / self.expected;
+        let wanted_s = match self.what {
+            What::Cpu { .. } => CPU_WINDOW_S,
+            _ => REQUESTS * self.unit / self.expected,
+        };
         Duration::from_secs_f64(wanted_s.clamp(WINDOW_S.0, WINDOW_S.1))
     }
 }
@@ -316,6 +325,13 @@ fn scratch_file(folder: &Path) -> io::Result<PathBuf> {
 mod tests {
     use super::*;
 
+    fn read(request_bytes: usize) -> What {
+        What::Read {
+            file: PathBuf::new(),
+            request_bytes,
+        }
+    }
+
     fn expected(iops: Option<u64>, bandwidth: Option<u64>) -> Vec<(&'static str, f64)> {
         let probes = of_disk(["read_iops", "read_bandwidth"], iops, bandwidth, &|_| {
             What::Cpu { busy: 1 }
@@ -342,7 +358,7 @@ mod tests {
 
     #[test]
     fn one_request_more_than_allowed_is_no_limit_that_is_not_in_force() {
-        let probe = &of_disk(["", ""], Some(3), None, &|_| What::Cpu { busy: 1 })[0];
+        let probe = &of_disk(["", ""], Some(3), None, &read)[0];
         // Ten requests in the window of 3 s.
         assert!(10.0 / 3.0 <= probe.most());
         assert!(probe.most() < 4.0);
@@ -350,8 +366,7 @@ mod tests {
 
     #[test]
     fn the_window_is_longer_where_requests_are_rare() {
-        let window =
-            |iops| of_disk(["", ""], Some(iops), None, &|_| What::Cpu { busy: 1 })[0].window();
+        let window = |iops| of_disk(["", ""], Some(iops), None, &read)[0].window();
         assert_eq!(window(5000), Duration::from_millis(700));
         assert_eq!(window(57), Duration::from_secs_f64(100.0 / 57.0));
         assert_eq!(window(1), Duration::from_secs(3));
