@@ -76,7 +76,10 @@ fn uses(text: &str) -> Vec<(String, String)> {
                 .chars()
                 .take_while(|c| c.is_alphanumeric() || *c == '_')
                 .collect();
-            found.push((room.to_string(), next));
+            // Behind the last comma of a list stands nothing.
+            if !next.is_empty() {
+                found.push((room.to_string(), next));
+            }
         }
     }
     found
