@@ -3,7 +3,7 @@
 mod support;
 use rustix::process::Signal;
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use support::process::{ended, nothing_is_left, send, servers, until};
 use support::{Bench, has, skip};
 
@@ -111,9 +111,46 @@ fn a_killed_prony_leaves_no_control_group() {
     let bench = Bench::new();
     let file = experiment(&bench, "mariadb", "read_iops = 20", 2);
     let running = bench.start(&["run", &file]);
-    // A server outside of any group is the one that loads.
+    let group = group_of_the_server(&bench);
+    send(running.id(), Signal::KILL);
+    ended(running);
+    nothing_is_left(&bench);
+    assert!(folders_named("/sys/fs/cgroup", &group).is_empty());
+}
+
+#[test]
+fn a_limit_that_is_changed_during_a_trial_makes_it_invalid() {
+    if !can_limit() || !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let file = experiment(&bench, "mariadb", "memory = \"2G\"", 1);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let long = text.replace(
+        "[\"cold\"]",
+        "[\"cold\", \"hot\", \"hot\", \"hot\", \"hot\"]",
+    );
+    std::fs::write(&file, long).unwrap();
+    let running = bench.start(&["run", &file]);
+    let group = group_of_the_server(&bench);
+    let folder = folders_named("/sys/fs/cgroup", &group).remove(0);
+    for name in ["memory.limit_in_bytes", "memory.max"] {
+        let file = folder.join(name);
+        if file.exists() {
+            std::fs::write(file, "1G").unwrap();
+        }
+    }
+    assert_eq!(ended(running).status, 3);
+    let trial = &bench.json(&bench.runs()[0])["trials"][0];
+    assert_eq!(trial["state"], "invalid");
+    assert!(trial["flags"].to_string().contains("limit_lost"), "{trial}");
+    nothing_is_left(&bench);
+}
+
+/// The name of the control group of the first server that is in one of prony's; the one that loads is in none.
+fn group_of_the_server(bench: &Bench) -> String {
     let group = || {
-        let (pid, _) = servers(&bench).into_iter().next()?;
+        let (pid, _) = servers(bench).into_iter().next()?;
         let groups = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
         let ours = groups.lines().find(|line| line.contains("/prony-"))?;
         Some(ours.rsplit('/').next()?.to_string())
@@ -123,20 +160,19 @@ fn a_killed_prony_leaves_no_control_group() {
         found = group();
         found.is_some()
     });
-    send(running.id(), Signal::KILL);
-    ended(running);
-    nothing_is_left(&bench);
-    assert_eq!(folders_named("/sys/fs/cgroup", &found.unwrap()), 0);
+    found.unwrap()
 }
 
 /// Control groups of this name, in whatever hierarchy.
-fn folders_named(root: &str, name: &str) -> usize {
-    let mut found = 0;
+fn folders_named(root: &str, name: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
     let mut folders = vec![Path::new(root).to_path_buf()];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                found += usize::from(entry.file_name().to_string_lossy() == name);
+                if entry.file_name().to_string_lossy() == name {
+                    found.push(entry.path());
+                }
                 folders.push(entry.path());
             }
         }
