@@ -95,7 +95,7 @@ fn rates(trials: &[&Trial], round: &str) -> Rates {
         .iter()
         .filter(|trial| trial.state == TrialState::Done);
     let has_it = |trial: &&&Trial| trial.rounds.iter().any(|one| one.is_called(round));
-    let rates: Option<Rates> = done.filter(has_it).map(|trial| rate(trial)).collect();
+    let rates: Option<Rates> = done.filter(has_it).map(rate).collect();
     rates.unwrap_or_default()
 }
 
