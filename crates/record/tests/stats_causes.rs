@@ -15,6 +15,7 @@ struct Side {
     counters: Vec<(&'static str, i64)>,
     settings: Vec<(&'static str, &'static str)>,
     plan: &'static str,
+    limits: Vec<(&'static str, f64)>,
 }
 
 fn side(level: &'static str, elapsed_s: f64, counters: &[(&'static str, i64)]) -> Side {
@@ -25,12 +26,18 @@ fn side(level: &'static str, elapsed_s: f64, counters: &[(&'static str, i64)]) -
         counters: counters.to_vec(),
         settings: Vec::new(),
         plan: "1 SIMPLE lineitem ref l_partkey Using where",
+        limits: Vec::new(),
     }
 }
 
 impl Side {
     fn set(mut self, name: &'static str, value: &'static str) -> Side {
         self.settings.push((name, value));
+        self
+    }
+
+    fn limit(mut self, name: &'static str, asked: f64) -> Side {
+        self.limits.push((name, asked));
         self
     }
 
@@ -53,6 +60,13 @@ impl Side {
         trial.plans = [("a".to_string(), self.plan.to_string())].into();
         trial.settings = (self.settings.iter())
             .map(|(name, value)| (name.to_string(), value.to_string()))
+            .collect();
+        trial.limits = (self.limits.iter())
+            .map(|(name, asked)| LimitNote {
+                name: name.to_string(),
+                asked: *asked,
+                measured: *asked,
+            })
             .collect();
         trial
     }
@@ -133,6 +147,22 @@ fn a_larger_key_buffer_explains_index_blocks_of_myisam_and_no_pages_of_innodb() 
     assert_eq!(found(READS), [""; 0]);
 }
 
+/// P6: a server with a slow disk beside one in memory.
+#[test]
+fn no_cause_is_named_between_sides_that_were_held_to_other_limits() {
+    let small = pages("small", 50.0, 90_000).set(POOL, "134217728");
+    let large = pages("large", 10.0, 9_000).set(POOL, "4294967296");
+    let found = why(&small.clone().limit("read_iops", 4000.0), &large);
+    assert_eq!(causes(&found), [""; 0]);
+    assert_eq!(found.reason.unwrap().times, TimesSay::OtherLimits);
+    let slower = large.clone().limit("read_iops", 2000.0);
+    let found = why(&small.clone().limit("read_iops", 4000.0), &slower);
+    assert_eq!(found.reason.unwrap().times, TimesSay::OtherLimits);
+    // Half of the data is not as much in one server as in another.
+    let found = why(&small.limit("memory", 5.0e8), &large.limit("memory", 5.4e8));
+    assert_eq!(causes(&found), ["more of the data stays in memory"]);
+}
+
 #[test]
 fn a_pool_that_is_larger_by_a_few_pages_is_no_cause() {
     let small = pages("small", 50.0, 90_000).set(POOL, "146800640");
@@ -209,6 +239,35 @@ fn a_counter_that_differs_by_far_less_than_the_times_falls_short() {
         &side("on", 10.0, &[(READS, 100_000)]),
     );
     assert!(found.reason.unwrap().falls_short());
+}
+
+#[test]
+fn a_counter_that_has_a_second_name_among_the_metrics_is_told_once() {
+    let read = |level, elapsed_s, bytes| {
+        let counters = [("Innodb_data_read", bytes), ("buffer_data_reads", bytes)];
+        side(level, elapsed_s, &counters)
+    };
+    let found = why(&read("off", 80.0, 9_000_000), &read("on", 10.0, 1_000_000));
+    let names: Vec<&str> = (found.differences.iter())
+        .map(|difference| difference.counter.as_str())
+        .collect();
+    assert_eq!(names, ["Innodb_data_read"]);
+}
+
+#[test]
+fn evidence_that_two_signs_share_stands_once() {
+    let searched = |level, elapsed_s, down, searches| {
+        let counters = [
+            ("adaptive_hash_searches_btree", down),
+            ("adaptive_hash_searches", searches),
+        ];
+        side(level, elapsed_s, &counters)
+    };
+    let found = why(
+        &searched("off", 80.0, 900_000, 0),
+        &searched("on", 40.0, 90_000, 800_000),
+    );
+    assert_eq!(found.reason.unwrap().because[0].evidence.len(), 1);
 }
 
 fn crowd(mut trials: Vec<Trial>, clients: u32) -> Vec<Trial> {

@@ -120,6 +120,7 @@ fn doubt(reason: &Reason) -> &'static str {
         (TimesSay::OneBlock, _) | (_, None) => "; measured once, so nobody knows its noise",
         (TimesSay::WithinNoise, _) => "; the times do not differ beyond noise",
         (TimesSay::Nothing, _) => "; the times do not say which of the two is faster",
+        (TimesSay::OtherLimits, _) => "; their servers were held to other limits",
         (TimesSay::Differ, _) => "",
     }
 }
@@ -261,6 +262,7 @@ mod tests {
         };
         assert!(said(TimesSay::WithinNoise).ends_with("; the times do not differ beyond noise"));
         assert!(said(TimesSay::OneBlock).ends_with("; measured once, so nobody knows its noise"));
+        assert!(said(TimesSay::OtherLimits).ends_with("; their servers were held to other limits"));
     }
 
     #[test]

@@ -78,6 +78,8 @@ pub(super) const CAUSES: &[Cause] = &[
             "buffer_pool_reads",
             "Handler_read_next",
             "Innodb_buffer_pool_read_requests",
+            "Innodb_pages_read",
+            "device reads",
         ],
         signs: &[Sign::Counts(&ICP_ATTEMPTS, &["Using index condition"])],
         beside: &[&ICP_MATCH],

@@ -123,14 +123,27 @@ fn names<'n>(lines: impl Iterator<Item = &'n Line<'n>>) -> Vec<&'n str> {
         .into_iter()
         .flat_map(|list| list.keys().map(String::as_str))
         .collect();
-    // INNODB_METRICS has some counters of the status once more.
-    let is_twin = |name: &&str| {
-        ["Innodb_", "Handler_"]
-            .iter()
-            .any(|prefix| names.contains(format!("{prefix}{name}").as_str()))
-    };
-    let told = names.iter().copied().filter(|name| !is_twin(name));
+    let told = names.iter().copied().filter(|name| !is_twin(name, &names));
     told.filter(|name| !is_beside_the_point(name)).collect()
+}
+
+/// Counters of the status that INNODB_METRICS has once more under a name that is not made from theirs: (metric, status).
+/// Source: the comments of the metrics themselves, which name the status variable.
+const RENAMED: [(&str, &str); 4] = [
+    ("buffer_data_reads", "Innodb_data_read"),
+    ("buffer_data_written", "Innodb_data_written"),
+    ("os_data_reads", "Innodb_data_reads"),
+    ("os_data_writes", "Innodb_data_writes"),
+];
+
+/// Whether INNODB_METRICS says with it what the status says too.
+fn is_twin(name: &str, names: &BTreeSet<&str>) -> bool {
+    let prefixed = |prefix: &&str| names.contains(format!("{prefix}{name}").as_str());
+    let renamed = |(metric, status): &(&str, &str)| *metric == name && names.contains(status);
+    ["Innodb_", "Handler_"]
+        .iter()
+        .any(|prefix| prefixed(&prefix))
+        || RENAMED.iter().any(renamed)
 }
 
 /// By block, its lines: their operations, and the events of each name; none where the server lacks the counter.

@@ -223,7 +223,13 @@ fn evidence(cause: &Cause, subject: &Reason, with: &Side, other: &Side) -> Vec<E
         let evidence = counted(names, with, other)?;
         matches!(evidence, Evidence::Counter { with, .. } if with > 0.0).then_some(evidence)
     });
-    signs.chain(beside).collect()
+    signs.chain(beside).fold(Vec::new(), |mut found, one| {
+        // Two signs of a cause may be seen in one counter.
+        if !found.contains(&one) {
+            found.push(one);
+        }
+        found
+    })
 }
 
 /// What shows a sign; none where it is not there.

@@ -9,6 +9,9 @@ use crate::stats::summary::summary;
 use crate::trial::{Counters, Query, Round, Trial, TrialState};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Limits within this factor of each other are alike.
+const SAME_LIMIT: f64 = 1.2;
+
 /// The beginnings of counters of statements that write.
 const WRITING: [&str; 7] = [
     "Com_insert",
@@ -166,6 +169,25 @@ impl<'t> Side<'t> {
             || self
                 .lines_of_all()
                 .any(|line| line.counters.iter().any(wrote))
+    }
+
+    /// Whether the other side's servers were held to the same limits, as far as that can be told from figures that are
+    /// relative to the data: those of two servers take a little more or less room.
+    pub(super) fn is_limited_like(&self, other: &Side) -> bool {
+        let (ours, theirs) = (self.limits(), other.limits());
+        let like = |((name, asked), (other, theirs)): (&(&str, f64), &(&str, f64))| {
+            name == other && asked.max(*theirs) <= asked.min(*theirs) * SAME_LIMIT
+        };
+        ours.len() == theirs.len() && ours.iter().zip(&theirs).all(like)
+    }
+
+    /// The limits that its servers were held to: (name, as asked for), each once, in order.
+    fn limits(&self) -> Vec<(&'t str, f64)> {
+        let notes = self.trials.iter().flat_map(|trial| &trial.limits);
+        let mut limits: Vec<_> = notes.map(|note| (&*note.name, note.asked)).collect();
+        limits.sort_by(|a, b| a.0.cmp(b.0).then(a.1.total_cmp(&b.1)));
+        limits.dedup();
+        limits
     }
 
     /// The names of the servers that it was measured on.

@@ -19,6 +19,8 @@ pub enum TimesSay {
     OneBlock,
     /// There are none, or the limit of a query stands for the smaller one.
     Nothing,
+    /// The sides' servers were held to other limits, which no counter tells from what the servers did.
+    OtherLimits,
 }
 
 pub(super) struct Times {
@@ -27,6 +29,7 @@ pub(super) struct Times {
     /// The recorded times of a side are lower bounds.
     of_at_least: bool,
     to_at_least: bool,
+    other_limits: bool,
 }
 
 impl Times {
@@ -42,6 +45,7 @@ impl Times {
             ratio: LogMean::of_ratios(&of_s, &to_s)?,
             of_at_least: at_least(of),
             to_at_least: at_least(to),
+            other_limits: !of.is_limited_like(to),
         })
     }
 
@@ -78,6 +82,9 @@ impl Times {
     }
 
     pub(super) fn say(&self) -> TimesSay {
+        if self.other_limits {
+            return TimesSay::OtherLimits;
+        }
         match (self.smaller(), self.ratio.ci(), self.faster()) {
             (None, ..) => TimesSay::Nothing,
             (_, None, _) => TimesSay::OneBlock,
