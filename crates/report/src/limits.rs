@@ -17,7 +17,7 @@ pub fn limits(trials: &[Trial]) -> Option<Sheet> {
         }
     }
     (!kinds.is_empty()).then(|| Sheet {
-        caption: "Limits of the servers, measured before each trial's server was started"
+        caption: "Limits of the servers, measured before each trial's server was started; where requests are limited too, bytes a second may stay below what was asked for"
             .to_string(),
         head: String::new(),
         labels: vec!["limit".to_string()],

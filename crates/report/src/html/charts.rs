@@ -94,7 +94,10 @@ fn queries(rows: &Rows, of: impl Fn(&record::stats::QueryRow) -> Option<&Estimat
 /// A bar series for each name, then a series of whiskers for each, in the same order.
 fn series(lines: Vec<(String, Vec<Option<&Estimate>>)>, horizontal: bool) -> Vec<Value> {
     let bars = lines.iter().map(|(name, estimates)| {
-        let means: Vec<Value> = estimates.iter().map(|e| e.map_or(Value::Null, |e| rounded(e.mean))).collect();
+        // A lower bound is no length of a bar: the tables have it.
+        let known = |e: &&Estimate| !e.at_least;
+        let mean = |e: &Option<&Estimate>| e.filter(known).map_or(Value::Null, |e| rounded(e.mean));
+        let means: Vec<Value> = estimates.iter().map(mean).collect();
         json!({ "type": "bar", "name": name, "data": means, "barGap": "12%", "barCategoryGap": "28%" })
     });
     let whiskers = lines.iter().map(|(name, estimates)| {

@@ -119,10 +119,12 @@ fn doubles(row: &Row) -> Value {
 
 type Means = BTreeMap<String, BTreeMap<String, f64>>;
 
-/// name of round -> counter -> per query, the mean over its rounds in all blocks; counters that never moved are left out by the script.
+/// name of round -> counter -> per query, the mean over its rounds in all blocks, but those in which a query was stopped: they were
+/// counted only so far. Counters that never moved are left out by the script.
 fn means(row: &Row) -> Means {
     let mut sums: BTreeMap<String, BTreeMap<String, (f64, u32)>> = BTreeMap::new();
-    for round in row.trials.iter().flat_map(|trial| &trial.rounds) {
+    let rounds = row.trials.iter().flat_map(|trial| &trial.rounds);
+    for round in rounds.filter(|round| !round.timed_out()) {
         let queries = round.queries.len().max(1) as f64;
         let named = sums.entry(round.name.clone()).or_default();
         for (counter, delta) in &round.counters {

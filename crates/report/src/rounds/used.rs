@@ -70,7 +70,7 @@ fn sheet(rows: impl Iterator<Item = SheetRow>) -> Sheet {
 
 fn rows(run: &Run, trials: &[Trial], row: &Row, query: Option<&str>) -> Vec<SheetRow> {
     let name = names::row(&run.question, &row.server, &row.levels);
-    let of_round = |round: &str| {
+    let of_round = |round: &str| -> Option<SheetRow> {
         let part = Part {
             server: &row.server,
             levels: &row.levels,
@@ -78,21 +78,26 @@ fn rows(run: &Run, trials: &[Trial], row: &Row, query: Option<&str>) -> Vec<Shee
             query,
         };
         let labels = [Some(name.as_str()), query, Some(round)];
-        SheetRow {
+        // A level may leave a round out.
+        let counted = MEASURES.map(|measure| counted(trials, part, measure));
+        counted.iter().any(Option::is_some).then(|| SheetRow {
             labels: labels.into_iter().flatten().map(String::from).collect(),
-            cells: MEASURES.map(|measure| cell(trials, part, measure)).into(),
-        }
+            cells: counted.iter().map(figure).collect(),
+        })
     };
     run.question
         .round_names()
         .into_iter()
-        .map(of_round)
+        .filter_map(of_round)
         .collect()
 }
 
-fn cell(trials: &[Trial], part: Part, (name, _, unit): (&str, &str, f64)) -> Figure {
-    let found = counter(trials, part, name).map(|found| in_units(found, unit));
-    estimate(found.as_ref(), format::operations)
+fn counted(trials: &[Trial], part: Part, (name, _, unit): (&str, &str, f64)) -> Option<Estimate> {
+    counter(trials, part, name).map(|found| in_units(found, unit))
+}
+
+fn figure(counted: &Option<Estimate>) -> Figure {
+    estimate(counted.as_ref(), format::operations)
 }
 
 fn in_units(found: Estimate, unit: f64) -> Estimate {
