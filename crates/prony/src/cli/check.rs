@@ -44,11 +44,11 @@ pub fn run(args: Args) -> Result<Status, Failure> {
     let trials: Vec<PlannedTrial> = plan.trials().collect();
     conduct::check_workload(&request, &trials)?;
     conduct::check_in_place(&request, &trials)?;
-    limits(&request, &trials)?;
     for sentence in spec::advice(&request.experiment) {
         Progress::stderr().say(&format!("note: {sentence}"));
     }
     print(&expected(&request, &plan, &trials)?);
+    limits(&request, &trials)?;
     known_settings(&request, &trials)
 }
 

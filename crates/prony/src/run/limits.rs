@@ -4,8 +4,9 @@
 //! starts, and the figures go into the record. Non-goal: how the kernel is told (`host::limits`).
 
 use super::{RunError, settings};
+use crate::host::limits::figure;
 use crate::host::{Group, LimitError, Limits, Verified, verify};
-use crate::host::{Home, Leases};
+use crate::host::{Home, Leases, machine};
 use crate::plan::PlannedTrial;
 use crate::spec::{LimitsPatch, ServerSpec};
 use record::{Flag, LimitNote};
@@ -83,8 +84,10 @@ fn not_reached(verified: &Verified) -> Option<Flag> {
     (verified.measured < verified.allowed * REACHED).then(|| Flag {
         kind: "limit_not_reached".into(),
         text: format!(
-            "{}: {} are allowed, {:.0} were measured: the machine itself has less",
-            verified.name, verified.allowed, verified.measured
+            "{}: {} are allowed, {} were measured: the machine itself has less",
+            verified.name,
+            figure(verified.allowed),
+            figure(verified.measured)
         ),
     })
 }
@@ -92,7 +95,7 @@ fn not_reached(verified: &Verified) -> Option<Flag> {
 /// Whether every planned limit can be set here.
 ///
 /// # Errors
-/// A server that prony does not start, more processors than there are, a machine without the means.
+/// A server that prony does not start, more processors or memory than there are, a machine without the means.
 pub fn check(
     trials: &[PlannedTrial],
     servers: &[ServerSpec],
@@ -100,6 +103,9 @@ pub fn check(
     leases: &Leases,
 ) -> Result<(), RunError> {
     let cores = std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64);
+    // A machine that does not tell has room for any.
+    let machine_bytes = Some(machine::memory_bytes()).filter(|bytes| *bytes > 0);
+    let machine_bytes = machine_bytes.unwrap_or(u64::MAX);
     let mut tried: Vec<Limits> = Vec::new();
     for trial in trials {
         let limits = resolve(&trial.limits, BEFORE_LOADING);
@@ -115,6 +121,11 @@ pub fn check(
         }
         if tried.contains(&limits) {
             continue;
+        }
+        if let Some(bytes) = limits.memory_bytes.filter(|bytes| *bytes >= machine_bytes) {
+            return Err(RunError::Asked(format!(
+                "limits: memory = {bytes} limits nothing on a machine of {machine_bytes} bytes; write a smaller one, or \"none\""
+            )));
         }
         if let Some(cpus) = limits.cpus.filter(|cpus| *cpus >= cores) {
             return Err(RunError::Asked(format!(
@@ -184,6 +195,8 @@ mod tests {
             "read_iops: 460000 are allowed, 52000 were measured: the machine itself has less"
         );
         assert_eq!(not_reached(&verified(400.0, 399.0)), None);
+        let flag = not_reached(&verified(0.5, 0.25)).unwrap();
+        assert!(flag.text.contains("0.50 are allowed, 0.25 were measured"));
     }
 
     #[test]

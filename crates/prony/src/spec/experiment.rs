@@ -168,7 +168,7 @@ pub struct Protocol {
     pub blocks: u32,
     /// A query that takes longer is stopped and noted as such.
     pub query_timeout: Option<Duration>,
-    /// Statements of the workload that are run in this order; empty: all of them.
+    /// Statements of the workload that are run, in the workload's own order; empty: all of them.
     pub queries: Vec<String>,
     /// Of a timed load: what is measured of a trial.
     pub time: Option<Duration>,

@@ -45,7 +45,7 @@ pub fn ignored(name: &str, setting: &Setting, version: &str, comment: &str) -> V
         .map_while(|part| part.parse().ok())
         .take(3)
         .collect();
-    let is_hash_join = |(flag, _): &(&str, &str)| *flag == "hash_join";
+    let is_hash_join = |(flag, _): &(&str, &str)| flag.eq_ignore_ascii_case("hash_join");
     let found = flags(value).into_iter().filter(is_hash_join);
     found
         .filter(|_| is_mysql && numbers.as_slice() >= &[8, 0, 19])
@@ -88,6 +88,8 @@ mod tests {
         assert_eq!(told("8.0.33", "MySQL Community Server"), 1);
         assert_eq!(told("9.7.4", ""), 1);
         assert_eq!(told("8.0.18", ""), 0);
+        let loud = Setting::Literal("HASH_JOIN=off".into());
+        assert_eq!(ignored(NAME, &loud, "8.0.33", "").len(), 1);
         assert_eq!(told("11.8.6-MariaDB", ""), 0);
         assert_eq!(told("11.8.6", "11.8.6-MariaDB-deb12"), 0);
     }

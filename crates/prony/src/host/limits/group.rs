@@ -45,7 +45,8 @@ impl Group {
                 let enable = format!("+{}", controller.name(Version::V2));
                 let enabled = parent.folder.join("cgroup.subtree_control");
                 write(&enabled, &enable)?;
-                // Only with both does the kernel know whose pages it writes out; a machine without it limits the rest.
+                // Only with both does the kernel know whose pages it writes out; a machine without it limits the rest. Both stay
+                // switched on: by itself that limits nothing, and another prony may be using them.
                 let _ = write(&enabled, "+memory");
             }
             for (file, value) in lines(limits, controller, parent.version, data)? {

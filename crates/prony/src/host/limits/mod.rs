@@ -44,6 +44,14 @@ impl Limits {
     }
 }
 
+/// What was asked for or measured, in a message: processors are often less than one.
+pub fn figure(value: f64) -> String {
+    match value < 10.0 && value.fract() != 0.0 {
+        true => format!("{value:.2}"),
+        false => format!("{value:.0}"),
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum LimitError {
     #[error(
@@ -72,7 +80,9 @@ pub enum LimitError {
     #[error("the limits cannot be verified: {0}")]
     NotVerified(String),
     #[error(
-        "the limit {name} = {asked:.0} is not in force: {measured:.0} were measured; it would have been full speed in silence"
+        "the limit {name} = {} is not in force: {} were measured; it would have been full speed in silence",
+        figure(*.asked),
+        figure(*.measured)
     )]
     NotInForce {
         name: &'static str,
