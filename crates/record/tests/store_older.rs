@@ -4,7 +4,7 @@ mod common;
 
 use common::{done, place, run, timed, with_summary};
 use record::*;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Takes away what each schema added to the one before it.
 const BEFORE_3: &str =
@@ -75,13 +75,29 @@ fn a_run_of_schema_1_is_gone_on_with_in_this_schema() {
 }
 
 #[test]
-fn the_runs_of_p1_in_the_tree_are_of_schema_1_and_readable() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/results/p1");
-    let files = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|file| file.unwrap().path());
-    for path in files.filter(|path| path.extension().is_some_and(|e| e == "sqlite")) {
-        let store = Store::open(&path).unwrap();
-        assert!(!store.trials().unwrap().is_empty(), "{}", path.display());
+fn the_records_in_the_tree_are_readable_and_those_of_p1_are_of_schema_1() {
+    let results = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/results");
+    for (folder, schema) in [("p1", 1), ("p2", 3), ("p6", 3)] {
+        let records = records(&Path::new(results).join(folder));
+        assert!(!records.is_empty(), "{folder}");
+        for path in records {
+            assert_eq!(schema_of(&path), schema, "{}", path.display());
+            let store = Store::open(&path).unwrap();
+            let trials = store.trials_whole().unwrap();
+            assert!(!trials.is_empty(), "{}", path.display());
+        }
     }
+}
+
+fn records(folder: &Path) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(folder).unwrap();
+    let paths = files.map(|file| file.unwrap().path());
+    let is_record = |path: &PathBuf| path.extension().is_some_and(|e| e == "sqlite");
+    paths.filter(is_record).collect()
+}
+
+fn schema_of(path: &Path) -> i64 {
+    let at = rusqlite::Connection::open(path).unwrap();
+    let version = at.pragma_query_value(None, "user_version", |row| row.get(0));
+    version.unwrap()
 }

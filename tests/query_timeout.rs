@@ -1,0 +1,46 @@
+//! A query that takes longer than the protocol allows, on real servers: stopped, told, and the rest goes on.
+
+mod support;
+use support::{Bench, has};
+
+/// No machine joins sixty thousand rows in a millisecond.
+const EXPERIMENT: &str = r#"
+title = "Too slow"
+
+[server.one]
+build = "BUILD"
+
+[workload.ssb]
+scale = 0.01
+
+[protocol]
+rounds        = ["cold", "hot"]
+queries       = ["Q2.1", "Q3.1"]
+query_timeout = "1ms"
+blocks        = 1
+"#;
+
+#[test]
+fn a_query_over_the_limit_is_stopped_and_the_rest_of_the_trial_goes_on() {
+    for build in ["mariadb", "mysql@5.6.14"] {
+        if !has(build) {
+            continue;
+        }
+        let bench = Bench::new();
+        let file = bench.experiment("slow", &EXPERIMENT.replace("BUILD", build));
+        let run = bench.run(&["run", &file]);
+        assert_eq!(run.status, 0, "{build}: {}", run.stderr);
+        assert!(run.stdout.contains("> 0.001 s"), "{build}: {}", run.stdout);
+        let trial = &bench.json(&bench.runs()[0])["trials"][0];
+        assert_eq!(trial["state"], "done", "{build}: {trial}");
+        for round in trial["rounds"].as_array().unwrap() {
+            assert_eq!(round["timed_out"], true, "{build}: {round}");
+            let queries = round["queries"].as_array().unwrap();
+            assert_eq!(queries.len(), 2, "{build}: {round}");
+            for query in queries {
+                assert_eq!(query["timed_out_s"], 0.001, "{build}: {query}");
+                assert!(query["elapsed_s"].is_null(), "{build}: {query}");
+            }
+        }
+    }
+}
