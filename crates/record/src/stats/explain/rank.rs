@@ -138,12 +138,10 @@ const RENAMED: [(&str, &str); 4] = [
 
 /// Whether INNODB_METRICS says with it what the status says too.
 fn is_twin(name: &str, names: &BTreeSet<&str>) -> bool {
-    let prefixed = |prefix: &&str| names.contains(format!("{prefix}{name}").as_str());
-    let renamed = |(metric, status): &(&str, &str)| *metric == name && names.contains(status);
-    ["Innodb_", "Handler_"]
-        .iter()
-        .any(|prefix| prefixed(&prefix))
-        || RENAMED.iter().any(renamed)
+    let in_status = |status: &str| names.contains(status);
+    let prefixed = ["Innodb_", "Handler_"].map(|prefix| format!("{prefix}{name}"));
+    let mut renamed = RENAMED.iter().filter(|(metric, _)| *metric == name);
+    prefixed.iter().any(|status| in_status(status)) || renamed.any(|(_, status)| in_status(status))
 }
 
 /// By block, its lines: their operations, and the events of each name; none where the server lacks the counter.
