@@ -77,8 +77,7 @@ pub(super) fn watched<T>(
     live: &mut Live,
     ask: impl FnOnce(&mut Session) -> Result<T, ServerError>,
 ) -> Result<Result<T, String>, ServerError> {
-    let session = &mut live.session;
-    let (answer, timed_out) = live.watch.over(timeout, || ask(session));
+    let (answer, timed_out) = live.watch.ask(&mut live.session, timeout, ask);
     match answer {
         _ if timed_out => {
             let limit_s = timeout.unwrap_or_default().as_secs_f64();

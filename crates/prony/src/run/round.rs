@@ -137,7 +137,7 @@ impl Pass<'_> {
             && profile::begin(session);
         let timeout = self.protocol.query_timeout;
         let sql = operation.sql(Dialect::of(session));
-        let (reply, timed_out) = watch.over(timeout, || session.query(sql));
+        let (reply, timed_out) = watch.ask(session, timeout, |session| session.query(sql));
         let mut query = blank(&operation.name, asking.client);
         let mut answer = None;
         match reply {

@@ -62,6 +62,18 @@ struct State {
     closing: bool,
 }
 
+impl State {
+    /// Until there may be something to do that nobody tells: the deadline, or an interrupt.
+    fn pause(&self) -> Duration {
+        if !self.watching {
+            return Duration::from_secs(3600);
+        }
+        let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
+        self.deadline
+            .map_or(TICK, |deadline| left(deadline).min(TICK))
+    }
+}
+
 pub struct Watch {
     shared: Arc<(Mutex<State>, Condvar)>,
     thread: Option<JoinHandle<()>>,
@@ -94,6 +106,21 @@ impl Watch {
         (result, timed_out)
     }
 
+    /// The same for a statement of this session, which is fit for the next one afterwards.
+    pub fn ask<T>(
+        &self,
+        session: &mut Session,
+        timeout: Option<Duration>,
+        statement: impl FnOnce(&mut Session) -> T,
+    ) -> (T, bool) {
+        let (result, timed_out) = self.over(timeout, || statement(session));
+        if timed_out {
+            // A stop that came too late ends the next statement, so that has to be one that nobody needs.
+            let _ = session.query("SELECT 1");
+        }
+        (result, timed_out)
+    }
+
     /// Ends the statement that is being executed and any later one: nobody wants its answer any more.
     pub fn halt(&self) {
         self.set(|state| state.halted = true);
@@ -122,16 +149,15 @@ fn watch(shared: &(Mutex<State>, Condvar), stopper: &mut Stopper) {
             .deadline
             .is_some_and(|deadline| Instant::now() >= deadline);
         if state.watching && (due || state.halted || interrupt::asked()) {
-            state.timed_out = due && !interrupt::asked();
-            state.deadline = None;
+            if due {
+                state.timed_out |= !interrupt::asked();
+                // Again, if it goes on: a server forgets what reaches it before it has begun with the statement.
+                state.deadline = Some(Instant::now() + TICK);
+            }
             // Under the lock: the statement cannot end and the next begin while this one is being stopped.
             stopper();
         }
-        let pause = if state.watching {
-            TICK
-        } else {
-            Duration::from_secs(3600)
-        };
+        let pause = state.pause();
         state = shared
             .1
             .wait_timeout(state, pause)
@@ -168,6 +194,30 @@ mod tests {
         }));
         let (result, timed_out) = watch.over(Some(Duration::from_millis(1)), || stopped.recv());
         assert!(result.is_ok() && timed_out);
+    }
+
+    #[test]
+    fn a_timeout_is_kept_to_the_millisecond_and_not_to_the_next_look_for_an_interrupt() {
+        let ten = Duration::from_millis(10);
+        let state = |timeout: Duration| State {
+            watching: true,
+            deadline: Some(Instant::now() + timeout),
+            ..State::default()
+        };
+        assert!(state(ten).pause() <= ten);
+        assert_eq!(state(Duration::from_secs(600)).pause(), TICK);
+        assert_eq!(State::default().pause(), Duration::from_secs(3600));
+    }
+
+    #[test]
+    fn a_statement_that_goes_on_is_stopped_again() {
+        let (stop, stopped) = mpsc::channel();
+        let watch = Watch::new(Box::new(move || {
+            let _ = stop.send(());
+        }));
+        let twice = || (stopped.recv(), stopped.recv());
+        let (result, timed_out) = watch.over(Some(Duration::from_millis(1)), twice);
+        assert!(result.0.is_ok() && result.1.is_ok() && timed_out);
     }
 
     #[test]
