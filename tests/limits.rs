@@ -116,7 +116,7 @@ fn a_limit_without_the_right_to_set_it_is_refused_after_the_plan_is_told() {
     let bench = Bench::new();
     let file = experiment(&bench, "mariadb", "read_iops = 20", 1);
     let refused = as_nobody(&bench, &["check", &file]);
-    assert_eq!(refused.status, 1, "{}", refused.stderr);
+    assert_eq!(refused.status, 3, "{}", refused.stderr);
     assert!(refused.stdout.contains("trials  1"), "{}", refused.stdout);
     assert!(
         refused.stderr.contains("run prony as root"),
