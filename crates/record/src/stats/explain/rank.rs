@@ -129,9 +129,11 @@ fn names<'n>(lines: impl Iterator<Item = &'n Line<'n>>) -> Vec<&'n str> {
 
 /// Counters of the status that INNODB_METRICS has once more under a name that is not made from theirs: (metric, status).
 /// Source: the comments of the metrics themselves, which name the status variable.
-const RENAMED: [(&str, &str); 4] = [
+const RENAMED: [(&str, &str); 6] = [
     ("buffer_data_reads", "Innodb_data_read"),
     ("buffer_data_written", "Innodb_data_written"),
+    ("buffer_pages_read", "Innodb_pages_read"),
+    ("buffer_pages_written", "Innodb_pages_written"),
     ("os_data_reads", "Innodb_data_reads"),
     ("os_data_writes", "Innodb_data_writes"),
 ];
