@@ -1,6 +1,6 @@
 //! The server's own client, as the peer of a measurement.
 
-use prony::spec::experiment::Dsn;
+use spec::experiment::Dsn;
 use std::process::Command;
 
 pub struct Peer {

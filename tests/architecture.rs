@@ -1,40 +1,35 @@
-//! The house stands as docs/ARCHITECTURE.md says: who may import whom.
+//! The crates depend on each other as docs/ARCHITECTURE.md says.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Rooms of the crate `prony` and the rooms that each may use. `run` and `cli` may use everything below them.
-const MAY_USE: [(&str, &[&str]); 8] = [
-    ("spec", &[]),
-    ("plan", &["spec"]),
-    ("host", &[]),
-    ("server", &["spec", "host"]),
-    ("workload", &["server"]),
-    ("observe", &["server", "host"]),
+/// Each crate of ours and the crates of ours that it may depend on. Every other import does not compile.
+const MAY_USE: [(&str, &[&str]); 11] = [
+    ("datagen", &[]),
+    ("load", &[]),
+    ("record", &[]),
+    ("wire", &["load"]),
+    ("report", &["record"]),
+    ("spec", &["record"]),
+    ("host", &["record"]),
+    ("server", &["spec", "host", "record"]),
+    ("workload", &["server", "spec", "wire", "load", "datagen"]),
+    ("observe", &["server", "host", "record"]),
     (
-        "run",
-        &["spec", "plan", "host", "server", "workload", "observe"],
-    ),
-    (
-        "cli",
+        "prony",
         &[
-            "spec", "plan", "host", "server", "workload", "observe", "run",
+            "datagen", "load", "wire", "record", "report", "spec", "host", "server", "workload",
+            "observe",
         ],
     ),
 ];
 
-/// Crates of ours and the crates of ours that each may depend on.
-const CRATES: [(&str, &[&str]); 6] = [
-    ("datagen", &[]),
-    ("load", &[]),
-    ("wire", &["load"]),
-    ("record", &[]),
-    ("report", &["record"]),
-    ("prony", &["datagen", "load", "wire", "record", "report"]),
-];
-
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn manifest(name: &str) -> toml::Table {
+    let path = root().join("crates").join(name).join("Cargo.toml");
+    std::fs::read_to_string(path).unwrap().parse().unwrap()
 }
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
@@ -50,100 +45,73 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Every `crate::ROOM::NEXT` in a file, braces opened: (room, next segment).
-fn uses(text: &str) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    for (at, _) in text.match_indices("crate::") {
-        let path = &text[at + "crate::".len()..];
-        let Some((room, rest)) = path.split_once("::") else {
-            continue;
-        };
-        if !room.chars().all(|c| c.is_ascii_lowercase() || c == '_') {
-            continue;
-        }
-        let listed = rest
-            .strip_prefix('{')
-            .and_then(|inside| inside.split_once('}'))
-            .map(|(inside, _)| inside);
-        for next in
-            listed
-                .unwrap_or(rest)
-                .split(',')
-                .take(if listed.is_some() { usize::MAX } else { 1 })
-        {
-            let next: String = next
-                .trim()
-                .chars()
-                .take_while(|c| c.is_alphanumeric() || *c == '_')
-                .collect();
-            // Behind the last comma of a list stands nothing.
-            if !next.is_empty() {
-                found.push((room.to_string(), next));
-            }
-        }
-    }
-    found
-}
-
 #[test]
-fn each_room_uses_only_the_rooms_it_may_and_only_by_their_top() {
-    let source = root().join("crates/prony/src");
-    let mut wrong = Vec::new();
-    for (room, allowed) in MAY_USE {
-        for file in sources(&source.join(room)) {
-            for (used, next) in uses(&std::fs::read_to_string(&file).unwrap()) {
-                let is_module = source.join(&used).join(format!("{next}.rs")).exists()
-                    || source.join(&used).join(&next).is_dir();
-                let composes = room == "run" || room == "cli";
-                if used == room {
-                    continue;
-                }
-                if !allowed.contains(&used.as_str()) {
-                    wrong.push(format!("{} uses {used}", file.display()));
-                } else if is_module && !composes {
-                    wrong.push(format!("{} uses the inside {used}::{next}", file.display()));
-                }
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+fn the_table_lists_every_crate_of_the_workspace() {
+    let mut listed: Vec<String> = MAY_USE.iter().map(|(name, _)| name.to_string()).collect();
+    let folders = std::fs::read_dir(root().join("crates")).unwrap().flatten();
+    let mut present: Vec<String> = folders
+        .filter(|entry| entry.path().join("Cargo.toml").exists())
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .collect();
+    listed.sort();
+    present.sort();
+    assert_eq!(listed, present);
 }
 
 #[test]
 fn each_crate_depends_only_on_the_crates_it_may() {
-    let ours: Vec<&str> = CRATES.iter().map(|(name, _)| *name).collect();
-    for (name, allowed) in CRATES {
-        let manifest =
-            std::fs::read_to_string(root().join("crates").join(name).join("Cargo.toml")).unwrap();
-        let manifest: toml::Table = manifest.parse().unwrap();
-        let used: BTreeMap<_, _> = manifest["dependencies"]
-            .as_table()
-            .unwrap()
-            .iter()
-            .filter(|(dependency, _)| ours.contains(&dependency.as_str()))
-            .collect();
-        for dependency in used.keys() {
+    for (name, allowed) in MAY_USE {
+        let manifest = manifest(name);
+        let dependencies = manifest["dependencies"].as_table().unwrap();
+        for (other, _) in MAY_USE {
             assert!(
-                allowed.contains(&dependency.as_str()),
-                "{name} depends on {dependency}"
+                !dependencies.contains_key(other) || allowed.contains(&other),
+                "{name} must not depend on {other}"
             );
         }
     }
 }
 
 #[test]
-fn the_page_about_the_architecture_names_every_room() {
-    let page = std::fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap();
-    for (room, _) in MAY_USE {
-        assert!(
-            page.contains(&format!("`prony::{room}`")),
-            "{room} is not in docs/ARCHITECTURE.md"
-        );
+fn the_protocol_does_not_use_the_command_line() {
+    let wrong: Vec<String> = sources(&root().join("crates/prony/src/run"))
+        .into_iter()
+        .filter(|file| {
+            std::fs::read_to_string(file)
+                .unwrap()
+                .contains("crate::cli")
+        })
+        .map(|file| file.display().to_string())
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:?} import crate::cli");
+}
+
+#[test]
+fn no_crate_holds_more_than_a_quarter_of_the_code() {
+    let lines = |name: &str| -> usize {
+        let files = sources(&root().join("crates").join(name).join("src"));
+        let texts = files
+            .iter()
+            .map(|file| std::fs::read_to_string(file).unwrap());
+        texts.map(|text| text.lines().count()).sum()
+    };
+    let all: Vec<(&str, usize)> = MAY_USE
+        .iter()
+        .map(|(name, _)| (*name, lines(name)))
+        .collect();
+    let total: usize = all.iter().map(|(_, lines)| lines).sum();
+    for (name, lines) in all {
+        assert!(4 * lines <= total, "{name} has {lines} of {total} lines");
     }
-    for (name, _) in CRATES {
+}
+
+#[test]
+fn the_page_about_the_architecture_names_every_crate() {
+    let page = std::fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap();
+    for (name, _) in MAY_USE {
         assert!(
             page.contains(&format!("`crates/{name}`")),
-            "{name} is not in docs/ARCHITECTURE.md"
+            "crates/{name} is not in docs/ARCHITECTURE.md"
         );
     }
 }

@@ -379,7 +379,7 @@ fn ctrl_c_during_a_stall_ends_the_run_soon_and_the_rest_can_be_resumed() {
 /// Closed loop of two clients on a null server, with at most three reconnections in a row.
 fn driven(endpoint: load::Endpoint, during: impl FnOnce() + Send) -> load::Driven {
     let section = toml::Table::from_iter([("operations".into(), "point-select".into())]);
-    let dataset = prony::workload::open("oltp", &section).unwrap();
+    let dataset = workload::open("oltp", &section).unwrap();
     let login = wire::Login {
         endpoints: vec![endpoint],
         user: "root".into(),

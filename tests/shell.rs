@@ -94,7 +94,7 @@ fn a_started_server_tells_how_to_connect_and_ends_with_ctrl_c() {
     assert!(text.contains(&running.of("socket")), "{text}");
 
     // What it tells is enough for another client.
-    let mut session = prony::server::Session::open(&prony::spec::Dsn {
+    let mut session = server::Session::open(&spec::Dsn {
         user: "root".into(),
         password: password.map(String::from),
         host: "127.0.0.1".into(),

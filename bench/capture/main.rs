@@ -9,8 +9,8 @@
 #[path = "../median.rs"]
 mod median;
 
-use prony::observe::{Explainer, Observer};
-use prony::server::Session;
+use observe::{Explainer, Observer};
+use server::Session;
 use std::time::Instant;
 
 const QUERY: &str = "SELECT c.name, count(*) FROM mysql.help_category c \

@@ -8,7 +8,7 @@
 #[path = "../median.rs"]
 mod median;
 
-use prony::host::{Group, Home, Leases, Limits, verify};
+use host::{Group, Home, Leases, Limits, verify};
 use std::path::Path;
 
 const ASKED: [u64; 7] = [100, 200, 500, 1000, 2000, 3500, 5000];

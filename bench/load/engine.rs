@@ -44,7 +44,7 @@ pub fn child(arguments: &[String]) {
         within: Duration::from_secs(10),
         stalled: None,
     };
-    let dataset = prony::workload::open("oltp", &section(operation)).expect("an operation");
+    let dataset = workload::open("oltp", &section(operation)).expect("an operation");
     let driver = dataset.driver(login, &[], 1).expect("oltp is driven");
     let load = match rate {
         0 => Load::Closed(Closed {

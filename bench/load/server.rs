@@ -1,11 +1,11 @@
 //! The server of a comparison: prony's own, with the tables that both clients use and a user without a password.
 
-use prony::host::{Home, Lease, Leases};
-use prony::server::builds::Cache;
-use prony::server::{Managed, Server, Session, StartRequest};
-use prony::spec::BuildSpec;
-use prony::workload::{Dataset, open};
+use host::{Home, Lease, Leases};
+use server::builds::Cache;
+use server::{Managed, Server, Session, StartRequest};
+use spec::BuildSpec;
 use std::path::PathBuf;
+use workload::{Dataset, open};
 
 pub const TABLES: u32 = 4;
 pub const ROWS: u32 = 250_000;

@@ -14,12 +14,12 @@ mod peer;
 use datagen::Format;
 use datagen::ssb::{self, Ssb};
 use datagen::tpch::{self, Tpch};
-use prony::server::Session;
-use prony::spec::experiment::Dsn;
-use prony::workload::{Dataset, open};
+use server::Session;
+use spec::experiment::Dsn;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use workload::{Dataset, open};
 
 /// In the order in which prony loads them.
 const OF_SSB: [ssb::Table; 5] = [

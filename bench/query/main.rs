@@ -11,7 +11,7 @@ mod median;
 #[path = "../peer.rs"]
 mod peer;
 
-use prony::server::Session;
+use server::Session;
 use std::process::Stdio;
 use std::time::Instant;
 

@@ -1,8 +1,8 @@
 //! A server that somebody else runs: with data of its own, an account for prony, and a look at all that is not prony's.
 
 use super::{Bench, has};
-use prony::host::{Home, Leases};
-use prony::server::{Cache, Managed, Server, Session, StartRequest};
+use host::{Home, Leases};
+use server::{Cache, Managed, Server, Session, StartRequest};
 use std::collections::BTreeMap;
 
 /// Of the account `guest`; with characters that mean something in a DSN.

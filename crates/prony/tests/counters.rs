@@ -3,8 +3,8 @@
 mod fresh;
 
 use fresh::Fresh;
-use prony::observe::{Observer, Reading};
-use prony::server::{Server, Session, StartRequest};
+use observe::{Observer, Reading};
+use server::{Server, Session, StartRequest};
 
 /// An observer of a started server, and a session to be observed.
 fn observed(fresh: &Fresh, then: impl FnOnce(&mut Observer, &mut Session)) {

@@ -3,8 +3,8 @@
 mod fresh;
 
 use fresh::Fresh;
-use prony::observe::Observer;
-use prony::server::{Server, Session, StartRequest};
+use observe::Observer;
+use server::{Server, Session, StartRequest};
 
 /// Of the range that is read: its rows are scattered over the table by their key.
 const ROWS: i64 = 501;

@@ -3,11 +3,11 @@
 mod fresh;
 
 use fresh::Fresh;
-use prony::host::Paused;
+use host::Paused;
 use prony::run::event::{Events, Means, PreparedEvents};
 use prony::run::watch::stopper;
-use prony::server::{Managed, Server, StartRequest};
-use prony::spec::{EventKind, EventSpec, EventTime};
+use server::{Managed, Server, StartRequest};
+use spec::{EventKind, EventSpec, EventTime};
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);

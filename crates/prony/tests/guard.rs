@@ -2,8 +2,8 @@
 //!
 //! The prony of these tests is this test binary, started again for one ignored test that makes things and waits.
 
-use prony::host::process::start_ticks;
-use prony::host::{Home, Leases};
+use host::process::start_ticks;
+use host::{Home, Leases};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};

@@ -3,8 +3,8 @@
 mod fresh;
 
 use fresh::Fresh;
-use prony::host::{Home, Leases};
-use prony::server::{Managed, Server, ServerError, StartRequest};
+use host::{Home, Leases};
+use server::{Managed, Server, ServerError, StartRequest};
 
 use std::path::Path;
 

@@ -4,14 +4,14 @@ mod fresh;
 
 use fresh::Fresh;
 use load::{Endpoint, Failure, Io, Outcome, Request, Workload as _};
-use prony::server::{Managed, Server as _, Session, StartRequest};
-use prony::workload::{self, Dataset, Driver, LoadError, State};
+use server::{Managed, Server as _, Session, StartRequest};
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Barrier, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 use wire::{Login, Tls};
+use workload::{self, Dataset, Driver, LoadError, State};
 
 /// Servers need memory and disk; one at a time is kind to small machines.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());

@@ -3,8 +3,8 @@
 mod fresh;
 
 use fresh::Fresh;
-use prony::observe::variables;
-use prony::server::{Server, StartRequest};
+use observe::variables;
+use server::{Server, StartRequest};
 use std::collections::{BTreeMap, BTreeSet};
 
 const PAGE: &str = include_str!("../../../docs/OPTIMIZER.md");

@@ -3,9 +3,9 @@
 mod fresh;
 
 use fresh::Fresh;
-use prony::host::{Paused, Process, thread_cpu};
-use prony::observe::{Observer, Prepared, Sample, Sampled, Sampler, Targets};
-use prony::server::{Managed, Server, Session, StartRequest};
+use host::{Paused, Process, thread_cpu};
+use observe::{Observer, Prepared, Sample, Sampled, Sampler, Targets};
+use server::{Managed, Server, Session, StartRequest};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};

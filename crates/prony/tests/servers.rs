@@ -5,10 +5,10 @@
 #[path = "../../../tests/support/skip.rs"]
 mod skip;
 
-use prony::host::{Home, Leases};
-use prony::server::builds::{Cache, Distribution};
-use prony::server::{ServerError, Session};
-use prony::spec::{BuildSpec, Dsn};
+use host::{Home, Leases};
+use server::builds::{Cache, Distribution};
+use server::{ServerError, Session};
+use spec::{BuildSpec, Dsn};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::{LazyLock, Mutex};
@@ -229,7 +229,7 @@ fn works_with_tables(session: &mut Session) {
 
 fn loads_as_a_client(session: &mut Session) {
     let load = "load data local infile 'rows' into table t.InnoDB fields terminated by '|'";
-    let rows = |from: u32| -> prony::server::Producer {
+    let rows = |from: u32| -> server::Producer {
         Box::new(move |to| (from..from + 1000).try_for_each(|row| writeln!(to, "{row}|r{row}")))
     };
     match session.load(load, rows(10)) {

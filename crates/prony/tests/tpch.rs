@@ -3,11 +3,11 @@
 mod fresh;
 
 use fresh::Fresh;
-use prony::server::{Server, Session, StartRequest};
-use prony::workload::answers::Canonical;
-use prony::workload::loader::{self, Indexes, Job, Part, Piece, Table};
-use prony::workload::{self, Dataset, Dialect, LoadError, Loaded, State};
+use server::{Server, Session, StartRequest};
 use std::time::{Duration, Instant};
+use workload::answers::Canonical;
+use workload::loader::{self, Indexes, Job, Part, Piece, Table};
+use workload::{self, Dataset, Dialect, LoadError, Loaded, State};
 
 type Connect<'a> = &'a (dyn Fn() -> Session + Sync);
 

@@ -12,7 +12,7 @@ use super::run;
 use super::setting::setting;
 use super::show::Format;
 use crate::run::Request;
-use crate::spec::{BenchRequest, bench};
+use spec::{BenchRequest, bench};
 
 #[derive(clap::Args)]
 pub struct Args {

@@ -2,17 +2,17 @@
 
 use super::experiment::{self, Overrides};
 use super::failure::{Failure, Status, print};
-use crate::host::{Home, Leases, machine};
-use crate::plan::estimate::{self, DatasetCost};
-use crate::plan::{Plan, PlannedTrial, Shard};
 use crate::run::{
     Progress, Request, RunError, conduct, limits, preflight, servers::Provided, trial::label,
 };
-use crate::server::Cache;
-use crate::spec::known::Known;
-use crate::spec::{self, BuildSpec, Plans, RoundKind, Unit};
-use crate::workload::Estimate;
+use host::{Home, Leases, machine};
+use server::Cache;
+use spec::known::Known;
+use spec::plan::estimate::{self, DatasetCost};
+use spec::plan::{Plan, PlannedTrial, Shard};
+use spec::{self, BuildSpec, Plans, RoundKind, Unit};
 use std::collections::BTreeMap;
+use workload::Estimate;
 
 /// Copying a snapshot and starting a server, as seen on two cores at scale 0.1 to 1.
 const RESTART_S: f64 = 3.0;

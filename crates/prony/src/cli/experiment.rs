@@ -2,8 +2,8 @@
 
 use super::embedded;
 use super::failure::Failure;
-use crate::spec::{self, Experiment, KeyMistake, OverrideError, build::mask_passwords};
-use crate::workload;
+use spec::{self, Experiment, KeyMistake, OverrideError, build::mask_passwords};
+
 use clap::Parser;
 use std::path::Path;
 

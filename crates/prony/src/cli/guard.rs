@@ -1,7 +1,7 @@
 //! `prony guard JOURNAL`, hidden: prony starts itself by it (see `host::guard`); people never do.
 
 use super::failure::{Failure, Status};
-use crate::host::guard;
+use host::guard;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]

@@ -4,10 +4,10 @@ use super::Results;
 use super::experiment::{self, Overrides};
 use super::failure::{Failure, Status, print};
 use super::terminal;
-use crate::host::{Home, Leases};
-use crate::plan::Shard;
 use crate::run::{Conducted, Progress, Request, conduct, folder};
-use crate::spec;
+use host::{Home, Leases};
+use spec::plan::Shard;
+
 use record::{Run, Store, Verdict};
 
 #[derive(clap::Args)]

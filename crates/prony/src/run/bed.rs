@@ -11,16 +11,16 @@ use super::round::{Client, Live};
 use super::servers::Provided;
 use super::watch::{Admin, Watch, stopper};
 use super::{in_place, settings};
-use crate::host::{Lease, Leases, clone};
-use crate::observe::{Observer, Prepared, ServerProcess, Targets, variables};
-use crate::plan::PlannedTrial;
-use crate::server::{Adjusted, Server, ServerError, Session, StartRequest, adjusted};
-use crate::spec::{Dsn, Pairs, Setting, switches};
-use crate::workload::Dataset;
+use host::{Lease, Leases, clone};
+use observe::{Observer, Prepared, ServerProcess, Targets, variables};
 use record::{Flag, Trial};
+use server::{Adjusted, Server, ServerError, Session, StartRequest, adjusted};
+use spec::plan::PlannedTrial;
+use spec::{Dsn, Pairs, Setting, switches};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use workload::Dataset;
 
 /// The server of one trial with its folder and connections.
 pub struct Bed<'a> {

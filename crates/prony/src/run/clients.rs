@@ -7,14 +7,14 @@
 
 use super::round::{Asked, Asking, Client, Live, Pass, Passed, difference, read};
 use super::watch::Watch;
-use crate::host::interrupt;
-use crate::observe::process;
-use crate::server::{ServerError, Session};
-use crate::workload::Operation;
+use host::interrupt;
+use observe::process;
+use server::{ServerError, Session};
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Instant;
+use workload::Operation;
 
 #[cfg(test)]
 mod tests;

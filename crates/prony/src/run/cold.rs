@@ -3,8 +3,8 @@
 //! Goal: the evidence before and after a cold round, and what it says. Non-goals: how caches are emptied (`host`), and
 //! caches below the device, in a controller or a hypervisor, which nothing here can see.
 
-use crate::host::cold::{device_reads, evict as evict_files, residency};
-use crate::observe::Observer;
+use host::cold::{device_reads, evict as evict_files, residency};
+use observe::Observer;
 use record::Coldness;
 use std::path::Path;
 

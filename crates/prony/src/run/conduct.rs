@@ -14,18 +14,18 @@ use super::provision::{Provisioned, provision};
 use super::servers::Provided;
 use super::trial::{Bench, label, not_available, now_ns};
 use super::{Progress, RunError, in_place};
-use crate::host::{Home, Leases, interrupt, machine};
-use crate::plan::{Finished, Plan, PlannedTrial, Shard};
-use crate::spec::known::Known;
-use crate::spec::{Experiment, events, queries, question, settings, timed};
-use crate::workload::{self, Dataset};
+use host::{Home, Leases, interrupt, machine};
 use record::{
     Environment, Flag, Kind, LiveSample, Percentile, Run, Store, Trial, TrialKey, TrialState,
     WorkloadNote, stats,
 };
+use spec::known::Known;
+use spec::plan::{Finished, Plan, PlannedTrial, Shard};
+use spec::{Experiment, events, queries, question, settings, timed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use workload::{self, Dataset};
 
 /// What is to be run. Everything in it is checked.
 pub struct Request {

@@ -6,8 +6,8 @@
 use super::RunError;
 use super::servers::Provided;
 use super::settings::plain;
-use crate::host::Leases;
-use crate::plan::PlannedTrial;
+use host::Leases;
+use spec::plan::PlannedTrial;
 
 /// Of prony's own beside the load: queries, counters, the sampler, the one that stops statements; and as many once more, for a
 /// server counts one that was closed for a moment longer.

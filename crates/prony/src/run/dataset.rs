@@ -6,15 +6,15 @@
 use super::servers::Provided;
 use super::settings::plain;
 use super::{Progress, RunError};
-use crate::host::{Home, Leases, interrupt};
-use crate::server::{Server, ServerError, Session, StartRequest};
-use crate::workload::loader::fault::names_enospc;
-use crate::workload::loader::settings::{load_settings, redo_log_bytes};
-use crate::workload::{Dataset, LoadError, Loaded, State, index_bytes};
+use host::{Home, Leases, interrupt};
 use record::DatasetNote;
+use server::{Server, ServerError, Session, StartRequest};
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use workload::loader::fault::names_enospc;
+use workload::loader::settings::{load_settings, redo_log_bytes};
+use workload::{Dataset, LoadError, Loaded, State, index_bytes};
 
 /// A dataset that is there to be used.
 #[derive(Clone, Debug)]
@@ -123,7 +123,7 @@ impl Datasets<'_> {
             0
         };
         let needed = dataset.estimate().data_bytes.saturating_mul(5) / 2 + redo_log;
-        let free = crate::host::disk::free(&self.home.snapshots())
+        let free = host::disk::free(&self.home.snapshots())
             .map_err(|error| cannot_write(&self.home.snapshots(), &error))?;
         if free >= needed {
             return Ok(());
@@ -299,7 +299,7 @@ pub fn remove_redo_log(data_folder: &Path) -> std::io::Result<()> {
 
 /// The pool for loading: all of the data where the machine has room, a quarter of its memory at most.
 fn pool_bytes(dataset: &dyn Dataset) -> u64 {
-    let quarter = crate::host::machine::memory_bytes() / 4;
+    let quarter = host::machine::memory_bytes() / 4;
     (dataset.estimate().data_bytes * 2).clamp(64 << 20, quarter.max(64 << 20))
 }
 
@@ -342,7 +342,7 @@ fn indexes_afterwards(loaded: &Loaded) -> String {
 }
 
 /// `5.6: loading lineorder, 45 % of 600000 rows, 250000 rows/s`
-fn loading(server: &str, progress: &crate::workload::Progress) -> String {
+fn loading(server: &str, progress: &workload::Progress) -> String {
     let share = 100.0 * progress.rows as f64 / progress.rows_total.max(1) as f64;
     let rate = progress.rows as f64 / progress.elapsed_s.max(1e-9);
     format!(

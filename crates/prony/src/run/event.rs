@@ -8,10 +8,10 @@ mod dump;
 mod happening;
 
 use super::watch::Stopper;
-use crate::server::{Cutter, Session};
-use crate::spec::EventSpec;
 use happening::Happening;
 use record::EventNote;
+use server::{Cutter, Session};
+use spec::EventSpec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};

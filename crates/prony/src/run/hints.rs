@@ -6,9 +6,9 @@
 
 use super::plans;
 use super::round::{Live, Pass, Passed};
-use crate::server::ServerError;
-use crate::workload::Dialect;
 use record::Flag;
+use server::ServerError;
+use workload::Dialect;
 
 /// The flag of a hint that is not in force.
 pub const UNHEEDED: &str = "hint_ignored";

@@ -6,13 +6,13 @@
 use super::RunError;
 use super::dataset::{Datasets, Ready, failed, note};
 use super::servers::Provided;
-use crate::host::interrupt;
-use crate::server::{ServerError, Session, StartRequest};
-use crate::spec::ServerSpec;
-use crate::workload::{Dataset, State, index_bytes};
+use host::interrupt;
 use record::DatasetNote;
+use server::{ServerError, Session, StartRequest};
+use spec::ServerSpec;
 use std::collections::BTreeMap;
 use std::path::Path;
+use workload::{Dataset, State, index_bytes};
 
 impl Datasets<'_> {
     /// The dataset in the server's own schema of this workload, loaded if it is not there yet.
@@ -150,7 +150,7 @@ fn one_dataset(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::Pairs;
+    use spec::Pairs;
 
     fn server(name: &str, build: &str, dataset_from: Option<&str>) -> ServerSpec {
         ServerSpec {

@@ -3,9 +3,9 @@
 //! Goal: the figures on which a search decides, also where a report would not print them: a percentile over few operations
 //! is a rough one, and still the best that there is. Non-goal: what is reported (`record::stats`).
 
-use crate::plan::{Finished, LatencyMs};
 use record::histogram::merged;
 use record::{Kind, Loaded, TrialKey, stats};
+use spec::plan::{Finished, LatencyMs};
 
 pub fn timed(key: TrialKey, load: &Loaded, is_usable: bool, server_is_up: bool) -> Finished {
     let summary = stats::summary(load);

@@ -4,12 +4,12 @@
 //! starts, and the figures go into the record. Non-goal: how the kernel is told (`host::limits`).
 
 use super::{RunError, settings};
-use crate::host::limits::figure;
-use crate::host::{Group, LimitError, Limits, Verified, verify};
-use crate::host::{Home, Leases, machine};
-use crate::plan::PlannedTrial;
-use crate::spec::{LimitsPatch, ServerSpec};
+use host::limits::figure;
+use host::{Group, LimitError, Limits, Verified, verify};
+use host::{Home, Leases, machine};
 use record::{Flag, LimitNote};
+use spec::plan::PlannedTrial;
+use spec::{LimitsPatch, ServerSpec};
 use std::path::Path;
 
 /// Bytes of data that a part of them is tried with before they are known.
@@ -176,7 +176,7 @@ pub fn fits(trial: &PlannedTrial, data_bytes: u64) -> Result<(), RunError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::limits::Memory;
+    use spec::limits::Memory;
 
     fn verified(allowed: f64, measured: f64) -> Verified {
         Verified {

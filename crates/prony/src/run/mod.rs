@@ -39,7 +39,7 @@ pub enum RunError {
     Asked(String),
     /// The same, with the place in the experiment file.
     #[error("{0}")]
-    Spec(Box<crate::spec::SpecError>),
+    Spec(Box<spec::SpecError>),
     /// A server lacks what a cell of the matrix asks of it: the cell stays empty, and the run goes on.
     #[error("{0}")]
     Lacking(String),
@@ -51,20 +51,20 @@ pub enum RunError {
     Interrupted,
 }
 
-impl From<crate::spec::SpecError> for RunError {
-    fn from(error: crate::spec::SpecError) -> RunError {
+impl From<spec::SpecError> for RunError {
+    fn from(error: spec::SpecError) -> RunError {
         RunError::Spec(Box::new(error))
     }
 }
 
-impl From<crate::host::LeaseError> for RunError {
-    fn from(error: crate::host::LeaseError) -> RunError {
+impl From<host::LeaseError> for RunError {
+    fn from(error: host::LeaseError) -> RunError {
         RunError::Failed(error.to_string())
     }
 }
 
-impl From<crate::server::ServerError> for RunError {
-    fn from(error: crate::server::ServerError) -> RunError {
+impl From<server::ServerError> for RunError {
+    fn from(error: server::ServerError) -> RunError {
         RunError::Failed(error.to_string())
     }
 }

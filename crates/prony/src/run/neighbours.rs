@@ -6,7 +6,7 @@
 //! a note in the folders of those that are there, so that also a short visit in the middle of a trial is noticed.
 
 use super::RunError;
-use crate::host::{Home, Lease, Leases};
+use host::{Home, Lease, Leases};
 use record::Flag;
 use std::fs::{File, TryLockError};
 use std::io;

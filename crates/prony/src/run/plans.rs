@@ -5,14 +5,14 @@
 
 use super::round::{Live, Pass, Passed};
 use super::trial::flag;
-use crate::host::interrupt;
-use crate::observe::Explainer;
-use crate::server::{ServerError, Session};
-use crate::spec::{Expected, PlanCheck, Plans};
-use crate::workload::{Dialect, Operation};
+use host::interrupt;
+use observe::Explainer;
 use record::{Flag, FormKind, PlanForm, Query, Trial, TrialState, plan};
+use server::{ServerError, Session};
+use spec::{Expected, PlanCheck, Plans};
 use std::collections::BTreeSet;
 use std::time::Duration;
+use workload::{Dialect, Operation};
 
 /// The flag of a query whose plan its server does not tell.
 pub const NO_PLAN: &str = "no_plan";

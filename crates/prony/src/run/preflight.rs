@@ -5,12 +5,12 @@
 
 use super::RunError;
 use super::servers::Provided;
-use crate::host::Leases;
-use crate::plan::PlannedTrial;
-use crate::server::{External, Server, ServerError, StartRequest};
-use crate::spec::known::{Known, plain};
-use crate::spec::{BuildSpec, Experiment, settings, switches};
+use host::Leases;
 use record::ServerIdentity;
+use server::{External, Server, ServerError, StartRequest};
+use spec::known::{Known, plain};
+use spec::plan::PlannedTrial;
+use spec::{BuildSpec, Experiment, settings, switches};
 
 /// What this server knows.
 pub fn ask(server: &Provided, leases: &Leases) -> Result<Known, RunError> {

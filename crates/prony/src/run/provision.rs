@@ -6,9 +6,9 @@ use super::conduct::{Request, dataset, stop_if_interrupted};
 use super::dataset::{Datasets, Ready};
 use super::servers::Provided;
 use super::{RunError, settings};
-use crate::plan::PlannedTrial;
-use crate::workload::Dataset;
+use spec::plan::PlannedTrial;
 use std::collections::BTreeMap;
+use workload::Dataset;
 
 /// What decides a dataset: the server that loads it, the tables' fingerprint, the settings that shape the files.
 type DatasetKey = (String, String, Vec<(String, String)>);

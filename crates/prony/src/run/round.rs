@@ -6,14 +6,14 @@
 use super::hints;
 use super::plans::{self, Known};
 use super::watch::Watch;
-use crate::host::interrupt;
-use crate::observe::{Observer, Reading, ServerProcess, counters, process, profile};
-use crate::server::{Reply, ServerError, Session};
-use crate::spec::{Observe, Protocol};
-use crate::workload::answers::Canonical;
-use crate::workload::{Dataset, Dialect, Operation};
+use host::interrupt;
+use observe::{Observer, Reading, ServerProcess, counters, process, profile};
 use record::{Answer, Counters, Flag, PlanForm, Query};
+use server::{Reply, ServerError, Session};
+use spec::{Observe, Protocol};
 use std::collections::BTreeMap;
+use workload::answers::Canonical;
+use workload::{Dataset, Dialect, Operation};
 
 /// The flag of a query that ran into the protocol's limit: its time is a bound, and nothing else is spoilt.
 pub const TIMED_OUT: &str = "query_timed_out";

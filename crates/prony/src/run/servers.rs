@@ -3,10 +3,10 @@
 //! Goal: from a build's name to something that implements `Server`, with what is known of it before any data is loaded.
 
 use super::{Progress, RunError, settings};
-use crate::host::{Home, Leases};
-use crate::server::{Cache, Distribution, External, Managed, Server, Sqlite, StartRequest};
-use crate::spec::{BuildSpec, ServerSpec};
+use host::{Home, Leases};
 use record::ServerIdentity;
+use server::{Cache, Distribution, External, Managed, Server, Sqlite, StartRequest};
+use spec::{BuildSpec, ServerSpec};
 use std::path::Path;
 
 /// A server of the experiment. A new instance is made for each start-up of a trial.

@@ -3,9 +3,9 @@
 //! Goal: sizes relative to the data become bytes, what the protocol itself needs is added, and the session's own settings
 //! become statements. Non-goal: knowing which settings a server has (`preflight`).
 
-pub use crate::spec::known::plain;
-pub use crate::spec::settings::POOLS;
-use crate::spec::{Pairs, Setting};
+pub use spec::known::plain;
+pub use spec::settings::POOLS;
+use spec::{Pairs, Setting};
 
 /// innodb_buffer_pool_size is at least 5 MiB in MySQL, and 6 in the later ones of each MariaDB (10.11.18 does not start with less).
 const POOL_BYTES_MIN: u64 = 6 << 20;

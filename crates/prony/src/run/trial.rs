@@ -12,16 +12,16 @@ use super::round::{Pass, Passed, TIMED_OUT};
 use super::servers::Provided;
 use super::timed::{EachSecond, Timed};
 use super::{Progress, RunError, cold, hints};
-use crate::host::{Home, Leases, interrupt};
-use crate::observe::counters;
-use crate::plan::PlannedTrial;
-use crate::server::ServerError;
-use crate::spec::{Observe, Plans, Protocol, RoundKind, Unit};
-use crate::workload::{Dataset, Operation};
+use host::{Home, Leases, interrupt};
+use observe::counters;
 use record::{Coldness, Flag, Round, Trial, TrialKey, TrialState};
+use server::ServerError;
+use spec::plan::PlannedTrial;
+use spec::{Observe, Plans, Protocol, RoundKind, Unit};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
+use workload::{Dataset, Operation};
 
 /// What all trials share.
 pub struct Bench<'a> {

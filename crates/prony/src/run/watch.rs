@@ -3,8 +3,8 @@
 //! Goal: the measured connection blocks in its read; this thread frees it, by KILL QUERY after a timeout and by the
 //! server's own stop when prony is interrupted. Non-goal: timing (the session does that).
 
-use crate::host::interrupt;
-use crate::server::{Server, ServerError, Session};
+use host::interrupt;
+use server::{Server, ServerError, Session};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};

@@ -6,10 +6,10 @@
 #[path = "../../../../tests/support/skip.rs"]
 mod skip;
 
-use prony::host::{Home, Lease, Leases, clone};
-use prony::server::Managed;
-use prony::server::builds::{Cache, Distribution};
-use prony::spec::BuildSpec;
+use host::{Home, Lease, Leases, clone};
+use server::Managed;
+use server::builds::{Cache, Distribution};
+use spec::BuildSpec;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex};

@@ -1,7 +1,7 @@
 //! local
-use prony::host::{Home, Leases};
-use prony::server::Managed;
-use prony::server::builds::{Distribution, Flavor};
+use host::{Home, Leases};
+use server::Managed;
+use server::builds::{Distribution, Flavor};
 use std::path::PathBuf;
 
 pub struct Fresh {

@@ -2,8 +2,8 @@
 
 use crate::fresh::Fresh;
 use load::{Endpoint, Io};
-use prony::server::{Managed, Server, StartRequest};
-use prony::spec::Dsn;
+use server::{Managed, Server, StartRequest};
+use spec::Dsn;
 use std::future::Future;
 use std::path::Path;
 use std::sync::Mutex;

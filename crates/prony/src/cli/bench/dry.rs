@@ -4,11 +4,11 @@
 //! which costs the exchange. A figure of a real server near these is the engine's and not the server's.
 
 use super::Failure;
-use crate::host::{Home, Lease, Leases};
-use crate::plan::{PlannedTrial, expand};
 use crate::run::timed::asked;
-use crate::spec::{Experiment, PlannedLoad};
-use crate::workload;
+use host::{Home, Lease, Leases};
+use spec::plan::{PlannedTrial, expand};
+use spec::{Experiment, PlannedLoad};
+
 use load::{Drive, Driven, Endpoint, Io, Outcome, Request, Watch, Workload};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};

@@ -1,9 +1,9 @@
 //! `prony server get BUILD`
 
 use crate::cli::failure::Failure;
-use crate::host::{Home, Leases};
-use crate::server::builds::Cache;
-use crate::spec::BuildSpec;
+use host::{Home, Leases};
+use server::builds::Cache;
+use spec::BuildSpec;
 
 #[derive(clap::Args, Debug)]
 pub struct Args {

@@ -4,11 +4,11 @@
 
 use crate::cli::failure::{Failure, Status};
 use crate::cli::setting::setting;
-use crate::host::{Home, Lease, Leases, interrupt};
 use crate::run::settings::layout;
-use crate::server::builds::{Cache, Distribution};
-use crate::server::{Managed, Server, ServerError, StartRequest};
-use crate::spec::BuildSpec;
+use host::{Home, Lease, Leases, interrupt};
+use server::builds::{Cache, Distribution};
+use server::{Managed, Server, ServerError, StartRequest};
+use spec::BuildSpec;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args, Debug)]

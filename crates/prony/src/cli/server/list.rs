@@ -1,8 +1,8 @@
 //! `prony server list`
 
 use crate::cli::failure::Failure;
-use crate::host::Home;
-use crate::server::builds::{Cache, Held, catalogue};
+use host::Home;
+use server::builds::{Cache, Held, catalogue};
 
 pub fn run() -> Result<(), Failure> {
     let home = Home::from_environment().map_err(Failure::asked)?;

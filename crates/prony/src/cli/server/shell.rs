@@ -2,7 +2,7 @@
 
 use super::instance::{Args, Instance};
 use crate::cli::failure::{Failure, Status};
-use crate::host::{interrupt, process};
+use host::{interrupt, process};
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 

@@ -3,8 +3,8 @@
 use super::instance::{Args, Instance};
 use super::stop::Note;
 use crate::cli::failure::{Failure, Status, print};
-use crate::host::interrupt;
-use crate::server::Server;
+use host::interrupt;
+use server::Server;
 use std::time::Duration;
 
 /// Between two looks whether it is to end, or has ended; Ctrl-C need not be noticed faster.

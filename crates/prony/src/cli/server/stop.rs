@@ -4,7 +4,7 @@
 //! Non-goals: servers of runs and of shells, which end with what they were started for.
 
 use crate::cli::failure::{Failure, Status, print};
-use crate::host::{Home, process};
+use host::{Home, process};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;

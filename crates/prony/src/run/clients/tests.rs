@@ -3,14 +3,14 @@
 use super::*;
 use crate::run::answers::Answers;
 use crate::run::trial::tests::trial_with_answers;
-use crate::server::Reply;
-use crate::server::fake::reply;
-use crate::spec::{Observe, Plans, Protocol, RoundKind, Unit, WarmupSpec};
-use crate::workload::Dataset;
-use crate::workload::ssb::{Section, StarSchema};
 use record::{Answer, Query};
+use server::Reply;
+use server::fake::reply;
+use spec::{Observe, Plans, Protocol, RoundKind, Unit, WarmupSpec};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::time::Duration;
+use workload::Dataset;
+use workload::ssb::{Section, StarSchema};
 
 const NAMES: [&str; 4] = ["Q1", "Q2", "Q3", "Q4"];
 

@@ -3,7 +3,7 @@
 //! Goal: the reading alone, with the statements of a dump with `--single-transaction`. Non-goal: the dump itself: the rows are
 //! dropped as they come.
 
-use crate::server::{Reply, ServerError, Session};
+use server::{Reply, ServerError, Session};
 
 /// Reads all tables of the session's schema in one transaction, until `goes_on` says no.
 pub(super) fn all_tables(

@@ -1,15 +1,15 @@
 //! One event: when it is due, what it does, and what is noted of it.
 
 use super::{Happened, dump};
-use crate::host::Paused;
 use crate::run::trial::now_ns;
-use crate::server::Session;
-use crate::spec::{EventKind, EventSpec, EventTime};
-use crate::workload::script::statements;
+use host::Paused;
 use record::EventNote;
+use server::Session;
+use spec::{EventKind, EventSpec, EventTime};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
+use workload::script::statements;
 
 pub(super) struct Happening {
     pub(super) event: EventSpec,

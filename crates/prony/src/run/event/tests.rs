@@ -1,6 +1,6 @@
 use super::*;
-use crate::server::{Reply, ServerError};
-use crate::spec::{EventKind, EventTime};
+use server::{Reply, ServerError};
+use spec::{EventKind, EventTime};
 use std::process::{Child, Command};
 
 fn sqlite() -> Session {

@@ -3,9 +3,9 @@
 use super::*;
 use crate::run::trial::tests::trial_with_answers;
 use crate::run::watch::Watch;
-use crate::server::Reply;
-use crate::spec::{self, Experiment};
-use crate::workload;
+use server::Reply;
+use spec::{self, Experiment};
+
 use std::sync::{Arc, Mutex};
 
 const PLAN: &str = "id\ttable\ttype\tpossible_keys\tkey\tExtra\n1\torders\tref\to_custkey,o_orderdate\to_custkey\tUsing MRR";

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::run::watch::stopper;
-use crate::server::{Fake, Server, StartRequest};
-use crate::spec::Plans;
-use crate::workload;
+use server::{Fake, Server, StartRequest};
+use spec::Plans;
+
 use std::time::Duration;
 
 /// Far above what a fake answer takes, far below what the slow one sleeps.
@@ -72,7 +72,7 @@ fn passed(names: &[&str]) -> Passed {
 
 fn protocol() -> Protocol {
     let text = "title = \"t\"\n[server.s]\nbuild = \"mariadb\"\n[workload.ssb]\nscale = 0.01\n";
-    crate::spec::parse("t", "t.toml", text, &|_, _| Ok(()))
+    spec::parse("t", "t.toml", text, &|_, _| Ok(()))
         .unwrap()
         .protocol
 }

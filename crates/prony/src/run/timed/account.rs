@@ -4,8 +4,8 @@
 
 use super::beside::Seen;
 use super::{Driving, Timed, invalidate};
-use crate::host::machine;
 use crate::run::trial::{flag, happened};
+use host::machine;
 use load::{Backend, Driven, Second, Window};
 use record::{
     EngineNote, ErrorCount, HistogramNote, Kind, LiveSample, Loaded, Mode, OpenNote, Trial, stats,

@@ -1,9 +1,9 @@
 //! From the plan's words to those of the load engine.
 
-use crate::plan::PlannedTrial;
-use crate::spec::{ArrivalsSpec, Dsn, PlannedLoad, Protocol, WhenFull};
 use load::{Closed, Drive, Endpoint, Load, Open, arrivals::Arrivals};
 use record::Warmup;
+use spec::plan::PlannedTrial;
+use spec::{ArrivalsSpec, Dsn, PlannedLoad, Protocol, WhenFull};
 use std::time::Duration;
 use wire::{Login, Tls};
 

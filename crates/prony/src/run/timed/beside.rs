@@ -3,11 +3,11 @@
 //! Goal: everything that connects does so before the load begins, so that a full server refuses it there and not in the
 //! middle. Non-goals: the sampler's and the events' own work (`observe::sampler`, `run::event`).
 
-use crate::observe::Prepared;
-use crate::observe::sampler::{Sample, Sampled, Sampler};
 use crate::run::bed::Bed;
 use crate::run::event::{Events, Happened, PreparedEvents};
-use crate::server::ServerError;
+use observe::Prepared;
+use observe::sampler::{Sample, Sampled, Sampler};
+use server::ServerError;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;

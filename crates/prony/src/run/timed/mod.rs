@@ -11,15 +11,15 @@ use super::bed::Bed;
 use super::connections;
 use super::round::Live;
 use super::trial::{Bench, flag};
-use crate::plan::PlannedTrial;
-use crate::server::ServerError;
-use crate::workload::{Dataset, Driver};
 use account::Told;
 use beside::{Beside, Latest};
 use load::{DriveError, Driven, Second, Watch, Window, Workload};
 use record::{LiveSample, Trial, TrialState};
+use server::ServerError;
+use spec::plan::PlannedTrial;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use workload::{Dataset, Driver};
 
 /// How often an interruption is looked for while the engine drives.
 const TICK: Duration = Duration::from_millis(50);
@@ -178,7 +178,7 @@ fn until_interrupted(
 
 fn pass_on_an_interruption(stop: &AtomicBool, ended: &AtomicBool) {
     while !ended.load(Ordering::Relaxed) {
-        if crate::host::interrupt::asked() {
+        if host::interrupt::asked() {
             stop.store(true, Ordering::Relaxed);
         }
         std::thread::sleep(TICK);

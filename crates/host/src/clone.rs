@@ -1,0 +1,221 @@
+//! A copy of a data folder, as fast as the file system can: by sharing blocks, or else inside the kernel.
+//!
+//! Goal: every trial starts from the same bytes. Non-goals: extended attributes, owners other than this user's where this
+//! user may not set them.
+
+use crate::disk;
+use rustix::fs::{copy_file_range, fsync, ioctl_ficlone};
+use rustix::io::Errno;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, thiserror::Error)]
+pub enum CloneError {
+    #[error("no room for a copy of {from}: it needs {needs}, and {to} has {has} free; make room, or set PRONY_HOME to a larger disk", from = from.display(), to = to.display(), needs = disk::shown(*needs_bytes), has = disk::shown(*has_bytes))]
+    NoRoom {
+        from: PathBuf,
+        to: PathBuf,
+        needs_bytes: u64,
+        has_bytes: u64,
+    },
+    #[error("cannot copy {path}: {cause}", path = path.display())]
+    Failed { path: PathBuf, cause: io::Error },
+}
+
+/// How the bytes got there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Means {
+    /// The file system shares the blocks until one side writes (FICLONE, ioctl_ficlonerange(2)).
+    Reflink,
+    /// copy_file_range(2), or read and write.
+    Copy,
+}
+
+/// Copies a folder with its permissions to `to`, which must not exist, and waits until it is on the disk (so that no
+/// writing of old pages disturbs what is measured next). Sockets and the like are left out.
+pub fn folder(from: &Path, to: &Path) -> Result<Means, CloneError> {
+    let failed = |path: &Path| {
+        let path = path.to_path_buf();
+        move |cause| CloneError::Failed { path, cause }
+    };
+    let needs_bytes = disk::used(from).map_err(failed(from))?;
+    let has_bytes = disk::free(to).map_err(failed(to))?;
+    let means = if can_reflink(from, to) {
+        Means::Reflink
+    } else {
+        Means::Copy
+    };
+    if means == Means::Copy && needs_bytes > has_bytes {
+        return Err(CloneError::NoRoom {
+            from: from.to_path_buf(),
+            to: to.to_path_buf(),
+            needs_bytes,
+            has_bytes,
+        });
+    }
+    copy_folder(from, to, means)?;
+    Ok(means)
+}
+
+/// Tries it on the first file with bytes in it, beside the target.
+fn can_reflink(from: &Path, to: &Path) -> bool {
+    let Some(parent) = to.parent().filter(|parent| parent.is_dir()) else {
+        return false;
+    };
+    let Some(sample) = first_file(from) else {
+        return false;
+    };
+    let trial = tempfile::Builder::new()
+        .prefix(".reflink-")
+        .tempfile_in(parent);
+    matches!((File::open(sample), trial), (Ok(sample), Ok(trial)) if ioctl_ficlone(trial.as_file(), &sample).is_ok())
+}
+
+fn first_file(folder: &Path) -> Option<PathBuf> {
+    fs::read_dir(folder)
+        .ok()?
+        .filter_map(Result::ok)
+        .find_map(|entry| {
+            let about = entry.metadata().ok()?;
+            if about.is_dir() {
+                first_file(&entry.path())
+            } else {
+                (about.is_file() && about.len() > 0).then(|| entry.path())
+            }
+        })
+}
+
+fn copy_folder(from: &Path, to: &Path, means: Means) -> Result<(), CloneError> {
+    let failed = |cause| CloneError::Failed {
+        path: from.to_path_buf(),
+        cause,
+    };
+    let about = fs::metadata(from).map_err(failed)?;
+    DirBuilder::new().mode(0o700).create(to).map_err(failed)?;
+    for entry in fs::read_dir(from).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type().map_err(failed)?;
+        let failed = |cause| CloneError::Failed {
+            path: source.clone(),
+            cause,
+        };
+        if kind.is_dir() {
+            copy_folder(&source, &target, means)?;
+        } else if kind.is_symlink() {
+            let points_to = fs::read_link(&source).map_err(failed)?;
+            std::os::unix::fs::symlink(points_to, &target).map_err(failed)?;
+        } else if kind.is_file() {
+            copy_file(&source, &target, means).map_err(failed)?;
+        }
+    }
+    fs::set_permissions(to, about.permissions()).map_err(failed)?;
+    keep_owner(to, &about);
+    File::open(to)
+        .and_then(|folder| Ok(fsync(folder)?))
+        .map_err(failed)
+}
+
+fn copy_file(from: &Path, to: &Path, means: Means) -> io::Result<()> {
+    let source = File::open(from)?;
+    let about = source.metadata()?;
+    let target = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(to)?;
+    match means {
+        Means::Reflink if about.len() > 0 => ioctl_ficlone(&target, &source)?,
+        _ => copy_bytes(&source, &target, about.len())?,
+    }
+    target.set_permissions(fs::Permissions::from_mode(about.mode() & 0o7777))?;
+    keep_owner(to, &about);
+    Ok(fsync(&target)?)
+}
+
+fn copy_bytes(mut source: &File, mut target: &File, length: u64) -> io::Result<()> {
+    let mut left = length;
+    while left > 0 {
+        match copy_file_range(source, None, target, None, left.min(1 << 30) as usize) {
+            // The file has become shorter: a running server's, which a snapshot never is.
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(copied) => left -= copied as u64,
+            Err(Errno::INTR) => {}
+            // Between two file systems on an old kernel, or a file system without it. The offsets stand where it stopped.
+            Err(Errno::XDEV | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                io::copy(&mut source, &mut target)?;
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Only root can, and then a server under another user still owns its files.
+fn keep_owner(path: &Path, about: &fs::Metadata) {
+    if rustix::process::geteuid().is_root() {
+        let _ = std::os::unix::fs::lchown(path, Some(about.uid()), Some(about.gid()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clone_has_the_same_bytes_permissions_and_links() {
+        let place = tempfile::tempdir().unwrap();
+        let (from, to) = (place.path().join("from"), place.path().join("to"));
+        fs::create_dir_all(from.join("schema")).unwrap();
+        let bytes: Vec<u8> = (0..3_000_000u32).map(|n| (n / 7) as u8).collect();
+        fs::write(from.join("schema/t.ibd"), &bytes).unwrap();
+        fs::write(from.join("empty"), "").unwrap();
+        fs::set_permissions(from.join("empty"), fs::Permissions::from_mode(0o640)).unwrap();
+        std::os::unix::fs::symlink("schema/t.ibd", from.join("link")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(from.join("socket")).unwrap();
+        folder(&from, &to).unwrap();
+        assert_eq!(fs::read(to.join("schema/t.ibd")).unwrap(), bytes);
+        assert_eq!(
+            fs::metadata(to.join("empty")).unwrap().mode() & 0o777,
+            0o640
+        );
+        assert_eq!(
+            fs::read_link(to.join("link")).unwrap(),
+            Path::new("schema/t.ibd")
+        );
+        assert!(!to.join("socket").exists());
+        assert!(
+            fs::read_dir(place.path()).unwrap().count() == 2,
+            "no file of the trial is left"
+        );
+    }
+
+    #[test]
+    fn a_clone_never_goes_over_what_is_there() {
+        let place = tempfile::tempdir().unwrap();
+        fs::create_dir(place.path().join("from")).unwrap();
+        fs::create_dir(place.path().join("to")).unwrap();
+        assert!(matches!(
+            folder(&place.path().join("from"), &place.path().join("to")),
+            Err(CloneError::Failed { .. })
+        ));
+    }
+
+    #[test]
+    fn a_clone_that_has_no_room_says_how_much_is_missing() {
+        let error = CloneError::NoRoom {
+            from: "/a".into(),
+            to: "/b".into(),
+            needs_bytes: 2_000_000,
+            has_bytes: 1_000,
+        };
+        assert!(
+            error
+                .to_string()
+                .starts_with("no room for a copy of /a: it needs 2.0 MB, and /b has 1.0 kB free")
+        );
+    }
+}

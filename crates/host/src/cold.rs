@@ -1,0 +1,185 @@
+//! Cold files: emptying the page cache, and what shows that it was empty (rule 6 of the design).
+//!
+//! Goal: evidence, each piece with what it covers. Non-goals: the server's own pool, caches inside the device.
+
+use crate::device;
+use rustix::fs::{Advice, fadvise, fsync};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use std::fs::{self, File};
+use std::io;
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+
+/// How the page cache was emptied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Eviction {
+    /// /proc/sys/vm/drop_caches: all clean pages of the machine.
+    DropCaches,
+    /// posix_fadvise(DONTNEED) for each file, after its fsync: its clean pages that nobody has mapped.
+    Fadvise,
+}
+
+impl Eviction {
+    /// As the record writes it.
+    pub fn text(self) -> &'static str {
+        match self {
+            Eviction::DropCaches => "drop_caches",
+            Eviction::Fadvise => "fadvise",
+        }
+    }
+}
+
+/// Puts the files below the paths out of the page cache: as root with everything else on the machine, otherwise by
+/// `advise`.
+pub fn evict(paths: &[PathBuf]) -> io::Result<Eviction> {
+    if rustix::process::geteuid().is_root() {
+        rustix::fs::sync();
+        // A container's root may not; then the files alone.
+        if fs::write("/proc/sys/vm/drop_caches", "3").is_ok() {
+            return Ok(Eviction::DropCaches);
+        }
+    }
+    paths.iter().try_for_each(|path| advise(path))?;
+    Ok(Eviction::Fadvise)
+}
+
+/// Puts one file, or each file of a folder, out of the page cache, without touching what else is in it.
+pub fn advise(path: &Path) -> io::Result<()> {
+    each_file(path, &mut |file, _| {
+        // Dirty pages stay whatever is advised.
+        fsync(file)?;
+        Ok(fadvise(file, 0, None::<NonZeroU64>, Advice::DontNeed)?)
+    })
+}
+
+/// How much of some files is in the page cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Residency {
+    pub resident_bytes: u64,
+    pub file_bytes: u64,
+}
+
+/// Of one file, or of all files of a folder, by mincore(2). Whole pages count.
+pub fn residency(path: &Path) -> io::Result<Residency> {
+    let mut all = Residency::default();
+    each_file(path, &mut |file, length| {
+        all.file_bytes += length;
+        all.resident_bytes += resident_bytes(file, length)?;
+        Ok(())
+    })?;
+    Ok(all)
+}
+
+/// Mapped a window at a time, so that the answer of mincore stays small.
+const WINDOW_BYTES: u64 = 1 << 30;
+
+fn resident_bytes(file: &File, length: u64) -> io::Result<u64> {
+    let page_bytes = rustix::param::page_size() as u64;
+    let mut resident = 0;
+    for start in (0..length).step_by(WINDOW_BYTES as usize) {
+        let bytes = WINDOW_BYTES.min(length - start);
+        let pages = resident_pages(file, start, bytes)?;
+        // The last page of a file is whole in the cache, though the file ends within it.
+        resident += (pages * page_bytes).min(bytes);
+    }
+    Ok(resident)
+}
+
+fn resident_pages(file: &File, start: u64, bytes: u64) -> io::Result<u64> {
+    let page_bytes = rustix::param::page_size();
+    let mut answer = vec![0u8; (bytes as usize).div_ceil(page_bytes)];
+    // SAFETY: a fresh mapping at an address of the kernel's choice, never read through, unmapped below; `answer` has a byte
+    // for each page, as mincore(2) wants it.
+    let result = unsafe {
+        let address = mmap(
+            std::ptr::null_mut(),
+            bytes as usize,
+            ProtFlags::empty(),
+            MapFlags::SHARED,
+            file,
+            start,
+        )?;
+        let result = libc::mincore(address, bytes as usize, answer.as_mut_ptr());
+        let error = io::Error::last_os_error();
+        munmap(address, bytes as usize)?;
+        if result == 0 { Ok(()) } else { Err(error) }
+    };
+    result?;
+    Ok(answer.iter().filter(|page| **page & 1 == 1).count() as u64)
+}
+
+/// Bytes that the device below a path has read since boot, whoever asked; or why that cannot be told.
+pub fn device_reads(path: &Path) -> Result<u64, String> {
+    device::below(path)?.read_bytes()
+}
+
+/// Calls `with` for a file, or for each file of a folder, with its length. A file that vanishes meanwhile is passed over.
+fn each_file(path: &Path, with: &mut dyn FnMut(&File, u64) -> io::Result<()>) -> io::Result<()> {
+    let about = fs::symlink_metadata(path)?;
+    if about.is_dir() {
+        for entry in fs::read_dir(path)? {
+            match each_file(&entry?.path(), with) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                done => done?,
+            }
+        }
+    } else if about.is_file() && about.len() > 0 {
+        with(&File::open(path)?, about.len())?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Beside the sources' target and not in /tmp, which may be a file system that lives in the page cache.
+    fn folder_on_a_disk() -> tempfile::TempDir {
+        tempfile::tempdir_in(std::env::current_exe().unwrap().parent().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_written_file_is_resident_and_an_evicted_one_is_not() {
+        let folder = folder_on_a_disk();
+        let bytes = 1_000_001;
+        fs::create_dir(folder.path().join("below")).unwrap();
+        fs::write(folder.path().join("below/file"), vec![7; bytes]).unwrap();
+        fs::write(folder.path().join("empty"), "").unwrap();
+        let warm = residency(folder.path()).unwrap();
+        assert_eq!(
+            warm,
+            Residency {
+                resident_bytes: bytes as u64,
+                file_bytes: bytes as u64
+            }
+        );
+        let cold = Residency {
+            resident_bytes: 0,
+            ..warm
+        };
+        advise(folder.path()).unwrap();
+        assert_eq!(residency(folder.path()).unwrap(), cold);
+        // In the same test, because as root it empties the cache of all others.
+        fs::write(folder.path().join("below/file"), vec![8; bytes]).unwrap();
+        evict(&[folder.path().to_path_buf()]).unwrap();
+        assert_eq!(residency(folder.path()).unwrap(), cold);
+    }
+
+    #[test]
+    fn reading_an_evicted_file_is_seen_at_the_device() {
+        let folder = folder_on_a_disk();
+        let file = folder.path().join("file");
+        fs::write(&file, vec![7; 8 << 20]).unwrap();
+        advise(&file).unwrap();
+        let Ok(before) = device_reads(&file) else {
+            return;
+        };
+        assert_eq!(fs::read(&file).unwrap().len(), 8 << 20);
+        assert!(device_reads(&file).unwrap() - before >= 8 << 20);
+    }
+
+    #[test]
+    fn a_path_that_is_not_there_is_an_error() {
+        assert!(residency(Path::new("/nowhere/at/all")).is_err());
+    }
+}

@@ -1,0 +1,231 @@
+//! Leases: everything that could outlive prony is known to a journal before it is made, and to a guard.
+//!
+//! Goal: after prony has ended in whatever way (also by kill -9, also the guard) nothing of it is left, at the latest
+//! when the next prony has started. Non-goals: what is meant to stay (builds, snapshots, results): that is made in a
+//! leased folder and renamed in the end.
+
+use crate::guard::{self, Guard};
+use crate::journal::{self, Line};
+use crate::leftovers::{self, Swept, remove_folder, remove_group};
+use crate::{Home, process, random};
+use std::ffi::OsStr;
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The leases of this prony. Cheap to clone; what they hold ends with the last clone and the last lease.
+#[derive(Clone)]
+pub struct Leases {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    work: PathBuf,
+    path: PathBuf,
+    /// None while it is being dropped.
+    journal: Option<File>,
+    guard: Option<Guard>,
+    mark: String,
+    next_id: AtomicU64,
+    swept: Swept,
+}
+
+/// A folder that lives as long as its lease, unless it is renamed before; or a control group.
+#[must_use = "a leased folder is removed when its lease is dropped"]
+pub struct Lease {
+    shared: Arc<Shared>,
+    id: u64,
+    path: PathBuf,
+    remove: fn(&Path) -> io::Result<()>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum LeaseError {
+    #[error(
+        "cannot write the journal {path}: {cause}; without it nothing is started, since a killed prony could leave it behind"
+    )]
+    Journal { path: PathBuf, cause: io::Error },
+    #[error("the guard process cannot be started: {0}")]
+    Guard(io::Error),
+    #[error("cannot make the folder {path}: {cause}")]
+    Folder { path: PathBuf, cause: io::Error },
+}
+
+impl Leases {
+    /// Works off what dead pronys have left in this home, then starts a journal and its guard.
+    pub fn open(home: &Home) -> Result<Leases, LeaseError> {
+        // The unit tests of this library have no prony to start; there the journal alone must do.
+        let program = if cfg!(test) { None } else { guard::program() };
+        Leases::open_with(home, program.as_deref())
+    }
+
+    /// `open` with the program that knows the verb `guard`, or without a guard: then the next start cleans up.
+    pub fn open_with(home: &Home, guard_program: Option<&Path>) -> Result<Leases, LeaseError> {
+        let broken = |path: &Path| {
+            let path = path.to_path_buf();
+            move |cause| LeaseError::Journal { path, cause }
+        };
+        let swept = leftovers::sweep(&home.leases()).map_err(broken(&home.leases()))?;
+        let mark = random::hex(16).map_err(broken(Path::new("/dev/urandom")))?;
+        let pid = std::process::id();
+        let start_ticks = process::start_ticks(pid).unwrap_or(0);
+        // The mark keeps two of one process apart (tests).
+        let path = home
+            .leases()
+            .join(format!("{pid}-{start_ticks}-{}.journal", &mark[..8]));
+        let file = journal::create(&path).map_err(broken(&path))?;
+        journal::append(
+            &file,
+            &Line::Prony {
+                pid,
+                start_ticks,
+                mark: mark.clone(),
+            },
+        )
+        .map_err(broken(&path))?;
+        let guard = guard_program
+            .map(|program| Guard::start(program, &path))
+            .transpose()
+            .map_err(LeaseError::Guard)?;
+        let shared = Shared {
+            work: home.work(),
+            path,
+            journal: Some(file),
+            guard,
+            mark,
+            next_id: AtomicU64::new(1),
+            swept,
+        };
+        Ok(Leases {
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// What dead pronys had left when this one started.
+    pub fn swept(&self) -> &Swept {
+        &self.shared.swept
+    }
+
+    /// The id of the guard process, where there is one.
+    pub fn guard_pid(&self) -> Option<u32> {
+        self.shared.guard.as_ref().map(Guard::pid)
+    }
+
+    /// A lease for a folder that is about to be made.
+    pub fn folder(&self, path: impl AsRef<Path>) -> Result<Lease, LeaseError> {
+        // The guard works from another folder.
+        let path = std::path::absolute(path).map_err(|cause| self.shared.unwritten(cause))?;
+        self.lease(path, |id, path| Line::Folder { id, path }, remove_folder)
+    }
+
+    /// A new control group below `parent`, a folder of the kernel's. It can be removed once no process is in it.
+    pub fn control_group(&self, parent: &Path) -> Result<Lease, LeaseError> {
+        let unusable = |cause| LeaseError::Folder {
+            path: parent.to_path_buf(),
+            cause,
+        };
+        let path = parent.join(format!("prony-{}", random::hex(6).map_err(unusable)?));
+        let lease = self.lease(path, |id, path| Line::Group { id, path }, remove_group)?;
+        std::fs::create_dir(lease.path()).map_err(unusable)?;
+        Ok(lease)
+    }
+
+    fn lease(
+        &self,
+        path: PathBuf,
+        line: fn(u64, PathBuf) -> Line,
+        remove: fn(&Path) -> io::Result<()>,
+    ) -> Result<Lease, LeaseError> {
+        let id = self.shared.next_id.fetch_add(1, Relaxed);
+        let written = self.shared.append(&line(id, path.clone()));
+        written.map_err(|cause| self.shared.unwritten(cause))?;
+        Ok(Lease {
+            shared: Arc::clone(&self.shared),
+            id,
+            path,
+            remove,
+        })
+    }
+
+    /// A new empty leased folder under `work`, for this user alone, whose name begins with `name`.
+    pub fn temporary(&self, name: &str) -> Result<Lease, LeaseError> {
+        self.temporary_in(&self.shared.work, name)
+    }
+
+    /// A new empty leased folder in `parent`, whose name begins with `name`: for what is renamed within one file system.
+    pub fn temporary_in(&self, parent: &Path, name: &str) -> Result<Lease, LeaseError> {
+        let unusable = |path: &Path, cause| LeaseError::Folder {
+            path: path.to_path_buf(),
+            cause,
+        };
+        let suffix = random::hex(6).map_err(|cause| unusable(parent, cause))?;
+        let lease = self.folder(parent.join(format!("{name}-{suffix}")))?;
+        DirBuilder::new()
+            .mode(0o700)
+            .create(lease.path())
+            .map_err(|cause| unusable(lease.path(), cause))?;
+        Ok(lease)
+    }
+
+    /// A command whose process, with all that it starts, ends with prony: it carries the mark, and it is the leader of a
+    /// process group of its own, so that the terminal's Ctrl-C reaches prony alone. Its standard input is empty.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env(process::MARK, &self.shared.mark)
+            .process_group(0)
+            .stdin(Stdio::null());
+        command
+    }
+}
+
+impl Shared {
+    fn unwritten(&self, cause: io::Error) -> LeaseError {
+        LeaseError::Journal {
+            path: self.path.clone(),
+            cause,
+        }
+    }
+
+    fn append(&self, line: &Line) -> io::Result<()> {
+        match &self.journal {
+            Some(file) => journal::append(file, line),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A clean end goes the way of every other: the guard works off the journal, which holds nothing any more as a rule.
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.journal = None;
+        self.guard = None;
+        // Where there was no guard, or it was killed. What fails now is tried again by the next start.
+        let _ = leftovers::work_off(&self.path, true);
+    }
+}
+
+impl Lease {
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A release that cannot be written (a full disk) is made up for by the folder: the guard removes what is there.
+    fn release(&self) {
+        let _ = self.shared.append(&Line::Released { id: self.id });
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        // A folder that could not be removed stays leased, and the guard tries again.
+        if (self.remove)(&self.path).is_ok() {
+            self.release();
+        }
+    }
+}

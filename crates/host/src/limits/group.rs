@@ -1,0 +1,343 @@
+//! A control group with its limits, and how a process gets into it.
+//!
+//! Goal: a process is in the group before it becomes the server, so that not one request escapes the limits.
+//! Non-goal: whether the limits hold (see `verify`).
+
+use super::hierarchy::{Controller, Hierarchies, Parent, Version};
+use super::{LimitError, Limits};
+use crate::{Lease, Leases, device};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The kernel's own default period, within which a quota of processor time is used up and given anew.
+const CPU_PERIOD_US: u64 = 100_000;
+
+/// A group, of version 1 one for each controller. It is removed when this value is dropped, or prony ends.
+pub struct Group {
+    folders: Vec<(Parent, Lease)>,
+    /// Every file that was written, with what it held then.
+    in_force: Vec<(PathBuf, String)>,
+}
+
+impl Group {
+    /// A group with these limits; those of disk hold on the device below `data`.
+    ///
+    /// # Errors
+    /// Where the machine lacks what a limit needs, or the right to it.
+    pub fn make(limits: &Limits, data: &Path, leases: &Leases) -> Result<Group, LimitError> {
+        let machine = Hierarchies::of_this_machine()
+            .map_err(|error| LimitError::NoGroup(error.to_string()))?;
+        let mut group = Group {
+            folders: Vec::new(),
+            in_force: Vec::new(),
+        };
+        for (controller, limits_shown) in needed(limits) {
+            let parent = machine.parent(controller).ok_or(LimitError::NoController {
+                limits: limits_shown,
+                version_2: controller.name(Version::V2),
+                version_1: controller.name(Version::V1),
+            })?;
+            let folder = group.folder(&parent, leases)?;
+            if parent.version == Version::V2 {
+                let enable = format!("+{}", controller.name(Version::V2));
+                let enabled = parent.folder.join("cgroup.subtree_control");
+                write(&enabled, &enable)?;
+                // Only with both does the kernel know whose pages it writes out; a machine without it limits the rest. Both stay
+                // switched on: by itself that limits nothing, and another prony may be using them.
+                let _ = write(&enabled, "+memory");
+            }
+            for (file, value) in lines(limits, controller, parent.version, data)? {
+                group.set(folder.join(file), &value)?;
+            }
+            // A kernel without accounts of swap has no such file.
+            let swap = no_swap(limits, controller, parent.version);
+            if let Some((file, value)) = swap.filter(|(file, _)| folder.join(file).exists()) {
+                group.set(folder.join(file), &value)?;
+            }
+        }
+        Ok(group)
+    }
+
+    /// The files through which a process joins the group.
+    pub fn joins(&self) -> Vec<PathBuf> {
+        let file = |(_, lease): &(Parent, Lease)| lease.path().join("cgroup.procs");
+        self.folders.iter().map(file).collect()
+    }
+
+    fn set(&mut self, file: PathBuf, value: &str) -> Result<(), LimitError> {
+        write(&file, value)?;
+        let holds = fs::read_to_string(&file).unwrap_or_default();
+        self.in_force.push((file, holds));
+        Ok(())
+    }
+
+    /// Takes the limits of the disk away: a server that is killed ends only when its last requests are through. What cannot
+    /// be lifted ends later.
+    pub fn lift_disk(&self) {
+        for (file, held) in &self.in_force {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            let device = held.split_whitespace().next().unwrap_or_default();
+            if name.starts_with("blkio.") {
+                let _ = fs::write(file, format!("{device} 0"));
+            } else if name == "io.max" {
+                let none = DISK_FILES.map(|(_, key)| format!("{key}=max")).join(" ");
+                let _ = fs::write(file, format!("{device} {none}"));
+            }
+        }
+    }
+
+    /// A limit that is not as it was set: the system's own manager of groups may take a controller back.
+    pub fn lost(&self) -> Option<&Path> {
+        let changed = |(file, held): &&(PathBuf, String)| {
+            fs::read_to_string(file).is_ok_and(|holds| holds != *held) || !file.exists()
+        };
+        self.in_force
+            .iter()
+            .find(changed)
+            .map(|(file, _)| file.as_path())
+    }
+
+    /// Bytes of memory that are really granted.
+    pub fn memory_bytes(&self) -> Option<u64> {
+        self.read(["memory.limit_in_bytes", "memory.max"])?
+            .trim()
+            .parse()
+            .ok()
+    }
+
+    /// Processes of the group that the kernel has killed because it was out of its memory.
+    pub fn killed_for_memory(&self) -> u64 {
+        let text = self.read(["memory.oom_control", "memory.events"]);
+        let count = |text: String| {
+            let line = text
+                .lines()
+                .find_map(|line| line.strip_prefix("oom_kill "))?;
+            line.trim().parse().ok()
+        };
+        text.and_then(count).unwrap_or(0)
+    }
+
+    /// The first of these files that is there, of version 1 and of version 2.
+    fn read(&self, files: [&str; 2]) -> Option<String> {
+        self.folders.iter().find_map(|(_, lease)| {
+            files
+                .iter()
+                .find_map(|file| fs::read_to_string(lease.path().join(file)).ok())
+        })
+    }
+
+    /// The group's folder below a parent, made where it is not there yet.
+    fn folder(&mut self, parent: &Parent, leases: &Leases) -> Result<PathBuf, LimitError> {
+        if let Some((_, lease)) = self.folders.iter().find(|(known, _)| known == parent) {
+            return Ok(lease.path().to_path_buf());
+        }
+        let lease = leases
+            .control_group(&parent.folder)
+            .map_err(|error| LimitError::NoGroup(error.to_string()))?;
+        let folder = lease.path().to_path_buf();
+        self.folders.push((parent.clone(), lease));
+        Ok(folder)
+    }
+}
+
+/// The controllers that the limits need, each with the limits in words.
+fn needed(limits: &Limits) -> Vec<(Controller, &'static str)> {
+    let of_disk = limits.of_disk().iter().any(Option::is_some);
+    let all = [
+        (of_disk, Controller::Io, "limits of the disk"),
+        (
+            limits.memory_bytes.is_some(),
+            Controller::Memory,
+            "limits of memory",
+        ),
+        (limits.cpus.is_some(), Controller::Cpu, "limits of cpus"),
+    ];
+    let needed = all.into_iter().filter(|(is_needed, ..)| *is_needed);
+    needed
+        .map(|(_, controller, shown)| (controller, shown))
+        .collect()
+}
+
+/// (file, value) as the kernel's Documentation/admin-guide/cgroup-v1/blkio-controller.rst, memory.rst, scheduler/sched-bwc.rst
+/// and cgroup-v2.rst define them.
+fn lines(
+    limits: &Limits,
+    controller: Controller,
+    version: Version,
+    data: &Path,
+) -> Result<Vec<(&'static str, String)>, LimitError> {
+    Ok(match controller {
+        Controller::Io => disk_lines(limits, version, &whole_device(data)?),
+        Controller::Memory => {
+            let bytes = limits.memory_bytes.unwrap_or(u64::MAX).to_string();
+            match version {
+                Version::V1 => vec![("memory.limit_in_bytes", bytes)],
+                Version::V2 => vec![("memory.max", bytes)],
+            }
+        }
+        Controller::Cpu => {
+            let quota_us = (limits.cpus.unwrap_or(1.0) * CPU_PERIOD_US as f64) as u64;
+            match version {
+                Version::V1 => vec![
+                    ("cpu.cfs_period_us", CPU_PERIOD_US.to_string()),
+                    ("cpu.cfs_quota_us", quota_us.to_string()),
+                ],
+                Version::V2 => vec![("cpu.max", format!("{quota_us} {CPU_PERIOD_US}"))],
+            }
+        }
+    })
+}
+
+/// A server whose pool is paged out would be measured with the disk's speed instead of its memory.
+fn no_swap(
+    limits: &Limits,
+    controller: Controller,
+    version: Version,
+) -> Option<(&'static str, String)> {
+    let bytes = limits
+        .memory_bytes
+        .filter(|_| controller == Controller::Memory)?;
+    Some(match version {
+        Version::V1 => ("memory.memsw.limit_in_bytes", bytes.to_string()),
+        Version::V2 => ("memory.swap.max", "0".to_string()),
+    })
+}
+
+/// The limits in the order of `Limits::of_disk`: (file of version 1, key of version 2's io.max).
+const DISK_FILES: [(&str, &str); 4] = [
+    ("blkio.throttle.read_iops_device", "riops"),
+    ("blkio.throttle.write_iops_device", "wiops"),
+    ("blkio.throttle.read_bps_device", "rbps"),
+    ("blkio.throttle.write_bps_device", "wbps"),
+];
+
+fn disk_lines(limits: &Limits, version: Version, device: &str) -> Vec<(&'static str, String)> {
+    let given = DISK_FILES
+        .iter()
+        .zip(limits.of_disk())
+        .filter_map(|(names, limit)| Some((names, limit?)));
+    match version {
+        Version::V1 => given
+            .map(|((file, _), limit)| (*file, format!("{device} {limit}")))
+            .collect(),
+        Version::V2 => {
+            let keys: Vec<String> = given
+                .map(|((_, key), limit)| format!("{key}={limit}"))
+                .collect();
+            vec![("io.max", format!("{device} {}", keys.join(" ")))]
+        }
+    }
+}
+
+/// `254:0`: the kernel limits whole devices, not their partitions.
+fn whole_device(data: &Path) -> Result<String, LimitError> {
+    let none = |cause| LimitError::NoDevice {
+        folder: data.to_path_buf(),
+        cause,
+    };
+    let mount = device::below(data).map_err(none)?;
+    mount.whole_device().map_err(none)
+}
+
+fn write(file: &Path, value: &str) -> Result<(), LimitError> {
+    // Not created: a file that the kernel does not give is a limit that it does not know.
+    let opened = OpenOptions::new().write(true).open(file);
+    let written = opened.and_then(|mut file| file.write_all(value.as_bytes()));
+    written.map_err(|cause| LimitError::Refused {
+        file: file.to_path_buf(),
+        value: value.to_string(),
+        help: help(&cause),
+        cause,
+    })
+}
+
+fn help(cause: &io::Error) -> &'static str {
+    match cause.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "it takes root's right over control groups: run prony as root, or take the limits out"
+        }
+        io::ErrorKind::NotFound => "this kernel does not know the limit: take it out",
+        io::ErrorKind::ResourceBusy => {
+            "the groups here hold processes themselves, as in some containers: run prony outside of it, or take the limits out"
+        }
+        _ => "take the limit out, or write another value",
+    }
+}
+
+/// The command's process joins the groups between its fork and its exec.
+///
+/// # Errors
+/// A group that is not there any more; the spawn fails where a group refuses the process.
+pub fn join(command: &mut Command, groups: &[PathBuf]) -> io::Result<()> {
+    let opened = groups
+        .iter()
+        .map(|file| OpenOptions::new().write(true).open(file));
+    let files = opened.collect::<io::Result<Vec<_>>>()?;
+    let join_all = move || files.iter().try_for_each(|mut file| file.write_all(b"0"));
+    // SAFETY: between fork and exec nothing but write(2) on descriptors that are open already, and no allocation.
+    unsafe { command.pre_exec(join_all) };
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLOW: Limits = Limits {
+        read_iops: Some(400),
+        write_iops: None,
+        read_bandwidth: Some(1 << 20),
+        write_bandwidth: None,
+        memory_bytes: None,
+        cpus: None,
+    };
+
+    #[test]
+    fn version_1_has_a_file_for_each_limit() {
+        assert_eq!(
+            disk_lines(&SLOW, Version::V1, "254:0"),
+            [
+                ("blkio.throttle.read_iops_device", "254:0 400".to_string()),
+                (
+                    "blkio.throttle.read_bps_device",
+                    "254:0 1048576".to_string()
+                )
+            ]
+        );
+    }
+
+    #[test]
+    fn version_2_has_one_line_for_a_device() {
+        assert_eq!(
+            disk_lines(&SLOW, Version::V2, "254:0"),
+            [("io.max", "254:0 riops=400 rbps=1048576".to_string())]
+        );
+    }
+
+    #[test]
+    fn half_a_processor_is_half_of_each_period() {
+        let half = Limits {
+            cpus: Some(0.5),
+            ..Limits::default()
+        };
+        let lines = |version| lines(&half, Controller::Cpu, version, Path::new("/")).unwrap();
+        assert_eq!(
+            lines(Version::V2),
+            [("cpu.max", "50000 100000".to_string())]
+        );
+        assert_eq!(
+            lines(Version::V1)[1],
+            ("cpu.cfs_quota_us", "50000".to_string())
+        );
+    }
+
+    #[test]
+    fn only_the_controllers_of_given_limits_are_needed() {
+        let controllers: Vec<_> = needed(&SLOW).into_iter().map(|(one, _)| one).collect();
+        assert_eq!(controllers, [Controller::Io]);
+        assert!(needed(&Limits::default()).is_empty());
+    }
+}

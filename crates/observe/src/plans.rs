@@ -1,0 +1,207 @@
+//! Plans: EXPLAIN in the forms that a server has, and a hash that is the same when the server does the same.
+//!
+//! Goal: notice that a plan changed, on one server and between servers, and say what it does in the server's own words.
+//! Non-goals: comparing plans (`record::plan`), deciding when to ask (`run`).
+
+mod json;
+mod statements;
+
+use server::{Reply, ServerError, Session};
+use sha2::{Digest, Sha256};
+use statements::Statements;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// 16 hexadecimal digits.
+    pub hash: String,
+    /// A line a step, the columns that the server gives, tab-separated, with a header.
+    pub text: String,
+}
+
+/// Estimates: they move with the sampled statistics from one start to the next while the server does the same.
+const ESTIMATES: [&str; 4] = ["rows", "filtered", "possible_keys", "partitions"];
+
+/// Asks one server for plans.
+pub struct Explainer {
+    statements: Statements,
+    version: String,
+}
+
+impl Explainer {
+    /// What it has is known by its version.
+    ///
+    /// # Errors
+    /// The connection is gone.
+    pub fn of(session: &mut Session) -> Result<Explainer, ServerError> {
+        if !session.is_mysql() {
+            return Ok(Explainer {
+                statements: Statements::SQLITE,
+                version: "SQLite".to_string(),
+            });
+        }
+        let version = match session.query("SELECT VERSION()") {
+            Ok(reply) => reply.first_text().unwrap_or_default(),
+            Err(ServerError::Refused { .. }) => String::new(),
+            Err(lost) => return Err(lost),
+        };
+        Ok(Explainer {
+            statements: Statements::of(&version),
+            version,
+        })
+    }
+
+    /// The plan of a statement, which is not executed. It reads index pages, so it must not come before a cold round's query.
+    pub fn plan(&self, session: &mut Session, sql: &str) -> Result<Plan, ServerError> {
+        let asked = format!("{} {sql}", self.statements.table);
+        Ok(plan(&session.query(&asked)?))
+    }
+
+    /// The same as JSON, without what is estimated, only possible, or false; None where the server has no such form.
+    pub fn json(&self, session: &mut Session, sql: &str) -> Result<Option<String>, ServerError> {
+        let Some(statement) = self.statements.json else {
+            return Ok(None);
+        };
+        let reply = session.query(&format!("{statement} {sql}"))?;
+        Ok(reply.first_text().map(|text| json::decisive(&text)))
+    }
+
+    /// Executes the statement and gives its plan with what was counted, as the server writes it.
+    ///
+    /// # Errors
+    /// [`ServerError::Unusable`] with the version where the server has no such form.
+    pub fn analysis(&self, session: &mut Session, sql: &str) -> Result<String, ServerError> {
+        let Some(statement) = self.statements.analysis else {
+            return Err(ServerError::Unusable(format!(
+                "{} has neither EXPLAIN ANALYZE nor ANALYZE FORMAT=JSON",
+                self.version
+            )));
+        };
+        let reply = session.query(&format!("{statement} {sql}"))?;
+        Ok(reply.first_text().unwrap_or_default())
+    }
+}
+
+fn plan(reply: &Reply) -> Plan {
+    let decisive = (0..reply.columns.len())
+        .filter(|&column| !ESTIMATES.contains(&reply.columns[column].to_lowercase().as_str()));
+    let digest = Sha256::digest(lines(reply, &decisive.collect::<Vec<_>>(), decisive_cell));
+    let all: Vec<usize> = (0..reply.columns.len()).collect();
+    Plan {
+        hash: digest[..8]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect(),
+        text: lines(reply, &all, cell),
+    }
+}
+
+fn lines(
+    reply: &Reply,
+    columns: &[usize],
+    cell: fn(&[Option<Vec<u8>>], usize) -> String,
+) -> String {
+    let header: Vec<String> = columns
+        .iter()
+        .map(|&column| reply.columns[column].clone())
+        .collect();
+    let rows = reply.rows.iter().map(|row| {
+        columns
+            .iter()
+            .map(|&column| cell(row, column))
+            .collect::<Vec<_>>()
+    });
+    std::iter::once(header)
+        .chain(rows)
+        .map(|cells| cells.join("\t"))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn cell(row: &[Option<Vec<u8>>], column: usize) -> String {
+    match row.get(column).and_then(Option::as_ref) {
+        Some(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        None => "NULL".into(),
+    }
+}
+
+/// Where one server says NULL in Extra another one says nothing.
+fn decisive_cell(row: &[Option<Vec<u8>>], column: usize) -> String {
+    match cell(row, column) {
+        empty if empty.is_empty() => "NULL".into(),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(table: &str, key: &str, rows: &str, extra: Option<&str>) -> Reply {
+        let value = |text: &str| Some(text.as_bytes().to_vec());
+        Reply {
+            columns: ["id", "table", "key", "rows", "Extra"]
+                .map(String::from)
+                .to_vec(),
+            rows: vec![vec![
+                value("1"),
+                value(table),
+                value(key),
+                value(rows),
+                extra.and_then(value),
+            ]],
+            ..Reply::default()
+        }
+    }
+
+    fn hash(table: &str, key: &str, rows: &str, extra: Option<&str>) -> String {
+        plan(&step(table, key, rows, extra)).hash
+    }
+
+    #[test]
+    fn an_estimate_of_rows_does_not_make_another_plan() {
+        assert_eq!(
+            hash("lineorder", "lo_orderdate", "2500", None),
+            hash("lineorder", "lo_orderdate", "2514", None)
+        );
+    }
+
+    #[test]
+    fn another_index_makes_another_plan() {
+        assert_ne!(
+            hash("lineorder", "lo_orderdate", "2500", None),
+            hash("lineorder", "lo_partkey", "2500", None)
+        );
+    }
+
+    #[test]
+    fn a_server_that_says_nothing_and_one_that_says_null_have_the_same_plan() {
+        assert_eq!(
+            hash("part", "PRIMARY", "1", Some("")),
+            hash("part", "PRIMARY", "1", None)
+        );
+        assert_ne!(
+            hash("part", "PRIMARY", "1", Some("Using where")),
+            hash("part", "PRIMARY", "1", None)
+        );
+    }
+
+    #[test]
+    fn the_text_keeps_the_estimates_and_shows_null() {
+        assert_eq!(
+            plan(&step("part", "PRIMARY", "1", None)).text,
+            "id\ttable\tkey\trows\tExtra\n1\tpart\tPRIMARY\t1\tNULL"
+        );
+    }
+
+    #[test]
+    fn a_server_without_an_analysis_is_named() {
+        let mut session = Session::Sqlite(rusqlite::Connection::open_in_memory().unwrap());
+        let explainer = Explainer::of(&mut session).unwrap();
+        let error = explainer.analysis(&mut session, "select 1").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "SQLite has neither EXPLAIN ANALYZE nor ANALYZE FORMAT=JSON"
+        );
+        assert_eq!(explainer.json(&mut session, "select 1").unwrap(), None);
+    }
+}

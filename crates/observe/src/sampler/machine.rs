@@ -1,0 +1,176 @@
+//! The part of a second that /proc and the device tell.
+//!
+//! Goal: prony's own names for it. What cannot be read is left out. Non-goals: reading (`host`), the server's status.
+
+use host::{Mount, Process, Processors, Turns, mount_below, network_bytes, thread_cpu};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+/// What is read of the machine, and what has to be remembered for it.
+pub(super) struct Machine {
+    server: Option<Server>,
+    device: Option<Mount>,
+}
+
+struct Server {
+    pid: u32,
+    start_ticks: u64,
+    turns: Turns,
+}
+
+/// A value of prony's own names.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Amount {
+    /// Cumulative: its difference over the time between counts.
+    Total(f64),
+    /// As it stands.
+    Level(f64),
+}
+
+pub(super) type Amounts = BTreeMap<&'static str, Amount>;
+
+impl Machine {
+    /// A process or a device that is not there is absent throughout.
+    pub(super) fn new(server_pid: Option<u32>, data_folder: Option<&Path>) -> Machine {
+        let server = server_pid.and_then(|pid| {
+            Some(Server {
+                pid,
+                start_ticks: Process::read(pid)?.start_ticks,
+                turns: Turns::default(),
+            })
+        });
+        let device = data_folder
+            .and_then(|folder| mount_below(folder).ok())
+            .filter(|mount| mount.counts().is_ok());
+        Machine { server, device }
+    }
+
+    /// Everything, now. `others` is the processor time of the sampler's other thread.
+    pub(super) fn read(&mut self, others: Duration) -> Amounts {
+        let mut amounts = Amounts::new();
+        if let Some(server) = &mut self.server {
+            server.read(&mut amounts);
+        }
+        if let Some(counts) = self.device.as_ref().and_then(|device| device.counts().ok()) {
+            amounts.extend([
+                ("device reads", Amount::Total(counts.reads as f64)),
+                ("device read bytes", Amount::Total(counts.read_bytes as f64)),
+                ("device writes", Amount::Total(counts.writes as f64)),
+                (
+                    "device written bytes",
+                    Amount::Total(counts.written_bytes as f64),
+                ),
+                ("device busy", Amount::Total(counts.busy_ms as f64 / 1e3)),
+                ("device in flight", Amount::Level(counts.in_flight as f64)),
+            ]);
+        }
+        if let Some(processors) = Processors::read() {
+            amounts.extend([
+                ("machine cpu", Amount::Total(processors.busy_s)),
+                ("machine io wait", Amount::Total(processors.waiting_s)),
+                ("machine stolen", Amount::Total(processors.stolen_s)),
+            ]);
+        }
+        if let Some(bytes) = network_bytes() {
+            amounts.insert("network bytes", Amount::Total(bytes as f64));
+        }
+        let own_s = (thread_cpu() + others).as_secs_f64();
+        amounts.insert("sampler cpu", Amount::Total(own_s));
+        amounts
+    }
+}
+
+impl Server {
+    fn read(&mut self, amounts: &mut Amounts) {
+        let found = Process::read(self.pid);
+        let Some(process) = found.filter(|process| process.start_ticks == self.start_ticks) else {
+            return;
+        };
+        amounts.extend([
+            (
+                "server cpu",
+                Amount::Total(process.user_s + process.system_s),
+            ),
+            ("server cpu system", Amount::Total(process.system_s)),
+            ("server threads", Amount::Level(f64::from(process.threads))),
+            (
+                "server memory bytes",
+                Amount::Level(process.resident_bytes as f64),
+            ),
+        ]);
+        if let Some(io) = process.io {
+            amounts.extend([
+                ("server read bytes", Amount::Total(io.read_bytes as f64)),
+                (
+                    "server written bytes",
+                    Amount::Total(io.written_bytes as f64),
+                ),
+            ]);
+        }
+        if let Some((count, waited)) = self.turns.look(self.pid, process.threads) {
+            amounts.extend([
+                ("server context switches", Amount::Total(count as f64)),
+                ("server cpu wait", Amount::Total(waited.as_secs_f64())),
+            ]);
+        }
+    }
+}
+
+/// The second between two readings: totals as rates, levels as they stood at its end.
+pub(super) fn between(
+    before: &Amounts,
+    after: &Amounts,
+    elapsed_s: f64,
+) -> BTreeMap<&'static str, f64> {
+    let value = |name: &&'static str, amount: &Amount| match (before.get(name), amount) {
+        (_, Amount::Level(level)) => Some(*level),
+        (Some(Amount::Total(before)), Amount::Total(after)) if after >= before => {
+            Some((after - before) / elapsed_s)
+        }
+        _ => None,
+    };
+    after
+        .iter()
+        .filter_map(|(name, amount)| Some((*name, value(name, amount)?)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_become_rates_and_levels_stand() {
+        let before = Amounts::from([("a", Amount::Total(10.0)), ("b", Amount::Level(1.0))]);
+        let after = Amounts::from([
+            ("a", Amount::Total(13.0)),
+            ("b", Amount::Level(5.0)),
+            ("c", Amount::Total(1.0)),
+        ]);
+        let second = between(&before, &after, 1.5);
+        assert_eq!(second, BTreeMap::from([("a", 2.0), ("b", 5.0)]));
+    }
+
+    #[test]
+    fn a_total_that_falls_has_no_rate() {
+        let before = Amounts::from([("a", Amount::Total(10.0))]);
+        let after = Amounts::from([("a", Amount::Total(1.0))]);
+        assert!(between(&before, &after, 1.0).is_empty());
+    }
+
+    #[test]
+    fn a_server_that_has_ended_is_absent_and_the_machine_is_not() {
+        let mut child = std::process::Command::new("sleep")
+            .arg("1000")
+            .spawn()
+            .unwrap();
+        let mut machine = Machine::new(Some(child.id()), None);
+        assert!(machine.read(Duration::ZERO).contains_key("server cpu"));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let amounts = machine.read(Duration::ZERO);
+        assert!(!amounts.keys().any(|name| name.starts_with("server")));
+        assert!(amounts.contains_key("machine cpu") && amounts.contains_key("sampler cpu"));
+    }
+}

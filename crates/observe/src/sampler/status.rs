@@ -1,0 +1,272 @@
+//! The part of a second that the server tells, on a connection of its own.
+//!
+//! Goal: differences between readings that follow each other, without what the readings did; a lost connection is opened again; one
+//! that hangs costs the seconds that it hangs. Non-goal: when a second is over (see `collector`).
+
+use super::News;
+use super::levels::is_level;
+use super::ticks::Ticks;
+use crate::{Observer, Reading};
+use host::thread_cpu;
+use record::{Counters, Flag};
+use server::{Connector, Cutter, ServerError};
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Instant;
+
+/// Ends the wait of the thread that asks the server.
+#[derive(Clone, Default)]
+pub(super) struct Cut(Arc<Mutex<Option<Cutter>>>);
+
+impl Cut {
+    pub(super) fn cut(&self) {
+        if let Some(cutter) = self.lock().as_ref() {
+            cutter.cut();
+        }
+    }
+
+    fn now_cuts(&self, cutter: Option<Cutter>) {
+        *self.lock() = cutter;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Cutter>> {
+        self.0
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// The server as the sampler sees it.
+pub(super) struct Status {
+    connector: Connector,
+    configure: bool,
+    /// None while the connection is lost.
+    connected: Option<Connected>,
+    before: Option<Before>,
+    /// Since measuring began, levels among them.
+    counters: Counters,
+    /// When the first reading was made that the counters begin with.
+    measured_from: Option<Instant>,
+    lost: Option<Lost>,
+}
+
+struct Connected {
+    observer: Observer,
+    cutter: Option<Cutter>,
+}
+
+struct Before {
+    /// None for a reading that was too late for its tick.
+    tick: Option<u32>,
+    at: Instant,
+    reading: Reading,
+}
+
+struct Lost {
+    second: u32,
+    cause: String,
+    /// The second in which it was back.
+    back: Option<u32>,
+}
+
+impl Connected {
+    fn open(connector: &Connector, configure: bool) -> Result<Connected, ServerError> {
+        let session = connector()?;
+        let cutter = session.cutter();
+        let observer = Observer::new(session, configure)?;
+        Ok(Connected { observer, cutter })
+    }
+}
+
+impl Status {
+    pub(super) fn open(connector: Connector, configure: bool) -> Result<Status, ServerError> {
+        let connected = Connected::open(&connector, configure)?;
+        Ok(Status {
+            connector,
+            configure,
+            connected: Some(connected),
+            before: None,
+            counters: Counters::new(),
+            measured_from: None,
+            lost: None,
+        })
+    }
+
+    /// Reads at each tick until `ends` is closed, and then once more.
+    pub(super) fn watch(
+        mut self,
+        ticks: Ticks,
+        measured_from_s: u32,
+        ends: &Receiver<()>,
+        news: &Sender<News>,
+        cut: &Cut,
+    ) {
+        self.hand_over_cutter(cut);
+        let mut tick = 0;
+        loop {
+            tick = ticks.next(tick, Instant::now());
+            let due = ticks.due(tick);
+            let pause = due.saturating_duration_since(Instant::now());
+            if ends.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
+                break;
+            }
+            self.reopen(tick, cut);
+            let (rates, levels) = self.look(Some(tick), ticks, measured_from_s);
+            let told = news.send(News::Status {
+                tick,
+                rates,
+                levels,
+                cpu: thread_cpu(),
+            });
+            if told.is_err() {
+                return;
+            }
+            tick += 1;
+        }
+        self.look(None, ticks, measured_from_s);
+        let flags = self.flags(ticks, measured_from_s);
+        let _ = news.send(News::StatusEnded {
+            counters: self.counters_alone(),
+            flags,
+        });
+    }
+
+    /// A reading, and what it shows of the second before it. The last one, after all ticks, has none.
+    fn look(
+        &mut self,
+        tick: Option<u32>,
+        ticks: Ticks,
+        measured_from_s: u32,
+    ) -> (BTreeMap<String, f64>, BTreeMap<String, f64>) {
+        let nothing = (BTreeMap::new(), BTreeMap::new());
+        let Some(connected) = &mut self.connected else {
+            return nothing;
+        };
+        let reading = match connected.observer.read() {
+            Ok(reading) => reading,
+            // Somebody's KILL QUERY, for instance: only this reading is gone.
+            Err(ServerError::Refused { .. }) => return nothing,
+            Err(error) => {
+                self.lose(tick, &error);
+                return nothing;
+            }
+        };
+        let at = Instant::now();
+        let tick = tick.filter(|tick| at <= ticks.too_late(*tick));
+        let after = Before { tick, at, reading };
+        if at >= ticks.due(measured_from_s) {
+            self.measured_from.get_or_insert(at);
+        }
+        let Some(before) = self.before.replace(after) else {
+            return nothing;
+        };
+        self.compare(&before, ticks, measured_from_s)
+    }
+
+    /// The last reading with the one before it.
+    fn compare(
+        &mut self,
+        before: &Before,
+        ticks: Ticks,
+        measured_from_s: u32,
+    ) -> (BTreeMap<String, f64>, BTreeMap<String, f64>) {
+        let (mut rates, mut levels) = (BTreeMap::new(), BTreeMap::new());
+        let (Some(connected), Some(after)) = (&self.connected, &self.before) else {
+            return (rates, levels);
+        };
+        let moved = connected
+            .observer
+            .difference(&before.reading, &after.reading);
+        if let (Some(from), Some(to)) = (before.tick, after.tick)
+            && from + 1 == to
+        {
+            let elapsed_s = (after.at - before.at).as_secs_f64();
+            for (name, moved) in &moved {
+                if is_level(name) {
+                    levels.insert(name.clone(), after.reading[name] as f64);
+                } else if *moved >= 0 {
+                    rates.insert(name.clone(), *moved as f64 / elapsed_s);
+                }
+            }
+        }
+        if before.at >= ticks.due(measured_from_s) {
+            for (name, moved) in moved {
+                *self.counters.entry(name).or_default() += moved;
+            }
+        }
+        (rates, levels)
+    }
+
+    fn lose(&mut self, tick: Option<u32>, error: &ServerError) {
+        self.connected = None;
+        self.before = None;
+        // After the last tick there is no second left to be absent.
+        if let Some(tick) = tick {
+            let second = tick.saturating_sub(1);
+            let cause = error.to_string();
+            let back = None;
+            let lost = self.lost.get_or_insert(Lost {
+                second,
+                cause,
+                back,
+            });
+            lost.back = None;
+        }
+    }
+
+    fn reopen(&mut self, tick: u32, cut: &Cut) {
+        if self.connected.is_some() {
+            return;
+        }
+        self.connected = Connected::open(&self.connector, self.configure).ok();
+        if let (Some(lost), true) = (&mut self.lost, self.connected.is_some()) {
+            lost.back = Some(tick);
+        }
+        self.hand_over_cutter(cut);
+    }
+
+    fn hand_over_cutter(&mut self, cut: &Cut) {
+        cut.now_cuts(
+            self.connected
+                .as_mut()
+                .and_then(|connected| connected.cutter.take()),
+        );
+    }
+
+    /// What fell in sum is no counter, or was set back.
+    fn counters_alone(self) -> Counters {
+        self.counters
+            .into_iter()
+            .filter(|(name, moved)| *moved >= 0 && !is_level(name))
+            .collect()
+    }
+
+    fn flags(&self, ticks: Ticks, measured_from_s: u32) -> Vec<Flag> {
+        let mut texts = Vec::new();
+        if let Some(Lost {
+            second,
+            cause,
+            back,
+        }) = &self.lost
+        {
+            let until = match back {
+                Some(back) => format!("until second {back}"),
+                None => "to the end".to_string(),
+            };
+            texts.push(format!(
+                "the server's status is absent from second {second} {until}, and not in its counters: {cause}"
+            ));
+        }
+        match self.measured_from {
+            Some(at) if at > ticks.too_late(measured_from_s) => {
+                let late_s = (at - ticks.due(measured_from_s)).as_secs_f64();
+                texts.push(format!(
+                    "the server's counters begin {late_s:.1} s after the measured part: it did not answer before"
+                ));
+            }
+            _ => {}
+        }
+        texts.into_iter().map(super::absent).collect()
+    }
+}

@@ -1,0 +1,258 @@
+//! The sampler on a server that is a script, with seconds of some milliseconds. How many readings are in time depends on the
+//! machine, so that no test counts them.
+
+use super::*;
+use server::{Fake, Reply, Server, Session, StartRequest};
+use std::sync::{Arc, Condvar, Mutex};
+
+/// (second, values)
+type Second = (u32, BTreeMap<String, f64>);
+
+const SECOND: Duration = Duration::from_millis(40);
+
+fn rows(values: &[(&str, u64)]) -> Reply {
+    Reply {
+        columns: vec!["Variable_name".into(), "Value".into()],
+        rows: values
+            .iter()
+            .map(|(name, value)| {
+                [name.to_string(), value.to_string()]
+                    .map(|text| Some(text.into_bytes()))
+                    .into()
+            })
+            .collect(),
+        ..Reply::default()
+    }
+}
+
+/// Answers SHOW GLOBAL STATUS with what the function gives for the number of the reading, from 0, and refuses metrics.
+fn server(mut status: impl FnMut(u64) -> Vec<(&'static str, u64)> + Send + 'static) -> Fake {
+    let mut readings = 0;
+    let mut fake = Fake::new("fake", move |sql| {
+        if sql != "SHOW GLOBAL STATUS" {
+            let message = "no such table".into();
+            return Err(ServerError::Refused {
+                code: 1109,
+                message,
+            });
+        }
+        readings += 1;
+        Ok(rows(&status(readings - 1)))
+    });
+    fake.start(&StartRequest::default()).unwrap();
+    fake
+}
+
+fn prepared(fake: &Fake) -> Prepared {
+    let targets = Targets {
+        connector: Some(fake.connector().unwrap()),
+        server_pid: Some(std::process::id()),
+        ..Targets::default()
+    };
+    Prepared {
+        every: SECOND,
+        ..Prepared::new(targets).unwrap()
+    }
+}
+
+/// Runs until `enough` says so of the samples so far, each (second, values).
+fn sampled(
+    prepared: Prepared,
+    measured_from_s: u32,
+    enough: impl Fn(&[Second]) -> bool,
+) -> Sampled {
+    let seen = Arc::new((Mutex::new(Vec::new()), Condvar::new()));
+    let theirs = seen.clone();
+    let live = Box::new(move |sample: Sample| {
+        let mut seen = theirs.0.lock().unwrap();
+        seen.push((sample.second, sample.values.clone()));
+        theirs.1.notify_one();
+    });
+    let sampler = prepared.start(Instant::now(), measured_from_s, live);
+    let waited =
+        seen.1
+            .wait_timeout_while(seen.0.lock().unwrap(), Duration::from_secs(60), |seen| {
+                !enough(seen)
+            });
+    assert!(!waited.unwrap().1.timed_out(), "it never came so far");
+    sampler.stop()
+}
+
+fn has(name: &'static str) -> impl Fn(&[Second]) -> bool {
+    move |seen| seen.iter().any(|(_, values)| values.contains_key(name))
+}
+
+#[test]
+fn counters_are_rates_levels_stand_and_what_never_moves_is_no_series() {
+    let fake = server(|reading| {
+        vec![
+            ("Innodb_rows_read", 100 + 7 * reading),
+            ("Innodb_rows_deleted", 5),
+            ("Threads_running", 2 + reading % 2),
+            ("Threads_connected", 9),
+        ]
+    });
+    let of_three = |seen: &[Second]| {
+        seen.iter()
+            .filter(|(_, values)| values.contains_key("Threads_running"))
+            .count()
+            >= 3
+    };
+    let sampled = sampled(prepared(&fake), 0, of_three);
+    let present = |name: &str| {
+        sampled.series[name]
+            .iter()
+            .flatten()
+            .copied()
+            .collect::<Vec<_>>()
+    };
+    assert!(present("Innodb_rows_read").iter().all(|rate| *rate > 0.0));
+    assert!(
+        present("Threads_running")
+            .iter()
+            .all(|level| [2.0, 3.0].contains(level))
+    );
+    for still in ["Innodb_rows_deleted", "Threads_connected"] {
+        assert!(!sampled.series.contains_key(still), "{still} never moved");
+    }
+    let moved = sampled.counters["Innodb_rows_read"];
+    assert!(moved >= 21 && moved % 7 == 0, "{moved}");
+    assert_eq!(sampled.counters["Innodb_rows_deleted"], 0);
+    assert!(!sampled.counters.contains_key("Threads_running"));
+    assert_eq!(sampled.flags, []);
+}
+
+#[test]
+fn all_series_have_a_value_or_an_absence_for_each_second() {
+    let fake = server(|reading| vec![("Innodb_rows_read", reading)]);
+    let sampled = sampled(prepared(&fake), 0, |seen| seen.len() >= 3);
+    let lengths: Vec<usize> = sampled.series.values().map(Vec::len).collect();
+    assert!(lengths[0] >= 3);
+    assert!(
+        lengths.iter().all(|length| *length == lengths[0]),
+        "{lengths:?}"
+    );
+}
+
+#[test]
+fn counters_count_from_the_second_that_measuring_begins_with() {
+    let fake = server(|reading| vec![("Innodb_rows_read", 1000 * reading)]);
+    let all = sampled(prepared(&fake), 0, |seen| seen.len() >= 5);
+    let fake = server(|reading| vec![("Innodb_rows_read", 1000 * reading)]);
+    let later = sampled(prepared(&fake), 100_000, |seen| seen.len() >= 5);
+    assert!(all.counters["Innodb_rows_read"] > 0);
+    assert_eq!(later.counters.get("Innodb_rows_read"), None);
+}
+
+#[test]
+fn a_server_that_hangs_costs_its_own_values_alone_and_the_end_is_bounded() {
+    let (held, hold) = channel::<()>();
+    // The first three readings find out what looking costs.
+    let fake = server(move |reading| {
+        if reading > 3 {
+            let _ = hold.recv();
+        }
+        vec![("Innodb_rows_read", 3 * reading)]
+    });
+    let began = Instant::now();
+    let sampled = sampled(prepared(&fake), 0, |seen| {
+        seen.iter()
+            .filter(|(_, values)| values.contains_key("machine cpu"))
+            .count()
+            >= 3
+    });
+    assert!(began.elapsed() < Duration::from_secs(90));
+    assert!(!sampled.series.contains_key("Innodb_rows_read"));
+    assert!(
+        sampled.flags[0].text.contains("did not answer at the end"),
+        "{:?}",
+        sampled.flags
+    );
+    drop(held);
+}
+
+/// A connector whose first connection breaks at a reading, and whose second one comes at the third attempt.
+fn breaking(at: u64) -> Connector {
+    let attempts = Mutex::new(0);
+    Box::new(move || {
+        let mut attempts = attempts.lock().unwrap();
+        *attempts += 1;
+        let gone = || ServerError::Lost("gone away".into());
+        if [2, 3].contains(&*attempts) {
+            return Err(gone());
+        }
+        let (is_first, mut readings) = (*attempts == 1, 0);
+        Ok(Session::Scripted(Box::new(move |sql| {
+            if sql != "SHOW GLOBAL STATUS" {
+                return Err(ServerError::Refused {
+                    code: 1109,
+                    message: "no such table".into(),
+                });
+            }
+            readings += 1;
+            match is_first && readings == at {
+                true => Err(gone()),
+                false => Ok(rows(&[("Innodb_rows_read", 3 * readings)])),
+            }
+        })))
+    })
+}
+
+#[test]
+fn a_lost_connection_is_opened_again_and_told_once() {
+    let targets = Targets {
+        connector: Some(breaking(5)),
+        ..Targets::default()
+    };
+    let prepared = Prepared {
+        every: SECOND,
+        ..Prepared::new(targets).unwrap()
+    };
+    // The first connection lives too short for a second of its own, or for one.
+    let sampled = sampled(prepared, 0, |seen| {
+        let of_status =
+            |(second, values): &&Second| *second > 3 && values.contains_key("Innodb_rows_read");
+        seen.iter().any(|one| of_status(&one))
+    });
+    assert_eq!(sampled.flags.len(), 1, "{:?}", sampled.flags);
+    let text = &sampled.flags[0].text;
+    assert!(
+        text.contains("until second") && text.ends_with("gone away"),
+        "{text}"
+    );
+    assert!(sampled.counters["Innodb_rows_read"] > 0);
+    assert_eq!(sampled.counters["Innodb_rows_read"] % 3, 0);
+}
+
+#[test]
+fn a_server_that_is_gone_is_absent_from_then_on() {
+    let mut fake = server(|reading| vec![("Innodb_rows_read", 3 * reading)]);
+    let prepared = prepared(&fake);
+    fake.stop().unwrap();
+    let sampled = sampled(prepared, 0, |seen| seen.len() >= 4);
+    assert_eq!(sampled.flags.len(), 1, "{:?}", sampled.flags);
+    let text = &sampled.flags[0].text;
+    assert!(text.contains("from second 0 to the end"), "{text}");
+    assert!(sampled.series.contains_key("machine cpu"));
+    assert!(sampled.counters.is_empty());
+}
+
+#[test]
+fn without_a_server_there_is_the_machine_alone() {
+    let prepared = Prepared {
+        every: SECOND,
+        ..Prepared::new(Targets::default()).unwrap()
+    };
+    let sampled = sampled(prepared, 0, has("machine cpu"));
+    assert!(sampled.counters.is_empty() && sampled.flags.is_empty());
+    assert!(!sampled.series.contains_key("server cpu"));
+    assert!(sampled.series.contains_key("sampler cpu"));
+}
+
+#[test]
+fn a_sampler_that_is_dropped_ends() {
+    let fake = server(|_| Vec::new());
+    let before = Instant::now();
+    drop(prepared(&fake).start(Instant::now(), 0, Box::new(|_| ())));
+    assert!(before.elapsed() < Duration::from_secs(60));
+}

@@ -1,0 +1,33 @@
+//! The settings that are in force, as the server reports them.
+
+use server::{ServerError, Session};
+use std::collections::BTreeMap;
+
+/// SHOW GLOBAL VARIABLES; empty for a server that has none.
+pub fn effective(session: &mut Session) -> Result<BTreeMap<String, String>, ServerError> {
+    shown(session, "SHOW GLOBAL VARIABLES")
+}
+
+/// SHOW SESSION VARIABLES: what holds on this connection; empty for a server that has none.
+pub fn of_session(session: &mut Session) -> Result<BTreeMap<String, String>, ServerError> {
+    shown(session, "SHOW SESSION VARIABLES")
+}
+
+fn shown(session: &mut Session, sql: &str) -> Result<BTreeMap<String, String>, ServerError> {
+    if !session.is_mysql() {
+        return Ok(BTreeMap::new());
+    }
+    let reply = session.query(sql)?;
+    Ok(reply
+        .rows
+        .into_iter()
+        .filter_map(|mut row| {
+            let value = row.pop()?.unwrap_or_default();
+            let name = row.pop()??;
+            Some((
+                String::from_utf8_lossy(&name).into_owned(),
+                String::from_utf8_lossy(&value).into_owned(),
+            ))
+        })
+        .collect())
+}

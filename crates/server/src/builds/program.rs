@@ -1,0 +1,93 @@
+//! Running a program that is not a server, and a message that helps when it fails.
+
+use crate::ServerError;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// The last lines of a failed program's output that a message holds.
+const SHOWN_LINES: usize = 12;
+
+/// Runs the command to its end with nothing on its standard input, and gives its standard output.
+/// `missing` says what to do when the program is not installed.
+pub fn output(command: &mut Command, missing: &str) -> Result<String, ServerError> {
+    let name = name(command);
+    let done = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| not_started(&name, &error, missing))?;
+    if done.status.success() {
+        return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
+    }
+    Err(failed(&name, &done))
+}
+
+pub fn failed(name: &str, done: &Output) -> ServerError {
+    let text = [&done.stdout[..], &done.stderr[..]]
+        .map(String::from_utf8_lossy)
+        .join("\n");
+    ServerError::Unusable(format!(
+        "{name} failed ({}):\n{}",
+        done.status,
+        last_lines(&text)
+    ))
+}
+
+pub fn not_started(name: &str, error: &std::io::Error, missing: &str) -> ServerError {
+    ServerError::Unusable(match error.kind() {
+        ErrorKind::NotFound => format!("the program `{name}` is not there; {missing}"),
+        _ => format!("the program `{name}` does not start ({error}); {missing}"),
+    })
+}
+
+pub fn name(command: &Command) -> String {
+    Path::new(command.get_program())
+        .file_name()
+        .unwrap_or(command.get_program())
+        .to_string_lossy()
+        .into_owned()
+}
+
+fn last_lines(text: &str) -> String {
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim_end)
+        .filter(|line| !line.is_empty())
+        .collect();
+    lines[lines.len().saturating_sub(SHOWN_LINES)..]
+        .iter()
+        .map(|line| format!("  {line}"))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_program_is_answered_with_what_to_install() {
+        let error = output(
+            &mut Command::new("/no/such/mvn"),
+            "install it: apt-get install maven",
+        )
+        .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the program `mvn` is not there; install it: apt-get install maven"
+        );
+    }
+
+    #[test]
+    fn a_failed_program_is_answered_with_its_last_words() {
+        let error = output(
+            Command::new("sh").args(["-c", "echo first; echo last >&2; exit 3"]),
+            "",
+        )
+        .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "sh failed (exit status: 3):\n  first\n  last"
+        );
+    }
+}

@@ -1,0 +1,263 @@
+//! Unpacking archives, without what a measured server never uses (test suites, debug binaries, static libraries, manuals).
+
+use super::program;
+use crate::ServerError;
+use host::Leases;
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Component, Path, PathBuf};
+
+/// Unpacks the server below `folder` of a zip or jar into `to`. Each file's checksum is verified on the way.
+pub fn zip(archive: &Path, folder: &str, to: &Path) -> Result<(), ServerError> {
+    unzip(archive, folder, to).map_err(|error| {
+        ServerError::Unusable(format!(
+            "{} cannot be unpacked: {error}; delete it if it is damaged, and try again",
+            archive.display()
+        ))
+    })
+}
+
+fn unzip(archive: &Path, folder: &str, to: &Path) -> io::Result<()> {
+    let mut archive = zip::ZipArchive::new(BufReader::new(File::open(archive)?))?;
+    for index in 0..archive.len() {
+        let mut entry = archive.by_index(index)?;
+        let Some(path) = entry.name()?.strip_prefix(folder).and_then(plain_path) else {
+            continue;
+        };
+        if !entry.is_file() || !is_used(&path) {
+            continue;
+        }
+        let target = to.join(&path);
+        fs::create_dir_all(target.parent().unwrap_or(to))?;
+        let mut file = BufWriter::with_capacity(1 << 20, File::create(&target)?);
+        io::copy(&mut entry, &mut file)?;
+        file.into_inner()
+            .map_err(io::Error::from)?
+            .set_permissions(fs::Permissions::from_mode(mode(&path)))?;
+    }
+    Ok(())
+}
+
+/// A relative path that cannot lead out of the folder.
+fn plain_path(name: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(name);
+    let plain = !name.is_empty()
+        && path
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)));
+    plain.then_some(path)
+}
+
+/// Jars do not keep the run bits.
+fn mode(path: &Path) -> u32 {
+    let runs = path.starts_with("bin")
+        || path
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().contains(".so"));
+    if runs { 0o755 } else { 0o644 }
+}
+
+const PROGRAMS: [&str; 4] = ["bin/mysqld", "bin/mariadbd", "bin/mysql", "bin/mariadb"];
+const FOLDERS: [&str; 4] = ["share", "lib/plugin", "lib/private", "libs"];
+const LICENCES: [&str; 4] = ["COPYING", "LICENSE", "README", "EXCEPTIONS-CLIENT"];
+
+/// What a server folder (a tarball's layout) is reduced to.
+fn is_used(path: &Path) -> bool {
+    let name = path
+        .file_name()
+        .map(|name| name.to_string_lossy())
+        .unwrap_or_default();
+    let needless =
+        name.ends_with(".a") || name.ends_with(".jar") || path.starts_with("lib/plugin/debug");
+    let wanted = PROGRAMS.iter().any(|program| path == Path::new(program))
+        || FOLDERS.iter().any(|folder| path.starts_with(folder));
+    (wanted && !needless) || LICENCES.contains(&path.to_string_lossy().as_ref())
+}
+
+/// Unpacks Debian packages into `to` and drops what is not used.
+pub fn packages(archives: &[PathBuf], to: &Path, leases: &Leases) -> Result<(), ServerError> {
+    for archive in archives {
+        let mut command = leases.command("dpkg-deb");
+        command.arg("-x").arg(archive).arg(to);
+        program::output(
+            &mut command,
+            "it comes with every Debian; elsewhere give an unpacked server as path:BASEDIR",
+        )?;
+    }
+    prune(to, Path::new(""))
+        .map_err(|error| ServerError::Unusable(format!("{}: {error}", to.display())))
+}
+
+const PACKAGE_FOLDERS: [&str; 6] = [
+    "lib",
+    "lib64",
+    "usr/lib",
+    "usr/lib64",
+    "usr/share/mysql",
+    "usr/share/mariadb",
+];
+const PACKAGE_PROGRAMS: [&str; 4] = [
+    "usr/sbin/mysqld",
+    "usr/sbin/mariadbd",
+    "usr/bin/mysql",
+    "usr/bin/mariadb",
+];
+/// Below a library folder: what belongs to other programs.
+const NEEDLESS: [&str; 7] = [
+    "perl",
+    "perl5",
+    "perl-base",
+    "gconv",
+    "systemd",
+    "dpkg",
+    "sysusers.d",
+];
+
+fn prune(root: &Path, below: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(root.join(below))? {
+        let entry = entry?;
+        let path = below.join(entry.file_name());
+        let is_folder = entry.file_type()?.is_dir();
+        match (is_folder, leads_to_used(&path)) {
+            (true, true) => prune(root, &path)?,
+            (true, false) => fs::remove_dir_all(entry.path())?,
+            (false, _) if !is_used_of_package(&path) => fs::remove_file(entry.path())?,
+            (false, _) => {}
+        }
+    }
+    Ok(())
+}
+
+fn leads_to_used(folder: &Path) -> bool {
+    let needless = folder
+        .file_name()
+        .is_some_and(|name| NEEDLESS.iter().any(|other| name == *other));
+    let on_the_way =
+        |wanted: &&str| Path::new(wanted).starts_with(folder) || folder.starts_with(wanted);
+    let copyright =
+        Path::new("usr/share/doc").starts_with(folder) || folder.starts_with("usr/share/doc");
+    !needless
+        && (copyright
+            || PACKAGE_FOLDERS
+                .iter()
+                .chain(&PACKAGE_PROGRAMS)
+                .any(on_the_way))
+}
+
+fn is_used_of_package(file: &Path) -> bool {
+    let is_licence = file.starts_with("usr/share/doc") && file.ends_with("copyright");
+    is_licence
+        || PACKAGE_PROGRAMS
+            .iter()
+            .any(|program| file == Path::new(program))
+        || PACKAGE_FOLDERS
+            .iter()
+            .any(|folder| file.starts_with(folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn a_path_that_leads_out_of_the_folder_is_not_unpacked() {
+        assert_eq!(plain_path("../etc/passwd"), None);
+        assert_eq!(plain_path("/etc/passwd"), None);
+        assert_eq!(
+            plain_path("share/english/errmsg.sys"),
+            Some("share/english/errmsg.sys".into())
+        );
+    }
+
+    #[test]
+    fn only_what_a_server_needs_is_kept() {
+        for kept in [
+            "bin/mysqld",
+            "bin/mysql",
+            "share/english/errmsg.sys",
+            "lib/plugin/auth.so",
+            "lib/private/libssl.so",
+            "COPYING",
+        ] {
+            assert!(is_used(Path::new(kept)), "{kept}");
+        }
+        for dropped in [
+            "bin/mysqld-debug",
+            "mysql-test/t/a.test",
+            "lib/libmysqld.a",
+            "lib/plugin/debug/auth.so",
+            "docs/mysql.info",
+        ] {
+            assert!(!is_used(Path::new(dropped)), "{dropped}");
+        }
+    }
+
+    #[test]
+    fn a_jar_is_unpacked_from_its_folder_with_run_bits() {
+        let folder = tempfile::tempdir().unwrap();
+        let jar = folder.path().join("server.jar");
+        let mut writer = zip::ZipWriter::new(File::create(&jar).unwrap());
+        for (name, text) in [
+            ("deep/linux/bin/mysqld", "elf"),
+            ("deep/linux/share/x.sql", "sql"),
+            ("META-INF/MANIFEST.MF", "no"),
+        ] {
+            writer
+                .start_file(name, zip::write::SimpleFileOptions::default())
+                .unwrap();
+            writer.write_all(text.as_bytes()).unwrap();
+        }
+        writer.finish().unwrap();
+        let to = folder.path().join("out");
+        zip(&jar, "deep/linux/", &to).unwrap();
+        assert_eq!(fs::read(to.join("share/x.sql")).unwrap(), b"sql");
+        assert_eq!(
+            fs::metadata(to.join("bin/mysqld"))
+                .unwrap()
+                .permissions()
+                .mode()
+                & 0o777,
+            0o755
+        );
+        assert!(!to.join("META-INF").exists());
+    }
+
+    #[test]
+    fn a_damaged_archive_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("broken.zip");
+        fs::write(&file, "not a zip").unwrap();
+        let error = zip(&file, "", folder.path()).unwrap_err().to_string();
+        assert!(error.contains("broken.zip cannot be unpacked"), "{error}");
+    }
+
+    #[test]
+    fn packages_lose_their_manuals_and_keep_their_licences() {
+        let folder = tempfile::tempdir().unwrap();
+        for file in [
+            "usr/sbin/mariadbd",
+            "usr/share/man/x.1",
+            "usr/share/doc/p/copyright",
+            "usr/share/doc/p/changelog",
+            "usr/lib/t/libz.so.1",
+            "etc/x",
+        ] {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        prune(folder.path(), Path::new("")).unwrap();
+        for (file, kept) in [
+            ("usr/sbin/mariadbd", true),
+            ("usr/share/man", false),
+            ("usr/share/doc/p/copyright", true),
+            ("usr/share/doc/p/changelog", false),
+            ("usr/lib/t/libz.so.1", true),
+            ("etc", false),
+        ] {
+            assert_eq!(folder.path().join(file).exists(), kept, "{file}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! An empty system data folder: the tables of the schema `mysql`, root without a password, nobody else, no schema `test`.
+//!
+//! Goal: the same for every build, without perl and without the build's own install script. Servers since MySQL 5.7.6
+//! do it themselves; to all others their own SQL scripts are fed in bootstrap mode.
+//! Non-goal: a password, which each start sets by an init file (`managed`).
+
+use crate::ServerError;
+use crate::builds::{Distribution, Flavor, failed, not_started};
+use host::Leases;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The scripts in their order, under the names that the families and versions gave them. Those that a build lacks it
+/// does not need, but for the first two.
+const SCRIPTS: [&[&str]; 6] = [
+    &["mariadb_system_tables.sql", "mysql_system_tables.sql"],
+    &[
+        "mariadb_system_tables_data.sql",
+        "mysql_system_tables_data.sql",
+    ],
+    &[
+        "mariadb_performance_tables.sql",
+        "mysql_performance_tables.sql",
+    ],
+    &["maria_add_gis_sp_bootstrap.sql"],
+    &["mariadb_sys_schema.sql", "mysql_sys_schema.sql"],
+    &["fill_help_tables.sql"],
+];
+const NECESSARY: usize = 2;
+
+/// Before the scripts, a statement a line. The variables are read by MariaDB's: root logs in with a password, not by
+/// the name of the system's user, and nobody logs in without a name.
+const BEGINNING: &str = "create database if not exists mysql;\nuse mysql;\nset @auth_root_socket = NULL;\nset @skip_auth_anonymous = 1;\n";
+
+/// After the scripts. The older ones add users without a name, and rights on the schema `test` for everybody.
+const END: &str = "use mysql;\ndelete from user where User = '' or Host not in ('localhost', '127.0.0.1', '::1');\ndelete from db where Db like 'test%';\n";
+
+/// As `END`: since MariaDB 10.4 `user` is a view.
+const END_WITH_GLOBAL_PRIV: &str = "use mysql;\ndelete from global_priv where User = '' or (User = 'root' and Host not in ('localhost', '127.0.0.1', '::1'));\ndelete from db where Db like 'test%';\n";
+
+impl Distribution {
+    /// Makes `folder` (which must not exist or be empty) a data folder with the system tables only. `settings` are
+    /// those that a data folder keeps for its life, such as the size of InnoDB's pages.
+    pub fn initialise(
+        &self,
+        leases: &Leases,
+        folder: &Path,
+        settings: &[(String, String)],
+    ) -> Result<(), ServerError> {
+        fs::create_dir_all(folder).map_err(|error| about(folder, &error))?;
+        let mut options: Vec<String> = settings
+            .iter()
+            .map(|(name, value)| format!("--{name}={value}"))
+            .collect();
+        if self.initialises_itself() {
+            options.push("--initialize-insecure".to_string());
+            self.run(leases, folder, &options, Stdio::null())
+        } else {
+            self.bootstrap(leases, folder, options)
+        }
+    }
+
+    fn initialises_itself(&self) -> bool {
+        self.flavor == Flavor::MySql && self.version >= (5, 7, 6)
+    }
+
+    fn bootstrap(
+        &self,
+        leases: &Leases,
+        folder: &Path,
+        mut options: Vec<String>,
+    ) -> Result<(), ServerError> {
+        let scripts = self.scripts()?;
+        // The statements go by a file: then nobody has to feed the server while it writes.
+        let mut statements = tempfile::tempfile_in(folder.parent().unwrap_or(folder))
+            .map_err(|error| about(folder, &error))?;
+        self.write_statements(&scripts, &mut statements)
+            .map_err(|error| about(folder, &error))?;
+        options.push("--bootstrap".to_string());
+        if self.version < (5, 6, 0) {
+            // Without InnoDB's files, whose sizes the settings of the first real start decide: 5.5 refuses to start
+            // when they differ. Its system tables are all MyISAM.
+            let without = ["--loose-skip-innodb", "--default-storage-engine=MyISAM"];
+            options.extend(without.map(String::from));
+        }
+        self.run(leases, folder, &options, Stdio::from(statements))
+    }
+
+    fn write_statements(&self, scripts: &[PathBuf], to: &mut File) -> io::Result<()> {
+        to.write_all(BEGINNING.as_bytes())?;
+        for script in scripts {
+            io::copy(&mut File::open(script)?, to)?;
+            to.write_all(b"\n")?;
+        }
+        let has_global_priv = self.flavor == Flavor::MariaDb && self.version >= (10, 4, 0);
+        to.write_all(
+            if has_global_priv {
+                END_WITH_GLOBAL_PRIV
+            } else {
+                END
+            }
+            .as_bytes(),
+        )?;
+        io::Seek::rewind(to)
+    }
+
+    fn scripts(&self) -> Result<Vec<PathBuf>, ServerError> {
+        let folder = self.layout.scripts.as_ref().ok_or_else(|| {
+            ServerError::Unusable(format!(
+                "{}: the scripts that make the system tables (mysql_system_tables.sql) are not below {}; take a complete copy of the server",
+                self.build,
+                self.basedir.display()
+            ))
+        })?;
+        let find = |names: &[&str]| {
+            names
+                .iter()
+                .map(|name| folder.join(name))
+                .find(|path| path.is_file())
+        };
+        let found: Vec<PathBuf> = SCRIPTS.iter().filter_map(|names| find(names)).collect();
+        match SCRIPTS[..NECESSARY]
+            .iter()
+            .find(|names| find(names).is_none())
+        {
+            Some(names) => Err(ServerError::Unusable(format!(
+                "{}: {} is not in {}",
+                self.build,
+                names[0],
+                folder.display()
+            ))),
+            None => Ok(found),
+        }
+    }
+
+    fn run(
+        &self,
+        leases: &Leases,
+        folder: &Path,
+        options: &[String],
+        input: Stdio,
+    ) -> Result<(), ServerError> {
+        // Of its own: in a shared one a server that starts removes the temporary tables of all others.
+        let temporary = tempfile::tempdir_in(folder.parent().unwrap_or(folder))
+            .map_err(|error| about(folder, &error))?;
+        let mut command: Command = self.command(leases);
+        command
+            .arg(format!("--datadir={}", folder.display()))
+            .arg(format!("--tmpdir={}", temporary.path().display()))
+            .args(options)
+            .stdin(input);
+        let done = command
+            .output()
+            .map_err(|error| not_started(&self.build, &error, "get the build again"))?;
+        // In bootstrap mode a mistake in a statement is told and not always the exit status.
+        let complete = folder.join("mysql").is_dir();
+        match done.status.success() && complete {
+            true => Ok(()),
+            false => Err(failed(
+                &format!(
+                    "{}: making the system tables in {}",
+                    self.build,
+                    folder.display()
+                ),
+                &done,
+            )),
+        }
+    }
+}
+
+fn about(path: &Path, error: &io::Error) -> ServerError {
+    ServerError::Unusable(format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,296 @@
+//! An experiment from flags: the text of a file that asks for the same.
+//!
+//! Goal: the record of such a run holds a file that anybody can run again; what is wrong in the flags is found by the
+//! reader of files, like everything else. Non-goal: the flags themselves (see `cli`).
+
+use super::experiment::BuildSpec;
+use toml::{Table, Value};
+
+/// What is not given is left to the file format's defaults.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BenchRequest {
+    /// `oltp`, or with its operations `oltp-update-index`.
+    pub workload: String,
+    /// Builds or DSNs, each as `BUILD` or `NAME=BUILD`.
+    pub servers: Vec<String>,
+    pub clients: Vec<u32>,
+    /// As they are written: `500`, `60% of max`.
+    pub rate: Vec<String>,
+    pub workers: Vec<u32>,
+    /// As it is written: `30s`.
+    pub time: String,
+    pub warmup: Option<String>,
+    pub tables: Option<u64>,
+    pub rows: Option<u64>,
+    pub engine: Option<String>,
+    pub blocks: Option<u32>,
+    pub settings: Vec<(String, String)>,
+}
+
+/// A file that asks for what the flags ask for. It holds the passwords of DSNs; `spec::parse` keeps them out of the record.
+pub fn bench(request: &BenchRequest) -> String {
+    let mut file = Table::new();
+    file.insert("title".into(), request.workload.clone().into());
+    file.insert("server".into(), servers(request).into());
+    if !request.settings.is_empty() {
+        let settings = request.settings.iter();
+        let settings: Table = settings
+            .map(|(name, value)| (name.clone(), setting(value)))
+            .collect();
+        file.insert("settings".into(), settings.into());
+    }
+    file.insert("workload".into(), workload(request).into());
+    file.insert("load".into(), load(request).into());
+    file.insert("protocol".into(), protocol(request).into());
+    file.to_string()
+}
+
+fn servers(request: &BenchRequest) -> Table {
+    let mut servers = Table::new();
+    for text in &request.servers {
+        let (name, build) = named(text);
+        let mut free = name.clone();
+        let mut count = 1;
+        while servers.contains_key(&free) {
+            count += 1;
+            free = format!("{name} ({count})");
+        }
+        servers.insert(
+            free,
+            Table::from_iter([("build".to_string(), build.into())]).into(),
+        );
+    }
+    servers
+}
+
+/// A server is called after its build, one that runs after its address.
+fn named(text: &str) -> (String, String) {
+    if let Some((name, build)) = text.split_once('=') {
+        // A = may stand in a DSN or in a path too, behind its scheme.
+        if !name.contains("://") && !name.starts_with("path:") {
+            return (name.trim().to_string(), build.trim().to_string());
+        }
+    }
+    let name = match text.parse() {
+        Ok(BuildSpec::External(dsn)) => dsn
+            .socket
+            .map_or(format!("{}:{}", dsn.host, dsn.port), |socket| {
+                socket.display().to_string()
+            }),
+        // A wrong one may hold a password; its mistake is shown where it stands as the build.
+        Err(_) => "server".to_string(),
+        Ok(_) => text.to_string(),
+    };
+    (name, text.to_string())
+}
+
+/// `oltp-update-index` is `[workload.oltp]` with `operations = "update-index"`.
+fn workload(request: &BenchRequest) -> Table {
+    let (name, operations) = match request.workload.split_once('-') {
+        Some((name, operations)) => (name, Some(operations)),
+        None => (request.workload.as_str(), None),
+    };
+    let mut section = Table::new();
+    let mut add = |key: &str, value: Option<Value>| {
+        section.extend(value.map(|value| (key.to_string(), value)));
+    };
+    add("operations", operations.map(Value::from));
+    add("tables", request.tables.map(whole));
+    add("rows", request.rows.map(whole));
+    add("engine", request.engine.clone().map(Value::from));
+    Table::from_iter([(name.to_string(), section.into())])
+}
+
+/// Flags of both kinds give both sections, which the reader refuses with the reason.
+fn load(request: &BenchRequest) -> Table {
+    let mut load = Table::new();
+    let counts = |counts: &[u32]| list(counts.iter().map(|count| Value::from(i64::from(*count))));
+    let is_open = !request.rate.is_empty() || !request.workers.is_empty();
+    if is_open {
+        let mut open = Table::new();
+        if !request.rate.is_empty() {
+            open.insert(
+                "rate".into(),
+                list(request.rate.iter().map(|rate| number(rate))),
+            );
+        }
+        if !request.workers.is_empty() {
+            open.insert("workers".into(), counts(&request.workers));
+        }
+        load.insert("open".into(), open.into());
+    }
+    if !request.clients.is_empty() || !is_open {
+        let clients = match request.clients.as_slice() {
+            [] => &[1],
+            clients => clients,
+        };
+        let closed = Table::from_iter([("clients".to_string(), counts(clients))]);
+        load.insert("closed".into(), closed.into());
+    }
+    load
+}
+
+/// Where several loads are asked for, they run on one started server, as peers do it.
+fn protocol(request: &BenchRequest) -> Table {
+    let mut protocol = Table::new();
+    protocol.insert("time".into(), request.time.clone().into());
+    if let Some(warmup) = &request.warmup {
+        protocol.insert("warmup".into(), warmup.clone().into());
+    }
+    let longest = [
+        request.clients.len(),
+        request.rate.len(),
+        request.workers.len(),
+    ];
+    if longest.iter().any(|length| *length > 1) {
+        protocol.insert("series".into(), true.into());
+    }
+    if let Some(blocks) = request.blocks {
+        protocol.insert("blocks".into(), i64::from(blocks).into());
+    }
+    protocol
+}
+
+fn list(values: impl Iterator<Item = Value>) -> Value {
+    Value::Array(values.collect())
+}
+
+fn whole(number: u64) -> Value {
+    i64::try_from(number).map_or(Value::Float(number as f64), Value::from)
+}
+
+/// A number where it is one.
+fn number(text: &str) -> Value {
+    let whole = text.parse::<i64>().map(Value::from);
+    whole.unwrap_or_else(|_| {
+        let fraction = text.parse::<f64>().ok().filter(|number| number.is_finite());
+        fraction.map_or(text.into(), Value::from)
+    })
+}
+
+/// Whole numbers without quotes, everything else as it was given.
+fn setting(text: &str) -> Value {
+    text.parse::<i64>().map_or(text.into(), Value::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Experiment, LoadSpec, RateSpec, SpecError, WarmupSpec, parse};
+    use std::time::Duration;
+
+    fn read(request: &BenchRequest) -> Result<Experiment, SpecError> {
+        parse("bench", "bench.toml", &bench(request), &|_, _| Ok(()))
+    }
+
+    fn update_index() -> BenchRequest {
+        BenchRequest {
+            workload: "oltp-update-index".into(),
+            servers: vec!["mysql@5.6.14".into(), "mariadb".into()],
+            clients: vec![1, 8, 64],
+            time: "30s".into(),
+            ..BenchRequest::default()
+        }
+    }
+
+    #[test]
+    fn the_flags_become_a_file() {
+        let request = BenchRequest {
+            warmup: Some("find".into()),
+            tables: Some(8),
+            rows: Some(1_000_000),
+            engine: Some("InnoDB".into()),
+            blocks: Some(3),
+            settings: vec![
+                ("innodb_buffer_pool_size".into(), "4G".into()),
+                ("innodb_flush_log_at_trx_commit".into(), "2".into()),
+            ],
+            ..update_index()
+        };
+        insta::assert_snapshot!(bench(&request));
+    }
+
+    #[test]
+    fn the_file_asks_for_what_the_flags_asked_for() {
+        let experiment = read(&update_index()).unwrap();
+        let servers: Vec<&str> = experiment
+            .servers
+            .iter()
+            .map(|server| server.name.as_str())
+            .collect();
+        assert_eq!(servers, ["mysql@5.6.14", "mariadb"]);
+        assert_eq!(experiment.workload, "oltp");
+        let section = experiment.base.workload.unwrap();
+        assert_eq!(section["operations"].as_str(), Some("update-index"));
+        assert_eq!(experiment.factors[0].levels.len(), 3);
+        assert_eq!(experiment.protocol.time, Some(Duration::from_secs(30)));
+        assert_eq!(experiment.protocol.warmup, WarmupSpec::None);
+        assert!(experiment.protocol.series);
+    }
+
+    #[test]
+    fn rates_and_workers_make_an_open_load() {
+        let request = BenchRequest {
+            clients: Vec::new(),
+            rate: vec!["500".into(), "60% of max".into()],
+            workers: vec![8],
+            ..update_index()
+        };
+        let LoadSpec::Open(open) = read(&request).unwrap().load else {
+            panic!("open")
+        };
+        assert_eq!((open.rate, open.workers), (RateSpec::PerSecond(500.0), 8));
+    }
+
+    #[test]
+    fn without_a_load_there_is_one_client() {
+        let request = BenchRequest {
+            clients: Vec::new(),
+            ..update_index()
+        };
+        let experiment = read(&request).unwrap();
+        assert!(matches!(
+            experiment.load,
+            LoadSpec::Closed { clients: 1, .. }
+        ));
+        assert!(!experiment.protocol.series);
+    }
+
+    #[test]
+    fn flags_of_both_kinds_of_load_are_refused_by_the_reader() {
+        let request = BenchRequest {
+            rate: vec!["500".into()],
+            ..update_index()
+        };
+        assert_eq!(
+            read(&request).unwrap_err().to_string(),
+            "a file has one load, closed or open"
+        );
+    }
+
+    #[test]
+    fn a_password_is_in_the_build_and_not_in_what_is_kept() {
+        let request = BenchRequest {
+            servers: vec![
+                "mysql://me:s3cret@db:3307/x".into(),
+                "mysql://db:x:y".into(),
+                "mine=mysql://me:s3cret@db".into(),
+            ],
+            ..update_index()
+        };
+        let error = read(&request).unwrap_err();
+        assert!(!format!("{:?}", miette::Report::new(error)).contains("s3cret"));
+        let right = BenchRequest {
+            servers: vec![request.servers[0].clone(), request.servers[0].clone()],
+            ..request
+        };
+        let experiment = read(&right).unwrap();
+        assert!(!experiment.source.contains("s3cret"));
+        let servers: Vec<&str> = experiment
+            .servers
+            .iter()
+            .map(|server| server.name.as_str())
+            .collect();
+        assert_eq!(servers, ["db:3307", "db:3307 (2)"]);
+    }
+}

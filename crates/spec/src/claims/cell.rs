@@ -1,0 +1,117 @@
+//! The cells of a claim: which part of the matrix is meant.
+//!
+//! Goal: every name leads somewhere, and no cell is empty by the file's own `only`. Non-goal: the values in them.
+
+use crate::experiment::RoundKind;
+use crate::load::rate::MAX;
+use crate::names::Names;
+use crate::read::Node;
+use record::{Cell, RoundSelector};
+
+/// Which part of the matrix is meant.
+pub fn cell(node: &Node, names: &Names) -> Option<Cell> {
+    let section = node.section(&format!(
+        "{} = {{ server = \"5.6\", round = \"hot\" }}",
+        node.key
+    ))?;
+    let mut cell = Cell::default();
+    for node in section.entries() {
+        match node.key {
+            "round" => cell.round = round(&node, names),
+            "query" => cell.query = node.words("query = \"Q1.1\""),
+            factor => cell.levels.push((
+                factor.to_string(),
+                names.check_levels(&node, &["round", "query"], "the claim"),
+            )),
+        }
+    }
+    leave_out_the_maximum(&mut cell, names);
+    check_not_empty(node, &cell, names);
+    Some(cell)
+}
+
+/// A cell that names no rate averages over those of the file; the closed loop that only measures the maximum is none.
+fn leave_out_the_maximum(cell: &mut Cell, names: &Names) {
+    let rates = names.levels("rate").unwrap_or_default();
+    if rates.contains(&MAX) && cell.levels.iter().all(|(factor, _)| factor != "rate") {
+        let rates = rates.into_iter().filter(|rate| *rate != MAX);
+        let rates = rates.map(str::to_string).collect();
+        cell.levels.push(("rate".to_string(), rates));
+    }
+}
+
+/// Two levels that `only` keeps apart select nothing together.
+fn check_not_empty(node: &Node, cell: &Cell, names: &Names) {
+    for (factor, levels) in cell.levels.iter().filter(|(_, levels)| !levels.is_empty()) {
+        for (other, others) in cell
+            .levels
+            .iter()
+            .filter(|(other, others)| other != factor && !others.is_empty())
+        {
+            if !levels
+                .iter()
+                .any(|level| names.meet((factor, level), (other, others)))
+            {
+                let says = format!(
+                    "no trial is in this cell: \"{}\" is not measured with {other} \"{}\"",
+                    levels.join("\", \""),
+                    others.join("\", \"")
+                );
+                node.note(says, "an empty cell", "see the level's \"only\"");
+                return;
+            }
+        }
+    }
+}
+
+/// `"hot"` or `"hot 2"`, as far as the protocol has it.
+fn round(node: &Node, names: &Names) -> Option<RoundSelector> {
+    let text = node.words("round = \"hot\"")?;
+    let (name, index) = match text.split_once(' ') {
+        None => (text.as_str(), None),
+        Some((name, index)) => (name, Some(index.trim())),
+    };
+    let kind_name = |kind: &RoundKind| match kind {
+        RoundKind::Cold => "cold",
+        RoundKind::Hot => "hot",
+    };
+    let count = names
+        .rounds
+        .iter()
+        .filter(|kind| kind_name(kind) == name)
+        .count() as u32;
+    if count == 0 {
+        let mut known: Vec<&str> = names.rounds.iter().map(kind_name).collect();
+        known.dedup();
+        node.notes.unknown(node.at(), "the round", name, &known);
+        return None;
+    }
+    let Some(index) = index else {
+        return Some(RoundSelector {
+            name: name.to_string(),
+            index: None,
+        });
+    };
+    match index
+        .parse::<u32>()
+        .ok()
+        .filter(|index| (1..=count).contains(index))
+    {
+        Some(index) => Some(RoundSelector {
+            name: name.to_string(),
+            index: Some(index),
+        }),
+        None => {
+            let says = format!(
+                "there is no round \"{text}\": the protocol has {count} that {} {name}",
+                if count == 1 { "is" } else { "are" }
+            );
+            node.note(
+                says,
+                "no such round",
+                format!("write \"{name}\" for the mean of all, or \"{name} {count}\" for the last"),
+            );
+            None
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! What a claim is about: a value that is compared, or a finding.
+//!
+//! Goal: their names, and which of them a file with rounds or with a timed load has. Non-goal: computing them (see
+//! `record::stats`).
+
+use crate::load::LoadSpec;
+use crate::mistake::nearest;
+use crate::names::Names;
+use crate::read::{Node, Section};
+use record::stats::used;
+use record::{Finding, Kind, Percentile, Value};
+
+const EXAMPLE: &str = "value = \"elapsed\" or \"throughput\", a percentile like \"p99\" or \"service p99\", a counter like \"Innodb_buffer_pool_reads\", or \"A / B\"";
+/// Values that are no counters, so that a slip of the pen is not taken for one.
+const WORDS: [&str; 9] = [
+    "elapsed",
+    "throughput",
+    "p50",
+    "p95",
+    "p99",
+    "p999",
+    "max",
+    "wait p99",
+    "service p99",
+];
+const FINDINGS: [&str; 7] = [
+    "plan changed",
+    "plan holds",
+    "unstable",
+    "stall",
+    "level shift",
+    "period",
+    "steady",
+];
+const KINDS: [(&str, Kind); 3] = [
+    ("response", Kind::Response),
+    ("wait", Kind::Wait),
+    ("service", Kind::Service),
+];
+
+pub fn value(node: &Node, names: &Names) -> Option<Value> {
+    let text = node.words(EXAMPLE)?;
+    let Some(value) = named(&text) else {
+        let near = nearest(&text, &WORDS)
+            .map_or(String::new(), |near| format!("did you mean \"{near}\"? "));
+        node.note(
+            format!("\"{text}\" is no value that a claim can be about"),
+            "not a value",
+            format!("{near}Write {EXAMPLE}"),
+        );
+        return None;
+    };
+    check_kind(node, &text, &value, names);
+    Some(value)
+}
+
+fn named(text: &str) -> Option<Value> {
+    let parts: Vec<&str> = text.split('/').map(str::trim).collect();
+    match parts.as_slice() {
+        ["elapsed"] => Some(Value::Elapsed),
+        ["throughput"] => Some(Value::Throughput),
+        [one] => latency(one).or_else(|| {
+            (is_counter(one) && nearest(one, &WORDS).is_none())
+                .then(|| Value::Counter(one.to_string()))
+        }),
+        [over, under] if is_counter(over) && is_counter(under) => {
+            Some(Value::Quotient(over.to_string(), under.to_string()))
+        }
+        _ => None,
+    }
+}
+
+/// `p99` is of the response, `wait p99` of the wait.
+fn latency(text: &str) -> Option<Value> {
+    let (kind, percentile) = text.split_once(' ').unwrap_or(("response", text));
+    let (_, kind) = KINDS.into_iter().find(|(name, _)| *name == kind)?;
+    let percentile = Percentile::ALL
+        .into_iter()
+        .find(|known| known.text() == percentile.trim())?;
+    Some(Value::Latency { kind, percentile })
+}
+
+/// Rounds have times, timed loads have throughput and latencies; counters are of both.
+fn check_kind(node: &Node, text: &str, value: &Value, names: &Names) {
+    let is_closed = matches!(names.load, LoadSpec::Closed { .. });
+    let (says, help) = match value {
+        Value::Elapsed if names.is_timed => (
+            "a timed load takes the time that the protocol gives it",
+            "write \"throughput\" or a percentile like \"p99\"",
+        ),
+        Value::Throughput | Value::Latency { .. } if !names.is_timed => (
+            "rounds of queries have times, no throughput and no percentiles",
+            "write \"elapsed\", or give the protocol a time",
+        ),
+        Value::Latency {
+            kind: Kind::Wait, ..
+        } if is_closed => (
+            "nothing waits in a closed load: a client asks when it was answered",
+            "write \"p99\", or measure an open load",
+        ),
+        _ => return,
+    };
+    node.note(
+        format!("value = \"{text}\": {says}"),
+        "not in this file",
+        help,
+    );
+}
+
+/// A server's, which is one word, or one of prony's own.
+fn is_counter(name: &str) -> bool {
+    let is_word = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte));
+    is_word || used::NAMES.contains(&name)
+}
+
+/// `section` is the claim, which may hold the text that a plan is to hold.
+pub fn finding(section: &Section, finds: &Node, names: &Names) -> Option<Finding> {
+    let text = finds.text("finds = \"plan changed\"")?;
+    let finding = match text {
+        "plan changed" => Finding::PlanChanged,
+        "plan holds" => {
+            let example = "text = \"Using join buffer\"";
+            let text = section.require("[[claim]]", "text", example)?;
+            Finding::PlanHolds(text.words(example)?)
+        }
+        "unstable" => Finding::Unstable,
+        "stall" => Finding::Stall,
+        "level shift" => Finding::LevelShift,
+        "period" => Finding::Period,
+        "steady" => Finding::Steady,
+        other => {
+            finds
+                .notes
+                .unknown(finds.at(), "the finding", other, &FINDINGS);
+            return None;
+        }
+    };
+    let is_closed = matches!(names.load, LoadSpec::Closed { .. });
+    let (says, help) = match (&finding, names.is_timed) {
+        (Finding::PlanChanged | Finding::PlanHolds(_), true) => (
+            "a timed load has no plans",
+            "write a finding in the series of seconds, like \"stall\"",
+        ),
+        (Finding::Unstable, true) if is_closed => {
+            ("no queue grows in a closed load", "measure an open load")
+        }
+        (Finding::PlanChanged | Finding::PlanHolds(_), false) | (_, true) => return Some(finding),
+        (_, false) => (
+            "rounds of queries have no series of seconds",
+            "write \"plan changed\" or \"plan holds\", or give the protocol a time",
+        ),
+    };
+    finds.note(
+        format!("finds = \"{text}\": {says}"),
+        "not in this file",
+        help,
+    );
+    None
+}

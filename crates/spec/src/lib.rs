@@ -1,0 +1,213 @@
+//! Experiment files: from TOML to a checked experiment.
+//!
+//! The way: `read` (a tree with places) -> `factors`, `sections`, `claims` (what the keys mean) -> `names` (what refers
+//! to what) -> `Experiment`. Every mistake is noted with its place and reading goes on, so that one answer names all of
+//! them. What only others can tell is asked later, with places found again by `place`: `settings` and `known` (what a server knows,
+//! what fits into the machine), `queries` and `timed` (what the workload has). `overrides` is the command line's say.
+//!
+//! Non-goals: crossing factors into trials (`plan`), asking servers.
+
+pub mod advice;
+pub mod bench;
+pub mod build;
+pub mod events;
+pub mod experiment;
+pub mod known;
+pub mod limits;
+pub mod load;
+pub mod mistake;
+pub mod overrides;
+pub mod plan;
+pub mod queries;
+pub mod question;
+pub mod setting;
+pub mod settings;
+pub mod switches;
+pub mod timed;
+pub mod unit;
+
+mod claims;
+mod factors;
+mod names;
+mod observe;
+mod patch;
+mod place;
+mod protocol;
+mod read;
+mod sections;
+mod texts;
+
+#[cfg(test)]
+mod tests;
+
+pub use advice::advice;
+pub use bench::{BenchRequest, bench};
+pub use experiment::*;
+pub use limits::LimitsPatch;
+pub use load::rate::MAX;
+pub use load::{
+    ArrivalsSpec, LOAD_FACTORS, LoadPatch, LoadSpec, OpenSpec, PlannedLoad, RateSpec, SearchSpec,
+    Threshold, WhenFull,
+};
+pub use mistake::{Mistake, SpecError};
+pub use overrides::OverrideError;
+pub use patch::merge;
+pub use question::question;
+
+use mistake::Notes;
+use names::Names;
+use read::Section;
+use std::cmp::Reverse;
+use std::path::Path;
+use toml::de::DeTable;
+
+/// A mistake in a workload's own section, as the workload sees it: it knows the key, `spec` knows the place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyMistake {
+    pub key: String,
+    /// What is wrong, one sentence.
+    pub says: String,
+    /// What would be right.
+    pub help: String,
+}
+
+/// How many mistakes of TOML itself are shown: what follows the first ones is mostly their consequence.
+const SYNTAX_MISTAKES_MAX: usize = 3;
+
+const TOP_LEVEL: [&str; 15] = [
+    "title",
+    "question",
+    "published",
+    "server",
+    "settings",
+    "session",
+    "limits",
+    "variant",
+    "factor",
+    "workload",
+    "load",
+    "protocol",
+    "observe",
+    "event",
+    "claim",
+];
+
+/// Reads and checks an experiment file.
+///
+/// `name` is the file's stem, `path_shown` what messages call the file; files that it names are looked for in
+/// its folder. `check_workload` is asked about the workload's own
+/// section, and again for every level that changes it. In the result the passwords of DSNs are masked in `source`, since
+/// that goes into the record; the builds hold them.
+///
+/// # Errors
+/// All mistakes of the file at once.
+pub fn parse(
+    name: &str,
+    path_shown: &str,
+    source: &str,
+    check_workload: &dyn Fn(&str, &toml::Table) -> Result<(), KeyMistake>,
+) -> Result<Experiment, SpecError> {
+    let (tree, syntax) = DeTable::parse_recoverable(source);
+    if !syntax.is_empty() {
+        return Err(SpecError::new(
+            path_shown,
+            source,
+            syntax
+                .iter()
+                .take(SYNTAX_MISTAKES_MAX)
+                .map(syntax_mistake)
+                .collect(),
+        ));
+    }
+    let notes = Notes::default();
+    let folder = Path::new(path_shown).parent().unwrap_or(Path::new(""));
+    let experiment = read_file(
+        name,
+        source,
+        folder,
+        &Section::file(&notes, tree.get_ref()),
+        check_workload,
+    );
+    match experiment {
+        Some(experiment) if notes.count() == 0 => Ok(experiment),
+        _ => Err(SpecError::new(path_shown, source, notes.into_vec())),
+    }
+}
+
+fn syntax_mistake(error: &toml::de::Error) -> Mistake {
+    let says = format!("this is not TOML: {}", error.message());
+    let help = match error.message() {
+        "duplicate key" => "a key stands once in its table: take one of the two out",
+        _ => "texts stand in quotes, tables in [brackets], one key = value a line",
+    };
+    Mistake::new(error.span().unwrap_or(0..0), says, "here", help)
+}
+
+fn read_file(
+    name: &str,
+    source: &str,
+    folder: &Path,
+    file: &Section,
+    check_workload: patch::CheckWorkload,
+) -> Option<Experiment> {
+    let text = |key: &str| {
+        file.get(key)
+            .and_then(|node| node.words(&format!("{key} = \"...\"")))
+    };
+    check_top_level(file);
+    let title = file
+        .require("the file", "title", "title = \"What is compared\"")
+        .and_then(|node| node.words("title = \"...\""));
+    let workload = sections::workload(file, folder, check_workload);
+    let servers = factors::servers(file);
+    let load = load::load(file, folder);
+    let mut factors = factors::factors(file, &workload);
+    factors.extend(load.factors);
+    let protocol = protocol::protocol(file);
+    let names = Names::new(&servers, &factors, &load.spec, &protocol);
+    names::check(file, &servers, &names);
+    let claims = claims::claims(file, &names);
+    let in_place = load.trace.into_iter().chain(workload.texts.in_place());
+    Some(Experiment {
+        name: name.to_string(),
+        source: kept(source, in_place),
+        title: title?,
+        question: text("question").unwrap_or_default(),
+        published: text("published"),
+        base: Patch {
+            settings: file.get("settings").and_then(|node| patch::settings(&node)),
+            session: file.get("session").and_then(|node| patch::settings(&node)),
+            workload: workload.section.map(|_| workload.table),
+            load: None,
+            limits: file.get("limits").and_then(|node| limits::limits(&node)),
+            observe: None,
+            rounds: None,
+        },
+        workload: workload.name,
+        observe: observe::observe(file),
+        events: events::events(file),
+        servers,
+        factors,
+        load: load.spec,
+        protocol,
+        claims,
+    })
+}
+
+/// The source for the record: without passwords, which keeps every place, and with what stands in files of its own where
+/// those are named.
+fn kept(source: &str, in_place: impl Iterator<Item = (mistake::Span, String)>) -> String {
+    let mut kept = build::mask_passwords(source);
+    let mut in_place: Vec<_> = in_place.collect();
+    in_place.sort_by_key(|(at, _)| Reverse(at.start));
+    for (at, text) in in_place {
+        kept.replace_range(at, &text);
+    }
+    kept
+}
+
+fn check_top_level(file: &Section) {
+    for node in file.entries().filter(|node| !TOP_LEVEL.contains(&node.key)) {
+        file.unknown_key("the file", &node, &TOP_LEVEL);
+    }
+}

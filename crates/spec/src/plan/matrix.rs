@@ -1,0 +1,121 @@
+//! The points of the matrix: every server with every choice of levels that `only` allows.
+//!
+//! Goal: the size before anything is expanded, then the points in the file's order. Non-goals: blocks and their order.
+
+use super::PlanError;
+use crate::{Experiment, LevelSpec, Pairs, RateSpec};
+
+/// More trials than this are refused.
+pub const TRIALS_MAX: u128 = 100_000;
+
+/// A point of the matrix, as indices into the experiment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Point {
+    pub server: usize,
+    /// One level of each factor.
+    pub levels: Vec<usize>,
+}
+
+/// All points in the file's order: servers, then factors, the last one changing fastest.
+pub fn points(experiment: &Experiment) -> Result<Vec<Point>, PlanError> {
+    refuse_a_large_matrix(experiment)?;
+    let mut found = Vec::new();
+    for server in 0..experiment.servers.len() {
+        for levels in choices(
+            &experiment
+                .factors
+                .iter()
+                .map(|factor| factor.levels.len())
+                .collect::<Vec<_>>(),
+        ) {
+            let point = Point { server, levels };
+            if is_allowed(experiment, &point) {
+                found.push(point);
+            }
+        }
+    }
+    if found.is_empty() {
+        Err(PlanError::Empty)
+    } else {
+        Ok(found)
+    }
+}
+
+fn refuse_a_large_matrix(experiment: &Experiment) -> Result<(), PlanError> {
+    let mut counts = vec![("server".to_string(), experiment.servers.len())];
+    counts.extend(
+        experiment
+            .factors
+            .iter()
+            .map(|factor| (factor.name.clone(), factor.levels.len())),
+    );
+    counts.push(("blocks".to_string(), experiment.protocol.blocks as usize));
+    let trials = counts.iter().fold(1u128, |product, (_, count)| {
+        product.saturating_mul(*count as u128)
+    });
+    if trials > TRIALS_MAX {
+        Err(PlanError::too_large(trials, counts))
+    } else {
+        Ok(())
+    }
+}
+
+/// Every choice of one out of each count; one empty choice where there are no counts.
+fn choices(counts: &[usize]) -> Vec<Vec<usize>> {
+    counts.iter().fold(vec![Vec::new()], |choices, count| {
+        let extended = |choice: Vec<usize>| {
+            (0..*count).map(move |level| [choice.as_slice(), &[level]].concat())
+        };
+        choices.into_iter().flat_map(extended).collect()
+    })
+}
+
+/// What allows a rate that refers to the maximum allows the maximum.
+fn is_allowed(experiment: &Experiment, point: &Point) -> bool {
+    let measures_for = |(factor, allowed): &(String, Vec<String>)| {
+        let is_share = |name: &String| name.parse().is_ok_and(|rate: RateSpec| rate.is_relative());
+        factor == "rate" && is_max(experiment, point) && allowed.iter().any(is_share)
+    };
+    let allows = |only: &Pairs<Vec<String>>| {
+        only.iter()
+            .all(|one| measures_for(one) || holds(experiment, point, one))
+    };
+    levels(experiment, point).all(|(_, level)| allows(&level.only))
+}
+
+/// Whether the point measures the maximum that rates refer to.
+pub fn is_max(experiment: &Experiment, point: &Point) -> bool {
+    levels(experiment, point).any(|(_, level)| {
+        let load = level.patch.load.as_ref();
+        load.is_some_and(|load| load.rate == Some(RateSpec::Max))
+    })
+}
+
+/// Whether the point has one of the levels of each factor that a restriction names.
+pub fn agrees(experiment: &Experiment, point: &Point, only: &Pairs<Vec<String>>) -> bool {
+    only.iter().all(|one| holds(experiment, point, one))
+}
+
+fn holds(
+    experiment: &Experiment,
+    point: &Point,
+    (factor, allowed): &(String, Vec<String>),
+) -> bool {
+    match factor.as_str() {
+        "server" => allowed.contains(&experiment.servers[point.server].name),
+        _ => levels(experiment, point)
+            .any(|(name, level)| name == factor && allowed.contains(&level.name)),
+    }
+}
+
+/// The point's level of each factor.
+pub fn levels<'e>(
+    experiment: &'e Experiment,
+    point: &'e Point,
+) -> impl Iterator<Item = (&'e str, &'e LevelSpec)> {
+    experiment
+        .factors
+        .iter()
+        .zip(&point.levels)
+        .map(|(factor, level)| (factor.name.as_str(), &factor.levels[*level]))
+}

@@ -1,0 +1,299 @@
+//! The next trial, from the experiment, the seed and what is finished.
+//!
+//! Goal: one pure function for a fixed matrix, a search (`search`), a resume and a shard. The points (`matrix`), those that
+//! belong together as one unit (`units`), come in blocks of shuffled order (`order`); what is finished is left out.
+//! Non-goals: running trials; asking anything of a server.
+
+pub mod estimate;
+pub mod search;
+pub mod shard;
+pub mod trial;
+
+mod finished;
+mod matrix;
+mod order;
+mod units;
+
+#[cfg(test)]
+mod tests;
+
+pub use finished::{Finished, LatencyMs};
+pub use shard::{Shard, ShardError};
+pub use trial::PlannedTrial;
+
+use crate::{Experiment, LOAD_FACTORS, LoadSpec, SearchSpec};
+use finished::Known;
+use matrix::{Point, levels};
+use record::TrialKey;
+use search::{Probe, Step};
+use trial::Measured;
+use units::Unit;
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    #[error("the matrix has {trials} trials ({product}), more than the {max} that prony plans: {cut}", max = matrix::TRIALS_MAX)]
+    TooLarge {
+        trials: u128,
+        /// `2 server x 1000 size x ...`
+        product: String,
+        /// What to do.
+        cut: String,
+    },
+    #[error(
+        "the matrix is empty: every combination of levels is excluded by an \"only\"; take one out or name more levels in it"
+    )]
+    Empty,
+}
+
+impl PlanError {
+    fn too_large(trials: u128, counts: Vec<(String, usize)>) -> PlanError {
+        let several: Vec<String> = counts
+            .iter()
+            .filter(|(_, count)| *count > 1)
+            .map(|(name, count)| format!("{count} {name}"))
+            .collect();
+        let largest = counts
+            .iter()
+            .max_by_key(|(_, count)| *count)
+            .map_or("", |(name, _)| name);
+        let cut = match largest {
+            "blocks" => "give fewer blocks with --blocks N".to_string(),
+            name => format!("cut \"{name}\" first, in the file or with --only {name}=LEVEL"),
+        };
+        PlanError::TooLarge {
+            trials,
+            product: several.join(" x "),
+            cut,
+        }
+    }
+}
+
+/// The order of execution of an experiment's trials. It holds places only; trials are made when they are asked for.
+#[derive(Clone, Debug)]
+pub struct Plan<'e> {
+    experiment: &'e Experiment,
+    points: Vec<Point>,
+    units: Vec<Unit>,
+    /// In the order of execution. Places of one unit stand together.
+    order: Vec<Place>,
+}
+
+/// A point in a block: one trial, or the trials of one search.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    block: u32,
+    point: usize,
+    unit: usize,
+}
+
+impl<'e> Plan<'e> {
+    /// # Errors
+    /// A matrix that is too large, which is found before it is expanded, or empty.
+    pub fn new(experiment: &'e Experiment, seed: u64) -> Result<Plan<'e>, PlanError> {
+        Plan::of_shard(experiment, seed, None)
+    }
+
+    /// The part of the plan that falls to a shard; the whole without one.
+    ///
+    /// # Errors
+    /// As for `new`.
+    pub fn of_shard(
+        experiment: &'e Experiment,
+        seed: u64,
+        shard: Option<Shard>,
+    ) -> Result<Plan<'e>, PlanError> {
+        let points = matrix::points(experiment)?;
+        let units = units::units(experiment, &points);
+        if units.is_empty() {
+            return Err(PlanError::Empty);
+        }
+        let mut order = Vec::new();
+        let orders = order::orders(units.len(), experiment.protocol.blocks, seed);
+        for (block, shuffled) in (0..).zip(&orders) {
+            let own = shuffled
+                .iter()
+                .enumerate()
+                .filter(|(position, _)| shard.is_none_or(|shard| shard.holds(*position)));
+            for (_, unit) in own {
+                let place = (block, *unit);
+                let members = units::ordered(experiment, &points, &units[*unit], place, seed);
+                order.extend(members.iter().map(|point| Place {
+                    block,
+                    point: *point,
+                    unit: *unit,
+                }));
+            }
+        }
+        Ok(Plan {
+            experiment,
+            points,
+            units,
+            order,
+        })
+    }
+
+    /// The number of trials, all blocks. Where a rate is searched for, it is not known beforehand, and this is an upper
+    /// bound that a search without contradictions stays far below.
+    pub fn len(&self) -> usize {
+        let probes = self.experiment.search();
+        self.order.len() * probes.map_or(1, |search| search::probes_max(search.between))
+    }
+
+    /// Only a shard can be empty.
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// All trials in the order of execution, as far as they are known beforehand: of a search the first one, and rates
+    /// that refer to a maximum as 0.
+    pub fn trials(&self) -> impl Iterator<Item = PlannedTrial> {
+        let measured = Measured {
+            max: None,
+            probed: self.experiment.search().map(|search| search.between.0),
+        };
+        let mut last: Option<TrialKey> = None;
+        self.order.iter().map(move |place| {
+            let mut trial = self.planned(place, measured);
+            let last = last.replace(trial.key.clone());
+            trial.continues = last.is_some_and(|last| self.is_in_series_with(place, &last));
+            trial
+        })
+    }
+
+    /// The first trial that is not finished. `finished` stands in the order in which it was measured.
+    pub fn next(&self, finished: &[Finished]) -> Option<PlannedTrial> {
+        let known = Known::new(finished);
+        let (place, mut trial) = self
+            .order
+            .iter()
+            .find_map(|place| Some((place, self.open(place, finished, &known)?)))?;
+        let last = finished.last().filter(|last| last.server_is_up);
+        trial.continues = last.is_some_and(|last| self.is_in_series_with(place, &last.key));
+        Some(trial)
+    }
+
+    /// Whether any trial hangs on the figures of another one: a search, or a rate that is a share of the maximum.
+    pub fn needs_figures(&self) -> bool {
+        self.experiment.search().is_some() || self.order.iter().any(|place| self.needs_max(place))
+    }
+
+    /// What is never measured because the maximum that its rate refers to was not.
+    pub fn lost(&self, finished: &[Finished]) -> Vec<TrialKey> {
+        let known = Known::new(finished);
+        let is_lost =
+            |place: &&Place| self.needs_max(place) && self.max(place, &known) == Some(None);
+        let lost = self.order.iter().filter(is_lost);
+        lost.map(|place| self.key(place)).collect()
+    }
+
+    /// The trial of a place that is still to be measured.
+    fn open(&self, place: &Place, finished: &[Finished], known: &Known) -> Option<PlannedTrial> {
+        let measured = match self.experiment.search() {
+            Some(search) => Measured {
+                max: None,
+                probed: Some(self.probe(search, place, finished)?),
+            },
+            None if known.get(&self.key(place)).is_some() => return None,
+            None if self.needs_max(place) => Measured {
+                max: Some(self.max(place, known)??),
+                probed: None,
+            },
+            None => Measured::default(),
+        };
+        Some(self.planned(place, measured))
+    }
+
+    /// What the search answered that this trial was the last one of, as a sentence; none where it goes on.
+    pub fn answer(&self, last: &TrialKey, finished: &[Finished]) -> Option<String> {
+        let search = self.experiment.search()?;
+        let is_its = |place: &&Place| {
+            let key = self.key(place);
+            (key.block, &key.server) == (last.block, &last.server)
+                && last.levels.starts_with(&key.levels)
+        };
+        let place = self.order.iter().find(is_its)?;
+        self.step(search, place, finished).sentence(search)
+    }
+
+    /// The next rate of a search; none where it has ended.
+    fn probe(&self, search: &SearchSpec, place: &Place, finished: &[Finished]) -> Option<f64> {
+        match self.step(search, place, finished) {
+            Step::Next(rate) => Some(rate),
+            _ => None,
+        }
+    }
+
+    fn step(&self, search: &SearchSpec, place: &Place, finished: &[Finished]) -> Step {
+        let key = self.key(place);
+        let probes: Vec<Probe> = finished
+            .iter()
+            .filter_map(|one| search::probe(search, &key, one))
+            .collect();
+        search::next(search.between, &probes)
+    }
+
+    fn needs_max(&self, place: &Place) -> bool {
+        let load = trial::load(self.experiment, &self.points[place.point]);
+        matches!(load, LoadSpec::Open(open) if open.rate.is_relative())
+    }
+
+    /// The largest throughput in closed loop over all numbers of workers of the unit. None: they were not all tried yet;
+    /// within: none of them has a figure.
+    fn max(&self, place: &Place, known: &Known) -> Option<Option<f64>> {
+        let unit = self.units[place.unit].iter();
+        let measure_it =
+            unit.filter(|point| matrix::is_max(self.experiment, &self.points[**point]));
+        let tried: Option<Vec<&Finished>> = measure_it
+            .map(|point| {
+                known.get(&self.key(&Place {
+                    point: *point,
+                    ..*place
+                }))
+            })
+            .collect();
+        let usable = tried?.into_iter().filter(|one| one.is_usable);
+        let throughputs = usable.filter_map(|one| one.throughput);
+        Some(throughputs.max_by(f64::total_cmp))
+    }
+
+    fn is_in_series_with(&self, place: &Place, last: &TrialKey) -> bool {
+        let point = &self.points[place.point];
+        let of_load = |factor: &str| LOAD_FACTORS.contains(&factor);
+        let others = last.levels.iter().filter(|(factor, _)| !of_load(factor));
+        let own = levels(self.experiment, point).filter(|(factor, _)| !of_load(factor));
+        self.experiment.protocol.series
+            && last.block == place.block
+            && last.server == self.experiment.servers[point.server].name
+            && own
+                .map(|(_, level)| &level.name)
+                .eq(others.map(|(_, level)| level))
+    }
+
+    fn key(&self, place: &Place) -> TrialKey {
+        trial::key(
+            self.experiment,
+            &self.points[place.point],
+            place.block,
+            None,
+        )
+    }
+
+    fn planned(&self, place: &Place, measured: Measured) -> PlannedTrial {
+        let point = &self.points[place.point];
+        trial::planned(self.experiment, point, place.block, measured)
+    }
+}
+
+/// The whole matrix, in the order of execution.
+///
+/// # Errors
+/// A matrix that is too large or empty.
+pub fn expand(experiment: &Experiment, seed: u64) -> Result<Vec<PlannedTrial>, PlanError> {
+    Ok(Plan::new(experiment, seed)?.trials().collect())
+}
+
+/// The next trial; none where all are finished, or where `expand` refuses the matrix. It makes the plan anew: where many
+/// are asked for, `Plan::next` of one plan gives the same.
+pub fn next(experiment: &Experiment, seed: u64, finished: &[Finished]) -> Option<PlannedTrial> {
+    Plan::new(experiment, seed).ok()?.next(finished)
+}

@@ -1,0 +1,98 @@
+//! Which points belong together: a series, or rates with the maximum that they refer to.
+//!
+//! Goal: units that are shuffled and dealt to shards as a whole, each with its points in the order of execution. Where
+//! nothing belongs together, every point is a unit. Non-goal: the order of the units (see `order`).
+
+use super::matrix::{Point, is_max};
+use super::order;
+use super::trial;
+use crate::{Experiment, LOAD_FACTORS, LoadSpec, RateSpec};
+
+/// Indices of points, at least one.
+pub type Unit = Vec<usize>;
+
+/// The units of an experiment, in the order of their first points. Points that measure a maximum are left out where no rate
+/// refers to it.
+pub fn units(experiment: &Experiment, points: &[Point]) -> Vec<Unit> {
+    let is_relative =
+        |point: &Point| rate(experiment, point).is_some_and(|rate| rate.is_relative());
+    let mut units: Vec<Unit> = Vec::new();
+    let has_max = points.iter().any(|point| is_max(experiment, point));
+    for (index, point) in points.iter().enumerate() {
+        let together = |unit: &&mut Unit| {
+            (experiment.protocol.series || has_max) && belong(experiment, &points[unit[0]], point)
+        };
+        match units.iter_mut().find(together) {
+            Some(unit) => unit.push(index),
+            None => units.push(vec![index]),
+        }
+    }
+    for unit in &mut units {
+        let is_wanted = unit.iter().any(|point| is_relative(&points[*point]));
+        unit.retain(|point| is_wanted || !is_max(experiment, &points[*point]));
+    }
+    units.retain(|unit| !unit.is_empty());
+    units
+}
+
+/// Whether two points differ in clients, workers and rate alone.
+fn belong(experiment: &Experiment, a: &Point, b: &Point) -> bool {
+    let same = |(index, factor): (usize, &crate::FactorSpec)| {
+        LOAD_FACTORS.contains(&factor.name.as_str()) || a.levels[index] == b.levels[index]
+    };
+    a.server == b.server && experiment.factors.iter().enumerate().all(same)
+}
+
+/// A unit in the order of execution in a block: the maximum first; then ascending in a series, else shuffled.
+pub fn ordered(
+    experiment: &Experiment,
+    points: &[Point],
+    unit: &Unit,
+    place: (u32, usize),
+    seed: u64,
+) -> Vec<usize> {
+    let mut ordered = unit.clone();
+    if experiment.protocol.series {
+        ordered.sort_by(|a, b| {
+            let (a, b) = (
+                ascending(experiment, &points[*a]),
+                ascending(experiment, &points[*b]),
+            );
+            a.partial_cmp(&b).unwrap_or(std::cmp::Ordering::Equal)
+        });
+    } else {
+        let (block, unit) = place;
+        ordered = order::within(unit, block, seed, &ordered);
+        ordered.sort_by_key(|point| !is_max(experiment, &points[*point]));
+    }
+    ordered
+}
+
+/// (not the maximum, clients or workers, whether the rate is a share, the rate)
+fn ascending(experiment: &Experiment, point: &Point) -> (bool, u32, bool, f64) {
+    let (is_share, rate) = match rate(experiment, point) {
+        Some(RateSpec::PerSecond(rate)) => (false, rate),
+        Some(RateSpec::ShareOfMax(share)) => (true, share),
+        _ => (false, 0.0),
+    };
+    (
+        !is_max(experiment, point),
+        clients(experiment, point),
+        is_share,
+        rate,
+    )
+}
+
+fn clients(experiment: &Experiment, point: &Point) -> u32 {
+    match trial::load(experiment, point) {
+        LoadSpec::Closed { clients, .. } => clients,
+        LoadSpec::Open(open) => open.workers,
+    }
+}
+
+fn rate(experiment: &Experiment, point: &Point) -> Option<RateSpec> {
+    match trial::load(experiment, point) {
+        LoadSpec::Closed { .. } => None,
+        LoadSpec::Open(open) => Some(open.rate),
+    }
+}

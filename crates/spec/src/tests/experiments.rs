@@ -1,0 +1,84 @@
+//! Every file in `experiments/` is read and planned.
+
+use super::{check_ssb, shown};
+use crate::KeyMistake;
+use crate::plan;
+use std::path::{Path, PathBuf};
+
+fn toml_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    entries
+        .flat_map(|path| {
+            if path.is_dir() {
+                toml_files(&path)
+            } else {
+                vec![path]
+            }
+        })
+        .collect()
+}
+
+const QUERIES: [&str; 13] = [
+    "Q1.1", "Q1.2", "Q1.3", "Q2.1", "Q2.2", "Q2.3", "Q3.1", "Q3.2", "Q3.3", "Q3.4", "Q4.1", "Q4.2",
+    "Q4.3",
+];
+
+/// What other workloads say of their sections is tested where they are.
+fn check(name: &str, section: &toml::Table) -> Result<(), KeyMistake> {
+    match name {
+        "ssb" => check_ssb(name, section),
+        _ => Ok(()),
+    }
+}
+
+/// Of a workload in rounds; none of one that is timed.
+fn queries(workload: &str) -> Vec<String> {
+    match workload {
+        "ssb" => QUERIES.map(String::from).to_vec(),
+        "tpch" => (1..=22).map(|number| format!("Q{number}")).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn every_experiment_in_the_tree_is_right_and_says_why_it_exists() {
+    let files = toml_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments"));
+    assert!(files.len() >= 5);
+    for file in files {
+        let source = std::fs::read_to_string(&file).unwrap();
+        assert!(
+            source.starts_with("# "),
+            "{} begins with prose",
+            file.display()
+        );
+        let name = file.file_stem().unwrap().to_str().unwrap();
+        let experiment = crate::parse(name, name, &source, &check)
+            .unwrap_or_else(|error| panic!("{}", shown(&error)));
+        let queries = queries(&experiment.workload);
+        let names: Vec<&str> = queries.iter().map(String::as_str).collect();
+        if !queries.is_empty() {
+            crate::queries::check(&experiment, &names)
+                .unwrap_or_else(|error| panic!("{}", shown(&error)));
+        }
+        crate::timed::check(&experiment, queries.is_empty())
+            .unwrap_or_else(|error| panic!("{}", shown(&error)));
+        assert!(!plan::expand(&experiment, 1).unwrap().is_empty());
+    }
+}
+
+#[test]
+fn the_first_file_of_the_documentation_is_right() {
+    let page = include_str!("../../../../docs/EXPERIMENTS.md");
+    let source = page
+        .split("```toml")
+        .nth(1)
+        .unwrap()
+        .split("```")
+        .next()
+        .unwrap();
+    let experiment = crate::parse("x", "x.toml", source, &check_ssb)
+        .unwrap_or_else(|error| panic!("{}", shown(&error)));
+    assert_eq!(plan::expand(&experiment, 1).unwrap().len(), 2);
+}

@@ -1,0 +1,270 @@
+//! What a right file becomes, and what the command line changes in it.
+
+use super::{RIGHT, read};
+use crate::limits::Memory;
+use crate::{
+    BuildSpec, EventKind, EventSpec, EventTime, Experiment, LimitsPatch, LoadSpec, Observe, Plans,
+    RoundKind, Setting, Unit, question,
+};
+use proptest::prelude::*;
+use record::{Bound, Finding, RoundSelector, Subject, Value};
+use std::time::Duration;
+
+fn right(added: &str) -> Experiment {
+    read(&format!("{RIGHT}{added}")).unwrap_or_else(|error| panic!("{}", super::shown(&error)))
+}
+
+fn subject(claim: &str) -> Subject {
+    right(&format!("[[claim]]\nsays = \"s\"\n{claim}"))
+        .claims
+        .remove(0)
+        .subject
+}
+
+fn bound(added: &str) -> Bound {
+    match subject(&format!(
+        "value = \"elapsed\"\nof = {{ server = 5.5 }}\nto = {{ server = \"5.6\" }}\n{added}"
+    )) {
+        Subject::Ratio { bound, .. } => bound,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_the_file_leaves_out_has_defaults() {
+    let experiment = right("");
+    assert_eq!(
+        experiment.protocol.rounds,
+        [RoundKind::Cold, RoundKind::Hot, RoundKind::Hot]
+    );
+    assert_eq!(
+        (experiment.protocol.unit, experiment.protocol.blocks),
+        (Unit::Round, 1)
+    );
+    let one_client = LoadSpec::Closed {
+        clients: 1,
+        think: Duration::ZERO,
+    };
+    assert_eq!(experiment.load, one_client);
+    assert_eq!(experiment.observe, Observe::default());
+    assert_eq!(experiment.observe.plans, Plans::Explain);
+}
+
+#[test]
+fn factors_stand_in_the_order_of_their_first_levels() {
+    let source = RIGHT.replace(
+        "[variant.\"small pool\"]",
+        "[factor.zz.1]\n[factor.aa.x]\n[variant.\"small pool\"]",
+    );
+    let experiment = read(&source).unwrap();
+    let names: Vec<_> = experiment
+        .factors
+        .iter()
+        .map(|factor| factor.name.as_str())
+        .collect();
+    assert_eq!(names, ["zz", "aa", "variant"]);
+}
+
+#[test]
+fn settings_may_be_numbers_truths_and_texts() {
+    let settings = right("[settings]\na = 1\nb = true\nc = 0.5\nd = \"64M\"\ne-f = \"data * 4\"\n")
+        .base
+        .settings
+        .unwrap();
+    let literal = |text: &str| Setting::Literal(text.to_string());
+    let expected = [
+        ("a", literal("1")),
+        ("b", literal("1")),
+        ("c", literal("0.5")),
+        ("d", literal("64M")),
+        ("e_f", Setting::OfData(4.0)),
+    ];
+    assert_eq!(
+        settings,
+        expected.map(|(name, setting)| (name.to_string(), setting))
+    );
+}
+
+#[test]
+fn a_threshold_that_is_not_given_is_the_root_of_the_published_ratio() {
+    assert_eq!(bound("published = 1.44"), Bound::AtLeast(1.2));
+    assert_eq!(bound("published = 0.25"), Bound::AtMost(0.5));
+    assert_eq!(bound("published = 1.44\nwithin = 0.1"), Bound::Within(0.1));
+    assert_eq!(bound("at_most = 2"), Bound::AtMost(2.0));
+}
+
+#[test]
+fn a_claim_may_be_about_a_counter_or_one_over_another() {
+    let cells = "of = { variant = \"old\", round = \"hot 2\", query = \"Q1.1\" }\nto = { server = [\"5.5\", \"5.6\"] }\nwithin = 0.1\n";
+    let Subject::Ratio { value, of, to, .. } = subject(&format!(
+        "value = \"Innodb_reads / Innodb_requests\"\n{cells}"
+    )) else {
+        panic!("a ratio")
+    };
+    assert_eq!(
+        value,
+        Value::Quotient("Innodb_reads".to_string(), "Innodb_requests".to_string())
+    );
+    assert_eq!(
+        of.round,
+        Some(RoundSelector {
+            name: "hot".to_string(),
+            index: Some(2)
+        })
+    );
+    assert_eq!(of.query.as_deref(), Some("Q1.1"));
+    assert_eq!(
+        to.levels,
+        [(
+            "server".to_string(),
+            vec!["5.5".to_string(), "5.6".to_string()]
+        )]
+    );
+}
+
+#[test]
+fn a_claim_may_be_a_spread_or_a_finding() {
+    let spread = subject("value = \"elapsed\"\namong = { round = \"cold\" }\nwithin = 0.04\n");
+    assert!(matches!(
+        spread,
+        Subject::Spread {
+            value: Value::Elapsed,
+            within: 0.04,
+            ..
+        }
+    ));
+    let finding = subject("finds = \"plan holds\"\ntext = \"MRR\"\nof = { server = \"5.6\" }\n");
+    assert!(
+        matches!(finding, Subject::Finds { finding: Finding::PlanHolds(text), .. } if text == "MRR")
+    );
+}
+
+#[test]
+fn an_event_runs_sql_again_and_again() {
+    let experiment =
+        right("[[event]]\nevery = \"2m\"\nsql = \"select 1\"\nonly = { server = \"5.5\" }\n");
+    let expected = EventSpec {
+        kind: EventKind::Sql("select 1".to_string()),
+        when: EventTime::Every(Duration::from_secs(120)),
+        only: vec![("server".to_string(), vec!["5.5".to_string()])],
+    };
+    assert_eq!(experiment.events, [expected]);
+}
+
+#[test]
+fn the_kept_source_holds_no_password_and_the_build_does() {
+    let source = RIGHT.replace("mysql@5.5.34", "mysql://me:s3cret@db");
+    let experiment = read(&source).unwrap();
+    assert!(!experiment.source.contains("s3cret") && !format!("{experiment:?}").contains("s3cret"));
+    let BuildSpec::External(dsn) = &experiment.servers[0].build else {
+        panic!("external")
+    };
+    assert_eq!(dsn.password.as_deref(), Some("s3cret"));
+    assert!(read(&experiment.source).is_ok());
+}
+
+#[test]
+fn the_question_holds_clients_where_they_are_a_factor() {
+    let note = record::WorkloadNote {
+        name: "ssb".to_string(),
+        summary: String::new(),
+        operations: Vec::new(),
+    };
+    let question = question(&right("[load.closed]\nclients = [1, 8]\n"), 8, note);
+    assert_eq!(question.factors[1].levels, ["1", "8"]);
+    assert_eq!(question.rounds, ["cold", "hot", "hot"]);
+    assert_eq!((question.servers.len(), question.trials), (2, 8));
+}
+
+#[test]
+fn the_command_line_changes_scale_blocks_levels_and_servers() {
+    let changed = right("").with_scale(0.25).unwrap().with_blocks(3).unwrap();
+    assert_eq!(
+        changed.base.workload.as_ref().unwrap()["scale"].as_float(),
+        Some(0.25)
+    );
+    assert_eq!(changed.protocol.blocks, 3);
+    let changed = changed
+        .with_only("server=5.6")
+        .unwrap()
+        .with_only("variant=small pool, old")
+        .unwrap();
+    assert_eq!(
+        (changed.servers.len(), changed.factors[0].levels.len()),
+        (1, 2)
+    );
+    let changed = changed
+        .with_only("variant=old")
+        .unwrap()
+        .with_server("5.6=mariadb")
+        .unwrap();
+    assert_eq!(
+        (changed.factors[0].levels.len(), &changed.servers[0].build),
+        (1, &BuildSpec::MariaDb(None))
+    );
+    let changed = changed
+        .with_server("mysql://u@h/x?socket=/run/m.sock")
+        .unwrap();
+    assert!(matches!(changed.servers[0].build, BuildSpec::External(_)));
+}
+
+#[test]
+fn what_the_command_line_cannot_change_is_said() {
+    let says = |result: Result<Experiment, crate::OverrideError>| result.unwrap_err().to_string();
+    let varied = "[factor.size.1]\nworkload = { scale = 2 }\n";
+    insta::assert_snapshot!(
+        [
+            says(right("").with_scale(0.0)),
+            says(right(varied).with_scale(2.0)),
+            says(right("").with_blocks(0)),
+            says(right("").with_only("server")),
+            says(right("").with_only("varaint=old")),
+            says(right("").with_only("variant=small pol")),
+            says(right("").with_server("5.7=mariadb")),
+            says(right("").with_server("mysql://me:s3cret@h:x")),
+            says(
+                read(&RIGHT.replace("14\"\n", "14\"\ndataset_from = '5.5'\n"))
+                    .unwrap()
+                    .with_only("server=5.6")
+            ),
+        ]
+        .join("\n")
+    );
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_the_reader_panic(added in "[\\[\\]a-z.= \"'{},0-9\n]{0,80}") {
+        let _ = read(&format!("{RIGHT}{added}"));
+    }
+
+    #[test]
+    fn no_cut_of_a_file_makes_the_reader_panic(cut in 0..RIGHT.len()) {
+        let _ = read(&RIGHT[..cut]);
+    }
+}
+
+fn limits(added: &str) -> LimitsPatch {
+    right(added).base.limits.unwrap()
+}
+
+#[test]
+fn a_disk_by_name_stands_for_its_figures_and_the_keys_beside_it_change_them() {
+    let limits = limits("[limits]\ndisk = \"7200rpm x4\"\nread_iops = 400\nmemory = \"1G\"\n");
+    assert_eq!(limits.read_iops, Some(Some(400)));
+    assert_eq!(limits.write_iops, Some(Some(316)));
+    assert_eq!(limits.read_bandwidth, Some(Some(624_000_000)));
+    assert_eq!(limits.memory, Some(Some(Memory::Bytes(1 << 30))));
+    assert_eq!(limits.cpus, None);
+}
+
+#[test]
+fn a_later_limit_takes_the_place_of_an_earlier_one_and_none_lifts_it() {
+    let base = limits("[limits]\nread_iops = 400\nwrite_iops = 300\n");
+    let level = limits("[limits]\nread_iops = \"none\"\ncpus = 0.5\n");
+    let both = level.over(base);
+    assert_eq!(
+        (both.read_iops, both.write_iops, both.cpus),
+        (Some(None), Some(Some(300)), Some(Some(0.5)))
+    );
+}

@@ -1,0 +1,77 @@
+//! What a file says of plans, and what is wrong with it. How levels lay theirs over it is tested in `plan`.
+
+use super::{RIGHT, read, shown};
+use crate::{Expected, PlanCheck, queries};
+use proptest::prelude::*;
+
+/// As `query: text`.
+fn words(checks: &[PlanCheck]) -> Vec<String> {
+    let words = checks.iter().map(|check| {
+        let query = check.query.as_deref().unwrap_or("all");
+        match &check.expected {
+            Expected::Holds(text) => format!("{query}: {text}"),
+            Expected::Lacks(text) => format!("{query}: not {text}"),
+        }
+    });
+    words.collect()
+}
+
+fn wrong(added: &str) -> String {
+    shown(&read(&format!("{RIGHT}{added}")).unwrap_err())
+}
+
+#[test]
+fn a_text_holds_for_every_query_and_a_table_for_those_that_it_names() {
+    let of = |value: &str| {
+        let experiment = read(&format!("{RIGHT}[observe]\ncheck_plan = {value}\n"));
+        words(&experiment.unwrap().observe.checks)
+    };
+    assert_eq!(of("\"MRR\""), ["all: MRR"]);
+    assert_eq!(of("[\"MRR\", \"BKA\"]"), ["all: MRR", "all: BKA"]);
+    assert_eq!(of("{ lacks = \"MRR\" }"), ["all: not MRR"]);
+    assert_eq!(of("{ \"Q1.1\" = \"MRR\" }"), ["Q1.1: MRR"]);
+    assert_eq!(
+        of("{ \"Q1.1\" = { holds = \"BKA\", lacks = [\"MRR\", \"BNL\"] }, \"Q2.1\" = \"MRR\" }"),
+        ["Q1.1: BKA", "Q1.1: not MRR", "Q1.1: not BNL", "Q2.1: MRR"]
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_check_is_said_at_its_place() {
+    insta::assert_snapshot!(
+        [
+            "[observe]\ncheck_plan = true\n",
+            "[observe]\ncheck_plan = \" \"\n",
+            "[observe]\ncheck_plan = {}\n",
+            "[observe]\ncheck_plan = { \"Q1.1\" = { has = \"MRR\" } }\n",
+            "[factor.mrr.on]\nobserve = { check_plans = \"MRR\" }\n",
+            "[factor.mrr.on]\nobserve = { interval = \"1s\" }\n",
+            "[observe]\nplans = \"analyse\"\n",
+        ]
+        .map(wrong)
+        .join("\n")
+    );
+}
+
+#[test]
+fn a_check_of_a_query_that_is_not_there_or_not_run_is_found_before_anything_runs() {
+    let source = format!(
+        "{RIGHT}[factor.mrr.on]\nobserve = {{ check_plan = {{ \"Q1.2\" = \"MRR\" }} }}\non.\"5.5\".observe = {{ check_plan = {{ \"Q9\" = \"MRR\" }} }}\n[observe]\ncheck_plan = {{ \"Q11\" = \"MRR\" }}\n[protocol]\nqueries = [\"Q1.1\"]\n"
+    );
+    let error = queries::check(&read(&source).unwrap(), &["Q1.1", "Q1.2"]).unwrap_err();
+    insta::assert_snapshot!(shown(&error));
+}
+
+#[test]
+fn a_timed_load_has_no_plans_to_check() {
+    let source = format!("{RIGHT}[observe]\ncheck_plan = \"MRR\"\n[protocol]\ntime = \"1s\"\n");
+    let error = queries::check(&read(&source).unwrap(), &[]).unwrap_err();
+    insta::assert_snapshot!(shown(&error));
+}
+
+proptest! {
+    #[test]
+    fn no_value_of_a_check_makes_the_reader_panic(value in "[\\[\\]a-zQ1. =\"{},]{0,40}") {
+        let _ = read(&format!("{RIGHT}[observe]\ncheck_plan = {value}\n"));
+    }
+}

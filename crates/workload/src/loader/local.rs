@@ -1,0 +1,48 @@
+//! LOAD DATA LOCAL INFILE, with the generator as the file.
+
+use super::tally::Tally;
+use super::{Piece, Table};
+use server::{ServerError, Session};
+use std::sync::Arc;
+
+/// The statement. The character set is named so that the server does not check the bytes for another one's rules.
+pub(super) fn statement(table: &str) -> String {
+    format!(
+        "LOAD DATA LOCAL INFILE '{table}' INTO TABLE {table} CHARACTER SET latin1 FIELDS TERMINATED BY '|' LINES TERMINATED BY '|\\n'"
+    )
+}
+
+/// Loads a piece as one statement and gives the rows that the server took.
+pub(super) fn load(
+    session: &mut Session,
+    table: &Table,
+    piece: Piece,
+    tally: &Arc<Tally>,
+) -> Result<u64, ServerError> {
+    let tally = Arc::clone(tally);
+    let mut parts = piece.parts.into_iter();
+    let at = piece.table;
+    let producer =
+        move |to: &mut dyn std::io::Write| parts.try_for_each(|part| tally.write(at, part, to));
+    let rows = session.load(&statement(&table.name), Box::new(producer))?;
+    no_warnings(session)?;
+    Ok(rows)
+}
+
+/// With LOCAL a value that does not fit is cut to size and becomes a warning, also in strict mode.
+fn no_warnings(session: &mut Session) -> Result<(), ServerError> {
+    let reply = session.query("SHOW WARNINGS LIMIT 1")?;
+    let Some(row) = reply.rows.first() else {
+        return Ok(());
+    };
+    let cell = |n: usize| {
+        row.get(n)
+            .and_then(|cell| cell.as_deref())
+            .map(String::from_utf8_lossy)
+            .unwrap_or_default()
+    };
+    Err(ServerError::Refused {
+        code: cell(1).parse().unwrap_or(0),
+        message: cell(2).into_owned(),
+    })
+}

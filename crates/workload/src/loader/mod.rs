@@ -1,0 +1,229 @@
+//! Loading: pieces of generated text go from the generator to the server, with no file in between.
+//!
+//! Goal: as fast as the server takes rows, never holding more than a piece of a line; progress, a prompt end on cancel,
+//! and every fault told with the table, the rows, the cause and the way out. Non-goals: what is loaded (the workload's),
+//! statistics and markers (the dataset's).
+
+mod build;
+pub mod fault;
+mod insert;
+mod lines;
+mod local;
+mod pieces;
+mod queue;
+pub mod settings;
+mod sqlite;
+mod tally;
+mod watch;
+
+use super::{LoadError, Loaded, Progress};
+use queue::Queue;
+use server::{ServerError, Session};
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard, mpsc};
+use std::time::Instant;
+use tally::Tally;
+
+pub use build::Indexes;
+pub use pieces::{Cut, Part, Piece, WriteRows};
+
+/// Everything that a load needs to know.
+pub struct Job {
+    /// Statements for each connection before it loads: the schema, session settings.
+    pub prepare: Vec<String>,
+    pub tables: Vec<Table>,
+    /// In the order in which they are taken.
+    pub pieces: Vec<Piece>,
+    /// Built when every row is in, one after another.
+    pub indexes: Vec<Indexes>,
+    /// How many load at once; SQLite has one writer, whatever is asked for.
+    pub connections: usize,
+    /// What the loaded tables will take, for the message of a full disk.
+    pub data_bytes: u64,
+}
+
+pub struct Table {
+    pub name: String,
+    pub columns: usize,
+    pub rows: u64,
+}
+
+pub type Connect<'a> = &'a (dyn Fn() -> Result<Session, ServerError> + Sync);
+
+#[derive(Clone, Copy, PartialEq)]
+enum Method {
+    Local,
+    /// Rows up to so many bytes of statement.
+    Insert(usize),
+    Sqlite,
+}
+
+impl Method {
+    fn name(self) -> &'static str {
+        match self {
+            Method::Local => "LOAD DATA LOCAL INFILE",
+            Method::Insert(_) => "INSERT",
+            Method::Sqlite => "prepared INSERT",
+        }
+    }
+}
+
+/// A worker's error and the table that it was at.
+struct Failure {
+    table: usize,
+    error: ServerError,
+}
+
+/// Loads every piece; when it returns Ok all rows are committed and counted.
+pub fn run(
+    job: Job,
+    connect: Connect<'_>,
+    progress: &(dyn Fn(Progress) + Sync),
+    cancel: &(dyn Fn() -> bool + Sync),
+) -> Result<Loaded, LoadError> {
+    let Job {
+        prepare,
+        tables,
+        pieces,
+        indexes,
+        connections,
+        data_bytes,
+    } = job;
+    let tally = Arc::new(Tally::new(tables.iter().map(|table| table.rows).collect()));
+    let faults = fault::Faults {
+        tables: &tables,
+        tally: &tally,
+        data_bytes,
+    };
+
+    let first = open(connect, &prepare).map_err(|error| faults.explain(0, error))?;
+    let (first, method) = choose(first, &tables[0]).map_err(|error| faults.explain(0, error))?;
+    let connections = if method == Method::Sqlite {
+        1
+    } else {
+        connections.clamp(1, pieces.len().max(1))
+    };
+    let mut sessions = vec![first];
+    while sessions.len() < connections {
+        sessions.push(open(connect, &prepare).map_err(|error| faults.explain(0, error))?);
+    }
+
+    let ids: Vec<u32> = sessions.iter().filter_map(Session::connection_id).collect();
+    let queue = Mutex::new(Queue::new(pieces, tables.len()));
+    let began = Instant::now();
+    let watch = watch::Watch {
+        began,
+        tally: &tally,
+        tables: &tables,
+        ids: &ids,
+        connect,
+        progress,
+        cancel,
+    };
+    let outcome = std::thread::scope(|scope| {
+        let (ended, ends) = mpsc::channel();
+        for session in sessions {
+            let (ended, queue, tables, tally) = (ended.clone(), &queue, &tables, &tally);
+            scope.spawn(move || {
+                let result = work(session, method, tables, queue, tally);
+                if result.is_err() {
+                    tally.stop.store(true, Relaxed);
+                }
+                // The receiver lives until every sender is gone.
+                let _ = ended.send(result);
+            });
+        }
+        drop(ended);
+        watch::until_ended(&ends, &watch)
+    });
+    let elapsed_s = began.elapsed().as_secs_f64();
+    faults.unless_done(outcome)?;
+    faults.all_rows_are_in()?;
+    let mut index_s = BTreeMap::new();
+    if !indexes.is_empty() {
+        let session = open(connect, &prepare).map_err(|error| faults.explain(0, error))?;
+        let ids: Vec<u32> = session.connection_id().into_iter().collect();
+        let watch = watch::Watch { ids: &ids, ..watch };
+        let (outcome, built) = build::all(&indexes, &tables, session, &watch);
+        faults.unless_done(outcome)?;
+        index_s = built;
+    }
+    Ok(Loaded {
+        rows: tally.done(),
+        bytes: tally.bytes.load(Relaxed),
+        elapsed_s,
+        index_s,
+        finish_s: 0.0,
+        method: method.name().into(),
+        connections,
+        tables: tally.by_table(&tables),
+    })
+}
+
+fn open(connect: Connect<'_>, prepare: &[String]) -> Result<Session, ServerError> {
+    let mut session = connect()?;
+    for statement in prepare {
+        session.execute(statement)?;
+    }
+    Ok(session)
+}
+
+/// LOCAL where the server takes it: an empty load into the first table asks.
+fn choose(mut session: Session, table: &Table) -> Result<(Session, Method), ServerError> {
+    if !session.is_mysql() {
+        return Ok((session, Method::Sqlite));
+    }
+    match session.load(&local::statement(&table.name), Box::new(|_| Ok(()))) {
+        Ok(_) => Ok((session, Method::Local)),
+        Err(error) if error.is_local_infile_refused() => {
+            let limit = insert::statement_limit(&mut session)?;
+            Ok((session, Method::Insert(limit)))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// One connection: pieces from the queue until it is empty or the load is stopped.
+fn work(
+    mut session: Session,
+    method: Method,
+    tables: &[Table],
+    queue: &Mutex<Queue>,
+    tally: &Arc<Tally>,
+) -> Result<(), Failure> {
+    if method == Method::Sqlite {
+        return sqlite::load_all(&mut session, tables, queue, tally);
+    }
+    while let Some(piece) = next(queue, tally) {
+        let table = piece.table;
+        let begun = Instant::now();
+        let rows = match method {
+            Method::Insert(limit) => {
+                insert::load(&mut session, &tables[table], piece, limit, tally)
+            }
+            _ => local::load(&mut session, &tables[table], piece, tally),
+        };
+        let rows = rows.map_err(|error| Failure { table, error })?;
+        tally.finished(table, rows, begun);
+        leave(queue, table);
+    }
+    Ok(())
+}
+
+fn next(queue: &Mutex<Queue>, tally: &Tally) -> Option<Piece> {
+    if tally.stop.load(Relaxed) {
+        return None;
+    }
+    held(queue).take()
+}
+
+fn leave(queue: &Mutex<Queue>, table: usize) {
+    held(queue).leave(table);
+}
+
+fn held(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
+    queue
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}

@@ -1,0 +1,93 @@
+//! Rows into SQLite: one prepared INSERT a table, one transaction for all.
+
+use super::lines::{Lines, fields};
+use super::queue::Queue;
+use super::tally::Tally;
+use super::{Failure, Piece, Table, leave, next};
+use server::{ServerError, Session};
+use std::io;
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// Loads every piece of the queue and commits; what was not committed SQLite takes back by itself.
+pub(super) fn load_all(
+    session: &mut Session,
+    tables: &[Table],
+    queue: &Mutex<Queue>,
+    tally: &Tally,
+) -> Result<(), Failure> {
+    let mut finished = Vec::new();
+    execute(session, "BEGIN", 0)?;
+    while let Some(piece) = next(queue, tally) {
+        let (table, begun) = (piece.table, Instant::now());
+        let rows = load(session, &tables[table], piece, tally)
+            .map_err(|error| Failure { table, error })?;
+        finished.push((table, rows, begun));
+        leave(queue, table);
+    }
+    execute(session, "COMMIT", tables.len() - 1)?;
+    for (table, rows, begun) in finished {
+        tally.finished(table, rows, begun);
+    }
+    Ok(())
+}
+
+fn execute(session: &mut Session, sql: &str, table: usize) -> Result<(), Failure> {
+    session
+        .execute(sql)
+        .map(|_| ())
+        .map_err(|error| Failure { table, error })
+}
+
+fn load(
+    session: &mut Session,
+    table: &Table,
+    piece: Piece,
+    tally: &Tally,
+) -> Result<u64, ServerError> {
+    let Session::Sqlite(connection) = session else {
+        return Err(ServerError::Unusable(
+            "this way of loading is for SQLite alone".into(),
+        ));
+    };
+    let marks = vec!["?"; table.columns].join(",");
+    let mut insert = connection
+        .prepare_cached(&format!("INSERT INTO {} VALUES ({marks})", table.name))
+        .map_err(refusal)?;
+    let mut rows = 0;
+    for part in piece.parts {
+        let mut failed = None;
+        let mut lines = Lines::new(|line: &[u8]| {
+            insert_row(&mut insert, line).map_err(|error| {
+                failed = Some(error);
+                io::Error::other("SQLite refused a row")
+            })?;
+            rows += 1;
+            Ok(())
+        });
+        let written = tally.write(piece.table, part, &mut lines);
+        if let Some(error) = failed {
+            return Err(refusal(error));
+        }
+        written.map_err(|error| ServerError::Lost(error.to_string()))?;
+    }
+    Ok(rows)
+}
+
+/// Text is bound; the columns' affinity makes numbers of it.
+fn insert_row(insert: &mut rusqlite::Statement<'_>, line: &[u8]) -> rusqlite::Result<()> {
+    for (n, field) in fields(line).enumerate() {
+        insert.raw_bind_parameter(n + 1, std::str::from_utf8(field)?)?;
+    }
+    insert.raw_execute().map(|_| ())
+}
+
+fn refusal(error: rusqlite::Error) -> ServerError {
+    let code = error
+        .sqlite_error()
+        .map_or(0, |cause| cause.extended_code as u16);
+    ServerError::Refused {
+        code,
+        message: error.to_string(),
+    }
+}

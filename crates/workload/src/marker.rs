@@ -1,0 +1,159 @@
+//! The marker: a table of one row that is written last, so that a load that did not end is recognised.
+//!
+//! Goal: tell "loaded whole, as this fingerprint" from "begun" and "not there". Non-goal: proving the rows right
+//! (`Dataset::verify` counts them, the answers are checked in every round).
+
+use super::{Dialect, State};
+use server::{ServerError, Session};
+use sha2::{Digest, Sha256};
+
+/// The marker's table.
+pub const TABLE: &str = "prony_dataset";
+
+/// What the marker says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Marker {
+    pub fingerprint: String,
+    pub rows: u64,
+}
+
+/// Twelve hexadecimal digits that tell what tables are made of, for a fingerprint.
+pub fn hash(parts: &[&[u8]]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part);
+    }
+    let hash = hash.finalize();
+    hash[..6].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Which of `tables` and the marker's table the schema holds.
+pub fn present(
+    session: &mut Session,
+    schema: &str,
+    tables: &[&str],
+) -> Result<Vec<String>, ServerError> {
+    let sql = match Dialect::of(session) {
+        Dialect::MySql => format!(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = '{schema}'"
+        ),
+        Dialect::Sqlite => "SELECT name FROM sqlite_master WHERE type = 'table'".into(),
+    };
+    let reply = session.query(&sql)?;
+    let names = reply.rows.iter().filter_map(|row| row.first()?.as_deref());
+    let names = names.map(|name| String::from_utf8_lossy(name).into_owned());
+    Ok(names
+        .filter(|name| name == TABLE || tables.contains(&name.as_str()))
+        .collect())
+}
+
+/// What the schema holds of these tables.
+pub fn state(session: &mut Session, schema: &str, tables: &[&str]) -> Result<State, ServerError> {
+    let present = present(session, schema, tables)?;
+    if present.is_empty() {
+        return Ok(State::Absent);
+    }
+    // Tables without one of their own are no whole dataset, whatever the marker says.
+    let whole = present.len() == tables.len() + 1;
+    match if whole { read(session, schema)? } else { None } {
+        Some(marker) => Ok(State::Complete(marker.fingerprint)),
+        None => Ok(State::Partial),
+    }
+}
+
+/// The marker's row; None where there is none. Its table has to be there.
+pub fn read(session: &mut Session, schema: &str) -> Result<Option<Marker>, ServerError> {
+    let reply = session.query(&format!(
+        "SELECT fingerprint, loaded_rows FROM {}",
+        qualified(session, schema)
+    ))?;
+    let text = |column: usize| {
+        let cell = reply.rows.first()?.get(column)?.as_deref()?;
+        Some(String::from_utf8_lossy(cell).into_owned())
+    };
+    Ok(text(0)
+        .zip(text(1).and_then(|rows| rows.parse().ok()))
+        .map(|(fingerprint, rows)| Marker { fingerprint, rows }))
+}
+
+/// Writes the marker. `engine`: that of the tables, since a server may have no other.
+pub fn write(
+    session: &mut Session,
+    schema: &str,
+    engine: &str,
+    marker: &Marker,
+) -> Result<(), ServerError> {
+    let table = qualified(session, schema);
+    let engine = match Dialect::of(session) {
+        Dialect::MySql => format!(" ENGINE={engine}"),
+        Dialect::Sqlite => String::new(),
+    };
+    session.execute(&format!(
+        "CREATE TABLE {table} (fingerprint VARCHAR(200) NOT NULL, loaded_at VARCHAR(40) NOT NULL, loaded_rows BIGINT NOT NULL){engine}"
+    ))?;
+    session.execute(&format!(
+        "INSERT INTO {table} VALUES ('{}', '{}', {})",
+        marker.fingerprint,
+        jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+        marker.rows
+    ))?;
+    Ok(())
+}
+
+fn qualified(session: &Session, schema: &str) -> String {
+    match Dialect::of(session) {
+        Dialect::MySql => format!("{schema}.{TABLE}"),
+        Dialect::Sqlite => TABLE.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sqlite(tables: &str) -> Session {
+        let mut session = Session::Sqlite(rusqlite::Connection::open_in_memory().unwrap());
+        session.execute(tables).unwrap();
+        session
+    }
+
+    fn marker() -> Marker {
+        Marker {
+            fingerprint: "ssb-1".into(),
+            rows: 7,
+        }
+    }
+
+    #[test]
+    fn a_schema_without_the_tables_is_absent_whatever_else_it_holds() {
+        let mut session = sqlite("create table other (n)");
+        assert_eq!(state(&mut session, "s", &["part"]).unwrap(), State::Absent);
+    }
+
+    #[test]
+    fn tables_without_a_marker_are_partial() {
+        let mut session = sqlite("create table part (n)");
+        assert_eq!(state(&mut session, "s", &["part"]).unwrap(), State::Partial);
+    }
+
+    #[test]
+    fn a_marker_without_all_the_tables_is_partial() {
+        let mut session = sqlite("create table part (n)");
+        write(&mut session, "s", "", &marker()).unwrap();
+        assert_eq!(
+            state(&mut session, "s", &["part", "date"]).unwrap(),
+            State::Partial
+        );
+    }
+
+    #[test]
+    fn a_marker_makes_it_complete_and_says_what_it_is() {
+        let mut session = sqlite("create table part (n)");
+        write(&mut session, "s", "", &marker()).unwrap();
+        assert_eq!(
+            state(&mut session, "s", &["part"]).unwrap(),
+            State::Complete("ssb-1".into())
+        );
+        assert_eq!(read(&mut session, "s").unwrap(), Some(marker()));
+    }
+}

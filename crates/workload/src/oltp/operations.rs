@@ -1,0 +1,172 @@
+//! The operations by name, and the script that they become.
+//!
+//! Goal: an operation is an entry here and its statements a text in `operations.sql`, as sysbench's tests have them in meaning. Unlike there
+//! the key of an insert is the server's own (AUTO_INCREMENT), and BEGIN and COMMIT are sent as text on every server.
+
+use super::section::Section;
+use crate::script::{Builder, Generator, Headed, Part, Script, headed};
+use datagen::oltp::{C_BYTES, Distribution, Keys, PAD_BYTES};
+
+const STATEMENTS: &str = include_str!("operations.sql");
+
+/// An operation: statements of `operations.sql` by their headings, each so many times.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Operation {
+    pub name: &'static str,
+    parts: &'static [(&'static str, u16)],
+}
+
+const READS: [(&str, u16); 5] = [
+    ("point-select", 10),
+    ("range-simple", 1),
+    ("range-sum", 1),
+    ("range-order", 1),
+    ("range-distinct", 1),
+];
+const WRITES: [(&str, u16); 3] = [
+    ("update-index", 1),
+    ("update-non-index", 1),
+    ("delete-insert", 1),
+];
+const READS_AND_WRITES: [(&str, u16); 8] = {
+    let [a, b, c, d, e] = READS;
+    let [f, g, h] = WRITES;
+    [a, b, c, d, e, f, g, h]
+};
+
+const fn simple(name: &'static str, parts: &'static [(&'static str, u16)]) -> Operation {
+    Operation { name, parts }
+}
+
+pub const ALL: [Operation; 12] = [
+    simple("point-select", &[("point-select", 1)]),
+    simple("update-index", &[("update-index", 1)]),
+    simple("update-non-index", &[("update-non-index", 1)]),
+    simple("delete-insert", &[("delete-insert", 1)]),
+    simple("insert", &[("insert", 1)]),
+    simple("write-only", &WRITES),
+    simple("read-only", &READS),
+    simple("read-write", &READS_AND_WRITES),
+    simple("range-simple", &[("range-simple", 1)]),
+    simple("range-sum", &[("range-sum", 1)]),
+    simple("range-order", &[("range-order", 1)]),
+    simple("range-distinct", &[("range-distinct", 1)]),
+];
+
+pub fn find(name: &str) -> Option<&'static Operation> {
+    static OPERATIONS: [Operation; 12] = ALL;
+    OPERATIONS.iter().find(|operation| operation.name == name)
+}
+
+impl Operation {
+    pub fn has_ranges(&self) -> bool {
+        self.parts
+            .iter()
+            .any(|(part, _)| part.starts_with("range-"))
+    }
+
+    pub fn deletes(&self) -> bool {
+        self.parts.iter().any(|(part, _)| *part == "delete-insert")
+    }
+
+    /// Of several statements, so that it matters whether they are one transaction.
+    fn is_compound(&self) -> bool {
+        self.parts.len() > 1 || self.deletes()
+    }
+}
+
+/// The section's operations, compiled.
+pub fn script(section: &Section) -> Script {
+    let mut builder = Builder::new(Some(section.data.tables));
+    let rows = section.data.rows as i64;
+    let id = builder.parameter(
+        "id",
+        Generator::Keys(Keys::new(section.distribution, 1, rows)),
+    );
+    let add = section.range_size as i64 - 1;
+    builder.parameter("last", Generator::Plus { parameter: id, add });
+    builder.parameter(
+        "k",
+        Generator::Keys(Keys::new(Distribution::Uniform, 1, rows)),
+    );
+    for (name, bytes) in [("c", C_BYTES), ("pad", PAD_BYTES)] {
+        let bytes = bytes as u32;
+        builder.parameter(name, Generator::Groups { bytes });
+    }
+    let texts = headed(STATEMENTS).expect("our own file");
+    for (operation, weight) in &section.mix {
+        let parts = parts(operation, section.transactions, &texts);
+        builder
+            .operation(operation.name, *weight, &parts)
+            .expect("our own statements");
+    }
+    builder.finish(section.policy.clone())
+}
+
+fn parts<'s>(operation: &Operation, transactions: bool, texts: &[Headed<'s>]) -> Vec<Part<'s>> {
+    let text = |name: &str| texts.iter().find(|text| text.name == name);
+    let part = |&(name, times): &(&str, u16)| Part {
+        times,
+        sql: text(name).expect("every part has its statements").sql,
+    };
+    let mut parts: Vec<Part> = operation.parts.iter().map(part).collect();
+    if transactions && operation.is_compound() {
+        let control = |sql| Part { times: 1, sql };
+        parts.insert(0, control("BEGIN"));
+        parts.push(control("COMMIT"));
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::script::statements;
+
+    fn texts(operation: &str, transactions: bool) -> Vec<(u16, String)> {
+        let found = parts(
+            find(operation).unwrap(),
+            transactions,
+            &headed(STATEMENTS).unwrap(),
+        );
+        let one_line = |sql: &str| sql.split_whitespace().collect::<Vec<_>>().join(" ");
+        let list = found.iter().flat_map(|part| {
+            let statements = statements(part.sql).unwrap().into_iter();
+            statements.map(|sql| (part.times, one_line(sql)))
+        });
+        list.collect()
+    }
+
+    #[test]
+    fn read_write_has_twenty_statements_between_begin_and_commit() {
+        insta::assert_debug_snapshot!(texts("read-write", true));
+        let count: u16 = texts("read-write", true)
+            .iter()
+            .map(|(times, _)| times)
+            .sum();
+        assert_eq!(count, 20);
+    }
+
+    #[test]
+    fn without_transactions_there_is_no_begin() {
+        assert_eq!(texts("delete-insert", true).len(), 4);
+        assert_eq!(texts("delete-insert", false).len(), 2);
+        assert_eq!(texts("point-select", true).len(), 1);
+    }
+
+    #[test]
+    fn every_operation_compiles_alone_and_all_together() {
+        let mut section = Section::read(&"tables = 3".parse().unwrap()).unwrap();
+        let all: Vec<_> = ALL
+            .iter()
+            .map(|operation| find(operation.name).unwrap())
+            .collect();
+        for operation in &all {
+            section.mix = vec![(operation, 1)];
+            script(&section);
+        }
+        section.mix = all.into_iter().map(|operation| (operation, 1)).collect();
+        // Ten statements, each for three tables; BEGIN and COMMIT are not prepared.
+        assert_eq!(script(&section).prepared_per_session(), 30);
+    }
+}

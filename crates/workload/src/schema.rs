@@ -1,0 +1,277 @@
+//! A workload's own schema on a server: made, looked at, counted, dropped.
+//!
+//! Goal: what every workload does with its tables, the same on MySQL 5.5 to 9.7, MariaDB and, where it is taken, SQLite. Non-goals:
+//! which tables (the workload's .sql files), rows (`loader`), when indexes are built (`indexes`).
+
+use super::{Dialect, LoadError, engines, indexes};
+use server::{ServerError, Session};
+
+/// Makes the empty tables by these statements, in MySQL in a schema that is made where it is not there. `{engine}` in a statement
+/// stands for the storage engine.
+///
+/// # Errors
+/// [`LoadError::NoEngine`] where the server lacks the engine, or took another one.
+pub fn create<'a>(
+    session: &mut Session,
+    schema: &str,
+    engine: &str,
+    statements: impl Iterator<Item = &'a str>,
+) -> Result<(), LoadError> {
+    let failed = |cause| engines::cannot_create(engine, cause);
+    if session.is_mysql() {
+        engines::must_have(session, engine)?;
+        make(session, schema).map_err(failed)?;
+    }
+    let mut made = Vec::new();
+    for statement in statements {
+        session
+            .execute(&statement.replace("{engine}", engine))
+            .map_err(failed)?;
+        made.push(indexes::table(statement));
+    }
+    match session.is_mysql() {
+        true => engines::must_be_of(session, schema, &made, engine),
+        false => Ok(()),
+    }
+}
+
+/// Makes the schema where it is not there, enters it, and has it refuse another engine than the one that is asked for.
+pub fn make(session: &mut Session, schema: &str) -> Result<(), ServerError> {
+    // 5.5 would take its default engine silently where it lacks the one asked for.
+    session.execute("SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION'")?;
+    if !exists(session, schema)? {
+        session.execute(&format!(
+            "CREATE DATABASE {schema} DEFAULT CHARACTER SET latin1"
+        ))?;
+    }
+    enter(session, schema)
+}
+
+/// An account that may use the schema need not have the right to create one.
+fn exists(session: &mut Session, schema: &str) -> Result<bool, ServerError> {
+    let sql =
+        format!("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = '{schema}'");
+    Ok(session.query(&sql)?.first_text().as_deref() != Some("0"))
+}
+
+/// Makes the schema the session's own. Does nothing in SQLite, where the file is the schema.
+pub fn enter(session: &mut Session, schema: &str) -> Result<(), ServerError> {
+    if session.is_mysql() {
+        session.execute(&format!("USE {schema}"))?;
+    }
+    Ok(())
+}
+
+/// Refuses SQLite: `what` it is asked for and why it cannot, and what to take `instead`.
+pub fn refuse_sqlite(
+    session: &Session,
+    what: &'static str,
+    instead: &str,
+) -> Result<(), LoadError> {
+    match Dialect::of(session) {
+        Dialect::MySql => Ok(()),
+        Dialect::Sqlite => Err(LoadError::during(what)(ServerError::Unusable(
+            instead.into(),
+        ))),
+    }
+}
+
+/// Drops the tables that are `present` where that is allowed; else they are [`LoadError::Exists`], called `what`.
+pub fn make_room(
+    session: &mut Session,
+    schema: &str,
+    present: &[String],
+    what: impl Into<String>,
+    allow_drop: bool,
+) -> Result<(), LoadError> {
+    may_drop(schema, present, what, allow_drop)?;
+    drop_tables(session, schema, present)
+}
+
+/// Refuses what is `present` where it may not be dropped.
+pub fn may_drop(
+    schema: &str,
+    present: &[String],
+    what: impl Into<String>,
+    allow_drop: bool,
+) -> Result<(), LoadError> {
+    if present.is_empty() || allow_drop {
+        return Ok(());
+    }
+    Err(LoadError::Exists {
+        schema: schema.into(),
+        what: what.into(),
+    })
+}
+
+/// Drops these tables of the schema and nothing else.
+pub fn drop_tables(
+    session: &mut Session,
+    schema: &str,
+    tables: &[String],
+) -> Result<(), LoadError> {
+    drop(session, schema, "TABLE", tables)
+}
+
+/// Drops these views of the schema and nothing else.
+pub fn drop_views(session: &mut Session, schema: &str, views: &[String]) -> Result<(), LoadError> {
+    drop(session, schema, "VIEW", views)
+}
+
+fn drop(
+    session: &mut Session,
+    schema: &str,
+    kind: &str,
+    names: &[String],
+) -> Result<(), LoadError> {
+    let dialect = Dialect::of(session);
+    for name in names {
+        let name = quoted(name);
+        let sql = match dialect {
+            Dialect::MySql => format!("DROP {kind} {schema}.{name}"),
+            Dialect::Sqlite => format!("DROP {kind} {name}"),
+        };
+        let failed = LoadError::during("prony's own tables cannot be dropped");
+        session.execute(&sql).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// A name as a statement takes it, whatever it holds.
+pub fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// Statements for every connection that loads.
+pub fn prepare(dialect: Dialect, schema: &str) -> Vec<String> {
+    match dialect {
+        // A value that does not fit is an error for INSERT; for LOAD DATA LOCAL it is a warning, which the loader reads.
+        Dialect::MySql => vec![
+            format!("USE {schema}"),
+            "SET SESSION sql_mode = 'STRICT_ALL_TABLES'".into(),
+        ],
+        // A load that breaks off is begun again, so nothing has to survive a crash.
+        Dialect::Sqlite => vec![
+            "PRAGMA synchronous = OFF".into(),
+            "PRAGMA cache_size = -65536".into(),
+        ],
+    }
+}
+
+/// The rows of a table, counted.
+pub fn count(session: &mut Session, table: &str) -> Result<u64, ServerError> {
+    let reply = session.query(&format!("SELECT COUNT(*) FROM {table}"))?;
+    Ok(number(reply.first_text()))
+}
+
+/// Bytes of the schema's indexes, as the server reports them: of the secondary ones in InnoDB, whose primary key holds the rows, of
+/// all in MyISAM and Aria. None in SQLite, which does not tell them apart.
+pub fn index_bytes(session: &mut Session, schema: &str) -> Result<Option<u64>, ServerError> {
+    if Dialect::of(session) == Dialect::Sqlite {
+        return Ok(None);
+    }
+    ask_anew(session)?;
+    let sql = format!(
+        "SELECT CAST(SUM(index_length) AS UNSIGNED) FROM information_schema.tables WHERE table_schema = '{schema}'"
+    );
+    Ok(Some(number(session.query(&sql)?.first_text())))
+}
+
+/// 8.0 and later answer from what they saw up to a day ago. The others do not know the variable (1193).
+fn ask_anew(session: &mut Session) -> Result<(), ServerError> {
+    match session.execute("SET SESSION information_schema_stats_expiry = 0") {
+        Ok(_) | Err(ServerError::Refused { .. }) => Ok(()),
+        Err(lost) => Err(lost),
+    }
+}
+
+/// Bytes of the tables with their indexes, as the server reports them.
+pub fn data_bytes(
+    session: &mut Session,
+    schema: &str,
+    tables: &[&str],
+) -> Result<u64, ServerError> {
+    if Dialect::of(session) == Dialect::Sqlite {
+        let pages = number(session.query("PRAGMA page_count")?.first_text());
+        return Ok(pages * number(session.query("PRAGMA page_size")?.first_text()));
+    }
+    ask_anew(session)?;
+    let names = tables
+        .iter()
+        .map(|name| format!("'{name}'"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    let sql = format!(
+        "SELECT CAST(SUM(data_length + index_length) AS UNSIGNED) FROM information_schema.tables WHERE table_schema = '{schema}' AND table_name IN ({names})"
+    );
+    Ok(number(session.query(&sql)?.first_text()))
+}
+
+fn number(text: Option<String>) -> u64 {
+    text.and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
+/// The statements of a .sql file of ours: each ends with a semicolon at the end of a line.
+pub fn statements(text: &str) -> impl Iterator<Item = &str> {
+    text.split(";\n")
+        .map(str::trim)
+        .filter(|statement| !statement.is_empty())
+}
+
+/// A query of a .sql file: what stands between the line `-- NAME` and the next semicolon.
+pub fn query<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let (_, after) = text.split_once(&format!("\n-- {name}\n"))?;
+    let (statement, _) = after.split_once(';')?;
+    Some(statement.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_cut_into_statements_at_semicolons_that_end_a_line() {
+        let text = "SELECT ';' AS a;\n\nSELECT 2;\n";
+        let cut: Vec<&str> = statements(text).collect();
+        assert_eq!(cut, ["SELECT ';' AS a", "SELECT 2"]);
+    }
+
+    #[test]
+    fn a_query_is_found_by_its_whole_name() {
+        let text = "-- notes\n\n-- Q1\nSELECT 1;\n\n-- Q10\nSELECT 10;\n";
+        assert_eq!(query(text, "Q1"), Some("SELECT 1"));
+        assert_eq!(query(text, "Q10"), Some("SELECT 10"));
+        assert_eq!(query(text, "Q2"), None);
+    }
+
+    #[test]
+    fn tables_are_dropped_only_where_that_is_allowed_and_no_others() {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        let mut session = Session::Sqlite(connection);
+        let make = "create table ours (n); insert into ours values (1); create table theirs (n)";
+        session.execute(make).unwrap();
+        let present = ["ours".to_owned()];
+        let mut room = |allow_drop| make_room(&mut session, "s", &present, "a table", allow_drop);
+        let refused = room(false).unwrap_err().to_string();
+        assert!(refused.contains("holds a table"), "{refused}");
+        room(true).unwrap();
+        assert!(count(&mut session, "ours").is_err());
+        assert_eq!(count(&mut session, "theirs").unwrap(), 0);
+    }
+
+    #[test]
+    fn any_name_can_be_dropped() {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        let mut session = Session::Sqlite(connection);
+        let names = ["order", "my-table", "a`b", "a b"].map(String::from);
+        for name in &names {
+            let (table, view) = (quoted(name), quoted(&format!("{name} seen")));
+            let make = format!("create table {table} (n); create view {view} as select 1");
+            session.execute(&make).unwrap();
+        }
+        let views = names.each_ref().map(|name| format!("{name} seen"));
+        drop_views(&mut session, "s", &views).unwrap();
+        drop_tables(&mut session, "s", &names).unwrap();
+        assert_eq!(count(&mut session, "sqlite_master").unwrap(), 0);
+    }
+}

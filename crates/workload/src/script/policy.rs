@@ -1,0 +1,151 @@
+//! What is done after an error.
+//!
+//! Goal: deadlock, lock wait, repeated key and lost connection by rules that are the same for every operation. Non-goals: opening
+//! connections again and counting (crate `load`).
+
+use crate::KeyMistake;
+use crate::keys::{mistake, text, whole};
+use toml::Table;
+use wire::WireError;
+
+/// The transaction can be repeated: deadlock (1213), lock wait (1205), a row that changed since the snapshot (1020; MariaDB 11.6 and
+/// later by default).
+const TRANSIENT: [u16; 3] = [1213, 1205, 1020];
+/// A key that is there already.
+pub const DUPLICATE: u16 = 1062;
+
+const ON_DEADLOCK: &str = "on_deadlock is \"retry\" or \"fail\"";
+const RETRIES: u16 = 10;
+const RETRIES_MAX: i64 = 10_000;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// How often an operation is repeated, with the same values, before it has failed; 0: never.
+    pub retries_max: u16,
+    /// Server errors that are repeated besides deadlocks and lock waits.
+    pub also: Vec<u16>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Repeat(u16),
+    Fail(u16),
+    Lost(u16),
+}
+
+impl Policy {
+    /// `on_deadlock` and `retries_max` of a workload's section.
+    pub fn read(section: &Table) -> Result<Policy, KeyMistake> {
+        let retries_max = match section.get("retries_max") {
+            Some(value) => whole("retries_max", value, 1..=RETRIES_MAX)? as u16,
+            None => RETRIES,
+        };
+        Ok(Policy {
+            retries_max: if retries(section)? { retries_max } else { 0 },
+            also: Vec::new(),
+        })
+    }
+
+    /// What an error means for the operation that it ended.
+    pub fn judge(&self, error: &WireError) -> Verdict {
+        let code = error.code();
+        if error.is_lost() {
+            Verdict::Lost(code)
+        } else if TRANSIENT.contains(&code) || self.also.contains(&code) {
+            Verdict::Repeat(code)
+        } else {
+            Verdict::Fail(code)
+        }
+    }
+}
+
+fn retries(section: &Table) -> Result<bool, KeyMistake> {
+    const KEY: &str = "on_deadlock";
+    let Some(value) = section.get(KEY) else {
+        return Ok(true);
+    };
+    match text(KEY, value, ON_DEADLOCK)? {
+        "retry" => Ok(true),
+        "fail" => Ok(false),
+        other => Err(mistake(KEY, format!("there is no {other:?}"), ON_DEADLOCK)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn retries_max(section: &str) -> Result<u16, String> {
+        let policy = Policy::read(&section.parse().unwrap());
+        policy
+            .map(|policy| policy.retries_max)
+            .map_err(|wrong| wrong.key)
+    }
+
+    #[test]
+    fn a_deadlock_is_repeated_ten_times_where_the_section_says_nothing_else() {
+        assert_eq!(retries_max(""), Ok(10));
+        assert_eq!(
+            retries_max("on_deadlock = \"retry\"\nretries_max = 5"),
+            Ok(5)
+        );
+        assert_eq!(
+            retries_max("on_deadlock = \"fail\"\nretries_max = 5"),
+            Ok(0)
+        );
+    }
+
+    #[test]
+    fn a_mistake_names_its_key() {
+        for (section, key) in [
+            ("on_deadlock = \"ignore\"", "on_deadlock"),
+            ("on_deadlock = 1", "on_deadlock"),
+            ("retries_max = 0", "retries_max"),
+            ("retries_max = 10001", "retries_max"),
+        ] {
+            assert_eq!(retries_max(section), Err(key.to_owned()), "{section}");
+        }
+    }
+
+    fn judge(code: u16) -> Verdict {
+        judge_with(code, "HY000")
+    }
+
+    fn judge_with(code: u16, state: &str) -> Verdict {
+        let policy = Policy {
+            retries_max: 3,
+            also: vec![DUPLICATE],
+        };
+        policy.judge(&WireError::Server {
+            code,
+            state: state.into(),
+            message: String::new(),
+        })
+    }
+
+    #[test]
+    fn deadlocks_lock_waits_and_named_codes_are_repeated() {
+        for code in [1213, 1205, 1020, 1062] {
+            assert_eq!(judge(code), Verdict::Repeat(code));
+        }
+    }
+
+    #[test]
+    fn any_other_answer_fails_the_operation() {
+        assert_eq!(judge(1146), Verdict::Fail(1146));
+    }
+
+    #[test]
+    fn a_broken_connection_and_a_server_that_goes_are_lost() {
+        assert_eq!(judge_with(1053, "08S01"), Verdict::Lost(1053));
+        let broken = WireError::Io(std::io::ErrorKind::UnexpectedEof.into());
+        assert_eq!(
+            Policy {
+                retries_max: 3,
+                also: vec![]
+            }
+            .judge(&broken),
+            Verdict::Lost(2013)
+        );
+    }
+}

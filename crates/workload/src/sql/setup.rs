@@ -1,0 +1,287 @@
+//! Tables that the user's own statements make.
+//!
+//! Goal: run them once in prony's own schema, and know afterwards whether they ran to their end. Non-goal: statements whose text holds
+//! semicolons outside of quotes (stored programs).
+
+use super::cancel::killed_on_cancel;
+use crate::marker::{self, Marker};
+use crate::script::statements;
+use crate::{Estimate, LoadError, Loaded, Preloaded, Progress, State};
+use crate::{preload, schema};
+use server::{ServerError, Session};
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// prony's own schema for these tables.
+pub const SCHEMA: &str = "prony_sql";
+/// What statements make of a few words cannot be known; this is for the check of the disk's room.
+const DATA_BYTES_GUESSED: u64 = 256 << 20;
+/// Of a statement in a message: one of a dump may have megabytes.
+const SHOWN_CHARS: usize = 200;
+
+pub struct Setup {
+    sql: String,
+}
+
+impl Setup {
+    /// `sql`: nothing, or statements that the section has checked.
+    pub fn new(sql: String) -> Setup {
+        Setup { sql }
+    }
+
+    fn statements(&self) -> Vec<&str> {
+        statements(&self.sql).unwrap_or_default()
+    }
+
+    pub fn fingerprint(&self) -> String {
+        format!("sql-{}", marker::hash(&[self.sql.as_bytes()]))
+    }
+
+    pub fn summary(&self) -> String {
+        match self.statements().len() {
+            0 => "no tables".into(),
+            1 => "tables of 1 statement".into(),
+            many => format!("tables of {many} statements"),
+        }
+    }
+
+    pub fn estimate(&self) -> Estimate {
+        Estimate {
+            rows: 0,
+            data_bytes: DATA_BYTES_GUESSED,
+            text_bytes: self.sql.len() as u64,
+            load_s: 1.0,
+            round_cold_s: 0.0,
+            round_hot_s: 0.0,
+        }
+    }
+
+    pub fn enter(&self, session: &mut Session) -> Result<(), ServerError> {
+        schema::enter(session, SCHEMA)
+    }
+
+    pub fn state(&self, session: &mut Session) -> Result<State, ServerError> {
+        let tables = tables(session)?;
+        if tables.is_empty() && views(session)?.is_empty() {
+            return Ok(State::Absent);
+        }
+        let whole = tables.iter().any(|table| table == marker::TABLE);
+        match if whole {
+            marker::read(session, SCHEMA)?
+        } else {
+            None
+        } {
+            Some(marker) => Ok(State::Complete(marker.fingerprint)),
+            None => Ok(State::Partial),
+        }
+    }
+
+    pub fn create(&self, session: &mut Session, allow_drop: bool) -> Result<(), LoadError> {
+        schema::refuse_sqlite(
+            session,
+            "These statements are for a load of many clients, which SQLite does not take",
+            "name a server of the MySQL family",
+        )?;
+        let failed = LoadError::during("The schema prony_sql cannot be made");
+        let tables = tables(session).map_err(&failed)?;
+        let views = views(session).map_err(&failed)?;
+        let present = [&tables[..], &views[..]].concat();
+        let what = format!("the tables {}", present.join(", "));
+        schema::may_drop(SCHEMA, &present, what, allow_drop)?;
+        schema::drop_views(session, SCHEMA, &views)?;
+        // So that tables that refer to each other can be dropped in any order.
+        session
+            .execute("SET SESSION foreign_key_checks = 0")
+            .map_err(&failed)?;
+        schema::drop_tables(session, SCHEMA, &tables)?;
+        session
+            .execute("SET SESSION foreign_key_checks = 1")
+            .map_err(&failed)?;
+        schema::make(session, SCHEMA).map_err(failed)
+    }
+
+    pub fn load(
+        &self,
+        connect: crate::loader::Connect<'_>,
+        progress: &(dyn Fn(Progress) + Sync),
+        cancel: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Loaded, LoadError> {
+        let mut session = connect().map_err(LoadError::during(
+            "The server cannot be reached for the load",
+        ))?;
+        self.enter(&mut session)
+            .map_err(LoadError::during("The schema prony_sql cannot be entered"))?;
+        let connection = session.connection_id();
+        killed_on_cancel(connection, connect, cancel, || {
+            self.fill(&mut session, progress, cancel)
+        })
+    }
+
+    fn fill(
+        &self,
+        session: &mut Session,
+        progress: &(dyn Fn(Progress) + Sync),
+        cancel: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Loaded, LoadError> {
+        let begun = Instant::now();
+        let list = self.statements();
+        let cancelled = |n: usize| LoadError::Cancelled {
+            rows: n as u64,
+            rows_total: list.len() as u64,
+        };
+        for (n, statement) in list.iter().enumerate() {
+            if cancel() {
+                return Err(cancelled(n));
+            }
+            session.query(statement).map_err(|cause| match cancel() {
+                true => cancelled(n),
+                false => refused(n, list.len(), statement, cause),
+            })?;
+            progress(Progress {
+                table: "setup".into(),
+                rows: n as u64 + 1,
+                rows_total: list.len() as u64,
+                elapsed_s: begun.elapsed().as_secs_f64(),
+                idle_s: 0.0,
+            });
+        }
+        let elapsed_s = begun.elapsed().as_secs_f64();
+        let unfinished =
+            LoadError::during("The statements ran, but the tables could not be finished");
+        let rows = self.finish(session).map_err(|cause| match cancel() {
+            true => cancelled(list.len()),
+            false => unfinished(cause),
+        })?;
+        Ok(Loaded {
+            rows,
+            bytes: self.sql.len() as u64,
+            elapsed_s,
+            index_s: BTreeMap::new(),
+            finish_s: begun.elapsed().as_secs_f64() - elapsed_s,
+            method: "setup".into(),
+            connections: 1,
+            tables: BTreeMap::new(),
+        })
+    }
+
+    /// Statistics decide plans; the marker holds the number of rows.
+    fn finish(&self, session: &mut Session) -> Result<u64, ServerError> {
+        let tables = tables(session)?;
+        if !tables.is_empty() {
+            let names: Vec<String> = tables.iter().map(|name| schema::quoted(name)).collect();
+            session.query(&format!("ANALYZE TABLE {}", names.join(", ")))?;
+        }
+        let rows = count(session)?;
+        let marker = Marker {
+            fingerprint: self.fingerprint(),
+            rows,
+        };
+        marker::write(session, SCHEMA, "InnoDB", &marker)?;
+        Ok(rows)
+    }
+
+    /// Counts the rows of all tables and compares them with what was there when the statements had run.
+    pub fn verify(&self, session: &mut Session) -> Result<(), LoadError> {
+        let failed = LoadError::during("The tables cannot be counted");
+        self.enter(session).map_err(&failed)?;
+        let rows = count(session).map_err(&failed)?;
+        let expected = Marker {
+            fingerprint: self.fingerprint(),
+            rows,
+        };
+        match marker::read(session, SCHEMA).map_err(failed)? {
+            Some(found) if found == expected => Ok(()),
+            other => Err(LoadError::Wrong {
+                table: marker::TABLE.into(),
+                says: format!("its row is {other:?} and should be {expected:?}"),
+            }),
+        }
+    }
+
+    pub fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError> {
+        let tables = tables(session)?;
+        let names: Vec<&str> = tables.iter().map(String::as_str).collect();
+        schema::data_bytes(session, SCHEMA, &names)
+    }
+
+    pub fn preload(&self, session: &mut Session) -> Result<Preloaded, ServerError> {
+        let tables = tables(session)?;
+        let names: Vec<&str> = tables.iter().map(String::as_str).collect();
+        preload::preload(session, SCHEMA, &names)
+    }
+}
+
+/// All tables of the schema, the marker's among them.
+fn tables(session: &mut Session) -> Result<Vec<String>, ServerError> {
+    names(session, "BASE TABLE")
+}
+
+fn views(session: &mut Session) -> Result<Vec<String>, ServerError> {
+    names(session, "VIEW")
+}
+
+/// What the schema holds of a type that information_schema knows.
+fn names(session: &mut Session, table_type: &str) -> Result<Vec<String>, ServerError> {
+    let reply = session.query(&format!(
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = '{SCHEMA}' AND table_type = '{table_type}' ORDER BY table_name"
+    ))?;
+    let names = reply.rows.iter().filter_map(|row| row.first()?.as_deref());
+    Ok(names
+        .map(|name| String::from_utf8_lossy(name).into_owned())
+        .collect())
+}
+
+/// Rows of all tables but the marker's.
+fn count(session: &mut Session) -> Result<u64, ServerError> {
+    let mut rows = 0;
+    for table in tables(session)? {
+        if table != marker::TABLE {
+            rows += schema::count(session, &schema::quoted(&table))?;
+        }
+    }
+    Ok(rows)
+}
+
+fn refused(n: usize, of: usize, statement: &str, cause: ServerError) -> LoadError {
+    LoadError::Refused {
+        table: format!(
+            "statement {} of the setup ({})",
+            n + 1,
+            beginning(statement)
+        ),
+        rows: n as u64,
+        rows_total: of as u64,
+        cause: cause.to_string(),
+    }
+}
+
+fn beginning(statement: &str) -> String {
+    match statement.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => format!("{} ...", &statement[..end]),
+        None => statement.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(statement: &str) -> String {
+        let cause = ServerError::Refused {
+            code: 1064,
+            message: "no".into(),
+        };
+        refused(1, 3, statement, cause).to_string()
+    }
+
+    #[test]
+    fn a_refused_statement_is_shown_but_of_a_long_one_only_the_beginning() {
+        assert_eq!(
+            told("selec 1"),
+            "the server refused statement 2 of the setup (selec 1) after 1 of 3 rows: 1064 no"
+        );
+        let (whole, longer) = ("ä".repeat(SHOWN_CHARS), "ä".repeat(1 << 20));
+        assert!(told(&whole).contains(&format!("({whole})")));
+        assert!(told(&longer).contains(&format!("({whole} ...)")));
+    }
+}

@@ -1,0 +1,87 @@
+//! The five tables as the loader takes them: names, rows, and pieces from the generator.
+
+use crate::generated::{Generated, Generator};
+use crate::loader::Cut;
+use datagen::Format;
+use datagen::ssb::{Chunk, Ssb, Table as Kind};
+
+/// In the order of loading: the small ones first, so that a refusal shows at once.
+const ORDER: [(Kind, usize); 5] = [
+    (Kind::Date, 17),
+    (Kind::Supplier, 7),
+    (Kind::Customer, 8),
+    (Kind::Part, 9),
+    (Kind::Lineorder, 17),
+];
+
+pub(super) const NAMES: [&str; 5] = ["date", "supplier", "customer", "part", "lineorder"];
+
+const GENERATOR: Generator<Ssb, Kind, Chunk> = Generator {
+    name: |kind| kind.name(),
+    rows: |ssb, kind| ssb.rows(kind),
+    bytes: |ssb, kind| ssb.bytes_estimate(kind),
+    whole: |ssb, kind| ssb.whole(kind),
+    cut: Cut {
+        split: |chunk, n| chunk.split(n).collect(),
+        write: |chunk, to| chunk.write(to, Format::Tbl),
+    },
+};
+
+pub(super) type Tables = Generated<Ssb, Kind, Chunk, 5>;
+
+/// # Panics
+/// Where the scale is one that the section does not let through.
+pub(super) fn tables(scale: f64) -> Tables {
+    let ssb = Ssb::new(scale).expect("the section lets only scales through that there are");
+    Generated::new(ssb, GENERATOR, &ORDER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_are_those_of_the_tables_in_their_order() {
+        assert_eq!(ORDER.map(|(kind, _)| kind.name()), NAMES);
+    }
+
+    #[test]
+    fn pieces_hold_every_row_of_every_table_once() {
+        let tables = tables(0.01);
+        for rows_per_piece in [None, Some(1_000), Some(7)] {
+            let mut rows = [0; 5];
+            for piece in tables.pieces(rows_per_piece) {
+                for part in piece.parts {
+                    rows[piece.table] += (part.write)(&mut std::io::sink()).unwrap();
+                }
+            }
+            assert_eq!(
+                rows.to_vec(),
+                tables
+                    .list()
+                    .iter()
+                    .map(|table| table.rows)
+                    .collect::<Vec<_>>()
+            );
+        }
+    }
+
+    #[test]
+    fn a_line_has_as_many_fields_as_its_table_has_columns() {
+        for (kind, columns) in ORDER {
+            let mut text = Vec::new();
+            Ssb::new(0.001)
+                .unwrap()
+                .whole(kind)
+                .write(&mut text, Format::Tbl)
+                .unwrap();
+            let line = text.split(|&byte| byte == b'\n').next().unwrap();
+            assert_eq!(
+                line.iter().filter(|&&byte| byte == b'|').count(),
+                columns,
+                "{}",
+                kind.name()
+            );
+        }
+    }
+}

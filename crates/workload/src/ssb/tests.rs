@@ -1,0 +1,189 @@
+//! The whole way on SQLite: create, load, verify, query.
+
+use super::*;
+use crate::answers::Canonical;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+fn dataset(scale: f64, joins: Joins) -> StarSchema {
+    StarSchema::new(Section {
+        scale,
+        engine: "InnoDB".into(),
+        joins,
+        index_build: None,
+    })
+}
+
+fn open(file: &Path) -> Result<Session, ServerError> {
+    let connection = rusqlite::Connection::open(file)
+        .map_err(|error| ServerError::Unusable(error.to_string()))?;
+    Ok(Session::Sqlite(connection))
+}
+
+fn load(dataset: &StarSchema, file: &Path) -> Result<Loaded, LoadError> {
+    dataset.create(&mut open(file).unwrap(), false)?;
+    dataset.load(&|| open(file), &|_| {}, &|| false)
+}
+
+struct Place {
+    _folder: tempfile::TempDir,
+    file: std::path::PathBuf,
+}
+
+fn place() -> Place {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ssb.sqlite");
+    Place {
+        _folder: folder,
+        file,
+    }
+}
+
+#[test]
+fn a_loaded_dataset_is_complete_and_verifies() {
+    let place = place();
+    let dataset = dataset(0.01, Joins::Ansi);
+    assert_eq!(
+        dataset.state(&mut open(&place.file).unwrap()).unwrap(),
+        State::Absent
+    );
+    let loaded = load(&dataset, &place.file).unwrap();
+    assert_eq!(loaded.rows, dataset.tables.rows());
+    assert_eq!(loaded.tables["date"].0, 2556);
+    let mut session = open(&place.file).unwrap();
+    assert_eq!(
+        dataset.state(&mut session).unwrap(),
+        State::Complete(dataset.fingerprint())
+    );
+    dataset.verify(&mut session).unwrap();
+    assert!(dataset.data_bytes(&mut session).unwrap() > 1_000_000);
+}
+
+#[test]
+fn every_form_of_the_joins_gives_the_same_answers() {
+    let place = place();
+    load(&dataset(0.01, Joins::Ansi), &place.file).unwrap();
+    let mut session = open(&place.file).unwrap();
+    let mut answers = |joins| -> Vec<(String, Canonical)> {
+        let operations = dataset(0.01, joins).operations().into_iter();
+        let answer = |operation: Operation| {
+            let reply = session.query(&operation.sqlite).unwrap();
+            (operation.name.clone(), Canonical::of(&operation, &reply))
+        };
+        operations.map(answer).collect()
+    };
+    let original = answers(Joins::Original);
+    let rows: usize = original.iter().map(|(_, answer)| answer.rows.len()).sum();
+    assert!(rows > 300, "{rows} rows are too few to tell a difference");
+    for joins in [Joins::Ansi, Joins::FactFirst, Joins::DimensionFirst] {
+        assert_eq!(answers(joins), original, "{}", joins.name());
+    }
+}
+
+#[test]
+fn a_schema_that_is_not_empty_is_not_dropped_unless_that_is_allowed() {
+    let place = place();
+    let dataset = dataset(0.001, Joins::Ansi);
+    load(&dataset, &place.file).unwrap();
+    let mut session = open(&place.file).unwrap();
+    let refused = dataset.create(&mut session, false).unwrap_err().to_string();
+    assert!(
+        refused.contains(&dataset.fingerprint()) && refused.contains("--allow-drop"),
+        "{refused}"
+    );
+    session.execute("CREATE TABLE other (n)").unwrap();
+    dataset.create(&mut session, true).unwrap();
+    assert_eq!(dataset.state(&mut session).unwrap(), State::Partial);
+    session.query("SELECT n FROM other").unwrap();
+}
+
+#[test]
+fn a_cancelled_load_says_how_far_it_came_and_leaves_a_partial_dataset() {
+    let place = place();
+    let dataset = dataset(1.0, Joins::Ansi);
+    dataset
+        .create(&mut open(&place.file).unwrap(), false)
+        .unwrap();
+    let rows = AtomicU64::new(0);
+    let seen = |progress: Progress| rows.store(progress.rows, Relaxed);
+    let error = dataset
+        .load(&|| open(&place.file), &seen, &|| rows.load(Relaxed) > 0)
+        .unwrap_err();
+    assert!(
+        matches!(error, LoadError::Cancelled { rows, rows_total } if rows > 0 && rows < rows_total),
+        "{error}"
+    );
+    assert_eq!(
+        dataset.state(&mut open(&place.file).unwrap()).unwrap(),
+        State::Partial
+    );
+}
+
+#[test]
+fn a_lost_row_is_found() {
+    let place = place();
+    let dataset = dataset(0.001, Joins::Ansi);
+    load(&dataset, &place.file).unwrap();
+    let mut session = open(&place.file).unwrap();
+    session
+        .execute("DELETE FROM part WHERE p_partkey = 7")
+        .unwrap();
+    let wrong = dataset.verify(&mut session).unwrap_err().to_string();
+    assert!(
+        wrong.starts_with("part: it has 199 rows and should have 200"),
+        "{wrong}"
+    );
+}
+
+#[test]
+fn a_full_disk_is_told_with_the_table_and_the_way_out() {
+    let place = place();
+    let dataset = dataset(0.1, Joins::Ansi);
+    dataset
+        .create(&mut open(&place.file).unwrap(), false)
+        .unwrap();
+    let small = || {
+        let mut session = open(&place.file)?;
+        session.query("PRAGMA max_page_count = 1000")?;
+        Ok(session)
+    };
+    let full = dataset.load(&small, &|_| {}, &|| false).unwrap_err();
+    assert!(matches!(full, LoadError::Full { .. }), "{full}");
+}
+
+#[test]
+fn the_fingerprint_follows_the_tables_and_not_the_queries() {
+    let fingerprint = |scale, joins| dataset(scale, joins).fingerprint();
+    assert_eq!(
+        fingerprint(0.1, Joins::Ansi),
+        fingerprint(0.1, Joins::FactFirst)
+    );
+    assert_ne!(fingerprint(0.1, Joins::Ansi), fingerprint(0.2, Joins::Ansi));
+    let myisam = StarSchema::new(Section {
+        scale: 0.1,
+        engine: "MyISAM".into(),
+        joins: Joins::Ansi,
+        index_build: None,
+    });
+    assert_ne!(fingerprint(0.1, Joins::Ansi), myisam.fingerprint());
+}
+
+#[test]
+fn the_answers_at_a_small_scale_are_those_of_the_reference() {
+    let place = place();
+    let dataset = dataset(0.01, Joins::Ansi);
+    load(&dataset, &place.file).unwrap();
+    let mut session = open(&place.file).unwrap();
+    for operation in dataset.operations() {
+        let reply = session.query(&operation.sqlite).unwrap();
+        let reference = dataset.reference(&operation.name).unwrap();
+        let differs = Canonical::of(&operation, &reply).difference(&reference);
+        assert_eq!(differs, None, "{}", operation.name);
+    }
+}
+
+#[test]
+fn the_summary_is_a_line_for_people() {
+    let text = dataset(0.1, Joins::Ansi).summary();
+    assert_eq!(text, "Star Schema Benchmark, scale 0.1, InnoDB, ANSI joins");
+}

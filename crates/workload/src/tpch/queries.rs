@@ -1,0 +1,181 @@
+//! The 22 queries in their two forms.
+//!
+//! Goal: the statements are read in .sql files as they run. Non-goal: SQLite, which has no exact decimals (see the module above).
+
+use super::section::{Form, Section};
+use crate::Operation;
+use crate::answers::Precision::{self, Exact, Ratio, Sum};
+use crate::schema::query;
+
+/// A query beside its statement.
+pub(super) struct Query {
+    pub name: &'static str,
+    /// The columns that its ORDER BY fixes.
+    pub ordered_by: &'static [usize],
+    /// How near each column has to come to the validation answer.
+    pub columns: &'static [Precision],
+}
+
+const fn query_of(
+    name: &'static str,
+    ordered_by: &'static [usize],
+    columns: &'static [Precision],
+) -> Query {
+    Query {
+        name,
+        ordered_by,
+        columns,
+    }
+}
+
+/// In the order of their numbers. Q8 and Q14 are ratios of sums; of Q17, a sum by seven, the bounds of a sum are the narrower ones.
+pub(super) const QUERIES: [Query; 22] = [
+    query_of(
+        "Q1",
+        &[0, 1],
+        &[
+            Exact, Exact, Exact, Sum, Sum, Sum, Ratio, Ratio, Ratio, Exact,
+        ],
+    ),
+    query_of("Q2", &[0, 2, 1, 3], &[Exact; 8]),
+    query_of("Q3", &[1, 2], &[Exact, Sum, Exact, Exact]),
+    query_of("Q4", &[0], &[Exact, Exact]),
+    query_of("Q5", &[1], &[Exact, Sum]),
+    query_of("Q6", &[], &[Sum]),
+    query_of("Q7", &[0, 1, 2], &[Exact, Exact, Exact, Sum]),
+    query_of("Q8", &[0], &[Exact, Ratio]),
+    query_of("Q9", &[0, 1], &[Exact, Exact, Sum]),
+    query_of(
+        "Q10",
+        &[2],
+        &[Exact, Exact, Sum, Exact, Exact, Exact, Exact, Exact],
+    ),
+    query_of("Q11", &[1], &[Exact, Sum]),
+    query_of("Q12", &[0], &[Exact, Exact, Exact]),
+    query_of("Q13", &[1, 0], &[Exact, Exact]),
+    query_of("Q14", &[], &[Ratio]),
+    query_of("Q15", &[0], &[Exact, Exact, Exact, Exact, Sum]),
+    query_of("Q16", &[3, 0, 1, 2], &[Exact; 4]),
+    query_of("Q17", &[], &[Sum]),
+    query_of("Q18", &[4, 3], &[Exact; 6]),
+    query_of("Q19", &[], &[Sum]),
+    query_of("Q20", &[0], &[Exact, Exact]),
+    query_of("Q21", &[1, 0], &[Exact, Exact]),
+    query_of("Q22", &[0], &[Exact, Exact, Sum]),
+];
+
+const QUERIES_SQL: &str = include_str!("queries.sql");
+/// What the published form forces.
+const FORCED: [&str; 3] = ["o_custkey", "o_orderdate", "l_partkey_quantity"];
+
+/// The queries as the section asks for them.
+pub fn operations(section: &Section) -> Vec<Operation> {
+    let operation = |known: &Query| Operation {
+        name: known.name.into(),
+        mysql: statement(section, known.name),
+        sqlite: String::new(),
+        ordered_by: known.ordered_by.to_vec(),
+    };
+    QUERIES.iter().map(operation).collect()
+}
+
+fn statement(section: &Section, name: &str) -> String {
+    let text = query(QUERIES_SQL, name).expect("the .sql file holds every query");
+    let forces = section.form == Form::Published && section.force_index;
+    let with_fraction = text.replace("{fraction}", &fraction(section.scale));
+    let forced = FORCED.iter().fold(with_fraction, |text, index| {
+        let hint = format!(" FORCE INDEX ({index})");
+        text.replace(
+            &format!("{{force {index}}}"),
+            if forces { &hint } else { "" },
+        )
+    });
+    match section.hints.get(name) {
+        Some(hint) => with_optimizer_hint(&forced, hint),
+        None => forced,
+    }
+}
+
+/// Where a server looks for them: behind the first SELECT.
+fn with_optimizer_hint(statement: &str, hint: &str) -> String {
+    const SELECT: &str = "select";
+    let words = statement.to_ascii_lowercase();
+    let end = words.find(SELECT).map_or(0, |start| start + SELECT.len());
+    format!("{} /*+ {hint} */{}", &statement[..end], &statement[end..])
+}
+
+/// The share of Q11: 0.0001 / scale (clause 2.4.11.3), of the digits that a decimal number of the server has room for.
+fn fraction(scale: f64) -> String {
+    format!("{:.10}", 0.0001 / scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn section(text: &str) -> Section {
+        Section::read(&text.parse().unwrap()).unwrap()
+    }
+
+    fn with_hint(text: &str) -> Vec<String> {
+        let operations = operations(&section(text)).into_iter();
+        operations
+            .filter(|operation| operation.mysql.contains("FORCE INDEX"))
+            .map(|operation| operation.name)
+            .collect()
+    }
+
+    #[test]
+    fn a_hint_stands_behind_the_first_select_of_its_query_alone() {
+        let hinted = operations(&section("hints = { Q3 = \"MRR(lineitem)\" }"));
+        let with: Vec<&Operation> = hinted
+            .iter()
+            .filter(|operation| operation.mysql.contains("/*+"))
+            .collect();
+        assert_eq!(with.len(), 1);
+        assert_eq!(with[0].name, "Q3");
+        let words: Vec<&str> = with[0].mysql.split_whitespace().take(5).collect();
+        assert_eq!(
+            words[..4].join(" ").to_lowercase(),
+            "select /*+ mrr(lineitem) */"
+        );
+    }
+
+    #[test]
+    fn every_form_has_all_22_queries() {
+        for form in ["standard", "published"] {
+            let operations = operations(&section(&format!("form = {form:?}")));
+            assert_eq!(operations.len(), 22);
+            for operation in operations {
+                assert!(
+                    operation.mysql.starts_with("SELECT ") && !operation.mysql.contains('{'),
+                    "{}",
+                    operation.mysql
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_published_form_forces_the_indexes_of_three_queries() {
+        assert_eq!(with_hint(""), Vec::<String>::new());
+        assert_eq!(with_hint("form = \"published\""), ["Q3", "Q10", "Q19"]);
+        let published = operations(&section("form = \"published\""));
+        assert!(
+            published[2]
+                .mysql
+                .contains("FROM customer, orders FORCE INDEX (o_custkey), lineitem\n")
+        );
+        assert_eq!(
+            with_hint("form = \"published\"\nforce_index = false"),
+            Vec::<String>::new()
+        );
+    }
+
+    #[test]
+    fn the_share_of_q11_falls_as_the_scale_grows() {
+        assert_eq!(fraction(1.0), "0.0001000000");
+        assert_eq!(fraction(0.01), "0.0100000000");
+        assert_eq!(fraction(100.0), "0.0000010000");
+    }
+}
