@@ -2,7 +2,7 @@
 
 use host::{Home, Lease, Leases};
 use server::builds::Cache;
-use server::{Managed, Server, Session, StartRequest};
+use server::{Managed, Node, Session, StartRequest};
 use spec::BuildSpec;
 use std::path::PathBuf;
 use workload::{Dataset, open};
@@ -34,7 +34,7 @@ impl Running {
         distribution
             .initialise(&leases, &data_folder, &[])
             .expect("an empty data folder");
-        let mut server = Managed::new(distribution, leases.clone(), folder.path().join("instance"));
+        let server = Managed::new(distribution, leases.clone(), folder.path().join("instance"));
         let settings = [
             ("innodb_buffer_pool_size", "1G"),
             ("innodb_flush_log_at_trx_commit", "2"),
@@ -52,7 +52,7 @@ impl Running {
         load(&server, dataset.as_ref());
         let mut session = server.connect().expect("the server answers");
         let version = session.query("select version()").expect("it has one");
-        let dsn = server.dsn().expect("it runs");
+        let dsn = server.endpoint().expect("it runs");
         Running {
             version: version.first_text().unwrap_or_default(),
             socket: dsn.socket.expect("it has a socket"),

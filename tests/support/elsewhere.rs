@@ -2,7 +2,7 @@
 
 use super::{Bench, has};
 use host::{Home, Leases};
-use server::{Cache, Managed, Server, Session, StartRequest};
+use server::{Cache, Managed, Node, Session, StartRequest};
 use std::collections::BTreeMap;
 
 /// Of the account `guest`; with characters that mean something in a DSN.
@@ -35,7 +35,7 @@ impl Elsewhere {
             .unwrap();
         let data_folder = home.work().join("data");
         distribution.initialise(&leases, &data_folder, &[]).unwrap();
-        let mut server = Managed::new(distribution, leases, home.work().join("instance"));
+        let server = Managed::new(distribution, leases, home.work().join("instance"));
         let request = StartRequest {
             data_folder,
             settings: Vec::new(),

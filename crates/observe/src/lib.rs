@@ -13,4 +13,4 @@ pub mod variables;
 pub use counters::{Observer, Reading};
 pub use plans::{Explainer, Plan};
 pub use process::ServerProcess;
-pub use sampler::{Prepared, Sample, Sampled, Sampler, Targets};
+pub use sampler::{PidOf, Prepared, Sample, Sampled, Sampler, Targets};

@@ -4,11 +4,11 @@ mod fresh;
 
 use fresh::Fresh;
 use observe::{Observer, Reading};
-use server::{Server, Session, StartRequest};
+use server::{Node, Session, StartRequest};
 
 /// An observer of a started server, and a session to be observed.
 fn observed(fresh: &Fresh, then: impl FnOnce(&mut Observer, &mut Session)) {
-    let mut server = fresh.managed();
+    let server = fresh.managed();
     let request = StartRequest {
         data_folder: fresh.data_folder.clone(),
         settings: Vec::new(),

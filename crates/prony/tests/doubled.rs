@@ -4,7 +4,7 @@ mod fresh;
 
 use fresh::Fresh;
 use observe::Observer;
-use server::{Server, Session, StartRequest};
+use server::{Node, Session, StartRequest};
 
 /// Of the range that is read: its rows are scattered over the table by their key.
 const ROWS: i64 = 501;
@@ -49,7 +49,7 @@ fn under_mrr(build: &'static str, without: [Option<i64>; 5], with: [Option<i64>;
     let Some(fresh) = Fresh::of(build) else {
         return;
     };
-    let mut server = fresh.managed();
+    let server = fresh.managed();
     server
         .start(&StartRequest {
             data_folder: fresh.data_folder.clone(),

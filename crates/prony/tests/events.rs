@@ -6,14 +6,15 @@ use fresh::Fresh;
 use host::Paused;
 use prony::run::event::{Events, Means, PreparedEvents};
 use prony::run::watch::stopper;
-use server::{Managed, Server, StartRequest};
+use server::{Fake, Managed, Node, Reply, Server, StartRequest};
 use spec::{EventKind, EventSpec, EventTime};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn started(fresh: &Fresh) -> Managed {
-    let mut server = fresh.managed();
+fn started(fresh: &Fresh) -> Arc<Managed> {
+    let server = Arc::new(fresh.managed());
     let request = StartRequest {
         data_folder: fresh.data_folder.clone(),
         settings: Vec::new(),
@@ -23,13 +24,13 @@ fn started(fresh: &Fresh) -> Managed {
     server
 }
 
-fn begun(server: &Managed, kind: EventKind) -> Events {
+fn begun(server: &Arc<Managed>, kind: EventKind) -> Events {
     let session = server.connect().unwrap();
-    let stopper = stopper(&session, server).unwrap();
+    let stopper = stopper(&session, server.as_ref()).unwrap();
     let means = Means {
         session,
         stopper,
-        server_pid: server.pid(),
+        server: Server::shared(server.clone()),
     };
     let event = EventSpec {
         when: EventTime::At(Duration::ZERO),
@@ -40,7 +41,7 @@ fn begun(server: &Managed, kind: EventKind) -> Events {
 }
 
 /// Until the server answers a question with more than 0.
-fn wait_for(server: &Managed, question: &str) {
+fn wait_for(server: &Arc<Managed>, question: &str) {
     let mut session = server.connect().unwrap();
     let began = Instant::now();
     while session.query(question).unwrap().first_text().as_deref() == Some("0") {
@@ -49,7 +50,7 @@ fn wait_for(server: &Managed, question: &str) {
     }
 }
 
-fn wait_until_it_runs(server: &Managed) {
+fn wait_until_it_runs(server: &Arc<Managed>) {
     let like =
         "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT BENCH%'";
     wait_for(server, like);
@@ -62,7 +63,7 @@ fn a_long_statement_ends_with_the_load() {
     let Some(fresh) = Fresh::of("mariadb") else {
         return;
     };
-    let mut server = started(&fresh);
+    let server = started(&fresh);
     let events = begun(&server, EventKind::Sql(LONG.into()));
     wait_until_it_runs(&server);
     let began = Instant::now();
@@ -79,7 +80,7 @@ fn the_end_is_bounded_while_the_server_stands_still() {
     let Some(fresh) = Fresh::of("mariadb") else {
         return;
     };
-    let mut server = started(&fresh);
+    let server = started(&fresh);
     let events = begun(&server, EventKind::Sql(LONG.into()));
     wait_until_it_runs(&server);
     let paused = Paused::stop(server.pid().unwrap()).unwrap();
@@ -96,7 +97,7 @@ fn a_dump_reads_every_table_of_the_schema() {
     let Some(fresh) = Fresh::of("mariadb") else {
         return;
     };
-    let mut server = started(&fresh);
+    let server = started(&fresh);
     let mut session = server.connect().unwrap();
     for statement in [
         "CREATE DATABASE prony_test",
@@ -108,11 +109,11 @@ fn a_dump_reads_every_table_of_the_schema() {
     ] {
         session.execute(statement).unwrap();
     }
-    let stopper = stopper(&session, &server).unwrap();
+    let stopper = stopper(&session, server.as_ref()).unwrap();
     let means = Means {
         session,
         stopper,
-        server_pid: None,
+        server: Server::of(Fake::new("fake", |_| Ok(Reply::default()))),
     };
     let event = EventSpec {
         when: EventTime::At(Duration::ZERO),

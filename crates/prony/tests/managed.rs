@@ -4,7 +4,7 @@ mod fresh;
 
 use fresh::Fresh;
 use host::{Home, Leases};
-use server::{Managed, Server, ServerError, StartRequest};
+use server::{Managed, Node, ServerError, StartRequest};
 
 use std::path::Path;
 
@@ -42,7 +42,7 @@ macro_rules! for_each_server {
             #[test]
             fn it_starts_with_the_settings_asked_for_and_stops_cleanly() {
                 let Some(fresh) = fresh() else { return };
-                let mut server = fresh.managed();
+                let server = fresh.managed();
                 let pool = [("innodb_buffer_pool_size", "13M"), ("innodb_old_blocks_time", "7")];
                 let started = server.start(&request(&fresh, &pool)).unwrap();
                 assert!(started.elapsed_s > 0.0);
@@ -66,7 +66,7 @@ macro_rules! for_each_server {
             #[test]
             fn only_the_password_of_this_start_opens_it() {
                 let Some(fresh) = fresh() else { return };
-                let mut server = fresh.managed();
+                let server = fresh.managed();
                 server.start(&request(&fresh, &[])).unwrap();
                 let accounts = "SELECT count(*) FROM mysql.user WHERE user = '' OR (user = 'root' AND host <> 'localhost')";
                 assert_eq!(one(&server, accounts), "0");
@@ -83,7 +83,7 @@ macro_rules! for_each_server {
             #[test]
             fn what_was_written_before_a_kill_is_there_after_the_next_start() {
                 let Some(fresh) = fresh() else { return };
-                let mut server = fresh.managed();
+                let server = fresh.managed();
                 server.start(&request(&fresh, &[])).unwrap();
                 let mut session = server.connect().unwrap();
                 session.execute("CREATE DATABASE prony_test").unwrap();
@@ -99,7 +99,7 @@ macro_rules! for_each_server {
             #[test]
             fn an_unknown_setting_is_named_in_the_message() {
                 let Some(fresh) = fresh() else { return };
-                let mut server = fresh.managed();
+                let server = fresh.managed();
                 let says = server.start(&request(&fresh, &[("inodb_flush", "1")])).unwrap_err().to_string();
                 assert!(says.contains(concat!($build, " does not start: it ended with status")), "{says}");
                 assert!(says.contains("this server does not know the setting `inodb_flush`"), "{says}");
@@ -109,7 +109,7 @@ macro_rules! for_each_server {
             #[test]
             fn a_value_that_it_cannot_have_is_named_in_the_message() {
                 let Some(fresh) = fresh() else { return };
-                let mut server = fresh.managed();
+                let server = fresh.managed();
                 let wrong = [("innodb_flush_method", "with_a_broom")];
                 let says = server.start(&request(&fresh, &wrong)).unwrap_err().to_string();
                 assert!(says.contains("innodb_flush_method") || says.contains("with_a_broom"), "{says}");
@@ -118,7 +118,7 @@ macro_rules! for_each_server {
             #[test]
             fn a_server_that_dies_by_itself_says_why() {
                 let Some(fresh) = fresh() else { return };
-                let mut server = fresh.managed();
+                let server = fresh.managed();
                 server.start(&request(&fresh, &[])).unwrap();
                 let pid = rustix::process::Pid::from_raw(server.pid().unwrap() as i32).unwrap();
                 rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
@@ -131,7 +131,7 @@ macro_rules! for_each_server {
             #[test]
             fn it_is_gone_when_its_value_is_dropped() {
                 let Some(fresh) = fresh() else { return };
-                let mut server = fresh.managed();
+                let server = fresh.managed();
                 server.start(&request(&fresh, &[])).unwrap();
                 let process = format!("/proc/{}", server.pid().unwrap());
                 let environment = std::fs::read(format!("{process}/environ")).unwrap();
@@ -145,7 +145,7 @@ macro_rules! for_each_server {
             fn it_starts_in_a_folder_whose_name_is_too_long_for_a_socket() {
                 let Some(fresh) = fresh() else { return };
                 let folder = fresh.instance().join("long".repeat(30));
-                let mut server = Managed::new(fresh.distribution.clone(), fresh.leases.clone(), folder);
+                let server = Managed::new(fresh.distribution.clone(), fresh.leases.clone(), folder);
                 server.start(&request(&fresh, &[])).unwrap();
                 assert_eq!(one(&server, "SELECT 1"), "1");
                 server.stop().unwrap();
@@ -164,7 +164,7 @@ fn a_data_folder_that_is_not_there_is_named() {
     let Some(fresh) = Fresh::of("mysql@5.6.14") else {
         return;
     };
-    let mut server = fresh.managed();
+    let server = fresh.managed();
     let nowhere = StartRequest {
         data_folder: fresh.instance().join("nowhere"),
         settings: Vec::new(),
@@ -180,7 +180,7 @@ fn two_servers_run_at_once() {
     else {
         return;
     };
-    let (mut first, mut second) = (one_of.managed(), other_of.managed());
+    let (first, second) = (one_of.managed(), other_of.managed());
     first.start(&request(&one_of, &[])).unwrap();
     second.start(&request(&other_of, &[])).unwrap();
     assert_ne!(one(&first, "SELECT @@port"), one(&second, "SELECT @@port"));
@@ -203,7 +203,7 @@ macro_rules! each_generation_starts {
         #[test]
         fn $name() {
             let Some(fresh) = Fresh::of($build) else { return };
-            let mut server = fresh.managed();
+            let server = fresh.managed();
             server.start(&request(&fresh, &[("innodb_buffer_pool_size", "64M")])).unwrap();
             assert_eq!(one(&server, "SELECT @@innodb_buffer_pool_size"), "67108864");
             assert!(one(&server, "SELECT @@port").parse::<u16>().unwrap() < 32_768);

@@ -4,7 +4,7 @@ mod fresh;
 
 use fresh::Fresh;
 use load::{Endpoint, Failure, Io, Outcome, Request, Workload as _};
-use server::{Managed, Server as _, Session, StartRequest};
+use server::{Managed, Node as _, Session, StartRequest};
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Barrier, Mutex};
@@ -39,7 +39,7 @@ impl Running {
     /// None where the build cannot be had.
     fn of(build: &'static str) -> Option<Running> {
         let fresh = Fresh::of(build)?;
-        let mut server = fresh.managed();
+        let server = fresh.managed();
         let setting = |name: &str, value: &str| (name.to_string(), value.to_string());
         let request = StartRequest {
             data_folder: fresh.data_folder.clone(),
@@ -53,7 +53,7 @@ impl Running {
             groups: Vec::new(),
         };
         server.start(&request).unwrap();
-        let dsn = server.dsn().unwrap();
+        let dsn = server.endpoint().unwrap();
         let login = Login {
             endpoints: vec![Endpoint::Unix(dsn.socket.clone().unwrap())],
             user: dsn.user.clone(),
@@ -71,7 +71,7 @@ impl Running {
     }
 
     fn session(&self) -> Session {
-        Session::open(&self.server.dsn().unwrap()).unwrap()
+        Session::open(&self.server.endpoint().unwrap()).unwrap()
     }
 
     fn number(&self, sql: &str) -> i64 {
@@ -81,7 +81,7 @@ impl Running {
     }
 
     fn load(&self, dataset: &dyn Dataset, allow_drop: bool) -> workload::Loaded {
-        let connect = || Session::open(&self.server.dsn().unwrap());
+        let connect = || Session::open(&self.server.endpoint().unwrap());
         dataset.create(&mut self.session(), allow_drop).unwrap();
         dataset.load(&connect, &|_| {}, &|| false).unwrap()
     }
@@ -313,7 +313,7 @@ fn a_setup_that_is_cancelled_ends_within_its_statement(build: &'static str) {
     "#);
     dataset.create(&mut running.session(), false).unwrap();
     let begun = Instant::now();
-    let connect = || Session::open(&running.server.dsn().unwrap());
+    let connect = || Session::open(&running.server.endpoint().unwrap());
     let sleeping =
         "select count(*) from information_schema.processlist where info = 'do sleep(600)'";
     let is_cancelled = AtomicBool::new(false);
@@ -439,7 +439,7 @@ fn a_lock_wait_fails_and_leaves_nothing_behind(build: &'static str) {
 
 fn what_cannot_go_on_is_lost_or_not_opened(build: &'static str) {
     let _alone = alone();
-    let Some(mut running) = Running::of(build) else {
+    let Some(running) = Running::of(build) else {
         return;
     };
     let dataset = sql(r#"

@@ -4,7 +4,7 @@ mod fresh;
 
 use fresh::Fresh;
 use observe::variables;
-use server::{Server, StartRequest};
+use server::{Node, StartRequest};
 use std::collections::{BTreeMap, BTreeSet};
 
 const PAGE: &str = include_str!("../../../docs/OPTIMIZER.md");
@@ -25,7 +25,7 @@ fn column(head: &str, column: usize) -> BTreeMap<String, String> {
 
 /// What the server says when nothing is set, under the names of the page.
 fn said(fresh: &Fresh) -> BTreeMap<String, String> {
-    let mut server = fresh.managed();
+    let server = fresh.managed();
     server
         .start(&StartRequest {
             data_folder: fresh.data_folder.clone(),

@@ -5,8 +5,9 @@ mod fresh;
 use fresh::Fresh;
 use host::{Paused, Process, thread_cpu};
 use observe::{Observer, Prepared, Sample, Sampled, Sampler, Targets};
-use server::{Managed, Server, Session, StartRequest};
+use server::{Managed, Node, Session, StartRequest};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -14,8 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 type Second = (u32, BTreeMap<String, f64>);
 
-fn started(fresh: &Fresh) -> Managed {
-    let mut server = fresh.managed();
+fn started(fresh: &Fresh) -> Arc<Managed> {
+    let server = Arc::new(fresh.managed());
     let request = StartRequest {
         data_folder: fresh.data_folder.clone(),
         settings: vec![("max_connections".into(), "500".into())],
@@ -26,12 +27,15 @@ fn started(fresh: &Fresh) -> Managed {
 }
 
 /// A sampler of the server, and its seconds as they come.
-fn sampling(server: &Managed) -> (Sampler, Receiver<Second>) {
+fn sampling(server: &Arc<Managed>) -> (Sampler, Receiver<Second>) {
     let targets = Targets {
         connector: Some(server.connector().unwrap()),
         configure: true,
-        server_pid: server.pid(),
-        data_folder: server.data_folder().map(Into::into),
+        server_pid: Some(Box::new({
+            let server = server.clone();
+            move || server.pid()
+        })),
+        data_folder: server.data_folder(),
     };
     let prepared = Prepared::new(targets).unwrap();
     let (send, seconds) = channel();
@@ -61,7 +65,7 @@ fn the_statements_of_a_load_are_counted_and_the_samplers_own_are_not() {
     let Some(fresh) = Fresh::of("mariadb") else {
         return;
     };
-    let mut server = started(&fresh);
+    let server = started(&fresh);
     let mut session = server.connect().unwrap();
     let (sampler, seconds) = sampling(&server);
     wait_for(&seconds, true);
@@ -103,7 +107,7 @@ fn a_server_that_stands_still_is_absent_until_it_goes_on() {
     let Some(fresh) = Fresh::of("mariadb") else {
         return;
     };
-    let mut server = started(&fresh);
+    let server = started(&fresh);
     let (sampler, seconds) = sampling(&server);
     wait_for(&seconds, true);
     let paused = Paused::stop(server.pid().unwrap()).unwrap();
@@ -127,7 +131,7 @@ fn a_sampler_ends_even_while_the_server_stands_still() {
     let Some(fresh) = Fresh::of("mariadb") else {
         return;
     };
-    let mut server = started(&fresh);
+    let server = started(&fresh);
     let (sampler, seconds) = sampling(&server);
     wait_for(&seconds, true);
     let paused = Paused::stop(server.pid().unwrap()).unwrap();
@@ -191,7 +195,7 @@ fn what_a_reading_costs() {
         let Some(fresh) = Fresh::of(build) else {
             continue;
         };
-        let mut server = started(&fresh);
+        let server = started(&fresh);
         let mut others: Vec<Session> = Vec::new();
         for connections in [1, 257] {
             others.resize_with(connections - 1, || server.connect().unwrap());

@@ -3,7 +3,7 @@
 mod fresh;
 
 use fresh::Fresh;
-use server::{Server, Session, StartRequest};
+use server::{Node, Session, StartRequest};
 use std::time::{Duration, Instant};
 use workload::answers::Canonical;
 use workload::loader::{self, Indexes, Job, Part, Piece, Table};
@@ -28,7 +28,7 @@ fn on(build: &'static str, pool: &str, then: impl FnOnce(Connect<'_>)) {
         ("innodb_doublewrite", "0"),
         ("skip_log_bin", "1"),
     ];
-    let mut server = fresh.managed();
+    let server = fresh.managed();
     let request = StartRequest {
         data_folder: fresh.data_folder.clone(),
         settings: settings
@@ -39,8 +39,7 @@ fn on(build: &'static str, pool: &str, then: impl FnOnce(Connect<'_>)) {
         groups: Vec::new(),
     };
     server.start(&request).unwrap();
-    let shared = std::sync::Mutex::new(&mut server);
-    then(&|| shared.lock().unwrap().connect().unwrap());
+    then(&|| server.connect().unwrap());
     server.stop().unwrap();
 }
 

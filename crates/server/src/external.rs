@@ -4,15 +4,16 @@
 //! Non-goal: cold rounds, settings, snapshots (see [`Abilities`]; the protocol marks them "not available").
 
 use crate::session::option_file;
-use crate::{Abilities, Connector, Server, ServerError, Session, StartRequest, Started};
+use crate::{Abilities, Connector, Node, ServerError, Session, StartRequest, Started};
 use record::ServerIdentity;
 use spec::Dsn;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 pub struct External {
     dsn: Dsn,
-    identity: Option<ServerIdentity>,
+    identity: Mutex<Option<ServerIdentity>>,
 }
 
 impl External {
@@ -21,8 +22,12 @@ impl External {
         let password = dsn.password.clone().or_else(password_of_the_environment);
         External {
             dsn: Dsn { password, ..dsn },
-            identity: None,
+            identity: Mutex::default(),
         }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Option<ServerIdentity>> {
+        self.identity.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn ask_who_it_is(&self) -> Result<ServerIdentity, ServerError> {
@@ -39,7 +44,7 @@ impl External {
     }
 }
 
-impl Server for External {
+impl Node for External {
     fn abilities(&self) -> Abilities {
         Abilities {
             restart: false,
@@ -49,23 +54,24 @@ impl Server for External {
         }
     }
 
-    fn identity(&self) -> Option<&ServerIdentity> {
-        self.identity.as_ref()
+    fn identity(&self) -> Option<ServerIdentity> {
+        self.known().clone()
     }
 
-    fn start(&mut self, _request: &StartRequest) -> Result<Started, ServerError> {
+    fn start(&self, _request: &StartRequest) -> Result<Started, ServerError> {
         let begun = Instant::now();
-        self.identity = Some(self.ask_who_it_is()?);
+        let identity = self.ask_who_it_is()?;
+        *self.known() = Some(identity);
         Ok(Started {
             elapsed_s: begun.elapsed().as_secs_f64(),
         })
     }
 
-    fn stop(&mut self) -> Result<(), ServerError> {
+    fn stop(&self) -> Result<(), ServerError> {
         Ok(())
     }
 
-    fn kill(&mut self) -> Result<(), ServerError> {
+    fn kill(&self) -> Result<(), ServerError> {
         Err(ServerError::Unusable(format!(
             "{} is not prony's to kill; use a build that prony starts itself",
             self.dsn
@@ -77,7 +83,7 @@ impl Server for External {
         Ok(Box::new(move || Session::open(&dsn)))
     }
 
-    fn dsn(&self) -> Option<Dsn> {
+    fn endpoint(&self) -> Option<Dsn> {
         Some(self.dsn.clone())
     }
 
@@ -85,7 +91,7 @@ impl Server for External {
         None
     }
 
-    fn data_folder(&self) -> Option<&Path> {
+    fn data_folder(&self) -> Option<PathBuf> {
         None
     }
 
@@ -121,7 +127,7 @@ mod tests {
 
     #[test]
     fn it_is_never_stopped_and_never_killed() {
-        let mut server = nowhere();
+        let server = nowhere();
         assert!(server.stop().is_ok());
         assert!(
             server

@@ -3,11 +3,11 @@
 //! Goal: the protocol, resuming and reports are tested without a server. Non-goal: any SQL.
 
 use crate::session::Script;
-use crate::{Abilities, Connector, Reply, Server, ServerError, Session, StartRequest, Started};
+use crate::{Abilities, Connector, Node, Reply, ServerError, Session, StartRequest, Started};
 use record::ServerIdentity;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Its fields say how it fails; as it is made it never does.
 pub struct Fake {
@@ -16,10 +16,12 @@ pub struct Fake {
     pub does_not_start: Option<String>,
     /// It dies at this statement, counted from 1 over all sessions and starts.
     pub dies_at: Option<u64>,
+    /// The process that it says is its own.
+    pub process: Option<u32>,
     identity: ServerIdentity,
     script: Arc<Mutex<Box<Script>>>,
     life: Arc<Life>,
-    data_folder: Option<PathBuf>,
+    data_folder: Mutex<Option<PathBuf>>,
 }
 
 #[derive(Default)]
@@ -68,6 +70,7 @@ impl Fake {
             },
             does_not_start: None,
             dies_at: None,
+            process: None,
             identity: ServerIdentity {
                 build: build.into(),
                 version: "0.0-fake".into(),
@@ -76,7 +79,7 @@ impl Fake {
             },
             script: Arc::new(Mutex::new(Box::new(script))),
             life: Arc::default(),
-            data_folder: None,
+            data_folder: Mutex::default(),
         }
     }
 
@@ -103,32 +106,35 @@ pub fn reply(column: &str, cells: &[Option<&str>]) -> Reply {
     }
 }
 
-impl Server for Fake {
+impl Node for Fake {
     fn abilities(&self) -> Abilities {
         self.abilities
     }
 
-    fn identity(&self) -> Option<&ServerIdentity> {
-        (self.starts() > 0).then_some(&self.identity)
+    fn identity(&self) -> Option<ServerIdentity> {
+        (self.starts() > 0).then(|| self.identity.clone())
     }
 
-    fn start(&mut self, request: &StartRequest) -> Result<Started, ServerError> {
+    fn start(&self, request: &StartRequest) -> Result<Started, ServerError> {
         if let Some(why) = &self.does_not_start {
             return Err(ServerError::Unusable(why.clone()));
         }
-        self.data_folder = Some(request.data_folder.clone());
+        *self
+            .data_folder
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(request.data_folder.clone());
         self.life.died.store(false, SeqCst);
         self.life.runs.store(true, SeqCst);
         self.life.starts.fetch_add(1, SeqCst);
         Ok(Started { elapsed_s: 0.001 })
     }
 
-    fn stop(&mut self) -> Result<(), ServerError> {
+    fn stop(&self) -> Result<(), ServerError> {
         self.life.runs.store(false, SeqCst);
         Ok(())
     }
 
-    fn kill(&mut self) -> Result<(), ServerError> {
+    fn kill(&self) -> Result<(), ServerError> {
         self.stop()
     }
 
@@ -138,9 +144,12 @@ impl Server for Fake {
             Arc::clone(&self.script),
             self.dies_at,
         );
-        let start = self.starts();
+        if self.starts() == 0 {
+            return Err(Life::gone());
+        }
         Ok(Box::new(move || {
             let (life, script) = (Arc::clone(&life), Arc::clone(&script));
+            let start = life.starts.load(SeqCst);
             life.is_of(start)?;
             Ok(Session::Scripted(Box::new(move |sql| {
                 life.is_of(start)?;
@@ -154,11 +163,12 @@ impl Server for Fake {
     }
 
     fn pid(&self) -> Option<u32> {
-        None
+        self.process
     }
 
-    fn data_folder(&self) -> Option<&Path> {
-        self.data_folder.as_deref()
+    fn data_folder(&self) -> Option<PathBuf> {
+        let folder = self.data_folder.lock();
+        folder.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn log_tail(&self, lines: usize) -> Vec<String> {
@@ -168,7 +178,7 @@ impl Server for Fake {
             .collect()
     }
 
-    fn exit_reason(&mut self) -> Option<String> {
+    fn exit_reason(&self) -> Option<String> {
         self.life
             .died
             .load(SeqCst)
@@ -186,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_session_answers_by_the_script_until_the_server_stops() {
-        let mut server = fake();
+        let server = fake();
         assert!(server.connect().is_err());
         server.start(&StartRequest::default()).unwrap();
         let mut session = server.connect().unwrap();

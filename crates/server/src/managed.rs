@@ -10,7 +10,7 @@ mod place;
 
 use crate::builds::Distribution;
 use crate::session::option_file;
-use crate::{Abilities, Connector, Server, ServerError, Session, StartRequest, Started, log};
+use crate::{Abilities, Connector, Node, ServerError, Session, StartRequest, Started, log};
 use adjusted::Adjusted;
 use host::{LeaseError, Leases, interrupted, join, wait_within};
 use place::Place;
@@ -21,6 +21,7 @@ use std::fs::OpenOptions;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a start may take: recovery after a kill reads the whole redo log.
@@ -41,15 +42,24 @@ pub struct Managed {
     distribution: Distribution,
     leases: Leases,
     folder: PathBuf,
-    identity: Option<ServerIdentity>,
-    running: Option<Running>,
+    identity: Mutex<Option<ServerIdentity>>,
+    /// Fixed by the first start that succeeds.
+    access: Mutex<Option<Arc<Access>>>,
+    running: Mutex<Option<Running>>,
+    /// Held during a start, so that a second one does not begin beside it.
+    starting: Mutex<()>,
+}
+
+/// Where the node listens, and what opens it.
+struct Access {
+    place: Place,
+    port: u16,
+    password: String,
 }
 
 struct Running {
     process: Child,
-    place: Place,
-    port: u16,
-    password: String,
+    access: Arc<Access>,
     data_folder: PathBuf,
     settings: Vec<(String, String)>,
     /// Where in the log this start begins, in bytes.
@@ -69,8 +79,10 @@ impl Managed {
             distribution,
             leases,
             folder,
-            identity: None,
-            running: None,
+            identity: Mutex::default(),
+            access: Mutex::default(),
+            running: Mutex::default(),
+            starting: Mutex::default(),
         }
     }
 
@@ -79,14 +91,9 @@ impl Managed {
         self.folder.join("server.log")
     }
 
-    /// How the administrator gets in while it runs.
-    pub fn dsn(&self) -> Option<Dsn> {
-        self.running.as_ref().map(Running::dsn)
-    }
-
     /// Writes the option file (mode 0600) by which clients of the family get in as the administrator.
     pub fn write_option_file(&self, path: &Path) -> Result<(), ServerError> {
-        let dsn = self.dsn().ok_or_else(|| self.not_running())?;
+        let dsn = self.endpoint().ok_or_else(|| self.not_running())?;
         password::write(path, &option_file::text(&dsn)).map_err(|error| {
             ServerError::Unusable(format!("cannot write {}: {error}", path.display()))
         })
@@ -96,9 +103,20 @@ impl Managed {
         ServerError::Lost(format!("{} is not running", self.distribution.build))
     }
 
-    fn launch(&self, request: &StartRequest) -> Result<Running, ServerError> {
-        let place = Place::make(&self.folder, &self.leases)?;
-        let (port, password) = (place::free_port()?, password::draw()?);
+    /// The access of the starts before, or a new one.
+    fn access(&self) -> Result<Arc<Access>, ServerError> {
+        if let Some(access) = lock(&self.access).as_ref() {
+            return Ok(access.clone());
+        }
+        Ok(Arc::new(Access {
+            place: Place::make(&self.folder, &self.leases)?,
+            port: place::free_port()?,
+            password: password::draw()?,
+        }))
+    }
+
+    fn launch(&self, access: &Arc<Access>, request: &StartRequest) -> Result<Running, ServerError> {
+        let place = &access.place;
         let data_folder = request.data_folder.canonicalize().map_err(|error| {
             let folder = request.data_folder.display();
             ServerError::Unusable(format!(
@@ -106,11 +124,11 @@ impl Managed {
                 self.distribution.build
             ))
         })?;
-        let options = options::all(&place, &data_folder, port, &request.settings)?;
+        let options = options::all(place, &data_folder, access.port, &request.settings)?;
         let statements = password::statements(
             self.distribution.flavor,
             self.distribution.version,
-            &password,
+            &access.password,
         );
         password::write(&place.first_statements(), &statements)
             .map_err(|error| self.not_launched(&error))?;
@@ -118,17 +136,45 @@ impl Managed {
         command.args(options);
         join(&mut command, &request.groups).map_err(|error| self.not_launched(&error))?;
         let (process, log_from) =
-            spawn(command, &place).map_err(|error| self.not_launched(&error))?;
-        let settings = request.settings.clone();
+            spawn(command, place).map_err(|error| self.not_launched(&error))?;
         Ok(Running {
             process,
-            place,
-            port,
-            password,
+            access: access.clone(),
             data_folder,
-            settings,
+            settings: request.settings.clone(),
             log_from,
         })
+    }
+
+    /// Waits until the launched process answers or ends. The lock is taken for each look only, so that an event can kill
+    /// a node that is starting.
+    fn first_answer(&self, access: &Access) -> io::Result<Answer> {
+        let began = Instant::now();
+        loop {
+            match lock(&self.running).as_mut() {
+                None => return Ok(Answer::Refused("it was killed while it started".into())),
+                Some(running) => {
+                    if let Some(status) = running.process.try_wait()? {
+                        return Ok(Answer::Ended(status));
+                    }
+                }
+            }
+            match Session::open(&access.dsn()) {
+                Ok(session) => return Ok(Answer::Session(Box::new(session))),
+                Err(ServerError::Lost(_)) => {}
+                Err(error) => return Ok(Answer::Refused(error.to_string())),
+            }
+            if interrupted() {
+                return Ok(Answer::Refused("interrupted".into()));
+            }
+            if began.elapsed() > START_WITHIN {
+                return Ok(Answer::Refused(format!(
+                    "no answer within {} s",
+                    START_WITHIN.as_secs()
+                )));
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
     }
 
     fn not_launched(&self, error: &io::Error) -> ServerError {
@@ -140,10 +186,11 @@ impl Managed {
     }
 
     /// The message about a server that ended, or had to be ended, before it answered.
-    fn does_not_start(&self, running: &Running, how: &str) -> ServerError {
-        let lines = running.log_lines();
+    fn does_not_start(&self, running: Option<&Running>, how: &str) -> ServerError {
+        let lines = running.map(Running::log_lines).unwrap_or_default();
+        let settings = running.map_or(&[][..], |running| &running.settings);
         let mut says = format!("{} does not start: {how}", self.distribution.build);
-        for suspect in log::suspects(&lines, &running.settings) {
+        for suspect in log::suspects(&lines, settings) {
             says.push_str(&format!("\n  - {suspect}"));
         }
         let telling = log::telling(&lines);
@@ -193,36 +240,7 @@ enum Answer {
     Refused(String),
 }
 
-impl Running {
-    /// Waits until it answers or ends.
-    fn first_answer(&mut self) -> io::Result<Answer> {
-        let began = Instant::now();
-        loop {
-            if let Some(status) = self.process.try_wait()? {
-                return Ok(Answer::Ended(status));
-            }
-            match self.connect() {
-                Ok(session) => return Ok(Answer::Session(Box::new(session))),
-                Err(ServerError::Lost(_)) => {}
-                Err(error) => return Ok(Answer::Refused(error.to_string())),
-            }
-            if interrupted() {
-                return Ok(Answer::Refused("interrupted".into()));
-            }
-            if began.elapsed() > START_WITHIN {
-                return Ok(Answer::Refused(format!(
-                    "no answer within {} s",
-                    START_WITHIN.as_secs()
-                )));
-            }
-            std::thread::sleep(LOOK_EVERY);
-        }
-    }
-
-    fn connect(&self) -> Result<Session, ServerError> {
-        Session::open(&self.dsn())
-    }
-
+impl Access {
     fn dsn(&self) -> Dsn {
         Dsn {
             user: "root".into(),
@@ -235,7 +253,9 @@ impl Running {
             tls_required: false,
         }
     }
+}
 
+impl Running {
     fn kill(&mut self) -> io::Result<()> {
         self.process.kill()?;
         match wait_within(&mut self.process, KILL_WITHIN)? {
@@ -248,7 +268,7 @@ impl Running {
     }
 
     fn log_lines(&self) -> Vec<String> {
-        log::lines_from(&self.place.log(), self.log_from)
+        log::lines_from(&self.access.place.log(), self.log_from)
     }
 
     /// Another program has the port: only a race, the next port will do.
@@ -275,11 +295,16 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.kill();
-        let _ = std::fs::remove_file(self.place.first_statements());
+        let _ = std::fs::remove_file(self.access.place.first_statements());
     }
 }
 
-impl Server for Managed {
+/// A value that a panicking thread left is as good as before: each is replaced whole.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Node for Managed {
     fn abilities(&self) -> Abilities {
         Abilities {
             restart: true,
@@ -289,43 +314,50 @@ impl Server for Managed {
         }
     }
 
-    fn identity(&self) -> Option<&ServerIdentity> {
-        self.identity.as_ref()
+    fn identity(&self) -> Option<ServerIdentity> {
+        lock(&self.identity).clone()
     }
 
-    fn start(&mut self, request: &StartRequest) -> Result<Started, ServerError> {
-        if let Some(running) = &self.running {
-            let (build, pid) = (&self.distribution.build, running.process.id());
+    fn start(&self, request: &StartRequest) -> Result<Started, ServerError> {
+        let _starting = lock(&self.starting);
+        if let Some(pid) = self.pid() {
             return Err(ServerError::Unusable(format!(
-                "{build} runs already, as process {pid}: stop it before it is started"
+                "{} runs already, as process {pid}: stop it before it is started",
+                self.distribution.build
             )));
         }
         for tried in 1.. {
             let began = Instant::now();
-            let mut running = self.launch(request)?;
-            let answer = running
-                .first_answer()
+            let access = self.access()?;
+            *lock(&self.running) = Some(self.launch(&access, request)?);
+            let answer = self
+                .first_answer(&access)
                 .map_err(|error| self.not_launched(&error))?;
             let elapsed_s = began.elapsed().as_secs_f64();
+            if let Answer::Session(mut session) = answer {
+                let _ = std::fs::remove_file(access.place.first_statements());
+                *lock(&self.identity) = Some(self.identify(&mut session)?);
+                *lock(&self.access) = Some(access);
+                return Ok(Started { elapsed_s });
+            }
+            let running = lock(&self.running).take();
+            let lost_its_port = running.as_ref().is_some_and(Running::lost_its_port);
             match answer {
-                Answer::Session(mut session) => {
-                    let _ = std::fs::remove_file(running.place.first_statements());
-                    self.identity = Some(self.identify(&mut session)?);
-                    self.running = Some(running);
-                    return Ok(Started { elapsed_s });
-                }
-                Answer::Ended(_) if tried < PORTS_TRIED && running.lost_its_port() => {}
+                Answer::Ended(_) if tried < PORTS_TRIED && lost_its_port => {}
                 Answer::Ended(status) => {
-                    return Err(self.does_not_start(&running, &log::ending(status)));
+                    return Err(self.does_not_start(running.as_ref(), &log::ending(status)));
                 }
-                Answer::Refused(why) => return Err(self.does_not_start(&running, &why)),
+                Answer::Refused(why) => {
+                    return Err(self.does_not_start(running.as_ref(), &why));
+                }
+                Answer::Session(_) => unreachable!("a session ends the loop"),
             }
         }
         unreachable!("the loop has no end of its own")
     }
 
-    fn stop(&mut self) -> Result<(), ServerError> {
-        let Some(mut running) = self.running.take() else {
+    fn stop(&self) -> Result<(), ServerError> {
+        let Some(mut running) = lock(&self.running).take() else {
             return Ok(());
         };
         let build = &self.distribution.build;
@@ -356,8 +388,8 @@ impl Server for Managed {
         }
     }
 
-    fn kill(&mut self) -> Result<(), ServerError> {
-        let Some(mut running) = self.running.take() else {
+    fn kill(&self) -> Result<(), ServerError> {
+        let Some(mut running) = lock(&self.running).take() else {
             return Ok(());
         };
         let build = &self.distribution.build;
@@ -367,38 +399,43 @@ impl Server for Managed {
     }
 
     fn connector(&self) -> Result<Connector, ServerError> {
-        let dsn = self.dsn().ok_or_else(|| self.not_running())?;
+        let dsn = self.endpoint().ok_or_else(|| self.not_running())?;
         Ok(Box::new(move || Session::open(&dsn)))
     }
 
-    fn dsn(&self) -> Option<Dsn> {
-        self.running.as_ref().map(Running::dsn)
+    fn endpoint(&self) -> Option<Dsn> {
+        lock(&self.access).as_ref().map(|access| access.dsn())
     }
 
     fn pid(&self) -> Option<u32> {
-        self.running.as_ref().map(|running| running.process.id())
+        lock(&self.running)
+            .as_ref()
+            .map(|running| running.process.id())
     }
 
-    fn data_folder(&self) -> Option<&Path> {
-        self.running
+    fn data_folder(&self) -> Option<PathBuf> {
+        lock(&self.running)
             .as_ref()
-            .map(|running| running.data_folder.as_path())
+            .map(|running| running.data_folder.clone())
     }
 
     fn log_tail(&self, lines: usize) -> Vec<String> {
         log::tail(&log::lines_from(&self.log_path(), 0), lines).to_vec()
     }
 
-    fn exit_reason(&mut self) -> Option<String> {
-        let running = self.running.as_mut()?;
+    fn exit_reason(&self) -> Option<String> {
+        let mut running = lock(&self.running);
+        let running = running.as_mut()?;
         let status = running.process.try_wait().ok().flatten()?;
         Some(running.ending(status))
     }
 
     fn adjusted(&self, session: &mut Session) -> Result<Vec<Adjusted>, ServerError> {
-        match &self.running {
-            Some(running) => adjusted::find(&running.settings, session),
-            None => Ok(Vec::new()),
-        }
+        let settings = lock(&self.running)
+            .as_ref()
+            .map(|running| running.settings.clone());
+        settings.map_or(Ok(Vec::new()), |settings| {
+            adjusted::find(&settings, session)
+        })
     }
 }

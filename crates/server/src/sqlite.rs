@@ -3,9 +3,10 @@
 //! Goal: the same experiment in outline. The data are one file in the data folder; a restart closes and opens it.
 //! Non-goals: settings, LOAD DATA, status counters: a server alone has them.
 
-use crate::{Abilities, Connector, Server, ServerError, Session, StartRequest, Started};
+use crate::{Abilities, Connector, Node, ServerError, Session, StartRequest, Started};
 use record::ServerIdentity;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 const FILE: &str = "prony.sqlite";
@@ -14,6 +15,11 @@ const LOCK_WAIT: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
 pub struct Sqlite {
+    state: Mutex<State>,
+}
+
+#[derive(Clone, Default)]
+struct State {
     identity: Option<ServerIdentity>,
     /// Where it is started.
     folder: Option<PathBuf>,
@@ -23,9 +29,13 @@ impl Sqlite {
     pub fn new() -> Sqlite {
         Sqlite::default()
     }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-impl Server for Sqlite {
+impl Node for Sqlite {
     fn abilities(&self) -> Abilities {
         Abilities {
             restart: true,
@@ -35,16 +45,16 @@ impl Server for Sqlite {
         }
     }
 
-    fn identity(&self) -> Option<&ServerIdentity> {
-        self.identity.as_ref()
+    fn identity(&self) -> Option<ServerIdentity> {
+        self.state().identity.clone()
     }
 
-    fn start(&mut self, request: &StartRequest) -> Result<Started, ServerError> {
+    fn start(&self, request: &StartRequest) -> Result<Started, ServerError> {
         let begun = Instant::now();
         let folder = &request.data_folder;
         std::fs::create_dir_all(folder)
             .map_err(|error| ServerError::Unusable(format!("{}: {error}", folder.display())))?;
-        self.folder = Some(folder.clone());
+        self.state().folder = Some(folder.clone());
         let mut session = self.connect()?;
         // The file is read at the first statement, not when it is opened.
         session
@@ -55,7 +65,7 @@ impl Server for Sqlite {
                     folder.join(FILE).display()
                 ))
             })?;
-        self.identity = Some(ServerIdentity {
+        self.state().identity = Some(ServerIdentity {
             build: "sqlite".to_string(),
             version: rusqlite::version().to_string(),
             comment: "compiled into prony".to_string(),
@@ -67,19 +77,18 @@ impl Server for Sqlite {
     }
 
     /// Nothing is kept open here: a session is the file's own connection.
-    fn stop(&mut self) -> Result<(), ServerError> {
-        self.folder = None;
+    fn stop(&self) -> Result<(), ServerError> {
+        self.state().folder = None;
         Ok(())
     }
 
-    fn kill(&mut self) -> Result<(), ServerError> {
+    fn kill(&self) -> Result<(), ServerError> {
         self.stop()
     }
 
     fn connector(&self) -> Result<Connector, ServerError> {
         let folder = self
-            .folder
-            .as_ref()
+            .data_folder()
             .ok_or_else(|| ServerError::Lost("sqlite is not started".to_string()))?;
         let file = folder.join(FILE);
         Ok(Box::new(move || {
@@ -94,8 +103,8 @@ impl Server for Sqlite {
         None
     }
 
-    fn data_folder(&self) -> Option<&Path> {
-        self.folder.as_deref()
+    fn data_folder(&self) -> Option<PathBuf> {
+        self.state().folder.clone()
     }
 
     fn log_tail(&self, _lines: usize) -> Vec<String> {
@@ -115,7 +124,7 @@ mod tests {
             settings: Vec::new(),
             groups: Vec::new(),
         };
-        let mut server = Sqlite::new();
+        let server = Sqlite::new();
         server.start(&request).unwrap();
         server
             .connect()

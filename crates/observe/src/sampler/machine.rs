@@ -2,6 +2,7 @@
 //!
 //! Goal: prony's own names for it. What cannot be read is left out. Non-goals: reading (`host`), the server's status.
 
+use super::PidOf;
 use host::{Mount, Process, Processors, Turns, mount_below, network_bytes, thread_cpu};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,6 +10,8 @@ use std::time::Duration;
 
 /// What is read of the machine, and what has to be remembered for it.
 pub(super) struct Machine {
+    /// Asked anew each second, since a server that is restarted has another process.
+    pid: Option<PidOf>,
     server: Option<Server>,
     device: Option<Mount>,
 }
@@ -32,26 +35,22 @@ pub(super) type Amounts = BTreeMap<&'static str, Amount>;
 
 impl Machine {
     /// A process or a device that is not there is absent throughout.
-    pub(super) fn new(server_pid: Option<u32>, data_folder: Option<&Path>) -> Machine {
-        let server = server_pid.and_then(|pid| {
-            Some(Server {
-                pid,
-                start_ticks: Process::read(pid)?.start_ticks,
-                turns: Turns::default(),
-            })
-        });
+    pub(super) fn new(pid: Option<PidOf>, data_folder: Option<&Path>) -> Machine {
         let device = data_folder
             .and_then(|folder| mount_below(folder).ok())
             .filter(|mount| mount.counts().is_ok());
-        Machine { server, device }
+        let server = pid.as_ref().and_then(|pid| Server::of(pid()?));
+        Machine {
+            pid,
+            server,
+            device,
+        }
     }
 
-    /// Everything, now. `others` is the processor time of the sampler's other thread.
+    /// Everything, now. `others` is the CPU time of the sampler's other thread.
     pub(super) fn read(&mut self, others: Duration) -> Amounts {
         let mut amounts = Amounts::new();
-        if let Some(server) = &mut self.server {
-            server.read(&mut amounts);
-        }
+        self.read_server(&mut amounts);
         if let Some(counts) = self.device.as_ref().and_then(|device| device.counts().ok()) {
             amounts.extend([
                 ("device reads", Amount::Total(counts.reads as f64)),
@@ -81,7 +80,30 @@ impl Machine {
     }
 }
 
+impl Machine {
+    /// The first reading of a new process is left out: its totals must not be compared with those of the one before.
+    fn read_server(&mut self, amounts: &mut Amounts) {
+        let pid = self.pid.as_ref().and_then(|pid| pid());
+        let known = self.server.as_ref().map(|server| server.pid);
+        if pid == known {
+            if let Some(server) = &mut self.server {
+                server.read(amounts);
+            }
+        } else if pid.is_some() {
+            self.server = pid.and_then(Server::of);
+        }
+    }
+}
+
 impl Server {
+    fn of(pid: u32) -> Option<Server> {
+        Some(Server {
+            pid,
+            start_ticks: Process::read(pid)?.start_ticks,
+            turns: Turns::default(),
+        })
+    }
+
     fn read(&mut self, amounts: &mut Amounts) {
         let found = Process::read(self.pid);
         let Some(process) = found.filter(|process| process.start_ticks == self.start_ticks) else {
@@ -139,6 +161,8 @@ pub(super) fn between(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
     #[test]
     fn totals_become_rates_and_levels_stand() {
@@ -165,12 +189,24 @@ mod tests {
             .arg("1000")
             .spawn()
             .unwrap();
-        let mut machine = Machine::new(Some(child.id()), None);
+        let pid = child.id();
+        let mut machine = Machine::new(Some(Box::new(move || Some(pid))), None);
         assert!(machine.read(Duration::ZERO).contains_key("server cpu"));
         child.kill().unwrap();
         child.wait().unwrap();
         let amounts = machine.read(Duration::ZERO);
         assert!(!amounts.keys().any(|name| name.starts_with("server")));
         assert!(amounts.contains_key("machine cpu") && amounts.contains_key("sampler cpu"));
+    }
+
+    #[test]
+    fn a_restarted_server_is_read_from_its_second_reading_on() {
+        let pid = Arc::new(AtomicU32::new(1));
+        let asked = pid.clone();
+        let of_now: PidOf = Box::new(move || Some(asked.load(Relaxed)));
+        let mut machine = Machine::new(Some(of_now), None);
+        pid.store(std::process::id(), Relaxed);
+        assert!(!machine.read(Duration::ZERO).contains_key("server cpu"));
+        assert!(machine.read(Duration::ZERO).contains_key("server cpu"));
     }
 }

@@ -25,6 +25,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use ticks::Ticks;
 
+/// The process id of a server now, which a restart changes; None while it is down.
+pub type PidOf = Box<dyn Fn() -> Option<u32> + Send>;
+
 /// What is looked at.
 #[derive(Default)]
 pub struct Targets {
@@ -32,8 +35,8 @@ pub struct Targets {
     pub connector: Option<Connector>,
     /// Whether this server may be told to count more (never an external one).
     pub configure: bool,
-    /// None where the server is not on this machine.
-    pub server_pid: Option<u32>,
+    /// The server's process as it is now; None where the server is not on this machine.
+    pub server_pid: Option<PidOf>,
     /// The device below it is looked at.
     pub data_folder: Option<PathBuf>,
 }

@@ -2,7 +2,7 @@
 //! machine, so that no test counts them.
 
 use super::*;
-use server::{Fake, Reply, Server, Session, StartRequest};
+use server::{Fake, Node, Reply, Session, StartRequest};
 use std::sync::{Arc, Condvar, Mutex};
 
 /// (second, values)
@@ -28,7 +28,7 @@ fn rows(values: &[(&str, u64)]) -> Reply {
 /// Answers SHOW GLOBAL STATUS with what the function gives for the number of the reading, from 0, and refuses metrics.
 fn server(mut status: impl FnMut(u64) -> Vec<(&'static str, u64)> + Send + 'static) -> Fake {
     let mut readings = 0;
-    let mut fake = Fake::new("fake", move |sql| {
+    let fake = Fake::new("fake", move |sql| {
         if sql != "SHOW GLOBAL STATUS" {
             let message = "no such table".into();
             return Err(ServerError::Refused {
@@ -46,7 +46,7 @@ fn server(mut status: impl FnMut(u64) -> Vec<(&'static str, u64)> + Send + 'stat
 fn prepared(fake: &Fake) -> Prepared {
     let targets = Targets {
         connector: Some(fake.connector().unwrap()),
-        server_pid: Some(std::process::id()),
+        server_pid: Some(Box::new(|| Some(std::process::id()))),
         ..Targets::default()
     };
     Prepared {
@@ -226,7 +226,7 @@ fn a_lost_connection_is_opened_again_and_told_once() {
 
 #[test]
 fn a_server_that_is_gone_is_absent_from_then_on() {
-    let mut fake = server(|reading| vec![("Innodb_rows_read", 3 * reading)]);
+    let fake = server(|reading| vec![("Innodb_rows_read", 3 * reading)]);
     let prepared = prepared(&fake);
     fake.stop().unwrap();
     let sampled = sampled(prepared, 0, |seen| seen.len() >= 4);

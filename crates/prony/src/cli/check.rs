@@ -164,9 +164,11 @@ fn known_settings(request: &Request, trials: &[PlannedTrial]) -> Result<Status, 
                 .any(|held| held.name == spec.build.to_string());
         if held {
             let leases = Leases::open(&home).map_err(Failure::failed)?;
-            let provided = Provided::get(spec, &home, &leases, &Progress::silent())?;
+            let provided = Provided::get(spec, &|build| {
+                server::provider(build, &home, &leases, &|_| ())
+            })?;
             let largest = conduct::largest_estimate(request, trials, &spec.name);
-            known.push(preflight::ask(&provided, &leases)?);
+            known.push(preflight::ask(&provided)?);
             preflight::fits(&request.experiment, &provided, largest, memory_bytes)?;
         } else if !matches!(spec.build, BuildSpec::External(_) | BuildSpec::Sqlite) {
             print(&format!(

@@ -14,11 +14,11 @@ use super::{in_place, settings};
 use host::{Lease, Leases, clone};
 use observe::{Observer, Prepared, ServerProcess, Targets, variables};
 use record::{Flag, Trial};
-use server::{Adjusted, Server, ServerError, Session, StartRequest, adjusted};
+use server::{Adjusted, Node, Server, ServerError, Session, StartRequest, adjusted};
 use spec::plan::PlannedTrial;
 use spec::{Dsn, Pairs, Setting, switches};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use workload::Dataset;
 
@@ -29,7 +29,7 @@ pub struct Bed<'a> {
     ready: &'a Ready,
     dataset: Arc<dyn Dataset>,
     folder: PathBuf,
-    instance: Box<dyn Server>,
+    instance: Server,
     live: Option<Live>,
     /// Settings as the server itself reports them, and those that are in force otherwise than they were asked for.
     effective: BTreeMap<String, String>,
@@ -73,6 +73,11 @@ impl<'a> Bed<'a> {
         self.planned = planned;
     }
 
+    /// The node that queries and clients go to.
+    fn node(&self) -> &Arc<dyn Node> {
+        self.instance.first()
+    }
+
     /// Somebody else's server.
     pub fn is_external(&self) -> bool {
         self.server.spec.build.is_external()
@@ -93,7 +98,9 @@ impl<'a> Bed<'a> {
         })?;
         clone::folder(snapshot, &data)
             .map_err(|error| ServerError::Unusable(format!("cannot copy the snapshot: {error}")))?;
-        if self.server.keeps_redo_log_size() && settings::reshapes_redo_log(&self.settings()) {
+        if self.server.provider.keeps_redo_log_size()
+            && settings::reshapes_redo_log(&self.settings())
+        {
             remove_redo_log(&data).map_err(|error| {
                 ServerError::Unusable(format!("cannot change the redo log: {error}"))
             })?;
@@ -103,7 +110,7 @@ impl<'a> Bed<'a> {
 
     /// Stop, empty the caches, start, and look whether it is cold.
     pub fn go_cold(&mut self, trial: &mut Trial, clients: u32) -> Result<Before, ServerError> {
-        let restart = self.instance.abilities().restart;
+        let restart = self.node().abilities().restart;
         if restart {
             self.live = None;
             self.instance.stop()?;
@@ -117,9 +124,9 @@ impl<'a> Bed<'a> {
         } else {
             "none".into()
         };
+        let data = self.node().data_folder();
         let observer = self.live.as_mut().and_then(|live| live.observer.as_mut());
-        let data = self.instance.data_folder();
-        Ok(Before::look(restart, eviction, data, observer))
+        Ok(Before::look(restart, eviction, data.as_deref(), observer))
     }
 
     /// The connections, on a server that is started where it was not yet.
@@ -145,8 +152,8 @@ impl<'a> Bed<'a> {
     }
 
     /// The folder whose files hold the data, where prony may look at it.
-    pub fn data_folder(&self) -> Option<&Path> {
-        self.instance.data_folder()
+    pub fn data_folder(&self) -> Option<PathBuf> {
+        self.node().data_folder()
     }
 
     fn start(&mut self, trial: &mut Trial) -> Result<(), ServerError> {
@@ -158,33 +165,33 @@ impl<'a> Bed<'a> {
             settings: self.settings(),
             groups: held.map(|held| held.group.joins()).unwrap_or_default(),
         };
-        let started = self.instance.start(&request)?;
+        let started = self.node().start(&request)?;
         self.is_the_same()?;
         trial.start_s.push(started.elapsed_s);
         let mut session = self.asking()?;
-        let abilities = self.instance.abilities();
+        let abilities = self.node().abilities();
         if !abilities.snapshots {
             in_place::still_holds(self.dataset.as_ref(), &mut session)?;
         }
         if self.effective.is_empty() {
             self.effective = variables::effective(&mut session)?;
-            self.adjusted = self.instance.adjusted(&mut session)?;
+            self.adjusted = self.node().adjusted(&mut session)?;
             self.look_at_session(&mut session)?;
         }
         let observer = if abilities.mysql {
-            Some(Observer::new(self.instance.connect()?, abilities.settings)?)
+            Some(Observer::new(self.node().connect()?, abilities.settings)?)
         } else {
             None
         };
-        let watch = Watch::new(stopper(&session, self.instance.as_ref())?);
-        let data_folder = self.instance.data_folder();
-        let pid = self.instance.pid();
+        let watch = Watch::new(stopper(&session, self.node().as_ref())?);
+        let data_folder = self.node().data_folder();
+        let pid = self.node().pid();
         self.live = Some(Live {
             session,
             watch,
             others: Vec::new(),
             observer,
-            process: pid.and_then(|pid| ServerProcess::of(pid, data_folder)),
+            process: pid.and_then(|pid| ServerProcess::of(pid, data_folder.as_deref())),
         });
         Ok(())
     }
@@ -225,9 +232,9 @@ impl<'a> Bed<'a> {
 
     /// A connection that queries run on, with the session settings.
     fn asking(&self) -> Result<Session, ServerError> {
-        let mut session = self.instance.connect()?;
+        let mut session = self.node().connect()?;
         self.dataset.enter(&mut session)?;
-        if self.instance.abilities().mysql {
+        if self.node().abilities().mysql {
             for statement in self.session_statements() {
                 session.execute(&statement)?;
             }
@@ -244,7 +251,7 @@ impl<'a> Bed<'a> {
         if live.others.len() == others {
             return Ok(());
         }
-        let admin = Admin::of(self.instance.as_ref())?;
+        let admin = Admin::of(self.node().as_ref())?;
         let opened = (0..others).map(|_| {
             let session = self.asking()?;
             let watch = Watch::new(admin.stopper(&session));
@@ -276,7 +283,7 @@ impl<'a> Bed<'a> {
 
     /// Switches of the trial that its server takes and that change nothing there.
     fn ignored(&self) -> Vec<Flag> {
-        let identity = &self.server.identity;
+        let identity = self.server.identity();
         let pairs = self.planned.settings.iter().chain(&self.planned.session);
         let ignored = pairs.flat_map(|(name, setting)| {
             switches::ignored(name, setting, &identity.version, &identity.comment)
@@ -290,7 +297,7 @@ impl<'a> Bed<'a> {
     }
 
     fn settings(&self) -> Vec<(String, String)> {
-        if !self.instance.abilities().settings {
+        if !self.node().abilities().settings {
             return Vec::new();
         }
         let mut settings = settings::resolve(&self.planned.settings, self.ready.note.data_bytes);
@@ -314,14 +321,13 @@ impl<'a> Bed<'a> {
     pub fn prepare_events(&self) -> Result<PreparedEvents, ServerError> {
         let events = &self.planned.events;
         let means = events.iter().map(|_| {
-            let mut session = self.instance.connect()?;
+            let mut session = self.node().connect()?;
             self.dataset.enter(&mut session)?;
-            let stopper = stopper(&session, self.instance.as_ref())?;
-            let server_pid = self.instance.pid();
+            let stopper = stopper(&session, self.node().as_ref())?;
             Ok(Means {
                 session,
                 stopper,
-                server_pid,
+                server: self.instance.clone(),
             })
         });
         let means = means.collect::<Result<_, ServerError>>()?;
@@ -330,16 +336,17 @@ impl<'a> Bed<'a> {
 
     /// The sampler of the trial's server, with a connection of its own.
     pub fn prepare_sampler(&self) -> Result<Prepared, ServerError> {
-        let abilities = self.instance.abilities();
+        let abilities = self.node().abilities();
         let connector = match abilities.mysql {
-            true => Some(self.instance.connector()?),
+            true => Some(self.node().connector()?),
             false => None,
         };
+        let node = self.node().clone();
         Prepared::new(Targets {
             connector,
             configure: abilities.settings,
-            server_pid: self.instance.pid(),
-            data_folder: self.instance.data_folder().map(Path::to_path_buf),
+            server_pid: Some(Box::new(move || node.pid())),
+            data_folder: self.node().data_folder(),
         })
     }
 
@@ -355,7 +362,7 @@ impl<'a> Bed<'a> {
 
     /// How a client of the load reaches the server; None where there is none to connect to.
     pub fn dsn(&self) -> Option<Dsn> {
-        self.instance.dsn()
+        self.node().endpoint()
     }
 
     /// What each connection is told first.
@@ -365,7 +372,7 @@ impl<'a> Bed<'a> {
 
     /// What was asked for and cannot be had on this kind of server: said, not faked.
     pub fn not_available(&self) -> Vec<Flag> {
-        let abilities = self.instance.abilities();
+        let abilities = self.node().abilities();
         let mut missing = Vec::new();
         let names = |pairs: &Pairs<Setting>| {
             pairs
@@ -398,23 +405,25 @@ impl<'a> Bed<'a> {
     /// # Errors
     /// A server of prony's own that has ended meanwhile; somebody else's that is gone, or came back as another one.
     pub fn still_runs(&mut self) -> Result<(), ServerError> {
-        if let Some(reason) = self.instance.exit_reason() {
+        if let Some(reason) = self.node().exit_reason() {
             return Err(ServerError::Lost(reason));
         }
         if self.is_external() {
-            self.instance.start(&StartRequest::default())?;
+            self.node().start(&StartRequest::default())?;
         }
         self.is_the_same()
     }
 
     /// Nobody but prony exchanges a server of prony's own; behind an address there may be another one each time.
     fn is_the_same(&self) -> Result<(), ServerError> {
-        let begun = &self.server.identity;
-        match self.instance.identity() {
-            Some(now) if self.is_external() && now != begun => Err(ServerError::Unusable(format!(
-                "{} was {} ({}) when the run began, and is {} ({}) now; measure it in a run of its own",
-                begun.build, begun.version, begun.comment, now.version, now.comment
-            ))),
+        let begun = self.server.identity();
+        match self.node().identity() {
+            Some(now) if self.is_external() && now != *begun => {
+                Err(ServerError::Unusable(format!(
+                    "{} was {} ({}) when the run began, and is {} ({}) now; measure it in a run of its own",
+                    begun.build, begun.version, begun.comment, now.version, now.comment
+                )))
+            }
             _ => Ok(()),
         }
     }
@@ -422,7 +431,7 @@ impl<'a> Bed<'a> {
     /// Why a trial failed, with the server's own last words where it is gone.
     pub fn explain(&mut self, error: &ServerError) -> String {
         let of_limits = self.held.as_ref().and_then(Held::last_words);
-        match (error, self.instance.exit_reason()) {
+        match (error, self.node().exit_reason()) {
             (ServerError::Lost(_), Some(reason)) => match of_limits {
                 Some(words) => format!("the server ended: {words}"),
                 None => format!("the server ended: {reason}"),
@@ -438,7 +447,7 @@ impl<'a> Bed<'a> {
 
     /// The lines of its log; empty where prony cannot see one.
     pub fn log(&self) -> Vec<String> {
-        self.instance.log_tail(usize::MAX)
+        self.node().log_tail(usize::MAX)
     }
 
     fn data(&self) -> PathBuf {
@@ -453,7 +462,7 @@ impl Drop for Bed<'_> {
         if let Some(held) = &self.held {
             held.group.lift_disk();
         }
-        let _ = match self.instance.abilities().restart {
+        let _ = match self.node().abilities().restart {
             true => self.instance.kill(),
             false => self.instance.stop(),
         };

@@ -89,13 +89,13 @@ fn from_beginning_to_end(
     let servers = servers(request, &trials, home, leases, progress)?;
     let has_several = |trial: &PlannedTrial| trial.load.clients() > 1;
     if request.experiment.protocol.is_timed() || trials.iter().any(has_several) {
-        let enough = |server: &Provided| connections::check(&trials, server, leases);
+        let enough = |server: &Provided| connections::check(&trials, server);
         servers.values().try_for_each(enough)?;
     }
     let environment = Environment {
         servers: servers
             .iter()
-            .map(|(name, server)| (name.clone(), server.identity.clone()))
+            .map(|(name, server)| (name.clone(), server.identity().clone()))
             .collect(),
         ..machine
     };
@@ -107,9 +107,7 @@ fn from_beginning_to_end(
             None
         }
     };
-    let asked = servers
-        .values()
-        .map(|server| preflight::ask(server, leases));
+    let asked = servers.values().map(preflight::ask);
     let known = asked.collect::<Result<Vec<Known>, RunError>>()?;
     settings::unknown(&request.experiment, &known)?;
     let fits = |data_bytes: &dyn Fn(&str) -> u64| {
@@ -251,7 +249,9 @@ fn servers(
             progress.now(&format!("getting {}", spec.build));
             servers.insert(
                 spec.name.clone(),
-                Provided::get(spec, home, leases, progress)?,
+                Provided::get(spec, &|build| {
+                    server::provider(build, home, leases, &|line| progress.say(line))
+                })?,
             );
             stop_if_interrupted()?;
         }

@@ -6,7 +6,6 @@
 use super::RunError;
 use super::servers::Provided;
 use super::settings::plain;
-use host::Leases;
 use spec::plan::PlannedTrial;
 
 /// Of prony's own beside the load: queries, counters, the sampler, the one that stops statements; and as many once more, for a
@@ -42,22 +41,13 @@ pub fn too_few(planned: &PlannedTrial, most: u32, is_external: bool) -> Option<S
 ///
 /// # Errors
 /// The first trial for which the connections are too few.
-pub fn check(trials: &[PlannedTrial], server: &Provided, leases: &Leases) -> Result<(), RunError> {
-    let usual = match &server.distribution {
-        Some(distribution) => distribution
-            .known_settings(leases)?
-            .default_of("max_connections")
-            .and_then(|value| value.parse().ok()),
-        None => server.max_connections,
-    };
+pub fn check(trials: &[PlannedTrial], server: &Provided) -> Result<(), RunError> {
+    let usual = server.provider.max_connections()?;
     let own = trials
         .iter()
         .filter(|planned| planned.key.server == server.spec.name);
     for planned in own {
-        let Some(most) = set(planned)
-            .filter(|_| server.distribution.is_some())
-            .or(usual)
-        else {
+        let Some(most) = set(planned).filter(|_| server.is_managed()).or(usual) else {
             continue;
         };
         if let Some(why) = too_few(planned, most, server.spec.build.is_external()) {

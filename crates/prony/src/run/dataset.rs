@@ -8,7 +8,7 @@ use super::settings::plain;
 use super::{Progress, RunError};
 use host::{Home, Leases, interrupt};
 use record::DatasetNote;
-use server::{Server, ServerError, Session, StartRequest};
+use server::{Node, ServerError, Session, StartRequest};
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ impl Datasets<'_> {
         dataset: &dyn Dataset,
         layout: &[(String, String)],
     ) -> Result<Ready, RunError> {
-        if server.instance(Path::new("")).abilities().snapshots {
+        if server.provider.abilities().snapshots {
             self.snapshot(server, dataset, layout)
         } else {
             self.in_place(server, dataset)
@@ -117,7 +117,7 @@ impl Datasets<'_> {
 
     /// The snapshot, one trial's copy of it and the redo log of the load have to fit.
     fn room(&self, server: &Provided, dataset: &dyn Dataset) -> Result<(), RunError> {
-        let redo_log = if server.distribution.is_some() {
+        let redo_log = if server.is_managed() {
             2 * redo_log_bytes(pool_bytes(dataset))
         } else {
             0
@@ -146,13 +146,12 @@ impl Datasets<'_> {
         building: &Path,
     ) -> Result<DatasetNote, RunError> {
         let data_folder = building.join("data");
-        let layout = layout_known(server, self.leases, layout)?;
+        let layout = layout_known(server, layout)?;
         let mut settings = layout.clone();
-        if let Some(distribution) = &server.distribution {
+        if let Some(known) = server.provider.settings()? {
             self.progress
                 .now(&format!("{}: making a data folder", server.spec.name));
-            distribution.initialise(self.leases, &data_folder, &layout)?;
-            let known = distribution.known_settings(self.leases)?;
+            server.provider.initialise(&data_folder, &layout)?;
             for (name, value) in load_settings(&|name| known.knows(name), pool_bytes(dataset)) {
                 if !settings
                     .iter()
@@ -163,16 +162,17 @@ impl Datasets<'_> {
             }
         }
         let work = building.join("instance");
-        let mut instance = server.instance(&work);
-        instance.start(&StartRequest {
+        let instance = server.instance(&work);
+        let node = instance.first().as_ref();
+        node.start(&StartRequest {
             data_folder: data_folder.clone(),
             settings,
             groups: Vec::new(),
         })?;
-        let loaded = self.load(server, instance.as_mut(), dataset);
-        let filled = loaded.map_err(|error| explain(error, instance.as_ref()))?;
-        instance.stop()?;
-        self.settle(server, instance.as_mut(), dataset, &data_folder, &layout)?;
+        let loaded = self.load(server, node, dataset);
+        let filled = loaded.map_err(|error| explain(error, node))?;
+        node.stop()?;
+        self.settle(server, node, dataset, &data_folder, &layout)?;
         drop(instance);
         let _ = std::fs::remove_dir_all(&work);
         let note = note(server, dataset, &filled);
@@ -193,24 +193,24 @@ impl Datasets<'_> {
     fn settle(
         &self,
         server: &Provided,
-        instance: &mut dyn Server,
+        node: &dyn Node,
         dataset: &dyn Dataset,
         data_folder: &Path,
         layout: &[(String, String)],
     ) -> Result<(), RunError> {
-        if !instance.abilities().settings {
+        if !node.abilities().settings {
             return Ok(());
         }
-        if server.keeps_redo_log_size() {
+        if server.provider.keeps_redo_log_size() {
             remove_redo_log(data_folder).map_err(|error| cannot_write(data_folder, &error))?;
         }
-        instance.start(&StartRequest {
+        node.start(&StartRequest {
             data_folder: data_folder.to_path_buf(),
             settings: layout.to_vec(),
             groups: Vec::new(),
         })?;
-        let state = dataset.state(&mut instance.connect()?)?;
-        instance.stop()?;
+        let state = dataset.state(&mut node.connect()?)?;
+        node.stop()?;
         match state {
             State::Complete(_) => Ok(()),
             _ => Err(RunError::Lacking(format!(
@@ -223,25 +223,24 @@ impl Datasets<'_> {
     fn load(
         &self,
         server: &Provided,
-        instance: &mut dyn Server,
+        node: &dyn Node,
         dataset: &dyn Dataset,
     ) -> Result<Filled, RunError> {
-        let mut session = instance.connect()?;
+        let mut session = node.connect()?;
         dataset.create(&mut session, false).map_err(failed)?;
-        self.fill(server, instance, dataset, &mut session)
+        self.fill(server, node, dataset, &mut session)
     }
 
     /// Fills the empty tables and looks at them; with what they take in the server.
     pub(super) fn fill(
         &self,
         server: &Provided,
-        instance: &mut dyn Server,
+        node: &dyn Node,
         dataset: &dyn Dataset,
         session: &mut Session,
     ) -> Result<Filled, RunError> {
-        let connections = Connections::new(instance);
         let loaded = dataset.load(
-            &|| connections.another(),
+            &|| node.connect(),
             &|progress| self.progress.now(&loading(&server.spec.name, &progress)),
             &interrupt::asked,
         );
@@ -275,13 +274,11 @@ impl Datasets<'_> {
 /// the layout holds.
 fn layout_known(
     server: &Provided,
-    leases: &Leases,
     layout: &[(String, String)],
 ) -> Result<Vec<(String, String)>, ServerError> {
-    let Some(distribution) = &server.distribution else {
+    let Some(known) = server.provider.settings()? else {
         return Ok(layout.to_vec());
     };
-    let known = distribution.known_settings(leases)?;
     let own = layout.iter().filter(|(name, _)| known.knows(name));
     Ok(own.cloned().collect())
 }
@@ -301,22 +298,6 @@ pub fn remove_redo_log(data_folder: &Path) -> std::io::Result<()> {
 fn pool_bytes(dataset: &dyn Dataset) -> u64 {
     let quarter = host::machine::memory_bytes() / 4;
     (dataset.estimate().data_bytes * 2).clamp(64 << 20, quarter.max(64 << 20))
-}
-
-/// `Server` is not shared between threads; the loader's threads ask for their connections one at a time.
-struct Connections<'a>(std::sync::Mutex<&'a mut dyn Server>);
-
-impl<'a> Connections<'a> {
-    fn new(server: &'a mut dyn Server) -> Self {
-        Connections(std::sync::Mutex::new(server))
-    }
-
-    fn another(&self) -> Result<Session, ServerError> {
-        self.0
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-            .connect()
-    }
 }
 
 pub(super) fn note(server: &Provided, dataset: &dyn Dataset, filled: &Filled) -> DatasetNote {
@@ -352,8 +333,8 @@ fn loading(server: &str, progress: &workload::Progress) -> String {
 }
 
 /// A server that died while loading says why in its log.
-fn explain(error: RunError, instance: &dyn Server) -> RunError {
-    let lines = instance.log_tail(LOG_LINES);
+fn explain(error: RunError, node: &dyn Node) -> RunError {
+    let lines = node.log_tail(LOG_LINES);
     match error {
         RunError::Failed(text) if !lines.is_empty() => RunError::Failed(explained(&text, &lines)),
         other => other,

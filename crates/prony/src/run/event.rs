@@ -10,7 +10,7 @@ mod happening;
 use super::watch::Stopper;
 use happening::Happening;
 use record::EventNote;
-use server::{Cutter, Session};
+use server::{Cutter, Server, Session};
 use spec::EventSpec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -29,8 +29,8 @@ pub struct Means {
     pub session: Session,
     /// Ends the statement that the session is executing.
     pub stopper: Stopper,
-    /// None where the server is not prony's own.
-    pub server_pid: Option<u32>,
+    /// The server of the trial, with all its nodes.
+    pub server: Server,
 }
 
 /// Events whose connections are open.
@@ -105,7 +105,7 @@ impl Running {
         let happening = Happening {
             event,
             session: means.session,
-            server_pid: means.server_pid,
+            server: means.server,
             is_cancelled: is_cancelled.clone(),
         };
         let thread = std::thread::spawn(move || {

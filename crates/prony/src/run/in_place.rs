@@ -21,9 +21,10 @@ impl Datasets<'_> {
         server: &Provided,
         dataset: &dyn Dataset,
     ) -> Result<Ready, RunError> {
-        let mut instance = server.instance(Path::new(""));
-        instance.start(&StartRequest::default())?;
-        let mut session = instance.connect()?;
+        let instance = server.instance(Path::new(""));
+        let node = instance.first().as_ref();
+        node.start(&StartRequest::default())?;
+        let mut session = node.connect()?;
         self.alone(&mut session, dataset.schema())?;
         if holds(dataset, &mut session)? {
             let note = already_there(server, dataset, &mut session)?;
@@ -32,7 +33,7 @@ impl Datasets<'_> {
         dataset
             .create(&mut session, self.allow_drop)
             .map_err(failed)?;
-        let filled = self.fill(server, instance.as_mut(), dataset, &mut session)?;
+        let filled = self.fill(server, node, dataset, &mut session)?;
         Ok(staying(note(server, dataset, &filled)))
     }
 

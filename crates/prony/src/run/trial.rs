@@ -266,7 +266,8 @@ impl Rounds<'_> {
         }
         trial.rounds[index].ended_ns = now_ns();
         // What plans cost is in neither the round's span nor its proof.
-        let coldness = before.map(|before| before.after(bed.data_folder(), self.data_bytes));
+        let coldness =
+            before.map(|before| before.after(bed.data_folder().as_deref(), self.data_bytes));
         pass.look(bed.live(trial)?, &mut passed)?;
         enter(trial, index, passed);
         plans::check(&self.observe.checks, trial, index);

@@ -4,7 +4,7 @@
 //! server's own stop when prony is interrupted. Non-goal: timing (the session does that).
 
 use host::interrupt;
-use server::{Server, ServerError, Session};
+use server::{Node, ServerError, Session};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -21,9 +21,9 @@ pub type Stopper = Box<dyn FnMut() + Send>;
 pub struct Admin(Option<Arc<Mutex<Session>>>);
 
 impl Admin {
-    pub fn of(server: &dyn Server) -> Result<Admin, ServerError> {
-        let session = match server.abilities().mysql {
-            true => Some(Arc::new(Mutex::new(server.connect()?))),
+    pub fn of(node: &dyn Node) -> Result<Admin, ServerError> {
+        let session = match node.abilities().mysql {
+            true => Some(Arc::new(Mutex::new(node.connect()?))),
             false => None,
         };
         Ok(Admin(session))
@@ -48,8 +48,8 @@ impl Admin {
 }
 
 /// For one session alone.
-pub fn stopper(session: &Session, server: &dyn Server) -> Result<Stopper, ServerError> {
-    Ok(Admin::of(server)?.stopper(session))
+pub fn stopper(session: &Session, node: &dyn Node) -> Result<Stopper, ServerError> {
+    Ok(Admin::of(node)?.stopper(session))
 }
 
 #[derive(Default)]

@@ -2,7 +2,7 @@
 
 use crate::fresh::Fresh;
 use load::{Endpoint, Io};
-use server::{Managed, Server, StartRequest};
+use server::{Managed, Node, StartRequest};
 use spec::Dsn;
 use std::future::Future;
 use std::path::Path;
@@ -37,7 +37,7 @@ impl Running {
     /// None where the build cannot be had.
     pub fn of(build: &'static str) -> Option<Running> {
         let fresh = Fresh::of(build)?;
-        let mut server = fresh.managed();
+        let server = fresh.managed();
         let mut settings = vec![("max_allowed_packet".to_string(), "64M".to_string())];
         if build == "mariadb" {
             settings.extend(certificate(&fresh.data_folder));
@@ -49,7 +49,7 @@ impl Running {
         };
         server.start(&request).unwrap();
         let mut running = Running {
-            dsn: server.dsn().unwrap(),
+            dsn: server.endpoint().unwrap(),
             users: Vec::new(),
             has_tls: !build.starts_with("mysql@5"),
             _server: Mutex::new((server, fresh)),

@@ -7,7 +7,7 @@ use crate::cli::setting::setting;
 use crate::run::settings::layout;
 use host::{Home, Lease, Leases, interrupt};
 use server::builds::{Cache, Distribution};
-use server::{Managed, Server, ServerError, StartRequest};
+use server::{Managed, Node, ServerError, StartRequest};
 use spec::BuildSpec;
 use std::path::{Path, PathBuf};
 
@@ -53,7 +53,7 @@ impl Instance {
         distribution
             .initialise(leases, &data_folder, &layout(&args.set))
             .map_err(Failure::failed)?;
-        let mut server = Managed::new(
+        let server = Managed::new(
             distribution.clone(),
             leases.clone(),
             folder.path().join("instance"),
@@ -87,7 +87,7 @@ impl Instance {
     }
 
     /// An end as the server likes it. One that has ended before is a failure.
-    pub fn stop(mut self) -> Result<(), ServerError> {
+    pub fn stop(self) -> Result<(), ServerError> {
         self.server.stop()
     }
 }

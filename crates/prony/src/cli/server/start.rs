@@ -4,14 +4,14 @@ use super::instance::{Args, Instance};
 use super::stop::Note;
 use crate::cli::failure::{Failure, Status, print};
 use host::interrupt;
-use server::Server;
+use server::Node;
 use std::time::Duration;
 
 /// Between two looks whether it is to end, or has ended; Ctrl-C need not be noticed faster.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 pub fn run(args: &Args) -> Result<Status, Failure> {
-    let mut instance = Instance::start(args, "server")?;
+    let instance = Instance::start(args, "server")?;
     Note::of_this_prony(&instance.distribution.build)
         .write(instance.folder())
         .map_err(Failure::failed)?;
@@ -38,7 +38,7 @@ fn how_to_connect(instance: &Instance) -> String {
         build.version_text,
         instance.server.pid().unwrap_or(0)
     )];
-    if let Some(dsn) = instance.server.dsn() {
+    if let Some(dsn) = instance.server.endpoint() {
         let socket = dsn.socket.unwrap_or_default();
         lines.push(format!("socket:  {}", socket.display()));
         lines.push(format!("port:    {} on 127.0.0.1", dsn.port));

@@ -4,7 +4,7 @@ use super::{Happened, dump};
 use crate::run::trial::now_ns;
 use host::Paused;
 use record::EventNote;
-use server::Session;
+use server::{Server, Session};
 use spec::{EventKind, EventSpec, EventTime};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -14,7 +14,7 @@ use workload::script::statements;
 pub(super) struct Happening {
     pub(super) event: EventSpec,
     pub(super) session: Session,
-    pub(super) server_pid: Option<u32>,
+    pub(super) server: Server,
     /// The load is over, and what is running is being ended.
     pub(super) is_cancelled: Arc<AtomicBool>,
 }
@@ -69,7 +69,9 @@ impl Happening {
             }),
             EventKind::Pause(pause) => self.note(happened, "pause", |own| {
                 let pid = own
-                    .server_pid
+                    .server
+                    .first()
+                    .pid()
                     .ok_or("prony pauses only servers that it started itself")?;
                 let paused = Paused::stop(pid)
                     .map_err(|error| format!("the server cannot be paused: {error}"))?;

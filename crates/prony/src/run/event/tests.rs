@@ -1,5 +1,5 @@
 use super::*;
-use server::{Reply, ServerError};
+use server::{Fake, Reply, ServerError};
 use spec::{EventKind, EventTime};
 use std::process::{Child, Command};
 
@@ -19,17 +19,24 @@ fn sql(sql: &str) -> EventSpec {
     event(EventKind::Sql(sql.into()))
 }
 
-fn happening(event: EventSpec, session: Session, server_pid: Option<u32>) -> Happening {
+/// A server whose only node says that this is its process.
+fn server_of(process: Option<u32>) -> Server {
+    let mut fake = Fake::new("fake", |_| Ok(Reply::default()));
+    fake.process = process;
+    Server::of(fake)
+}
+
+fn happening(event: EventSpec, session: Session) -> Happening {
     Happening {
         event,
         session,
-        server_pid,
+        server: server_of(None),
         is_cancelled: Arc::default(),
     }
 }
 
 fn repeat(event: EventSpec, goes_on: bool) -> Happened {
-    happening(event, sqlite(), None).repeat(Instant::now(), |_| goes_on)
+    happening(event, sqlite()).repeat(Instant::now(), |_| goes_on)
 }
 
 #[test]
@@ -66,7 +73,7 @@ fn times_count_from_the_origin_and_not_from_the_beginning_of_the_thread() {
     let mut later = sql("select 1");
     later.when = EventTime::At(Duration::from_secs(1000));
     let origin = Instant::now() - Duration::from_secs(1000);
-    let happened = happening(later, sqlite(), None).repeat(origin, |pause| pause.is_zero());
+    let happened = happening(later, sqlite()).repeat(origin, |pause| pause.is_zero());
     assert_eq!(happened.notes.len(), 1);
 }
 
@@ -109,7 +116,7 @@ fn a_pause_ends_with_the_load_and_the_server_goes_on() {
     let means = Means {
         session: sqlite(),
         stopper: Box::new(|| ()),
-        server_pid: Some(server.id()),
+        server: server_of(Some(server.id())),
     };
     let pause = event(EventKind::Pause(Duration::from_secs(1000)));
     let events = PreparedEvents::new(&[pause], vec![means]).begin(Instant::now());
@@ -140,7 +147,7 @@ fn a_statement_under_way_at_the_end_is_cancelled_and_no_failure() {
         stopper: Box::new(move || {
             let _ = cancel.send(());
         }),
-        server_pid: None,
+        server: server_of(None),
     };
     let events = [sql("a long one; another")];
     let events = PreparedEvents::new(&events, vec![means]).begin(Instant::now());

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::run::watch::stopper;
-use server::{Fake, Server, StartRequest};
+use server::{Fake, Node, StartRequest};
 use spec::Plans;
 
 use std::time::Duration;
@@ -32,7 +32,7 @@ fn answer(sql: &str) -> Result<Reply, ServerError> {
 
 /// The queries of these names, one after another on a fake server.
 fn passed(names: &[&str]) -> Passed {
-    let mut server = Fake::new("fake", answer);
+    let server = Fake::new("fake", answer);
     server.start(&StartRequest::default()).unwrap();
     let session = server.connect().unwrap();
     let watch = Watch::new(stopper(&session, &server).unwrap());

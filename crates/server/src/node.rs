@@ -1,0 +1,181 @@
+//! The seam `Node`: one server process as the protocol sees it, whoever runs it; and `Server`, a list of nodes.
+//!
+//! Implementations: `managed` (prony starts and stops it), `external` (a DSN), `sqlite` (in process), `fake` (for tests
+//! that take milliseconds). Outside this module: SQL (`workload`, `observe`).
+
+use crate::{Adjusted, ServerError, Session, StartRequest};
+use record::ServerIdentity;
+use spec::Dsn;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Opens a connection as the administrator, any number of times and from any thread.
+pub type Connector = Box<dyn Fn() -> Result<Session, ServerError> + Send + Sync>;
+
+/// One server process. A handle: it is shared between the trial, its events and its observers, and every method may be
+/// called from any thread, also while another one waits for a start.
+pub trait Node: Send + Sync {
+    /// What this node supports; the protocol marks everything else "not available".
+    fn abilities(&self) -> Abilities;
+    /// Known after the first start.
+    fn identity(&self) -> Option<ServerIdentity>;
+    /// Starts the node on the data folder of the request and waits until it answers.
+    /// For an external server: connects and checks that it answers.
+    ///
+    /// # Errors
+    /// It runs already, it ended or was killed before it answered, or it did not answer in time.
+    fn start(&self, request: &StartRequest) -> Result<Started, ServerError>;
+    /// Stops the node cleanly and leaves a data folder that can be copied. Does nothing where it is not running.
+    fn stop(&self) -> Result<(), ServerError>;
+    /// Sends SIGKILL and waits until the process is gone. Does nothing where it is not running.
+    fn kill(&self) -> Result<(), ServerError>;
+    /// Opens a connection as the administrator: autocommit on, no schema chosen.
+    fn connect(&self) -> Result<Session, ServerError> {
+        self.connector()?()
+    }
+    /// What opens such connections on another thread, also to later starts of this node.
+    ///
+    /// # Errors
+    /// The node was never started.
+    fn connector(&self) -> Result<Connector, ServerError>;
+    /// How a client reaches the node, password included. It is known from the first start on and stays the same for the
+    /// node's life, so that a client that reconnects after a restart finds the same server. None where there is nothing to
+    /// connect to.
+    fn endpoint(&self) -> Option<Dsn> {
+        None
+    }
+    /// The process, where it is prony's own and runs.
+    fn pid(&self) -> Option<u32>;
+    /// The folder whose files hold the data, where prony may look at it.
+    fn data_folder(&self) -> Option<PathBuf>;
+    /// The last lines of its log, for messages.
+    fn log_tail(&self, lines: usize) -> Vec<String>;
+    /// Why the process ended although nothing in prony ended it; None while it runs, and where prony cannot know.
+    fn exit_reason(&self) -> Option<String> {
+        None
+    }
+    /// Settings of the last start whose value in force is not the requested one.
+    fn adjusted(&self, _session: &mut Session) -> Result<Vec<Adjusted>, ServerError> {
+        Ok(Vec::new())
+    }
+}
+
+/// The server of a trial: its nodes, numbered from 1 in the experiment file. Queries go to the first one.
+#[derive(Clone)]
+pub struct Server {
+    first: Arc<dyn Node>,
+    others: Vec<Arc<dyn Node>>,
+}
+
+impl Server {
+    /// A server of one node.
+    pub fn of(node: impl Node + 'static) -> Server {
+        Server::shared(Arc::new(node))
+    }
+
+    /// A server of one node that others hold too.
+    pub fn shared(first: Arc<dyn Node>) -> Server {
+        Server {
+            first,
+            others: Vec::new(),
+        }
+    }
+
+    /// A server of several nodes; None without any.
+    pub fn of_all(nodes: Vec<Arc<dyn Node>>) -> Option<Server> {
+        let mut nodes = nodes.into_iter();
+        Some(Server {
+            first: nodes.next()?,
+            others: nodes.collect(),
+        })
+    }
+
+    /// Node 1.
+    pub fn first(&self) -> &Arc<dyn Node> {
+        &self.first
+    }
+
+    /// All nodes in the order of their numbers.
+    pub fn nodes(&self) -> impl DoubleEndedIterator<Item = &Arc<dyn Node>> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    /// The node with this number, which counts from 1.
+    pub fn node(&self, number: usize) -> Option<&Arc<dyn Node>> {
+        self.nodes().nth(number.checked_sub(1)?)
+    }
+
+    /// Stops the nodes, the last one first.
+    ///
+    /// # Errors
+    /// The first one that failed; the others are stopped all the same.
+    pub fn stop(&self) -> Result<(), ServerError> {
+        first_error(self.nodes().rev().map(|node| node.stop()))
+    }
+
+    /// Kills all nodes.
+    ///
+    /// # Errors
+    /// The first one that failed; the others are killed all the same.
+    pub fn kill(&self) -> Result<(), ServerError> {
+        first_error(self.nodes().map(|node| node.kill()))
+    }
+}
+
+fn first_error(results: impl Iterator<Item = Result<(), ServerError>>) -> Result<(), ServerError> {
+    let failed: Vec<ServerError> = results.filter_map(Result::err).collect();
+    failed.into_iter().next().map_or(Ok(()), Err)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abilities {
+    /// prony can restart it, so that rounds can be cold.
+    pub restart: bool,
+    /// `settings` can be applied.
+    pub settings: bool,
+    /// It speaks MySQL: SET SESSION, SHOW STATUS, EXPLAIN as a table, LOAD DATA.
+    pub mysql: bool,
+    /// Datasets can be kept as snapshots of the data folder.
+    pub snapshots: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Started {
+    /// Seconds from the start of the process to the first answer.
+    pub elapsed_s: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Fake;
+    use crate::fake::reply;
+
+    fn fake(build: &str) -> Arc<Fake> {
+        Arc::new(Fake::new(build, |sql| Ok(reply("said", &[Some(sql)]))))
+    }
+
+    #[test]
+    fn nodes_count_from_one() {
+        let (one, two) = (fake("one"), fake("two"));
+        let server = Server::of_all(vec![one.clone(), two.clone()]).unwrap();
+        two.start(&StartRequest::default()).unwrap();
+        assert!(server.node(0).is_none() && server.node(3).is_none());
+        assert!(server.node(1).unwrap().identity().is_none());
+        assert_eq!(server.node(2).unwrap().identity().unwrap().build, "two");
+        assert!(Server::of_all(Vec::new()).is_none());
+    }
+
+    #[test]
+    fn all_nodes_stop_and_are_killed_together() {
+        let nodes = [fake("one"), fake("two")];
+        let server = Server::of_all(nodes.iter().map(|node| node.clone() as _).collect()).unwrap();
+        for end in [Server::stop, Server::kill] {
+            nodes
+                .iter()
+                .for_each(|node| drop(node.start(&StartRequest::default()).unwrap()));
+            end(&server).unwrap();
+            assert!(nodes.iter().all(|node| node.connect().is_err()));
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! The seam `Provider`: where the servers of a trial come from, and what is known of them before one is started.
+//!
+//! Implementations: `Build` (a distribution in the cache), `Theirs` (a DSN), `InProcess` (SQLite), `FakeProvider` (for
+//! tests that take milliseconds). Outside this module: datasets and trials (`prony::run`).
+
+use crate::fake::reply;
+use crate::{
+    Abilities, Cache, Distribution, External, Fake, Managed, Node, Reply, Server, ServerError,
+    Session, SettingTable, Sqlite, StartRequest,
+};
+use host::{Home, Leases};
+use record::ServerIdentity;
+use spec::known::{Known, plain};
+use spec::{BuildSpec, Dsn, switches};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A source of servers of one build, ready to be started.
+pub trait Provider: Send + Sync {
+    /// What identifies the server before its first start.
+    fn identity(&self) -> &ServerIdentity;
+    /// What its servers support.
+    fn abilities(&self) -> Abilities;
+    /// A new server, not started, with `folder` for its sockets, logs and temporary files.
+    fn server(&self, folder: &Path) -> Server;
+    /// The settings that prony can start it with; None where prony does not configure it.
+    fn settings(&self) -> Result<Option<SettingTable>, ServerError> {
+        Ok(None)
+    }
+    /// Makes an empty data folder with these settings. Does nothing where the server makes its own.
+    fn initialise(
+        &self,
+        _data_folder: &Path,
+        _layout: &[(String, String)],
+    ) -> Result<(), ServerError> {
+        Ok(())
+    }
+    /// The settings, session variables, switches and hints that a trial can use. `Known::server` is left empty.
+    fn known(&self) -> Result<Known, ServerError>;
+    /// The connections that it takes where no trial sets `max_connections`; None where nothing limits them.
+    fn max_connections(&self) -> Result<Option<u32>, ServerError> {
+        Ok(None)
+    }
+    /// Whether it refuses to start on redo log files of another size than its settings name: MySQL before 5.6.8 and
+    /// MariaDB 5.5.
+    fn keeps_redo_log_size(&self) -> bool {
+        false
+    }
+}
+
+/// Gets the build that an experiment names, from the cache or from where it comes from; asks an external server who it is.
+///
+/// # Errors
+/// A build that is not available, an external server that does not answer.
+pub fn provider(
+    build: &BuildSpec,
+    home: &Home,
+    leases: &Leases,
+    say: &dyn Fn(&str),
+) -> Result<Box<dyn Provider>, ServerError> {
+    Ok(match build {
+        BuildSpec::External(dsn) => Box::new(Theirs::ask(dsn)?),
+        BuildSpec::Sqlite => Box::new(InProcess::new()),
+        build => Box::new(Build::new(
+            Cache::new(home).get(build, leases, say)?,
+            leases,
+        )),
+    })
+}
+
+/// A build in the cache.
+struct Build {
+    distribution: Distribution,
+    leases: Leases,
+    identity: ServerIdentity,
+}
+
+impl Build {
+    fn new(distribution: Distribution, leases: &Leases) -> Build {
+        let (major, minor, patch) = distribution.version;
+        Build {
+            identity: ServerIdentity {
+                build: distribution.build.clone(),
+                version: format!("{major}.{minor}.{patch}"),
+                comment: distribution.version_text.clone(),
+                binary_sha256: distribution.binary_sha256.clone(),
+            },
+            leases: leases.clone(),
+            distribution,
+        }
+    }
+
+    fn node(&self, folder: &Path) -> Managed {
+        let (build, leases) = (self.distribution.clone(), self.leases.clone());
+        Managed::new(build, leases, folder.to_path_buf())
+    }
+}
+
+impl Provider for Build {
+    fn identity(&self) -> &ServerIdentity {
+        &self.identity
+    }
+
+    fn abilities(&self) -> Abilities {
+        self.node(Path::new("")).abilities()
+    }
+
+    fn server(&self, folder: &Path) -> Server {
+        Server::of(self.node(folder))
+    }
+
+    fn settings(&self) -> Result<Option<SettingTable>, ServerError> {
+        self.distribution.known_settings(&self.leases).map(Some)
+    }
+
+    fn initialise(
+        &self,
+        data_folder: &Path,
+        layout: &[(String, String)],
+    ) -> Result<(), ServerError> {
+        self.distribution
+            .initialise(&self.leases, data_folder, layout)
+    }
+
+    fn known(&self) -> Result<Known, ServerError> {
+        let table = self.distribution.known_settings(&self.leases)?;
+        Ok(Known {
+            server: String::new(),
+            switches: table.switches().map(str::to_string).collect(),
+            variables: table.names().map(plain).collect(),
+            takes_settings: true,
+            takes_session: true,
+            takes_hints: has_hints(&self.identity),
+        })
+    }
+
+    fn max_connections(&self) -> Result<Option<u32>, ServerError> {
+        let table = self.distribution.known_settings(&self.leases)?;
+        let default = table.default_of("max_connections");
+        Ok(default.and_then(|value| value.parse().ok()))
+    }
+
+    fn keeps_redo_log_size(&self) -> bool {
+        self.distribution.version < (5, 6, 8)
+    }
+}
+
+/// A server that somebody else runs.
+struct Theirs {
+    dsn: Dsn,
+    identity: ServerIdentity,
+    max_connections: Option<u32>,
+}
+
+impl Theirs {
+    fn ask(dsn: &Dsn) -> Result<Theirs, ServerError> {
+        let (node, mut session) = Theirs::session(dsn)?;
+        let most = session.query("SELECT @@max_connections")?.first_text();
+        let identity = node
+            .identity()
+            .ok_or_else(|| ServerError::Unusable(format!("{dsn} does not say what it is")))?;
+        Ok(Theirs {
+            dsn: dsn.clone(),
+            identity,
+            max_connections: most.and_then(|most| most.parse().ok()),
+        })
+    }
+
+    fn session(dsn: &Dsn) -> Result<(External, Session), ServerError> {
+        let node = External::new(dsn.clone());
+        node.start(&StartRequest::default())?;
+        let session = node.connect()?;
+        Ok((node, session))
+    }
+}
+
+impl Provider for Theirs {
+    fn identity(&self) -> &ServerIdentity {
+        &self.identity
+    }
+
+    fn abilities(&self) -> Abilities {
+        External::new(self.dsn.clone()).abilities()
+    }
+
+    fn server(&self, _folder: &Path) -> Server {
+        Server::of(External::new(self.dsn.clone()))
+    }
+
+    /// It is never reconfigured, so only session variables are available.
+    fn known(&self) -> Result<Known, ServerError> {
+        let (_, mut session) = Theirs::session(&self.dsn)?;
+        let rows = session.query("SHOW SESSION VARIABLES")?.rows;
+        Ok(Known {
+            takes_hints: has_hints(&self.identity),
+            ..known_of_session(&rows)
+        })
+    }
+
+    fn max_connections(&self) -> Result<Option<u32>, ServerError> {
+        Ok(self.max_connections)
+    }
+}
+
+fn known_of_session(rows: &[Vec<Option<Vec<u8>>>]) -> Known {
+    let text = |cell: &Option<Vec<u8>>| {
+        String::from_utf8_lossy(cell.as_deref().unwrap_or_default()).into_owned()
+    };
+    let mut known = Known {
+        takes_session: true,
+        ..Known::default()
+    };
+    for row in rows {
+        let [name, value] = row.as_slice() else {
+            continue;
+        };
+        let name = plain(&text(name));
+        if name == switches::NAME {
+            let flags = text(value);
+            let flags = switches::flags(&flags).into_iter();
+            known.switches = flags.map(|(flag, _)| flag.to_string()).collect();
+        }
+        known.variables.insert(name);
+    }
+    known
+}
+
+/// MySQL from 5.7.7 and MariaDB from 12.0 on read `/*+ ... */` as hints; to all others it is a comment.
+fn has_hints(identity: &ServerIdentity) -> bool {
+    let is_mariadb = [&identity.version, &identity.comment]
+        .iter()
+        .any(|text| text.contains("MariaDB"));
+    let numbers = identity.version.split(|c: char| !c.is_ascii_digit());
+    let numbers: Vec<u32> = numbers
+        .map_while(|part| part.parse().ok())
+        .take(3)
+        .collect();
+    match is_mariadb {
+        true => numbers.as_slice() >= &[12],
+        false => numbers.as_slice() >= &[5, 7, 7],
+    }
+}
+
+/// SQLite, compiled into prony.
+struct InProcess {
+    identity: ServerIdentity,
+}
+
+impl InProcess {
+    fn new() -> InProcess {
+        InProcess {
+            identity: ServerIdentity {
+                build: "sqlite".into(),
+                version: rusqlite::version().into(),
+                comment: "in process".into(),
+                binary_sha256: String::new(),
+            },
+        }
+    }
+}
+
+impl Provider for InProcess {
+    fn identity(&self) -> &ServerIdentity {
+        &self.identity
+    }
+
+    fn abilities(&self) -> Abilities {
+        Sqlite::new().abilities()
+    }
+
+    fn server(&self, _folder: &Path) -> Server {
+        Server::of(Sqlite::new())
+    }
+
+    fn known(&self) -> Result<Known, ServerError> {
+        Ok(Known::default())
+    }
+}
+
+/// Hands out one fake node, the same one each time, so that a test sees what became of it.
+pub struct FakeProvider {
+    node: Arc<Fake>,
+    identity: ServerIdentity,
+}
+
+impl FakeProvider {
+    /// A provider of this fake.
+    pub fn of(node: Arc<Fake>) -> FakeProvider {
+        FakeProvider {
+            identity: ServerIdentity {
+                build: "fake".into(),
+                version: "0.0-fake".into(),
+                comment: "a script".into(),
+                binary_sha256: String::new(),
+            },
+            node,
+        }
+    }
+
+    /// A provider of a fake that answers every statement with no rows.
+    pub fn silent() -> FakeProvider {
+        let script = |_: &str| -> Result<Reply, ServerError> { Ok(reply("nothing", &[])) };
+        FakeProvider::of(Arc::new(Fake::new("fake", script)))
+    }
+}
+
+impl Provider for FakeProvider {
+    fn identity(&self) -> &ServerIdentity {
+        &self.identity
+    }
+
+    fn abilities(&self) -> Abilities {
+        self.node.abilities()
+    }
+
+    fn server(&self, _folder: &Path) -> Server {
+        Server::shared(self.node.clone())
+    }
+
+    fn settings(&self) -> Result<Option<SettingTable>, ServerError> {
+        Ok(self
+            .node
+            .abilities()
+            .settings
+            .then(|| SettingTable::parse("")))
+    }
+
+    fn initialise(
+        &self,
+        data_folder: &Path,
+        _layout: &[(String, String)],
+    ) -> Result<(), ServerError> {
+        std::fs::create_dir_all(data_folder)
+            .map_err(|error| ServerError::Unusable(error.to_string()))
+    }
+
+    fn known(&self) -> Result<Known, ServerError> {
+        Ok(Known {
+            takes_settings: self.node.abilities().settings,
+            takes_session: self.node.abilities().mysql,
+            ..Known::default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_are_known_by_family_and_version() {
+        let takes = |version: &str, comment: &str| {
+            has_hints(&ServerIdentity {
+                build: String::new(),
+                version: version.into(),
+                comment: comment.into(),
+                binary_sha256: String::new(),
+            })
+        };
+        assert!(!takes("5.5.34", "MySQL") && !takes("5.7.6", "") && !takes("5.6.14", ""));
+        assert!(takes("5.7.7", "") && takes("8.0.33", "") && takes("9.7.4", ""));
+        assert!(
+            !takes("11.8.6", "mariadbd Ver 11.8.6-MariaDB") && !takes("10.11.18-MariaDB-log", "")
+        );
+        assert!(takes("12.0.2-MariaDB", ""));
+    }
+
+    #[test]
+    fn session_variables_and_switches_are_read_from_the_server() {
+        let cell = |text: &str| Some(text.as_bytes().to_vec());
+        let rows = [
+            vec![cell("sort_buffer_size"), cell("262144")],
+            vec![cell("optimizer_switch"), cell("mrr=on,icp=off")],
+        ];
+        let known = known_of_session(&rows);
+        assert!(known.takes_session && !known.takes_settings);
+        assert!(known.variables.contains("sort_buffer_size"));
+        assert_eq!(known.switches, ["mrr", "icp"]);
+    }
+
+    #[test]
+    fn a_fake_provider_hands_out_the_same_node_each_time() {
+        let provider = FakeProvider::silent();
+        let server = provider.server(Path::new("a"));
+        server.first().start(&StartRequest::default()).unwrap();
+        assert!(provider.server(Path::new("b")).first().connect().is_ok());
+    }
+}
