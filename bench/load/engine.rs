@@ -67,13 +67,13 @@ pub fn child(arguments: &[String]) {
         seed: 1,
         reactors: None,
         backend: None,
-        reconnects_max: 0,
+        reconnect_for: Duration::ZERO,
         stalled: None,
     };
     let mut done = 0;
     let watch = load::Watch {
         begun: &mut |_| (),
-        second: &mut |second| done += second.done,
+        second: &mut |second| done += second.tally.done(),
         window: &mut |_| (),
     };
     load::drive(&driver, &drive, &AtomicBool::new(false), watch).expect("the engine drives");

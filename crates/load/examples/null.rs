@@ -44,7 +44,7 @@ fn driven(load: Load, time: Duration) -> Driven {
         seed: 1,
         reactors: None,
         backend: None,
-        reconnects_max: 0,
+        reconnect_for: Duration::ZERO,
         stalled: None,
     };
     let watch = Watch {

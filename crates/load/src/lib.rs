@@ -13,9 +13,11 @@ mod recorder;
 pub mod seam;
 
 pub use drive::{
-    Closed, Drive, DriveError, Driven, Kind, Load, Open, Second, Watch, WhenFull, Window, cores,
-    drive,
+    Closed, Drivable, Drive, DriveError, Driven, Load, Needs, Open, RECONNECT_FOR, Second, Watch,
+    Window, cores, drive,
 };
 pub use executor::pin;
 pub use io::{Backend, Endpoint, Io, Stopper, Stream};
+pub use pacer::WhenFull;
+pub use recorder::{Ending, Fault, Kind, Tally};
 pub use seam::{Failure, Outcome, Placement, Request, Workload};

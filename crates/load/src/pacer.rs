@@ -5,11 +5,21 @@
 //! process has to run for it. Non-goals: waiting for a ticket's time, the lock around it (`drive`).
 
 use crate::arrivals::Schedule;
-use crate::drive::WhenFull;
 use std::collections::VecDeque;
 
 /// Room for a queue that is allocated at the beginning; a longer one grows.
 const QUEUE_ALLOCATED: u64 = 16 * 1024;
+
+/// What happens to an arrival that finds the queue full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenFull {
+    /// The drive ends there and says so.
+    Stop,
+    /// It is dropped and counted.
+    Drop,
+    /// The schedule stops until a worker takes an arrival; how long it stopped is reported.
+    Wait,
+}
 
 /// One arrival. The time is nanoseconds since the drive's beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

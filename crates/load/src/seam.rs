@@ -13,6 +13,7 @@ pub struct Request {
     pub number: u64,
     /// When it was due. In closed loop the moment at which its client was free.
     pub scheduled_ns: u64,
+    /// In closed loop the same as `scheduled_ns`, also when the session had to be opened again first: the wait for it counts.
     pub started_ns: u64,
     /// How often it was tried before: one more after each [`Outcome::Retry`].
     pub retries: u16,
@@ -26,8 +27,12 @@ pub enum Outcome {
     Retry(u16),
     /// It gave up or could not be done; its client goes on.
     Failed(u16),
-    /// The connection is gone; the engine closes the session and opens another one, by the drive's rule.
+    /// The connection is gone and nothing of the operation is left. The engine opens another session
+    /// (`Drive::reconnect_for`).
     Lost(u16),
+    /// The connection is gone, and a commit was sent whose answer did not come: the server may have done it or not. The
+    /// engine goes on as after `Lost`.
+    Unknown(u16),
 }
 
 /// Why a session could not be opened; the text is one sentence that names place and cause.
@@ -54,6 +59,14 @@ pub trait Workload: Sync {
     type Session;
     fn placement(&self) -> Placement {
         Placement::Reactors
+    }
+    /// Connections that each client opens.
+    fn connections(&self) -> u32 {
+        1
+    }
+    /// Prepared statements that each client keeps; servers limit them over all connections.
+    fn statements(&self) -> usize {
+        0
     }
     /// The names of its operations; [`Request::operation`] is a place in it.
     fn operations(&self) -> Vec<String>;

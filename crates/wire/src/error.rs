@@ -11,8 +11,22 @@ const PARAMETERS: u16 = 2031;
 /// long.
 const LAST_WORDS: [u16; 3] = [1927, 3169, 4031];
 
-/// Refusals that pass: too many connections (of all, of this user), shutting down.
-const PASSING: [u16; 3] = [1040, 1203, 1053];
+/// Errors of a server that is full, stopping or not ready yet, or that gave up a connection: another login can succeed soon.
+const PASSING: [u16; 13] = [
+    1040, // too many connections
+    1203, // too many connections of this user
+    1053, // shutting down
+    1152, // connection aborted
+    1158, // read error on the connection
+    1159, // read timeout on the connection
+    1160, // write error on the connection
+    1161, // write timeout on the connection
+    1184, // connection aborted before the login
+    1927, // connection killed (MariaDB)
+    3168, // not available
+    3169, // session killed (MySQL)
+    4031, // idle for too long (MySQL)
+];
 
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
@@ -79,11 +93,27 @@ impl WireError {
         }
     }
 
-    /// Whether the same login can succeed later, or at another endpoint.
+    /// Whether opening a session can succeed later, or at another endpoint. It is so while a server is down or restarts:
+    /// refused, reset, timed out, the socket's file missing, or one of the server's own errors for that. Wrong
+    /// credentials (1045), a missing schema or table and TLS that the two ends cannot agree on are not.
     pub fn is_passing(&self) -> bool {
         match self {
             WireError::Io(_) | WireError::Unreachable { .. } => true,
             WireError::Login { code, .. } => PASSING.contains(code),
+            WireError::Server { code, .. } => PASSING.contains(code) || self.is_lost(),
+            _ => false,
+        }
+    }
+
+    /// Whether the server may have done what was requested: the connection was lost after the request was sent and before
+    /// its answer was read.
+    pub fn is_unanswered(&self) -> bool {
+        match self {
+            // Only sending fails so, and a request that did not arrive as a whole was not done.
+            WireError::Io(cause) => cause.kind() != std::io::ErrorKind::BrokenPipe,
+            WireError::Protocol(_)
+            | WireError::ReplyTooLarge { .. }
+            | WireError::RequestTooLarge { .. } => true,
             _ => false,
         }
     }
@@ -91,5 +121,61 @@ impl WireError {
     #[cold]
     pub(crate) fn malformed(what: &str) -> WireError {
         WireError::Protocol(what.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Error, ErrorKind};
+
+    fn server(code: u16, state: &str) -> WireError {
+        WireError::Server {
+            code,
+            state: state.into(),
+            message: String::new(),
+        }
+    }
+
+    fn login(code: u16) -> WireError {
+        WireError::Login {
+            code,
+            text: String::new(),
+        }
+    }
+
+    #[test]
+    fn errors_of_a_server_that_restarts_pass() {
+        for code in [1040, 1053, 1152, 1927, 3168, 3169] {
+            assert!(login(code).is_passing(), "{code}");
+            assert!(server(code, "HY000").is_passing(), "{code}");
+        }
+        assert!(server(1047, "08S01").is_passing());
+    }
+
+    #[test]
+    fn credentials_schemas_and_tables_that_are_wrong_stay_wrong() {
+        for code in [1044, 1045, 1049, 1698] {
+            assert!(!login(code).is_passing(), "{code}");
+        }
+        assert!(!server(1146, "42S02").is_passing());
+        assert!(!WireError::Tls(String::new()).is_passing());
+    }
+
+    #[test]
+    fn only_what_was_sent_and_not_answered_is_unanswered() {
+        for kind in [
+            ErrorKind::UnexpectedEof,
+            ErrorKind::ConnectionReset,
+            ErrorKind::TimedOut,
+        ] {
+            assert!(WireError::Io(Error::from(kind)).is_unanswered(), "{kind}");
+        }
+        assert!(!WireError::Io(ErrorKind::BrokenPipe.into()).is_unanswered());
+        assert!(!WireError::Ended.is_unanswered());
+        assert!(
+            !server(1053, "08S01").is_unanswered(),
+            "an error is an answer"
+        );
     }
 }

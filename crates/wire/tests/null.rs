@@ -145,6 +145,63 @@ fn a_refused_login_passes_on_to_the_next_endpoint() {
     }
 }
 
+/// Why nobody can log in where nothing listens.
+fn unreachable(endpoint: load::Endpoint) -> WireError {
+    let login = Login {
+        endpoints: vec![endpoint],
+        user: "app".into(),
+        password: None,
+        schema: None,
+        tls: Tls::Off,
+        within: Duration::from_secs(20),
+        stalled: None,
+    };
+    let opened = now(Connection::open(&Io::blocking(), &login, 0));
+    opened.err().expect("nothing listens")
+}
+
+#[test]
+fn a_server_that_is_not_there_may_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing.sock");
+    let unbound = folder.path().join("left behind.sock");
+    drop(std::os::unix::net::UnixListener::bind(&unbound).unwrap());
+    let port = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.local_addr().unwrap().port()
+    };
+    let closed = load::Endpoint::Tcp {
+        host: "127.0.0.1".into(),
+        port,
+    };
+    for (endpoint, kind) in [
+        (load::Endpoint::Unix(missing), std::io::ErrorKind::NotFound),
+        (
+            load::Endpoint::Unix(unbound),
+            std::io::ErrorKind::ConnectionRefused,
+        ),
+        (closed, std::io::ErrorKind::ConnectionRefused),
+    ] {
+        let error = unreachable(endpoint);
+        assert!(error.is_passing(), "{error}");
+        assert!(
+            matches!(&error, WireError::Unreachable { cause, .. } if cause.kind() == kind),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn wrong_credentials_do_not_pass() {
+    let server = NullServer::tcp(Behaviour {
+        refuse: Some(1045),
+        ..Behaviour::default()
+    })
+    .unwrap();
+    let error = unreachable(server.endpoint());
+    assert_eq!((error.code(), error.is_passing()), (1045, false));
+}
+
 #[test]
 fn tls_that_the_server_lacks_is_told_as_such() {
     let server = NullServer::tcp(Behaviour::default()).unwrap();

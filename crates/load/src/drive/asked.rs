@@ -2,7 +2,11 @@
 
 use crate::arrivals::Arrivals;
 use crate::io::Backend;
+use crate::pacer::WhenFull;
 use std::time::Duration;
+
+/// The usual [`Drive::reconnect_for`]. A trial that restarts its server gives more: its recovery can take minutes.
+pub const RECONNECT_FOR: Duration = Duration::from_secs(14);
 
 #[derive(Clone, Debug)]
 pub struct Drive {
@@ -16,8 +20,9 @@ pub struct Drive {
     pub reactors: Option<usize>,
     /// None: io_uring where the kernel has what is needed, else epoll.
     pub backend: Option<Backend>,
-    /// A session that is lost is opened again, with at most so many attempts in a row; then its client ends.
-    pub reconnects_max: u32,
+    /// How long a client tries to open a lost session again before it ends; zero: it ends at once. The last attempt begins
+    /// when this time is over. See [`RECONNECT_FOR`].
+    pub reconnect_for: Duration,
     /// What is under way at the end is waited for so long; None: 30 s. While the drive goes on, the workload itself gives up
     /// what stalls, by [`crate::Stream::stalled_after`].
     pub stalled: Option<Duration>,
@@ -45,17 +50,6 @@ pub struct Open {
     /// Operations that may wait for a worker.
     pub queue: u64,
     pub when_full: WhenFull,
-}
-
-/// What happens to an arrival that finds the queue full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WhenFull {
-    /// The drive ends there and says so.
-    Stop,
-    /// It is dropped and counted.
-    Drop,
-    /// The schedule stands still until there is room; the time it stood is told.
-    Wait,
 }
 
 impl Drive {

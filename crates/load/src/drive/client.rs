@@ -1,5 +1,10 @@
 //! One client: its session, one operation after another, and what happens when the session is lost.
+//!
+//! A lost session hides no waiting. In open loop a worker without a session takes no arrival: arrivals queue, and the queue's
+//! wait counts. In closed loop the next operation is due as always, and the time until there is a session again counts as
+//! its own; where no session comes, it counts as lost after that time.
 
+use super::backoff::Backoff;
 use super::shared::Shared;
 use crate::io::Io;
 use crate::recorder::{Ended, Recorder};
@@ -7,9 +12,6 @@ use crate::seam::{Failure, Outcome, Request, Workload};
 
 /// A client that sleeps looks so often whether the drive has ended early.
 const LOOK_EVERY_NS: u64 = 500_000_000;
-/// The first pause before a lost session is opened again; it doubles with each time in a row.
-const PAUSE_NS: u64 = 10_000_000;
-const PAUSE_MAX_NS: u64 = 1_000_000_000;
 
 pub struct Client<'a, W: Workload> {
     pub shared: &'a Shared<'a, W>,
@@ -18,14 +20,41 @@ pub struct Client<'a, W: Workload> {
     pub number: u32,
     /// The drive's beginning on the reactor's clock.
     pub zero_ns: u64,
-    /// None: lost, and not opened again.
+    /// None: lost, see [`Client::reopen`].
     pub session: Option<W::Session>,
-    /// Sessions lost or not opened since the last operation that was answered.
-    pub lost_in_a_row: u32,
+    /// What is known of the outage since the last operation that was answered.
+    pub outage: Outage,
 }
 
-/// The client has no session any more, and will not ask again.
-pub struct Gone;
+/// How a client fares without a server.
+#[derive(Debug)]
+pub struct Outage {
+    backoff: Backoff,
+    /// When it began to open a session again.
+    since_ns: Option<u64>,
+    /// The last error, of the session or of an attempt to open another one.
+    why: Option<Failure>,
+}
+
+impl Outage {
+    pub fn new(client: u32) -> Outage {
+        Outage {
+            backoff: Backoff::new(client),
+            since_ns: None,
+            why: None,
+        }
+    }
+
+    #[cold]
+    fn is_over(&mut self) {
+        self.backoff.reset();
+        self.since_ns = None;
+        self.why = None;
+    }
+}
+
+/// The client has no session any more, and starts no operation again. The code is that of the last error.
+pub struct Gone(pub u16);
 
 impl<W: Workload> Client<'_, W> {
     #[inline]
@@ -47,7 +76,7 @@ impl<W: Workload> Client<'_, W> {
     }
 
     /// Does an operation and records it. Gives the time from which the client is free again. `late_ns`: how late it was
-    /// begun by a client that waited for its time.
+    /// begun by a client that waited for its time. The session may be lost afterwards.
     #[inline]
     pub async fn operate(
         &mut self,
@@ -55,13 +84,24 @@ impl<W: Workload> Client<'_, W> {
         late_ns: Option<u64>,
     ) -> Result<u64, Gone> {
         let outcome = loop {
-            let session = self.session.as_mut().ok_or(Gone)?;
+            let session = self.session.as_mut().ok_or(Gone(0))?;
             match self.shared.workload.operate(session, &request).await {
                 Outcome::Retry(code) => self.retry(code, &mut request),
                 outcome => break outcome,
             }
         };
         let ended_ns = self.now_ns();
+        self.record(&request, ended_ns, late_ns, outcome);
+        match outcome {
+            Outcome::Lost(code) | Outcome::Unknown(code) => self.lose(code).await,
+            _ if self.outage.why.is_some() => self.outage.is_over(),
+            _ => {}
+        }
+        Ok(ended_ns)
+    }
+
+    #[inline]
+    fn record(&self, request: &Request, ended_ns: u64, late_ns: Option<u64>, outcome: Outcome) {
         self.recorder.record(&Ended {
             operation: request.operation,
             scheduled_ns: request.scheduled_ns,
@@ -71,58 +111,78 @@ impl<W: Workload> Client<'_, W> {
             is_retried: request.retries > 0,
             outcome,
         });
-        if let Outcome::Lost(code) = outcome {
-            self.recorder.rest();
-            let reopened = self.reopen(code).await;
-            self.recorder.run();
-            return reopened.map(|()| self.now_ns());
-        }
-        self.lost_in_a_row = 0;
-        Ok(ended_ns)
     }
 
     #[cold]
     fn retry(&self, code: u16, request: &mut Request) {
-        self.recorder.retry(code, self.now_ns());
+        let now_ns = self.now_ns();
+        self.recorder.retry(request.operation, code, now_ns);
         request.retries = request.retries.saturating_add(1);
     }
 
-    /// Closes the lost session and opens another one, with growing pauses, as often as the drive allows in a row.
-    async fn reopen(&mut self, code: u16) -> Result<(), Gone> {
-        self.close().await;
-        let mut why = Failure {
+    /// Closes the session that was lost.
+    async fn lose(&mut self, code: u16) {
+        self.outage.why = Some(Failure {
             code,
             text: format!("the session was lost (error {code})"),
             passing: true,
-        };
+        });
+        self.close().await;
+    }
+
+    /// Opens a session again, with growing pauses, for as long as the drive allows.
+    ///
+    /// # Errors
+    /// The drive ended, or the client gave up.
+    pub async fn reopen(&mut self) -> Result<(), Gone> {
+        self.recorder.rest();
+        let reopened = self.try_to_reopen().await;
+        self.recorder.run();
+        reopened
+    }
+
+    async fn try_to_reopen(&mut self) -> Result<(), Gone> {
+        let since_ns = *self.outage.since_ns.get_or_insert(self.now_ns());
+        let budget_ns = u64::try_from(self.shared.drive.reconnect_for.as_nanos());
+        let give_up_ns = since_ns.saturating_add(budget_ns.unwrap_or(u64::MAX));
         let mut was_refused = false;
         while !self.is_over() {
-            if !why.passing || self.lost_in_a_row >= self.shared.drive.reconnects_max {
-                self.leave(why);
-                return Err(Gone);
+            if self.is_final() || self.now_ns() >= give_up_ns {
+                return Err(self.leave());
             }
-            self.sleep_until(self.now_ns() + pause_ns(self.lost_in_a_row))
+            let pause_ns = self.outage.backoff.next_ns();
+            self.sleep_until(give_up_ns.min(self.now_ns() + pause_ns))
                 .await;
             if self.is_over() {
                 break;
             }
-            self.lost_in_a_row += 1;
             match self.shared.workload.open(&self.io, self.number).await {
                 Ok(session) => {
                     self.session = Some(session);
                     return Ok(());
                 }
                 Err(failure) => {
-                    why = failure;
+                    self.outage.why = Some(failure);
                     was_refused = true;
                 }
             }
         }
-        // The end caught it between two sessions, or it was refused until then.
-        if was_refused {
-            self.leave(why);
+        // The end came between two sessions, or the client was refused until then.
+        match was_refused {
+            true => Err(self.leave()),
+            false => Err(Gone(self.outage.why.as_ref().map_or(0, |why| why.code))),
         }
-        Err(Gone)
+    }
+
+    /// Counts an operation that was due and got no session.
+    pub fn give_up(&self, request: &Request, Gone(code): Gone) {
+        self.record(request, self.now_ns(), None, Outcome::Lost(code));
+    }
+
+    /// Trying again does not help.
+    fn is_final(&self) -> bool {
+        let why = self.outage.why.as_ref();
+        why.is_some_and(|why| !why.passing)
     }
 
     pub async fn close(&mut self) {
@@ -136,19 +196,22 @@ impl<W: Workload> Client<'_, W> {
         self.now_ns() >= self.shared.end.at_ns()
     }
 
-    fn leave(&self, mut why: Failure) {
-        if self.lost_in_a_row > 0 {
-            let times = self.lost_in_a_row;
-            why.text = format!(
-                "{}, after it was tried again {times} times in a row",
-                why.text
-            );
+    fn leave(&self) -> Gone {
+        let now_ns = self.now_ns();
+        let mut why = self.outage.why.clone().unwrap_or_else(|| Failure {
+            code: 0,
+            text: "the session was lost".into(),
+            passing: true,
+        });
+        let attempts = self.outage.backoff.attempts();
+        if attempts > 0 {
+            let since_ns = self.outage.since_ns.unwrap_or(now_ns);
+            let waited_s = now_ns.saturating_sub(since_ns) as f64 / 1e9;
+            let times = if attempts == 1 { "attempt" } else { "attempts" };
+            why.text += &format!(", after {attempts} {times} to reconnect in {waited_s:.1} s");
         }
-        self.shared.leave(self.number, self.now_ns(), why);
+        let gone = Gone(why.code);
+        self.shared.leave(self.number, now_ns, why);
+        gone
     }
-}
-
-fn pause_ns(lost_in_a_row: u32) -> u64 {
-    let doubled = PAUSE_NS.checked_shl(lost_in_a_row).unwrap_or(PAUSE_MAX_NS);
-    doubled.clamp(PAUSE_NS, PAUSE_MAX_NS)
 }

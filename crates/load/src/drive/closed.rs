@@ -1,4 +1,4 @@
-//! Closed loop: a client asks again when it was answered and has thought.
+//! Closed loop: a client starts its next operation when it was answered and has thought.
 
 use super::asked::Closed;
 use super::client::Client;
@@ -36,6 +36,13 @@ pub async fn run<W: Workload>(client: &mut Client<'_, W>, closed: &Closed) {
             started_ns: free_ns,
             retries: 0,
         };
+        // Only now: what the client waits for a session is a part of the operation that is due.
+        if client.session.is_none()
+            && let Err(gone) = client.reopen().await
+        {
+            client.give_up(&request, gone);
+            break;
+        }
         match client.operate(request, None).await {
             Ok(ended_ns) => free_ns = ended_ns,
             Err(_) => break,

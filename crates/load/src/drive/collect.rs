@@ -103,9 +103,7 @@ impl<'a, W: Workload> Collector<'a, W> {
         Second {
             second: self.second,
             response: sample.all_operations().histogram(),
-            done: sample.done,
-            retried: sample.retried,
-            failed: sample.failed,
+            tally: sample.tally(),
             errors: sample.errors().iter().copied().collect(),
             queued,
             running,

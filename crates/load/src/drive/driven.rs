@@ -1,6 +1,7 @@
 //! What came of a drive.
 
 use crate::io::Backend;
+use crate::recorder::{Fault, Kind, Tally};
 use crate::seam::Failure;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
@@ -13,27 +14,16 @@ pub struct Second {
     pub second: u32,
     /// Nanoseconds of response (closed loop: service) of the operations that ended in it.
     pub response: Histogram<u64>,
-    /// Done, the retried among them.
-    pub done: u64,
-    /// Operations that were repeated before they were done.
-    pub retried: u64,
-    /// Failed and lost.
-    pub failed: u64,
-    /// By code: failures, losses and the errors behind retries.
-    pub errors: BTreeMap<u16, u64>,
+    /// How they ended.
+    pub tally: Tally,
+    /// The errors behind what was not done, and those behind retries.
+    pub errors: BTreeMap<Fault, u64>,
     /// Arrived by the second's end and not started when it was collected, 1 ms later or more.
     pub queued: u64,
     /// Clients that had an operation under way at its end, and those that had none.
     pub running: u32,
     pub idle: u32,
     pub dropped: u64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    Response,
-    Wait,
-    Service,
 }
 
 /// Histograms of one operation over ten seconds. In closed loop there is only service.
@@ -56,6 +46,8 @@ pub struct Driven {
     pub elapsed: Duration,
     /// How late an idle worker began what it was waiting for, nanoseconds after the schedule: the engine's own fault.
     pub lateness: Histogram<u64>,
+    /// How the operations of each kind ended, in the order of the workload's list.
+    pub tallies: Vec<Tally>,
     /// Started, queued at the end and dropped.
     pub arrived: u64,
     pub started: u64,

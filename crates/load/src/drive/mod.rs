@@ -9,10 +9,12 @@
 
 mod alarm;
 mod asked;
+mod backoff;
 mod client;
 mod closed;
 mod collect;
 mod control;
+mod drivable;
 mod driven;
 mod gate;
 mod open;
@@ -21,13 +23,14 @@ mod shared;
 mod threads;
 mod usage;
 
-pub use asked::{Closed, Drive, Load, Open, WhenFull};
-pub use driven::{DriveError, Driven, Kind, Second, Window};
+pub use asked::{Closed, Drive, Load, Open, RECONNECT_FOR};
+pub use drivable::{Drivable, Needs};
+pub use driven::{DriveError, Driven, Second, Window};
 pub use threads::cores;
 
 use crate::executor;
 use crate::io::Backend;
-use crate::recorder::{Counts, Totals};
+use crate::recorder::{Counts, Tally, Totals};
 use crate::seam::{Placement, Workload};
 use collect::Collector;
 use shared::Shared;
@@ -125,13 +128,15 @@ fn driven<W: Workload>(shared: &Shared<'_, W>, threads: &[ClientThread], usage: 
     let totals = totals(shared);
     let zero_ns = shared.gate.zero_ns().unwrap_or(0);
     let queue = shared.queue_at_end();
+    let started = totals.tallies.iter().sum::<Tally>().ended();
     Driven {
         started_ns: shared.origin_unix_ns + zero_ns as i64,
         until: Duration::from_nanos(shared.end.at_ns()),
         elapsed: Duration::from_nanos(totals.last_ended_ns),
         lateness: totals.lateness.histogram(),
-        arrived: totals.ended + queue.queued + queue.dropped,
-        started: totals.ended,
+        tallies: totals.tallies,
+        arrived: started + queue.queued + queue.dropped,
+        started,
         queued_at_end: queue.queued,
         dropped: queue.dropped,
         held: Duration::from_nanos(queue.held_ns),
@@ -148,13 +153,15 @@ fn driven<W: Workload>(shared: &Shared<'_, W>, threads: &[ClientThread], usage: 
 fn totals<W: Workload>(shared: &Shared<'_, W>) -> Totals {
     let mut sum = Totals {
         lateness: Counts::new(),
-        ended: 0,
+        tallies: vec![Tally::default(); shared.operations],
         last_ended_ns: 0,
     };
     for recorder in &shared.recorders {
         let totals = recorder.totals();
         sum.lateness.add(&totals.lateness);
-        sum.ended += totals.ended;
+        for (sum, tally) in sum.tallies.iter_mut().zip(&totals.tallies) {
+            *sum += tally;
+        }
         sum.last_ended_ns = sum.last_ended_ns.max(totals.last_ended_ns);
     }
     sum

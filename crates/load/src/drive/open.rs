@@ -28,6 +28,13 @@ pub async fn run<W: Workload>(worker: &mut Client<'_, W>) {
             Ok(ended_ns) => free_ns = ended_ns,
             Err(_) => break,
         }
+        // Before the next arrival is taken: the other workers take those that come meanwhile.
+        if worker.session.is_none() {
+            match worker.reopen().await {
+                Ok(()) => free_ns = worker.now_ns(),
+                Err(_) => break,
+            }
+        }
         turn -= 1;
         if turn == 0 {
             turn = TURN;

@@ -1,12 +1,13 @@
 //! Opening sessions: a few at a time on each reactor, and all of them before anything begins.
 
-use super::client::Client;
+use super::asked::Load;
+use super::backoff::Backoff;
+use super::client::{Client, Outage};
 use super::driven::DriveError;
 use super::gate::Waiting;
 use super::shared::Shared;
 use super::usage::Usage;
 use super::{closed, open};
-use crate::drive::asked::Load;
 use crate::io::Io;
 use crate::recorder::Recorder;
 use crate::seam::{Failure, Workload};
@@ -17,8 +18,6 @@ use std::rc::Rc;
 const AT_ONCE: usize = 32;
 /// How long a passing failure is tried again.
 const PATIENCE_NS: u64 = 5_000_000_000;
-const PAUSE_NS: u64 = 10_000_000;
-const PAUSE_MAX_NS: u64 = 1_000_000_000;
 
 /// The clients of one thread.
 pub struct ReactorClients<'a, W: Workload> {
@@ -75,7 +74,7 @@ impl<'a, W: Workload> ReactorClients<'a, W> {
             number: self.clients[place],
             zero_ns,
             session,
-            lost_in_a_row: 0,
+            outage: Outage::new(self.clients[place]),
         };
         match &self.shared.drive.load {
             Load::Closed(asked) => closed::run(&mut client, asked).await,
@@ -105,12 +104,12 @@ impl<'a, W: Workload> ReactorClients<'a, W> {
 
     async fn open_patiently(&self, client: u32) -> Result<W::Session, Failure> {
         let give_up_ns = self.io.now_ns() + PATIENCE_NS;
-        let mut pause_ns = PAUSE_NS;
+        let mut backoff = Backoff::new(client);
         loop {
             match self.shared.workload.open(&self.io, client).await {
                 Err(failure) if failure.passing && self.may_wait(give_up_ns) => {
+                    let pause_ns = backoff.next_ns();
                     self.io.sleep_until(self.io.now_ns() + pause_ns).await;
-                    pause_ns = (2 * pause_ns).min(PAUSE_MAX_NS);
                 }
                 opened => return opened,
             }

@@ -1,12 +1,11 @@
 //! What all clients of a drive share.
 
 use super::asked::{Drive, Load};
-use super::driven::Kind;
 use super::gate::Gate;
 use crate::arrivals::Schedule;
 use crate::io::Stopper;
 use crate::pacer::Pacer;
-use crate::recorder::{RESPONSE_WAIT_SERVICE, Recorder, SERVICE};
+use crate::recorder::{Kind, RESPONSE_WAIT_SERVICE, Recorder, SERVICE};
 use crate::seam::{Failure, Workload};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -6,15 +6,29 @@
 
 mod counts;
 mod sample;
+mod tally;
 
 pub use counts::Counts;
 pub use sample::{Ended, Sample};
+pub use tally::{Ending, Fault, Tally};
 
-use crate::drive::Kind;
+use crate::seam::Outcome;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const SECOND_NS: u64 = 1_000_000_000;
+
+/// Which time of an operation a histogram holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// From when it was scheduled to its end.
+    Response,
+    /// From when it was scheduled to its start.
+    Wait,
+    /// From its start to its end. In closed loop an operation starts when it is due, also when its session has to be opened
+    /// again first.
+    Service,
+}
 
 /// Open loop.
 pub const RESPONSE_WAIT_SERVICE: &[Kind] = &[Kind::Response, Kind::Wait, Kind::Service];
@@ -44,7 +58,8 @@ struct Book {
 pub struct Totals {
     /// Of workers that were waiting for what they began.
     pub lateness: Counts,
-    pub ended: u64,
+    /// Each operation's.
+    pub tallies: Vec<Tally>,
     pub last_ended_ns: u64,
 }
 
@@ -60,7 +75,7 @@ impl Recorder {
                 spare: vec![sample()],
                 totals: Totals {
                     lateness: Counts::new(),
-                    ended: 0,
+                    tallies: vec![Tally::default(); operations],
                     last_ended_ns: 0,
                 },
             }),
@@ -79,10 +94,12 @@ impl Recorder {
 
     /// An error after which an operation is tried again.
     #[cold]
-    pub fn retry(&self, code: u16, at_ns: u64) {
+    pub fn retry(&self, operation: u16, code: u16, at_ns: u64) {
         let mut book = self.book();
         book.reach(at_ns);
-        book.current.error(code, 1);
+        if let Some(fault) = Fault::of(operation, Outcome::Retry(code)) {
+            book.current.error(fault, 1);
+        }
     }
 
     /// A client has an operation under way from now on.
@@ -113,14 +130,17 @@ impl Recorder {
     /// The last second in which something was counted and not collected.
     pub fn last_uncollected(&self) -> Option<u32> {
         let book = self.book();
-        match book.current.operations() {
+        match book.current.tally().ended() {
             0 => book.finished.last().map(|(second, _)| *second),
             _ => Some(book.second),
         }
     }
 
     pub fn totals(&self) -> Totals {
-        self.book().totals.clone()
+        let book = self.book();
+        let mut totals = book.totals.clone();
+        totals.add_tallies(&book.current);
+        totals
     }
 
     #[inline]
@@ -135,8 +155,14 @@ impl Totals {
         if let Some(late_ns) = ended.late_ns {
             self.lateness.record(late_ns);
         }
-        self.ended += 1;
         self.last_ended_ns = self.last_ended_ns.max(ended.ended_ns);
+    }
+
+    /// Of a second that is over, so that nothing is added up on an operation's way.
+    fn add_tallies(&mut self, second: &Sample) {
+        for (sum, tally) in self.tallies.iter_mut().zip(second.tallies()) {
+            *sum += tally;
+        }
     }
 }
 
@@ -156,6 +182,7 @@ impl Book {
             sample
         });
         let over = std::mem::replace(&mut self.current, next);
+        self.totals.add_tallies(&over);
         self.finished.push((self.second, over));
         self.second = to_second;
         self.second_ends_ns = (u64::from(to_second) + 1) * SECOND_NS;

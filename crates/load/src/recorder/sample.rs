@@ -1,11 +1,11 @@
 //! What one reactor counted in one second.
 
 use super::counts::Counts;
-use crate::drive::Kind;
+use super::{Ending, Fault, Kind, Tally};
 use crate::seam::Outcome;
 
-/// Room for error codes that is there from the beginning; more of them grow it.
-const CODES: usize = 32;
+/// Different errors for which memory is allocated at the beginning; more of them grow it.
+const FAULTS: usize = 32;
 
 /// An operation that ended. Times are nanoseconds since the drive's beginning.
 #[derive(Clone, Copy, Debug)]
@@ -25,10 +25,9 @@ pub struct Sample {
     /// Each operation's, in the order of `kinds`.
     counts: Vec<Counts>,
     kinds: &'static [Kind],
-    pub done: u64,
-    pub retried: u64,
-    pub failed: u64,
-    errors: Vec<(u16, u64)>,
+    /// Each operation's.
+    tallies: Vec<Tally>,
+    errors: Vec<(Fault, u64)>,
 }
 
 impl Sample {
@@ -36,10 +35,8 @@ impl Sample {
         Sample {
             counts: vec![Counts::new(); operations * kinds.len()],
             kinds,
-            done: 0,
-            retried: 0,
-            failed: 0,
-            errors: Vec::with_capacity(CODES),
+            tallies: vec![Tally::default(); operations],
+            errors: Vec::with_capacity(FAULTS),
         }
     }
 
@@ -50,28 +47,37 @@ impl Sample {
         for (counts, kind) in counts.iter_mut().zip(self.kinds) {
             counts.record(ended.nanoseconds(*kind));
         }
-        match ended.outcome {
-            Outcome::Done => {
-                self.done += 1;
-                self.retried += u64::from(ended.is_retried);
-            }
-            Outcome::Failed(code) | Outcome::Lost(code) | Outcome::Retry(code) => {
-                self.failed += 1;
-                self.error(code, 1);
+        let tally = &mut self.tallies[usize::from(ended.operation)];
+        match Fault::of(ended.operation, ended.outcome) {
+            None if ended.is_retried => tally[Ending::Retried] += 1,
+            None => tally[Ending::Done] += 1,
+            Some(fault) => {
+                tally[fault.ending] += 1;
+                self.error(fault, 1);
             }
         }
     }
 
     #[cold]
-    pub fn error(&mut self, code: u16, times: u64) {
-        match self.errors.iter_mut().find(|(known, _)| *known == code) {
+    pub fn error(&mut self, fault: Fault, times: u64) {
+        match self.errors.iter_mut().find(|(known, _)| *known == fault) {
             Some((_, count)) => *count += times,
-            None => self.errors.push((code, times)),
+            None => self.errors.push((fault, times)),
         }
     }
 
-    pub fn errors(&self) -> &[(u16, u64)] {
+    pub fn errors(&self) -> &[(Fault, u64)] {
         &self.errors
+    }
+
+    /// Each operation's.
+    pub fn tallies(&self) -> &[Tally] {
+        &self.tallies
+    }
+
+    /// All operations together.
+    pub fn tally(&self) -> Tally {
+        self.tallies.iter().sum()
     }
 
     /// Adds what another reactor, or another second, counted.
@@ -79,22 +85,18 @@ impl Sample {
         for (sum, counts) in self.counts.iter_mut().zip(&other.counts) {
             sum.add(counts);
         }
-        self.done += other.done;
-        self.retried += other.retried;
-        self.failed += other.failed;
-        for (code, times) in &other.errors {
-            self.error(*code, *times);
+        for (sum, tally) in self.tallies.iter_mut().zip(&other.tallies) {
+            *sum += tally;
+        }
+        for (fault, times) in &other.errors {
+            self.error(*fault, *times);
         }
     }
 
     pub fn clear(&mut self) {
         self.counts.iter_mut().for_each(Counts::clear);
-        (self.done, self.retried, self.failed) = (0, 0, 0);
+        self.tallies.fill(Tally::default());
         self.errors.clear();
-    }
-
-    pub fn operations(&self) -> u64 {
-        self.done + self.failed
     }
 
     /// All operations' first kind: response in open loop, service in closed loop.

@@ -46,7 +46,7 @@ fn an_operation_counts_in_the_second_in_which_it_ended() {
         recorder.record(&ended(at_ns, Outcome::Done));
     }
     let done: Vec<u64> = (0..5)
-        .map(|second| collected(&recorder, second).done)
+        .map(|second| collected(&recorder, second).tally().done())
         .collect();
     assert_eq!(done, [1, 2, 0, 0, 1]);
 }
@@ -55,7 +55,7 @@ fn an_operation_counts_in_the_second_in_which_it_ended() {
 fn a_second_in_which_nothing_ended_is_handed_over_as_zeros() {
     let recorder = Recorder::new(2, RESPONSE_WAIT_SERVICE);
     for second in 0..3 {
-        assert_eq!(collected(&recorder, second).operations(), 0);
+        assert_eq!(collected(&recorder, second).tally().ended(), 0);
     }
     assert_eq!(recorder.last_uncollected(), None);
     recorder.record(&ended(3 * SECOND_NS + 5, Outcome::Done));
@@ -67,16 +67,21 @@ fn what_is_recorded_after_its_second_was_handed_over_is_not_lost() {
     let recorder = Recorder::new(2, RESPONSE_WAIT_SERVICE);
     collected(&recorder, 0);
     recorder.record(&ended(SECOND_NS - 1, Outcome::Done));
-    assert_eq!(collected(&recorder, 1).done, 1);
+    assert_eq!(collected(&recorder, 1).tally().done(), 1);
 }
 
 #[test]
-fn errors_are_counted_by_code_those_before_a_retry_too_however_it_ends() {
+fn errors_are_counted_by_ending_and_code_with_those_before_a_retry() {
     let recorder = Recorder::new(2, RESPONSE_WAIT_SERVICE);
-    let outcomes = [Outcome::Done, Outcome::Failed(1213), Outcome::Lost(2013)];
+    let outcomes = [
+        Outcome::Done,
+        Outcome::Failed(1213),
+        Outcome::Lost(2013),
+        Outcome::Unknown(2013),
+    ];
     for outcome in outcomes {
         for code in [1213, 1205] {
-            recorder.retry(code, 90);
+            recorder.retry(0, code, 90);
         }
         recorder.record(&Ended {
             is_retried: true,
@@ -84,18 +89,42 @@ fn errors_are_counted_by_code_those_before_a_retry_too_however_it_ends() {
         });
     }
     let sample = collected(&recorder, 0);
-    assert_eq!((sample.done, sample.retried, sample.failed), (1, 1, 2));
-    assert_eq!(sample.errors(), [(1213, 4), (1205, 3), (2013, 1)]);
+    let tally = sample.tally();
+    assert_eq!((tally.done(), tally.not_done()), (1, 3));
+    assert_eq!(Ending::ALL.map(|ending| tally[ending]), [0, 1, 1, 1, 1]);
+    let expected = [
+        (Ending::Retried, 1213, 4),
+        (Ending::Retried, 1205, 4),
+        (Ending::Failed, 1213, 1),
+        (Ending::Lost, 2013, 1),
+        (Ending::Unknown, 2013, 1),
+    ];
+    let mut errors: Vec<_> = sample
+        .errors()
+        .iter()
+        .map(|(fault, count)| (fault.ending, fault.code, *count))
+        .collect();
+    errors.sort_by_key(|(ending, code, _)| (*ending, std::cmp::Reverse(*code)));
+    assert_eq!(errors, expected);
+    assert_eq!(recorder.totals().tallies, [tally, Tally::default()]);
 }
 
 #[test]
 fn an_error_before_a_retry_counts_in_the_second_in_which_it_came() {
     let recorder = Recorder::new(2, RESPONSE_WAIT_SERVICE);
-    recorder.retry(1213, SECOND_NS - 1);
+    recorder.retry(0, 1213, SECOND_NS - 1);
     recorder.record(&ended(SECOND_NS, Outcome::Done));
     let seconds = [0, 1].map(|second| collected(&recorder, second));
-    assert_eq!(seconds[0].errors(), [(1213, 1)]);
-    assert_eq!((seconds[1].errors(), seconds[1].done), (&[][..], 1));
+    let fault = Fault {
+        operation: 0,
+        ending: Ending::Retried,
+        code: 1213,
+    };
+    assert_eq!(seconds[0].errors(), [(fault, 1)]);
+    assert_eq!(
+        (seconds[1].errors(), seconds[1].tally().done()),
+        (&[][..], 1)
+    );
 }
 
 #[test]
@@ -138,7 +167,7 @@ proptest! {
             let mut merged = Sample::new(2, RESPONSE_WAIT_SERVICE);
             reactors.iter().for_each(|reactor| reactor.collect(second, &mut merged));
             let expected = collected(&alone, second);
-            prop_assert_eq!((merged.done, merged.failed), (expected.done, expected.failed));
+            prop_assert_eq!(merged.tallies(), expected.tallies());
             let by_code = |sample: &Sample| sample.errors().iter().copied().collect::<BTreeMap<_, _>>();
             prop_assert_eq!(by_code(&merged), by_code(&expected));
             let each = |sample: &Sample| {

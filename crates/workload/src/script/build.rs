@@ -71,9 +71,10 @@ impl Builder {
                 times: part.times,
                 draws: Vec::new(),
                 statements: Vec::new(),
+                commits: Vec::new(),
             };
             for sql in statements(part.sql)? {
-                depth.follow(sql);
+                step.commits.push(depth.follow(sql));
                 let statement = self.statement(sql)?;
                 for &parameter in &self.statements[usize::from(statement)].parameters {
                     draw(&mut step.draws, &self.parameters, parameter);
@@ -168,7 +169,8 @@ fn draw(draws: &mut Vec<u16>, parameters: &[Parameter], parameter: u16) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Control {
     Begin,
-    End,
+    Commit,
+    Rollback,
 }
 
 impl Control {
@@ -179,8 +181,42 @@ impl Control {
             ["begin", ..] | ["start", "transaction", ..] => Some(Control::Begin),
             // ROLLBACK TO SAVEPOINT ends nothing.
             ["rollback", "to", ..] | ["rollback", "work", "to"] => None,
-            ["commit" | "rollback", ..] => Some(Control::End),
+            ["commit", ..] => Some(Control::Commit),
+            ["rollback", ..] => Some(Control::Rollback),
             _ => None,
+        }
+    }
+}
+
+/// What a statement that is no [`Control`] does to the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effect {
+    Nothing,
+    /// It changes rows, or may do so.
+    Change,
+    /// It changes a definition, which ends a transaction and commits it.
+    Define,
+}
+
+impl Effect {
+    fn of(sql: &str) -> Effect {
+        let verb = |word: &str| -> String {
+            let word = word.trim_start_matches('(').chars();
+            word.take_while(char::is_ascii_alphabetic)
+                .map(|letter| letter.to_ascii_lowercase())
+                .collect()
+        };
+        let mut verbs = words(sql).map(verb).filter(|verb| !verb.is_empty());
+        match verbs.next().as_deref() {
+            Some(
+                "select" | "show" | "explain" | "describe" | "desc" | "set" | "use" | "values"
+                | "table" | "do" | "help" | "savepoint" | "release" | "rollback",
+            ) => Effect::Nothing,
+            Some("with") if !verbs.any(|verb| verb == "update" || verb == "delete") => {
+                Effect::Nothing
+            }
+            Some("create" | "alter" | "drop" | "truncate" | "rename") => Effect::Define,
+            _ => Effect::Change,
         }
     }
 }
@@ -200,11 +236,26 @@ struct Transactions {
 }
 
 impl Transactions {
-    fn follow(&mut self, sql: &str) {
-        match Control::of(sql) {
-            Some(Control::Begin) => (self.any, self.open) = (true, true),
-            Some(Control::End) => self.open = false,
-            None => {}
+    /// Takes in the next statement. Gives whether it makes changes permanent: its own where it commits by itself, or those
+    /// of the transaction that it ends.
+    fn follow(&mut self, sql: &str) -> bool {
+        match (Control::of(sql), Effect::of(sql)) {
+            (Some(Control::Begin), _) => {
+                self.any = true;
+                // Where one is open, it is committed.
+                std::mem::replace(&mut self.open, true)
+            }
+            (Some(Control::Commit), _) => {
+                self.open = false;
+                true
+            }
+            (Some(Control::Rollback), _) => {
+                self.open = false;
+                false
+            }
+            (None, Effect::Nothing) => false,
+            (None, Effect::Change) => !self.open,
+            (None, Effect::Define) => true,
         }
     }
 }
@@ -299,6 +350,25 @@ mod tests {
         let script = finish(builder);
         let transactions: Vec<bool> = script.operations.iter().map(|o| o.transaction).collect();
         assert_eq!(transactions, [false, true]);
+    }
+
+    #[test]
+    fn what_commits_is_found_inside_and_outside_of_transactions() {
+        let commits = |sql: &str| {
+            let mut builder = builder();
+            builder.operation("o", 1, &[part(sql)]).unwrap();
+            finish(builder).operations[0].steps[0].commits.clone()
+        };
+        let transaction = "begin; insert into t values (1); select 1; commit; delete from t";
+        assert_eq!(commits(transaction), [false, false, false, true, true]);
+        let rolled_back = "start transaction; update t set a = 1; rollback; call p()";
+        assert_eq!(commits(rolled_back), [false, false, false, true]);
+        let reads = "select*from t; (select 1); /* all */ SHOW TABLES; set @a = 1";
+        assert_eq!(commits(reads), [false; 4]);
+        let common = "with x as (select 1) select * from x; with x as (select 1) delete from t";
+        assert_eq!(commits(common), [false, true]);
+        let implied = "begin; create table u (a int); begin; truncate u; commit";
+        assert_eq!(commits(implied), [false, true, true, true, true]);
     }
 
     #[test]

@@ -59,6 +59,22 @@ impl Cursor {
         statement
     }
 
+    /// Whether the statement that was taken last makes changes permanent.
+    #[cold]
+    pub fn commits(&self, operation: &Operation) -> bool {
+        let (step, statement) = match (self.statement, self.time) {
+            (0, 0) => (self.step.checked_sub(1), None),
+            (0, _) => (Some(self.step), None),
+            (next, _) => (Some(self.step), Some(next - 1)),
+        };
+        let commits = step.map_or(&[][..], |step| &operation.steps[step].commits);
+        let taken = match statement {
+            Some(place) => commits.get(place),
+            None => commits.last(),
+        };
+        taken.copied().unwrap_or(false)
+    }
+
     /// From 0.
     #[inline]
     pub fn table(&self) -> u32 {
@@ -82,6 +98,7 @@ mod tests {
             times,
             draws: Vec::new(),
             statements: statements.to_vec(),
+            commits: statements.iter().map(|place| place % 2 == 1).collect(),
         }
     }
 
@@ -114,6 +131,21 @@ mod tests {
         assert!(walked[..50].iter().all(|one| one.2 == walked[0].2));
         assert!(walked[50..].iter().all(|one| one.2 == walked[50].2));
         assert_ne!(walked[0].2, walked[50].2);
+    }
+
+    #[test]
+    fn whether_the_last_statement_commits_follows_the_cursor() {
+        let operation = Operation {
+            name: "o".into(),
+            steps: vec![step(2, &[1, 2]), step(1, &[5]), step(2, &[4])],
+            transaction: false,
+        };
+        let mut cursor = Cursor::new(1, stream(1, 1));
+        assert!(!cursor.commits(&operation), "nothing is taken yet");
+        while let Some(step) = cursor.step(&operation) {
+            let place = cursor.take(step);
+            assert_eq!(cursor.commits(&operation), place % 2 == 1, "{place}");
+        }
     }
 
     #[test]

@@ -35,18 +35,15 @@ impl Driver {
         }
     }
 
-    /// Prepared statements that each client has; the server limits them over all (`max_prepared_stmt_count`).
-    pub fn prepared_per_client(&self) -> usize {
-        self.script.prepared_per_session()
-    }
-
-    /// What follows from an error. A transaction is rolled back: a deadlock has ended it, a lock wait has not.
+    /// What follows from an error. A transaction is rolled back: a deadlock has ended it, a lock wait has not. `commits`: the
+    /// statement that failed makes changes permanent.
     #[cold]
     async fn after(
         &self,
         session: &mut Session,
         operation: &Operation,
         retries: u16,
+        commits: bool,
         error: WireError,
     ) -> Outcome {
         let verdict = self.script.policy.judge(&error);
@@ -57,6 +54,7 @@ impl Driver {
             return Outcome::Lost(error.code());
         }
         match verdict {
+            Verdict::Lost(code) if commits && error.is_unanswered() => Outcome::Unknown(code),
             Verdict::Lost(code) => Outcome::Lost(code),
             Verdict::Repeat(code) if retries < self.script.policy.retries_max => {
                 Outcome::Retry(code)
@@ -68,6 +66,11 @@ impl Driver {
 
 impl Workload for Driver {
     type Session = Session;
+
+    /// The server limits them over all clients (`max_prepared_stmt_count`).
+    fn statements(&self) -> usize {
+        self.script.prepared_per_session()
+    }
 
     fn operations(&self) -> Vec<String> {
         let names = self.script.operations.iter();
@@ -95,11 +98,122 @@ impl Workload for Driver {
                 break error;
             }
         };
-        self.after(session, operation, request.retries, failed)
+        let commits = cursor.commits(operation);
+        self.after(session, operation, request.retries, commits, failed)
             .await
     }
 
     async fn close(&self, session: Session) {
         session.close().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Builder, Part, Policy};
+    use super::*;
+    use std::task::{Context, Poll, Waker};
+    use std::time::Duration;
+    use wire::Tls;
+    use wire::null::{Behaviour, NullServer};
+
+    /// On blocking streams every await ends at once.
+    fn now<T>(future: impl Future<Output = T>) -> T {
+        match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(value) => value,
+            Poll::Pending => unreachable!("a blocking stream is never pending"),
+        }
+    }
+
+    fn driver(sql: &str, server: &NullServer) -> Driver {
+        let mut builder = Builder::new(None);
+        let part = Part { times: 1, sql };
+        builder.operation("o", 1, &[part]).unwrap();
+        let policy = Policy {
+            retries_max: 0,
+            also: Vec::new(),
+        };
+        let login = Login {
+            endpoints: vec![server.endpoint()],
+            user: "app".into(),
+            password: None,
+            schema: None,
+            tls: Tls::Off,
+            within: Duration::from_secs(20),
+            stalled: Some(Duration::from_millis(200)),
+        };
+        Driver::new(Arc::new(builder.finish(policy)), login, &[], 1)
+    }
+
+    const REQUEST: Request = Request {
+        operation: 0,
+        number: 0,
+        scheduled_ns: 0,
+        started_ns: 0,
+        retries: 0,
+    };
+
+    /// What comes of an operation on a server of such a behaviour.
+    fn outcome(sql: &str, behaviour: Behaviour) -> Outcome {
+        let server = NullServer::tcp(behaviour).unwrap();
+        let driver = driver(sql, &server);
+        let mut session = now(driver.open(&Io::blocking(), 0)).unwrap();
+        now(driver.operate(&mut session, &REQUEST))
+    }
+
+    /// The server hangs up after so many statements.
+    fn reset_after(statements: u64) -> Behaviour {
+        Behaviour {
+            reset_after: Some(statements),
+            ..Behaviour::default()
+        }
+    }
+
+    #[test]
+    fn a_commit_without_an_answer_is_unknown_and_what_comes_before_it_is_lost() {
+        let sql = "begin; update t set a = 1; commit";
+        for statements in 0..2 {
+            let outcome = outcome(sql, reset_after(statements));
+            assert_eq!(outcome, Outcome::Lost(2013), "after {statements}");
+        }
+        assert_eq!(outcome(sql, reset_after(2)), Outcome::Unknown(2013));
+        assert_eq!(outcome(sql, reset_after(3)), Outcome::Done);
+        let silent = Behaviour {
+            stall_after: Some(2),
+            ..Behaviour::default()
+        };
+        assert_eq!(outcome(sql, silent), Outcome::Unknown(2013));
+    }
+
+    #[test]
+    fn a_write_outside_of_a_transaction_is_unknown_and_a_read_is_lost() {
+        let write = "select a from t; update t set a = 1; select a from t";
+        let outcomes = [0, 1, 2, 3].map(|statements| outcome(write, reset_after(statements)));
+        let expected = [
+            Outcome::Lost(2013),
+            Outcome::Unknown(2013),
+            Outcome::Lost(2013),
+            Outcome::Done,
+        ];
+        assert_eq!(outcomes, expected);
+    }
+
+    #[test]
+    fn a_write_that_could_not_be_sent_is_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = NullServer::unix(&folder.path().join("s"), Behaviour::default()).unwrap();
+        let driver = driver("update t set a = 1", &server);
+        let mut session = now(driver.open(&Io::blocking(), 0)).unwrap();
+        drop(server);
+        let outcome = now(driver.operate(&mut session, &REQUEST));
+        assert_eq!(outcome, Outcome::Lost(2013));
+    }
+
+    #[test]
+    fn what_a_trial_provides_follows_from_the_script() {
+        let server = NullServer::tcp(Behaviour::default()).unwrap();
+        let driver = driver("begin; update t set a = 1; select 1; commit", &server);
+        let needs = load::Drivable::needs(&driver);
+        assert_eq!((needs.connections, needs.statements), (1, 2));
     }
 }

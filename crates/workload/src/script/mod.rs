@@ -55,6 +55,9 @@ struct Step {
     draws: Vec<u16>,
     /// Places in [`Script::statements`], at least one.
     statements: Vec<u16>,
+    /// For each of them: whether it makes changes permanent, so that nobody knows what became of them where its answer is
+    /// lost.
+    commits: Vec<bool>,
 }
 
 #[derive(Clone, Debug)]

@@ -131,8 +131,6 @@ fn failure(what: &str, error: WireError) -> Failure {
     Failure {
         code,
         text: format!("{what}: {error}{way_out}"),
-        // What breaks off halfway may go well another time; what the server refuses it will refuse again.
-        passing: error.is_passing()
-            || (error.is_lost() && matches!(error, WireError::Server { .. })),
+        passing: error.is_passing(),
     }
 }

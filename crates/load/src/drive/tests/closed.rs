@@ -52,7 +52,7 @@ fn who_thinks_asks_less_often() {
 }
 
 #[test]
-fn outcomes_are_counted_by_code() {
+fn errors_are_counted_by_operation_ending_and_code() {
     let workload = fake(|request| {
         let outcome = match (request.number % 4, request.retries) {
             (0, 0..2) => Outcome::Retry(1213),
@@ -61,16 +61,20 @@ fn outcomes_are_counted_by_code() {
         };
         (MS / 2, outcome)
     });
-    let (_, heard) = driven(&workload, &closed(1, 200));
-    let sum = |figure: fn(&Second) -> u64| heard.seconds.iter().map(figure).sum::<u64>();
-    let (done, retried, failed) = (sum(|s| s.done), sum(|s| s.retried), sum(|s| s.failed));
+    let (driven, heard) = driven(&workload, &closed(1, 200));
+    let tally = heard.tally();
+    let (retried, failed) = (tally[Ending::Retried], tally[Ending::Failed]);
     assert!(retried > 0 && failed > 0);
+    assert_eq!(heard.errors(Ending::Retried, 1213), 2 * retried);
+    assert_eq!(heard.errors(Ending::Failed, 1062), failed);
+    let [even, odd] = driven.tallies[..] else {
+        panic!("{:?}", driven.tallies);
+    };
     assert_eq!(
-        sum(|s| s.errors.get(&1213).copied().unwrap_or(0)),
-        2 * retried
+        (even[Ending::Retried], odd[Ending::Failed]),
+        (retried, failed)
     );
-    assert_eq!(sum(|s| s.errors.get(&1062).copied().unwrap_or(0)), failed);
-    assert!(done >= retried);
+    assert_eq!((even[Ending::Failed], odd[Ending::Retried]), (0, 0));
 }
 
 #[test]
@@ -84,7 +88,7 @@ fn seconds_come_also_while_every_client_stalls() {
         second: &mut |second| {
             if second.second == 0 {
                 seen.store(u64::from(second.running), SeqCst);
-                assert_eq!(second.done, 0);
+                assert_eq!(second.tally.ended(), 0);
             }
         },
     };

@@ -16,11 +16,7 @@ fn a_lost_session_is_opened_again_and_its_client_goes_on() {
     });
     let (driven, heard) = driven(&workload, &closed(1, 500));
     assert_eq!(opened.load(SeqCst), 2);
-    let lost = heard
-        .seconds
-        .iter()
-        .filter_map(|second| second.errors.get(&2013));
-    assert_eq!(lost.sum::<u64>(), 1);
+    assert_eq!(heard.errors(Ending::Lost, 2013), 1);
     assert!(driven.started > 2 && driven.ended_early.is_empty());
 }
 
@@ -36,7 +32,6 @@ fn refused(passing: bool) -> Failure {
 fn a_session_that_is_always_lost_ends_its_client_and_the_last_client_ends_the_drive() {
     let workload = fake(|_| (0, Outcome::Lost(2013)));
     let (driven, heard) = driven(&workload, &closed(2, 60_000));
-    assert_eq!(driven.started, 2 * 4, "once and three times again, each");
     let clients: Vec<u32> = driven
         .ended_early
         .iter()
@@ -46,21 +41,15 @@ fn a_session_that_is_always_lost_ends_its_client_and_the_last_client_ends_the_dr
     let why = driven.stopped.expect("it was stopped");
     assert!(why.starts_with("all clients had ended at"), "{why}");
     assert!(
-        why.contains("error 2013") && why.contains("tried again 3 times in a row"),
+        why.contains("error 2013") && why.contains("attempts to reconnect in 0."),
         "{why}"
     );
-    assert_eq!(
-        heard
-            .seconds
-            .iter()
-            .map(|second| second.failed)
-            .sum::<u64>(),
-        8
-    );
+    assert!(driven.started >= 4, "the sessions are opened again");
+    assert_eq!(heard.tally()[Ending::Lost], driven.started);
 }
 
 #[test]
-fn a_server_that_does_not_come_back_ends_the_client_with_its_words() {
+fn an_error_that_does_not_pass_ends_the_client_with_its_text() {
     let workload = fake(|_| (0, Outcome::Lost(2013)));
     let mut first = true;
     *workload.open.lock().unwrap() = Box::new(move |_| match std::mem::take(&mut first) {
@@ -69,12 +58,18 @@ fn a_server_that_does_not_come_back_ends_the_client_with_its_words() {
     });
     let (driven, _) = driven(&workload, &closed(1, 60_000));
     let (_, failure) = &driven.ended_early[0];
-    assert!(failure.text.starts_with("127.0.0.1:1 refuses"), "{failure}");
-    assert_eq!(driven.started, 1);
+    assert_eq!(
+        failure.text,
+        "127.0.0.1:1 refuses, after 1 attempt to reconnect in 0.0 s"
+    );
+    assert_eq!(
+        driven.started, 2,
+        "the second operation was due and got no session"
+    );
 }
 
 #[test]
-fn a_client_that_is_still_refused_when_the_time_ends_is_told() {
+fn a_client_that_is_still_refused_at_the_end_is_reported() {
     let workload = fake(|_| (0, Outcome::Lost(2013)));
     let mut first = true;
     *workload.open.lock().unwrap() = Box::new(move |_| match std::mem::take(&mut first) {
@@ -82,7 +77,7 @@ fn a_client_that_is_still_refused_when_the_time_ends_is_told() {
         false => Err(refused(true)),
     });
     let asked = Drive {
-        reconnects_max: u32::MAX,
+        reconnect_for: Duration::MAX,
         ..closed(1, 300)
     };
     let (driven, _) = driven(&workload, &asked);
@@ -100,12 +95,18 @@ fn no_session_is_opened_after_the_end() {
         Ok(())
     });
     let asked = Drive {
-        reconnects_max: u32::MAX,
+        reconnect_for: Duration::MAX,
         ..closed(1, 100)
     };
-    // Pauses of 10, 20, 40 and 80 ms: the end comes in one of them.
+    // Pauses of at most 10, 20, 40, 80 ms and so on: the end comes in one of them.
     let (driven, _) = driven(&workload, &asked);
-    assert_eq!(opened.load(SeqCst), driven.started, "each was asked once");
+    let operated = workload.started.lock().unwrap().len() as u64;
+    assert_eq!(opened.load(SeqCst), operated, "each session is used once");
+    assert_eq!(
+        driven.started,
+        operated + 1,
+        "the last operation was due and got no session"
+    );
 }
 
 #[test]

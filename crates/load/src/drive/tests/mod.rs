@@ -3,10 +3,13 @@
 mod closed;
 mod faults;
 mod open;
+mod outages;
 
 use super::*;
 use crate::arrivals::Arrivals;
 use crate::io::Io;
+use crate::pacer::WhenFull;
+use crate::recorder::{Ending, Kind};
 use crate::seam::{Failure, Outcome, Request};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
@@ -85,7 +88,7 @@ fn closed(clients: u32, time_ms: u64) -> Drive {
         seed: 1,
         reactors: None,
         backend: None,
-        reconnects_max: 3,
+        reconnect_for: Duration::from_millis(100),
         stalled: None,
     }
 }
@@ -135,11 +138,17 @@ where
     let driven = drive(workload, asked, &AtomicBool::new(false), watch).expect("it begins");
     assert_eq!(begun.len(), 1, "the beginning is told once");
     assert_eq!(workload.sessions.load(SeqCst), 0, "every session is closed");
-    let counted: u64 = seconds
-        .iter()
-        .map(|second| second.done + second.failed)
-        .sum();
-    assert_eq!(counted, driven.started, "every operation is in a second");
+    let counted: Tally = seconds.iter().map(|second| &second.tally).sum();
+    assert_eq!(
+        counted.ended(),
+        driven.started,
+        "every operation is in a second"
+    );
+    let by_operation: Tally = driven.tallies.iter().sum();
+    assert_eq!(
+        by_operation, counted,
+        "seconds and operations count the same"
+    );
     let places: Vec<u32> = seconds.iter().map(|second| second.second).collect();
     assert_eq!(places, (0..seconds.len() as u32).collect::<Vec<_>>());
     let heard = Heard { seconds, windows };
@@ -149,6 +158,17 @@ where
 }
 
 impl Heard {
+    fn tally(&self) -> Tally {
+        self.seconds.iter().map(|second| &second.tally).sum()
+    }
+
+    /// How often an error ended a try so.
+    fn errors(&self, ending: Ending, code: u16) -> u64 {
+        let errors = self.seconds.iter().flat_map(|second| &second.errors);
+        let own = errors.filter(|(fault, _)| fault.ending == ending && fault.code == code);
+        own.map(|(_, count)| count).sum()
+    }
+
     /// All windows together.
     fn of(&self, kind: Kind) -> hdrhistogram::Histogram<u64> {
         let mut all = hdrhistogram::Histogram::new(3).unwrap();

@@ -74,7 +74,7 @@ fn figures<W: Workload>(workload: &W, drive: &Drive) -> Result<(f64, f64), Failu
     let mut done = 0;
     let watch = Watch {
         begun: &mut |_| (),
-        second: &mut |second| done += second.done,
+        second: &mut |second| done += second.tally.done(),
         window: &mut |_| (),
     };
     let driven: Driven =

@@ -6,7 +6,7 @@ use super::beside::Seen;
 use super::{Driving, Timed, invalidate};
 use crate::run::trial::{flag, happened};
 use host::machine;
-use load::{Backend, Driven, Second, Window};
+use load::{Backend, Driven, Ending, Second, Window};
 use record::{
     EngineNote, ErrorCount, HistogramNote, Kind, LiveSample, Loaded, Mode, OpenNote, Trial, stats,
 };
@@ -73,9 +73,9 @@ fn say_what_went_wrong(trial: &mut Trial, driven: &Driven) {
 type Column = (&'static str, fn(&Second) -> u64);
 
 const COLUMNS: [Column; 7] = [
-    ("throughput", |second| second.done),
-    ("errors", |second| second.failed),
-    ("retried", |second| second.retried),
+    ("throughput", |second| second.tally.done()),
+    ("errors", |second| second.tally.not_done()),
+    ("retried", |second| second.tally[Ending::Retried]),
     ("dropped", |second| second.dropped),
     ("queued", |second| second.queued),
     ("running", |second| u64::from(second.running)),
@@ -98,12 +98,13 @@ impl Told {
             let series = self.series.entry(name.to_string()).or_default();
             series.push(Some(of(second) as f64));
         }
-        let errors = second.errors.iter().map(|(code, count)| ErrorCount {
-            second: second.second,
-            code: *code,
-            count: *count,
-        });
-        self.errors.extend(errors);
+        let errors = errors_by_code(second);
+        self.errors
+            .extend(errors.into_iter().map(|(code, count)| ErrorCount {
+                second: second.second,
+                code,
+                count,
+            }));
         self.histograms.push(HistogramNote {
             operation: None,
             kind: Kind::Response,
@@ -117,6 +118,14 @@ impl Told {
     pub fn windows(&mut self, windows: Vec<HistogramNote>) {
         self.histograms.extend(windows);
     }
+}
+
+fn errors_by_code(second: &Second) -> BTreeMap<u16, u64> {
+    let mut counts = BTreeMap::new();
+    for (fault, count) in &second.errors {
+        *counts.entry(fault.code).or_default() += count;
+    }
+    counts
 }
 
 /// Ten seconds of an operation.
@@ -183,6 +192,6 @@ pub fn live(second: &Second, sampled: BTreeMap<String, f64>) -> LiveSample {
             true => BTreeMap::new(),
             false => latency.into(),
         },
-        errors: second.errors.clone(),
+        errors: errors_by_code(second),
     }
 }

@@ -9,8 +9,6 @@ use wire::{Login, Tls};
 
 /// For connecting and logging in. A server that takes longer under load is said to refuse.
 const LOGIN_WITHIN: Duration = Duration::from_secs(30);
-/// A lost connection is opened again so often in a row; then its client ends.
-const RECONNECTS_MAX: u32 = 20;
 
 pub fn login(dsn: Dsn, schema: &str) -> Login {
     let node = |(host, port)| Endpoint::Tcp { host, port };
@@ -45,7 +43,7 @@ pub fn drive(planned: &PlannedTrial, protocol: &Protocol, seed: u64) -> Drive {
         seed,
         reactors: None,
         backend: None,
-        reconnects_max: RECONNECTS_MAX,
+        reconnect_for: load::RECONNECT_FOR,
         stalled: None,
     }
 }

@@ -13,7 +13,7 @@ use super::round::Live;
 use super::trial::{Bench, flag};
 use account::Told;
 use beside::{Beside, Latest};
-use load::{DriveError, Driven, Second, Watch, Window, Workload};
+use load::{Drivable, DriveError, Driven, Second, Watch, Window};
 use record::{LiveSample, Trial, TrialState};
 use server::ServerError;
 use spec::plan::PlannedTrial;
@@ -97,7 +97,7 @@ impl Timed<'_> {
         live: EachSecond,
     ) -> Result<Driving, ServerError> {
         let driver = self.driver(bed)?;
-        self.enough_statements(bed, driver.prepared_per_client())?;
+        self.enough_statements(bed, driver.needs().statements)?;
         let drive = asked::drive(self.planned, self.bench.protocol, self.seed);
         let operations = driver.operations();
         let (mut told, mut windows) = (Told::default(), Vec::new());
@@ -109,7 +109,7 @@ impl Timed<'_> {
                 second: &mut second,
                 window: &mut |one: Window| windows.push(account::of_window(&operations, &one)),
             };
-            until_interrupted(|stop| load::drive(&driver, &drive, stop, watch)).map_err(explain)?
+            until_interrupted(|stop| driver.drive(&drive, stop, watch)).map_err(explain)?
         };
         told.windows(windows);
         Ok(Driving {
@@ -155,7 +155,7 @@ impl Timed<'_> {
             self.bench.progress.now(&format!(
                 "{label}: {} of {total_s} s, {} operations/s",
                 one.second + 1,
-                one.done
+                one.tally.done()
             ));
             live(one.second, account::live(&one, latest.take()));
             told.second(&one);
