@@ -1,7 +1,7 @@
 //! Plans: EXPLAIN in the forms that a server has, and a hash that is the same when the server does the same.
 //!
 //! Goal: notice that a plan changed, on one server and between servers, and say what it does in the server's own words.
-//! Non-goals: comparing plans (`record::plan`), deciding when to ask (`run`).
+//! Non-goals: comparing plans (`explain::plan`), deciding when to ask (`run`).
 
 mod json;
 mod statements;

@@ -39,7 +39,7 @@ pub enum Value {
     Elapsed,
     /// A counter's difference per round or query.
     Counter(String),
-    /// One counter over another: `"Innodb_buffer_pool_reads / Innodb_buffer_pool_read_requests"`.
+    /// One counter divided by another.
     Quotient(String, String),
     /// Operations a second of a timed load.
     Throughput,

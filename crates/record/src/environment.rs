@@ -19,12 +19,12 @@ pub struct Environment {
     pub servers: BTreeMap<String, ServerIdentity>,
 }
 
-/// What a server says that it is.
+/// How a server identifies itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerIdentity {
-    /// As in the experiment file, a DSN without its password: `mysql@5.6.14`.
+    /// As in the experiment file; an address without its password.
     pub build: String,
-    /// `select version()`.
+    /// As the server reports it.
     pub version: String,
     /// `version_comment`, compile machine and the like.
     pub comment: String,

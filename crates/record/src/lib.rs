@@ -1,7 +1,8 @@
-//! The record of a run: what was asked, what was measured, where, and what follows from it.
+//! The record of a run: the question, what was measured and where, and the statistics on it.
 //!
 //! Goal: one data model that the protocol writes and every report reads, the SQLite file that holds it, and the
-//! statistics of comparisons. Non-goals: it neither measures nor draws, and it knows nothing of servers or of SQL dialects.
+//! statistics of comparisons. Non-goals: it neither measures nor draws, and it knows nothing of servers or of SQL dialects:
+//! counters, settings and plans are opaque names and texts here. Crate `explain` knows what they mean.
 
 pub mod claim;
 pub mod environment;
@@ -22,7 +23,7 @@ pub use load::{
     EngineNote, ErrorCount, HistogramNote, Kind, LiveSample, LiveTrial, Loaded, Mode, OpenNote,
     Warmup,
 };
-pub use plan::{FormKind, PlanForm, PlanStep, StepChange};
+pub use plan::{FormKind, PlanForm};
 pub use run::{Factor, Question, Run, WorkloadNote};
 pub use store::{Store, StoreError};
 pub use trial::{

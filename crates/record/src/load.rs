@@ -24,8 +24,7 @@ pub struct Loaded {
     /// By name, one value a second from second 0; none where it could not be read. Own names: `throughput`, `errors`,
     /// `retried`, `dropped`, `queued`, `running`, `idle`; `server cpu` (cores), `machine cpu` (cores, everything that runs on
     /// it), `server context switches`, `device read bytes`, `device written bytes`, `network bytes`, `sampler cpu`; status
-    /// counters of the server by their own names, as differences a second; gauges of the server (`Threads_running`) as
-    /// they stood.
+    /// counters of the server by their own names, as differences a second; gauges of the server as they stood.
     pub series: BTreeMap<String, Vec<Option<f64>>>,
     pub errors: Vec<ErrorCount>,
     /// Over all seconds after a fixed warm-up, all of them where it is to be found.

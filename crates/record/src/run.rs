@@ -67,7 +67,7 @@ pub struct Factor {
 pub struct WorkloadNote {
     /// `ssb`.
     pub name: String,
-    /// One line: `Star Schema Benchmark, scale 0.1, InnoDB, ANSI joins`.
+    /// One line: `Star Schema Benchmark, scale 0.1`.
     pub summary: String,
     /// The operations in order: `Q1.1`, ...
     pub operations: Vec<String>,

@@ -108,7 +108,7 @@ pub struct DatasetNote {
     pub rows: u64,
     /// Of the tables with their indexes, as the server reports them.
     pub data_bytes: u64,
-    /// Of the secondary indexes in InnoDB, of all indexes in MyISAM and Aria; none where it was not asked.
+    /// Index size as the server reports it; none where it was not requested.
     #[serde(default)]
     pub index_bytes: Option<u64>,
     /// From the first row to the last commit, without indexes that were built afterwards; none where the tables were there already.
@@ -116,7 +116,7 @@ pub struct DatasetNote {
     /// Seconds of the indexes that were built after the rows, by table; empty where the rows came with them.
     #[serde(default)]
     pub index_s: BTreeMap<String, f64>,
-    /// `LOAD DATA LOCAL INFILE`, `INSERT`, `already there`
+    /// How the rows were loaded, or `already there`.
     pub method: String,
 }
 
@@ -207,11 +207,11 @@ pub struct Query {
     pub answer: Answer,
     /// SHA-256 of the rows in their canonical form, so that servers and rounds can be compared.
     pub answer_hash: String,
-    /// Hash of the normalised EXPLAIN, a key of `Trial::plans`; none where it was not asked for or failed.
+    /// Hash of the plan, a key of `Trial::plans`; none where it was not requested or failed.
     pub plan_hash: Option<String>,
     /// Empty where several clients asked at once: what the server did cannot be told apart by query then.
     pub counters: Counters,
-    /// Where SHOW PROFILE was asked for and is there: (stage, seconds).
+    /// (stage, seconds), where a profile was requested and the server has one.
     pub profile: Vec<(String, f64)>,
     /// The server's error where the query failed; its time then means nothing. `> 600 s` where the protocol's limit stopped
     /// it; its time is then the limit.

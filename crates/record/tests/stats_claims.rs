@@ -2,8 +2,9 @@
 
 mod common;
 
+use common::judge;
 use rand::{RngExt, SeedableRng};
-use record::stats::{judge, table};
+use record::stats::table;
 use record::*;
 
 const SMALL: &str = "small pool";

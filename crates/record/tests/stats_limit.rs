@@ -2,8 +2,9 @@
 
 mod common;
 
+use common::judge;
 use record::stats::used::{Part, counter};
-use record::stats::{judge, queries, table};
+use record::stats::{queries, table};
 use record::*;
 
 /// A trial of one query that takes so long in its cold round; `None`: it ran into the limit of 600 s.

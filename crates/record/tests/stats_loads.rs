@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{run, timed};
+use common::{judge, run, timed};
 use hdrhistogram::Histogram;
-use record::stats::{best_workers, judge, loads, predictions, scaling, summarise};
+use record::stats::{best_workers, loads, predictions, scaling, summarise};
 use record::*;
 use std::collections::BTreeMap;
 

@@ -3,7 +3,8 @@
 //! Goal: sentences that every form of a report shares.
 
 use crate::{format, matrix, names};
-use record::stats::{Difference, Explanation, PlanChange, Why};
+use explain::{Difference, Explanation, Why};
+use record::stats::PlanChange;
 use record::{Flag, Judged, Limit, Run, Trial, TrialState, Verdict};
 
 /// A flag that one or more trials carry.

@@ -8,7 +8,7 @@ use crate::loads::{self, Sheet};
 use crate::matrix::Matrix;
 use crate::why::Explained;
 use crate::{digest, format, names, plans, rounds, why};
-use record::stats::{self, Difference, Explanation};
+use explain::{Difference, Explanation};
 use record::{Environment, Judged, Run, Trial};
 
 /// Counters of the largest difference that are shown.
@@ -19,7 +19,7 @@ const REASONS: usize = 4;
 const QUERIES_MOST: usize = 5;
 
 pub fn markdown(run: &Run, trials: &[Trial]) -> String {
-    let claims = stats::judge(&run.question, trials);
+    let claims = explain::judge(&run.question, trials);
     let mut parts = vec![head(run, trials)];
     if loads::timed(run) {
         parts.extend(timed_loads(run, trials));
@@ -31,7 +31,7 @@ pub fn markdown(run: &Run, trials: &[Trial]) -> String {
     }
     parts.extend(digest::verdicts(&claims).map(|summary| verdicts(&claims, &summary)));
     let explained = why::claims(run, trials);
-    let largest = stats::explain_largest(&run.question, trials, MOST);
+    let largest = explain::explain_largest(&run.question, trials, MOST);
     parts.extend(reasons(&explained));
     parts.extend(largest.iter().map(|largest| counters(run, largest)));
     parts.extend(why::caveat(&explained, largest.as_ref()).map(|caveat| format!("{caveat}\n")));
@@ -223,7 +223,7 @@ fn counters(run: &Run, explanation: &Explanation) -> String {
 }
 
 fn plans(run: &Run, trials: &[Trial]) -> Option<String> {
-    let queries = stats::query_plans(&run.question, trials);
+    let queries = explain::query_plans(&run.question, trials);
     let mut text = format!("### Plans\n\n{}\n", safe(&plans::summary(&queries)?));
     let changes: Vec<String> = queries
         .iter()

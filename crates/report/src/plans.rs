@@ -1,10 +1,10 @@
 //! Plans in words: who used which, what differs, how long each took.
 //!
-//! Goal: sentences and cells that every form of a report shares. Non-goal: comparing plans (`record::plan`).
+//! Goal: sentences and cells that every form of a report shares. Non-goal: comparing plans (`explain::plan`).
 
 use crate::{format, names};
-use record::stats::{PlanTime, PlanUse, QueryPlans, RowUse};
-use record::{Run, StepChange};
+use explain::{PlanTime, PlanUse, QueryPlans, RowUse, StepChange};
+use record::Run;
 
 /// The heads of [`lines`]; the last three are figures.
 pub const HEADS: [&str; 7] = [
@@ -160,7 +160,7 @@ mod tests {
         );
     }
 
-    use record::PlanStep;
+    use explain::PlanStep;
 
     #[test]
     fn a_change_names_the_step_and_what_of_it() {

@@ -1,11 +1,9 @@
 //! Why two cells differ, in words: the sentence of a claim, of the largest difference, and the warning of a counter.
 //!
-//! Goal: one wording in every form of a report. What is said is decided by `record::stats`.
+//! Goal: one wording in every form of a report. What is said is decided by crate `explain`.
 
 use crate::{format, names};
-use record::stats::{
-    self, Because, Difference, Evidence, Explanation, Reason, SideName, TimesSay, Why,
-};
+use explain::{Because, Difference, Evidence, Explanation, Reason, SideName, TimesSay, Why};
 use record::{Cell, Claim, Run, Subject, Trial};
 
 /// Counters of a claim that are listed beside its sentence.
@@ -40,7 +38,7 @@ pub fn explained(claim: &Claim, trials: &[Trial]) -> Option<Explained> {
         says: claim.says.clone(),
         of: name(of, to),
         to: name(to, of),
-        why: stats::explain_claim(claim, trials, COUNTERS)?,
+        why: explain::explain_claim(claim, trials, COUNTERS)?,
     })
 }
 

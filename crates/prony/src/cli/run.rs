@@ -128,7 +128,7 @@ pub fn status(conducted: &Conducted, gate: bool) -> Status {
     if !conducted.valid() {
         return Status::Failed;
     }
-    let judged = record::stats::judge(&conducted.run.question, &conducted.trials);
+    let judged = explain::judge(&conducted.run.question, &conducted.trials);
     let all_hold = judged
         .iter()
         .all(|judged| judged.verdict == Verdict::Reproduced);

@@ -31,7 +31,7 @@ pub fn run(args: Args) -> Result<Status, Failure> {
     let run = store.run()?;
     let trials = match args.format {
         Format::Table | Format::Markdown if !stats::needs_query_counters(&run.question) => {
-            store.trials()?
+            store.trials_with(&explain::telling_settings())?
         }
         _ => store.trials_whole()?,
     };

@@ -447,6 +447,7 @@ fn begin(
         environment,
     };
     let store = Store::create(&folder.store(), &run).map_err(stored)?;
+    let store = store.with_plan_steps(explain::plan::steps_json);
     Ok((folder, store))
 }
 
@@ -458,6 +459,7 @@ fn resume(
 ) -> Result<(RunFolder, Store), RunError> {
     let folder = RunFolder::open(results, run)?;
     let store = Store::resume(&folder.store()).map_err(stored)?;
+    let store = store.with_plan_steps(explain::plan::steps_json);
     let differences = store
         .run()
         .map_err(stored)?

@@ -1,13 +1,13 @@
 //! When plans are asked for, and whether they are what the experiment says.
 //!
 //! Goal: nothing of it in a timed span or before a query whose pages it would read. Non-goals: how a server is asked
-//! (`observe::plans`), comparing plans (`record`).
+//! (`observe::plans`), comparing plans (`explain`).
 
 use super::round::{Live, Pass, Passed};
 use super::trial::flag;
 use host::interrupt;
 use observe::Explainer;
-use record::{Flag, FormKind, PlanForm, Query, Trial, TrialState, plan};
+use record::{Flag, FormKind, PlanForm, Query, Trial, TrialState};
 use server::{ServerError, Session};
 use spec::{Expected, PlanCheck, Plans};
 use std::collections::BTreeSet;
@@ -119,7 +119,7 @@ fn unmet(expected: &Expected, trial: &Trial, query: &Query) -> Option<String> {
     let held = query
         .plan_hash
         .as_ref()
-        .and_then(|hash| trial.plan_holds(name, hash, text));
+        .and_then(|hash| explain::plan_holds(trial, name, hash, text));
     match held {
         None => Some(format!(
             "{name}: no plan could be had, so it is not known whether it has \"{text}\""
@@ -140,7 +140,7 @@ fn steps(trial: &Trial, query: &Query) -> String {
         .get(hash)
         .map(String::as_str)
         .unwrap_or_default();
-    let steps = plan::steps(text).unwrap_or_default();
+    let steps = explain::plan::steps(text).unwrap_or_default();
     let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
     match steps.is_empty() {
         true => text.replace('\n', "; "),

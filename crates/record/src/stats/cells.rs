@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) use crate::trial::NOT_AVAILABLE;
 
 /// One row of the matrix: a server and its levels, over all blocks.
-pub(super) type RowKey<'t> = (&'t str, &'t [(String, String)]);
+pub type RowKey<'t> = (&'t str, &'t [(String, String)]);
 
-pub(super) fn row_key(key: &TrialKey) -> RowKey<'_> {
+pub fn row_key(key: &TrialKey) -> RowKey<'_> {
     (&key.server, &key.levels)
 }
 
@@ -33,7 +33,8 @@ pub(super) struct Series {
     pub(super) at_least: bool,
 }
 
-pub(super) fn matching<'t>(trials: &'t [Trial], cell: &Cell) -> Vec<&'t Trial> {
+/// The trials of a claim's cell.
+pub fn matching<'t>(trials: &'t [Trial], cell: &Cell) -> Vec<&'t Trial> {
     let allows = |key: &TrialKey, factor: &str, allowed: &[String]| {
         key.level(factor)
             .is_some_and(|level| allowed.iter().any(|a| a == level))
@@ -49,7 +50,7 @@ pub(super) fn matching<'t>(trials: &'t [Trial], cell: &Cell) -> Vec<&'t Trial> {
 }
 
 /// The rounds of a trial that a cell means, by the names that were reached: `cold` is no `lukewarm`.
-pub(super) fn rounds<'t>(trial: &'t Trial, selector: Option<&RoundSelector>) -> Vec<&'t Round> {
+pub fn rounds<'t>(trial: &'t Trial, selector: Option<&RoundSelector>) -> Vec<&'t Round> {
     let means = |round: &&Round, selector: &RoundSelector| {
         round.name == selector.name && selector.index.is_none_or(|index| index == round.index)
     };

@@ -17,14 +17,18 @@ use crate::trial::Trial;
 const ONE_BLOCK: &str = "one block gives a figure and no verdict";
 const LIMIT: &str = "a query ran into the protocol's limit: the figure is a bound";
 
+/// Whether a plan holds a text: of a trial, a query's name, the plan's hash, and the text. None where the plan's text is not
+/// recorded. Only crate `explain` can read plans.
+pub type PlanHolds<'h> = dyn Fn(&Trial, &str, &str, &str) -> Option<bool> + 'h;
+
 /// Every claim of the question, in its order, with what these trials say about it.
 ///
 /// Give whole trials where [`needs_query_counters`] says so.
-pub fn judge(question: &Question, trials: &[Trial]) -> Vec<Judged> {
+pub fn judge(question: &Question, trials: &[Trial], holds: &PlanHolds) -> Vec<Judged> {
     let found: Vec<Found> = question
         .claims
         .iter()
-        .map(|claim| find(claim, trials))
+        .map(|claim| find(claim, trials, holds))
         .collect();
     let tested: Vec<f64> = found.iter().filter_map(Found::p).collect();
     let mut decided = holm::rejected(&tested, 1.0 - CONFIDENCE).into_iter();
@@ -121,7 +125,7 @@ impl Found {
     }
 }
 
-fn find(claim: &Claim, trials: &[Trial]) -> Found {
+fn find(claim: &Claim, trials: &[Trial], holds: &PlanHolds) -> Found {
     let found = match &claim.subject {
         Subject::Ratio {
             value,
@@ -134,7 +138,7 @@ fn find(claim: &Claim, trials: &[Trial]) -> Found {
             among,
             within,
         } => find_spread(trials, value, among, *within),
-        Subject::Finds { finding, of } => find_shape(trials, finding, of),
+        Subject::Finds { finding, of } => find_shape(trials, finding, of, holds),
     };
     found.unwrap_or_else(Found::missing)
 }
@@ -217,7 +221,12 @@ fn find_spread(
     ))
 }
 
-fn find_shape(trials: &[Trial], finding: &Finding, of: &Cell) -> Result<Found, String> {
+fn find_shape(
+    trials: &[Trial],
+    finding: &Finding,
+    of: &Cell,
+    reads: &PlanHolds,
+) -> Result<Found, String> {
     let (blocks, seen, says) = match finding {
         Finding::PlanChanged => {
             let seen = plans::seen(trials, of)?;
@@ -226,7 +235,7 @@ fn find_shape(trials: &[Trial], finding: &Finding, of: &Cell) -> Result<Found, S
         }
         Finding::PlanHolds(text) => {
             let seen = plans::seen(trials, of)?;
-            let (holds, says) = seen.holds(text)?;
+            let (holds, says) = seen.holds(text, reads)?;
             (seen.blocks(), Evidence::Seen(holds), says)
         }
         _ => {

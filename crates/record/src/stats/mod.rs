@@ -1,7 +1,7 @@
-//! Figures with their intervals, verdicts, and what explains a difference: all from recorded trials alone.
+//! Figures with their intervals, and verdicts: all from recorded trials alone.
 //!
 //! Goals: the rules for numbers (docs/METHODOLOGY.md), each implemented once. Non-goals: drawing (crate `report`),
-//! measuring.
+//! measuring, explaining a difference (crate `explain`).
 //!
 //! Only trials that are done count. The unit is the trial, so every interval is over blocks.
 
@@ -9,7 +9,6 @@ mod around;
 mod cells;
 mod change;
 mod engine;
-mod explain;
 mod finding;
 #[cfg(test)]
 mod fixture;
@@ -17,12 +16,10 @@ mod holm;
 mod judge;
 mod load_value;
 mod loads;
-mod meanings;
 #[cfg(test)]
 mod noise;
 mod percentiles;
 mod period;
-mod plan_uses;
 mod plans;
 mod predictions;
 pub mod queueing;
@@ -42,6 +39,7 @@ pub mod used;
 mod workers;
 
 pub use around::{Around, Span, around};
+pub use cells::{RowKey, matching, rounds as matching_rounds, row_key};
 pub use engine::EngineCheck;
 pub use loads::{LatencyEstimates, LoadRow, loads};
 pub use percentiles::{Latency, Percentiles, SAMPLES_ABOVE};
@@ -56,13 +54,7 @@ pub use steady::{Shape, Steady};
 pub use summary::{RULES, Summary, measured, summarise, summary};
 pub use workers::{BestWorkers, best_workers};
 
-pub use explain::{
-    Because, DOUBLED_COUNTERS, Difference, Doubled, Evidence, Explanation, Reason, SideName,
-    TimesSay, Why, counts_rows_twice, explain_claim, explain_largest, telling_settings,
-};
-pub use judge::{judge, needs_query_counters};
-pub use meanings::meaning;
-pub use plan_uses::{PlanTime, PlanUse, QueryPlans, RowUse, query_plans};
+pub use judge::{PlanHolds, judge, needs_query_counters};
 pub use plans::{PlanChange, plan_changes};
-pub use ratio::{CONFIDENCE, Comparison, MARGIN, compare, compare_throughput};
-pub use table::{Estimate, QueryRow, RoundCell, Row, queries, table};
+pub use ratio::{CONFIDENCE, Comparison, LogMean, MARGIN, compare, compare_throughput};
+pub use table::{Estimate, QueryRow, RoundCell, Row, queries, rows, table};

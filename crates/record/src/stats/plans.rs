@@ -1,6 +1,7 @@
 //! Which plans answered a query, and where they changed.
 
 use super::cells::{self, RowKey, row_key, row_words};
+use super::judge::PlanHolds;
 use crate::claim::Cell;
 use crate::run::Question;
 use crate::trial::{Trial, TrialState};
@@ -140,9 +141,9 @@ impl<'t> Sights<'t> {
     }
 
     /// Whether all plans hold the text, and how many do in words; an error where a plan's text is not recorded.
-    pub(super) fn holds(&self, text: &str) -> Result<(bool, String), String> {
+    pub(super) fn holds(&self, text: &str, reads: &PlanHolds) -> Result<(bool, String), String> {
         let held = |sight: &Sight<'t>| {
-            let held = sight.trial.plan_holds(sight.query, sight.hash, text);
+            let held = reads(sight.trial, sight.query, sight.hash, text);
             held.ok_or_else(|| format!("{}: the plan's text is not recorded", sight.place()))
         };
         let held = self

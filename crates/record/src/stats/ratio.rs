@@ -78,7 +78,7 @@ fn verdict((low, high): (f64, f64), margin: f64) -> Comparison {
 
 /// The mean of the logarithms of positive values, with its standard error.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct LogMean {
+pub struct LogMean {
     mean: f64,
     standard_error: f64,
     pub(super) count: usize,
@@ -86,7 +86,7 @@ pub(super) struct LogMean {
 
 impl LogMean {
     /// Values that are not positive and finite do not count; None without any.
-    pub(super) fn of(values: &[f64]) -> Option<LogMean> {
+    pub fn of(values: &[f64]) -> Option<LogMean> {
         let logs: Vec<f64> = values
             .iter()
             .map(|value| value.ln())
@@ -110,7 +110,7 @@ impl LogMean {
         })
     }
 
-    pub(super) fn of_ratios(of: &[f64], to: &[f64]) -> Option<LogMean> {
+    pub fn of_ratios(of: &[f64], to: &[f64]) -> Option<LogMean> {
         LogMean::of(
             &of.iter()
                 .zip(to)
@@ -119,7 +119,7 @@ impl LogMean {
         )
     }
 
-    pub(super) fn geometric(&self) -> f64 {
+    pub fn geometric(&self) -> f64 {
         self.mean.exp()
     }
 
@@ -128,7 +128,7 @@ impl LogMean {
     }
 
     /// The 95 % t interval of the geometric mean; None with fewer than two values.
-    pub(super) fn ci(&self) -> Option<(f64, f64)> {
+    pub fn ci(&self) -> Option<(f64, f64)> {
         let half = self.student()?.inverse_cdf(0.5 + CONFIDENCE / 2.0) * self.standard_error;
         Some(((self.mean - half).exp(), (self.mean + half).exp()))
     }

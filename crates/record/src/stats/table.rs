@@ -98,10 +98,7 @@ pub fn table(question: &Question, trials: &[Trial]) -> Vec<Row> {
 }
 
 /// The rows in the order of the table, each with all of its trials.
-pub(super) fn rows<'t>(
-    question: &Question,
-    trials: &'t [Trial],
-) -> Vec<(RowKey<'t>, Vec<&'t Trial>)> {
+pub fn rows<'t>(question: &Question, trials: &'t [Trial]) -> Vec<(RowKey<'t>, Vec<&'t Trial>)> {
     let mut rows: BTreeMap<RowKey, Vec<&Trial>> = BTreeMap::new();
     for trial in trials {
         rows.entry(row_key(&trial.key)).or_default().push(trial);

@@ -32,11 +32,16 @@ pub const SCHEMA_VERSION: i32 = 3;
 /// The oldest that it reads: without timed loads.
 pub const SCHEMA_OLDEST: i32 = 1;
 
+/// The steps of a plan's text as JSON, for those who read the file with SQL; None where the text has none. Crate `explain`
+/// reads plans.
+pub type PlanSteps = fn(&str) -> Option<String>;
+
 /// An open `run.sqlite`.
 pub struct Store {
     path: PathBuf,
     at: Connection,
     writes: bool,
+    plan_steps: PlanSteps,
 }
 
 impl Store {
@@ -46,6 +51,7 @@ impl Store {
             path: path.to_path_buf(),
             at: open::new(path)?,
             writes: true,
+            plan_steps: |_| None,
         };
         let written = open::lay(&store.at).and_then(|()| write::run(&store.at, run));
         store.named(written.and_then(|()| store.at.execute_batch("commit")))?;
@@ -58,6 +64,7 @@ impl Store {
             path: path.to_path_buf(),
             at: open::reading(path)?,
             writes: false,
+            plan_steps: |_| None,
         })
     }
 
@@ -67,7 +74,14 @@ impl Store {
             path: path.to_path_buf(),
             at: open::writing(path)?,
             writes: true,
+            plan_steps: |_| None,
         })
+    }
+
+    /// Keeps with each plan its steps as this function reads them; without it a file holds the texts alone.
+    pub fn with_plan_steps(mut self, plan_steps: PlanSteps) -> Store {
+        self.plan_steps = plan_steps;
+        self
     }
 
     /// What was asked, and where.
@@ -98,16 +112,20 @@ impl Store {
             }
             None => {}
         }
-        write::trial(&transaction, trial).map_err(name)?;
+        write::trial(&transaction, trial, self.plan_steps).map_err(name)?;
         live::clear(&transaction, &trial.key).map_err(name)?;
         transaction.commit().map_err(name)
     }
 
-    /// All trials without the queries' own counters, and the series, histograms and errors of timed loads (all left
-    /// empty; `Loaded::summary` stands for the latter), and of the settings those of [`crate::stats::telling_settings`]:
-    /// what tables, claims, verdicts and explanations need, fast.
+    /// All trials without their settings, the queries' own counters, and the series, histograms and errors of timed loads
+    /// (all left empty; `Loaded::summary` stands for the latter): what tables, claims and verdicts need, fast.
     pub fn trials(&self) -> Result<Vec<Trial>, StoreError> {
-        self.read(Depth::Times)
+        self.read(Depth::Times(&[]))
+    }
+
+    /// As [`Store::trials`], with the settings of these names: what explanations need too.
+    pub fn trials_with(&self, settings: &[&str]) -> Result<Vec<Trial>, StoreError> {
+        self.read(Depth::Times(settings))
     }
 
     /// All trials whole. Of timed loads that is much: [`Store::load`] reads one.

@@ -1,19 +1,20 @@
 //! Plans as they lie in the file: each text once for all trials with its steps, the finer forms with their trial.
 
+use super::PlanSteps;
 use super::read::word;
-use super::write::{json, word as word_of};
-use crate::plan::{PlanForm, steps};
+use super::write::word as word_of;
+use crate::plan::PlanForm;
 use crate::trial::Trial;
 use rusqlite::{Connection, Result, params};
 use std::collections::HashMap;
 
 /// A plan is its hash; one that another trial brought is there already.
-pub(super) fn save(at: &Connection, id: i64, trial: &Trial) -> Result<()> {
+pub(super) fn save(at: &Connection, id: i64, trial: &Trial, steps: PlanSteps) -> Result<()> {
     let mut statement = at.prepare_cached(
         "insert or ignore into plan (hash, text, steps_json) values (?1, ?2, ?3)",
     )?;
     for (hash, text) in &trial.plans {
-        statement.execute(params![hash, text, steps(text).map(|steps| json(&steps))])?;
+        statement.execute(params![hash, text, steps(text)])?;
     }
     let mut statement =
         at.prepare_cached("insert into plan_form values (?1, ?2, ?3, ?4, ?5, ?6)")?;

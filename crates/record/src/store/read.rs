@@ -5,7 +5,6 @@ use super::load;
 use crate::load::Loaded;
 use crate::plan::PlanForm;
 use crate::run::Run;
-use crate::stats::telling_settings;
 use crate::trial::{Counters, EventNote, LimitNote, Query, Round, Trial, TrialKey};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Result, Row};
@@ -15,9 +14,9 @@ use std::collections::{BTreeMap, HashMap};
 
 /// How much of a trial is read.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Depth {
-    /// Without the queries' own counters, the series and histograms of timed loads, and the settings that explain nothing.
-    Times,
+pub(super) enum Depth<'s> {
+    /// Without the queries' own counters, the series and histograms of timed loads, and all settings but these.
+    Times(&'s [&'s str]),
     Whole,
 }
 
@@ -102,7 +101,7 @@ pub(super) fn finished(at: &Connection) -> Result<Vec<TrialKey>> {
     keys.collect()
 }
 
-pub(super) fn trials(at: &Connection, depth: Depth) -> Result<Vec<Trial>> {
+pub(super) fn trials<'c>(at: &'c Connection, depth: Depth<'c>) -> Result<Vec<Trial>> {
     let reader = Reader {
         at,
         depth,
@@ -124,7 +123,7 @@ pub(super) fn trials(at: &Connection, depth: Depth) -> Result<Vec<Trial>> {
 
 struct Reader<'c> {
     at: &'c Connection,
-    depth: Depth,
+    depth: Depth<'c>,
     schema: i32,
     lists: Lists,
     plans: HashMap<String, String>,
@@ -159,7 +158,7 @@ impl Reader<'_> {
     fn load(&self, trial: i64) -> Result<Option<Loaded>> {
         match (self.schema, self.depth) {
             (1, _) => Ok(None),
-            (_, Depth::Times) => load::brief(self.at, trial, &self.lists),
+            (_, Depth::Times(_)) => load::brief(self.at, trial, &self.lists),
             (_, Depth::Whole) => load::whole(self.at, trial, &self.lists),
         }
     }
@@ -201,7 +200,7 @@ impl Reader<'_> {
 
     fn queries(&self, round: i64) -> Result<Vec<Query>> {
         let mut counters = match self.depth {
-            Depth::Times => HashMap::new(),
+            Depth::Times(_) => HashMap::new(),
             Depth::Whole => self.query_counters(round)?,
         };
         let client = match self.schema {
@@ -273,8 +272,8 @@ impl Reader<'_> {
     }
 
     fn settings(&self, trial: i64) -> Result<BTreeMap<String, String>> {
-        if self.depth == Depth::Times {
-            return self.telling_settings(trial);
+        if let Depth::Times(names) = self.depth {
+            return self.some_settings(trial, names);
         }
         let mut statement = self
             .at
@@ -283,13 +282,13 @@ impl Reader<'_> {
         settings.collect()
     }
 
-    /// Those that an explanation looks at, one by one: a server has twenty times as many.
-    fn telling_settings(&self, trial: i64) -> Result<BTreeMap<String, String>> {
+    /// One by one, since a server has twenty times as many as an explanation looks at.
+    fn some_settings(&self, trial: i64, names: &[&str]) -> Result<BTreeMap<String, String>> {
         let mut statement = self
             .at
             .prepare_cached("select value from setting where trial = ?1 and name = ?2")?;
         let mut settings = BTreeMap::new();
-        for name in telling_settings() {
+        for name in names {
             let value = statement.query_row((trial, name), |row| row.get(0));
             settings.extend(value.optional()?.map(|value| (name.to_string(), value)));
         }

@@ -1,4 +1,4 @@
--- Schema 3, what comparing optimizers and storage engines needs. docs/RESULTS.md describes every column.
+-- Schema 3: plans in several forms, limits, datasets, clients. docs/RESULTS.md describes every column.
 ALTER TABLE trial ADD COLUMN dataset_json TEXT;
 ALTER TABLE query ADD COLUMN client INTEGER NOT NULL DEFAULT 1;
 
@@ -12,7 +12,7 @@ CREATE TABLE trial_limit (
     PRIMARY KEY (trial, n)
 ) STRICT, WITHOUT ROWID;
 
-ALTER TABLE plan ADD COLUMN steps_json TEXT; -- [{"table": ..., "access": ...}]; NULL where the text is no table of EXPLAIN
+ALTER TABLE plan ADD COLUMN steps_json TEXT; -- [{"table": ..., "access": ...}]; NULL where the text has no steps
 
 CREATE TABLE plan_form (
     trial INTEGER NOT NULL REFERENCES trial (id) ON DELETE CASCADE,

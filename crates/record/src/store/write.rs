@@ -58,7 +58,7 @@ pub(super) fn remove(at: &Connection, trial: i64) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn trial(at: &Connection, trial: &Trial) -> Result<()> {
+pub(super) fn trial(at: &Connection, trial: &Trial, steps: super::PlanSteps) -> Result<()> {
     let mut statement = at.prepare_cached(
         "insert into trial (run, block, server, levels_json, state, flags_json, started_ns, ended_ns, start_s_json, data_bytes, plans_json, dataset_json)
          values ((select id from run), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
@@ -88,7 +88,7 @@ pub(super) fn trial(at: &Connection, trial: &Trial) -> Result<()> {
     if let Some(load) = &trial.load {
         super::load::save(at, id, load)?;
     }
-    super::plans::save(at, id, trial)?;
+    super::plans::save(at, id, trial, steps)?;
     settings(at, id, trial)
 }
 

@@ -2,8 +2,8 @@
 
 use super::rows::{Row, Rows};
 use crate::{digest, why};
+use explain::{Difference, Explanation};
 use maud::{Markup, html};
-use record::stats::{self, Difference, Explanation};
 use record::{Run, Trial};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ pub struct Compared {
 
 impl Compared {
     pub fn of(run: &Run, trials: &[Trial]) -> Compared {
-        let explanation = stats::explain_largest(&run.question, trials, usize::MAX);
+        let explanation = explain::explain_largest(&run.question, trials, usize::MAX);
         let said_before = why::caveat(&why::claims(run, trials), None).is_some();
         let caveat = why::caveat(&[], explanation.as_ref());
         Compared {
@@ -100,10 +100,10 @@ pub fn data(rows: &Rows) -> Value {
         .collect();
     let known = names
         .into_iter()
-        .filter_map(|name| Some((name.clone(), Value::from(stats::meaning(name)?))));
+        .filter_map(|name| Some((name.clone(), Value::from(explain::meaning(name)?))));
     let meanings: Map<String, Value> = known.collect();
     let doubles: Vec<Value> = rows.list.iter().map(doubles).collect();
-    let doubled = json!({ "counters": stats::DOUBLED_COUNTERS, "rows": doubles });
+    let doubled = json!({ "counters": explain::DOUBLED_COUNTERS, "rows": doubles });
     json!({ "rows": means, "meanings": meanings, "doubled": doubled })
 }
 
@@ -113,7 +113,7 @@ fn doubles(row: &Row) -> Value {
         .flat_map(|trial| &trial.rounds)
         .map(|round| round.name.as_str())
         .collect();
-    let doubled = |name: &&str| stats::counts_rows_twice(&row.trials, name);
+    let doubled = |name: &&str| explain::counts_rows_twice(&row.trials, name);
     names.into_iter().filter(doubled).collect()
 }
 

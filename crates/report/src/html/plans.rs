@@ -1,12 +1,13 @@
 //! The plans by which each query was answered: who used which, how long each took, and what differs.
 
 use crate::{digest, names, plans};
+use explain::{PlanStep, PlanUse, QueryPlans};
 use maud::{Markup, html};
-use record::stats::{self, PlanChange, PlanUse, QueryPlans};
-use record::{PlanStep, Run, Trial};
+use record::stats::PlanChange;
+use record::{Run, Trial};
 
 pub fn section(run: &Run, trials: &[Trial]) -> Markup {
-    let queries = stats::query_plans(&run.question, trials);
+    let queries = explain::query_plans(&run.question, trials);
     let changes: Vec<&PlanChange> = queries.iter().flat_map(|query| &query.changes).collect();
     html! {
         @if let Some(summary) = plans::summary(&queries) {

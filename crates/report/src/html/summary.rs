@@ -3,7 +3,7 @@
 use crate::matrix::{Line, Matrix, marks};
 use crate::{digest, format};
 use maud::{Markup, html};
-use record::{Judged, Run, Trial, Verdict, stats};
+use record::{Judged, Run, Trial, Verdict};
 
 pub fn header(run: &Run, trials: &[Trial]) -> Markup {
     html! {
@@ -17,7 +17,7 @@ pub fn header(run: &Run, trials: &[Trial]) -> Markup {
 }
 
 pub fn claims(run: &Run, trials: &[Trial]) -> Markup {
-    let claims = stats::judge(&run.question, trials);
+    let claims = explain::judge(&run.question, trials);
     let Some(summary) = digest::verdicts(&claims) else {
         return html! {};
     };

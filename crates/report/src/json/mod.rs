@@ -186,7 +186,7 @@ fn round(round: &record::Round) -> RoundNote<'_> {
 }
 
 fn claims(run: &Run, trials: &[Trial]) -> Vec<ClaimNote> {
-    let judged = stats::judge(&run.question, trials).into_iter();
+    let judged = explain::judge(&run.question, trials).into_iter();
     judged
         .map(|judged| ClaimNote {
             why: crate::why::explained(&judged.claim, trials).map(WhyNote::from),

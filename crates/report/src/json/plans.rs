@@ -1,8 +1,9 @@
 //! The plans in the JSON of a run.
 
 use super::levels;
-use record::stats::{self, PlanChange, PlanTime, PlanUse, RowUse};
-use record::{PlanStep, Run, StepChange, Trial};
+use explain::{PlanStep, PlanTime, PlanUse, RowUse, StepChange};
+use record::stats::PlanChange;
+use record::{Run, Trial};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -71,7 +72,7 @@ struct SeenNote {
 }
 
 pub fn notes(run: &Run, trials: &[Trial]) -> Vec<QueryNote> {
-    let queries = stats::query_plans(&run.question, trials).into_iter();
+    let queries = explain::query_plans(&run.question, trials).into_iter();
     queries
         .map(|query| QueryNote {
             query: query.query,

@@ -1,8 +1,8 @@
 //! Why two cells differ, as keys.
 
 use crate::why::{self, Explained};
-use record::stats::{Difference, Doubled, Explanation, Why};
-use record::{Run, Trial, stats};
+use explain::{Difference, Doubled, Explanation, Why};
+use record::{Run, Trial};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -49,7 +49,7 @@ impl From<Explained> for WhyNote {
 }
 
 pub fn caveat(run: &Run, trials: &[Trial]) -> Option<&'static str> {
-    let largest = stats::explain_largest(&run.question, trials, why::COUNTERS);
+    let largest = explain::explain_largest(&run.question, trials, why::COUNTERS);
     why::caveat(&why::claims(run, trials), largest.as_ref())
 }
 
@@ -61,7 +61,7 @@ pub fn largest(run: &Run, trials: &[Trial]) -> Option<LargestNote> {
         ratio,
         at_least,
         why,
-    } = stats::explain_largest(&run.question, trials, why::COUNTERS)?;
+    } = explain::explain_largest(&run.question, trials, why::COUNTERS)?;
     let reason = why.reason.as_ref();
     let sentence = reason.map(|reason| why::sentence(reason, ("of", "to")));
     Some(LargestNote {

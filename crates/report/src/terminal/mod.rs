@@ -13,7 +13,7 @@ use crate::{digest, format, loads, names, rounds, why};
 use comfy_table::{
     Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
 };
-use record::stats::{self, Explanation};
+use explain::Explanation;
 use record::{Judged, Run, Trial, Verdict};
 
 /// Rows of counters, plan changes and warnings that are shown before the page is referred to.
@@ -25,7 +25,7 @@ const WIDTH_MIN: usize = 40;
 pub fn terminal(run: &Run, trials: &[Trial], colour: bool, width: usize) -> String {
     let width = width.max(WIDTH_MIN);
     let screen = Screen { colour, width };
-    let claims = stats::judge(&run.question, trials);
+    let claims = explain::judge(&run.question, trials);
     let mut text = screen.head(run, trials);
     if loads::timed(run) {
         text.push_str(&screen.timed_loads(run, trials));
@@ -36,7 +36,7 @@ pub fn terminal(run: &Run, trials: &[Trial], colour: bool, width: usize) -> Stri
     }
     text.push_str(&screen.claims(&claims));
     let explained = why::claims(run, trials);
-    let largest = stats::explain_largest(&run.question, trials, MOST);
+    let largest = explain::explain_largest(&run.question, trials, MOST);
     text.push_str(&screen.reasons(&explained));
     if let Some(explanation) = &largest {
         text.push_str(&screen.explanation(run, explanation));

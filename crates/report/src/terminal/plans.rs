@@ -4,7 +4,7 @@
 
 use super::{MOST, Screen, more};
 use crate::{digest, names, plans};
-use record::stats::{self, QueryPlans};
+use explain::QueryPlans;
 use record::{Run, Trial};
 
 /// Queries that are shown with what differs.
@@ -14,7 +14,7 @@ const STEPS_MOST: usize = 6;
 
 impl Screen {
     pub(super) fn plans(&self, run: &Run, trials: &[Trial]) -> String {
-        let queries = stats::query_plans(&run.question, trials);
+        let queries = explain::query_plans(&run.question, trials);
         let Some(summary) = plans::summary(&queries) else {
             return String::new();
         };

@@ -269,7 +269,7 @@ const MEANINGS: [(&str, &str); 87] = [
 ];
 
 /// Quotients that say more than their parts.
-pub(super) const DERIVED: [(&str, &str); 4] = [
+pub(crate) const DERIVED: [(&str, &str); 4] = [
     (
         "Innodb_buffer_pool_reads",
         "Innodb_buffer_pool_read_requests",
@@ -284,7 +284,7 @@ pub(super) const DERIVED: [(&str, &str); 4] = [
 
 /// Whether a counter says nothing about the work: times and uptimes, gauges (amounts at a moment, whose difference is
 /// no count), and the traffic of sessions. One with a meaning is never so.
-pub(super) fn is_beside_the_point(counter: &str) -> bool {
+pub(crate) fn is_beside_the_point(counter: &str) -> bool {
     let name = counter.to_ascii_lowercase();
     let beside = || {
         BESIDE_PREFIXES

@@ -2,12 +2,9 @@
 //!
 //! Goal: plans side by side before times are. Non-goal: judging that one is better; rows differ in more than their plans.
 
-use super::cells::{RowKey, row_key};
-use super::plans::{PlanChange, plan_changes};
-use super::ratio::LogMean;
-use crate::plan::{self, FormKind, PlanForm, PlanStep, StepChange};
-use crate::run::Question;
-use crate::trial::{Query, Round, Trial, TrialState};
+use crate::plan::{self, PlanStep, StepChange};
+use record::stats::{LogMean, PlanChange, RowKey, plan_changes, row_key};
+use record::{FormKind, PlanForm, Query, Question, Round, Trial, TrialState};
 use std::collections::BTreeMap;
 
 /// One query with every plan that answered it, in the order of first sight.

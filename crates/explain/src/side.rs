@@ -2,11 +2,8 @@
 //!
 //! Goal: rounds, single queries and timed loads in one form. Non-goal: comparing two of them (`rank`, `reason`).
 
-use crate::claim::{Cell, RoundSelector};
-use crate::load::Loaded;
-use crate::stats::cells;
-use crate::stats::summary::summary;
-use crate::trial::{Counters, Query, Round, Trial, TrialState};
+use record::stats::{matching, matching_rounds, summary};
+use record::{Cell, Counters, Loaded, Query, Round, RoundSelector, Trial, TrialState};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Limits within this factor of each other are alike.
@@ -25,43 +22,43 @@ const WRITING: [&str; 7] = [
 
 /// What was counted while a number of operations ran: a query, the queries of a round, or a timed load.
 #[derive(Clone)]
-pub(super) struct Line<'t> {
-    pub(super) counters: &'t Counters,
+pub(crate) struct Line<'t> {
+    pub(crate) counters: &'t Counters,
     /// At least 1.
-    pub(super) operations: f64,
+    pub(crate) operations: f64,
 }
 
 /// What a round or a query took, whoever asked in it; of a timed load the inverse of its throughput.
 #[derive(Clone, Copy)]
-pub(super) struct Time {
-    pub(super) elapsed_s: f64,
+pub(crate) struct Time {
+    pub(crate) elapsed_s: f64,
     /// A lower bound: a query ran into the protocol's limit.
-    pub(super) at_least: bool,
+    pub(crate) at_least: bool,
 }
 
 #[derive(Clone, Default)]
-pub(super) struct Side<'t> {
+pub(crate) struct Side<'t> {
     /// By block; never an empty list. Without the blocks in which a query ran into the limit: it was counted only so far.
-    pub(super) blocks: BTreeMap<u32, Vec<Line<'t>>>,
+    pub(crate) blocks: BTreeMap<u32, Vec<Line<'t>>>,
     /// By block; never an empty list.
-    pub(super) times: BTreeMap<u32, Vec<Time>>,
+    pub(crate) times: BTreeMap<u32, Vec<Time>>,
     /// The texts of the plans that answered.
-    pub(super) plans: BTreeSet<&'t str>,
+    pub(crate) plans: BTreeSet<&'t str>,
     /// Those that count.
     trials: Vec<&'t Trial>,
     /// Whether its operations ran for a time, and not in rounds.
-    pub(super) is_timed: bool,
+    pub(crate) is_timed: bool,
 }
 
 impl<'t> Side<'t> {
     /// The trials of a claim's cell that count.
-    pub(super) fn of_cell(trials: &'t [Trial], cell: &Cell) -> Side<'t> {
-        let matching = cells::matching(trials, cell);
+    pub(crate) fn of_cell(trials: &'t [Trial], cell: &Cell) -> Side<'t> {
+        let matching = matching(trials, cell);
         Side::of(&matching, cell.round.as_ref(), cell.query.as_deref())
     }
 
     /// These trials, as far as they count; all rounds without a selector, whole rounds without a query.
-    pub(super) fn of(
+    pub(crate) fn of(
         trials: &[&'t Trial],
         round: Option<&RoundSelector>,
         query: Option<&str>,
@@ -110,7 +107,7 @@ impl<'t> Side<'t> {
         round: Option<&RoundSelector>,
         query: Option<&str>,
     ) {
-        let rounds = cells::rounds(trial, round);
+        let rounds = matching_rounds(trial, round);
         let asked = |asked: &&Query| query.is_none_or(|name| name == asked.name);
         let queries = || rounds.iter().flat_map(|round| &round.queries).filter(asked);
         let plans = queries().filter_map(|query| trial.plans.get(query.plan_hash.as_ref()?));
@@ -127,7 +124,7 @@ impl<'t> Side<'t> {
     }
 
     /// As far as it can be compared with another side: over the blocks that both have.
-    pub(super) fn beside(&self, other: &Side) -> Side<'t> {
+    pub(crate) fn beside(&self, other: &Side) -> Side<'t> {
         let mut side = self.clone();
         side.blocks
             .retain(|block, _| other.blocks.contains_key(block));
@@ -136,7 +133,7 @@ impl<'t> Side<'t> {
         side
     }
 
-    pub(super) fn operations(&self) -> f64 {
+    pub(crate) fn operations(&self) -> f64 {
         self.lines_of_all().map(|line| line.operations).sum()
     }
 
@@ -145,7 +142,7 @@ impl<'t> Side<'t> {
     }
 
     /// A counter per operation in each block that has it, by the first of these names that the side has.
-    pub(super) fn counter(&self, names: &[&'static str]) -> Option<(&'static str, Vec<f64>)> {
+    pub(crate) fn counter(&self, names: &[&'static str]) -> Option<(&'static str, Vec<f64>)> {
         names.iter().find_map(|name| {
             let values = self.blocks.values().filter_map(|lines| mean(lines, name));
             let values: Vec<f64> = values.collect();
@@ -154,14 +151,14 @@ impl<'t> Side<'t> {
     }
 
     /// What all its trials ran with; none where they differ or do not say.
-    pub(super) fn setting(&self, name: &str) -> Option<&'t str> {
+    pub(crate) fn setting(&self, name: &str) -> Option<&'t str> {
         let mut values = self.trials.iter().map(|trial| trial.settings.get(name));
         let first = values.next()??;
         values.all(|value| value == Some(first)).then_some(first)
     }
 
     /// Whether a statement of its rounds wrote; timed loads may always.
-    pub(super) fn writes(&self) -> bool {
+    pub(crate) fn writes(&self) -> bool {
         let wrote = |(name, moved): (&String, &i64)| {
             *moved > 0 && WRITING.iter().any(|prefix| name.starts_with(prefix))
         };
@@ -173,7 +170,7 @@ impl<'t> Side<'t> {
 
     /// Whether the other side's servers were held to the same limits, as far as that can be told from figures that are
     /// relative to the data: those of two servers take a little more or less room.
-    pub(super) fn is_limited_like(&self, other: &Side) -> bool {
+    pub(crate) fn is_limited_like(&self, other: &Side) -> bool {
         let (ours, theirs) = (self.limits(), other.limits());
         let like = |((name, asked), (other, theirs)): (&(&str, f64), &(&str, f64))| {
             name == other && asked.max(*theirs) <= asked.min(*theirs) * SAME_LIMIT
@@ -191,18 +188,18 @@ impl<'t> Side<'t> {
     }
 
     /// The names of the servers that it was measured on.
-    pub(super) fn servers(&self) -> BTreeSet<&'t str> {
+    pub(crate) fn servers(&self) -> BTreeSet<&'t str> {
         let trials = self.trials.iter();
         trials.map(|trial| trial.key.server.as_str()).collect()
     }
 
     /// The most clients that asked in one of its rounds.
-    pub(super) fn clients(&self) -> Option<u32> {
+    pub(crate) fn clients(&self) -> Option<u32> {
         let rounds = self.trials.iter().flat_map(|trial| &trial.rounds);
         rounds.map(Round::clients).max()
     }
 
-    pub(super) fn a_plan_holds(&self, words: &str) -> bool {
+    pub(crate) fn a_plan_holds(&self, words: &str) -> bool {
         self.plans.iter().any(|plan| plan.contains(words))
     }
 }

@@ -1,10 +1,10 @@
 //! Why two cells differ, by the counters that were published (P6, P1): the sentence is known from the text.
 
+#[path = "../../record/tests/common/mod.rs"]
 mod common;
 
-use record::stats::{
-    Doubled, Evidence, Reason, SideName, Why, explain_claim, explain_largest, needs_query_counters,
-};
+use explain::{Doubled, Evidence, Reason, SideName, Why, explain_claim, explain_largest};
+use record::stats::needs_query_counters;
 use record::*;
 
 type Figures<'f> = &'f [(&'f str, i64)];
@@ -524,7 +524,7 @@ fn the_quick_reading_of_a_run_names_the_same_causes_as_the_whole_one() {
     let mut question = common::run().question;
     question.rounds = vec!["cold".into()];
     let explained = |trials: Vec<Trial>| explain_largest(&question, &trials, 20).unwrap();
-    let quick = explained(store.trials().unwrap());
+    let quick = explained(store.trials_with(&explain::telling_settings()).unwrap());
     assert_eq!(
         causes(quick.why.reason.as_ref().unwrap()),
         ["more of the data stays in memory"]

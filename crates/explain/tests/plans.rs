@@ -1,9 +1,10 @@
 //! Each query's plans: their users, their times, and what differs.
 
+#[path = "../../record/tests/common/mod.rs"]
 mod common;
 
 use common::{done, run};
-use record::stats::{self, PlanTime, QueryPlans};
+use explain::{PlanTime, QueryPlans, StepChange, query_plans};
 use record::*;
 
 fn table(key: &str) -> String {
@@ -28,7 +29,7 @@ fn trial(block: u32, variant: &str, rounds: [(&str, u64); 4]) -> Trial {
 fn of(trials: &[Trial]) -> QueryPlans {
     let mut question = run().question;
     question.workload.operations = vec!["Q1".into(), "Q2".into()];
-    let mut queries = stats::query_plans(&question, trials);
+    let mut queries = query_plans(&question, trials);
     assert_eq!(queries.len(), 1, "Q2 has no plan");
     queries.remove(0)
 }

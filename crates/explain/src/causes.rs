@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 /// What the side with fewer of something has, and the other has not.
-pub(super) enum Sign {
+pub(crate) enum Sign {
     /// A counter by any of these names; 0 on the other side. Where that side has none of them, its plans must not hold
     /// these words either.
     Counts(&'static [&'static str], &'static [&'static str]),
@@ -29,16 +29,16 @@ pub(super) enum Sign {
     OtherEngine(&'static [&'static str], &'static [&'static str]),
 }
 
-pub(super) struct Cause {
+pub(crate) struct Cause {
     /// The counters that it makes smaller, the most telling first.
-    pub(super) fewer: &'static [&'static str],
+    pub(crate) fewer: &'static [&'static str],
     /// Any of these.
-    pub(super) signs: &'static [Sign],
+    pub(crate) signs: &'static [Sign],
     /// Counters that stand beside the sign as evidence, each by any of its names, where they moved.
-    pub(super) beside: &'static [&'static [&'static str]],
+    pub(crate) beside: &'static [&'static [&'static str]],
     /// Where any of these holds, another cause says it better.
-    pub(super) unless: &'static [Sign],
-    pub(super) because: &'static str,
+    pub(crate) unless: &'static [Sign],
+    pub(crate) because: &'static str,
 }
 
 const ON_DEMAND: [&str; 3] = [
@@ -71,7 +71,7 @@ const MRR_BEGUN: Sign = Sign::Counts(&MRR_INIT, &["Using MRR", "Rowid-ordered sc
 const LARGER_POOL: Sign = Sign::Cache("innodb_buffer_pool_size", &POOL_REQUESTS);
 const HASH_JOIN: Sign = Sign::Plan(&["hash join", "BNLH join"]);
 
-pub(super) const CAUSES: &[Cause] = &[
+pub(crate) const CAUSES: &[Cause] = &[
     Cause {
         fewer: &[
             "Innodb_buffer_pool_reads",
@@ -282,7 +282,7 @@ pub(super) const CAUSES: &[Cause] = &[
 ];
 
 /// The settings that an explanation looks at, each once.
-pub fn telling_settings() -> impl Iterator<Item = &'static str> {
+pub fn telling_settings() -> Vec<&'static str> {
     let signs = CAUSES
         .iter()
         .flat_map(|cause| cause.signs.iter().chain(cause.unless));
@@ -290,12 +290,12 @@ pub fn telling_settings() -> impl Iterator<Item = &'static str> {
         Sign::Setting(name) | Sign::Larger(name) | Sign::Cache(name, _) => Some(*name),
         _ => None,
     });
-    let names: BTreeSet<&str> = settings.chain([super::doubled::VERSION]).collect();
-    names.into_iter()
+    let names: BTreeSet<&str> = settings.chain([crate::doubled::VERSION]).collect();
+    names.into_iter().collect()
 }
 
 /// `pages read on demand` for `Innodb_buffer_pool_reads`: what a sentence counts.
-pub(super) fn noun(counter: &str) -> Option<&'static str> {
+pub(crate) fn noun(counter: &str) -> Option<&'static str> {
     let known = NOUNS.iter().find(|(name, _)| *name == counter);
     known.map(|(_, noun)| *noun)
 }
@@ -352,7 +352,7 @@ const NOUNS: [(&str, &str); 31] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::meaning;
+    use crate::meaning;
 
     #[test]
     fn every_counter_that_a_cause_makes_smaller_has_a_meaning() {

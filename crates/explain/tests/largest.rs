@@ -1,8 +1,9 @@
 //! What explains the largest difference.
 
+#[path = "../../record/tests/common/mod.rs"]
 mod common;
 
-use record::stats::{Difference, explain_largest};
+use explain::{Difference, explain_largest};
 use record::*;
 
 fn trial(block: u32, server: &str, variant: &str, hot_s: f64, counters: &[(&str, i64)]) -> Trial {
@@ -46,7 +47,7 @@ const FAST: [(&str, i64); 9] = [
     ("Handler_read_rnd", 0),
 ];
 
-fn explained(trials: &[Trial]) -> stats::Explanation {
+fn explained(trials: &[Trial]) -> explain::Explanation {
     explain_largest(&common::run().question, trials, 20).unwrap()
 }
 
@@ -85,7 +86,7 @@ fn the_counters_that_differ_come_first_and_times_and_traffic_never() {
         (miss_ratio.of.unwrap() - 0.1).abs() < 1e-3
             && (miss_ratio.ratio.unwrap() - 2.0).abs() < 1e-2
     );
-    assert_eq!(miss_ratio.meaning, stats::meaning(&miss_ratio.counter));
+    assert_eq!(miss_ratio.meaning, explain::meaning(&miss_ratio.counter));
     assert_eq!(
         (found.why.differences[0].to, found.why.differences[0].ratio),
         (Some(0.0), None)

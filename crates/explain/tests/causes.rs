@@ -1,8 +1,9 @@
 //! Which causes are named, and which times they have to explain.
 
+#[path = "../../record/tests/common/mod.rs"]
 mod common;
 
-use record::stats::{SideName, TimesSay, Why, explain_claim, explain_largest};
+use explain::{SideName, TimesSay, Why, explain_claim, explain_largest};
 use record::*;
 
 /// A cold round of one query in each block, of one cell of a claim.
@@ -100,7 +101,7 @@ fn causes(why: &Why) -> Vec<&'static str> {
     because.map(|because| because.words).collect()
 }
 
-fn largest(trials: &[Trial]) -> Option<stats::Explanation> {
+fn largest(trials: &[Trial]) -> Option<explain::Explanation> {
     let mut question = common::run().question;
     question.rounds = vec!["cold".into()];
     explain_largest(&question, trials, 20)

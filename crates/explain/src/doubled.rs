@@ -4,9 +4,8 @@
 //! read by its position afterwards, and each of the two counts. Which counters of which server do was measured
 //! (crates/prony/tests/doubled.rs, docs/COUNTERS.md).
 
-use super::side::Side;
-use crate::claim::RoundSelector;
-use crate::trial::Trial;
+use crate::side::Side;
+use record::{RoundSelector, Trial};
 
 /// On which side a counter counts double.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,13 +29,13 @@ impl Doubled {
 /// A range that is read so moves no `Handler_mrr_init` in MySQL; it is seen in the plan.
 const PLANS: [&str; 3] = ["Using MRR", "Rowid-ordered scan", "Key-ordered scan"];
 /// The setting that says whose server it is.
-pub(super) const VERSION: &str = "version";
+pub(crate) const VERSION: &str = "version";
 const INITS: &str = "Handler_mrr_init";
 
 /// In MySQL; MariaDB counts each of them once.
 pub const COUNTERS: [&str; 3] = ["Handler_read_key", "Innodb_rows_read", "dml_reads"];
 
-pub(super) fn doubled(counter: &str, of: &Side, to: &Side) -> Option<Doubled> {
+pub(crate) fn doubled(counter: &str, of: &Side, to: &Side) -> Option<Doubled> {
     if !COUNTERS.contains(&counter) {
         return None;
     }
@@ -49,7 +48,7 @@ pub(super) fn doubled(counter: &str, of: &Side, to: &Side) -> Option<Doubled> {
     }
 }
 
-pub(super) fn uses_mrr(side: &Side) -> bool {
+pub(crate) fn uses_mrr(side: &Side) -> bool {
     let begun = side.counter(&[INITS]);
     begun.is_some_and(|(_, values)| values.iter().any(|value| *value > 0.0))
         || PLANS.iter().any(|words| side.a_plan_holds(words))

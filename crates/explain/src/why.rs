@@ -3,27 +3,13 @@
 //! Goal: for the two rows that differ most, and for the two cells of every claim, what the record says about the cause.
 //! Non-goal: proof. Counters that move with the time suggest a cause; the reader decides.
 
-mod causes;
-mod doubled;
-mod rank;
-mod reason;
-mod side;
-mod times;
-
-pub use causes::telling_settings;
-pub use doubled::{COUNTERS as DOUBLED_COUNTERS, Doubled, counts_rows_twice};
-pub use rank::Difference;
-pub use reason::{Because, Evidence, Reason, SideName};
-pub use times::TimesSay;
-
-use super::cells::RowKey;
-use super::table::rows;
-use crate::claim::{Claim, RoundSelector, Subject};
-use crate::run::Question;
-use crate::trial::{Trial, TrialState};
-use side::Side;
+use crate::rank::{self, Difference};
+use crate::reason::{self, Reason, SideName};
+use crate::side::Side;
+use crate::times::Times;
+use record::stats::{RowKey, rows};
+use record::{Claim, Question, RoundSelector, Subject, Trial, TrialState};
 use std::collections::{BTreeMap, BTreeSet};
-use times::Times;
 
 /// What the counters of two sides say.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,7 +71,7 @@ pub fn explain_largest(question: &Question, trials: &[Trial], most: usize) -> Op
 }
 
 /// What the counters of a claim's two cells say. None where it does not compare two, or where one of them was not
-/// measured. Of a single query it needs whole trials (see [`super::needs_query_counters`]).
+/// measured. Of a single query it needs whole trials (see [`record::stats::needs_query_counters`]).
 pub fn explain_claim(claim: &Claim, trials: &[Trial], most: usize) -> Option<Why> {
     let Subject::Ratio { of, to, .. } = &claim.subject else {
         return None;

@@ -4,11 +4,11 @@
 //! differ beyond noise, and where what it makes smaller does so too and goes with them. Non-goals: words around it and the writing of
 //! figures (crate `report`); proof.
 
-use super::causes::{CAUSES, Cause, Sign, noun};
-use super::rank::Difference;
-use super::side::Side;
-use super::times::{Times, TimesSay};
-use crate::stats::used;
+use crate::causes::{CAUSES, Cause, Sign, noun};
+use crate::rank::Difference;
+use crate::side::Side;
+use crate::times::{Times, TimesSay};
+use record::stats::used;
 
 /// Less than this is not worth a sentence.
 const FACTOR_MIN: f64 = 1.1;
@@ -93,7 +93,7 @@ pub enum Evidence {
 
 /// Of the differences, the most telling first, the one that is said in a sentence: of those that have a cause the one whose
 /// factor is nearest to that of the times.
-pub(super) fn reason(of: &Side, to: &Side, differences: &[Difference]) -> Option<Reason> {
+pub(crate) fn reason(of: &Side, to: &Side, differences: &[Difference]) -> Option<Reason> {
     let times = Times::of(of, to);
     let faster = times.as_ref().and_then(Times::faster);
     let told = |difference: &&Difference| {

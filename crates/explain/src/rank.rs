@@ -2,11 +2,11 @@
 //!
 //! Goal: an order that puts what tells most first. Non-goal: what it means (`reason`).
 
-use super::doubled::{self, Doubled};
-use super::side::{Line, Side};
-use crate::stats::meanings::{DERIVED, is_beside_the_point, meaning};
-use crate::stats::ratio::LogMean;
-use crate::trial::Counters;
+use crate::doubled::{self, Doubled};
+use crate::meanings::{DERIVED, is_beside_the_point, meaning};
+use crate::side::{Line, Side};
+use record::Counters;
+use record::stats::LogMean;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Fewer events than this over all of a side's operations explain nothing.
@@ -81,7 +81,7 @@ impl Columns<'_> {
 }
 
 /// The most telling first.
-pub(super) fn differences(of: &Side, to: &Side) -> Vec<Difference> {
+pub(crate) fn differences(of: &Side, to: &Side) -> Vec<Difference> {
     let columns = columns(of, to);
     let mut ranked: Vec<(Rank, Difference)> = probes(&columns.names)
         .iter()

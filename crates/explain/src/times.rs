@@ -3,9 +3,9 @@
 //! Goal: which side is faster, by how much, and whether that is beyond noise. Times are paired by block, as ratios of claims
 //! are (METHODOLOGY.md, rule 2). Non-goal: why (`reason`).
 
-use super::reason::SideName;
-use super::side::Side;
-use crate::stats::ratio::LogMean;
+use crate::reason::SideName;
+use crate::side::Side;
+use record::stats::LogMean;
 
 /// Without an interval, times that differ by less do not say which side is faster.
 const SAME_TIME: f64 = 1.05;
@@ -23,7 +23,7 @@ pub enum TimesSay {
     OtherLimits,
 }
 
-pub(super) struct Times {
+pub(crate) struct Times {
     /// Of `of / to` by block.
     ratio: LogMean,
     /// The recorded times of a side are lower bounds.
@@ -34,7 +34,7 @@ pub(super) struct Times {
 
 impl Times {
     /// Over the blocks that both sides have; none without one.
-    pub(super) fn of(of: &Side, to: &Side) -> Option<Times> {
+    pub(crate) fn of(of: &Side, to: &Side) -> Option<Times> {
         let pairs = of.times.iter().filter_map(|(block, of)| {
             let to = to.times.get(block)?;
             Some((mean(of), mean(to)))
@@ -50,22 +50,22 @@ impl Times {
     }
 
     /// `of / to`, the geometric mean over blocks.
-    pub(super) fn ratio(&self) -> f64 {
+    pub(crate) fn ratio(&self) -> f64 {
         self.ratio.geometric()
     }
 
     /// Slower over faster: at least 1.
-    pub(super) fn factor(&self) -> f64 {
+    pub(crate) fn factor(&self) -> f64 {
         self.ratio().max(1.0 / self.ratio())
     }
 
     /// Whether the ratio's larger time is a lower bound and the ratio too.
-    pub(super) fn at_least(&self) -> bool {
+    pub(crate) fn at_least(&self) -> bool {
         self.of_at_least || self.to_at_least
     }
 
     /// Which side the smaller time is of; none where that time is a lower bound.
-    pub(super) fn smaller(&self) -> Option<SideName> {
+    pub(crate) fn smaller(&self) -> Option<SideName> {
         match self.ratio() >= 1.0 {
             true => (!self.to_at_least).then_some(SideName::To),
             false => (!self.of_at_least).then_some(SideName::Of),
@@ -73,7 +73,7 @@ impl Times {
     }
 
     /// None where the times are alike or not known.
-    pub(super) fn faster(&self) -> Option<SideName> {
+    pub(crate) fn faster(&self) -> Option<SideName> {
         let differ = match self.ratio.ci() {
             Some((low, high)) => low > 1.0 || high < 1.0,
             None => self.factor() > SAME_TIME,
@@ -81,7 +81,7 @@ impl Times {
         self.smaller().filter(|_| differ)
     }
 
-    pub(super) fn say(&self) -> TimesSay {
+    pub(crate) fn say(&self) -> TimesSay {
         if self.other_limits {
             return TimesSay::OtherLimits;
         }
@@ -94,6 +94,6 @@ impl Times {
     }
 }
 
-fn mean(times: &[super::side::Time]) -> f64 {
+fn mean(times: &[crate::side::Time]) -> f64 {
     times.iter().map(|time| time.elapsed_s).sum::<f64>() / times.len() as f64
 }

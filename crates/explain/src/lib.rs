@@ -1,0 +1,32 @@
+//! What the counters, settings and plans of MySQL-family servers mean, and which of them explain a difference.
+//!
+//! Goal: all knowledge of servers that a report needs, applied to a record. Non-goals: asking a server (`observe`),
+//! figures and verdicts (`record::stats`), wording and layout (`report`).
+
+mod causes;
+mod doubled;
+mod meanings;
+pub mod plan;
+mod plan_uses;
+mod rank;
+mod reason;
+mod side;
+mod times;
+mod why;
+
+pub use causes::telling_settings;
+pub use doubled::{COUNTERS as DOUBLED_COUNTERS, Doubled, counts_rows_twice};
+pub use meanings::meaning;
+pub use plan::{PlanStep, StepChange, plan_holds};
+pub use plan_uses::{PlanTime, PlanUse, QueryPlans, RowUse, query_plans};
+pub use rank::Difference;
+pub use reason::{Because, Evidence, Reason, SideName};
+pub use times::TimesSay;
+pub use why::{Explanation, Why, explain_claim, explain_largest};
+
+use record::{Judged, Question, Trial};
+
+/// Judges every claim of the question, plans included: see [`record::stats::judge`].
+pub fn judge(question: &Question, trials: &[Trial]) -> Vec<Judged> {
+    record::stats::judge(question, trials, &plan_holds)
+}

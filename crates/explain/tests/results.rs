@@ -1,0 +1,153 @@
+//! The records in bench/results, read by today's code: claims, tables, queries and explanations keep their figures.
+
+use explain::{explain_claim, judge};
+use record::stats::{self, Estimate, plan_changes, queries, table};
+use record::{Run, Store, Trial};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+fn records(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        match path.is_dir() {
+            true => found.extend(records(&path)),
+            false if path.extension().is_some_and(|e| e == "sqlite") => found.push(path),
+            false => {}
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Nine digits: what a change of the code would move, and no rounding of a platform.
+fn figure(value: f64) -> String {
+    format!("{value:.8e}")
+}
+
+fn interval(ci: Option<(f64, f64)>) -> String {
+    ci.map_or_else(String::new, |(low, high)| {
+        format!(" ({} to {})", figure(low), figure(high))
+    })
+}
+
+fn estimate(found: &Option<Estimate>) -> String {
+    found.as_ref().map_or("-".to_string(), |found| {
+        let bound = if found.at_least { ">" } else { "" };
+        format!("{bound}{}{}", figure(found.mean), interval(found.ci))
+    })
+}
+
+fn levels(levels: &[(String, String)]) -> String {
+    let levels: Vec<String> = levels
+        .iter()
+        .map(|(name, level)| format!("{name} {level}"))
+        .collect();
+    levels.join(", ")
+}
+
+fn write_claims(text: &mut String, run: &Run, trials: &[Trial]) {
+    for judged in judge(&run.question, trials) {
+        let measured = judged.measured.map(figure).unwrap_or_default();
+        writeln!(text, "claim: {}", judged.claim.says).unwrap();
+        writeln!(
+            text,
+            "  {} {measured}{} {}",
+            judged.verdict.text(),
+            interval(judged.ci),
+            judged.threshold
+        )
+        .unwrap();
+        for reason in judged.reason.iter() {
+            writeln!(text, "  {reason}").unwrap();
+        }
+        let why = explain_claim(&judged.claim, trials, 3);
+        for difference in why.iter().flat_map(|why| &why.differences) {
+            let side = |value: Option<f64>| value.map_or("-".to_string(), figure);
+            writeln!(
+                text,
+                "  {}: {}, {}",
+                difference.counter,
+                side(difference.of),
+                side(difference.to)
+            )
+            .unwrap();
+        }
+        let because = why
+            .iter()
+            .flat_map(|why| &why.reason)
+            .flat_map(|reason| &reason.because);
+        for because in because {
+            writeln!(text, "  because {}", because.words).unwrap();
+        }
+    }
+}
+
+fn write_rows(text: &mut String, run: &Run, trials: &[Trial]) {
+    for row in table(&run.question, trials) {
+        writeln!(text, "row: {:?} {}", row.server, levels(&row.levels)).unwrap();
+        for round in &row.rounds {
+            writeln!(
+                text,
+                "  {} {}: {}",
+                round.name,
+                round.index,
+                estimate(&round.elapsed_s)
+            )
+            .unwrap();
+        }
+        for query in queries(&run.question, trials, &row.server, &row.levels) {
+            writeln!(
+                text,
+                "  {}: {}; {}",
+                query.query,
+                estimate(&query.cold_s),
+                estimate(&query.hot_s)
+            )
+            .unwrap();
+        }
+    }
+}
+
+/// How often each flag was raised, and in how many rows a plan changed.
+fn write_notes(text: &mut String, run: &Run, trials: &[Trial]) {
+    let mut kinds: Vec<&str> = trials
+        .iter()
+        .flat_map(|trial| &trial.flags)
+        .map(|flag| flag.kind.as_str())
+        .collect();
+    kinds.sort_unstable();
+    for same in kinds.chunk_by(|a, b| a == b) {
+        writeln!(text, "flag: {} of {}", same.len(), same[0]).unwrap();
+    }
+    writeln!(
+        text,
+        "plan changes: {}",
+        plan_changes(&run.question, trials).len()
+    )
+    .unwrap();
+}
+
+#[test]
+fn recorded_runs_keep_their_figures() {
+    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/results");
+    let records = records(&results);
+    assert!(!records.is_empty());
+    for path in records {
+        let store = Store::open(&path).unwrap();
+        let (run, trials) = (store.run().unwrap(), store.trials_whole().unwrap());
+        let mut text = String::new();
+        write_claims(&mut text, &run, &trials);
+        write_rows(&mut text, &run, &trials);
+        write_notes(&mut text, &run, &trials);
+        let name = path.strip_prefix(&results).unwrap().with_extension("");
+        insta::assert_snapshot!(name.to_string_lossy().replace('/', "-"), text);
+        let quick = store.trials_with(&explain::telling_settings()).unwrap();
+        let differ = judge(&run.question, &quick) != judge(&run.question, &trials);
+        assert!(
+            !differ || stats::needs_query_counters(&run.question),
+            "{}",
+            path.display()
+        );
+    }
+}
