@@ -46,6 +46,7 @@ pub struct Managed {
     /// Fixed by the first start that succeeds.
     access: Mutex<Option<Arc<Access>>>,
     running: Mutex<Option<Running>>,
+    started_with: Mutex<Option<StartRequest>>,
     /// Held during a start, so that a second one does not begin beside it.
     starting: Mutex<()>,
 }
@@ -82,6 +83,7 @@ impl Managed {
             identity: Mutex::default(),
             access: Mutex::default(),
             running: Mutex::default(),
+            started_with: Mutex::default(),
             starting: Mutex::default(),
         }
     }
@@ -326,6 +328,7 @@ impl Node for Managed {
                 self.distribution.build
             )));
         }
+        *lock(&self.started_with) = Some(request.clone());
         for tried in 1.. {
             let began = Instant::now();
             let access = self.access()?;
@@ -354,6 +357,10 @@ impl Node for Managed {
             }
         }
         unreachable!("the loop has no end of its own")
+    }
+
+    fn started_with(&self) -> Option<StartRequest> {
+        lock(&self.started_with).clone()
     }
 
     fn stop(&self) -> Result<(), ServerError> {

@@ -25,6 +25,10 @@ pub trait Node: Send + Sync {
     /// # Errors
     /// It runs already, it ended or was killed before it answered, or it did not answer in time.
     fn start(&self, request: &StartRequest) -> Result<Started, ServerError>;
+    /// What the node was last started with, to start it again after a kill or a stop; None where prony never started it.
+    fn started_with(&self) -> Option<StartRequest> {
+        None
+    }
     /// Stops the node cleanly and leaves a data folder that can be copied. Does nothing where it is not running.
     fn stop(&self) -> Result<(), ServerError>;
     /// Sends SIGKILL and waits until the process is gone. Does nothing where it is not running.

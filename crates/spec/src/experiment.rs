@@ -177,6 +177,8 @@ pub struct Protocol {
     pub preload: bool,
     /// Trials that differ only in clients, workers or rate run one after the other on one started server, ascending.
     pub series: bool,
+    /// Of a timed load: how long a client tries to reopen a lost connection before it gives up; None: the engine's default.
+    pub reconnect: Option<Duration>,
 }
 
 /// What of a timed load is not measured.

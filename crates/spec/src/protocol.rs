@@ -9,7 +9,7 @@ use super::sections::names;
 use super::unit;
 use std::time::Duration;
 
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 10] = [
     "rounds",
     "unit",
     "blocks",
@@ -19,9 +19,10 @@ const KEYS: [&str; 9] = [
     "warmup",
     "preload",
     "series",
+    "reconnect",
 ];
 const OF_ROUNDS: [&str; 4] = ["rounds", "unit", "query_timeout", "queries"];
-const OF_TIME: [&str; 3] = ["warmup", "preload", "series"];
+const OF_TIME: [&str; 4] = ["warmup", "preload", "series", "reconnect"];
 
 /// One cold and two hot rounds over the whole workload, one block, where the file says nothing.
 pub fn protocol(file: &Section) -> Protocol {
@@ -35,6 +36,7 @@ pub fn protocol(file: &Section) -> Protocol {
         warmup: WarmupSpec::None,
         preload: false,
         series: false,
+        reconnect: None,
     };
     let Some(section) = file
         .get("protocol")
@@ -94,6 +96,9 @@ fn timed(protocol: &mut Protocol, section: &Section, time: &Node) {
     };
     protocol.preload = truth("preload");
     protocol.series = truth("series");
+    protocol.reconnect = section
+        .get("reconnect")
+        .and_then(|node| node.duration("reconnect = \"900s\""));
 }
 
 fn in_rounds(protocol: &mut Protocol, section: &Section) {

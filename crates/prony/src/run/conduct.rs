@@ -11,7 +11,7 @@ use super::limits;
 use super::neighbours::Neighbours;
 use super::preflight;
 use super::provision::{Provisioned, provision};
-use super::servers::Provided;
+use super::servers::{Provide, Provided};
 use super::trial::{Bench, label, not_available, now_ns};
 use super::{Progress, RunError, in_place};
 use host::{Home, Leases, interrupt, machine};
@@ -56,16 +56,40 @@ impl Conducted {
     }
 }
 
+/// What a run works with, whatever it measures.
+pub struct Means<'a> {
+    pub home: &'a Home,
+    pub leases: &'a Leases,
+    pub progress: &'a Progress,
+    pub provide: &'a Provide<'a>,
+}
+
+/// Executes an experiment, or resumes a run, with the servers that its builds and DSNs name.
+///
+/// # Errors
+/// A request that cannot be carried out, a failure outside a trial, an interruption. Finished trials are saved.
 pub fn conduct(
     request: &Request,
     home: &Home,
     leases: &Leases,
     progress: &Progress,
 ) -> Result<Conducted, RunError> {
+    let say = |line: &str| progress.say(line);
+    let means = Means {
+        home,
+        leases,
+        progress,
+        provide: &|build| server::provider(build, home, leases, &say),
+    };
+    conduct_with(request, &means)
+}
+
+/// The same with servers from elsewhere: tests hand in fakes, or keep a hand on a real one.
+pub fn conduct_with(request: &Request, means: &Means) -> Result<Conducted, RunError> {
     interrupt::install()
         .map_err(|error| RunError::Failed(format!("cannot listen for signals: {error}")))?;
     // Whatever fails after a Ctrl-C (a server that was starting, a load that broke off) fails for it.
-    from_beginning_to_end(request, home, leases, progress).map_err(|error| {
+    from_beginning_to_end(request, means).map_err(|error| {
         if interrupt::asked() {
             RunError::Interrupted
         } else {
@@ -74,19 +98,20 @@ pub fn conduct(
     })
 }
 
-fn from_beginning_to_end(
-    request: &Request,
-    home: &Home,
-    leases: &Leases,
-    progress: &Progress,
-) -> Result<Conducted, RunError> {
+fn from_beginning_to_end(request: &Request, means: &Means) -> Result<Conducted, RunError> {
+    let Means {
+        home,
+        leases,
+        progress,
+        ..
+    } = *means;
     let plan = plan(request)?;
     let trials: Vec<PlannedTrial> = plan.trials().collect();
     let machine = machine::environment(&home.work());
     check_workload(request, &trials)?;
     check_in_place(request, &trials)?;
     limits::check(&trials, &request.experiment.servers, home, leases)?;
-    let servers = servers(request, &trials, home, leases, progress)?;
+    let servers = servers(request, &trials, means)?;
     let has_several = |trial: &PlannedTrial| trial.load.clients() > 1;
     if request.experiment.protocol.is_timed() || trials.iter().any(has_several) {
         let enough = |server: &Provided| connections::check(&trials, server);
@@ -233,9 +258,7 @@ pub fn check_in_place(request: &Request, trials: &[PlannedTrial]) -> Result<(), 
 fn servers(
     request: &Request,
     trials: &[PlannedTrial],
-    home: &Home,
-    leases: &Leases,
-    progress: &Progress,
+    means: &Means,
 ) -> Result<BTreeMap<String, Provided>, RunError> {
     let mut servers = BTreeMap::new();
     for spec in &request.experiment.servers {
@@ -246,13 +269,8 @@ fn servers(
             .iter()
             .any(|other| other.dataset_from.as_deref() == Some(&spec.name));
         if used || lends {
-            progress.now(&format!("getting {}", spec.build));
-            servers.insert(
-                spec.name.clone(),
-                Provided::get(spec, &|build| {
-                    server::provider(build, home, leases, &|line| progress.say(line))
-                })?,
-            );
+            means.progress.now(&format!("getting {}", spec.build));
+            servers.insert(spec.name.clone(), Provided::get(spec, means.provide)?);
             stop_if_interrupted()?;
         }
     }

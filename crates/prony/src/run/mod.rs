@@ -28,8 +28,9 @@ pub mod timed;
 pub mod trial;
 pub mod watch;
 
-pub use conduct::{Conducted, Request, conduct};
+pub use conduct::{Conducted, Means, Request, conduct, conduct_with};
 pub use progress::Progress;
+pub use servers::Provide;
 
 /// Why a run did not come to its end. What was finished before is saved and can be resumed.
 #[derive(Debug, thiserror::Error)]

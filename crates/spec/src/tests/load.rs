@@ -170,9 +170,10 @@ fn a_trace_lies_beside_the_file_and_goes_into_the_record() {
 
 #[test]
 fn a_timed_protocol_has_no_rounds() {
-    let protocol = right("[protocol]\ntime = \"60s\"\nwarmup = \"find\"\npreload = true\nseries = true\nblocks = 3\n").protocol;
+    let protocol = right("[protocol]\ntime = \"60s\"\nwarmup = \"find\"\npreload = true\nseries = true\nreconnect = \"900s\"\nblocks = 3\n").protocol;
     assert!(protocol.is_timed() && protocol.rounds.is_empty());
     assert!(protocol.preload && protocol.series);
+    assert_eq!(protocol.reconnect, Some(Duration::from_secs(900)));
     assert_eq!((protocol.warmup, protocol.blocks), (WarmupSpec::Find, 3));
 }
 

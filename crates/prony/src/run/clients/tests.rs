@@ -37,6 +37,7 @@ fn protocol(query_timeout: Option<Duration>) -> Protocol {
         time: None,
         warmup: WarmupSpec::None,
         preload: false,
+        reconnect: None,
         series: false,
     }
 }

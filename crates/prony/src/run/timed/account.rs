@@ -72,10 +72,11 @@ fn say_what_went_wrong(trial: &mut Trial, driven: &Driven) {
 /// A series of the engine's own: its name and where its value stands.
 type Column = (&'static str, fn(&Second) -> u64);
 
-const COLUMNS: [Column; 7] = [
+const COLUMNS: [Column; 8] = [
     ("throughput", |second| second.tally.done()),
     ("errors", |second| second.tally.not_done()),
     ("retried", |second| second.tally[Ending::Retried]),
+    ("unknown", |second| second.tally[Ending::Unknown]),
     ("dropped", |second| second.dropped),
     ("queued", |second| second.queued),
     ("running", |second| u64::from(second.running)),

@@ -43,7 +43,7 @@ pub fn drive(planned: &PlannedTrial, protocol: &Protocol, seed: u64) -> Drive {
         seed,
         reactors: None,
         backend: None,
-        reconnect_for: load::RECONNECT_FOR,
+        reconnect_for: protocol.reconnect.unwrap_or(load::RECONNECT_FOR),
         stalled: None,
     }
 }
