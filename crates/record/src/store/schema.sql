@@ -4,14 +4,14 @@ CREATE TABLE run (
     experiment_toml TEXT NOT NULL,
     overrides_json  TEXT NOT NULL,
     question_json   TEXT NOT NULL,
-    seed            TEXT NOT NULL,          -- 64 bits without a sign, which INTEGER does not hold
+    seed            TEXT NOT NULL,          -- 64 bits unsigned, which do not fit into INTEGER
     shard           TEXT,
     started_ns      INTEGER NOT NULL,
     environment_json TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE trial (
-    id          INTEGER PRIMARY KEY,        -- in the order they ended
+    id          INTEGER PRIMARY KEY,        -- in the order of completion
     run         TEXT NOT NULL REFERENCES run (id),
     block       INTEGER NOT NULL,
     server      TEXT NOT NULL,
@@ -22,11 +22,11 @@ CREATE TABLE trial (
     ended_ns    INTEGER NOT NULL,
     start_s_json TEXT NOT NULL,
     data_bytes  INTEGER NOT NULL,
-    plans_json  TEXT NOT NULL,              -- hashes of all plans that were seen
+    plans_json  TEXT NOT NULL,              -- hashes of all plans seen
     UNIQUE (run, block, server, levels_json)
 ) STRICT;
 
--- The names of the counters that a server had. Most trials share a few such lists.
+-- Names of the counters of a server. Most trials share a few such lists.
 CREATE TABLE counter_names (
     id         INTEGER PRIMARY KEY,
     names_json TEXT NOT NULL
@@ -35,7 +35,7 @@ CREATE TABLE counter_names (
 CREATE TABLE round (
     id         INTEGER PRIMARY KEY,
     trial      INTEGER NOT NULL REFERENCES trial (id) ON DELETE CASCADE,
-    n          INTEGER NOT NULL,            -- its place in the trial, from 0
+    n          INTEGER NOT NULL,            -- its position in the trial, from 0
     name       TEXT NOT NULL,
     idx        INTEGER NOT NULL,            -- within its name, from 1
     started_ns INTEGER NOT NULL,
@@ -43,13 +43,13 @@ CREATE TABLE round (
     elapsed_s  REAL NOT NULL,
     proof_json TEXT,
     names      INTEGER REFERENCES counter_names (id),
-    moved_json TEXT,                        -- {"Rows_read": 5}; a listed name that is not here is 0
+    moved_json TEXT,                        -- {"Rows_read": 5}; a listed name that is missing here is 0
     UNIQUE (trial, n)
 ) STRICT;
 
 CREATE TABLE query (
     round        INTEGER NOT NULL REFERENCES round (id) ON DELETE CASCADE,
-    n            INTEGER NOT NULL,          -- its place in the round, from 0
+    n            INTEGER NOT NULL,          -- its position in the round, from 0
     name         TEXT NOT NULL,
     elapsed_ns   INTEGER NOT NULL,
     rows         INTEGER NOT NULL,
@@ -61,7 +61,7 @@ CREATE TABLE query (
     PRIMARY KEY (round, n)
 ) STRICT, WITHOUT ROWID;
 
--- Apart from query, so that reading all times does not read all counters.
+-- Separate from query, so that reading all times does not read all counters.
 CREATE TABLE query_counter (
     round      INTEGER NOT NULL,
     n          INTEGER NOT NULL,

@@ -2,21 +2,21 @@
 ALTER TABLE trial ADD COLUMN dataset_json TEXT;
 ALTER TABLE query ADD COLUMN client INTEGER NOT NULL DEFAULT 1;
 
--- The limits that the server of a trial was held to, as they were asked for and as they were measured at its start.
+-- Limits of a trial's server, as requested and as measured before its start.
 CREATE TABLE trial_limit (
     trial    INTEGER NOT NULL REFERENCES trial (id) ON DELETE CASCADE,
-    n        INTEGER NOT NULL,             -- its place among the trial's limits, from 0
+    n        INTEGER NOT NULL,             -- its position among the trial's limits, from 0
     name     TEXT NOT NULL,                -- read_iops, write_iops, read_bandwidth, write_bandwidth, memory, cpus
-    asked    REAL NOT NULL,                -- requests or bytes a second, bytes, processors
+    asked    REAL NOT NULL,                -- requests/s, bytes/s, bytes, CPUs
     measured REAL NOT NULL,
     PRIMARY KEY (trial, n)
 ) STRICT, WITHOUT ROWID;
 
-ALTER TABLE plan ADD COLUMN steps_json TEXT; -- [{"table": ..., "access": ...}]; NULL where the text has no steps
+ALTER TABLE plan ADD COLUMN steps_json TEXT; -- [{"table": ..., "access": ...}]; NULL if the text has no steps
 
 CREATE TABLE plan_form (
     trial INTEGER NOT NULL REFERENCES trial (id) ON DELETE CASCADE,
-    n     INTEGER NOT NULL,                 -- in the order of sight, from 0
+    n     INTEGER NOT NULL,                 -- in the order of first appearance, from 0
     query TEXT NOT NULL,
     plan  TEXT NOT NULL,                    -- a hash in plan
     kind  TEXT NOT NULL,                    -- json, analyze

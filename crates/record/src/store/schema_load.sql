@@ -1,4 +1,4 @@
--- What schema 2 adds to schema 1: timed loads. docs/RESULTS.md describes every column.
+-- Schema 2 adds timed loads to schema 1. docs/RESULTS.md describes every column.
 ALTER TABLE event ADD COLUMN ended_ns INTEGER;
 
 CREATE TABLE load (
@@ -12,15 +12,15 @@ CREATE TABLE load (
     open_json  TEXT,
     names      INTEGER REFERENCES counter_names (id),
     moved_json TEXT,
-    rules      INTEGER NOT NULL,            -- the version of the rules that made the summary
-    summary_json TEXT NOT NULL              -- made from the tables below, and made again where the rules changed
+    rules      INTEGER NOT NULL,            -- version of the rules that computed the summary
+    summary_json TEXT NOT NULL              -- computed from the tables below, recomputed if the rules changed
 ) STRICT;
 
 CREATE TABLE series (
     trial  INTEGER NOT NULL REFERENCES load (trial) ON DELETE CASCADE,
     node   INTEGER NOT NULL,                -- from 1
     name   TEXT NOT NULL,
-    packed BLOB NOT NULL,                   -- one value a second
+    packed BLOB NOT NULL,                   -- one value per second
     PRIMARY KEY (trial, node, name)
 ) STRICT;
 
@@ -44,9 +44,9 @@ CREATE TABLE error (
     PRIMARY KEY (trial, n)
 ) STRICT, WITHOUT ROWID;
 
--- The trial that is under way, or was when prony was killed. It has no row in trial yet.
+-- The trial in progress, or interrupted when prony was killed. It has no row in trial yet.
 CREATE TABLE live (
     second INTEGER PRIMARY KEY,
     key_json TEXT NOT NULL,
-    packed BLOB NOT NULL                    -- deflate over JSON
+    packed BLOB NOT NULL                    -- deflated JSON
 ) STRICT;

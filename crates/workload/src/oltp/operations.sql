@@ -1,5 +1,5 @@
--- The statements of the operations, as sysbench 1.0.20's OLTP tests have them in meaning. {n} is the number of a table, drawn evenly;
--- :id a key by the distribution; :last the last id of the range that begins at :id; :k, :c and :pad values of a new row.
+-- The statements of the operations, equivalent to those of sysbench 1.0.20's OLTP tests. {n} is a table number, drawn uniformly; :id is a
+-- key from the distribution; :last is the last id of the range that starts at :id; :k, :c and :pad are values of a new row.
 
 -- operation: point-select
 SELECT c FROM sbtest{n} WHERE id = :id;

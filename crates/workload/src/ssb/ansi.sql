@@ -1,4 +1,5 @@
--- The 13 queries with ANSI joins, the form of the published result P1. No order of the joins is asked for.
+-- The 13 queries with ANSI joins, as published by Justin Swanhart, "MySQL 5.6 vs MySQL 5.5 and the Star Schema Benchmark", 2013. The
+-- optimizer chooses the join order.
 
 -- Q1.1
 SELECT SUM(lo_extendedprice * lo_discount) AS revenue

@@ -1,12 +1,11 @@
--- The 13 queries with the order of the joins forced: one dimension first, then the fact table through the index on that
--- dimension's foreign key, then the other dimensions by their primary keys. The order is the one that MySQL 5.5.34
--- chooses by itself at scale 1 after ANALYZE (EXPLAIN of the ANSI form), so that another server can be made to run 5.5's plan:
+-- The 13 queries with a forced join order: one dimension first, then the fact table through the index on that dimension's foreign
+-- key, then the other dimensions by primary key. This is the order that MySQL 5.5.34 chooses at scale 1 after ANALYZE (EXPLAIN of the
+-- ANSI form), so another server can run the plan of 5.5:
 --   flight 1: date, lineorder (lo_orderdate)
 --   flight 2: supplier, lineorder (lo_suppkey), part, date
 --   flight 3: supplier, lineorder (lo_suppkey), customer, date
 --   flight 4: supplier, lineorder (lo_suppkey), customer, part, date
--- STRAIGHT_JOIN fixes the order and FORCE INDEX the access path. For SQLite STRAIGHT_JOIN becomes CROSS JOIN, which keeps
--- the order there.
+-- STRAIGHT_JOIN fixes the order, FORCE INDEX the access path. For SQLite, STRAIGHT_JOIN becomes CROSS JOIN, which keeps the order.
 
 -- Q1.1
 SELECT SUM(lo_extendedprice * lo_discount) AS revenue

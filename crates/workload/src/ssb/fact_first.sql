@@ -1,7 +1,6 @@
--- The 13 queries with the order of the joins forced: the fact table first, read whole, then every dimension by its
--- primary key, in the order of the ANSI form. STRAIGHT_JOIN fixes the order and FORCE INDEX the access path, so that every
--- server runs the same plan: without it one server may read a small dimension through a join buffer or build a hash table.
--- For SQLite STRAIGHT_JOIN becomes CROSS JOIN, which keeps the order there.
+-- The 13 queries with a forced join order: a full scan of the fact table, then every dimension by primary key, in the order of
+-- the ANSI form. STRAIGHT_JOIN fixes the order, FORCE INDEX the access path, so that every server runs the same plan. Without it, a
+-- server may use a join buffer or a hash table for a small dimension. For SQLite, STRAIGHT_JOIN becomes CROSS JOIN, which keeps the order.
 
 -- Q1.1
 SELECT SUM(lo_extendedprice * lo_discount) AS revenue

@@ -1,5 +1,5 @@
--- The 13 queries of the Star Schema Benchmark in the paper's own form: a list of tables and one WHERE clause.
--- Where revisions of the paper differ: Q1.3 takes quantities 26 to 35 and Q2.3 the brand MFGR#2221, as the published
+-- The 13 queries of the Star Schema Benchmark as in the paper: a comma list of tables and one WHERE clause.
+-- Revisions of the paper differ in two places. Q1.3 uses quantities 26 to 35 and Q2.3 the brand MFGR#2221, as the published
 -- results and the reference answers do.
 
 -- Q1.1

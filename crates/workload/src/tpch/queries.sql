@@ -1,9 +1,9 @@
--- The 22 queries with the validation parameters (clause 2.4), in SQL that MySQL 5.5 takes: no view, no WITH, no names for the
--- columns of a derived table. LIMIT stands where the specification says how many rows are returned.
--- {fraction} of Q11 is 0.0001 / scale. {force ...} becomes FORCE INDEX (...) in the published form, that of P6, and nothing in the
--- standard one. It is the access that the optimizer feature works on, since the optimizer may take another: Q3 reaches orders by the
--- customer, and batched key access gathers these lookups; Q10 reads a quarter's orders in the order of an index, and multi-range read
--- sorts them; Q19 has all that it asks of lineitem but the price in an index, where index condition pushdown checks it.
+-- The 22 queries with the validation parameters (clause 2.4), in SQL that MySQL 5.5 accepts: no view, no WITH, no column names for
+-- derived tables. LIMIT is used where the specification limits the number of rows.
+-- {fraction} of Q11 is 0.0001 / scale. {force ...} becomes FORCE INDEX (...) in the published form (Ovais Tariq, 2012; docs/PUBLISHED.md, P6)
+-- and nothing in the standard form. It forces the access that the optimizer feature works on, because the optimizer may choose another.
+-- Q3 looks up orders by customer, and batched key access collects these lookups. Q10 reads the orders of a quarter in index order, and
+-- multi-range read sorts them. In Q19, all columns of lineitem except the price are in an index, where index condition pushdown checks them.
 
 -- Q1
 SELECT l_returnflag,
