@@ -44,8 +44,8 @@ fn queries(workload: &str) -> Vec<String> {
 
 /// Reads a whole file, checks it as `prony check` does, and counts its trials.
 fn trials(name: &str, source: &str) -> usize {
-    let experiment =
-        crate::parse(name, name, source, &check).unwrap_or_else(|error| panic!("{}", shown(&error)));
+    let experiment = crate::parse(name, name, source, &check)
+        .unwrap_or_else(|error| panic!("{}", shown(&error)));
     let queries = queries(&experiment.workload);
     let names: Vec<&str> = queries.iter().map(String::as_str).collect();
     if !queries.is_empty() {
