@@ -98,7 +98,8 @@ fn killed_at_a_hundred_moments_nothing_is_lost_repeated_or_left() {
         send(running.id(), Signal::KILL);
         ended(running);
         bench.wait_until_quiet();
-        assert_eq!(bench.leftovers(), Vec::<PathBuf>::new());
+        let left = bench.leftovers();
+        assert!(left.iter().all(|path| is_empty_journal(path)), "{left:?}");
         let newest = bench
             .runs()
             .pop()
@@ -130,6 +131,15 @@ fn killed_at_a_hundred_moments_nothing_is_lost_repeated_or_left() {
         .filter(|line| line.starts_with('['))
         .count();
     assert_eq!(measured, 40 - done, "{}", last.stderr);
+    bench.wait_until_quiet();
+    assert_eq!(bench.leftovers(), Vec::<PathBuf>::new());
+}
+
+/// Without a lease, of a prony that was killed before its guard was on duty; the next start removes it.
+fn is_empty_journal(path: &Path) -> bool {
+    let is_journal = path.extension().is_some_and(|name| name == "journal");
+    let lines = std::fs::read_to_string(path).unwrap_or_default();
+    is_journal && lines.split_whitespace().count() <= 1
 }
 
 /// Moments from 0 to 2.5 s, the same ones in every test run.
