@@ -1,11 +1,10 @@
 //! Storage engines and rounds of several clients on real servers, end to end.
 
-mod support;
+use crate::support::process::{ended, nothing_is_left, send, until};
+use crate::support::{Bench, has};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::PathBuf;
-use support::process::{ended, nothing_is_left, send, until};
-use support::{Bench, has};
 
 /// One server, the smallest benchmark.
 fn file(bench: &Bench, build: &str, more: &str) -> String {

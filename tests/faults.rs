@@ -1,13 +1,12 @@
 //! What fails outside: each with one clear message, nothing lost, nothing left behind.
 
-mod support;
+use crate::support::process::{ended, send, servers, until};
+use crate::support::{Bench, has};
 use rustix::process::Signal;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
-use support::process::{ended, send, servers, until};
-use support::{Bench, has};
 
 const EXPERIMENT: &str = r#"
 title = "Many short trials"
@@ -338,7 +337,7 @@ impl SmallDisk {
         if mounted.is_ok_and(|status| status.success()) {
             return Some(SmallDisk(at));
         }
-        support::skip::skipped("a file system of a given size can be mounted by root alone");
+        crate::support::skip::skipped("a file system of a given size can be mounted by root alone");
         None
     }
 }

@@ -1,6 +1,7 @@
 //! Limits of a server: in force, measured, recorded, gone with prony; refused where they cannot be.
 
-mod support;
+use crate::support::process::{ended, nothing_is_left, send, servers, until};
+use crate::support::{Bench, Ended, has, skip};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs::{Permissions, set_permissions};
@@ -8,8 +9,6 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::process::{ended, nothing_is_left, send, servers, until};
-use support::{Bench, Ended, has, skip};
 
 const EXPERIMENT: &str = r#"
 title = "A slow disk"

@@ -1,9 +1,8 @@
 //! Timed loads on a real server, end to end: what they give. What is refused and what fails in them: load_faults.rs.
 
-mod support;
-use support::process::nothing_is_left;
-use support::timed::*;
-use support::{Bench, Ended, has};
+use crate::support::process::nothing_is_left;
+use crate::support::timed::*;
+use crate::support::{Bench, Ended, has};
 
 const LATENCIES: [&str; 5] = ["p50", "p95", "p99", "p999", "max"];
 

@@ -1,15 +1,14 @@
 //! Timed loads on a real server, end to end: what is refused before they begin, what fails in the middle of them.
 
-mod support;
+use crate::support::elsewhere::{Elsewhere, PASSWORD, dsn_with_password};
+use crate::support::process::{ended, nothing_is_left, send, servers, until};
+use crate::support::switch::Switch;
+use crate::support::timed::*;
+use crate::support::{Bench, Ended, has};
 use rustix::process::Signal;
 use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-use support::elsewhere::{Elsewhere, PASSWORD, dsn_with_password};
-use support::process::{ended, nothing_is_left, send, servers, until};
-use support::switch::Switch;
-use support::timed::*;
-use support::{Bench, Ended, has};
 
 /// One message, at its place where a file has it.
 fn refused(bench: &Bench, arguments: &[&str], says: &str) {

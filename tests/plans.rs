@@ -1,10 +1,8 @@
 //! Plans on real servers: told in every form, checked against what the experiment says, and noticed where they change.
 
-mod support;
-
+use crate::support::elsewhere::Elsewhere;
+use crate::support::{Bench, Ended, has};
 use serde_json::Value;
-use support::elsewhere::Elsewhere;
-use support::{Bench, Ended, has};
 
 /// MRR by its switch, and one level that only says so.
 const SWITCH: &str = r#"

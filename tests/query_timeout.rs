@@ -1,7 +1,6 @@
 //! A query that takes longer than the protocol allows, on real servers: stopped, told, and the rest goes on.
 
-mod support;
-use support::{Bench, has};
+use crate::support::{Bench, has};
 
 /// No machine joins sixty thousand rows in a millisecond.
 const EXPERIMENT: &str = r#"

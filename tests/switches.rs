@@ -1,7 +1,6 @@
 //! Switches as factors: what a server lacks, adjusts or does not heed, end to end.
 
-mod support;
-use support::{Bench, has};
+use crate::support::{Bench, has};
 
 const EXPERIMENT: &str = r#"
 title = "Join buffers"

@@ -1,15 +1,18 @@
 //! What the end-to-end tests share: a home of their own over the user's cache of builds, real servers, the binary.
 
-#![allow(dead_code)] // each test file uses its own part
-
 pub mod elsewhere;
 pub mod process;
 pub mod skip;
 pub mod switch;
 pub mod timed;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// Whether a build can be had, asked once for each.
+static BUILDS: Mutex<BTreeMap<String, Arc<OnceLock<bool>>>> = Mutex::new(BTreeMap::new());
 
 /// A folder with a PRONY_HOME of its own and a results folder, removed at the end. Builds come from the user's cache, so
 /// that they are fetched once.
@@ -169,8 +172,18 @@ fn user_home() -> PathBuf {
         .join("prony")
 }
 
-/// Gets a build into the user's cache; false, with the reason, where it cannot be had and need not be.
+/// Whether a build is in the user's cache, got once for all tests; false, with the reason, where it is not available.
 pub fn has(build: &str) -> bool {
+    let known = BUILDS
+        .lock()
+        .unwrap()
+        .entry(build.into())
+        .or_default()
+        .clone();
+    *known.get_or_init(|| get(build))
+}
+
+fn get(build: &str) -> bool {
     let got = Command::new(env!("CARGO_BIN_EXE_prony"))
         .args(["server", "get", build])
         .env("PRONY_HOME", user_home())
