@@ -41,7 +41,7 @@ fn ctrl_c_keeps_what_is_done_stops_the_server_and_can_be_resumed() {
     if !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let file = experiment(&bench, "mariadb");
     let running = bench.start(&["run", &file]);
     until("the first trial", || finished(&bench) >= 1);
@@ -78,7 +78,7 @@ fn killed_at_a_hundred_moments_nothing_is_lost_repeated_or_left() {
     if !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let file = experiment(&bench, "mariadb");
     assert_eq!(
         bench.run(&["run", &file, "--blocks", "1"]).status,
@@ -159,7 +159,7 @@ fn a_server_that_dies_in_the_middle_fails_its_trial_and_the_rest_goes_on() {
     if !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let file = experiment(&bench, "mariadb");
     assert_eq!(
         bench.run(&["run", &file, "--blocks", "1"]).status,
@@ -194,7 +194,7 @@ fn a_server_that_does_not_start_fails_its_trial_with_the_cause_and_the_rest_goes
     if !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let text = EXPERIMENT
         .replace("BUILD", "mariadb")
         .replace("blocks = 4", "blocks = 1")

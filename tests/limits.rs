@@ -70,7 +70,7 @@ fn every_limit_is_in_force_and_its_measurement_is_recorded() {
     if !can_limit() || !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let asked =
         "read_iops = 300\nwrite_iops = 200\nread_bandwidth = \"8M\"\nmemory = \"1G\"\ncpus = 0.5";
     let file = experiment(&bench, "mariadb", asked, 1);
@@ -147,7 +147,7 @@ fn a_killed_prony_leaves_no_control_group() {
     if !can_limit() || !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let file = experiment(&bench, "mariadb", "read_iops = 20", 2);
     let running = bench.start(&["run", &file]);
     let group = group_of_the_server(&bench);
@@ -162,7 +162,7 @@ fn a_limit_that_is_changed_during_a_trial_makes_it_invalid() {
     if !can_limit() || !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let file = experiment(&bench, "mariadb", "memory = \"2G\"", 1);
     let text = std::fs::read_to_string(&file).unwrap();
     let long = text.replace(
@@ -239,7 +239,7 @@ fn a_hot_round_reads_from_the_limited_disk_and_not_from_the_copy_in_memory() {
     if !can_limit() || !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let asked = "read_iops = 2000\n[settings]\ninnodb_flush_method = \"fsync\"";
     let file = experiment(&bench, "mariadb", asked, 1);
     let text = std::fs::read_to_string(&file).unwrap();

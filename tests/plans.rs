@@ -50,7 +50,7 @@ fn an_unused_switch_is_found(build: &str, word: &str, analyses: bool) {
     if !has(build) {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let text = SWITCH.replace("BUILD", build).replace("MRR_WORD", word);
     let ended = bench.run(&["run", &bench.experiment("switch", &text)]);
     assert_eq!(ended.status, 3, "{}\n{}", ended.stdout, ended.stderr);

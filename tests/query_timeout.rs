@@ -25,7 +25,7 @@ fn a_query_over_the_limit_is_stopped_and_the_rest_of_the_trial_goes_on() {
         if !has(build) {
             continue;
         }
-        let bench = Bench::new();
+        let bench = Bench::with_shared_snapshots();
         let file = bench.experiment("slow", &EXPERIMENT.replace("BUILD", build));
         let run = bench.run(&["run", &file]);
         assert_eq!(run.status, 0, "{build}: {}", run.stderr);

@@ -6,10 +6,18 @@ pub mod skip;
 pub mod switch;
 pub mod timed;
 
+use prony::host::{Home, Lease, Leases};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+
+/// Snapshots that several tests measure. The guard removes them when the test binary has ended.
+static SNAPSHOTS: LazyLock<Lease> = LazyLock::new(|| {
+    let home = Home::at(user_home()).unwrap();
+    let leases = Leases::open(&home).unwrap();
+    leases.temporary("snapshots").unwrap()
+});
 
 /// Whether a build can be had, asked once for each.
 static BUILDS: Mutex<BTreeMap<String, Arc<OnceLock<bool>>>> = Mutex::new(BTreeMap::new());
@@ -28,6 +36,18 @@ impl Bench {
         std::fs::create_dir_all(folder.path().join("home")).unwrap();
         std::os::unix::fs::symlink(&builds, folder.path().join("home/builds")).unwrap();
         Bench { folder }
+    }
+
+    /// A bench that shares its snapshots with others of this kind, so that each dataset is loaded once for all of them. For
+    /// tests that neither look at loading nor damage data.
+    pub fn with_shared_snapshots() -> Bench {
+        let bench = Bench::new();
+        std::os::unix::fs::symlink(SNAPSHOTS.path(), bench.snapshots()).unwrap();
+        bench
+    }
+
+    fn snapshots(&self) -> PathBuf {
+        self.home().join("snapshots")
     }
 
     pub fn home(&self) -> PathBuf {
@@ -134,9 +154,13 @@ impl Bench {
                 .flatten()
                 .map(|entry| entry.path())
         };
+        // In a shared folder another test may be loading.
+        let is_shared = self.snapshots().is_symlink();
         let building = below("snapshots").filter(|path| {
-            path.file_name()
-                .is_some_and(|name| name.to_string_lossy().starts_with("building-"))
+            !is_shared
+                && path
+                    .file_name()
+                    .is_some_and(|name| name.to_string_lossy().starts_with("building-"))
         });
         let journals = below("leases").filter(|path| {
             path.extension()
