@@ -6,7 +6,7 @@ pub mod skip;
 pub mod switch;
 pub mod timed;
 
-use prony::host::{Home, Lease, Leases};
+use host::{Home, Lease, Leases};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
