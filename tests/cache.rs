@@ -1,12 +1,11 @@
 //! The cache of builds: shared by pronys, whole after a kill, and verified.
 
-mod support;
+use crate::support::process::{ended, send};
+use crate::support::{Bench, has};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::{Duration, Instant};
-use support::process::{ended, send};
-use support::{Bench, has};
 
 /// One that no machine has installed, so that it always comes by the cache.
 const BUILD: &str = "mariadb@11.8";

@@ -1,11 +1,10 @@
 //! Storage engines and rounds of several clients on real servers, end to end.
 
-mod support;
+use crate::support::process::{ended, nothing_is_left, send, until};
+use crate::support::{Bench, has};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::PathBuf;
-use support::process::{ended, nothing_is_left, send, until};
-use support::{Bench, has};
 
 /// One server, the smallest benchmark.
 fn file(bench: &Bench, build: &str, more: &str) -> String {
@@ -30,7 +29,7 @@ fn every_client_of_a_round_runs_every_query_with_the_session_settings() {
     if !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let file = file(
         &bench,
         "mariadb",
@@ -67,7 +66,7 @@ fn several_clients_that_ask_each_query_by_itself_answer_right() {
     if !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let file = file(
         &bench,
         "mariadb",
@@ -103,7 +102,7 @@ fn ctrl_c_ends_all_clients_of_a_round_and_nothing_is_left() {
     if !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let file = file(
         &bench,
         "mariadb",

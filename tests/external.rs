@@ -1,10 +1,8 @@
 //! A server that somebody else runs, named by a DSN: measured as it is, and left as it was.
 
-mod support;
-
+use crate::support::elsewhere::{Elsewhere, PASSWORD, PASSWORD_IN_A_DSN};
+use crate::support::{Bench, Ended};
 use std::path::Path;
-use support::elsewhere::{Elsewhere, PASSWORD, PASSWORD_IN_A_DSN};
-use support::{Bench, Ended};
 
 const EXPERIMENT: &str = r#"
 title = "As it is"

@@ -1,13 +1,12 @@
 //! What fails outside: each with one clear message, nothing lost, nothing left behind.
 
-mod support;
+use crate::support::process::{ended, send, servers, until};
+use crate::support::{Bench, has};
 use rustix::process::Signal;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
-use support::process::{ended, send, servers, until};
-use support::{Bench, has};
 
 const EXPERIMENT: &str = r#"
 title = "Many short trials"
@@ -42,7 +41,7 @@ fn ctrl_c_keeps_what_is_done_stops_the_server_and_can_be_resumed() {
     if !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let file = experiment(&bench, "mariadb");
     let running = bench.start(&["run", &file]);
     until("the first trial", || finished(&bench) >= 1);
@@ -79,7 +78,7 @@ fn killed_at_a_hundred_moments_nothing_is_lost_repeated_or_left() {
     if !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let file = experiment(&bench, "mariadb");
     assert_eq!(
         bench.run(&["run", &file, "--blocks", "1"]).status,
@@ -98,7 +97,8 @@ fn killed_at_a_hundred_moments_nothing_is_lost_repeated_or_left() {
         send(running.id(), Signal::KILL);
         ended(running);
         bench.wait_until_quiet();
-        assert_eq!(bench.leftovers(), Vec::<PathBuf>::new());
+        let left = bench.leftovers();
+        assert!(left.iter().all(|path| is_empty_journal(path)), "{left:?}");
         let newest = bench
             .runs()
             .pop()
@@ -130,6 +130,15 @@ fn killed_at_a_hundred_moments_nothing_is_lost_repeated_or_left() {
         .filter(|line| line.starts_with('['))
         .count();
     assert_eq!(measured, 40 - done, "{}", last.stderr);
+    bench.wait_until_quiet();
+    assert_eq!(bench.leftovers(), Vec::<PathBuf>::new());
+}
+
+/// Without a lease, of a prony that was killed before its guard was on duty; the next start removes it.
+fn is_empty_journal(path: &Path) -> bool {
+    let is_journal = path.extension().is_some_and(|name| name == "journal");
+    let lines = std::fs::read_to_string(path).unwrap_or_default();
+    is_journal && lines.split_whitespace().count() <= 1
 }
 
 /// Moments from 0 to 2.5 s, the same ones in every test run.
@@ -150,7 +159,7 @@ fn a_server_that_dies_in_the_middle_fails_its_trial_and_the_rest_goes_on() {
     if !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let file = experiment(&bench, "mariadb");
     assert_eq!(
         bench.run(&["run", &file, "--blocks", "1"]).status,
@@ -185,7 +194,7 @@ fn a_server_that_does_not_start_fails_its_trial_with_the_cause_and_the_rest_goes
     if !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let text = EXPERIMENT
         .replace("BUILD", "mariadb")
         .replace("blocks = 4", "blocks = 1")
@@ -328,7 +337,7 @@ impl SmallDisk {
         if mounted.is_ok_and(|status| status.success()) {
             return Some(SmallDisk(at));
         }
-        support::skip::skipped("a file system of a given size can be mounted by root alone");
+        crate::support::skip::skipped("a file system of a given size can be mounted by root alone");
         None
     }
 }

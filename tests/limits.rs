@@ -1,6 +1,7 @@
 //! Limits of a server: in force, measured, recorded, gone with prony; refused where they cannot be.
 
-mod support;
+use crate::support::process::{ended, nothing_is_left, send, servers, until};
+use crate::support::{Bench, Ended, has, skip};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs::{Permissions, set_permissions};
@@ -8,8 +9,6 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::process::{ended, nothing_is_left, send, servers, until};
-use support::{Bench, Ended, has, skip};
 
 const EXPERIMENT: &str = r#"
 title = "A slow disk"
@@ -71,7 +70,7 @@ fn every_limit_is_in_force_and_its_measurement_is_recorded() {
     if !can_limit() || !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let asked =
         "read_iops = 300\nwrite_iops = 200\nread_bandwidth = \"8M\"\nmemory = \"1G\"\ncpus = 0.5";
     let file = experiment(&bench, "mariadb", asked, 1);
@@ -148,7 +147,7 @@ fn a_killed_prony_leaves_no_control_group() {
     if !can_limit() || !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let file = experiment(&bench, "mariadb", "read_iops = 20", 2);
     let running = bench.start(&["run", &file]);
     let group = group_of_the_server(&bench);
@@ -163,7 +162,7 @@ fn a_limit_that_is_changed_during_a_trial_makes_it_invalid() {
     if !can_limit() || !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let file = experiment(&bench, "mariadb", "memory = \"2G\"", 1);
     let text = std::fs::read_to_string(&file).unwrap();
     let long = text.replace(
@@ -240,7 +239,7 @@ fn a_hot_round_reads_from_the_limited_disk_and_not_from_the_copy_in_memory() {
     if !can_limit() || !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let asked = "read_iops = 2000\n[settings]\ninnodb_flush_method = \"fsync\"";
     let file = experiment(&bench, "mariadb", asked, 1);
     let text = std::fs::read_to_string(&file).unwrap();

@@ -1,9 +1,8 @@
 //! Timed loads on a real server, end to end: what they give. What is refused and what fails in them: load_faults.rs.
 
-mod support;
-use support::process::nothing_is_left;
-use support::timed::*;
-use support::{Bench, Ended, has};
+use crate::support::process::nothing_is_left;
+use crate::support::timed::*;
+use crate::support::{Bench, Ended, has};
 
 const LATENCIES: [&str; 5] = ["p50", "p95", "p99", "p999", "max"];
 
@@ -12,7 +11,7 @@ fn a_bench_gives_throughput_and_percentiles_for_each_number_of_clients_on_one_st
     if !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let ended =
         bench.line("bench oltp-point-select --clients 1,4 --time 1s --rows 1000 --format json");
     assert_eq!(ended.status, 0, "{}", ended.stderr);
@@ -71,7 +70,7 @@ fn statements_of_a_file_run_with_their_parameters_and_weights() {
     if !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     std::fs::write(
         bench.folder.path().join("accounts.sql"),
         "-- operation: look weight 3\nselect balance from accounts where id = :from;\n\
@@ -103,7 +102,7 @@ fn an_open_load_tells_response_wait_and_service_apart_and_counts_what_arrived() 
     if !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let ended = bench
         .line("bench oltp-point-select --rate 200 --workers 4 --time 2s --rows 1000 --format json");
     let trial = &trials(&shown(&ended))[0];
@@ -125,7 +124,7 @@ fn a_rate_may_have_a_fraction() {
     if !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let file = experiment(
         &bench,
         "fractions",
@@ -165,7 +164,7 @@ fn a_full_queue_and_what_is_still_queued_are_visible_in_the_result() {
     if !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let workload = "[workload.sql.operation.slow]\nstatements = \"select sleep(0.05)\"\n";
     let file = experiment(&bench, "full", workload, TOO_MANY);
     let shown = measured(&bench, &file);

@@ -1,15 +1,14 @@
 //! Timed loads on a real server, end to end: what is refused before they begin, what fails in the middle of them.
 
-mod support;
+use crate::support::elsewhere::{Elsewhere, PASSWORD, dsn_with_password};
+use crate::support::process::{ended, nothing_is_left, send, servers, until};
+use crate::support::switch::Switch;
+use crate::support::timed::*;
+use crate::support::{Bench, Ended, has};
 use rustix::process::Signal;
 use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-use support::elsewhere::{Elsewhere, PASSWORD, dsn_with_password};
-use support::process::{ended, nothing_is_left, send, servers, until};
-use support::switch::Switch;
-use support::timed::*;
-use support::{Bench, Ended, has};
 
 /// One message, at its place where a file has it.
 fn refused(bench: &Bench, arguments: &[&str], says: &str) {
@@ -146,7 +145,7 @@ fn a_server_that_is_killed_in_a_series_fails_its_trial_and_the_next_one_starts_a
     if !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let file = experiment(&bench, "killed", &oltp("point-select"), SERIES);
     let running = bench.start(&["run", &file]);
     until("a second of the first trial", || {
@@ -256,7 +255,7 @@ fn a_connection_killed_in_a_transaction_is_counted_by_its_code_and_opened_again(
     if !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let ended = bench.run(&["run", &experiment(&bench, "cut", CUT, "")]);
     assert_eq!(ended.status, 0, "{}", ended.stderr);
     let shown = bench.json(&bench.runs()[0]);
@@ -286,7 +285,7 @@ fn a_server_that_stands_still_for_a_second_shows_in_the_open_loop_and_hides_in_t
     if !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let workload = oltp("point-select");
     let of = |name: &str, load: &str| {
         let file = experiment(&bench, name, &workload, &format!("{load}{PAUSE}"));
@@ -336,7 +335,7 @@ fn ctrl_c_during_a_stall_ends_the_run_soon_and_the_rest_can_be_resumed() {
     if !has("mariadb") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let running = bench.start(&[
         "run",
         &experiment(&bench, "stall", &oltp("point-select"), STALL),

@@ -1,10 +1,8 @@
 //! Plans on real servers: told in every form, checked against what the experiment says, and noticed where they change.
 
-mod support;
-
+use crate::support::elsewhere::Elsewhere;
+use crate::support::{Bench, Ended, has};
 use serde_json::Value;
-use support::elsewhere::Elsewhere;
-use support::{Bench, Ended, has};
 
 /// MRR by its switch, and one level that only says so.
 const SWITCH: &str = r#"
@@ -52,7 +50,7 @@ fn an_unused_switch_is_found(build: &str, word: &str, analyses: bool) {
     if !has(build) {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let text = SWITCH.replace("BUILD", build).replace("MRR_WORD", word);
     let ended = bench.run(&["run", &bench.experiment("switch", &text)]);
     assert_eq!(ended.status, 3, "{}\n{}", ended.stdout, ended.stderr);

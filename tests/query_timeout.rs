@@ -1,7 +1,6 @@
 //! A query that takes longer than the protocol allows, on real servers: stopped, told, and the rest goes on.
 
-mod support;
-use support::{Bench, has};
+use crate::support::{Bench, has};
 
 /// No machine joins sixty thousand rows in a millisecond.
 const EXPERIMENT: &str = r#"
@@ -26,7 +25,7 @@ fn a_query_over_the_limit_is_stopped_and_the_rest_of_the_trial_goes_on() {
         if !has(build) {
             continue;
         }
-        let bench = Bench::new();
+        let bench = Bench::with_shared_snapshots();
         let file = bench.experiment("slow", &EXPERIMENT.replace("BUILD", build));
         let run = bench.run(&["run", &file]);
         assert_eq!(run.status, 0, "{build}: {}", run.stderr);

@@ -1,7 +1,6 @@
 //! The main job, on real servers: from an experiment to a verdict.
 
-mod support;
-use support::{Bench, has};
+use crate::support::{Bench, has};
 
 /// Two pools on one server, small enough for seconds.
 fn small(build: &str) -> String {

@@ -1,7 +1,6 @@
 //! A server that is killed and started again in the middle of a timed load: the trial goes on.
 
-mod support;
-
+use crate::support::{Bench, has};
 use host::{Home, Leases};
 use prony::cli::experiment::{self, Overrides};
 use prony::run::{Conducted, Means, Progress, Request, conduct_with};
@@ -13,7 +12,6 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use support::{Bench, has};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 

@@ -1,13 +1,11 @@
 //! `prony server start|shell|stop`: a server to look around in, that leaves nothing behind.
 
-mod support;
-
+use crate::support::{Bench, Ended, has};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use support::{Bench, Ended, has};
 
 /// A `prony server start` that has told how to connect.
 struct Running {

@@ -1,7 +1,6 @@
 //! Switches as factors: what a server lacks, adjusts or does not heed, end to end.
 
-mod support;
-use support::{Bench, has};
+use crate::support::{Bench, has};
 
 const EXPERIMENT: &str = r#"
 title = "Join buffers"
@@ -55,7 +54,7 @@ fn a_level_that_a_server_lacks_is_an_empty_cell_with_its_reason_in_every_report(
     if !has("mariadb") || !has("mysql@5.6.14") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let file = bench.experiment("joins", EXPERIMENT);
     let checked = bench.run(&["check", &file]);
     assert_eq!(checked.status, 0, "{}", checked.stderr);
@@ -144,7 +143,7 @@ fn a_hint_that_is_not_heeded_is_told_and_a_server_without_hints_has_an_empty_cel
     if !has("mysql@5.6.14") || !has("mysql@8.0.33") {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::with_shared_snapshots();
     let file = bench.experiment("hints", HINTED);
     let ran = bench.run(&["run", &file]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);

@@ -1,15 +1,26 @@
 //! What the end-to-end tests share: a home of their own over the user's cache of builds, real servers, the binary.
 
-#![allow(dead_code)] // each test file uses its own part
-
 pub mod elsewhere;
 pub mod process;
 pub mod skip;
 pub mod switch;
 pub mod timed;
 
+use host::{Home, Lease, Leases};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+
+/// Snapshots that several tests measure. The guard removes them when the test binary has ended.
+static SNAPSHOTS: LazyLock<Lease> = LazyLock::new(|| {
+    let home = Home::at(user_home()).unwrap();
+    let leases = Leases::open(&home).unwrap();
+    leases.temporary("snapshots").unwrap()
+});
+
+/// Whether a build can be had, asked once for each.
+static BUILDS: Mutex<BTreeMap<String, Arc<OnceLock<bool>>>> = Mutex::new(BTreeMap::new());
 
 /// A folder with a PRONY_HOME of its own and a results folder, removed at the end. Builds come from the user's cache, so
 /// that they are fetched once.
@@ -25,6 +36,18 @@ impl Bench {
         std::fs::create_dir_all(folder.path().join("home")).unwrap();
         std::os::unix::fs::symlink(&builds, folder.path().join("home/builds")).unwrap();
         Bench { folder }
+    }
+
+    /// A bench that shares its snapshots with others of this kind, so that each dataset is loaded once for all of them. For
+    /// tests that neither look at loading nor damage data.
+    pub fn with_shared_snapshots() -> Bench {
+        let bench = Bench::new();
+        std::os::unix::fs::symlink(SNAPSHOTS.path(), bench.snapshots()).unwrap();
+        bench
+    }
+
+    fn snapshots(&self) -> PathBuf {
+        self.home().join("snapshots")
     }
 
     pub fn home(&self) -> PathBuf {
@@ -131,9 +154,13 @@ impl Bench {
                 .flatten()
                 .map(|entry| entry.path())
         };
+        // In a shared folder another test may be loading.
+        let is_shared = self.snapshots().is_symlink();
         let building = below("snapshots").filter(|path| {
-            path.file_name()
-                .is_some_and(|name| name.to_string_lossy().starts_with("building-"))
+            !is_shared
+                && path
+                    .file_name()
+                    .is_some_and(|name| name.to_string_lossy().starts_with("building-"))
         });
         let journals = below("leases").filter(|path| {
             path.extension()
@@ -169,8 +196,18 @@ fn user_home() -> PathBuf {
         .join("prony")
 }
 
-/// Gets a build into the user's cache; false, with the reason, where it cannot be had and need not be.
+/// Whether a build is in the user's cache, got once for all tests; false, with the reason, where it is not available.
 pub fn has(build: &str) -> bool {
+    let known = BUILDS
+        .lock()
+        .unwrap()
+        .entry(build.into())
+        .or_default()
+        .clone();
+    *known.get_or_init(|| get(build))
+}
+
+fn get(build: &str) -> bool {
     let got = Command::new(env!("CARGO_BIN_EXE_prony"))
         .args(["server", "get", build])
         .env("PRONY_HOME", user_home())

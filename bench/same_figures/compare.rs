@@ -1,0 +1,184 @@
+//! What differs between the figures that two versions of prony report for one record.
+
+use serde_json::Value;
+
+/// Keys and columns that hold sentences. Their wording may change; whether there is one may not.
+const PROSE: [&str; 16] = [
+    "sentence", "meaning", "caveat", "text", "reason", "unstable", "places", "note", "error",
+    "limit", "invalid", "lateness", "question", "title", "says", "stopped",
+];
+
+/// Printed tables round; the JSON beside them is compared digit for digit.
+const ROUNDING: f64 = 0.006;
+/// A sum whose terms come in another order may differ in its last bits.
+const LAST_BITS: f64 = 1e-9;
+
+/// Places where `now` lacks something of `before` or has another value. What only `now` has is allowed.
+pub fn differences(before: &Value, now: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    for part in ["json", "csv", "samples"] {
+        compare(part, &before[part], &now[part], &mut found);
+    }
+    compare_tables(&before["tables"], &now["tables"], &mut found);
+    found
+}
+
+/// How many values were compared.
+pub fn count(before: &Value) -> usize {
+    match before {
+        Value::Array(items) => items.iter().map(count).sum(),
+        Value::Object(fields) => fields.values().map(count).sum(),
+        _ => 1,
+    }
+}
+
+fn compare(place: &str, before: &Value, now: &Value, found: &mut Vec<String>) {
+    match (before, now) {
+        (Value::Object(fields), Value::Object(others)) => {
+            for (key, value) in fields {
+                let place = format!("{place}.{key}");
+                match others.get(key) {
+                    None => found.push(format!("{place} is missing")),
+                    Some(other) if PROSE.contains(&key.as_str()) && is_text(value) => {
+                        if !is_text(other) || is_empty(value) != is_empty(other) {
+                            found.push(format!("{place}: {value} is now {other}"));
+                        }
+                    }
+                    Some(other) => compare(&place, value, other, found),
+                }
+            }
+        }
+        (Value::Array(items), Value::Array(others)) if items.len() == others.len() => {
+            for (n, (item, other)) in items.iter().zip(others).enumerate() {
+                compare(&format!("{place}[{n}]"), item, other, found);
+            }
+        }
+        (Value::Array(items), Value::Array(others)) => {
+            found.push(format!(
+                "{place}: {} entries are now {}",
+                items.len(),
+                others.len()
+            ));
+        }
+        _ if is_same(before, now) => {}
+        _ => found.push(format!("{place}: {before} is now {now}")),
+    }
+}
+
+/// Prose, or none.
+fn is_text(value: &Value) -> bool {
+    value.is_string() || value.is_null()
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.is_null() || value == ""
+}
+
+fn is_same(before: &Value, now: &Value) -> bool {
+    match (before.as_f64(), now.as_f64()) {
+        (Some(a), Some(b)) => are_close(a, b, LAST_BITS),
+        _ => before == now,
+    }
+}
+
+fn are_close(a: f64, b: f64, relative: f64) -> bool {
+    (a - b).abs() <= relative * a.abs().max(b.abs())
+}
+
+/// Each row of a table of results has to be somewhere, with its numbers in their order. Tables of claims, counters and
+/// plans are not compared here: their figures are in the JSON, and a report may show more or less of them.
+fn compare_tables(before: &Value, now: &Value, found: &mut Vec<String>) {
+    let rows_now: Vec<Vec<f64>> = rows(now).map(numbers).collect();
+    for row in rows(before) {
+        let is_of_results = row["of"]
+            .as_str()
+            .is_some_and(|name| name.starts_with("server"));
+        let figures = numbers(row);
+        if is_of_results && !rows_now.iter().any(|other| holds(other, &figures)) {
+            found.push(format!("tables: no row has {} {figures:?}", row["row"]));
+        }
+    }
+}
+
+fn rows(tables: &Value) -> impl Iterator<Item = &Value> {
+    tables.as_array().into_iter().flatten()
+}
+
+fn numbers(row: &Value) -> Vec<f64> {
+    rows(&row["numbers"]).filter_map(Value::as_f64).collect()
+}
+
+/// Whether all of `figures` are in `row`, in this order.
+fn holds(row: &[f64], figures: &[f64]) -> bool {
+    let mut row = row.iter();
+    figures
+        .iter()
+        .all(|figure| row.any(|other| are_close(*figure, *other, ROUNDING)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn differing(before: Value, now: Value) -> Vec<String> {
+        differences(&json!({ "json": before }), &json!({ "json": now }))
+    }
+
+    #[test]
+    fn a_changed_number_is_named_by_its_place() {
+        let found = differing(
+            json!({ "trials": [{ "p99": 1.5 }] }),
+            json!({ "trials": [{ "p99": 1.6 }] }),
+        );
+        assert_eq!(found, ["json.trials[0].p99: 1.5 is now 1.6"]);
+    }
+
+    #[test]
+    fn a_new_key_is_allowed_and_a_missing_one_is_not() {
+        assert!(differing(json!({ "a": 1 }), json!({ "a": 1, "b": 2 })).is_empty());
+        assert_eq!(
+            differing(json!({ "a": 1 }), json!({})),
+            ["json.a is missing"]
+        );
+    }
+
+    #[test]
+    fn a_figure_that_becomes_null_differs() {
+        assert_eq!(
+            differing(json!([1.5]), json!([null])),
+            ["json[0]: 1.5 is now null"]
+        );
+    }
+
+    #[test]
+    fn a_sentence_may_change_and_may_not_vanish() {
+        assert!(
+            differing(
+                json!({ "reason": "too few" }),
+                json!({ "reason": "too short" })
+            )
+            .is_empty()
+        );
+        assert_eq!(
+            differing(json!({ "reason": "x" }), json!({ "reason": null })).len(),
+            1
+        );
+        assert_eq!(
+            differing(json!({ "verdict": "x" }), json!({ "verdict": "y" })).len(),
+            1
+        );
+    }
+
+    #[test]
+    fn a_row_of_a_table_is_found_rounded_and_under_another_heading() {
+        let before =
+            json!({ "tables": [{ "of": "server", "row": "5.6", "numbers": [103.51, 54.0] }] });
+        let rounded =
+            json!({ "tables": [{ "of": "cell", "row": "a", "numbers": [104.0, 54.0, 7.0] }] });
+        let other =
+            json!({ "tables": [{ "of": "server", "row": "5.6", "numbers": [54.0, 103.51] }] });
+        assert!(differences(&before, &rounded).is_empty());
+        assert_eq!(differences(&before, &other).len(), 1);
+    }
+}

@@ -1,0 +1,174 @@
+//! What a prony binary reports for a record, as one JSON value: `json`, `csv`, `samples`, `tables`.
+
+use serde_json::{Map, Value, json};
+use std::path::Path;
+use std::process::Command;
+
+/// Runs `prony show` in every format. `record` is the SQLite file.
+pub fn of(prony: &Path, record: &Path) -> Value {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("run.sqlite");
+    // A copy: an older record may be migrated in place.
+    std::fs::copy(record, file).expect("the record is readable");
+    let shown = |format: &str| show(prony, folder.path(), format);
+    json!({
+        "json": serde_json::from_str::<Value>(&shown("json")).expect("JSON"),
+        "csv": rows_of_csv(&shown("csv")),
+        "samples": rows_of_csv(&shown("samples")),
+        "tables": rows_of_tables(&shown("markdown")),
+    })
+}
+
+fn show(prony: &Path, run: &Path, format: &str) -> String {
+    let output = Command::new(prony)
+        .args(["show", "--format", format])
+        .arg(run)
+        .output()
+        .expect("prony runs");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// An object for each row; a cell that reads as a number is one.
+fn rows_of_csv(text: &str) -> Vec<Value> {
+    let mut lines = split_csv(text).into_iter();
+    let columns = lines.next().unwrap_or_default();
+    let row = |cells: Vec<String>| -> Value {
+        let cells = cells.into_iter().map(|cell| match cell.parse::<f64>() {
+            Ok(number) if number.is_finite() => json!(number),
+            _ => json!(cell),
+        });
+        Value::Object(columns.iter().cloned().zip(cells).collect::<Map<_, _>>())
+    };
+    lines.map(row).collect()
+}
+
+/// RFC 4180: quoted cells may hold commas, line ends and doubled quotes.
+fn split_csv(text: &str) -> Vec<Vec<String>> {
+    let (mut rows, mut row, mut cell) = (Vec::new(), Vec::new(), String::new());
+    let mut quoted = false;
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' if quoted && characters.peek() == Some(&'"') => {
+                characters.next();
+                cell.push('"');
+            }
+            '"' => quoted = !quoted,
+            ',' if !quoted => row.push(std::mem::take(&mut cell)),
+            '\n' if !quoted => {
+                row.push(std::mem::take(&mut cell));
+                rows.push(std::mem::take(&mut row));
+            }
+            '\r' if !quoted => {}
+            _ => cell.push(character),
+        }
+    }
+    rows
+}
+
+/// Every row of every table in a Markdown report: the first column's name, the row's labels, the numbers of its
+/// right-aligned columns.
+fn rows_of_tables(markdown: &str) -> Vec<Value> {
+    let lines: Vec<&str> = markdown.lines().collect();
+    let mut rows = Vec::new();
+    let mut at = 0;
+    while at + 1 < lines.len() {
+        let is_table = cells(lines[at]).is_some() && is_rule(lines[at + 1]);
+        if !is_table {
+            at += 1;
+            continue;
+        }
+        let columns = cells(lines[at]).unwrap_or_default();
+        let rule = cells(lines[at + 1]).unwrap_or_default();
+        let body = lines[at + 2..].iter().map_while(|line| cells(line));
+        let before = rows.len();
+        rows.extend(body.map(|row| row_of_table(columns[0], &rule, &row)));
+        at += 2 + rows.len() - before;
+    }
+    rows
+}
+
+fn row_of_table(first_column: &str, rule: &[&str], row: &[&str]) -> Value {
+    let (mut labels, mut figures) = (Vec::new(), Vec::new());
+    for (rule, cell) in rule.iter().zip(row) {
+        match rule.ends_with(':') {
+            true => figures.extend(numbers(cell)),
+            false => labels.push(*cell),
+        }
+    }
+    json!({ "of": first_column, "row": labels.join(", "), "numbers": figures })
+}
+
+fn cells(line: &str) -> Option<Vec<&str>> {
+    let inner = line.trim().strip_prefix('|')?.strip_suffix('|')?;
+    Some(inner.split('|').map(str::trim).collect())
+}
+
+fn is_rule(line: &str) -> bool {
+    line.starts_with('|') && line.chars().all(|character| "|-: ".contains(character))
+}
+
+/// The numbers of a cell without its footnote marks (`\[1\]`). A space or a comma before three digits separates thousands.
+fn numbers(cell: &str) -> Vec<f64> {
+    let mut text = cell.to_string();
+    while let (Some(from), Some(to)) = (text.find("\\["), text.find("\\]")) {
+        text.replace_range(from.min(to)..(to + 2).max(from), "");
+    }
+    let characters: Vec<char> = text.chars().collect();
+    let is_digit = |at: usize| characters.get(at).is_some_and(char::is_ascii_digit);
+    let is_group = |at: usize| (at..at + 3).all(is_digit) && !is_digit(at + 3);
+    let (mut found, mut at) = (Vec::new(), 0);
+    while at < characters.len() {
+        if !is_digit(at) {
+            at += 1;
+            continue;
+        }
+        let mut digits = String::new();
+        while at < characters.len() {
+            match characters[at] {
+                digit if digit.is_ascii_digit() => digits.push(digit),
+                '.' if is_digit(at + 1) && !digits.contains('.') => digits.push('.'),
+                ' ' | ',' | '\u{202f}' if is_group(at + 1) && !digits.contains('.') => {}
+                _ => break,
+            }
+            at += 1;
+        }
+        found.extend(digits.parse::<f64>().ok());
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_hold_numbers_with_thousands_intervals_and_footnotes() {
+        assert_eq!(numbers("\\[1\\] 25 339 ×/÷2.3"), [25_339.0, 2.3]);
+        assert_eq!(numbers("28,693,421,170"), [28_693_421_170.0]);
+        assert_eq!(numbers("0.49 to 1.29"), [0.49, 1.29]);
+        assert_eq!(numbers("-"), [0.0; 0]);
+    }
+
+    #[test]
+    fn rows_of_tables_have_labels_and_numbers() {
+        let report = "text\n\n| server | hot |\n| --- | ---: |\n| 5.5 | 1.5 ±2% |\n| 5.6 | 2 |\n\n| a | b |\n| - | - |\n| x | 7 |";
+        let expected = json!([
+            { "of": "server", "row": "5.5", "numbers": [1.5, 2.0] },
+            { "of": "server", "row": "5.6", "numbers": [2.0] },
+            { "of": "a", "row": "x, 7", "numbers": [] },
+        ]);
+        assert_eq!(Value::from(rows_of_tables(report)), expected);
+    }
+
+    #[test]
+    fn quoted_cells_of_csv_hold_commas_and_quotes() {
+        let rows = rows_of_csv("a,b\n1.5,\"x, \"\"y\"\"\"\n");
+        assert_eq!(rows, [json!({ "a": 1.5, "b": "x, \"y\"" })]);
+    }
+}

@@ -1,0 +1,131 @@
+//! The compact form of a reference: lists of objects become columns, what repeats is kept once, and all of it is compressed.
+
+use flate2::{Compression, read::GzDecoder, write::GzEncoder};
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+use std::io::{Read, Write};
+
+/// Keys that stand for something else; no key of prony's looks like them.
+const COLUMNS: &str = "#columns";
+const PART: &str = "#part";
+
+/// Shorter parts are not worth a reference.
+const PART_BYTES: usize = 48;
+
+pub fn pack(value: Value) -> Vec<u8> {
+    let mut parts = Parts::default();
+    let whole = parts.shared(to_columns(value));
+    let text = json!([parts.texts, whole]).to_string();
+    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+    packed.write_all(text.as_bytes()).expect("memory");
+    packed.finish().expect("memory")
+}
+
+pub fn unpack(packed: &[u8]) -> Value {
+    let mut text = String::new();
+    GzDecoder::new(packed)
+        .read_to_string(&mut text)
+        .expect("a whole reference");
+    let (parts, whole): (Vec<Value>, Value) = serde_json::from_str(&text).expect("JSON");
+    from_columns(resolved(&parts, whole))
+}
+
+/// Lists of objects with the same keys become one list for each key.
+fn to_columns(value: Value) -> Value {
+    match value {
+        Value::Array(items) if have_the_same_keys(&items) => {
+            let mut columns = Map::new();
+            for (key, _) in items[0].as_object().expect("an object") {
+                let column: Value = items.iter().map(|item| item[key].clone()).collect();
+                columns.insert(key.clone(), to_columns(column));
+            }
+            json!({ COLUMNS: items.len(), "of": columns })
+        }
+        other => with_children(other, &mut to_columns),
+    }
+}
+
+fn have_the_same_keys(items: &[Value]) -> bool {
+    let Some(Value::Object(first)) = items.first() else {
+        return false;
+    };
+    let is_alike =
+        |item: &Value| matches!(item, Value::Object(fields) if fields.keys().eq(first.keys()));
+    items.len() > 1 && items.iter().all(is_alike)
+}
+
+fn from_columns(value: Value) -> Value {
+    let Some(length) = value.get(COLUMNS).and_then(Value::as_u64) else {
+        return with_children(value, &mut from_columns);
+    };
+    let mut items = vec![Map::new(); length as usize];
+    for (key, column) in value["of"].as_object().expect("columns") {
+        let Value::Array(column) = from_columns(column.clone()) else {
+            panic!("{key} is no column");
+        };
+        for (item, value) in items.iter_mut().zip(column) {
+            item.insert(key.clone(), value);
+        }
+    }
+    items.into_iter().map(Value::Object).collect()
+}
+
+/// Texts, lists and objects by their serialised form, each once; parts refer to earlier parts.
+#[derive(Default)]
+struct Parts {
+    places: HashMap<String, usize>,
+    texts: Vec<Value>,
+}
+
+impl Parts {
+    fn shared(&mut self, value: Value) -> Value {
+        let value = with_children(value, &mut |child| self.shared(child));
+        let text = value.to_string();
+        if text.len() < PART_BYTES {
+            return value;
+        }
+        let place = *self.places.entry(text).or_insert_with(|| {
+            self.texts.push(value);
+            self.texts.len() - 1
+        });
+        json!({ PART: place })
+    }
+}
+
+fn resolved(parts: &[Value], value: Value) -> Value {
+    match value.get(PART).and_then(Value::as_u64) {
+        Some(place) => resolved(parts, parts[place as usize].clone()),
+        None => with_children(value, &mut |child| resolved(parts, child)),
+    }
+}
+
+fn with_children(value: Value, change: &mut dyn FnMut(Value) -> Value) -> Value {
+    match value {
+        Value::Array(items) => items.into_iter().map(change).collect(),
+        Value::Object(fields) => {
+            let fields = fields.into_iter().map(|(key, value)| (key, change(value)));
+            Value::Object(fields.collect())
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_packed_comes_back_as_it_was() {
+        let long = "a plan that is long enough to be kept once ".repeat(3);
+        let value = json!({
+            "trials": [
+                { "n": 1, "plan": long, "rounds": [{ "a": 1, "b": null }, { "a": 2, "b": 0.1 }] },
+                { "n": 2, "plan": long, "rounds": [] },
+            ],
+            "mixed": [{ "a": 1 }, { "b": 1 }, 3],
+            "one": [{ "a": [] }],
+        });
+        let packed = pack(value.clone());
+        assert_eq!(unpack(&packed), value);
+    }
+}
