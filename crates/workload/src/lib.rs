@@ -20,6 +20,7 @@ pub mod seam;
 pub mod sql;
 pub mod ssb;
 mod stored;
+pub mod toy;
 pub mod tpch;
 
 pub use preload::Preloaded;
