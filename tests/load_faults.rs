@@ -378,17 +378,21 @@ fn ctrl_c_during_a_stall_ends_the_run_soon_and_the_rest_can_be_resumed() {
 /// Closed loop of two clients on a null server, which try to reconnect for half a second.
 fn driven(endpoint: load::Endpoint, during: impl FnOnce() + Send) -> load::Driven {
     let section = toml::Table::from_iter([("operations".into(), "point-select".into())]);
-    let dataset = workload::open("oltp", &section).unwrap();
+    let workload = workload::open("oltp", &section).unwrap();
     let login = wire::Login {
         endpoints: vec![endpoint],
         user: "root".into(),
         password: None,
-        schema: Some(dataset.schema().into()),
+        schema: None,
         tls: wire::Tls::Off,
         within: Duration::from_secs(5),
         stalled: None,
     };
-    let driver = dataset.driver(login, &[], 1).unwrap();
+    let target = workload::Target::Server {
+        login,
+        session: &[],
+    };
+    let driver = workload.driver(&target, 1).unwrap();
     let drive = load::Drive {
         load: load::Load::Closed(load::Closed {
             clients: 2,
@@ -413,7 +417,9 @@ fn driven(endpoint: load::Endpoint, during: impl FnOnce() + Send) -> load::Drive
             second: &mut |_| (),
             window: &mut |_| (),
         };
-        load::drive(&driver, &drive, &AtomicBool::new(false), watch).unwrap()
+        driver
+            .drive(&drive, &AtomicBool::new(false), watch)
+            .unwrap()
     })
 }
 

@@ -3,7 +3,7 @@
 use crate::support::{Bench, has};
 use host::{Home, Leases};
 use prony::cli::experiment::{self, Overrides};
-use prony::run::{Conducted, Means, Progress, Request, conduct_with};
+use prony::run::{Conducted, Means, Progress, Request, Workloads, conduct_with};
 use record::ServerIdentity;
 use server::{Abilities, Node, Provider, Server, ServerError, SettingTable};
 use spec::Dsn;
@@ -123,6 +123,7 @@ fn run_through_a_restart(load: &str) -> (Conducted, Restarted) {
         results: bench.results(),
         resume: None,
         allow_drop: false,
+        workloads: Workloads::default(),
     };
     let (send, made) = channel();
     let watched = |build: &spec::BuildSpec| {

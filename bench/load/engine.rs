@@ -44,8 +44,12 @@ pub fn child(arguments: &[String]) {
         within: Duration::from_secs(10),
         stalled: None,
     };
-    let dataset = workload::open("oltp", &section(operation)).expect("an operation");
-    let driver = dataset.driver(login, &[], 1).expect("oltp is driven");
+    let workload = workload::open("oltp", &section(operation)).expect("an operation");
+    let target = workload::Target::Server {
+        login,
+        session: &[],
+    };
+    let driver = workload.driver(&target, 1).expect("oltp is driven");
     let load = match rate {
         0 => Load::Closed(Closed {
             clients,
@@ -76,7 +80,9 @@ pub fn child(arguments: &[String]) {
         second: &mut |second| done += second.tally.done(),
         window: &mut |_| (),
     };
-    load::drive(&driver, &drive, &AtomicBool::new(false), watch).expect("the engine drives");
+    driver
+        .drive(&drive, &AtomicBool::new(false), watch)
+        .expect("the engine drives");
     println!("{done}");
 }
 

@@ -48,8 +48,9 @@ impl Running {
                 groups: Vec::new(),
             })
             .expect("the server starts");
-        let dataset = open("oltp", &section("point-select")).expect("the section is right");
-        load(&server, dataset.as_ref());
+        let workload = open("oltp", &section("point-select")).expect("the section is right");
+        let dataset = workload.data().expect("oltp has tables");
+        load(&server, dataset);
         let mut session = server.connect().expect("the server answers");
         let version = session.query("select version()").expect("it has one");
         let dsn = server.endpoint().expect("it runs");

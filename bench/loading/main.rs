@@ -58,7 +58,8 @@ fn main() {
 
     let section = toml::Table::from_iter([("scale".to_owned(), toml::Value::Float(scale))]);
     let workload = peer.rest.get(2).map_or("ssb", String::as_str);
-    let dataset = open(workload, &section).expect("the section is right");
+    let opened = open(workload, &section).expect("the section is right");
+    let dataset = opened.data().expect("it has tables");
     let folder = tempfile::tempdir().expect("a folder for the files");
     let (files, rows) = match workload {
         "tpch" => files_of_tpch(scale, folder.path()),
@@ -68,8 +69,8 @@ fn main() {
     let mut pairs = Vec::new();
     for n in 0..times {
         // Who goes first changes, so that neither always finds the server as the other left it.
-        let first_s = run(n.is_multiple_of(2), &*dataset, &peer, &files);
-        let second_s = run(!n.is_multiple_of(2), &*dataset, &peer, &files);
+        let first_s = run(n.is_multiple_of(2), dataset, &peer, &files);
+        let second_s = run(!n.is_multiple_of(2), dataset, &peer, &files);
         let pair = if n.is_multiple_of(2) {
             (first_s, second_s)
         } else {

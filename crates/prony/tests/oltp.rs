@@ -7,11 +7,14 @@ use load::{Endpoint, Failure, Io, Outcome, Request, Workload as _};
 use server::{Managed, Node as _, Session, StartRequest};
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::sync::{Barrier, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 use wire::{Login, Tls};
-use workload::{self, Dataset, Driver, LoadError, State};
+use workload::oltp::Oltp;
+use workload::script::{Driver, Script};
+use workload::sql::Statements;
+use workload::{Dataset, LoadError, State, Target, Workload};
 
 /// Servers need memory and disk; one at a time is kind to small machines.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -36,7 +39,7 @@ struct Running {
 }
 
 impl Running {
-    /// None where the build cannot be had.
+    /// None if the build is not available.
     fn of(build: &'static str) -> Option<Running> {
         let fresh = Fresh::of(build)?;
         let server = fresh.managed();
@@ -80,19 +83,28 @@ impl Running {
         text.parse().unwrap_or_else(|_| panic!("{sql}: {text}"))
     }
 
-    fn load(&self, dataset: &dyn Dataset, allow_drop: bool) -> workload::Loaded {
+    fn load(&self, opened: &Opened, allow_drop: bool) -> workload::Loaded {
         let connect = || Session::open(&self.server.endpoint().unwrap());
+        let dataset = opened.data();
         dataset.create(&mut self.session(), allow_drop).unwrap();
         dataset.load(&connect, &|_| {}, &|| false).unwrap()
     }
 
-    fn driver(&self, dataset: &dyn Dataset) -> Driver {
-        dataset.driver(self.login.clone(), &[], SEED).unwrap()
+    fn driver(&self, opened: &Opened) -> Driver {
+        self.driver_with(opened, &[])
+    }
+
+    fn driver_with(&self, opened: &Opened, session: &[String]) -> Driver {
+        let target = Target::Server {
+            login: self.login.clone(),
+            session,
+        };
+        Driver::on(&target, &opened.script, opened.data().schema(), SEED).unwrap()
     }
 
     /// Opens a session, runs so many operations and closes it.
-    fn drive(&self, dataset: &dyn Dataset) -> Vec<Outcome> {
-        let driver = self.driver(dataset);
+    fn drive(&self, opened: &Opened) -> Vec<Outcome> {
+        let driver = self.driver(opened);
         let mut session = now(driver.open(&Io::blocking(), 0)).unwrap();
         let outcomes = (0..OPERATIONS).map(|number| operate(&driver, &mut session, number));
         let outcomes = outcomes.collect();
@@ -132,13 +144,35 @@ fn with_retries(
     }
 }
 
-fn oltp(keys: &str) -> Box<dyn Dataset> {
-    let section = format!("tables = {TABLES}\nrows = {ROWS}\n{keys}");
-    workload::open("oltp", &section.parse().unwrap()).unwrap()
+/// A workload's data, and its script for tests that operate by hand.
+struct Opened {
+    workload: Box<dyn Workload>,
+    script: Arc<Script>,
 }
 
-fn sql(keys: &str) -> Box<dyn Dataset> {
-    workload::open("sql", &keys.parse().unwrap()).unwrap()
+impl Opened {
+    fn data(&self) -> &dyn Dataset {
+        self.workload.data().unwrap()
+    }
+}
+
+fn oltp(keys: &str) -> Opened {
+    let section = format!("tables = {TABLES}\nrows = {ROWS}\n{keys}");
+    let section = workload::oltp::Section::read(&section.parse().unwrap()).unwrap();
+    let workload = Oltp::new(section);
+    Opened {
+        script: Arc::clone(workload.script()),
+        workload: Box::new(workload),
+    }
+}
+
+fn sql(keys: &str) -> Opened {
+    let section = workload::sql::Section::read(&keys.parse().unwrap()).unwrap();
+    let workload = Statements::new(section);
+    Opened {
+        script: Arc::clone(workload.script()),
+        workload: Box::new(workload),
+    }
 }
 
 fn alone() -> std::sync::MutexGuard<'static, ()> {
@@ -154,15 +188,15 @@ fn tables_are_loaded_and_counted(build: &'static str) {
     };
     let dataset = oltp("");
     let session = &mut running.session();
-    assert_eq!(dataset.state(session).unwrap(), State::Absent);
-    let loaded = running.load(&*dataset, false);
+    assert_eq!(dataset.data().state(session).unwrap(), State::Absent);
+    let loaded = running.load(&dataset, false);
     assert_eq!(loaded.rows, TABLES * ROWS);
     assert_eq!(loaded.method, "LOAD DATA LOCAL INFILE");
-    dataset.verify(session).unwrap();
-    let state = dataset.state(session).unwrap();
-    assert_eq!(state, State::Complete(dataset.fingerprint()));
-    let bytes = dataset.data_bytes(session).unwrap() as f64;
-    let estimate = dataset.estimate().data_bytes as f64;
+    dataset.data().verify(session).unwrap();
+    let state = dataset.data().state(session).unwrap();
+    assert_eq!(state, State::Complete(dataset.data().fingerprint()));
+    let bytes = dataset.data().data_bytes(session).unwrap() as f64;
+    let estimate = dataset.data().estimate().data_bytes as f64;
     assert!(
         (0.5..2.0).contains(&(bytes / estimate)),
         "{bytes} bytes, estimated {estimate}"
@@ -170,22 +204,22 @@ fn tables_are_loaded_and_counted(build: &'static str) {
     let indexes = "select count(*) from information_schema.statistics where table_schema = 'prony_oltp' and index_name like 'k\\_%'";
     assert_eq!(running.number(indexes), TABLES as i64);
 
-    let preloaded = dataset.preload(session).unwrap();
+    let preloaded = dataset.data().preload(session).unwrap();
     assert_eq!((preloaded.indexes, preloaded.held), (4, Some(true)));
 
     session
         .execute("delete from prony_oltp.sbtest2 where id = 7")
         .unwrap();
-    let wrong = dataset.verify(session).unwrap_err().to_string();
+    let wrong = dataset.data().verify(session).unwrap_err().to_string();
     assert!(
         wrong.starts_with("sbtest2: it has 2999 rows and should have 3000"),
         "{wrong}"
     );
-    let refused = dataset.create(session, false).unwrap_err();
+    let refused = dataset.data().create(session, false).unwrap_err();
     assert!(matches!(refused, LoadError::Exists { .. }), "{refused}");
     let other = oltp("secondary_index = false\nengine = \"MyISAM\"");
-    running.load(&*other, true);
-    other.verify(session).unwrap();
+    running.load(&other, true);
+    other.data().verify(session).unwrap();
     assert_eq!(running.number(indexes), 0);
 }
 
@@ -194,7 +228,7 @@ fn every_operation_runs(build: &'static str) {
     let Some(running) = Running::of(build) else {
         return;
     };
-    running.load(&*oltp(""), false);
+    running.load(&oltp(""), false);
     let rows = |n: u64| running.number(&format!("select count(*) from prony_oltp.sbtest{n}"));
     let k = || {
         let sum = |n| running.number(&format!("select sum(k) from prony_oltp.sbtest{n}"));
@@ -213,7 +247,7 @@ fn every_operation_runs(build: &'static str) {
         "read-write",
     ] {
         for more in ["", "transactions = false\ndistribution = \"zipfian\""] {
-            let outcomes = running.drive(&*oltp(&format!("operations = \"{operation}\"\n{more}")));
+            let outcomes = running.drive(&oltp(&format!("operations = \"{operation}\"\n{more}")));
             assert!(
                 outcomes.iter().all(|outcome| *outcome == Outcome::Done),
                 "{operation}: {outcomes:?}"
@@ -223,21 +257,21 @@ fn every_operation_runs(build: &'static str) {
     assert_eq!((rows(1), rows(2)), (ROWS as i64, ROWS as i64));
 
     let before = k();
-    running.drive(&*oltp(
+    running.drive(&oltp(
         "operations = \"update-index\"\ndistribution = \"pareto\"",
     ));
     assert_eq!(k() - before, OPERATIONS as i64);
 
-    running.drive(&*oltp("operations = \"insert\""));
+    running.drive(&oltp("operations = \"insert\""));
     assert_eq!(rows(1) + rows(2), (TABLES * ROWS + OPERATIONS) as i64);
 
     let before = k();
     let mixed = oltp("operations = { point-select = 3, update-index = 1 }");
-    let driver = running.driver(&*mixed);
+    let driver = running.driver(&mixed);
     let updates = (0..OPERATIONS)
         .filter(|&number| driver.pick(number) == 1)
         .count();
-    running.drive(&*mixed);
+    running.drive(&mixed);
     assert_eq!(k() - before, updates as i64);
 }
 
@@ -252,8 +286,8 @@ fn statements_of_ones_own_run_on_numbered_tables(build: &'static str) {
         operation.a.statements = "insert into sbtest{{n}} (k, c) values (1, 'a')"
     "#
     ));
-    running.load(&*dataset, false);
-    let outcomes = running.drive(&*dataset);
+    running.load(&dataset, false);
+    let outcomes = running.drive(&dataset);
     assert!(
         outcomes.iter().all(|outcome| *outcome == Outcome::Done),
         "{outcomes:?}"
@@ -279,27 +313,31 @@ fn tables_and_views_of_any_name_are_made_preloaded_and_replaced(build: &'static 
         """
         operation.a.statements = "select a from seen"
     "#);
-    assert_eq!(running.load(&*dataset, false).rows, 3);
+    assert_eq!(running.load(&dataset, false).rows, 3);
     let session = &mut running.session();
     // The table without a key, the marker's, which has none either, and the two indexes of the other.
-    let preloaded = dataset.preload(session).unwrap();
+    let preloaded = dataset.data().preload(session).unwrap();
     assert_eq!((preloaded.indexes, preloaded.held), (4, Some(true)));
-    let refused = dataset.create(session, false).unwrap_err().to_string();
+    let refused = dataset
+        .data()
+        .create(session, false)
+        .unwrap_err()
+        .to_string();
     assert!(
         refused.contains("my-table, order, prony_dataset, seen"),
         "{refused}"
     );
-    running.load(&*dataset, true);
-    dataset.verify(session).unwrap();
+    running.load(&dataset, true);
+    dataset.data().verify(session).unwrap();
 
     session.execute("drop table prony_sql.`order`").unwrap();
     session.execute("drop table prony_sql.`my-table`").unwrap();
     session
         .execute("drop table prony_sql.prony_dataset")
         .unwrap();
-    assert_eq!(dataset.state(session).unwrap(), State::Partial);
-    running.load(&*dataset, true);
-    dataset.verify(session).unwrap();
+    assert_eq!(dataset.data().state(session).unwrap(), State::Partial);
+    running.load(&dataset, true);
+    dataset.data().verify(session).unwrap();
 }
 
 fn a_setup_that_is_cancelled_ends_within_its_statement(build: &'static str) {
@@ -311,7 +349,10 @@ fn a_setup_that_is_cancelled_ends_within_its_statement(build: &'static str) {
         setup = "create table t (a int); do sleep(600)"
         operation.a.statements = "select a from t"
     "#);
-    dataset.create(&mut running.session(), false).unwrap();
+    dataset
+        .data()
+        .create(&mut running.session(), false)
+        .unwrap();
     let begun = Instant::now();
     let connect = || Session::open(&running.server.endpoint().unwrap());
     let sleeping =
@@ -319,7 +360,7 @@ fn a_setup_that_is_cancelled_ends_within_its_statement(build: &'static str) {
     let is_cancelled = AtomicBool::new(false);
     let cancel =
         || is_cancelled.load(SeqCst) || is_cancelled.fetch_or(running.number(sleeping) > 0, SeqCst);
-    let ended = dataset.load(&connect, &|_| {}, &cancel).unwrap_err();
+    let ended = dataset.data().load(&connect, &|_| {}, &cancel).unwrap_err();
     assert!(
         matches!(ended, LoadError::Cancelled { rows: 1, .. }),
         "{ended}"
@@ -371,9 +412,9 @@ fn conflicts_are_told_by_their_codes(build: &'static str) {
         ))
     };
     let retried = crossing("");
-    running.load(&*retried, false);
-    retried.verify(&mut running.session()).unwrap();
-    let driver = running.driver(&*retried);
+    running.load(&retried, false);
+    retried.data().verify(&mut running.session()).unwrap();
+    let driver = running.driver(&retried);
     let numbers = [0, 1].map(|operation| number_of(&driver, operation));
     // On a machine that is busy for 0.3 s they pass each other by.
     let outcomes = (0..20)
@@ -388,7 +429,7 @@ fn conflicts_are_told_by_their_codes(build: &'static str) {
     );
 
     let failing = crossing("on_deadlock = \"fail\"");
-    let driver = running.driver(&*failing);
+    let driver = running.driver(&failing);
     let failed = (Vec::new(), Outcome::Failed(1213));
     assert!((0..20).any(|_| at_once(&driver, numbers).contains(&failed)));
     // What failed was rolled back, what was retried counts once.
@@ -408,9 +449,9 @@ fn a_lock_wait_fails_and_leaves_nothing_behind(build: &'static str) {
         on_deadlock = "fail"
         operation.both.statements = "/* both */ begin; update accounts set balance = 7 where id = 1; update accounts set balance = 7 where id = 2; commit""#
     ));
-    running.load(&*waiting, false);
+    running.load(&waiting, false);
     let first = ["SET SESSION innodb_lock_wait_timeout = 1".to_string()];
-    let driver = waiting.driver(running.login.clone(), &first, SEED).unwrap();
+    let driver = running.driver_with(&waiting, &first);
     let mut holder = running.session();
     holder.execute("begin").unwrap();
     holder
@@ -448,14 +489,14 @@ fn what_cannot_go_on_is_lost_or_not_opened(build: &'static str) {
         parameter.one.one_of = [1, 0.5, "x"]
         parameter.n.sequence = [5, 9]
     "#);
-    running.load(&*dataset, false);
-    let outcomes = running.drive(&*dataset);
+    running.load(&dataset, false);
+    let outcomes = running.drive(&dataset);
     assert!(
         outcomes.iter().all(|outcome| *outcome == Outcome::Done),
         "{outcomes:?}"
     );
 
-    let driver = running.driver(&*dataset);
+    let driver = running.driver(&dataset);
     let failure =
         |driver: &Driver| -> Failure { now(driver.open(&Io::blocking(), 0)).err().unwrap() };
     running
@@ -475,7 +516,7 @@ fn what_cannot_go_on_is_lost_or_not_opened(build: &'static str) {
         .unwrap();
 
     let unknown = sql("operation.a.statements = \"select a from nowhere\"");
-    let refused = failure(&running.driver(&*unknown));
+    let refused = failure(&running.driver(&unknown));
     assert_eq!((refused.code, refused.passing), (1146, false));
     assert!(
         refused.text.starts_with("select a from nowhere: "),

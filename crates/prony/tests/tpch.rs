@@ -4,18 +4,19 @@ mod fresh;
 
 use fresh::Fresh;
 use server::{Node, Session, StartRequest};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use workload::answers::Canonical;
 use workload::loader::{self, Indexes, Job, Part, Piece, Table};
-use workload::{self, Dataset, Dialect, LoadError, Loaded, State};
+use workload::{self, Dataset, Dialect, LoadError, Loaded, State, Workload};
 
 type Connect<'a> = &'a (dyn Fn() -> Session + Sync);
 
-fn dataset(name: &str, section: &str) -> Box<dyn Dataset> {
+fn opened(name: &str, section: &str) -> Arc<dyn Workload> {
     workload::open(name, &section.parse().unwrap()).unwrap()
 }
 
-/// A server that is set up for a load of so much memory, and what is done with it; nothing where the build cannot be had.
+/// A server that is set up for a load of so much memory, and what is done with it; nothing if the build is not available.
 fn on(build: &'static str, pool: &str, then: impl FnOnce(Connect<'_>)) {
     let Some(fresh) = Fresh::of(build) else {
         return;
@@ -51,15 +52,16 @@ fn load(dataset: &dyn Dataset, connect: Connect<'_>) -> Loaded {
 }
 
 /// Every query that differs from its reference, in words; with how long each took on standard error. `but` are left out.
-fn differences(dataset: &dyn Dataset, session: &mut Session, but: &[&str]) -> Vec<String> {
-    dataset.enter(session).unwrap();
+fn differences(workload: &dyn Workload, session: &mut Session, but: &[&str]) -> Vec<String> {
+    workload.data().unwrap().enter(session).unwrap();
     let mut differences = Vec::new();
-    let operations = dataset.operations().into_iter();
+    let queries = workload.queries().unwrap();
+    let operations = queries.operations().into_iter();
     for operation in operations.filter(|operation| !but.contains(&&*operation.name)) {
         let begun = Instant::now();
         let reply = session.query(operation.sql(Dialect::MySql)).unwrap();
         eprintln!("{}: {:.2?}", operation.name, begun.elapsed());
-        let reference = dataset.reference(&operation.name).unwrap();
+        let reference = queries.reference(&operation.name).unwrap();
         let differs = Canonical::of(&operation, &reply).difference(&reference);
         differences.extend(differs.map(|text| format!("{}: {text}", operation.name)));
     }
@@ -72,10 +74,10 @@ fn answers_right(build: &'static str, pool: &str, section: &str) {
 
 fn answers_right_but(build: &'static str, pool: &str, section: &str, but: &[&str]) {
     on(build, pool, |connect| {
-        let dataset = dataset("tpch", section);
-        load(&*dataset, connect);
+        let tpch = opened("tpch", section);
+        load(tpch.data().unwrap(), connect);
         let none: [String; 0] = [];
-        assert_eq!(differences(&*dataset, &mut connect(), but), none);
+        assert_eq!(differences(&*tpch, &mut connect(), but), none);
     });
 }
 
@@ -143,12 +145,12 @@ fn all_queries_answer_as_the_specification_says_at_scale_1_on_mysql_8_0_33() {
 #[test]
 fn the_published_forms_read_by_the_indexes_that_they_force_and_answer_the_same() {
     on("mariadb", "64M", |connect| {
-        let dataset = dataset("tpch", "scale = 0.01\nform = \"published\"");
-        load(&*dataset, connect);
+        let tpch = opened("tpch", "scale = 0.01\nform = \"published\"");
+        load(tpch.data().unwrap(), connect);
         let mut session = connect();
         let none: [String; 0] = [];
-        assert_eq!(differences(&*dataset, &mut session, &[]), none);
-        for operation in dataset.operations() {
+        assert_eq!(differences(&*tpch, &mut session, &[]), none);
+        for operation in tpch.queries().unwrap().operations() {
             let forced = match operation.name.as_str() {
                 "Q3" => "o_custkey",
                 "Q10" => "o_orderdate",
@@ -184,11 +186,13 @@ fn indexes(session: &mut Session, schema: &str) -> Vec<String> {
 fn built_afterwards(connect: Connect<'_>, name: &str, engine: &str) -> Vec<String> {
     let section =
         |build: &str| format!("scale = 0.01\nengine = {engine:?}\nindex_build = {build:?}");
-    let with = dataset(name, &section("with"));
-    assert!(load(&*with, connect).index_s.is_empty());
+    let with = opened(name, &section("with"));
+    let with = with.data().unwrap();
+    assert!(load(with, connect).index_s.is_empty());
     let mut session = connect();
     let expected = indexes(&mut session, with.schema());
-    let after = dataset(name, &section("after"));
+    let after = opened(name, &section("after"));
+    let after = after.data().unwrap();
     after.create(&mut session, true).unwrap();
     assert_eq!(after.state(&mut session).unwrap(), State::Partial);
     let loaded = after.load(&|| Ok(connect()), &|_| {}, &|| false).unwrap();

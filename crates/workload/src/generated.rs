@@ -1,8 +1,10 @@
 //! The tables of a generator as the loader takes them: names, rows and pieces.
 //!
-//! Goal: one code for every benchmark whose generator knows its tables. Non-goals: the generators (crate `datagen`), statements.
+//! Purpose: one implementation of `Rows` for every benchmark whose generator knows its tables. Boundaries: crate `datagen` makes the
+//! rows, each workload brings its statements.
 
 use super::loader::{Cut, Piece, Table};
+use super::stored::Rows;
 use std::sync::OnceLock;
 
 /// How a generator is asked. `G` is the benchmark at one scale, `K` one of its tables, `C` a part of one.
@@ -22,7 +24,7 @@ pub struct Generated<G, K: 'static, C, const N: usize> {
     generator: Generator<G, K, C>,
     /// Tables with their numbers of columns, in the order of loading.
     order: &'static [(K, usize); N],
-    /// Counted when it is first asked for: the lines of every order have to be drawn.
+    /// Counted at the first use: a count draws the lines of every order.
     rows: OnceLock<[u64; N]>,
 }
 
@@ -44,19 +46,25 @@ impl<G, K: Copy, C: Send + 'static, const N: usize> Generated<G, K, C, N> {
         let count = |(kind, _)| (self.generator.rows)(&self.benchmark, kind);
         self.rows.get_or_init(|| self.order.map(count))[table]
     }
+}
 
-    /// Of all tables.
-    pub fn rows(&self) -> u64 {
-        (0..N).map(|table| self.rows_of(table)).sum()
+impl<G, K, C, const N: usize> Rows for Generated<G, K, C, N>
+where
+    G: Send + Sync,
+    K: Copy + Send + Sync,
+    C: Send + 'static,
+{
+    fn names(&self) -> Vec<&str> {
+        let name = |&(kind, _): &(K, usize)| (self.generator.name)(kind);
+        self.order.iter().map(name).collect()
     }
 
-    /// Bytes of text, about.
-    pub fn text_bytes(&self) -> u64 {
+    fn text_bytes(&self) -> u64 {
         let bytes = |&(kind, _): &(K, usize)| (self.generator.bytes)(&self.benchmark, kind);
         self.order.iter().map(bytes).sum()
     }
 
-    pub fn list(&self) -> Vec<Table> {
+    fn tables(&self) -> Vec<Table> {
         let table = |(n, &(kind, columns)): (usize, &(K, usize))| Table {
             name: (self.generator.name)(kind).into(),
             columns,
@@ -65,13 +73,42 @@ impl<G, K: Copy, C: Send + 'static, const N: usize> Generated<G, K, C, N> {
         self.order.iter().enumerate().map(table).collect()
     }
 
-    /// Every table in pieces of about so many rows, one after another; None: each table is one piece.
-    pub fn pieces(&self, rows_per_piece: Option<u64>) -> Vec<Piece> {
+    fn pieces(&self, rows_per_piece: Option<u64>) -> Vec<Piece> {
         let pieces = |(table, &(kind, _)): (usize, &(K, usize))| {
             let whole = (self.generator.whole)(&self.benchmark, kind);
             let cut = &self.generator.cut;
             cut.pieces(table, self.rows_of(table), rows_per_piece, &whole)
         };
         self.order.iter().enumerate().flat_map(pieces).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+    static COUNTED: AtomicU64 = AtomicU64::new(0);
+
+    #[test]
+    fn rows_are_counted_once_and_only_when_needed() {
+        let generator = Generator {
+            name: |_| "t",
+            rows: |_, _| 7 + COUNTED.fetch_add(1, SeqCst),
+            bytes: |_, _| 20,
+            whole: |_, _| (),
+            cut: Cut {
+                split: |_, pieces| vec![(); pieces as usize],
+                write: |_, _| Ok(1),
+            },
+        };
+        let generated = Generated::new((), generator, &[((), 2)]);
+        assert_eq!((generated.names(), generated.text_bytes()), (vec!["t"], 20));
+        assert_eq!(COUNTED.load(SeqCst), 0);
+        for _ in 0..2 {
+            assert_eq!(generated.tables()[0].rows, 7);
+            assert!(!generated.pieces(Some(2)).is_empty());
+        }
+        assert_eq!(COUNTED.load(SeqCst), 1);
     }
 }

@@ -1,7 +1,8 @@
-//! Workloads: a schema, its data, its operations and what they answer.
+//! Workloads: tables, queries, operations for a timed load, and their right answers.
 //!
-//! Goal: a workload parses its own section of the experiment file, so that a new one touches only this room.
-//! Non-goals: running operations, keeping snapshots (`run`).
+//! Purpose: each workload reads its own section of the experiment file and offers what it has through the seam `Workload`, so a
+//! new workload is one folder here and one line in [`open`]. Boundaries: crate `load` drives operations; `run` loads data, keeps
+//! snapshots and measures.
 
 pub mod answers;
 mod engines;
@@ -19,12 +20,17 @@ pub mod seam;
 pub mod sql;
 pub mod ssb;
 mod stored;
+pub mod toy;
 pub mod tpch;
 
 pub use preload::Preloaded;
 pub use schema::index_bytes;
 pub use script::Driver;
-pub use seam::{Dataset, Dialect, Estimate, LoadError, Loaded, Operation, Progress, State};
+pub use seam::{
+    Audit, AuditError, Audited, Dataset, Dialect, Estimate, LoadError, Loaded, Operation, Progress,
+    Queries, State, Target, TargetKind, Workload,
+};
+use std::sync::Arc;
 
 /// A mistake in a workload's section, by the key that it is in. The reader of the file finds the place and underlines it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -46,13 +52,13 @@ pub fn check(name: &str, section: &toml::Table) -> Result<(), KeyMistake> {
     open(name, section).map(|_| ())
 }
 
-/// The dataset that the section describes.
-pub fn open(name: &str, section: &toml::Table) -> Result<Box<dyn Dataset>, KeyMistake> {
+/// The workload that the section describes. Opening is cheap; rows are counted when they are first needed, once.
+pub fn open(name: &str, section: &toml::Table) -> Result<Arc<dyn Workload>, KeyMistake> {
     match name {
-        "ssb" => Ok(Box::new(ssb::StarSchema::new(ssb::Section::read(section)?))),
-        "tpch" => Ok(Box::new(tpch::Tpch::new(tpch::Section::read(section)?))),
-        "oltp" => Ok(Box::new(oltp::Oltp::new(oltp::Section::read(section)?))),
-        "sql" => Ok(Box::new(sql::Statements::new(sql::Section::read(section)?))),
+        "ssb" => Ok(Arc::new(ssb::StarSchema::new(ssb::Section::read(section)?))),
+        "tpch" => Ok(Arc::new(tpch::Tpch::new(tpch::Section::read(section)?))),
+        "oltp" => Ok(Arc::new(oltp::Oltp::new(oltp::Section::read(section)?))),
+        "sql" => Ok(Arc::new(sql::Statements::new(sql::Section::read(section)?))),
         other => Err(KeyMistake {
             key: String::new(),
             says: format!("there is no workload {other:?}"),
@@ -66,17 +72,51 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_workload_is_answered_with_those_there_are() {
+    fn an_unknown_workload_is_refused_with_the_known_names() {
         let mistake = check("tpcds", &toml::Table::new()).unwrap_err();
         assert_eq!(mistake.says, "there is no workload \"tpcds\"");
         assert_eq!(mistake.help, "the workloads are: ssb, tpch, oltp, sql");
     }
 
     #[test]
-    fn every_named_workload_opens_with_its_defaults_but_statements_have_none() {
+    fn every_named_workload_but_sql_opens_with_its_defaults() {
         for name in names() {
             let opened = open(name, &toml::Table::new());
             assert_eq!(opened.is_ok(), *name != "sql", "{name}");
+        }
+    }
+
+    fn login() -> wire::Login {
+        wire::Login {
+            endpoints: Vec::new(),
+            user: "app".into(),
+            password: None,
+            schema: Some("theirs".into()),
+            tls: wire::Tls::Off,
+            within: std::time::Duration::ZERO,
+            stalled: None,
+        }
+    }
+
+    #[test]
+    fn every_workload_has_data_and_either_queries_or_operations_for_a_server() {
+        let folder = Target::Folder(std::path::Path::new("/"));
+        for (name, section) in [
+            ("ssb", ""),
+            ("tpch", ""),
+            ("oltp", ""),
+            ("sql", "operation.a.statements = \"select 1\""),
+        ] {
+            let workload = open(name, &section.parse().unwrap()).unwrap();
+            let target = Target::Server {
+                login: login(),
+                session: &[],
+            };
+            assert_eq!(workload.target(), target.kind(), "{name}");
+            assert!(workload.data().is_some(), "{name}");
+            let is_driven = workload.driver(&target, 1).is_some();
+            assert_eq!(workload.queries().is_none(), is_driven, "{name}");
+            assert!(workload.driver(&folder, 1).is_none(), "{name}");
         }
     }
 }

@@ -4,7 +4,7 @@
 //! (`Dataset::verify` counts them, the answers are checked in every round).
 
 use super::{Dialect, State};
-use server::{ServerError, Session};
+use server::{Reply, ServerError, Session};
 use sha2::{Digest, Sha256};
 
 /// The marker's table.
@@ -39,12 +39,29 @@ pub fn present(
         ),
         Dialect::Sqlite => "SELECT name FROM sqlite_master WHERE type = 'table'".into(),
     };
-    let reply = session.query(&sql)?;
+    let mut present = names(&session.query(&sql)?);
+    present.retain(|name| name == TABLE || tables.contains(&name.as_str()));
+    Ok(present)
+}
+
+/// The first column of a reply as text.
+pub fn names(reply: &Reply) -> Vec<String> {
     let names = reply.rows.iter().filter_map(|row| row.first()?.as_deref());
-    let names = names.map(|name| String::from_utf8_lossy(name).into_owned());
-    Ok(names
-        .filter(|name| name == TABLE || tables.contains(&name.as_str()))
-        .collect())
+    names
+        .map(|name| String::from_utf8_lossy(name).into_owned())
+        .collect()
+}
+
+/// The tables of a schema in MySQL that match a LIKE pattern, and the marker's table.
+pub fn present_like(
+    session: &mut Session,
+    schema: &str,
+    pattern: &str,
+) -> Result<Vec<String>, ServerError> {
+    let reply = session.query(&format!(
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = '{schema}' AND (table_name LIKE '{pattern}' OR table_name = '{TABLE}') ORDER BY table_name"
+    ))?;
+    Ok(names(&reply))
 }
 
 /// What the schema holds of these tables.

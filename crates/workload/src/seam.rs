@@ -1,33 +1,129 @@
-//! The seam `Dataset`: what the protocol asks of a workload's data, whoever generates it. Cold: never on a measured path.
+//! The cold seam `Workload`: what a section of an experiment file brings to a run.
 //!
-//! Goal: the words that provisioning needs: what it is, how large, load it, is it whole. Non-goals: running the
-//! operations (the protocol does), where the data is kept (`run`).
+//! Purpose: a workload describes itself and offers what it has (data, queries, a load, an audit); the run asks for nothing else.
+//! Nothing here is on a measured path. Boundaries: `load` drives operations, `run` decides when to load, measure and audit.
 
 use super::answers::Reference;
 use super::preload::Preloaded;
-use super::script::Driver;
+use load::{Drivable, Tally};
 use server::{ServerError, Session};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
-pub trait Dataset: Send + Sync {
-    /// Changes when the loaded tables would: workload, scale, engine, schema text, generator; not with the join form.
-    /// Fit for a file name.
-    fn fingerprint(&self) -> String;
-    /// `Star Schema Benchmark, scale 0.1, InnoDB, ANSI joins`
+/// One section of an experiment file: `[workload.NAME]` with a level's changes.
+pub trait Workload: Send + Sync {
+    /// One line for people: `Star Schema Benchmark, scale 0.1, InnoDB, ANSI joins`.
     fn summary(&self) -> String;
-    /// prony's own schema: nothing outside it is touched.
+
+    /// What the workload runs on.
+    fn target(&self) -> TargetKind {
+        TargetKind::Server
+    }
+
+    /// The tables to load before the first trial; None if the workload needs none.
+    fn data(&self) -> Option<&dyn Dataset> {
+        None
+    }
+
+    /// The queries of a round; None if the workload has only operations for a timed load.
+    fn queries(&self) -> Option<&dyn Queries> {
+        None
+    }
+
+    /// The operations of a timed load on this target. None if the workload has only queries, or runs on another kind of target.
+    fn driver(&self, _target: &Target, _seed: u64) -> Option<Box<dyn Drivable>> {
+        None
+    }
+
+    /// Checks after a timed load what the load has left behind; None if the workload has no audit.
+    ///
+    /// `driven` counts the operations of the whole load, warm-up included, in the order of the driver's operations.
+    fn audit(&self, _place: Audited, _driven: &[Tally]) -> Option<Result<Audit, AuditError>> {
+        None
+    }
+}
+
+/// What a workload runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetKind {
+    Server,
+    Folder,
+}
+
+/// Where a load runs.
+pub enum Target<'a> {
+    Server {
+        /// The workload replaces its schema by its own.
+        login: wire::Login,
+        /// Statements that each connection runs once it is open: `SET SESSION ...`.
+        session: &'a [String],
+    },
+    Folder(&'a Path),
+}
+
+impl Target<'_> {
+    pub fn kind(&self) -> TargetKind {
+        match self {
+            Target::Server { .. } => TargetKind::Server,
+            Target::Folder(_) => TargetKind::Folder,
+        }
+    }
+}
+
+/// What an audit inspects.
+pub enum Audited<'a> {
+    Server(&'a mut Session),
+    Folder(&'a Path),
+}
+
+/// The result of an audit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Audit {
+    /// Rules that do not hold, one sentence each; empty if the target passed.
+    pub violations: Vec<String>,
+    /// Counts for the record, by name.
+    pub notes: Vec<(String, u64)>,
+}
+
+/// Why an audit has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum AuditError {
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    #[error("cannot read {}: {cause}", path.display())]
+    Folder {
+        path: PathBuf,
+        cause: std::io::Error,
+    },
+}
+
+/// The queries of a round.
+pub trait Queries: Send + Sync {
+    /// In the order of a round.
+    fn operations(&self) -> Vec<Operation>;
+    /// The right answer of an operation; None if it is not known for this data.
+    fn reference(&self, operation: &str) -> Option<Reference>;
+}
+
+/// The tables of a workload on a server.
+pub trait Dataset: Send + Sync {
+    /// Identifies the loaded tables: workload, scale, engine, schema text and generator, but not the queries. Fit for a file name.
+    fn fingerprint(&self) -> String;
+    /// One line for people: `Star Schema Benchmark, scale 0.1, InnoDB`.
+    fn summary(&self) -> String;
+    /// prony's own schema; prony touches nothing outside it.
     fn schema(&self) -> &str;
-    /// Rough, known before anything is loaded.
+    /// Rough costs, known before anything is loaded.
     fn estimate(&self) -> Estimate;
-    /// Makes the schema the session's own. Does nothing in SQLite, where the file is the schema.
+    /// Makes the schema the session's default. Does nothing in SQLite, where the file is the schema.
     fn enter(&self, session: &mut Session) -> Result<(), ServerError>;
-    /// What the server holds of it already.
+    /// What the server already holds of the data.
     fn state(&self, session: &mut Session) -> Result<State, ServerError>;
-    /// Makes the empty tables. Where the schema holds tables of this workload already they are dropped, and nothing but
-    /// them, if `allow_drop`; otherwise that is [`LoadError::Exists`].
+    /// Creates the empty tables. Where the schema already holds tables of this workload it drops those, and only those, if
+    /// `allow_drop`; otherwise it fails with [`LoadError::Exists`].
     fn create(&self, session: &mut Session, allow_drop: bool) -> Result<(), LoadError>;
-    /// Fills the empty tables, has the server look at them (statistics decide plans) and writes the marker last.
-    /// `connect` gives further connections, `progress` is called several times a second, `cancel` ends it soon.
+    /// Fills the empty tables, updates the statistics (they decide plans) and writes the marker last.
+    /// `connect` opens further connections, `progress` is called several times a second, `cancel` ends the load soon.
     fn load(
         &self,
         connect: &(dyn Fn() -> Result<Session, ServerError> + Sync),
@@ -36,16 +132,9 @@ pub trait Dataset: Send + Sync {
     ) -> Result<Loaded, LoadError>;
     /// Counts the rows of every table and reads the marker.
     fn verify(&self, session: &mut Session) -> Result<(), LoadError>;
-    /// Bytes of data and indexes as the server reports them; what relative settings refer to.
+    /// Bytes of data and indexes as the server reports them; relative settings refer to them.
     fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError>;
-    /// In the order in which a round runs them.
-    fn operations(&self) -> Vec<Operation>;
-    /// What an operation has to answer at this scale, where that is known.
-    fn reference(&self, operation: &str) -> Option<Reference>;
-    /// What a timed load drives on the loaded tables; None where there are queries alone. The login's schema is replaced by the
-    /// dataset's own. `session`: statements for each connection once it is open, `SET SESSION ...`.
-    fn driver(&self, login: wire::Login, session: &[String], seed: u64) -> Option<Driver>;
-    /// Has the server read every index of every table, and looks whether they stayed in the pool.
+    /// Reads every index of every table into the server's memory, and checks whether they stayed in the buffer pool.
     fn preload(&self, session: &mut Session) -> Result<Preloaded, ServerError>;
 }
 
@@ -97,7 +186,7 @@ impl Operation {
 }
 
 /// Rough figures for `check`; from measurements on two cores, see the implementations.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
     pub rows: u64,
     /// In the server, indexes included.

@@ -1,79 +1,123 @@
-//! The tables of a workload in a schema of their own.
+//! The generated tables of a workload, in a schema of their own.
 //!
-//! Goal: what the datasets of generated tables do alike: make room, load, count, mark, preload. Non-goals: their rows and statements,
-//! which each workload brings.
+//! Purpose: the one `Dataset` of all workloads whose rows a generator makes: create, load, count, mark, preload. Boundaries: a
+//! workload brings the rows and the statements; `Rows` is how it hands over the rows.
 
 use super::indexes::{self, IndexBuild, Plan};
 use super::loader::{self, Indexes};
 use super::marker::{self, Marker};
-use super::{Dialect, LoadError, Loaded, Preloaded, Progress, State, preload, schema};
+use super::{
+    Dataset, Dialect, Estimate, LoadError, Loaded, Preloaded, Progress, State, preload, schema,
+};
 use server::{ServerError, Session};
 use std::collections::HashMap;
 use std::time::Instant;
 
-/// Where the tables are and what they are made of.
-pub struct Stored<'a> {
+/// The rows of all tables, from a generator. Tables come in the order of loading.
+pub trait Rows: Send + Sync {
+    fn names(&self) -> Vec<&str>;
+    /// The tables with their exact row counts. An implementation counts once.
+    fn tables(&self) -> Vec<loader::Table>;
+    /// Bytes of text, approximately.
+    fn text_bytes(&self) -> u64;
+    /// Every table in pieces of about this many rows; None: each table is one piece.
+    fn pieces(&self, rows_per_piece: Option<u64>) -> Vec<loader::Piece>;
+}
+
+/// A workload's tables and how they are made.
+pub struct Stored {
+    /// See [`Dataset::fingerprint`].
+    pub fingerprint: String,
+    /// See [`Dataset::summary`].
+    pub summary: String,
     /// prony's own; nothing outside it is touched.
     pub schema: &'static str,
-    /// The tables' names.
-    pub tables: Vec<&'a str>,
-    pub engine: &'a str,
+    pub engine: String,
     pub index_build: IndexBuild,
     /// CREATE TABLE statements in MySQL's dialect, each with `{engine}`.
-    pub create: &'a str,
-    /// The statements that make the indexes in SQLite, after the rows; empty where SQLite is not taken.
-    pub indexes_sqlite: &'static str,
-}
-
-/// What a load brings.
-pub struct Filling {
-    pub tables: Vec<loader::Table>,
-    pub pieces: Vec<loader::Piece>,
-    /// How many load at once, each a table of its own.
+    pub create: String,
+    pub sqlite: Sqlite,
+    /// The LIKE pattern of all tables that this workload makes at any size; None: always the same tables.
+    pub pattern: Option<&'static str>,
+    pub rows: Box<dyn Rows>,
+    /// How many connections load at once, each a table of its own.
     pub connections: usize,
-    /// What the loaded tables will take.
-    pub data_bytes: u64,
-    pub marker: Marker,
+    pub cost: Cost,
 }
 
-impl Stored<'_> {
-    fn plans(&self) -> Vec<Plan<'_>> {
-        schema::statements(self.create)
-            .map(|create| indexes::plan(create, self.engine, self.index_build))
-            .collect()
+/// How the tables are made in SQLite.
+pub enum Sqlite {
+    Made {
+        create: &'static str,
+        /// After the rows.
+        indexes: &'static str,
+    },
+    /// Not at all: `what` the workload needs and what to do `instead`.
+    Refused {
+        what: &'static str,
+        instead: &'static str,
+    },
+}
+
+/// The part of an [`Estimate`] that the generator does not know.
+pub struct Cost {
+    pub data_bytes: u64,
+    pub load_s: f64,
+    pub round_cold_s: f64,
+    pub round_hot_s: f64,
+}
+
+impl Dataset for Stored {
+    fn fingerprint(&self) -> String {
+        self.fingerprint.clone()
     }
 
-    pub fn enter(&self, session: &mut Session) -> Result<(), ServerError> {
+    fn summary(&self) -> String {
+        self.summary.clone()
+    }
+
+    fn schema(&self) -> &str {
+        self.schema
+    }
+
+    fn estimate(&self) -> Estimate {
+        Estimate {
+            rows: self.marker().rows,
+            data_bytes: self.cost.data_bytes,
+            text_bytes: self.rows.text_bytes(),
+            load_s: self.cost.load_s,
+            round_cold_s: self.cost.round_cold_s,
+            round_hot_s: self.cost.round_hot_s,
+        }
+    }
+
+    fn enter(&self, session: &mut Session) -> Result<(), ServerError> {
         schema::enter(session, self.schema)
     }
 
-    pub fn state(&self, session: &mut Session) -> Result<State, ServerError> {
-        marker::state(session, self.schema, &self.tables)
+    fn state(&self, session: &mut Session) -> Result<State, ServerError> {
+        marker::state(session, self.schema, &self.rows.names())
     }
 
-    /// Makes sure that none of the tables is there: drops them where that is allowed, else it is [`LoadError::Exists`].
-    pub fn make_room(&self, session: &mut Session, allow_drop: bool) -> Result<(), LoadError> {
-        let failed = LoadError::during("prony's schema cannot be looked at");
-        let what = match self.state(session).map_err(&failed)? {
-            State::Absent => return Ok(()),
-            State::Partial => "tables of a load that did not end".to_owned(),
-            State::Complete(fingerprint) => format!("the loaded dataset {fingerprint}"),
-        };
-        let present = marker::present(session, self.schema, &self.tables).map_err(failed)?;
-        schema::make_room(session, self.schema, &present, what, allow_drop)
+    fn create(&self, session: &mut Session, allow_drop: bool) -> Result<(), LoadError> {
+        if let Sqlite::Refused { what, instead } = self.sqlite {
+            schema::refuse_sqlite(session, what, instead)?;
+        }
+        self.make_room(session, allow_drop)?;
+        match (Dialect::of(session), &self.sqlite) {
+            (Dialect::Sqlite, Sqlite::Made { create, .. }) => {
+                schema::create(session, self.schema, "", [*create].into_iter())
+            }
+            _ => {
+                let plans = self.plans();
+                let create = plans.iter().map(|plan| &*plan.create);
+                schema::create(session, self.schema, &self.engine, create)
+            }
+        }
     }
 
-    /// Makes the empty tables on a server of the MySQL family, without the indexes that are built later.
-    pub fn create_mysql(&self, session: &mut Session) -> Result<(), LoadError> {
-        let plans = self.plans();
-        let create = plans.iter().map(|plan| &*plan.create);
-        schema::create(session, self.schema, self.engine, create)
-    }
-
-    /// Fills the tables, builds the indexes that come later, finishes and writes the marker.
-    pub fn load(
+    fn load(
         &self,
-        filling: Filling,
         connect: loader::Connect<'_>,
         progress: &(dyn Fn(Progress) + Sync),
         cancel: &(dyn Fn() -> bool + Sync),
@@ -89,51 +133,25 @@ impl Stored<'_> {
         for statement in plans.iter().filter_map(|plan| plan.before.as_ref()) {
             session.execute(statement).map_err(&failed)?;
         }
-        let job = loader::Job {
-            prepare: schema::prepare(dialect, self.schema),
-            indexes: indexes_of(&plans, &filling.tables),
-            tables: filling.tables,
-            pieces: filling.pieces,
-            connections: filling.connections,
-            data_bytes: filling.data_bytes,
-        };
-        let mut loaded = loader::run(job, connect, progress, cancel)?;
+        let mut loaded = loader::run(self.job(dialect, &plans), connect, progress, cancel)?;
         let begun = Instant::now();
         let failed = LoadError::during("The rows are loaded, but the tables could not be finished");
         for statement in self.finish(dialect) {
             session.query(&statement).map_err(&failed)?;
         }
-        marker::write(&mut session, self.schema, self.engine, &filling.marker).map_err(failed)?;
+        marker::write(&mut session, self.schema, &self.engine, &self.marker()).map_err(failed)?;
         loaded.finish_s = begun.elapsed().as_secs_f64();
         Ok(loaded)
     }
 
-    /// Statements after the last row. Statistics decide plans: without ANALYZE 5.5 takes each key of a large table for unique, and the
-    /// others look at the tables at a time of their own choice.
-    fn finish(&self, dialect: Dialect) -> Vec<String> {
-        match dialect {
-            Dialect::MySql => vec![format!("ANALYZE TABLE {}", self.tables.join(", "))],
-            Dialect::Sqlite => schema::statements(self.indexes_sqlite)
-                .chain(["ANALYZE"])
-                .map(String::from)
-                .collect(),
-        }
-    }
-
-    /// Counts the rows of every table and reads the marker.
-    pub fn verify(
-        &self,
-        session: &mut Session,
-        tables: &[loader::Table],
-        expected: &Marker,
-    ) -> Result<(), LoadError> {
+    fn verify(&self, session: &mut Session) -> Result<(), LoadError> {
         let failed = LoadError::during("The loaded tables cannot be counted");
         self.enter(session).map_err(&failed)?;
         let wrong = |table: &str, says: String| LoadError::Wrong {
             table: table.into(),
             says,
         };
-        for table in tables {
+        for table in self.rows.tables() {
             let counted = schema::count(session, &table.name).map_err(&failed)?;
             if counted != table.rows {
                 let says = format!("it has {counted} rows and should have {}", table.rows);
@@ -141,14 +159,15 @@ impl Stored<'_> {
             }
         }
         match self.state(session).map_err(&failed)? {
-            State::Complete(fingerprint) if fingerprint == expected.fingerprint => {}
+            State::Complete(fingerprint) if fingerprint == self.fingerprint => {}
             other => {
-                let says = format!("it says {other:?} and should name {}", expected.fingerprint);
+                let says = format!("it says {other:?} and should name {}", self.fingerprint);
                 return Err(wrong(marker::TABLE, says));
             }
         }
+        let expected = self.marker();
         match marker::read(session, self.schema).map_err(failed)? {
-            Some(found) if found == *expected => Ok(()),
+            Some(found) if found == expected => Ok(()),
             other => {
                 let says = format!("its row is {other:?} and should be {expected:?}");
                 Err(wrong(marker::TABLE, says))
@@ -156,12 +175,75 @@ impl Stored<'_> {
         }
     }
 
-    pub fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError> {
-        schema::data_bytes(session, self.schema, &self.tables)
+    fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError> {
+        schema::data_bytes(session, self.schema, &self.rows.names())
     }
 
-    pub fn preload(&self, session: &mut Session) -> Result<Preloaded, ServerError> {
-        preload::preload(session, self.schema, &self.tables)
+    fn preload(&self, session: &mut Session) -> Result<Preloaded, ServerError> {
+        preload::preload(session, self.schema, &self.rows.names())
+    }
+}
+
+impl Stored {
+    fn marker(&self) -> Marker {
+        Marker {
+            fingerprint: self.fingerprint.clone(),
+            rows: self.rows.tables().iter().map(|table| table.rows).sum(),
+        }
+    }
+
+    fn plans(&self) -> Vec<Plan<'_>> {
+        schema::statements(&self.create)
+            .map(|create| indexes::plan(create, &self.engine, self.index_build))
+            .collect()
+    }
+
+    fn job(&self, dialect: Dialect, plans: &[Plan<'_>]) -> loader::Job {
+        let tables = self.rows.tables();
+        let each = loader::settings::strategy(&self.engine).rows_per_statement;
+        loader::Job {
+            prepare: schema::prepare(dialect, self.schema),
+            indexes: indexes_of(plans, &tables),
+            tables,
+            pieces: self.rows.pieces(each),
+            connections: self.connections,
+            data_bytes: self.cost.data_bytes,
+        }
+    }
+
+    /// Drops the tables that are there if that is allowed; otherwise it fails with [`LoadError::Exists`].
+    fn make_room(&self, session: &mut Session, allow_drop: bool) -> Result<(), LoadError> {
+        let failed = LoadError::during("prony's schema cannot be looked at");
+        let (present, what) = match self.pattern {
+            Some(pattern) => {
+                let present = marker::present_like(session, self.schema, pattern);
+                let present = present.map_err(failed)?;
+                let what = format!("the tables {}", present.join(", "));
+                (present, what)
+            }
+            None => {
+                let what = match self.state(session).map_err(&failed)? {
+                    State::Absent => return Ok(()),
+                    State::Partial => "tables of a load that did not end".to_owned(),
+                    State::Complete(fingerprint) => format!("the loaded dataset {fingerprint}"),
+                };
+                let present = marker::present(session, self.schema, &self.rows.names());
+                (present.map_err(failed)?, what)
+            }
+        };
+        schema::make_room(session, self.schema, &present, what, allow_drop)
+    }
+
+    /// Statements after the last row. Statistics decide plans: without ANALYZE 5.5 takes each key of a large table for unique, and the
+    /// others look at the tables at a time of their own choice.
+    fn finish(&self, dialect: Dialect) -> Vec<String> {
+        match (dialect, &self.sqlite) {
+            (Dialect::Sqlite, Sqlite::Made { indexes, .. }) => schema::statements(indexes)
+                .chain(["ANALYZE"])
+                .map(String::from)
+                .collect(),
+            _ => vec![format!("ANALYZE TABLE {}", self.rows.names().join(", "))],
+        }
     }
 }
 

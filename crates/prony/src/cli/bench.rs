@@ -11,7 +11,7 @@ use super::failure::{Failure, Status, print};
 use super::run;
 use super::setting::setting;
 use super::show::Format;
-use crate::run::Request;
+use crate::run::{Request, Workloads};
 use spec::{BenchRequest, bench};
 
 #[derive(clap::Args)]
@@ -77,6 +77,7 @@ pub fn run(args: Args) -> Result<Status, Failure> {
         results: args.results.results,
         resume: None,
         allow_drop: args.allow_drop,
+        workloads: Workloads::default(),
     };
     let conducted = run::carry_out(&request)?;
     match args.format {

@@ -3,7 +3,8 @@
 use super::experiment::{self, Overrides};
 use super::failure::{Failure, Status, print};
 use crate::run::{
-    Progress, Request, RunError, conduct, limits, preflight, servers::Provided, trial::label,
+    Progress, Request, RunError, Workloads, conduct, limits, preflight, servers::Provided,
+    trial::label,
 };
 use host::{Home, Leases, machine};
 use server::Cache;
@@ -39,6 +40,7 @@ pub fn run(args: Args) -> Result<Status, Failure> {
         results: Default::default(),
         resume: None,
         allow_drop: false,
+        workloads: Workloads::default(),
     };
     let plan = conduct::plan(&request)?;
     let trials: Vec<PlannedTrial> = plan.trials().collect();
@@ -59,8 +61,9 @@ fn expected(request: &Request, plan: &Plan, trials: &[PlannedTrial]) -> Result<S
     for trial in trials {
         let section = trial.workload.to_string();
         if !estimates.contains_key(&section) {
-            let dataset = conduct::dataset(request, trial)?;
-            estimates.insert(section.clone(), dataset.estimate());
+            let workload = conduct::workload(request, trial)?;
+            let estimate = workload.data().map(|data| data.estimate());
+            estimates.insert(section.clone(), estimate.unwrap_or_default());
         }
         let estimate = &estimates[&section];
         let server = trial.key.server.clone();
@@ -140,7 +143,7 @@ impl Queries {
 
 fn queries_of_a_round(request: &Request, trials: &[PlannedTrial]) -> Result<Queries, Failure> {
     let all = match trials.first() {
-        Some(first) => conduct::dataset(request, first)?.operations().len(),
+        Some(first) => conduct::query_names(conduct::workload(request, first)?.as_ref()).len(),
         None => 0,
     };
     let asked = match request.experiment.protocol.queries.len() {

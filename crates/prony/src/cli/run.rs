@@ -4,7 +4,7 @@ use super::Results;
 use super::experiment::{self, Overrides};
 use super::failure::{Failure, Status, print};
 use super::terminal;
-use crate::run::{Conducted, Progress, Request, conduct, folder};
+use crate::run::{Conducted, Progress, Request, Workloads, conduct, folder};
 use host::{Home, Leases};
 use spec::plan::Shard;
 
@@ -84,6 +84,7 @@ fn fresh(args: &Args) -> Result<Request, Failure> {
         results: args.results.results.clone(),
         resume: None,
         allow_drop: args.allow_drop,
+        workloads: Workloads::default(),
     })
 }
 
@@ -115,6 +116,7 @@ fn resumed(args: &Args, name: &str) -> Result<Request, Failure> {
         results: args.results.results.clone(),
         resume: Some(name.to_string()),
         allow_drop: args.allow_drop,
+        workloads: Workloads::default(),
     })
 }
 

@@ -20,14 +20,14 @@ use spec::{Dsn, Pairs, Setting, switches};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use workload::Dataset;
+use workload::Workload;
 
 /// The server of one trial with its folder and connections.
 pub struct Bed<'a> {
     planned: PlannedTrial,
     server: &'a Provided,
     ready: &'a Ready,
-    dataset: Arc<dyn Dataset>,
+    workload: Arc<dyn Workload>,
     folder: PathBuf,
     instance: Server,
     live: Option<Live>,
@@ -46,7 +46,7 @@ impl<'a> Bed<'a> {
         planned: PlannedTrial,
         server: &'a Provided,
         ready: &'a Ready,
-        dataset: Arc<dyn Dataset>,
+        workload: Arc<dyn Workload>,
         leases: Leases,
         lease: Lease,
     ) -> Bed<'a> {
@@ -56,7 +56,7 @@ impl<'a> Bed<'a> {
             planned,
             server,
             ready,
-            dataset,
+            workload,
             folder,
             instance,
             live: None,
@@ -170,8 +170,8 @@ impl<'a> Bed<'a> {
         trial.start_s.push(started.elapsed_s);
         let mut session = self.asking()?;
         let abilities = self.node().abilities();
-        if !abilities.snapshots {
-            in_place::still_holds(self.dataset.as_ref(), &mut session)?;
+        if let (false, Some(dataset)) = (abilities.snapshots, self.workload.data()) {
+            in_place::still_holds(dataset, &mut session)?;
         }
         if self.effective.is_empty() {
             self.effective = variables::effective(&mut session)?;
@@ -233,13 +233,21 @@ impl<'a> Bed<'a> {
     /// A connection that queries run on, with the session settings.
     fn asking(&self) -> Result<Session, ServerError> {
         let mut session = self.node().connect()?;
-        self.dataset.enter(&mut session)?;
+        self.enter(&mut session)?;
         if self.node().abilities().mysql {
             for statement in self.session_statements() {
                 session.execute(&statement)?;
             }
         }
         Ok(session)
+    }
+
+    /// Makes the workload's schema the session's default.
+    fn enter(&self, session: &mut Session) -> Result<(), ServerError> {
+        match self.workload.data() {
+            Some(dataset) => dataset.enter(session),
+            None => Ok(()),
+        }
     }
 
     /// So many connections for queries on the server that runs, the first among them.
@@ -322,7 +330,7 @@ impl<'a> Bed<'a> {
         let events = &self.planned.events;
         let means = events.iter().map(|_| {
             let mut session = self.node().connect()?;
-            self.dataset.enter(&mut session)?;
+            self.enter(&mut session)?;
             let stopper = stopper(&session, self.node().as_ref())?;
             Ok(Means {
                 session,

@@ -13,7 +13,7 @@ use super::preflight;
 use super::provision::{Provisioned, provision};
 use super::servers::{Provide, Provided};
 use super::trial::{Bench, label, not_available, now_ns};
-use super::{Progress, RunError, in_place};
+use super::{Progress, RunError, Workloads, in_place};
 use host::{Home, Leases, interrupt, machine};
 use record::{
     Environment, Flag, Kind, LiveSample, Percentile, Run, Store, Trial, TrialKey, TrialState,
@@ -25,7 +25,7 @@ use spec::{Experiment, events, queries, question, settings, timed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use workload::{self, Dataset};
+use workload::Workload;
 
 /// What is to be run. Everything in it is checked.
 pub struct Request {
@@ -38,6 +38,7 @@ pub struct Request {
     /// A run to go on with, by folder or name.
     pub resume: Option<String>,
     pub allow_drop: bool,
+    pub workloads: Workloads,
 }
 
 /// A run that came to its end.
@@ -225,11 +226,9 @@ pub fn check_workload(request: &Request, trials: &[PlannedTrial]) -> Result<(), 
     let Some(first) = trials.first() else {
         return Err(RunError::Asked("this shard of the matrix is empty".into()));
     };
-    let operations = dataset(request, first)?.operations();
-    let names: Vec<&str> = operations
-        .iter()
-        .map(|operation| operation.name.as_str())
-        .collect();
+    let workload = workload(request, first)?;
+    let names = query_names(workload.as_ref());
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     queries::check(&request.experiment, &names)?;
     let split = |sql: &str| {
         let statements = workload::script::statements(sql);
@@ -237,7 +236,10 @@ pub fn check_workload(request: &Request, trials: &[PlannedTrial]) -> Result<(), 
     };
     events::check(&request.experiment, &split)?;
     // A workload has queries for rounds, or operations for a timed load.
-    Ok(timed::check(&request.experiment, names.is_empty())?)
+    Ok(timed::check(
+        &request.experiment,
+        workload.queries().is_none(),
+    )?)
 }
 
 /// What the experiment asks of servers that are not prony's.
@@ -247,9 +249,9 @@ pub fn check_in_place(request: &Request, trials: &[PlannedTrial]) -> Result<(), 
         servers.any(|spec| spec.name == trial.key.server && spec.build.is_external())
     };
     let wanted = trials.iter().filter(on_theirs).map(|trial| {
-        let dataset = dataset(request, trial)?;
+        let workload = workload(request, trial)?;
         let server = trial.key.server.clone();
-        Ok((server, dataset.fingerprint(), dataset.summary()))
+        Ok((server, fingerprint(workload.as_ref()), workload.summary()))
     });
     let wanted = wanted.collect::<Result<Vec<_>, RunError>>()?;
     in_place::check(&request.experiment.servers, &wanted)
@@ -280,7 +282,7 @@ fn servers(
 /// Bytes of the largest dataset that a server's trials need, before it is loaded.
 pub fn largest_estimate(request: &Request, trials: &[PlannedTrial], server: &str) -> u64 {
     let own = trials.iter().filter(|trial| trial.key.server == server);
-    own.filter_map(|trial| Some(dataset(request, trial).ok()?.estimate().data_bytes))
+    own.filter_map(|trial| Some(workload(request, trial).ok()?.data()?.estimate().data_bytes))
         .max()
         .unwrap_or(0)
 }
@@ -311,7 +313,7 @@ fn measure(
             save(&trial, &finished, plan, bench, store)?;
             continue;
         }
-        let dataset = dataset(request, &planned)?;
+        let workload = workload(request, &planned)?;
         let data = have
             .ready
             .of(request, &planned)
@@ -322,10 +324,10 @@ fn measure(
         };
         let server = &have.servers[&planned.key.server];
         let mut trial = match data {
-            Ok(data) => bench.measure(&planned, server, data, &dataset, &mut held, &mut live)?,
+            Ok(data) => bench.measure(&planned, server, data, &workload, &mut held, &mut live)?,
             Err(why) => not_available(&planned, why.to_string()),
         };
-        judge_answers(&mut answers, &dataset.fingerprint(), &mut trial);
+        judge_answers(&mut answers, &fingerprint(workload.as_ref()), &mut trial);
         let key = trial.key.clone();
         let is_usable = trial.state == TrialState::Done && data.is_ok();
         finished.push(match &trial.load {
@@ -387,7 +389,8 @@ fn recalled(request: &Request, plan: &Plan, before: Vec<Trial>) -> Result<Answer
         let Some(planned) = plan.trials().find(|planned| planned.key == trial.key) else {
             continue;
         };
-        answers.check(&dataset(request, &planned)?.fingerprint(), &mut trial);
+        let workload = workload(request, &planned)?;
+        answers.check(&fingerprint(workload.as_ref()), &mut trial);
     }
     Ok(answers)
 }
@@ -500,16 +503,13 @@ fn workload_note(request: &Request, trials: &[PlannedTrial]) -> Result<WorkloadN
     let Some(first) = trials.first() else {
         return Err(RunError::Asked("the matrix is empty".into()));
     };
-    let dataset = dataset(request, first)?;
     let chosen = &request.experiment.protocol.queries;
-    let operations = dataset
-        .operations()
+    let operations = query_names(workload(request, first)?.as_ref())
         .into_iter()
-        .map(|operation| operation.name)
         .filter(|name| chosen.is_empty() || chosen.contains(name));
     let summaries: Result<BTreeSet<String>, RunError> = trials
         .iter()
-        .map(|trial| Ok(self::dataset(request, trial)?.summary()))
+        .map(|trial| Ok(workload(request, trial)?.summary()))
         .collect();
     Ok(WorkloadNote {
         name: request.experiment.workload.clone(),
@@ -535,10 +535,23 @@ fn shared(summaries: &BTreeSet<String>) -> String {
         .join(", ")
 }
 
-pub fn dataset(request: &Request, trial: &PlannedTrial) -> Result<Arc<dyn Dataset>, RunError> {
-    workload::open(&request.experiment.workload, &trial.workload)
-        .map(Arc::from)
-        .map_err(|mistake| RunError::Asked(mistake.to_string()))
+/// The workload of a trial, opened once per distinct section.
+pub fn workload(request: &Request, trial: &PlannedTrial) -> Result<Arc<dyn Workload>, RunError> {
+    request.workloads.of(&request.experiment, trial)
+}
+
+/// The names of a workload's queries; empty if it has none.
+pub fn query_names(workload: &dyn Workload) -> Vec<String> {
+    let queries = workload.queries();
+    let operations = queries.map(|queries| queries.operations());
+    let operations = operations.unwrap_or_default().into_iter();
+    operations.map(|operation| operation.name).collect()
+}
+
+/// Identifies the data that answers depend on; empty if the workload has none.
+fn fingerprint(workload: &dyn Workload) -> String {
+    let data = workload.data();
+    data.map(|data| data.fingerprint()).unwrap_or_default()
 }
 
 /// The keys of trials that are finished in a run, for those who watch one from outside.

@@ -27,10 +27,12 @@ pub mod settings;
 pub mod timed;
 pub mod trial;
 pub mod watch;
+pub mod workloads;
 
 pub use conduct::{Conducted, Means, Request, conduct, conduct_with};
 pub use progress::Progress;
 pub use servers::Provide;
+pub use workloads::Workloads;
 
 /// Why a run did not come to its end. What was finished before is saved and can be resumed.
 #[derive(Debug, thiserror::Error)]

@@ -2,7 +2,7 @@
 //!
 //! Goal: what decides a dataset is one key. Non-goal: loading it (`dataset`).
 
-use super::conduct::{Request, dataset, stop_if_interrupted};
+use super::conduct::{Request, stop_if_interrupted, workload};
 use super::dataset::{Datasets, Ready};
 use super::servers::Provided;
 use super::{RunError, settings};
@@ -23,8 +23,8 @@ pub type Available = Result<Ready, String>;
 
 impl Provisioned {
     pub fn of(&self, request: &Request, trial: &PlannedTrial) -> Option<&Available> {
-        self.ready
-            .get(&key(request, trial, dataset(request, trial).ok()?.as_ref()))
+        let workload = workload(request, trial).ok()?;
+        self.ready.get(&key(request, trial, workload.data()?))
     }
 
     /// Bytes of the largest dataset that a server's trials start from.
@@ -59,12 +59,15 @@ pub fn provision(
 ) -> Result<Provisioned, RunError> {
     let mut ready = BTreeMap::new();
     for trial in trials {
-        let dataset = dataset(request, trial)?;
-        let key = key(request, trial, dataset.as_ref());
+        let workload = workload(request, trial)?;
+        let Some(dataset) = workload.data() else {
+            continue;
+        };
+        let key = key(request, trial, dataset);
         if ready.contains_key(&key) {
             continue;
         }
-        let one = match datasets.ready(&servers[&key.0], dataset.as_ref(), &key.2) {
+        let one = match datasets.ready(&servers[&key.0], dataset, &key.2) {
             Ok(one) => Ok(one),
             Err(RunError::Lacking(why)) => {
                 let text = format!("warning: {}: {}: {why}", key.0, dataset.summary());

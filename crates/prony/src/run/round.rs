@@ -13,7 +13,7 @@ use server::{Reply, ServerError, Session};
 use spec::{Observe, Protocol};
 use std::collections::BTreeMap;
 use workload::answers::Canonical;
-use workload::{Dataset, Dialect, Operation};
+use workload::{Dialect, Operation, Queries};
 
 /// The flag of a query that ran into the protocol's limit: its time is a bound, and nothing else is spoilt.
 pub const TIMED_OUT: &str = "query_timed_out";
@@ -41,7 +41,7 @@ pub struct Client {
 
 /// What a pass is about.
 pub struct Pass<'a> {
-    pub dataset: &'a dyn Dataset,
+    pub queries: &'a dyn Queries,
     pub operations: &'a [Operation],
     pub protocol: &'a Protocol,
     pub observe: &'a Observe,
@@ -196,7 +196,7 @@ impl Pass<'_> {
     ) -> Option<String> {
         let answer = Canonical::of(operation, reply);
         query.answer_hash = answer.hash();
-        let reference = self.dataset.reference(&operation.name)?;
+        let reference = self.queries.reference(&operation.name)?;
         let differs = answer.difference(&reference);
         query.answer = if differs.is_some() {
             Answer::Wrong

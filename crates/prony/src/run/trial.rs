@@ -21,7 +21,7 @@ use spec::{Observe, Plans, Protocol, RoundKind, Unit};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
-use workload::{Dataset, Operation};
+use workload::{Operation, Queries, Workload};
 
 /// What all trials share.
 pub struct Bench<'a> {
@@ -51,14 +51,14 @@ impl Bench<'_> {
         planned: &PlannedTrial,
         server: &'s Provided,
         ready: &'s Ready,
-        dataset: &Arc<dyn Dataset>,
+        workload: &Arc<dyn Workload>,
         held: &mut Option<Bed<'s>>,
         live: EachSecond,
     ) -> Result<Trial, RunError> {
         let mut trial = blank(planned, ready);
         let stay = self.neighbours.stay();
-        let mut bed = self.bed(planned, server, ready, dataset, held)?;
-        if let Err(error) = self.on_bed(planned, &mut bed, dataset.as_ref(), &mut trial, live) {
+        let mut bed = self.bed(planned, server, ready, workload, held)?;
+        if let Err(error) = self.on_bed(planned, &mut bed, workload.as_ref(), &mut trial, live) {
             trial.state = TrialState::Failed;
             flag(&mut trial, "trial_failed", bed.explain(&error));
         }
@@ -85,7 +85,7 @@ impl Bench<'_> {
         planned: &PlannedTrial,
         server: &'s Provided,
         ready: &'s Ready,
-        dataset: &Arc<dyn Dataset>,
+        workload: &Arc<dyn Workload>,
         held: &mut Option<Bed<'s>>,
     ) -> Result<Bed<'s>, RunError> {
         // An earlier server ends before another one starts.
@@ -102,7 +102,7 @@ impl Bench<'_> {
             planned.clone(),
             server,
             ready,
-            dataset.clone(),
+            workload.clone(),
             self.leases.clone(),
             lease,
         ))
@@ -112,7 +112,7 @@ impl Bench<'_> {
         &self,
         planned: &PlannedTrial,
         bed: &mut Bed,
-        dataset: &dyn Dataset,
+        workload: &dyn Workload,
         trial: &mut Trial,
         live: EachSecond,
     ) -> Result<(), ServerError> {
@@ -124,16 +124,19 @@ impl Bench<'_> {
         if self.protocol.is_timed() {
             let timed = Timed {
                 bench: self,
-                dataset,
+                workload,
                 planned,
                 seed: self.seed.wrapping_add(u64::from(planned.key.block)),
             };
             return timed.measure(bed, trial, live);
         }
+        let queries = workload.queries().ok_or_else(|| {
+            ServerError::Unusable("the workload has no queries for rounds".into())
+        })?;
         let rounds = Rounds {
             bench: self,
-            dataset,
-            operations: chosen(dataset.operations(), &self.protocol.queries),
+            queries,
+            operations: chosen(queries.operations(), &self.protocol.queries),
             clients: planned.load.clients(),
             observe: &planned.observe,
             rounds: &planned.rounds,
@@ -184,7 +187,7 @@ fn log_name(key: &TrialKey) -> String {
 /// The rounds of one trial, as the protocol wants them.
 struct Rounds<'a> {
     bench: &'a Bench<'a>,
-    dataset: &'a dyn Dataset,
+    queries: &'a dyn Queries,
     operations: Vec<Operation>,
     clients: u32,
     observe: &'a Observe,
@@ -251,7 +254,7 @@ impl Rounds<'_> {
         let started_ns = now_ns();
         let events = bed.prepare_events()?.begin(Instant::now());
         let pass = Pass {
-            dataset: self.dataset,
+            queries: self.queries,
             operations,
             protocol: self.bench.protocol,
             observe: self.observe,

@@ -1,7 +1,7 @@
 //! Small transactions on sysbench's tables: point reads, ranges, updates, inserts, and their mixes.
 //!
-//! Goal: what sysbench's OLTP tests ask of a server, as data for the load engine. Non-goals: the rows and keys (crate `datagen`), running
-//! (`script`).
+//! Purpose: what sysbench's OLTP tests ask of a server, as data for the load engine. Boundaries: crate `datagen` draws rows and
+//! keys, `script` runs the statements.
 
 pub mod distribution;
 mod operations;
@@ -9,97 +9,52 @@ mod section;
 mod tables;
 
 pub use section::{Data, Section};
-pub use tables::{SCHEMA, Tables};
+pub use tables::{SCHEMA, tables};
 
-use super::answers::Reference;
-use super::script::Script;
-use super::{Dataset, Driver, Estimate, LoadError, Loaded, Operation, Preloaded, Progress, State};
-use server::{ServerError, Session};
+use super::script::{Driver, Script};
+use super::stored::Stored;
+use super::{Dataset, Target, Workload};
+use load::Drivable;
 use std::sync::Arc;
 
 /// The tables and the operations of one section.
 pub struct Oltp {
-    section: Section,
-    tables: Tables,
+    /// The operations' names.
+    names: Vec<&'static str>,
+    data: Stored,
     script: Arc<Script>,
 }
 
 impl Oltp {
     pub fn new(section: Section) -> Oltp {
         Oltp {
-            tables: Tables::new(section.data.clone()),
+            names: section.mix.iter().map(|(one, _)| one.name).collect(),
+            data: tables(&section.data),
             script: Arc::new(operations::script(&section)),
-            section,
         }
+    }
+
+    /// The operations as the driver runs them.
+    pub fn script(&self) -> &Arc<Script> {
+        &self.script
     }
 }
 
-impl Dataset for Oltp {
-    fn fingerprint(&self) -> String {
-        self.tables.fingerprint()
-    }
-
+impl Workload for Oltp {
     fn summary(&self) -> String {
-        let names = self.section.mix.iter().map(|(operation, _)| operation.name);
-        let names: Vec<&str> = names.collect();
-        format!("{} on {}", names.join(" and "), self.tables.summary())
+        format!("{} on {}", self.names.join(" and "), self.data.summary)
     }
 
-    fn schema(&self) -> &str {
-        tables::SCHEMA
+    fn data(&self) -> Option<&dyn Dataset> {
+        Some(&self.data)
     }
 
-    fn estimate(&self) -> Estimate {
-        self.tables.estimate()
-    }
-
-    fn enter(&self, session: &mut Session) -> Result<(), ServerError> {
-        self.tables.enter(session)
-    }
-
-    fn state(&self, session: &mut Session) -> Result<State, ServerError> {
-        self.tables.state(session)
-    }
-
-    fn create(&self, session: &mut Session, allow_drop: bool) -> Result<(), LoadError> {
-        self.tables.create(session, allow_drop)
-    }
-
-    fn load(
-        &self,
-        connect: &(dyn Fn() -> Result<Session, ServerError> + Sync),
-        progress: &(dyn Fn(Progress) + Sync),
-        cancel: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Loaded, LoadError> {
-        self.tables.load(connect, progress, cancel)
-    }
-
-    fn verify(&self, session: &mut Session) -> Result<(), LoadError> {
-        self.tables.verify(session)
-    }
-
-    fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError> {
-        self.tables.data_bytes(session)
-    }
-
-    /// None: there are no queries that a round could run.
-    fn operations(&self) -> Vec<Operation> {
-        Vec::new()
-    }
-
-    fn reference(&self, _: &str) -> Option<Reference> {
-        None
-    }
-
-    fn driver(&self, login: wire::Login, session: &[String], seed: u64) -> Option<Driver> {
-        let login = wire::Login {
-            schema: Some(tables::SCHEMA.into()),
-            ..login
-        };
-        Some(Driver::new(Arc::clone(&self.script), login, session, seed))
-    }
-
-    fn preload(&self, session: &mut Session) -> Result<Preloaded, ServerError> {
-        self.tables.preload(session)
+    fn driver(&self, target: &Target, seed: u64) -> Option<Box<dyn Drivable>> {
+        Some(Box::new(Driver::on(
+            target,
+            &self.script,
+            tables::SCHEMA,
+            seed,
+        )?))
     }
 }

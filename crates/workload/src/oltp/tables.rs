@@ -1,21 +1,19 @@
-//! The tables `sbtest1`, `sbtest2`, ...: made, filled, counted.
+//! The tables `sbtest1`, `sbtest2`, ...: their statements and rows.
 
 use super::section::Data;
 use crate::indexes::IndexBuild;
-use crate::loader::{self, Cut, Piece, Table, settings};
-use crate::marker::{self, Marker};
-use crate::stored::{Filling, Stored};
-use crate::{Estimate, LoadError, Loaded, Preloaded, Progress, State, schema};
+use crate::loader::{Cut, Piece, Table};
+use crate::marker;
+use crate::stored::{Cost, Rows, Sqlite, Stored};
 use datagen::Format;
 use datagen::oltp::{Chunk, Oltp};
-use server::{ServerError, Session};
 
 /// prony's own schema for these tables.
 pub const SCHEMA: &str = "prony_oltp";
 const TABLE: &str = include_str!("schema.mysql.sql");
 /// The index on `k`, with the comma before it.
 const INDEX: &str = ",\n    KEY k_{n} (k)";
-/// To be raised when the generator's rows change, so that kept datasets are made anew.
+/// Raise it when the generator's rows change, so that kept datasets are loaded again.
 const GENERATOR: u32 = 1;
 const COLUMNS: usize = 4;
 /// More connections gain nothing on the machines that this is meant for.
@@ -34,173 +32,123 @@ const CUT: Cut<Chunk> = Cut {
     write: |chunk, to| chunk.write(to, Format::Tbl),
 };
 
-pub struct Tables {
-    data: Data,
-    oltp: Oltp,
-    names: Vec<String>,
-    /// CREATE TABLE statements, each with `{engine}`.
-    create: String,
+/// The tables of a section.
+///
+/// # Panics
+/// If there are no tables or no rows; the section refuses such data.
+pub fn tables(data: &Data) -> Stored {
+    let rows = Generated::new(data);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    Stored {
+        fingerprint: fingerprint(data),
+        summary: summary(data),
+        schema: SCHEMA,
+        engine: data.engine.clone(),
+        // By sorting, as sysbench makes it.
+        index_build: IndexBuild::After,
+        create: create(data),
+        sqlite: Sqlite::Refused {
+            what: "These tables are for a load of many clients, which SQLite does not take",
+            instead: "name a server of the MySQL family",
+        },
+        pattern: Some("sbtest%"),
+        connections: rows.names.len().min(cores).min(CONNECTIONS_MAX),
+        cost: cost(data),
+        rows: Box::new(rows),
+    }
 }
 
-impl Tables {
-    /// # Panics
-    /// Where there are no tables or no rows; the section lets no such data through.
-    pub fn new(data: Data) -> Tables {
-        let oltp = Oltp::new(data.tables, data.rows).expect("the section has checked it");
-        let names = (1..=data.tables).map(|n| format!("sbtest{n}")).collect();
-        let create = create(&data);
-        Tables {
-            data,
-            oltp,
-            names,
-            create,
+fn fingerprint(data: &Data) -> String {
+    let hash = marker::hash(&[TABLE.as_bytes(), &GENERATOR.to_le_bytes()]);
+    let Data {
+        tables,
+        rows,
+        engine,
+        secondary_index,
+    } = data;
+    let index = if *secondary_index { "indexed" } else { "plain" };
+    format!("oltp-{tables}x{rows}-{engine}-{index}-{hash}")
+}
+
+/// `4 tables of 100000 rows, InnoDB`
+fn summary(data: &Data) -> String {
+    let Data {
+        tables,
+        rows,
+        engine,
+        secondary_index,
+    } = data;
+    let tables = match tables {
+        1 => "1 table".into(),
+        many => format!("{many} tables"),
+    };
+    let index = if *secondary_index {
+        ""
+    } else {
+        ", no secondary index"
+    };
+    format!("{tables} of {rows} rows, {engine}{index}")
+}
+
+/// Bytes are measured, see [`BYTES_PER_ROW`]; there are no rounds.
+fn cost(data: &Data) -> Cost {
+    let tables = u64::from(data.tables);
+    let rows = data.rows * tables;
+    let index = if data.secondary_index {
+        BYTES_PER_INDEX_ENTRY
+    } else {
+        0
+    };
+    Cost {
+        data_bytes: tables * BYTES_PER_TABLE + rows * (BYTES_PER_ROW + index),
+        load_s: 1.0 + rows as f64 * SECONDS_PER_ROW,
+        round_cold_s: 0.0,
+        round_hot_s: 0.0,
+    }
+}
+
+/// The rows of all tables. Tables load side by side, each in the order of its ids.
+struct Generated {
+    oltp: Oltp,
+    names: Vec<String>,
+    /// Of each table.
+    rows: u64,
+}
+
+impl Generated {
+    fn new(data: &Data) -> Generated {
+        Generated {
+            oltp: Oltp::new(data.tables, data.rows).expect("the section has checked it"),
+            names: (1..=data.tables).map(|n| format!("sbtest{n}")).collect(),
+            rows: data.rows,
         }
     }
+}
 
-    /// Of all tables.
-    pub fn rows(&self) -> u64 {
-        self.data.rows * u64::from(self.data.tables)
+impl Rows for Generated {
+    fn names(&self) -> Vec<&str> {
+        self.names.iter().map(String::as_str).collect()
     }
 
-    pub fn fingerprint(&self) -> String {
-        let hash = marker::hash(&[TABLE.as_bytes(), &GENERATOR.to_le_bytes()]);
-        let Data {
-            tables,
-            rows,
-            engine,
-            secondary_index,
-        } = &self.data;
-        let index = if *secondary_index { "indexed" } else { "plain" };
-        format!("oltp-{tables}x{rows}-{engine}-{index}-{hash}")
-    }
-
-    /// `4 tables of 100000 rows, InnoDB`
-    pub fn summary(&self) -> String {
-        let Data {
-            tables,
-            rows,
-            engine,
-            secondary_index,
-        } = &self.data;
-        let tables = match tables {
-            1 => "1 table".into(),
-            many => format!("{many} tables"),
-        };
-        let index = if *secondary_index {
-            ""
-        } else {
-            ", no secondary index"
-        };
-        format!("{tables} of {rows} rows, {engine}{index}")
-    }
-
-    /// Bytes are measured, see [`BYTES_PER_ROW`]; there are no rounds.
-    pub fn estimate(&self) -> Estimate {
-        let text_bytes = u64::from(self.data.tables) * self.oltp.whole(1).bytes_estimate();
-        let index = if self.data.secondary_index {
-            BYTES_PER_INDEX_ENTRY
-        } else {
-            0
-        };
-        Estimate {
-            rows: self.rows(),
-            data_bytes: u64::from(self.data.tables) * BYTES_PER_TABLE
-                + self.rows() * (BYTES_PER_ROW + index),
-            text_bytes,
-            load_s: 1.0 + self.rows() as f64 * SECONDS_PER_ROW,
-            round_cold_s: 0.0,
-            round_hot_s: 0.0,
-        }
-    }
-
-    fn stored(&self) -> Stored<'_> {
-        Stored {
-            schema: SCHEMA,
-            tables: self.names.iter().map(String::as_str).collect(),
-            engine: &self.data.engine,
-            // By sorting, as sysbench makes it.
-            index_build: IndexBuild::After,
-            create: &self.create,
-            indexes_sqlite: "",
-        }
-    }
-
-    fn marker(&self) -> Marker {
-        Marker {
-            fingerprint: self.fingerprint(),
-            rows: self.rows(),
-        }
-    }
-
-    pub fn enter(&self, session: &mut Session) -> Result<(), ServerError> {
-        self.stored().enter(session)
-    }
-
-    pub fn state(&self, session: &mut Session) -> Result<State, ServerError> {
-        self.stored().state(session)
-    }
-
-    pub fn create(&self, session: &mut Session, allow_drop: bool) -> Result<(), LoadError> {
-        schema::refuse_sqlite(
-            session,
-            "These tables are for a load of many clients, which SQLite does not take",
-            "name a server of the MySQL family",
-        )?;
-        let failed = LoadError::during("The schema prony_oltp cannot be looked at");
-        let present = present(session).map_err(failed)?;
-        let what = format!("the tables {}", present.join(", "));
-        schema::make_room(session, SCHEMA, &present, what, allow_drop)?;
-        self.stored().create_mysql(session)
-    }
-
-    /// Fills the empty tables, several at once where there are several, each in the order of its ids.
-    pub fn load(
-        &self,
-        connect: loader::Connect<'_>,
-        progress: &(dyn Fn(Progress) + Sync),
-        cancel: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Loaded, LoadError> {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let filling = Filling {
-            tables: self.list(),
-            pieces: self.pieces(),
-            connections: self.names.len().min(cores).min(CONNECTIONS_MAX),
-            data_bytes: self.estimate().data_bytes,
-            marker: self.marker(),
-        };
-        self.stored().load(filling, connect, progress, cancel)
-    }
-
-    fn list(&self) -> Vec<Table> {
+    fn tables(&self) -> Vec<Table> {
         let table = |name: &String| Table {
             name: name.clone(),
             columns: COLUMNS,
-            rows: self.data.rows,
+            rows: self.rows,
         };
         self.names.iter().map(table).collect()
     }
 
-    /// Statements of as many rows as the engine is best loaded with.
-    fn pieces(&self) -> Vec<Piece> {
-        let each = settings::strategy(&self.data.engine).rows_per_statement;
+    fn text_bytes(&self) -> u64 {
+        self.names.len() as u64 * self.oltp.whole(1).bytes_estimate()
+    }
+
+    fn pieces(&self, rows_per_piece: Option<u64>) -> Vec<Piece> {
         let pieces = |table: usize| {
             let whole = self.oltp.whole(table as u32 + 1);
-            CUT.pieces(table, self.data.rows, each, &whole)
+            CUT.pieces(table, self.rows, rows_per_piece, &whole)
         };
         (0..self.names.len()).flat_map(pieces).collect()
-    }
-
-    /// Counts the rows of every table and reads the marker.
-    pub fn verify(&self, session: &mut Session) -> Result<(), LoadError> {
-        self.stored().verify(session, &self.list(), &self.marker())
-    }
-
-    pub fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError> {
-        self.stored().data_bytes(session)
-    }
-
-    pub fn preload(&self, session: &mut Session) -> Result<Preloaded, ServerError> {
-        self.stored().preload(session)
     }
 }
 
@@ -214,22 +162,10 @@ fn create(data: &Data) -> String {
     tables.collect::<Vec<_>>().join("\n")
 }
 
-/// Whatever tables of this kind are there, of another number of tables too, and the marker.
-fn present(session: &mut Session) -> Result<Vec<String>, ServerError> {
-    let reply = session.query(&format!(
-        "SELECT table_name FROM information_schema.tables WHERE table_schema = '{SCHEMA}' AND (table_name LIKE 'sbtest%' OR table_name = '{}') ORDER BY table_name",
-        marker::TABLE
-    ))?;
-    let names = reply.rows.iter().filter_map(|row| row.first()?.as_deref());
-    Ok(names
-        .map(|name| String::from_utf8_lossy(name).into_owned())
-        .collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::indexes;
+    use crate::{indexes, schema};
 
     fn created(secondary_index: bool) -> String {
         let data = Data {
@@ -237,11 +173,11 @@ mod tests {
             secondary_index,
             ..Data::default()
         };
-        Tables::new(data).create
+        create(&data)
     }
 
     #[test]
-    fn every_table_is_made_under_its_number() {
+    fn every_table_is_created_with_its_number() {
         let text = created(true);
         let made: Vec<&str> = schema::statements(&text).map(indexes::table).collect();
         assert_eq!(made, ["sbtest1", "sbtest2"]);
@@ -249,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_secondary_index_is_there_only_where_it_is_asked_for() {
+    fn the_secondary_index_can_be_left_out() {
         let (indexed, plain) = (created(true), created(false));
         assert!(indexed.contains("KEY k_2 (k)"), "{indexed}");
         assert!(!plain.contains("KEY k_"), "{plain}");

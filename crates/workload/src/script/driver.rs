@@ -4,6 +4,7 @@ use super::cursor::Cursor;
 use super::policy::Verdict;
 use super::session::Session;
 use super::{Operation, Script};
+use crate::Target;
 use datagen::oltp::{hash, stream};
 use load::{Failure, Io, Outcome, Request, Workload};
 use std::sync::Arc;
@@ -33,6 +34,18 @@ impl Driver {
             seed,
             salt: hash(seed ^ MIX),
         }
+    }
+
+    /// The driver on a server, whose login gets this schema; None on any other target.
+    pub fn on(target: &Target, script: &Arc<Script>, schema: &str, seed: u64) -> Option<Driver> {
+        let Target::Server { login, session } = target else {
+            return None;
+        };
+        let login = Login {
+            schema: Some(schema.into()),
+            ..login.clone()
+        };
+        Some(Driver::new(Arc::clone(script), login, session, seed))
     }
 
     /// What follows from an error. A transaction is rolled back: a deadlock has ended it, a lock wait has not. `commits`: the
@@ -207,6 +220,19 @@ mod tests {
         drop(server);
         let outcome = now(driver.operate(&mut session, &REQUEST));
         assert_eq!(outcome, Outcome::Lost(2013));
+    }
+
+    #[test]
+    fn a_login_gets_the_schema_of_the_workload() {
+        let server = NullServer::tcp(Behaviour::default()).unwrap();
+        let other = driver("select 1", &server);
+        let target = Target::Server {
+            login: other.login.clone(),
+            session: &["SET SESSION a = 1".into()],
+        };
+        let driver = Driver::on(&target, &other.script, "own", 1).unwrap();
+        assert_eq!(driver.login.schema.as_deref(), Some("own"));
+        assert_eq!(driver.session, ["SET SESSION a = 1"]);
     }
 
     #[test]

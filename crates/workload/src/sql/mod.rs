@@ -1,7 +1,7 @@
 //! Statements of the user's own, from the experiment file or from a .sql file.
 //!
-//! Goal: what pgbench's scripts are for: any transaction, its parameters drawn from a distribution, weighed against others. Non-goals:
-//! variables that are set from answers, conditions, loops.
+//! Purpose: what pgbench's scripts are for: any transaction, its parameters drawn from a distribution, weighed against others.
+//! Boundaries: no variables set from answers, no conditions, no loops.
 
 mod cancel;
 mod parameter;
@@ -10,117 +10,53 @@ mod setup;
 
 pub use section::{Section, Source};
 
-use super::answers::Reference;
-use super::oltp::Tables;
-use super::script::Script;
-use super::{Dataset, Driver, Estimate, LoadError, Loaded, Operation, Preloaded, Progress, State};
-use server::{ServerError, Session};
+use super::oltp;
+use super::script::{Driver, Script};
+use super::{Dataset, Target, Workload};
+use load::Drivable;
 use setup::Setup;
 use std::sync::Arc;
 
 /// The tables and the operations of one section.
 pub struct Statements {
     names: Vec<String>,
-    data: Data,
+    data: Box<dyn Dataset>,
     script: Arc<Script>,
-}
-
-enum Data {
-    Setup(Setup),
-    Oltp(Tables),
-}
-
-/// The same call on whichever tables there are.
-macro_rules! data {
-    ($self:ident.$call:ident($($argument:expr),*)) => {
-        match &$self.data {
-            Data::Setup(setup) => setup.$call($($argument),*),
-            Data::Oltp(tables) => tables.$call($($argument),*),
-        }
-    };
 }
 
 impl Statements {
     pub fn new(section: Section) -> Statements {
-        let data = match section.source {
-            Source::Setup(sql) => Data::Setup(Setup::new(sql)),
-            Source::Oltp(data) => Data::Oltp(Tables::new(data)),
-        };
         Statements {
             names: section.names,
-            data,
+            data: match section.source {
+                Source::Setup(sql) => Box::new(Setup::new(sql)),
+                Source::Oltp(data) => Box::new(oltp::tables(&data)),
+            },
             script: Arc::new(section.script),
         }
     }
+
+    /// The operations as the driver runs them.
+    pub fn script(&self) -> &Arc<Script> {
+        &self.script
+    }
 }
 
-impl Dataset for Statements {
-    fn fingerprint(&self) -> String {
-        data!(self.fingerprint())
-    }
-
+impl Workload for Statements {
     fn summary(&self) -> String {
-        format!("{} on {}", self.names.join(" and "), data!(self.summary()))
+        format!("{} on {}", self.names.join(" and "), self.data.summary())
     }
 
-    fn schema(&self) -> &str {
-        match self.data {
-            Data::Setup(_) => setup::SCHEMA,
-            Data::Oltp(_) => super::oltp::SCHEMA,
-        }
+    fn data(&self) -> Option<&dyn Dataset> {
+        Some(&*self.data)
     }
 
-    fn estimate(&self) -> Estimate {
-        data!(self.estimate())
-    }
-
-    fn enter(&self, session: &mut Session) -> Result<(), ServerError> {
-        data!(self.enter(session))
-    }
-
-    fn state(&self, session: &mut Session) -> Result<State, ServerError> {
-        data!(self.state(session))
-    }
-
-    fn create(&self, session: &mut Session, allow_drop: bool) -> Result<(), LoadError> {
-        data!(self.create(session, allow_drop))
-    }
-
-    fn load(
-        &self,
-        connect: &(dyn Fn() -> Result<Session, ServerError> + Sync),
-        progress: &(dyn Fn(Progress) + Sync),
-        cancel: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Loaded, LoadError> {
-        data!(self.load(connect, progress, cancel))
-    }
-
-    fn verify(&self, session: &mut Session) -> Result<(), LoadError> {
-        data!(self.verify(session))
-    }
-
-    fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError> {
-        data!(self.data_bytes(session))
-    }
-
-    /// None: there are no queries that a round could run.
-    fn operations(&self) -> Vec<Operation> {
-        Vec::new()
-    }
-
-    fn reference(&self, _: &str) -> Option<Reference> {
-        None
-    }
-
-    fn driver(&self, login: wire::Login, session: &[String], seed: u64) -> Option<Driver> {
-        let login = wire::Login {
-            schema: Some(self.schema().into()),
-            ..login
-        };
-        Some(Driver::new(Arc::clone(&self.script), login, session, seed))
-    }
-
-    fn preload(&self, session: &mut Session) -> Result<Preloaded, ServerError> {
-        data!(self.preload(session))
+    fn driver(&self, target: &Target, seed: u64) -> Option<Box<dyn Drivable>> {
+        Some(Box::new(Driver::on(
+            target,
+            &self.script,
+            self.data.schema(),
+            seed,
+        )?))
     }
 }

@@ -6,7 +6,7 @@
 use super::cancel::killed_on_cancel;
 use crate::marker::{self, Marker};
 use crate::script::statements;
-use crate::{Estimate, LoadError, Loaded, Preloaded, Progress, State};
+use crate::{Dataset, Estimate, LoadError, Loaded, Preloaded, Progress, State};
 use crate::{preload, schema};
 use server::{ServerError, Session};
 use std::collections::BTreeMap;
@@ -23,21 +23,12 @@ pub struct Setup {
     sql: String,
 }
 
-impl Setup {
-    /// `sql`: nothing, or statements that the section has checked.
-    pub fn new(sql: String) -> Setup {
-        Setup { sql }
-    }
-
-    fn statements(&self) -> Vec<&str> {
-        statements(&self.sql).unwrap_or_default()
-    }
-
-    pub fn fingerprint(&self) -> String {
+impl Dataset for Setup {
+    fn fingerprint(&self) -> String {
         format!("sql-{}", marker::hash(&[self.sql.as_bytes()]))
     }
 
-    pub fn summary(&self) -> String {
+    fn summary(&self) -> String {
         match self.statements().len() {
             0 => "no tables".into(),
             1 => "tables of 1 statement".into(),
@@ -45,7 +36,11 @@ impl Setup {
         }
     }
 
-    pub fn estimate(&self) -> Estimate {
+    fn schema(&self) -> &str {
+        SCHEMA
+    }
+
+    fn estimate(&self) -> Estimate {
         Estimate {
             rows: 0,
             data_bytes: DATA_BYTES_GUESSED,
@@ -56,11 +51,11 @@ impl Setup {
         }
     }
 
-    pub fn enter(&self, session: &mut Session) -> Result<(), ServerError> {
+    fn enter(&self, session: &mut Session) -> Result<(), ServerError> {
         schema::enter(session, SCHEMA)
     }
 
-    pub fn state(&self, session: &mut Session) -> Result<State, ServerError> {
+    fn state(&self, session: &mut Session) -> Result<State, ServerError> {
         let tables = tables(session)?;
         if tables.is_empty() && views(session)?.is_empty() {
             return Ok(State::Absent);
@@ -76,7 +71,7 @@ impl Setup {
         }
     }
 
-    pub fn create(&self, session: &mut Session, allow_drop: bool) -> Result<(), LoadError> {
+    fn create(&self, session: &mut Session, allow_drop: bool) -> Result<(), LoadError> {
         schema::refuse_sqlite(
             session,
             "These statements are for a load of many clients, which SQLite does not take",
@@ -100,7 +95,7 @@ impl Setup {
         schema::make(session, SCHEMA).map_err(failed)
     }
 
-    pub fn load(
+    fn load(
         &self,
         connect: crate::loader::Connect<'_>,
         progress: &(dyn Fn(Progress) + Sync),
@@ -115,6 +110,47 @@ impl Setup {
         killed_on_cancel(connection, connect, cancel, || {
             self.fill(&mut session, progress, cancel)
         })
+    }
+
+    /// Counts the rows of all tables and compares the sum with the count after the setup.
+    fn verify(&self, session: &mut Session) -> Result<(), LoadError> {
+        let failed = LoadError::during("The tables cannot be counted");
+        self.enter(session).map_err(&failed)?;
+        let rows = count(session).map_err(&failed)?;
+        let expected = Marker {
+            fingerprint: self.fingerprint(),
+            rows,
+        };
+        match marker::read(session, SCHEMA).map_err(failed)? {
+            Some(found) if found == expected => Ok(()),
+            other => Err(LoadError::Wrong {
+                table: marker::TABLE.into(),
+                says: format!("its row is {other:?} and should be {expected:?}"),
+            }),
+        }
+    }
+
+    fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError> {
+        let tables = tables(session)?;
+        let names: Vec<&str> = tables.iter().map(String::as_str).collect();
+        schema::data_bytes(session, SCHEMA, &names)
+    }
+
+    fn preload(&self, session: &mut Session) -> Result<Preloaded, ServerError> {
+        let tables = tables(session)?;
+        let names: Vec<&str> = tables.iter().map(String::as_str).collect();
+        preload::preload(session, SCHEMA, &names)
+    }
+}
+
+impl Setup {
+    /// `sql`: nothing, or statements that the section has checked.
+    pub fn new(sql: String) -> Setup {
+        Setup { sql }
+    }
+
+    fn statements(&self) -> Vec<&str> {
+        statements(&self.sql).unwrap_or_default()
     }
 
     fn fill(
@@ -179,36 +215,6 @@ impl Setup {
         marker::write(session, SCHEMA, "InnoDB", &marker)?;
         Ok(rows)
     }
-
-    /// Counts the rows of all tables and compares them with what was there when the statements had run.
-    pub fn verify(&self, session: &mut Session) -> Result<(), LoadError> {
-        let failed = LoadError::during("The tables cannot be counted");
-        self.enter(session).map_err(&failed)?;
-        let rows = count(session).map_err(&failed)?;
-        let expected = Marker {
-            fingerprint: self.fingerprint(),
-            rows,
-        };
-        match marker::read(session, SCHEMA).map_err(failed)? {
-            Some(found) if found == expected => Ok(()),
-            other => Err(LoadError::Wrong {
-                table: marker::TABLE.into(),
-                says: format!("its row is {other:?} and should be {expected:?}"),
-            }),
-        }
-    }
-
-    pub fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError> {
-        let tables = tables(session)?;
-        let names: Vec<&str> = tables.iter().map(String::as_str).collect();
-        schema::data_bytes(session, SCHEMA, &names)
-    }
-
-    pub fn preload(&self, session: &mut Session) -> Result<Preloaded, ServerError> {
-        let tables = tables(session)?;
-        let names: Vec<&str> = tables.iter().map(String::as_str).collect();
-        preload::preload(session, SCHEMA, &names)
-    }
 }
 
 /// All tables of the schema, the marker's among them.
@@ -225,10 +231,7 @@ fn names(session: &mut Session, table_type: &str) -> Result<Vec<String>, ServerE
     let reply = session.query(&format!(
         "SELECT table_name FROM information_schema.tables WHERE table_schema = '{SCHEMA}' AND table_type = '{table_type}' ORDER BY table_name"
     ))?;
-    let names = reply.rows.iter().filter_map(|row| row.first()?.as_deref());
-    Ok(names
-        .map(|name| String::from_utf8_lossy(name).into_owned())
-        .collect())
+    Ok(marker::names(&reply))
 }
 
 /// Rows of all tables but the marker's.

@@ -2,10 +2,12 @@
 
 use super::*;
 use crate::answers::Canonical;
+use crate::{LoadError, Loaded, Progress, State};
+use server::{ServerError, Session};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-fn dataset(scale: f64, joins: Joins) -> StarSchema {
+fn benchmark(scale: f64, joins: Joins) -> StarSchema {
     StarSchema::new(Section {
         scale,
         engine: "InnoDB".into(),
@@ -14,13 +16,17 @@ fn dataset(scale: f64, joins: Joins) -> StarSchema {
     })
 }
 
+fn dataset(scale: f64) -> Stored {
+    benchmark(scale, Joins::Ansi).data
+}
+
 fn open(file: &Path) -> Result<Session, ServerError> {
     let connection = rusqlite::Connection::open(file)
         .map_err(|error| ServerError::Unusable(error.to_string()))?;
     Ok(Session::Sqlite(connection))
 }
 
-fn load(dataset: &StarSchema, file: &Path) -> Result<Loaded, LoadError> {
+fn load(dataset: &Stored, file: &Path) -> Result<Loaded, LoadError> {
     dataset.create(&mut open(file).unwrap(), false)?;
     dataset.load(&|| open(file), &|_| {}, &|| false)
 }
@@ -42,13 +48,13 @@ fn place() -> Place {
 #[test]
 fn a_loaded_dataset_is_complete_and_verifies() {
     let place = place();
-    let dataset = dataset(0.01, Joins::Ansi);
+    let dataset = dataset(0.01);
     assert_eq!(
         dataset.state(&mut open(&place.file).unwrap()).unwrap(),
         State::Absent
     );
     let loaded = load(&dataset, &place.file).unwrap();
-    assert_eq!(loaded.rows, dataset.tables.rows());
+    assert_eq!(loaded.rows, dataset.estimate().rows);
     assert_eq!(loaded.tables["date"].0, 2556);
     let mut session = open(&place.file).unwrap();
     assert_eq!(
@@ -62,10 +68,10 @@ fn a_loaded_dataset_is_complete_and_verifies() {
 #[test]
 fn every_form_of_the_joins_gives_the_same_answers() {
     let place = place();
-    load(&dataset(0.01, Joins::Ansi), &place.file).unwrap();
+    load(&dataset(0.01), &place.file).unwrap();
     let mut session = open(&place.file).unwrap();
     let mut answers = |joins| -> Vec<(String, Canonical)> {
-        let operations = dataset(0.01, joins).operations().into_iter();
+        let operations = benchmark(0.01, joins).operations().into_iter();
         let answer = |operation: Operation| {
             let reply = session.query(&operation.sqlite).unwrap();
             (operation.name.clone(), Canonical::of(&operation, &reply))
@@ -83,7 +89,7 @@ fn every_form_of_the_joins_gives_the_same_answers() {
 #[test]
 fn a_schema_that_is_not_empty_is_not_dropped_unless_that_is_allowed() {
     let place = place();
-    let dataset = dataset(0.001, Joins::Ansi);
+    let dataset = dataset(0.001);
     load(&dataset, &place.file).unwrap();
     let mut session = open(&place.file).unwrap();
     let refused = dataset.create(&mut session, false).unwrap_err().to_string();
@@ -100,7 +106,7 @@ fn a_schema_that_is_not_empty_is_not_dropped_unless_that_is_allowed() {
 #[test]
 fn a_cancelled_load_says_how_far_it_came_and_leaves_a_partial_dataset() {
     let place = place();
-    let dataset = dataset(1.0, Joins::Ansi);
+    let dataset = dataset(1.0);
     dataset
         .create(&mut open(&place.file).unwrap(), false)
         .unwrap();
@@ -122,7 +128,7 @@ fn a_cancelled_load_says_how_far_it_came_and_leaves_a_partial_dataset() {
 #[test]
 fn a_lost_row_is_found() {
     let place = place();
-    let dataset = dataset(0.001, Joins::Ansi);
+    let dataset = dataset(0.001);
     load(&dataset, &place.file).unwrap();
     let mut session = open(&place.file).unwrap();
     session
@@ -138,7 +144,7 @@ fn a_lost_row_is_found() {
 #[test]
 fn a_full_disk_is_told_with_the_table_and_the_way_out() {
     let place = place();
-    let dataset = dataset(0.1, Joins::Ansi);
+    let dataset = dataset(0.1);
     dataset
         .create(&mut open(&place.file).unwrap(), false)
         .unwrap();
@@ -153,7 +159,7 @@ fn a_full_disk_is_told_with_the_table_and_the_way_out() {
 
 #[test]
 fn the_fingerprint_follows_the_tables_and_not_the_queries() {
-    let fingerprint = |scale, joins| dataset(scale, joins).fingerprint();
+    let fingerprint = |scale, joins| benchmark(scale, joins).data.fingerprint;
     assert_eq!(
         fingerprint(0.1, Joins::Ansi),
         fingerprint(0.1, Joins::FactFirst)
@@ -165,18 +171,18 @@ fn the_fingerprint_follows_the_tables_and_not_the_queries() {
         joins: Joins::Ansi,
         index_build: None,
     });
-    assert_ne!(fingerprint(0.1, Joins::Ansi), myisam.fingerprint());
+    assert_ne!(fingerprint(0.1, Joins::Ansi), myisam.data.fingerprint);
 }
 
 #[test]
 fn the_answers_at_a_small_scale_are_those_of_the_reference() {
     let place = place();
-    let dataset = dataset(0.01, Joins::Ansi);
-    load(&dataset, &place.file).unwrap();
+    let benchmark = benchmark(0.01, Joins::Ansi);
+    load(&benchmark.data, &place.file).unwrap();
     let mut session = open(&place.file).unwrap();
-    for operation in dataset.operations() {
+    for operation in benchmark.operations() {
         let reply = session.query(&operation.sqlite).unwrap();
-        let reference = dataset.reference(&operation.name).unwrap();
+        let reference = benchmark.reference(&operation.name).unwrap();
         let differs = Canonical::of(&operation, &reply).difference(&reference);
         assert_eq!(differs, None, "{}", operation.name);
     }
@@ -184,6 +190,6 @@ fn the_answers_at_a_small_scale_are_those_of_the_reference() {
 
 #[test]
 fn the_summary_is_a_line_for_people() {
-    let text = dataset(0.1, Joins::Ansi).summary();
+    let text = benchmark(0.1, Joins::Ansi).summary();
     assert_eq!(text, "Star Schema Benchmark, scale 0.1, InnoDB, ANSI joins");
 }

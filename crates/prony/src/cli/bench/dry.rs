@@ -9,7 +9,7 @@ use host::{Home, Lease, Leases};
 use spec::plan::{PlannedTrial, expand};
 use spec::{Experiment, PlannedLoad};
 
-use load::{Drive, Driven, Endpoint, Io, Outcome, Request, Watch, Workload};
+use load::{Drivable, Drive, Driven, Endpoint, Io, Outcome, Request, Watch, Workload};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
@@ -44,12 +44,15 @@ fn line(experiment: &Experiment, trial: &PlannedTrial) -> Result<String, Failure
     let drive = asked::drive(trial, &experiment.protocol, 1);
     let (in_process, _) = figures(&Nothing, &drive)?;
     let null = Null::start()?;
-    let dataset = workload::open(&experiment.workload, &trial.workload).map_err(Failure::asked)?;
-    let login = null.login(dataset.schema());
-    let driver = dataset
-        .driver(login, &[], 1)
+    let workload = workload::open(&experiment.workload, &trial.workload).map_err(Failure::asked)?;
+    let target = workload::Target::Server {
+        login: null.login(),
+        session: &[],
+    };
+    let driver = workload
+        .driver(&target, 1)
         .ok_or_else(|| Failure::asked("this workload has no operations for a timed load"))?;
-    let (exchanged, cpu_us) = figures(&driver, &drive)?;
+    let (exchanged, cpu_us) = figures(driver.as_ref(), &drive)?;
     Ok(format!(
         "{:>24} {in_process:>26.0} {exchanged:>26.0} {cpu_us:>16.2}",
         label(&trial.load)
@@ -70,15 +73,16 @@ fn is_known(load: &PlannedLoad) -> bool {
 }
 
 /// Operations a second, and the engine's processor time for each in microseconds.
-fn figures<W: Workload>(workload: &W, drive: &Drive) -> Result<(f64, f64), Failure> {
+fn figures(workload: &dyn Drivable, drive: &Drive) -> Result<(f64, f64), Failure> {
     let mut done = 0;
     let watch = Watch {
         begun: &mut |_| (),
         second: &mut |second| done += second.tally.done(),
         window: &mut |_| (),
     };
-    let driven: Driven =
-        load::drive(workload, drive, &AtomicBool::new(false), watch).map_err(Failure::failed)?;
+    let driven: Driven = workload
+        .drive(drive, &AtomicBool::new(false), watch)
+        .map_err(Failure::failed)?;
     let cpu_s = driven.cpu_user_s + driven.cpu_system_s;
     let operations = f64::max(done as f64, 1.0);
     Ok((
@@ -158,13 +162,13 @@ impl Null {
         Ok(())
     }
 
-    fn login(&self, schema: &str) -> Login {
+    fn login(&self) -> Login {
         let sockets = self.sockets.iter().cloned();
         Login {
             endpoints: sockets.map(Endpoint::Unix).collect(),
             user: "root".into(),
             password: None,
-            schema: Some(schema.to_string()),
+            schema: None,
             tls: Tls::Off,
             within: STARTED_WITHIN,
             stalled: None,

@@ -9,7 +9,7 @@ use server::fake::reply;
 use spec::{Observe, Plans, Protocol, RoundKind, Unit, WarmupSpec};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::time::Duration;
-use workload::Dataset;
+use workload::Queries;
 use workload::ssb::{Section, StarSchema};
 
 const NAMES: [&str; 4] = ["Q1", "Q2", "Q3", "Q4"];
@@ -65,9 +65,9 @@ fn pass(
         process: None,
     };
     let section = Section::read(&toml::Table::new()).unwrap();
-    let dataset: &dyn Dataset = &StarSchema::new(section);
+    let queries: &dyn Queries = &StarSchema::new(section);
     let pass = Pass {
-        dataset,
+        queries,
         operations: &operations(),
         protocol: &protocol(timeout),
         observe: &Observe {

@@ -144,10 +144,11 @@ fn experiment() -> Experiment {
 fn looked(live: &mut Live, known: Known) -> Result<Passed, ServerError> {
     let experiment = experiment();
     let section = experiment.base.workload.as_ref().unwrap();
-    let dataset = workload::open("ssb", section).unwrap();
-    let operations = &dataset.operations()[..1];
+    let workload = workload::open("ssb", section).unwrap();
+    let queries = workload.queries().unwrap();
+    let operations = &queries.operations()[..1];
     let pass = Pass {
-        dataset: dataset.as_ref(),
+        queries,
         operations,
         protocol: &experiment.protocol,
         observe: &experiment.observe,
@@ -209,7 +210,8 @@ fn a_server_that_goes_away_under_explain_is_lost() {
 fn analysed(script: impl Fn(&str) -> Result<Reply, ServerError> + Send + 'static) -> Trial {
     let mut trial = trial();
     let section = experiment().base.workload.unwrap();
-    let operations = workload::open("ssb", &section).unwrap().operations();
+    let workload = workload::open("ssb", &section).unwrap();
+    let operations = workload.queries().unwrap().operations();
     analyse(&operations, None, &mut live(script).0, &mut trial);
     trial
 }

@@ -43,7 +43,7 @@ fn passed(names: &[&str]) -> Passed {
         observer: None,
         process: None,
     };
-    let dataset = workload::open("ssb", &"scale = 0.01".parse().unwrap()).unwrap();
+    let workload = workload::open("ssb", &"scale = 0.01".parse().unwrap()).unwrap();
     let operation = |name: &&str| Operation {
         name: name.to_string(),
         mysql: name.to_string(),
@@ -60,7 +60,7 @@ fn passed(names: &[&str]) -> Passed {
         ..Observe::default()
     };
     Pass {
-        dataset: dataset.as_ref(),
+        queries: workload.queries().unwrap(),
         operations: &operations,
         protocol: &protocol,
         observe: &observe,

@@ -10,7 +10,8 @@ use wire::{Login, Tls};
 /// For connecting and logging in. A server that takes longer under load is said to refuse.
 const LOGIN_WITHIN: Duration = Duration::from_secs(30);
 
-pub fn login(dsn: Dsn, schema: &str) -> Login {
+/// How clients reach the server; the workload adds its schema.
+pub fn login(dsn: Dsn) -> Login {
     let node = |(host, port)| Endpoint::Tcp { host, port };
     let first = match dsn.socket {
         Some(path) => Endpoint::Unix(path),
@@ -21,7 +22,7 @@ pub fn login(dsn: Dsn, schema: &str) -> Login {
         endpoints: [first].into_iter().chain(others).collect(),
         user: dsn.user,
         password: dsn.password,
-        schema: Some(schema.to_string()),
+        schema: None,
         tls: if dsn.tls_required {
             Tls::Required
         } else {

@@ -19,7 +19,7 @@ use server::ServerError;
 use spec::plan::PlannedTrial;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use workload::{Dataset, Driver};
+use workload::{Target, Workload};
 
 /// How often an interruption is looked for while the engine drives.
 const TICK: Duration = Duration::from_millis(50);
@@ -37,7 +37,7 @@ struct Driving {
 
 pub struct Timed<'a> {
     pub bench: &'a Bench<'a>,
-    pub dataset: &'a dyn Dataset,
+    pub workload: &'a dyn Workload,
     pub planned: &'a PlannedTrial,
     pub seed: u64,
 }
@@ -65,9 +65,12 @@ impl Timed<'_> {
     }
 
     fn preload(&self, bed: &mut Bed, trial: &mut Trial) -> Result<(), ServerError> {
+        let Some(dataset) = self.workload.data() else {
+            return Ok(());
+        };
         self.bench.progress.now("reading the tables into the pool");
         let Live { session, watch, .. } = bed.live(trial)?;
-        let (preloaded, _) = watch.over(None, || self.dataset.preload(session));
+        let (preloaded, _) = watch.over(None, || dataset.preload(session));
         let preloaded = preloaded?;
         if preloaded.held == Some(false) {
             let pages = preloaded.pages_read_again.unwrap_or_default();
@@ -119,12 +122,14 @@ impl Timed<'_> {
         })
     }
 
-    fn driver(&self, bed: &Bed) -> Result<Driver, ServerError> {
+    fn driver(&self, bed: &Bed) -> Result<Box<dyn Drivable>, ServerError> {
         let no_driver =
             || ServerError::Unusable("the workload has no operations for a timed load".into());
-        let login = asked::login(bed.dsn().ok_or_else(no_driver)?, self.dataset.schema());
-        let session = bed.session_statements();
-        let driver = self.dataset.driver(login, &session, self.seed);
+        let target = Target::Server {
+            login: asked::login(bed.dsn().ok_or_else(no_driver)?),
+            session: &bed.session_statements(),
+        };
+        let driver = self.workload.driver(&target, self.seed);
         driver.ok_or_else(no_driver)
     }
 

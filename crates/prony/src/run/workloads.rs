@@ -1,0 +1,101 @@
+//! The workloads of a run: each distinct section is opened once.
+//!
+//! Purpose: trials of one section share one workload, so that its rows are counted once. Boundaries: crate `workload` reads sections.
+
+use super::RunError;
+use spec::Experiment;
+use spec::plan::PlannedTrial;
+use std::sync::{Arc, Mutex, PoisonError};
+use workload::{KeyMistake, Workload};
+
+/// Opens a workload by its name and section.
+type Open = dyn Fn(&str, &toml::Table) -> Result<Arc<dyn Workload>, KeyMistake> + Send + Sync;
+
+/// The open workloads of a run.
+pub struct Workloads {
+    open: Box<Open>,
+    /// Sections are few, so they are searched one after another.
+    opened: Mutex<Vec<(toml::Table, Arc<dyn Workload>)>>,
+}
+
+impl Default for Workloads {
+    fn default() -> Workloads {
+        Workloads::opened_by(workload::open)
+    }
+}
+
+impl Workloads {
+    /// Workloads that a test brings itself, such as `workload::toy::Toy`.
+    pub fn opened_by(
+        open: impl Fn(&str, &toml::Table) -> Result<Arc<dyn Workload>, KeyMistake>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Workloads {
+        Workloads {
+            open: Box::new(open),
+            opened: Mutex::default(),
+        }
+    }
+
+    /// The workload of a trial.
+    ///
+    /// # Errors
+    /// If the trial's section is wrong, which a checked experiment's is not.
+    pub fn of(
+        &self,
+        experiment: &Experiment,
+        trial: &PlannedTrial,
+    ) -> Result<Arc<dyn Workload>, RunError> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let section = &trial.workload;
+        if let Some((_, known)) = opened.iter().find(|(known, _)| known == section) {
+            return Ok(Arc::clone(known));
+        }
+        let workload = (self.open)(&experiment.workload, section)
+            .map_err(|mistake| RunError::Asked(mistake.to_string()))?;
+        opened.push((section.clone(), Arc::clone(&workload)));
+        Ok(workload)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spec::plan::expand;
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    use workload::toy::Toy;
+
+    const SOURCE: &str = "title = \"t\"\n[server.a]\nbuild = \"mariadb\"\n[workload.ssb]\nscale = 0.01\n\
+        [factor.joins]\nansi = { workload = { joins = \"ansi\" } }\noriginal = { workload = { joins = \"original\" } }\n";
+
+    #[test]
+    fn each_distinct_section_is_opened_once() {
+        let experiment = spec::parse("t", "t.toml", SOURCE, &|_, _| Ok(())).unwrap();
+        let opened = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&opened);
+        let workloads = Workloads::opened_by(move |_, _| {
+            count.fetch_add(1, SeqCst);
+            Ok(Arc::new(Toy::rounds()))
+        });
+        let trials = expand(&experiment, 1).unwrap();
+        for trial in &trials {
+            workloads.of(&experiment, trial).unwrap();
+        }
+        assert!(trials.len() > 2, "{} trials", trials.len());
+        assert_eq!(opened.load(SeqCst), 2);
+    }
+
+    #[test]
+    fn trials_of_one_section_share_the_workload_of_that_section() {
+        let experiment = spec::parse("t", "t.toml", SOURCE, &|_, _| Ok(())).unwrap();
+        let workloads = Workloads::default();
+        for trial in expand(&experiment, 1).unwrap() {
+            let workload = workloads.of(&experiment, &trial).unwrap();
+            let again = workloads.of(&experiment, &trial).unwrap();
+            assert!(Arc::ptr_eq(&workload, &again));
+            let expected = workload::open("ssb", &trial.workload).unwrap();
+            assert_eq!(workload.summary(), expected.summary());
+        }
+    }
+}

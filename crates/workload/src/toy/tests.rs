@@ -1,0 +1,225 @@
+//! The toy through the seam, as a run uses a workload.
+
+use super::*;
+use load::{Backend, Closed, Drive, Driven, Load, Watch};
+use server::fake::reply;
+use server::{Fake, Node as _, Reply, StartRequest};
+use std::sync::Mutex;
+use wire::{Login, Tls};
+
+fn fake(script: impl FnMut(&str) -> Result<Reply, ServerError> + Send + 'static) -> Fake {
+    let server = Fake::new("fake", script);
+    server.start(&StartRequest::default()).unwrap();
+    server
+}
+
+/// A server that answers everything with an empty reply.
+fn silent() -> Fake {
+    fake(|_| Ok(Reply::default()))
+}
+
+fn load(data: &dyn Dataset, server: &Fake) -> Result<Loaded, LoadError> {
+    data.create(&mut server.connect().unwrap(), false)?;
+    let connect = server.connector().unwrap();
+    data.load(&*connect, &|_| {}, &|| false)
+}
+
+#[test]
+fn data_loads_and_verifies_on_a_server_that_answers_nothing() {
+    let toy = Toy::rounds();
+    let (data, server) = (toy.data().unwrap(), silent());
+    let session = &mut server.connect().unwrap();
+    assert_eq!(data.state(session).unwrap(), State::Absent);
+    assert_eq!(load(data, &server).unwrap().rows, 10);
+    data.verify(session).unwrap();
+    let complete = State::Complete(data.fingerprint());
+    assert_eq!(data.state(session).unwrap(), complete);
+    assert_eq!(data.data_bytes(session).unwrap(), data.estimate().rows);
+    assert_eq!(data.preload(session).unwrap().indexes, 1);
+}
+
+#[test]
+fn a_server_decides_what_it_holds_if_its_replies_have_cells() {
+    let toy = Toy::rounds();
+    let (data, server) = (toy.data().unwrap(), fake(|_| Ok(reply("c", &[Some("9")]))));
+    let session = &mut server.connect().unwrap();
+    assert_eq!(data.state(session).unwrap(), State::Complete("9".into()));
+    let exists = load(data, &server).unwrap_err();
+    assert!(matches!(exists, LoadError::Exists { .. }), "{exists}");
+    data.create(session, true).unwrap();
+    let wrong = data.verify(session).unwrap_err().to_string();
+    assert!(wrong.starts_with("toy: it has 9 rows"), "{wrong}");
+}
+
+#[test]
+fn a_load_fails_by_script_and_leaves_no_data() {
+    let mut data = ToyData::new(4);
+    data.fails = Some(|| LoadError::Cancelled {
+        rows: 2,
+        rows_total: 4,
+    });
+    let server = silent();
+    let failed = load(&data, &server).unwrap_err();
+    assert!(matches!(failed, LoadError::Cancelled { rows: 2, .. }));
+    let state = data.state(&mut server.connect().unwrap()).unwrap();
+    assert_eq!(state, State::Absent);
+}
+
+#[test]
+fn a_load_fails_when_its_server_dies() {
+    let mut server = silent();
+    server.dies_at = Some(4);
+    let died = load(&ToyData::new(4), &server).unwrap_err();
+    let LoadError::Server { cause, .. } = died else {
+        panic!("{died}");
+    };
+    assert!(matches!(cause, ServerError::Lost(_)));
+}
+
+#[test]
+fn a_cancelled_load_reports_progress_until_then() {
+    let (data, server) = (ToyData::new(4), silent());
+    let seen = Mutex::new(Vec::new());
+    let connect = server.connector().unwrap();
+    let progress = |one: Progress| seen.lock().unwrap().push(one.rows);
+    let cancel = || !seen.lock().unwrap().is_empty();
+    let cancelled = data.load(&*connect, &progress, &cancel).unwrap_err();
+    assert!(matches!(cancelled, LoadError::Cancelled { .. }));
+    assert_eq!(*seen.lock().unwrap(), [2]);
+}
+
+#[test]
+fn queries_come_in_order_with_their_reference() {
+    let mut toy = Toy::rounds();
+    toy.reference = Some(Reference::Rows(Vec::new()));
+    let queries = toy.queries().unwrap();
+    let sent: Vec<String> = queries.operations().into_iter().map(|q| q.mysql).collect();
+    assert_eq!(sent, [sql("Q1"), sql("Q2")]);
+    assert_eq!(queries.reference("Q1"), toy.reference);
+    assert!(Toy::timed().queries().is_none());
+}
+
+fn server_target() -> Target<'static> {
+    Target::Server {
+        login: Login {
+            endpoints: Vec::new(),
+            user: "nobody".into(),
+            password: None,
+            schema: None,
+            tls: Tls::Off,
+            within: Duration::ZERO,
+            stalled: None,
+        },
+        session: &[],
+    }
+}
+
+/// Two clients for 30 ms.
+fn drive(toy: &Toy, target: &Target) -> Driven {
+    let asked = Drive {
+        load: Load::Closed(Closed {
+            clients: 2,
+            think: Duration::ZERO,
+        }),
+        time: Duration::from_millis(30),
+        warmup: Duration::ZERO,
+        seed: 1,
+        reactors: None,
+        backend: None,
+        reconnect_for: Duration::ZERO,
+        stalled: None,
+    };
+    let watch = Watch {
+        begun: &mut |_| (),
+        second: &mut |_| (),
+        window: &mut |_| (),
+    };
+    let driver = toy.driver(target, 1).unwrap();
+    driver
+        .drive(&asked, &AtomicBool::new(false), watch)
+        .unwrap()
+}
+
+#[test]
+fn a_timed_load_ends_as_scripted_without_a_server() {
+    let toy = Toy {
+        outcome: |request| match request.operation {
+            0 => Outcome::Done,
+            _ => Outcome::Failed(1205),
+        },
+        ..Toy::timed()
+    };
+    let driven = drive(&toy, &server_target());
+    assert_eq!(driven.tallies.len(), 2);
+    let (read, write) = (driven.tallies[0], driven.tallies[1]);
+    assert!(read.done() > 0 && read.not_done() == 0, "{read:?}");
+    assert!(write[Ending::Failed] > 0 && write.done() == 0, "{write:?}");
+    let driver = toy.driver(&server_target(), 1).unwrap();
+    assert_eq!(driver.operations(), ["read", "write"]);
+}
+
+#[test]
+fn a_folder_is_driven_by_threads_and_its_audit_finds_lost_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let toy = Toy::on_folder();
+    let driven = drive(&toy, &Target::Folder(folder.path()));
+    assert_eq!(driven.backend, Backend::Blocking);
+    let audited = || {
+        let place = Audited::Folder(folder.path());
+        toy.audit(place, &driven.tallies).unwrap()
+    };
+    let done = driven.tallies[0].done();
+    let passed = Audit {
+        violations: Vec::new(),
+        notes: vec![("bytes".into(), done)],
+    };
+    assert_eq!(audited().unwrap(), passed);
+    std::fs::write(folder.path().join("client-0"), "").unwrap();
+    assert_eq!(audited().unwrap().violations.len(), 1);
+    let path = folder.path().to_path_buf();
+    folder.close().unwrap();
+    let gone = toy.audit(Audited::Folder(&path), &driven.tallies);
+    assert!(matches!(gone, Some(Err(AuditError::Folder { .. }))));
+}
+
+#[test]
+fn an_audit_on_a_server_sees_its_sessions_and_the_tallies() {
+    let toy = Toy {
+        audit: Some(|place, driven| {
+            let Audited::Server(session) = place else {
+                panic!("the target is a server");
+            };
+            let rows = session.query("SELECT 1")?.rows.len() as u64;
+            let done = driven.iter().map(Tally::done).sum();
+            Ok(Audit {
+                violations: Vec::new(),
+                notes: vec![("rows".into(), rows), ("done".into(), done)],
+            })
+        }),
+        ..Toy::timed()
+    };
+    let mut tally = Tally::default();
+    tally[Ending::Done] = 3;
+    let session = &mut silent().connect().unwrap();
+    let audit = toy.audit(Audited::Server(session), &[tally]).unwrap();
+    let notes = audit.unwrap().notes;
+    assert_eq!(notes, [("rows".to_string(), 0), ("done".to_string(), 3)]);
+    let server = silent();
+    let mut session = server.connect().unwrap();
+    server.stop().unwrap();
+    let failed = toy.audit(Audited::Server(&mut session), &[tally]);
+    assert!(matches!(failed, Some(Err(AuditError::Server(_)))));
+    assert!(
+        Toy::timed()
+            .audit(Audited::Folder(Path::new("")), &[])
+            .is_none()
+    );
+}
+
+#[test]
+fn a_toy_has_no_driver_for_the_other_kind_of_target() {
+    let folder = Target::Folder(Path::new("/"));
+    assert!(Toy::timed().driver(&folder, 1).is_none());
+    assert!(Toy::on_folder().driver(&server_target(), 1).is_none());
+    assert!(Toy::rounds().driver(&server_target(), 1).is_none());
+}
