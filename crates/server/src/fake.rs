@@ -5,6 +5,7 @@
 use crate::session::Script;
 use crate::{Abilities, Connector, Node, Reply, ServerError, Session, StartRequest, Started};
 use record::ServerIdentity;
+use spec::Dsn;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -160,6 +161,20 @@ impl Node for Fake {
                 script(sql)
             })))
         }))
+    }
+
+    /// Nothing listens there: the workloads of tests do not connect.
+    fn endpoint(&self) -> Option<Dsn> {
+        Some(Dsn {
+            user: "nobody".into(),
+            password: None,
+            host: "127.0.0.1".into(),
+            port: 1,
+            schema: None,
+            socket: None,
+            others: Vec::new(),
+            tls_required: false,
+        })
     }
 
     fn pid(&self) -> Option<u32> {

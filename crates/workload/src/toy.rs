@@ -209,6 +209,14 @@ impl ToyData {
             loaded: AtomicBool::new(false),
         }
     }
+
+    /// Data whose load fails after half of the rows.
+    pub fn failing(rows: u64, fails: fn() -> LoadError) -> ToyData {
+        ToyData {
+            fails: Some(fails),
+            ..ToyData::new(rows)
+        }
+    }
 }
 
 impl Dataset for ToyData {

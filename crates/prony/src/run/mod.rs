@@ -34,6 +34,9 @@ pub use progress::Progress;
 pub use servers::Provide;
 pub use workloads::Workloads;
 
+#[cfg(test)]
+mod tests;
+
 /// Why a run did not come to its end. What was finished before is saved and can be resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {

@@ -1,0 +1,449 @@
+//! Runs on fakes: the order of trials, resuming, series and every way in which a trial can fail, in milliseconds.
+
+use super::{Conducted, Means, Progress, Request, RunError, Workloads, conduct_with};
+use host::{Home, Leases};
+use load::{Failure, Outcome};
+use record::{Trial, TrialState};
+use server::{Fake, FakeProvider, Provider, Reply, ServerError};
+use spec::Experiment;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tempfile::TempDir;
+use workload::answers::Reference;
+use workload::toy::{Toy, ToyData};
+use workload::{Audit, LoadError};
+
+/// A home in memory, where flushing costs nothing.
+fn in_memory() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    match memory.is_dir() {
+        true => tempfile::tempdir_in(memory).unwrap(),
+        false => tempfile::tempdir().unwrap(),
+    }
+}
+
+/// What the runs of a test share: a home, a results folder and one fake server.
+struct Rig {
+    folder: TempDir,
+    home: Home,
+    leases: Leases,
+    node: Arc<Fake>,
+}
+
+impl Rig {
+    fn new() -> Rig {
+        Rig::with(fake())
+    }
+
+    fn with(node: Fake) -> Rig {
+        let folder = in_memory();
+        let home = Home::at(&folder.path().join("home")).unwrap();
+        Rig {
+            leases: Leases::open_with(&home, None).unwrap(),
+            home,
+            folder,
+            node: Arc::new(node),
+        }
+    }
+
+    fn request(&self, experiment: Experiment, toy: fn() -> Toy) -> Request {
+        Request {
+            experiment,
+            workloads: Workloads::opened_by(move |_, _| Ok(Arc::new(toy()))),
+            overrides: Vec::new(),
+            seed: 1,
+            shard: None,
+            results: self.folder.path().join("results"),
+            resume: None,
+            allow_drop: false,
+        }
+    }
+
+    fn conduct(&self, request: &Request) -> Result<Conducted, RunError> {
+        let progress = Progress::silent();
+        let means = Means {
+            home: &self.home,
+            leases: &self.leases,
+            progress: &progress,
+            provide: &|_| Ok(Box::new(FakeProvider::of(self.node.clone())) as Box<dyn Provider>),
+        };
+        conduct_with(request, &means)
+    }
+
+    fn run(&self, experiment: Experiment, toy: fn() -> Toy) -> Conducted {
+        self.conduct(&self.request(experiment, toy)).unwrap()
+    }
+
+    /// Folders of trials and unfinished snapshots.
+    fn left_behind(&self) -> Vec<String> {
+        let folders = [self.home.work(), self.home.snapshots()];
+        let entries = folders
+            .iter()
+            .flat_map(|folder| std::fs::read_dir(folder).unwrap());
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names
+            .filter(|name| name.starts_with("trial-") || name.starts_with("building-"))
+            .collect()
+    }
+}
+
+/// A server that answers every statement with nothing.
+fn fake() -> Fake {
+    Fake::new("fake", |_| Ok(Reply::default()))
+}
+
+fn experiment(text: &str) -> Experiment {
+    let source = format!(
+        "title = 't'\nquestion = 'q'\n[server.a]\nbuild = 'mariadb'\n[workload.ssb]\n{text}"
+    );
+    spec::parse("t", "t.toml", &source, &|_, _| Ok(())).unwrap()
+}
+
+/// One hot round of two queries, in two variants.
+fn rounds(blocks: u32) -> Experiment {
+    experiment(&format!(
+        "[variant.x]\nsettings = {{}}\n[variant.y]\nsettings = {{}}\n[protocol]\nrounds = ['hot']\nblocks = {blocks}\n"
+    ))
+}
+
+/// A closed load of 30 ms for each number of clients.
+fn timed(clients: &str, more: &str) -> Experiment {
+    experiment(&format!(
+        "[load.closed]\nclients = {clients}\n[protocol]\ntime = '30ms'\n{more}"
+    ))
+}
+
+fn flags(trial: &Trial) -> String {
+    trial
+        .flags
+        .iter()
+        .map(|flag| format!("{}: {}\n", flag.kind, flag.text))
+        .collect()
+}
+
+fn states(conducted: &Conducted) -> Vec<TrialState> {
+    conducted.trials.iter().map(|trial| trial.state).collect()
+}
+
+#[test]
+fn every_trial_of_the_matrix_is_measured_on_a_server_of_its_own() {
+    let rig = Rig::new();
+    let conducted = rig.run(rounds(2), Toy::rounds);
+    assert!(conducted.valid(), "{:?}", conducted.trials);
+    let variants: Vec<&str> = conducted
+        .trials
+        .iter()
+        .filter_map(|trial| trial.key.level("variant"))
+        .collect();
+    assert_eq!(conducted.trials.len(), 4);
+    assert_eq!(
+        variants.iter().filter(|variant| **variant == "x").count(),
+        2
+    );
+    let queries: Vec<&str> = conducted.trials[0].rounds[0]
+        .queries
+        .iter()
+        .map(|query| query.name.as_str())
+        .collect();
+    assert_eq!(queries, ["Q1", "Q2"]);
+    // Two starts make the snapshot, one starts each trial.
+    assert_eq!(rig.node.starts(), 2 + 4);
+    assert_eq!(rig.left_behind(), Vec::<String>::new());
+    assert!(conducted.folder.join("report.html").exists());
+}
+
+#[test]
+fn the_second_run_starts_from_the_snapshot_of_the_first() {
+    let rig = Rig::new();
+    rig.run(rounds(1), Toy::rounds);
+    let starts = rig.node.starts();
+    rig.run(rounds(1), Toy::rounds);
+    assert_eq!(rig.node.starts() - starts, 2, "one per trial, none to load");
+}
+
+#[test]
+fn resume_measures_failed_trials_again_and_keeps_the_others() {
+    let rig = Rig::new();
+    let mut conducted = rig.run(rounds(1), || Toy {
+        reference: Some(Reference::Rows(Vec::new())),
+        ..Toy::rounds()
+    });
+    assert!(conducted.valid());
+    // As if the run had been killed during its second trial.
+    let gone = conducted.trials.pop().unwrap();
+    let kept = conducted.trials.pop().unwrap();
+    let store = conducted.folder.join("run.sqlite");
+    rusqlite::Connection::open(&store)
+        .unwrap()
+        .execute(
+            "DELETE FROM trial WHERE id = (SELECT max(id) FROM trial)",
+            (),
+        )
+        .unwrap();
+    let starts = rig.node.starts();
+    let request = Request {
+        resume: Some(conducted.folder.display().to_string()),
+        ..rig.request(rounds(1), Toy::rounds)
+    };
+    let resumed = rig.conduct(&request).unwrap();
+    assert_eq!(rig.node.starts() - starts, 1);
+    let keys: Vec<_> = resumed.trials.iter().map(|trial| &trial.key).collect();
+    assert_eq!(keys, [&kept.key, &gone.key]);
+    assert_eq!(resumed.trials[0].started_ns, kept.started_ns);
+    assert!(resumed.trials[1].started_ns > gone.started_ns);
+}
+
+#[test]
+fn resuming_a_complete_run_measures_nothing() {
+    let rig = Rig::new();
+    let conducted = rig.run(rounds(1), Toy::rounds);
+    let starts = rig.node.starts();
+    let request = Request {
+        resume: Some(conducted.folder.display().to_string()),
+        ..rig.request(rounds(1), Toy::rounds)
+    };
+    assert_eq!(rig.conduct(&request).unwrap().trials.len(), 2);
+    assert_eq!(rig.node.starts(), starts);
+}
+
+#[test]
+fn a_server_that_dies_fails_its_trial_and_the_run_goes_on() {
+    let mut node = fake();
+    // The snapshot takes some statements, then the first trial begins.
+    node.dies_at = Some(statements_of_a_snapshot() + 1);
+    let rig = Rig::with(node);
+    let conducted = rig.run(rounds(1), Toy::rounds);
+    assert_eq!(states(&conducted), [TrialState::Failed, TrialState::Done]);
+    let says = flags(&conducted.trials[0]);
+    assert!(
+        says.contains("the server ended: it died as its script says"),
+        "{says}"
+    );
+
+    let request = Request {
+        resume: Some(conducted.folder.display().to_string()),
+        ..rig.request(rounds(1), Toy::rounds)
+    };
+    let resumed = rig.conduct(&request).unwrap();
+    assert!(resumed.valid(), "a failed trial is measured once more");
+}
+
+/// The statements that loading and settling the toy's data take.
+fn statements_of_a_snapshot() -> u64 {
+    let rig = Rig::new();
+    let none = Toy {
+        queries: vec!["Q1"],
+        ..Toy::rounds()
+    };
+    drop(none);
+    let before_trials = rig.run(rounds(1), Toy::rounds);
+    let all = rig.node.statements();
+    let starts = rig.node.starts();
+    rig.run(rounds(1), Toy::rounds);
+    assert_eq!(
+        (before_trials.trials.len(), rig.node.starts() - starts),
+        (2, 2)
+    );
+    all - (rig.node.statements() - all)
+}
+
+#[test]
+fn a_server_that_does_not_start_fails_the_run_before_any_trial() {
+    let mut node = fake();
+    node.does_not_start = Some("no such luck".into());
+    let rig = Rig::with(node);
+    let error = rig
+        .conduct(&rig.request(rounds(1), Toy::rounds))
+        .err()
+        .unwrap();
+    assert!(
+        matches!(&error, RunError::Failed(says) if says.contains("no such luck")),
+        "{error}"
+    );
+    assert_eq!(rig.left_behind(), Vec::<String>::new());
+}
+
+#[test]
+fn a_load_of_data_that_fails_ends_the_run_and_leaves_nothing() {
+    let rig = Rig::new();
+    let full = || Toy {
+        data: Some(ToyData::failing(10, || LoadError::Full {
+            table: "toy".into(),
+            rows: 5,
+            rows_total: 10,
+            cause: "no space left".into(),
+            need_mb: 1,
+        })),
+        ..Toy::rounds()
+    };
+    let error = rig.conduct(&rig.request(rounds(1), full)).err().unwrap();
+    assert!(error.to_string().contains("out of disk space"), "{error}");
+    assert_eq!(rig.left_behind(), Vec::<String>::new());
+}
+
+#[test]
+fn an_engine_that_a_server_lacks_leaves_its_cells_empty() {
+    let rig = Rig::new();
+    let lacking = || Toy {
+        data: Some(ToyData::failing(10, || LoadError::NoEngine {
+            engine: "RocksDB".into(),
+            cause: "unknown".into(),
+        })),
+        ..Toy::rounds()
+    };
+    let conducted = rig.run(rounds(1), lacking);
+    assert!(
+        conducted
+            .trials
+            .iter()
+            .all(|trial| flags(trial).contains("no storage engine RocksDB"))
+    );
+    assert!(conducted.trials.iter().all(Trial::is_not_available));
+}
+
+#[test]
+fn a_wrong_answer_makes_a_trial_invalid() {
+    let rig = Rig::new();
+    let expects_a_row = || Toy {
+        reference: Some(Reference::Rows(vec![vec!["1".into()]])),
+        ..Toy::rounds()
+    };
+    let conducted = rig.run(rounds(1), expects_a_row);
+    assert_eq!(states(&conducted), [TrialState::Invalid; 2]);
+    assert!(flags(&conducted.trials[0]).contains("wrong_answer"));
+}
+
+#[test]
+fn a_query_that_the_server_refuses_makes_a_trial_invalid() {
+    let rig = Rig::with(Fake::new("fake", |sql| {
+        match sql.contains("'Q2'") && !sql.starts_with("EXPLAIN") {
+            true => Err(ServerError::Refused {
+                code: 1064,
+                message: "syntax".into(),
+            }),
+            false => Ok(Reply::default()),
+        }
+    }));
+    let conducted = rig.run(rounds(1), Toy::rounds);
+    assert_eq!(states(&conducted), [TrialState::Invalid; 2]);
+    assert!(
+        flags(&conducted.trials[0]).contains("1064"),
+        "{}",
+        flags(&conducted.trials[0])
+    );
+}
+
+#[test]
+fn a_series_runs_on_one_started_server_in_ascending_order() {
+    let rig = Rig::new();
+    let conducted = rig.run(
+        timed("[1, 2, 4]", "series = true\nblocks = 2\n"),
+        Toy::timed,
+    );
+    let clients: Vec<&str> = conducted
+        .trials
+        .iter()
+        .filter_map(|trial| trial.key.level("clients"))
+        .collect();
+    assert_eq!(clients, ["1", "2", "4", "1", "2", "4"]);
+    assert_eq!(rig.node.starts(), 2 + 2, "one start for each block");
+    let started = |trial: &&Trial| !trial.start_s.is_empty();
+    assert_eq!(conducted.trials.iter().filter(started).count(), 2);
+}
+
+#[test]
+fn without_a_series_every_load_has_a_server_of_its_own() {
+    let rig = Rig::new();
+    rig.run(timed("[1, 2]", ""), Toy::timed);
+    assert_eq!(rig.node.starts(), 2 + 2);
+}
+
+#[test]
+fn a_timed_load_counts_every_ending_of_its_operations() {
+    let rig = Rig::new();
+    let mixed = || Toy {
+        outcome: |request| match request.number % 4 {
+            0 => Outcome::Failed(1205),
+            1 => Outcome::Unknown(2013),
+            _ => Outcome::Done,
+        },
+        ..Toy::timed()
+    };
+    let conducted = rig.run(timed("2", ""), mixed);
+    let load = conducted.trials[0].load.as_ref().unwrap();
+    let sum = |name: &str| load.seconds(name).iter().flatten().sum::<f64>();
+    assert!(sum("throughput") > 0.0 && sum("unknown") > 0.0 && sum("errors") > 0.0);
+    assert!(load.errors.iter().any(|error| error.code == 1205));
+}
+
+#[test]
+fn a_client_that_ends_early_makes_a_load_invalid() {
+    let rig = Rig::new();
+    let refused = || Toy {
+        opens: |client| match client {
+            0 => Ok(()),
+            _ => Err(Failure {
+                code: 1040,
+                text: "too many connections".into(),
+                passing: false,
+            }),
+        },
+        ..Toy::timed()
+    };
+    let conducted = rig.run(timed("2", ""), refused);
+    assert_ne!(conducted.trials[0].state, TrialState::Done);
+    assert!(flags(&conducted.trials[0]).contains("too many connections"));
+}
+
+#[test]
+fn an_audit_that_finds_a_violation_makes_its_trial_invalid() {
+    let rig = Rig::new();
+    let audited = || Toy {
+        audit: Some(|_, _| {
+            Ok(Audit {
+                violations: vec!["one order has no lines".into()],
+                notes: Vec::new(),
+            })
+        }),
+        ..Toy::timed()
+    };
+    let conducted = rig.run(timed("1", ""), audited);
+    assert_eq!(states(&conducted), [TrialState::Invalid]);
+    assert!(flags(&conducted.trials[0]).contains("one order has no lines"));
+}
+
+#[test]
+fn an_audit_that_passes_leaves_its_trial_valid() {
+    let rig = Rig::new();
+    let audited = || Toy {
+        audit: Some(|_, driven| {
+            assert!(driven.iter().map(load::Tally::done).sum::<u64>() > 0);
+            Ok(Audit::default())
+        }),
+        ..Toy::timed()
+    };
+    assert!(rig.run(timed("1", ""), audited).valid());
+}
+
+#[test]
+fn a_shard_measures_its_part_of_the_matrix() {
+    let rig = Rig::new();
+    let parts = ["1/2", "2/2"].map(|shard| {
+        let request = Request {
+            shard: Some(shard.parse().unwrap()),
+            ..rig.request(rounds(1), Toy::rounds)
+        };
+        rig.conduct(&request).unwrap().trials
+    });
+    assert_eq!((parts[0].len(), parts[1].len()), (1, 1));
+    assert_ne!(parts[0][0].key, parts[1][0].key);
+}
+
+#[test]
+fn a_load_takes_the_time_that_the_file_gives_it() {
+    let rig = Rig::new();
+    let conducted = rig.run(timed("1", ""), Toy::timed);
+    let load = conducted.trials[0].load.as_ref().unwrap();
+    assert!(load.elapsed_s >= Duration::from_millis(30).as_secs_f64());
+}
