@@ -22,7 +22,7 @@ pub use plan_uses::{PlanTime, PlanUse, QueryPlans, RowUse, query_plans};
 pub use rank::Difference;
 pub use reason::{Because, Evidence, Reason, SideName};
 pub use times::TimesSay;
-pub use why::{Explanation, Why, explain_claim, explain_largest};
+pub use why::{Explanation, RowName, Why, explain_claim, explain_largest};
 
 use record::{Judged, Question, Trial};
 

@@ -37,7 +37,7 @@ pub struct PlanUse {
 /// A row of the matrix that used the plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowUse {
-    pub server: String,
+    pub server: Option<String>,
     pub levels: Vec<(String, String)>,
     /// The blocks of its trials, from 0.
     pub blocks: Vec<u32>,
@@ -180,7 +180,7 @@ fn rows(sights: &[Sight]) -> Vec<RowUse> {
         blocks.sort_unstable();
         blocks.dedup();
         RowUse {
-            server: server.to_string(),
+            server: server.map(String::from),
             levels: levels.to_vec(),
             blocks,
             times: times(&sights),

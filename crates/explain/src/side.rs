@@ -188,9 +188,9 @@ impl<'t> Side<'t> {
     }
 
     /// The names of the servers that it was measured on.
-    pub(crate) fn servers(&self) -> BTreeSet<&'t str> {
+    pub(crate) fn servers(&self) -> BTreeSet<Option<&'t str>> {
         let trials = self.trials.iter();
-        trials.map(|trial| trial.key.server.as_str()).collect()
+        trials.map(|trial| trial.key.server.as_deref()).collect()
     }
 
     /// The most clients that asked in one of its rounds.

@@ -22,11 +22,14 @@ pub struct Why {
     pub is_timed: bool,
 }
 
+/// A row of the matrix: its server, where there is one, and its levels.
+pub type RowName = (Option<String>, Vec<(String, String)>);
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
     /// Server and levels of the slower row.
-    pub of: (String, Vec<(String, String)>),
-    pub to: (String, Vec<(String, String)>),
+    pub of: RowName,
+    pub to: RowName,
     /// The rounds' name: `hot` is the mean of all of them.
     pub round: String,
     /// Elapsed, slower over faster: at least 1.
@@ -93,8 +96,8 @@ fn why(of: &Side, to: &Side, most: usize) -> Why {
     }
 }
 
-fn owned((server, levels): RowKey) -> (String, Vec<(String, String)>) {
-    (server.to_string(), levels.to_vec())
+fn owned((server, levels): RowKey) -> RowName {
+    (server.map(String::from), levels.to_vec())
 }
 
 /// How many factors differ, the server among them.

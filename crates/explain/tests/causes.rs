@@ -48,7 +48,7 @@ impl Side {
 
     fn trial(&self, block: u32) -> Trial {
         let mut trial = common::trial(block, TrialState::Done, 1, 0);
-        trial.key.server = self.server.into();
+        trial.key.server = Some(self.server.into());
         trial.key.levels = vec![("feature".into(), self.level.into())];
         trial.rounds.truncate(1);
         let round = &mut trial.rounds[0];

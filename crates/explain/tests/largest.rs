@@ -10,7 +10,7 @@ fn trial(block: u32, server: &str, variant: &str, hot_s: f64, counters: &[(&str,
     let mut trial = common::trial(block, TrialState::Done, 1, 0);
     trial.key = TrialKey {
         block,
-        server: server.into(),
+        server: Some(server.into()),
         levels: vec![("variant".into(), variant.into())],
     };
     for (n, round) in trial.rounds.iter_mut().enumerate() {
@@ -66,8 +66,8 @@ fn the_counters_that_differ_come_first_and_times_and_traffic_never() {
     ]);
     assert_eq!(
         (
-            found.of.0.as_str(),
-            found.to.0.as_str(),
+            found.of.0.as_deref().unwrap(),
+            found.to.0.as_deref().unwrap(),
             found.round.as_str()
         ),
         ("5.5", "5.6", "hot")
@@ -157,7 +157,11 @@ fn rows_that_differ_in_one_factor_are_preferred_to_a_larger_ratio() {
     ];
     let found = explained(&trials);
     assert_eq!(
-        (found.of.1[0].1.as_str(), found.to.0.as_str(), found.ratio),
+        (
+            found.of.1[0].1.as_str(),
+            found.to.0.as_deref().unwrap(),
+            found.ratio
+        ),
         ("b", "5.6", 50.0)
     );
 }

@@ -85,7 +85,13 @@ fn write_claims(text: &mut String, run: &Run, trials: &[Trial]) {
 
 fn write_rows(text: &mut String, run: &Run, trials: &[Trial]) {
     for row in table(&run.question, trials) {
-        writeln!(text, "row: {:?} {}", row.server, levels(&row.levels)).unwrap();
+        writeln!(
+            text,
+            "row: {:?} {}",
+            row.server.as_deref().unwrap_or_default(),
+            levels(&row.levels)
+        )
+        .unwrap();
         for round in &row.rounds {
             writeln!(
                 text,
@@ -96,7 +102,7 @@ fn write_rows(text: &mut String, run: &Run, trials: &[Trial]) {
             )
             .unwrap();
         }
-        for query in queries(&run.question, trials, &row.server, &row.levels) {
+        for query in queries(&run.question, trials, row.server.as_deref(), &row.levels) {
             writeln!(
                 text,
                 "  {}: {}; {}",

@@ -6,27 +6,32 @@
 
 pub mod claim;
 pub mod environment;
+mod flag;
 pub mod histogram;
 pub mod load;
 pub mod plan;
+mod query_error;
 pub mod run;
 pub mod stats;
 pub mod store;
 pub mod trial;
+mod word;
 
 pub use claim::{
     Bound, Cell, Claim, Finding, Judged, Limit, Percentile, RoundSelector, Subject, Value, Verdict,
 };
 pub use environment::{Environment, ServerIdentity};
+pub use flag::{Flag, FlagKind};
 pub use histogram::PackedHistogram;
 pub use load::{
-    EngineNote, ErrorCount, HistogramNote, Kind, LiveSample, LiveTrial, Loaded, Mode, OpenNote,
-    Warmup,
+    Arrivals, EngineNote, ErrorCount, ErrorKind, HistogramNote, Kind, LiveSample, LiveTrial,
+    Loaded, Mode, OpenNote, Warmup,
 };
 pub use plan::{FormKind, PlanForm};
+pub use query_error::QueryError;
 pub use run::{Factor, Question, Run, WorkloadNote};
 pub use store::{Store, StoreError};
 pub use trial::{
-    Answer, Coldness, Counters, DatasetNote, EventNote, Flag, LimitNote, Query, Round, Trial,
-    TrialKey, TrialState,
+    Answer, Coldness, Counters, DatasetNote, EventNote, LimitNote, Query, Round, Trial, TrialKey,
+    TrialState,
 };

@@ -5,6 +5,7 @@
 
 use crate::histogram::PackedHistogram;
 use crate::stats::Summary;
+use crate::word::words;
 use std::collections::BTreeMap;
 
 /// Trials of a timed load have no rounds; they have this.
@@ -21,11 +22,13 @@ pub struct Loaded {
     pub operations: Vec<String>,
     /// All operations' response each second (`operation` none, `every_s` 1), each operation and kind each ten seconds.
     pub histograms: Vec<HistogramNote>,
-    /// By name, one value a second from second 0; none where it could not be read. Own names: `throughput`, `errors`,
-    /// `retried`, `dropped`, `queued`, `running`, `idle`; `server cpu` (cores), `machine cpu` (cores, everything that runs on
+    /// By name, one value a second from second 0; none where it could not be read. Own names: `throughput`, `errors`
+    /// (`unknown` among them: COMMIT sent, no answer), `retried`, `dropped`, `queued`, `running`, `idle`; `server cpu` (cores), `machine cpu` (cores, everything that runs on
     /// it), `server context switches`, `device read bytes`, `device written bytes`, `network bytes`, `sampler cpu`; status
     /// counters of the server by their own names, as differences a second; gauges of the server as they stood.
     pub series: BTreeMap<String, Vec<Option<f64>>>,
+    /// Those of the servers' further nodes, by their number from 2; `series` has the first one's.
+    pub node_series: BTreeMap<u32, BTreeMap<String, Vec<Option<f64>>>>,
     pub errors: Vec<ErrorCount>,
     /// Over all seconds after a fixed warm-up, all of them where it is to be found.
     pub counters: crate::Counters,
@@ -58,11 +61,22 @@ pub enum Mode {
     },
     Open {
         rate: f64,
-        arrivals: String,
+        arrivals: Arrivals,
         workers: u32,
         queue: u64,
         when_full: String,
     },
+}
+
+words! {
+    /// The schedule of an open loop.
+    Arrivals {
+        Poisson = "poisson",
+        Uniform = "uniform",
+        Bursts = "bursts",
+        Ramp = "ramp",
+        Trace = "trace",
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -93,9 +107,32 @@ pub struct HistogramNote {
     pub nanoseconds: PackedHistogram,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+/// What an error did to its operation.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// The server refused the operation.
+    Failed,
+    /// The connection was lost before anything could have been committed.
+    Lost,
+    /// The connection was lost after COMMIT was sent: nobody knows whether it was committed.
+    Unknown,
+    /// The operation was tried again.
+    Retried,
+}
+
+/// Errors of one second.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ErrorCount {
     pub second: u32,
+    /// None in records before schema 4, which did not tell kinds apart.
+    #[serde(default)]
+    pub kind: Option<ErrorKind>,
+    /// The operation's name; none in records before schema 4.
+    #[serde(default)]
+    pub operation: Option<String>,
     /// The server's number, or prony's own above 60,000.
     pub code: u16,
     pub count: u64,

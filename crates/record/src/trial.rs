@@ -2,6 +2,8 @@
 //!
 //! Goal: plain data that serialises. Non-goal: judging it (see `claim` and `stats`).
 
+use crate::flag::{Flag, FlagKind};
+use crate::query_error::QueryError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -14,33 +16,43 @@ pub type Counters = BTreeMap<String, i64>;
 pub struct TrialKey {
     /// The repetition of the whole matrix, from 0.
     pub block: u32,
-    /// The server's name in the experiment file (`5.6`), not its build.
-    pub server: String,
+    /// The server's name in the experiment file (`5.6`), not its build. None where the target is no server (file I/O).
+    #[serde(default)]
+    pub server: Option<String>,
     /// (factor, level) in the file's order of factors, without the server; holds `("variant", ...)` where there are variants.
     pub levels: Vec<(String, String)>,
 }
 
 impl TrialKey {
-    /// The level of a factor; `server` counts as one.
+    /// The level of a factor; `server` is one. None where the trial has no such factor.
     pub fn level(&self, factor: &str) -> Option<&str> {
         if factor == "server" {
-            return Some(&self.server);
+            return self.server.as_deref();
         }
         self.levels
             .iter()
             .find(|(name, _)| name == factor)
             .map(|(_, level)| level.as_str())
     }
+
+    /// The server's name, empty where the target is no server.
+    pub fn server_name(&self) -> &str {
+        self.server.as_deref().unwrap_or_default()
+    }
 }
 
 impl std::fmt::Display for TrialKey {
     /// `server 5.6, variant small pool, block 1`: for people, who count from 1.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "server {}", self.server)?;
-        self.levels
+        let server = self.server.iter().map(|server| ("server", server));
+        let levels = self
+            .levels
             .iter()
-            .try_for_each(|(factor, level)| write!(f, ", {factor} {level}"))?;
-        write!(f, ", block {}", self.block + 1)
+            .map(|(factor, level)| (factor.as_str(), level));
+        server
+            .chain(levels)
+            .try_for_each(|(factor, level)| write!(f, "{factor} {level}, "))?;
+        write!(f, "block {}", self.block + 1)
     }
 }
 
@@ -53,17 +65,6 @@ pub enum TrialState {
     Invalid,
     /// Could not be finished; the flags say why.
     Failed,
-}
-
-/// The kind of the flag for what a server cannot do.
-pub(crate) const NOT_AVAILABLE: &str = "not_available";
-
-/// Something a reader of the figures has to know, in one sentence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Flag {
-    /// A short stable word for scripts: `lukewarm`, `wrong_answer`, `not_available`, `setting_adjusted`, `query_failed`, ...
-    pub kind: String,
-    pub text: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -80,8 +81,11 @@ pub struct Trial {
     /// Where the load was timed, instead of rounds. Kept in tables of its own, so JSON leaves it out.
     #[serde(skip)]
     pub load: Option<Box<crate::load::Loaded>>,
-    /// Effective server settings by node, as the server itself reports them.
+    /// Effective settings of the first node, as the server itself reports them.
     pub settings: BTreeMap<String, String>,
+    /// The same of further nodes, by their number from 2; empty for a server of one node.
+    #[serde(default)]
+    pub node_settings: BTreeMap<u32, BTreeMap<String, String>>,
     /// Every plan text seen in this trial, by its hash.
     pub plans: BTreeMap<String, String>,
     /// The same plans in the finer forms that the server has.
@@ -142,7 +146,10 @@ impl Trial {
     /// Whether it stands for what its server cannot do, and holds no figures. A trial with figures may carry the flag too, for
     /// settings that could not be made.
     pub fn is_not_available(&self) -> bool {
-        let is_told = self.flags.iter().any(|flag| flag.kind == NOT_AVAILABLE);
+        let is_told = self
+            .flags
+            .iter()
+            .any(|flag| flag.kind == FlagKind::NotAvailable);
         is_told && self.rounds.is_empty() && self.load.is_none()
     }
 }
@@ -213,9 +220,8 @@ pub struct Query {
     pub counters: Counters,
     /// (stage, seconds), where a profile was requested and the server has one.
     pub profile: Vec<(String, f64)>,
-    /// The server's error where the query failed; its time then means nothing. `> 600 s` where the protocol's limit stopped
-    /// it; its time is then the limit.
-    pub error: Option<String>,
+    /// Why it has no answer. Its time is the limit where that stopped it, and means nothing where it failed.
+    pub error: Option<QueryError>,
 }
 
 /// A limit of a trial's server: requests or bytes a second, bytes of memory, processors.
@@ -235,8 +241,10 @@ fn first_client() -> u32 {
 impl Query {
     /// The protocol's limit in seconds that the query ran into: it took longer, and nobody knows how much.
     pub fn timed_out_s(&self) -> Option<f64> {
-        let limit = self.error.as_deref()?.strip_prefix("> ")?;
-        limit.strip_suffix(" s")?.parse().ok()
+        match self.error {
+            Some(QueryError::TimedOut { limit_s }) => Some(limit_s),
+            _ => None,
+        }
     }
 }
 
@@ -255,6 +263,32 @@ pub struct EventNote {
     /// None where it was not over when the trial ended, or nobody took note.
     #[serde(default)]
     pub ended_ns: Option<i64>,
+    /// The experiment file's word for it: `sql`, `kill`.
     pub kind: String,
+    /// The node that it happened to, from 1; none where it is of no single node.
+    #[serde(default)]
+    pub node: Option<u32>,
+    /// What was measured of it, by names that end in the unit: `recovered_s`.
+    #[serde(default)]
+    pub numbers: BTreeMap<String, f64>,
     pub text: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trial_without_a_server_is_named_by_its_other_levels() {
+        let key = TrialKey {
+            block: 0,
+            server: None,
+            levels: vec![("size".into(), "4K".into())],
+        };
+        assert_eq!(key.to_string(), "size 4K, block 1");
+        assert_eq!((key.level("server"), key.level("size")), (None, Some("4K")));
+        let json = serde_json::to_value(&key).unwrap();
+        assert_eq!(json["server"], serde_json::Value::Null);
+        assert_eq!(serde_json::from_value::<TrialKey>(json).unwrap(), key);
+    }
 }

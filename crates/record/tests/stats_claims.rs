@@ -24,7 +24,7 @@ fn trial(block: u32, server: &str, variant: &str, times: [f64; 4]) -> Trial {
     let mut trial = common::trial(block, TrialState::Done, 1, 0);
     trial.key = TrialKey {
         block,
-        server: server.into(),
+        server: Some(server.into()),
         levels: vec![("variant".into(), variant.into())],
     };
     for (round, elapsed_s) in trial.rounds.iter_mut().zip(times) {
@@ -350,7 +350,7 @@ fn the_table_has_the_published_form() {
     let rows = table(&question(vec![]), &p1(3));
     let order: Vec<(&str, &str)> = rows
         .iter()
-        .map(|row| (row.server.as_str(), row.levels[0].1.as_str()))
+        .map(|row| (row.server.as_deref().unwrap(), row.levels[0].1.as_str()))
         .collect();
     assert_eq!(order, P1.map(|(server, variant, _)| (server, variant)));
     let rounds: Vec<(&str, u32)> = rows[0]
@@ -378,6 +378,31 @@ fn a_row_without_a_figure_says_why() {
         Some("failed: the server did not start")
     );
     assert_eq!(rows[0].missing, None);
+}
+
+#[test]
+fn trials_without_a_server_have_rows_and_claims_by_their_other_levels() {
+    let mut trials = p1(3);
+    trials.retain(|trial| trial.key.server_name() == "5.6");
+    trials.iter_mut().for_each(|trial| trial.key.server = None);
+    let rows = table(&question(vec![]), &trials);
+    assert_eq!(rows.len(), 3);
+    assert!(rows.iter().all(|row| row.server.is_none()));
+    let cell = |variant: &str| Cell {
+        levels: vec![("variant".into(), vec![variant.into()])],
+        ..cell("", variant, "hot")
+    };
+    let claim = Claim {
+        says: String::new(),
+        subject: Subject::Ratio {
+            value: Value::Elapsed,
+            of: cell(SMALL),
+            to: cell(SMALL_OLD_0),
+            bound: Bound::AtLeast(1.34),
+        },
+        published: None,
+    };
+    assert_eq!(judged(claim, &trials).verdict, Verdict::Reproduced);
 }
 
 fn with_plans(mut trials: Vec<Trial>, plan: impl Fn(usize) -> &'static str) -> Vec<Trial> {

@@ -10,7 +10,7 @@ use record::*;
 /// A trial of one query that takes so long in its cold round; `None`: it ran into the limit of 600 s.
 fn trial(block: u32, server: &str, elapsed_s: Option<f64>) -> Trial {
     let mut trial = common::trial(block, TrialState::Done, 1, 0);
-    trial.key.server = server.into();
+    trial.key.server = Some(server.into());
     trial.key.levels.clear();
     trial.rounds.truncate(1);
     let round = &mut trial.rounds[0];
@@ -18,7 +18,7 @@ fn trial(block: u32, server: &str, elapsed_s: Option<f64>) -> Trial {
     let query = &mut round.queries[0];
     query.name = "Q10".into();
     query.elapsed_ns = (elapsed_s.unwrap_or(600.0) * 1e9) as u64;
-    query.error = elapsed_s.is_none().then(|| "> 600 s".to_string());
+    query.error = elapsed_s.is_none().then(|| "> 600 s".into());
     round.elapsed_s = query.elapsed_ns as f64 / 1e9;
     trial
 }
@@ -174,7 +174,10 @@ fn tables_hold_the_bound_without_an_interval() {
     let question = question(Value::Elapsed, Bound::AtLeast(2.0));
     let rows = table(&question, &trials);
     let cell = |server: &str| {
-        let row = rows.iter().find(|row| row.server == server).unwrap();
+        let row = rows
+            .iter()
+            .find(|row| row.server.as_deref() == Some(server))
+            .unwrap();
         row.rounds[0].elapsed_s.clone().unwrap()
     };
     let old = cell("5.5");
@@ -183,7 +186,7 @@ fn tables_hold_the_bound_without_an_interval() {
         (600.0, true, None)
     );
     assert!(!cell("5.6").at_least && cell("5.6").ci.is_some());
-    let query = queries(&question, &trials, "5.5", &[]).remove(0);
+    let query = queries(&question, &trials, Some("5.5"), &[]).remove(0);
     assert!(query.cold_s.unwrap().at_least);
 }
 
@@ -191,7 +194,7 @@ fn tables_hold_the_bound_without_an_interval() {
 fn only_the_limit_is_read_as_one() {
     let error = |text: &str| {
         let mut query = trial(0, "5.5", None).rounds[0].queries[0].clone();
-        query.error = Some(text.to_string());
+        query.error = Some(text.into());
         query.timed_out_s()
     };
     assert_eq!(error("> 0.5 s"), Some(0.5));
@@ -205,7 +208,7 @@ fn device_reads(trials: &mut [Trial], reads: [i64; 3]) -> Option<stats::Estimate
         trial.rounds[0].counters.extend([reads]);
     }
     let part = Part {
-        server: "5.5",
+        server: Some("5.5"),
         levels: &[],
         round: "cold",
         query: None,

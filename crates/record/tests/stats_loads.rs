@@ -13,7 +13,7 @@ type Levels<'l> = [(&'l str, &'l str)];
 fn key(block: u32, levels: &Levels) -> TrialKey {
     TrialKey {
         block,
-        server: "5.6".into(),
+        server: Some("5.6".into()),
         levels: levels
             .iter()
             .map(|(f, l)| (f.to_string(), l.to_string()))
@@ -47,7 +47,7 @@ fn open(block: u32, workers: u32, ms: f64, queue: impl Fn(usize) -> f64) -> Tria
     let load = trial.load.as_mut().unwrap();
     load.mode = Mode::Open {
         rate: 500.0,
-        arrivals: "poisson".into(),
+        arrivals: Arrivals::Poisson,
         workers,
         queue: 10_000,
         when_full: "stop".into(),

@@ -15,7 +15,7 @@ fn answered(block: u32, rate: u64, service_ms: u64, response_ms: u64) -> Trial {
     let load = trial.load.as_mut().unwrap();
     load.mode = Mode::Open {
         rate: rate as f64,
-        arrivals: "uniform".into(),
+        arrivals: Arrivals::Uniform,
         workers: 8,
         queue: 10_000,
         when_full: "stop".into(),
@@ -99,7 +99,7 @@ fn one_block_beyond_what_the_workers_can_serve_takes_the_prediction_of_its_row()
 fn a_schedule_that_has_no_model_keeps_its_measured_response() {
     let mut trial = answered(0, 100, 1, 2);
     if let Mode::Open { arrivals, .. } = &mut trial.load.as_mut().unwrap().mode {
-        *arrivals = "bursts".into();
+        *arrivals = Arrivals::Bursts;
     }
     let found = predicted(&[trial]);
     assert!(

@@ -6,30 +6,45 @@ use common::{done, place, run, timed, with_summary};
 use record::*;
 use std::path::{Path, PathBuf};
 
-/// Takes away what each schema added to the one before it.
-const BEFORE_3: &str =
-    "drop table trial_limit; drop table plan_form; alter table plan drop column steps_json;
-    alter table trial drop column dataset_json; alter table query drop column client;
-    pragma user_version = 2";
-const BEFORE_2: &str =
-    "drop table live; drop table error; drop table histogram; drop table series; drop table load;
-    alter table event drop column ended_ns; pragma user_version = 1";
+/// What each schema added to the one before it, from 1 on.
+const SCHEMAS: [&str; 3] = [
+    include_str!("../src/store/schema.sql"),
+    include_str!("../src/store/schema_load.sql"),
+    include_str!("../src/store/schema_3.sql"),
+];
 
-fn of_schema_2(path: &Path) {
-    let mut store = Store::create(path, &run()).unwrap();
-    store.save(&done(0)).unwrap();
-    drop(store);
-    tamper(path, BEFORE_3);
-}
-
-fn of_schema_1(path: &Path) {
-    of_schema_2(path);
-    tamper(path, BEFORE_2);
-}
-
-fn tamper(path: &Path, sql: &str) {
+/// A file of an older schema with this trial, as far as that schema could hold it.
+fn of_schema(schema: usize, path: &Path, trial: &Trial) {
+    let newest = path.with_extension("newest");
+    Store::create(&newest, &run()).unwrap().save(trial).unwrap();
     let at = rusqlite::Connection::open(path).unwrap();
-    at.execute_batch(sql).unwrap();
+    at.execute_batch("pragma foreign_keys = off").unwrap();
+    at.execute_batch(&SCHEMAS[..schema].concat()).unwrap();
+    at.execute("attach ?1 as newest", [newest.to_str().unwrap()])
+        .unwrap();
+    for table in strings(
+        &at,
+        "select name from main.sqlite_master where type = 'table'",
+    ) {
+        let columns = strings(
+            &at,
+            &format!("select name from pragma_table_info('{table}', 'main')"),
+        );
+        let columns = columns.join(", ");
+        let copy =
+            format!("insert into main.{table} ({columns}) select {columns} from newest.{table}");
+        at.execute(&copy, []).unwrap();
+    }
+    at.execute_batch("pragma main.application_id = 1886547822")
+        .unwrap();
+    at.pragma_update(None, "user_version", schema as i32)
+        .unwrap();
+}
+
+fn strings(at: &rusqlite::Connection, sql: &str) -> Vec<String> {
+    let mut statement = at.prepare(sql).unwrap();
+    let rows = statement.query_map([], |row| row.get(0)).unwrap();
+    rows.collect::<Result<_, _>>().unwrap()
 }
 
 /// Which no trial had before schema 3.
@@ -43,7 +58,7 @@ fn without_limits(block: u32) -> Trial {
 #[test]
 fn a_run_of_schema_1_is_read_as_it_was() {
     let (_folder, path) = place();
-    of_schema_1(&path);
+    of_schema(1, &path, &done(0));
     let store = Store::open(&path).unwrap();
     assert_eq!(store.trials_whole().unwrap(), [without_limits(0)]);
     assert_eq!(store.load(&done(0).key).unwrap(), None);
@@ -53,7 +68,7 @@ fn a_run_of_schema_1_is_read_as_it_was() {
 #[test]
 fn a_run_of_schema_2_is_read_and_gone_on_with() {
     let (_folder, path) = place();
-    of_schema_2(&path);
+    of_schema(2, &path, &done(0));
     let read = Store::open(&path).unwrap().trials_whole().unwrap();
     assert_eq!(read, [without_limits(0)], "each query by the first client");
     let mut by_two = done(1);
@@ -66,12 +81,47 @@ fn a_run_of_schema_2_is_read_and_gone_on_with() {
 #[test]
 fn a_run_of_schema_1_is_gone_on_with_in_this_schema() {
     let (_folder, path) = place();
-    of_schema_1(&path);
+    of_schema(1, &path, &done(0));
     let mut store = Store::resume(&path).unwrap();
     store.save(&timed(1)).unwrap();
     drop(store);
     let trials = Store::open(&path).unwrap().trials_whole().unwrap();
     assert_eq!(trials, [without_limits(0), with_summary(timed(1))]);
+}
+
+#[test]
+fn a_run_of_schema_3_is_read_as_it_was() {
+    let (_folder, path) = place();
+    of_schema(3, &path, &timed(0));
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.trials_whole().unwrap(), [with_summary(timed(0))]);
+    assert_eq!(schema_of(&path), 3, "reading changes nothing");
+}
+
+#[test]
+fn a_resumed_run_of_schema_3_keeps_all_its_rows() {
+    let (_folder, path) = place();
+    of_schema(3, &path, &timed(0));
+    let mut elsewhere = done(1);
+    elsewhere.key.server = None;
+    let mut store = Store::resume(&path).unwrap();
+    store.save(&elsewhere).unwrap();
+    let again = store.save(&elsewhere).unwrap_err();
+    assert!(matches!(again, StoreError::Recorded { .. }), "{again}");
+    drop(store);
+    assert_eq!(schema_of(&path), 4);
+    let read = Store::open(&path).unwrap().trials_whole().unwrap();
+    assert_eq!(read, [with_summary(timed(0)), elsewhere]);
+    let at = rusqlite::Connection::open(&path).unwrap();
+    assert_eq!(
+        strings(&at, "select \"table\" from pragma_foreign_key_check"),
+        [""; 0]
+    );
+    let refused = at.execute("insert into trial select id + 10, run, block, server, levels_json, state, flags_json, started_ns, ended_ns, start_s_json, data_bytes, plans_json, dataset_json from trial where server is null", []);
+    assert!(
+        refused.is_err(),
+        "no trial is recorded twice, without a server neither"
+    );
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn query() -> impl Strategy<Value = Query> {
         plan_hash: rest.2,
         counters: rest.3,
         profile: rest.4,
-        error: rest.5,
+        error: rest.5.map(QueryError::from),
         client: rest.6,
     })
 }
@@ -97,7 +97,7 @@ fn mode() -> impl Strategy<Value = Mode> {
     let open = (seconds(), text(), any::<u32>(), any::<u64>(), text()).prop_map(
         |(rate, arrivals, workers, queue, when_full)| Mode::Open {
             rate,
-            arrivals,
+            arrivals: arrivals.into(),
             workers,
             queue,
             when_full,
@@ -146,10 +146,21 @@ fn histogram_note() -> impl Strategy<Value = HistogramNote> {
 }
 
 fn error_count() -> impl Strategy<Value = ErrorCount> {
-    any::<(u32, u16, u64)>().prop_map(|(second, code, count)| ErrorCount {
-        second,
-        code,
-        count,
+    let kind = prop_oneof![
+        Just(ErrorKind::Failed),
+        Just(ErrorKind::Lost),
+        Just(ErrorKind::Unknown),
+        Just(ErrorKind::Retried)
+    ];
+    let whose = (option::of(kind), option::of(text()));
+    (any::<(u32, u16, u64)>(), whose).prop_map(|((second, code, count), (kind, operation))| {
+        ErrorCount {
+            second,
+            kind,
+            operation,
+            code,
+            count,
+        }
     })
 }
 
@@ -169,6 +180,9 @@ fn loaded() -> impl Strategy<Value = Loaded> {
         text()
     ];
     let series = btree_map(name, vec(option::of(seconds()), 0..40), 0..4);
+    // A node without a series leaves no row.
+    let of_a_node = btree_map(text(), vec(option::of(seconds()), 0..5), 1..3);
+    let series = (series, btree_map(2u32..9, of_a_node, 0..3));
     let begin = (mode(), warmup, any::<i64>(), 0.0..60.0, vec(text(), 0..3));
     let end = (counters(), engine(), option::of(open));
     let kept = (
@@ -176,24 +190,27 @@ fn loaded() -> impl Strategy<Value = Loaded> {
         series,
         vec(error_count(), 0..4),
     );
-    (begin, kept, end).prop_map(|(begin, (histograms, series, errors), end)| {
-        let mut load = Loaded {
-            mode: begin.0,
-            warmup: begin.1,
-            started_ns: begin.2,
-            elapsed_s: begin.3,
-            operations: begin.4,
-            histograms,
-            series,
-            errors,
-            counters: end.0,
-            engine: end.1,
-            open: end.2,
-            summary: None,
-        };
-        load.summary = Some(record::stats::summarise(&load));
-        load
-    })
+    (begin, kept, end).prop_map(
+        |(begin, (histograms, (series, node_series), errors), end)| {
+            let mut load = Loaded {
+                mode: begin.0,
+                warmup: begin.1,
+                started_ns: begin.2,
+                elapsed_s: begin.3,
+                operations: begin.4,
+                histograms,
+                series,
+                node_series,
+                errors,
+                counters: end.0,
+                engine: end.1,
+                open: end.2,
+                summary: None,
+            };
+            load.summary = Some(record::stats::summarise(&load));
+            load
+        },
+    )
 }
 
 fn dataset() -> impl Strategy<Value = DatasetNote> {
@@ -214,7 +231,11 @@ fn dataset() -> impl Strategy<Value = DatasetNote> {
 }
 
 fn trial() -> impl Strategy<Value = Trial> {
-    let key = (any::<u32>(), text(), btree_map(text(), text(), 0..3));
+    let key = (
+        any::<u32>(),
+        option::of(text()),
+        btree_map(text(), text(), 0..3),
+    );
     let key = key.prop_map(|(block, server, levels)| TrialKey {
         block,
         server,
@@ -226,18 +247,29 @@ fn trial() -> impl Strategy<Value = Trial> {
         Just(TrialState::Failed)
     ];
     let flags = vec(
-        (text(), text()).prop_map(|(kind, text)| Flag { kind, text }),
+        (text(), text()).prop_map(|(kind, text)| Flag {
+            kind: kind.into(),
+            text,
+        }),
         0..3,
     );
     let events = vec(
-        (any::<i64>(), option::of(any::<i64>()), text(), text()).prop_map(
-            |(at_ns, ended_ns, kind, text)| EventNote {
+        (
+            any::<i64>(),
+            option::of(any::<i64>()),
+            text(),
+            text(),
+            option::of(any::<u32>()),
+            btree_map(text(), seconds(), 0..3),
+        )
+            .prop_map(|(at_ns, ended_ns, kind, text, node, numbers)| EventNote {
                 at_ns,
                 ended_ns,
                 kind,
+                node,
+                numbers,
                 text,
-            },
-        ),
+            }),
         0..3,
     );
     let plans = btree_map("[0-9a-f]{4}", text(), 0..3);
@@ -261,7 +293,10 @@ fn trial() -> impl Strategy<Value = Trial> {
     let begin = (key, state, flags, any::<(i64, i64)>(), vec(seconds(), 0..3));
     let end = (
         vec(round(), 0..3),
-        btree_map(text(), text(), 0..4),
+        (
+            btree_map(text(), text(), 0..4),
+            btree_map(2u32..9, btree_map(text(), text(), 1..3), 0..3),
+        ),
         (plans, forms),
         (events, limits),
         any::<u64>(),
@@ -271,7 +306,15 @@ fn trial() -> impl Strategy<Value = Trial> {
     (begin, end).prop_map(
         |(
             (key, state, flags, times, start_s),
-            (rounds, settings, (plans, plan_forms), (events, limits), data_bytes, load, dataset),
+            (
+                rounds,
+                (settings, node_settings),
+                (plans, plan_forms),
+                (events, limits),
+                data_bytes,
+                load,
+                dataset,
+            ),
         )| {
             Trial {
                 load: load.map(Box::new),
@@ -283,6 +326,7 @@ fn trial() -> impl Strategy<Value = Trial> {
                 start_s,
                 rounds,
                 settings,
+                node_settings,
                 plans,
                 plan_forms,
                 events,

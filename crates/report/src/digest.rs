@@ -5,7 +5,7 @@
 use crate::{format, matrix, names};
 use explain::{Difference, Explanation, Why};
 use record::stats::PlanChange;
-use record::{Flag, Judged, Limit, Run, Trial, TrialState, Verdict};
+use record::{Flag, FlagKind, Judged, Limit, Run, Trial, TrialState, Verdict};
 
 /// A flag that one or more trials carry.
 pub struct Warning {
@@ -17,7 +17,7 @@ pub struct Warning {
 
 /// Whether a flag says what a search found, which is a result and no warning.
 pub fn is_answer(flag: &Flag) -> bool {
-    flag.kind == "search"
+    flag.kind == FlagKind::Search
 }
 
 /// The flags of all trials, each text once, the widest spread first.
@@ -28,11 +28,11 @@ pub fn warnings(run: &Run, trials: &[Trial]) -> Vec<Warning> {
             let name = names::trial(&run.question, &trial.key);
             match found
                 .iter_mut()
-                .find(|seen| seen.kind == flag.kind && seen.text == flag.text)
+                .find(|seen| seen.kind == flag.kind.as_str() && seen.text == flag.text)
             {
                 Some(seen) => seen.trials.push(name),
                 None => found.push(Warning {
-                    kind: flag.kind.clone(),
+                    kind: flag.kind.to_string(),
                     text: flag.text.clone(),
                     trials: vec![name],
                 }),
@@ -169,7 +169,7 @@ pub fn verdicts(claims: &[Judged]) -> Option<String> {
 
 /// `Q4.3, 5.6 · small pool: plan 6b6b6b6b 11 times; plan c0ffee00 in block 1, hot 1`.
 pub fn plan_change(run: &Run, change: &PlanChange) -> String {
-    let row = names::row(&run.question, &change.server, &change.levels);
+    let row = names::row(&run.question, change.server.as_deref(), &change.levels);
     let plans = change.seen.iter().map(|(hash, places)| {
         let places = match places.len() {
             1..=3 => format!(

@@ -186,12 +186,12 @@ fn counters(run: &Run, explanation: &Explanation) -> String {
         "### The largest difference\n\nA = {}, B = {}: {}.{}\n\n",
         safe(&names::row(
             &run.question,
-            &explanation.of.0,
+            explanation.of.0.as_deref(),
             &explanation.of.1
         )),
         safe(&names::row(
             &run.question,
-            &explanation.to.0,
+            explanation.to.0.as_deref(),
             &explanation.to.1
         )),
         safe(&digest::difference(explanation)),

@@ -198,7 +198,7 @@ fn line(
         .iter()
         .filter(|trial| trial.key.server == row.server && trial.key.levels == row.levels)
         .collect();
-    let mut labels = vec![row.server.clone()];
+    let mut labels = vec![row.server.clone().unwrap_or_default()];
     for factor in varying {
         let level = row
             .levels

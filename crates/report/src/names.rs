@@ -6,13 +6,12 @@ use record::{Question, TrialKey};
 
 /// A row of the matrix: `5.6 · small pool`. The dot, because levels hold commas of their own. A factor that has but one level is
 /// not named.
-pub fn row(question: &Question, server: &str, levels: &[(String, String)]) -> String {
-    let mut name = server.to_string();
-    for (factor, level) in levels.iter().filter(|(factor, _)| varies(question, factor)) {
-        name.push_str(" · ");
-        name.push_str(&self::level(factor, level));
-    }
-    name
+pub fn row(question: &Question, server: Option<&str>, levels: &[(String, String)]) -> String {
+    let varying = levels.iter().filter(|(factor, _)| varies(question, factor));
+    let levels = varying.map(|(factor, level)| self::level(factor, level));
+    let server = server.map(String::from);
+    let words: Vec<String> = server.into_iter().chain(levels).collect();
+    words.join(" · ")
 }
 
 /// A level; numbers of the load say what they count: `64 clients`.
@@ -37,7 +36,7 @@ pub fn varies(question: &Question, factor: &str) -> bool {
 pub fn trial(question: &Question, key: &TrialKey) -> String {
     format!(
         "{}, block {}",
-        row(question, &key.server, &key.levels),
+        row(question, key.server.as_deref(), &key.levels),
         key.block + 1
     )
 }

@@ -90,7 +90,7 @@ pub fn in_short(run: &Run, query: &QueryPlans, row: &RowUse) -> Option<String> {
 
 /// `mariadb · on`
 pub fn used_by(run: &Run, row: &RowUse) -> String {
-    names::row(&run.question, &row.server, &row.levels)
+    names::row(&run.question, row.server.as_deref(), &row.levels)
 }
 
 /// From 1, as people count.

@@ -84,7 +84,7 @@ fn colour_changes_nothing_but_colour() {
 fn a_servers_control_characters_do_not_reach_the_terminal() {
     let (run, mut trials) = fixture::published();
     trials[0].flags.push(record::Flag {
-        kind: "note".to_string(),
+        kind: "note".into(),
         text: "\x1b[2Jgone\x07".to_string(),
     });
     let text = report::terminal(&run, &trials, false, 100);
@@ -278,12 +278,12 @@ fn json_names_the_client_of_each_query_and_the_dataset_of_each_trial() {
 fn a_query_over_the_limit_stands_as_such_in_every_form() {
     let (run, mut trials) = fixture::published();
     let is_slow = |trial: &&mut record::Trial| {
-        trial.key.server == "5.6" && trial.key.level("variant") == Some("small pool")
+        trial.key.server_name() == "5.6" && trial.key.level("variant") == Some("small pool")
     };
     for trial in trials.iter_mut().filter(is_slow) {
         for round in &mut trial.rounds {
             let query = &mut round.queries[0];
-            query.error = Some("> 600 s".to_string());
+            query.error = Some("> 600 s".into());
             round.elapsed_s += 600.0 - query.elapsed_ns as f64 / 1e9;
             query.elapsed_ns = 600_000_000_000;
         }
@@ -314,7 +314,7 @@ fn what_a_server_cannot_do_is_no_measured_trial() {
     trials[0].rounds.clear();
     for trial in &mut trials[..2] {
         trial.flags.push(record::Flag {
-            kind: "not_available".to_string(),
+            kind: record::FlagKind::NotAvailable,
             text: "5.5 has no multi-range read".to_string(),
         });
     }
@@ -331,7 +331,7 @@ fn what_a_server_cannot_do_is_no_measured_trial() {
 fn several_blocks_of_bounds_are_not_called_one_block() {
     let (run, mut trials) = fixture::published();
     let rounds = trials.iter_mut().flat_map(|trial| &mut trial.rounds);
-    rounds.for_each(|round| round.queries[0].error = Some("> 600 s".to_string()));
+    rounds.for_each(|round| round.queries[0].error = Some("> 600 s".into()));
     let text = report::markdown(&run, &trials);
     assert!(!text.contains("one block"), "{text}");
     assert!(

@@ -170,8 +170,8 @@ fn a_tag_in_any_text_of_the_record_stays_text() {
     run.question.factors[0].levels[0] = evil.to_string();
     run.question.servers[0] = evil.to_string();
     for trial in &mut trials {
-        if trial.key.server == "5.5" {
-            trial.key.server = evil.to_string();
+        if trial.key.server_name() == "5.5" {
+            trial.key.server = Some(evil.to_string());
         }
         if trial.key.levels[0].1 == "thread_concurrency=0" {
             trial.key.levels[0].1 = evil.to_string();

@@ -40,7 +40,7 @@ fn what_a_search_found_is_an_answer_and_no_warning() {
     let (run, mut trials) = timed::searched();
     let found = "the highest rate at which 99 % are answered within 50 ms is 2263 a second; at 2376 they are not";
     trials[3].flags.push(record::Flag {
-        kind: "search".to_string(),
+        kind: record::FlagKind::Search,
         text: found.to_string(),
     });
     let text = report::markdown(&run, &trials);

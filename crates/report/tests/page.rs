@@ -65,7 +65,7 @@ fn a_tag_in_any_text_of_the_record_stays_text() {
     run.question.servers[0] = evil.to_string();
     for trial in &mut trials {
         trial.flags.push(record::Flag {
-            kind: evil.to_string(),
+            kind: evil.into(),
             text: evil.to_string(),
         });
         trial
@@ -76,11 +76,12 @@ fn a_tag_in_any_text_of_the_record_stays_text() {
             .plan_forms
             .iter_mut()
             .for_each(|form| form.text = evil.to_string());
-        trial
-            .settings
-            .insert(evil.to_string(), format!("{evil}{}", trial.key.server));
-        if trial.key.server == "5.5" {
-            trial.key.server = evil.to_string();
+        trial.settings.insert(
+            evil.to_string(),
+            format!("{evil}{}", trial.key.server_name()),
+        );
+        if trial.key.server_name() == "5.5" {
+            trial.key.server = Some(evil.to_string());
         }
         for round in &mut trial.rounds {
             round.counters.insert(evil.to_string(), 7);

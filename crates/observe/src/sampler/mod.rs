@@ -15,7 +15,7 @@ mod ticks;
 
 use collector::Collector;
 use machine::Machine;
-use record::{Counters, Flag};
+use record::{Counters, Flag, FlagKind};
 use server::{Connector, ServerError};
 use status::{Cut, Status};
 use std::collections::BTreeMap;
@@ -163,7 +163,7 @@ impl Drop for Sampler {
 
 fn absent(text: String) -> Flag {
     Flag {
-        kind: "sampler_absent".into(),
+        kind: FlagKind::SamplerAbsent,
         text,
     }
 }

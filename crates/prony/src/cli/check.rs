@@ -66,7 +66,7 @@ fn expected(request: &Request, plan: &Plan, trials: &[PlannedTrial]) -> Result<S
             estimates.insert(section.clone(), estimate.unwrap_or_default());
         }
         let estimate = &estimates[&section];
-        let server = trial.key.server.clone();
+        let server = trial.key.server_name().to_string();
         costs
             .entry((server.clone(), section))
             .or_insert(DatasetCost {

@@ -3,7 +3,7 @@
 //! Goal: a verdict for each query of a trial, and one sentence for each wrong one. Non-goal: the canonical form of an
 //! answer, which is the workload's.
 
-use record::{Answer, Flag, Trial};
+use record::{Answer, Flag, FlagKind, Trial};
 use std::collections::HashMap;
 
 /// The first answer that was seen to each question, with where it came from.
@@ -33,7 +33,7 @@ impl Answers {
             {
                 let place = format!(
                     "{}, block {}, {} {}{}",
-                    trial.key.server,
+                    trial.key.server_name(),
                     trial.key.block + 1,
                     round.name,
                     round.index,
@@ -55,7 +55,7 @@ impl Answers {
                 } else {
                     query.answer = Answer::Wrong;
                     flags.push(Flag {
-                        kind: "wrong_answer".into(),
+                        kind: FlagKind::WrongAnswer,
                         text: format!(
                             "{}: {place} gave another answer ({} rows) than {}: one of the two is wrong",
                             query.name, query.rows, seen.place

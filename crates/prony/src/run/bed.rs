@@ -13,7 +13,7 @@ use super::watch::{Admin, Watch, stopper};
 use super::{in_place, settings};
 use host::{Lease, Leases, clone};
 use observe::{Observer, Prepared, ServerProcess, Targets, variables};
-use record::{Flag, Trial};
+use record::{Flag, FlagKind, Trial};
 use server::{Adjusted, Node, Server, ServerError, Session, StartRequest, adjusted};
 use spec::plan::PlannedTrial;
 use spec::{Dsn, Pairs, Setting, switches};
@@ -138,7 +138,7 @@ impl<'a> Bed<'a> {
             trial.settings = self.effective.clone();
             self.note_limits(trial);
             trial.flags.extend(self.adjusted.iter().map(|one| Flag {
-                kind: "setting_adjusted".into(),
+                kind: FlagKind::SettingAdjusted,
                 text: format!(
                     "{}: asked for {}, the server runs with {}",
                     one.name, one.asked, one.runs
@@ -222,7 +222,7 @@ impl<'a> Bed<'a> {
     pub fn lost_limit(&self) -> Option<Flag> {
         let file = self.held.as_ref()?.group.lost()?;
         Some(Flag {
-            kind: "limit_lost".into(),
+            kind: FlagKind::LimitLost,
             text: format!(
                 "{} is not as it was set: something took the limit back during the trial",
                 file.display()
@@ -298,7 +298,7 @@ impl<'a> Bed<'a> {
         });
         ignored
             .map(|text| Flag {
-                kind: "switch_ignored".into(),
+                kind: FlagKind::SwitchIgnored,
                 text,
             })
             .collect()
@@ -404,7 +404,7 @@ impl<'a> Bed<'a> {
         missing
             .into_iter()
             .map(|text| Flag {
-                kind: "not_available".into(),
+                kind: FlagKind::NotAvailable,
                 text,
             })
             .collect()

@@ -16,8 +16,8 @@ use super::trial::{Bench, label, not_available, now_ns};
 use super::{Progress, RunError, Workloads, in_place};
 use host::{Home, Leases, interrupt, machine};
 use record::{
-    Environment, Flag, Kind, LiveSample, Percentile, Run, Store, Trial, TrialKey, TrialState,
-    WorkloadNote, stats,
+    Environment, Flag, FlagKind, Kind, LiveSample, Percentile, Run, Store, Trial, TrialKey,
+    TrialState, WorkloadNote, stats,
 };
 use spec::known::Known;
 use spec::plan::{Finished, Plan, PlannedTrial, Shard};
@@ -246,11 +246,11 @@ pub fn check_workload(request: &Request, trials: &[PlannedTrial]) -> Result<(), 
 pub fn check_in_place(request: &Request, trials: &[PlannedTrial]) -> Result<(), RunError> {
     let on_theirs = |trial: &&PlannedTrial| {
         let servers = &mut request.experiment.servers.iter();
-        servers.any(|spec| spec.name == trial.key.server && spec.build.is_external())
+        servers.any(|spec| spec.name == trial.key.server_name() && spec.build.is_external())
     };
     let wanted = trials.iter().filter(on_theirs).map(|trial| {
         let workload = workload(request, trial)?;
-        let server = trial.key.server.clone();
+        let server = trial.key.server_name().to_string();
         Ok((server, fingerprint(workload.as_ref()), workload.summary()))
     });
     let wanted = wanted.collect::<Result<Vec<_>, RunError>>()?;
@@ -264,7 +264,9 @@ fn servers(
 ) -> Result<BTreeMap<String, Provided>, RunError> {
     let mut servers = BTreeMap::new();
     for spec in &request.experiment.servers {
-        let used = trials.iter().any(|trial| trial.key.server == spec.name);
+        let used = trials
+            .iter()
+            .any(|trial| trial.key.server_name() == spec.name);
         let lends = request
             .experiment
             .servers
@@ -281,7 +283,9 @@ fn servers(
 
 /// Bytes of the largest dataset that a server's trials need, before it is loaded.
 pub fn largest_estimate(request: &Request, trials: &[PlannedTrial], server: &str) -> u64 {
-    let own = trials.iter().filter(|trial| trial.key.server == server);
+    let own = trials
+        .iter()
+        .filter(|trial| trial.key.server_name() == server);
     own.filter_map(|trial| Some(workload(request, trial).ok()?.data()?.estimate().data_bytes))
         .max()
         .unwrap_or(0)
@@ -322,7 +326,7 @@ fn measure(
             // Only for those who watch: a second that cannot be shown costs no trial.
             let _ = store.live(&planned.key, second, &sample);
         };
-        let server = &have.servers[&planned.key.server];
+        let server = &have.servers[planned.key.server_name()];
         let mut trial = match data {
             Ok(data) => bench.measure(&planned, server, data, &workload, &mut held, &mut live)?,
             Err(why) => not_available(&planned, why.to_string()),
@@ -335,7 +339,7 @@ fn measure(
             None => Finished::without_figures(key, is_usable),
         });
         if let Some(text) = plan.answer(&trial.key, &finished) {
-            let kind = "search".to_string();
+            let kind = FlagKind::Search;
             trial.flags.push(Flag { kind, text });
         }
         save(&trial, &finished, plan, bench, store)?;

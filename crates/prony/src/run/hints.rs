@@ -6,12 +6,9 @@
 
 use super::plans;
 use super::round::{Live, Pass, Passed};
-use record::Flag;
+use record::{Flag, FlagKind};
 use server::ServerError;
 use workload::Dialect;
-
-/// The flag of a hint that is not in force.
-pub const UNHEEDED: &str = "hint_ignored";
 
 /// Of every query of the pass that has a hint: asks for its plan, and for the warnings that come with it.
 pub fn look(pass: &Pass, live: &mut Live, passed: &mut Passed) -> Result<(), ServerError> {
@@ -51,7 +48,7 @@ fn flags(name: &str, warnings: impl Iterator<Item = (String, String, String)>) -
     });
     left_out
         .map(|(_, code, message)| Flag {
-            kind: UNHEEDED.into(),
+            kind: FlagKind::HintIgnored,
             text: format!("{name}: {code} {message}"),
         })
         .collect()

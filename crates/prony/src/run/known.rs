@@ -34,15 +34,10 @@ fn response_ms(load: &Loaded, from_s: u32, unanswered: u64) -> LatencyMs {
         note.operation.is_none() && note.kind == Kind::Response && note.start_s >= from_s
     };
     let seconds = load.histograms.iter().filter(is_counted);
-    let Some(all) = merged(seconds.map(|note| &note.nanoseconds)).filter(|all| !all.is_empty())
-    else {
+    let Some(all) = merged(seconds.map(|note| &note.nanoseconds)) else {
         return LatencyMs::default();
     };
-    let arrived = (all.len() + unanswered) as f64;
-    let at = |quantile: f64| {
-        let share = quantile * arrived / all.len() as f64;
-        (share <= 1.0).then(|| all.value_at_quantile(share) as f64 / 1e6)
-    };
+    let at = |quantile: f64| stats::quantile_ms(&all, unanswered, quantile);
     LatencyMs {
         p50: at(0.5),
         p95: at(0.95),
@@ -85,6 +80,7 @@ mod tests {
             elapsed_s: histograms.len() as f64,
             operations: Vec::new(),
             series: [("throughput".to_string(), done.collect())].into(),
+            node_series: Default::default(),
             histograms,
             errors: Vec::new(),
             counters: Default::default(),
@@ -108,7 +104,7 @@ mod tests {
         ]);
         let key = TrialKey {
             block: 0,
-            server: "5.6".into(),
+            server: Some("5.6".into()),
             levels: Vec::new(),
         };
         let known = timed(key, &load, true, true);

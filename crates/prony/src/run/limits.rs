@@ -7,7 +7,7 @@ use super::{RunError, settings};
 use host::limits::figure;
 use host::{Group, LimitError, Limits, Verified, verify};
 use host::{Home, Leases, machine};
-use record::{Flag, LimitNote};
+use record::{Flag, FlagKind, LimitNote};
 use spec::plan::PlannedTrial;
 use spec::{LimitsPatch, ServerSpec};
 use std::path::Path;
@@ -82,7 +82,7 @@ fn note(verified: &Verified) -> LimitNote {
 
 fn not_reached(verified: &Verified) -> Option<Flag> {
     (verified.measured < verified.allowed * REACHED).then(|| Flag {
-        kind: "limit_not_reached".into(),
+        kind: FlagKind::LimitNotReached,
         text: format!(
             "{}: {} are allowed, {} were measured: the machine itself has less",
             verified.name,
@@ -112,8 +112,8 @@ pub fn check(
         if limits.are_none() {
             continue;
         }
-        let server = &trial.key.server;
-        let own = servers.iter().find(|spec| spec.name == *server);
+        let server = trial.key.server_name();
+        let own = servers.iter().find(|spec| spec.name == server);
         if own.is_none_or(|spec| !spec.build.is_managed()) {
             return Err(RunError::Asked(format!(
                 "server \"{server}\" is none that prony starts, so it cannot be limited: take it out of the trials with limits (only = {{ server = [...] }}), or take the limits out"

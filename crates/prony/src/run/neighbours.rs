@@ -7,7 +7,7 @@
 
 use super::RunError;
 use host::{Home, Lease, Leases};
-use record::Flag;
+use record::{Flag, FlagKind};
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ impl Stay<'_> {
     pub fn flag(self) -> Option<Flag> {
         let visited = self.among.own.path().join(NOTE).exists();
         (self.shared || visited).then(|| Flag {
-            kind: "shared_machine".into(),
+            kind: FlagKind::SharedMachine,
             text: "another prony was loading or measuring at the same time; its work is in these times".into(),
         })
     }
@@ -119,7 +119,7 @@ mod tests {
         let one = Neighbours::join(&home, &leases).unwrap();
         let other = Neighbours::join(&home, &leases).unwrap();
         for stay in [one.stay(), other.stay()] {
-            assert_eq!(stay.flag().unwrap().kind, "shared_machine");
+            assert_eq!(stay.flag().unwrap().kind, FlagKind::SharedMachine);
         }
     }
 

@@ -7,15 +7,12 @@ use super::round::{Live, Pass, Passed};
 use super::trial::flag;
 use host::interrupt;
 use observe::Explainer;
-use record::{Flag, FormKind, PlanForm, Query, Trial, TrialState};
+use record::{Flag, FlagKind, FormKind, PlanForm, Query, Trial, TrialState};
 use server::{ServerError, Session};
 use spec::{Expected, PlanCheck, Plans};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use workload::{Dialect, Operation};
-
-/// The flag of a query whose plan its server does not tell.
-pub const NO_PLAN: &str = "no_plan";
 
 /// (query, plan) whose finer form the trial has already.
 pub type Known = BTreeSet<(String, String)>;
@@ -43,7 +40,7 @@ pub fn look(pass: &Pass, live: &mut Live, passed: &mut Passed) -> Result<(), Ser
             Ok(plan) => plan,
             Err(why) => {
                 passed.flags.push(Flag {
-                    kind: NO_PLAN.into(),
+                    kind: FlagKind::NoPlan,
                     text: format!("{name}: {why}"),
                 });
                 continue;
@@ -106,7 +103,7 @@ pub fn check(checks: &[PlanCheck], trial: &mut Trial, round: usize) {
         trial.state = TrialState::Invalid;
     }
     for text in unmet {
-        flag(trial, "plan_unmet", text);
+        flag(trial, FlagKind::PlanUnmet, text);
     }
 }
 
@@ -156,7 +153,7 @@ pub fn analyse(
     trial: &mut Trial,
 ) {
     let dialect = Dialect::of(&live.session);
-    let note = |trial: &mut Trial, text| flag(trial, "not_analyzed", text);
+    let note = |trial: &mut Trial, text| flag(trial, FlagKind::NotAnalyzed, text);
     let explainer = match Explainer::of(&mut live.session) {
         Ok(explainer) => explainer,
         Err(error) => return note(trial, error.to_string()),

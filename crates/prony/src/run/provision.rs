@@ -29,7 +29,9 @@ impl Provisioned {
 
     /// Bytes of the largest dataset that a server's trials start from.
     pub fn largest(&self, request: &Request, trials: &[PlannedTrial], server: &str) -> u64 {
-        let own = trials.iter().filter(|trial| trial.key.server == server);
+        let own = trials
+            .iter()
+            .filter(|trial| trial.key.server_name() == server);
         own.filter_map(|trial| Some(self.of(request, trial)?.as_ref().ok()?.note.data_bytes))
             .max()
             .unwrap_or(0)
@@ -41,11 +43,11 @@ fn key(request: &Request, trial: &PlannedTrial, dataset: &dyn Dataset) -> Datase
         .experiment
         .servers
         .iter()
-        .find(|server| server.name == trial.key.server)
+        .find(|server| server.name == trial.key.server_name())
         .and_then(|server| server.dataset_from.clone());
     let layout = settings::layout(&settings::resolve(&trial.settings, 0));
     (
-        lender.unwrap_or_else(|| trial.key.server.clone()),
+        lender.unwrap_or_else(|| trial.key.server_name().to_string()),
         dataset.fingerprint(),
         layout,
     )

@@ -8,17 +8,15 @@ use super::plans::{self, Known};
 use super::watch::Watch;
 use host::interrupt;
 use observe::{Observer, Reading, ServerProcess, counters, process, profile};
-use record::{Answer, Counters, Flag, PlanForm, Query};
+use record::{Answer, Counters, Flag, FlagKind, PlanForm, Query, QueryError};
 use server::{Reply, ServerError, Session};
 use spec::{Observe, Protocol};
 use std::collections::BTreeMap;
 use workload::answers::Canonical;
 use workload::{Dialect, Operation, Queries};
 
-/// The flag of a query that ran into the protocol's limit: its time is a bound, and nothing else is spoilt.
-pub const TIMED_OUT: &str = "query_timed_out";
 /// Key 'x' doesn't exist in table 't', in every language that a server speaks.
-const NO_SUCH_KEY: &str = "1176 ";
+const NO_SUCH_KEY: u16 = 1176;
 
 /// The connections of a server that is being measured.
 pub struct Live {
@@ -145,7 +143,7 @@ impl Pass<'_> {
             _ if timed_out => {
                 let limit_s = timeout.unwrap_or_default().as_secs_f64();
                 query.elapsed_ns = (limit_s * 1e9) as u64;
-                query.error = Some(format!("> {limit_s} s"));
+                query.error = Some(QueryError::TimedOut { limit_s });
             }
             Ok(reply) => {
                 query.elapsed_ns = reply.elapsed.as_nanos() as u64;
@@ -153,7 +151,10 @@ impl Pass<'_> {
                 answer = Some(reply);
             }
             Err(ServerError::Refused { code, message }) => {
-                query.error = Some(format!("{code} {message}"))
+                query.error = Some(QueryError::Failed {
+                    code: Some(code),
+                    message,
+                })
             }
             Err(lost) => return Err(lost),
         }
@@ -175,13 +176,13 @@ impl Pass<'_> {
             answer,
         } = asked;
         let wrong = match (&query.error, answer) {
-            (Some(error), _) => Some(failure(error, query.timed_out_s().is_some())),
+            (Some(error), _) => Some(failure(error)),
             (None, reply) => self
                 .difference(operation, &reply.unwrap_or_default(), &mut query)
-                .map(|text| ("wrong_answer", text)),
+                .map(|text| (FlagKind::WrongAnswer, text)),
         };
         let flag = wrong.map(|(kind, text)| Flag {
-            kind: kind.into(),
+            kind,
             text: format!("{called}: {text}"),
         });
         (query, flag)
@@ -217,15 +218,17 @@ fn first(live: &mut Live) -> Asking<'_> {
 }
 
 /// The flag of a query without an answer, with the way out where prony knows it.
-fn failure(error: &str, timed_out: bool) -> (&'static str, String) {
-    if timed_out {
-        return (TIMED_OUT, error.to_string());
-    }
+fn failure(error: &QueryError) -> (FlagKind, String) {
     let mut text = error.to_string();
-    if error.starts_with(NO_SUCH_KEY) {
+    let code = match error {
+        // Its time is a bound, and nothing else is spoilt.
+        QueryError::TimedOut { .. } => return (FlagKind::QueryTimedOut, text),
+        QueryError::Failed { code, .. } => *code,
+    };
+    if code == Some(NO_SUCH_KEY) {
         text.push_str("; the query forces an index that its table lacks: let the workload make it (extra_index, secondary_index, setup), or leave the force out (force_index = false)");
     }
-    ("query_failed", text)
+    (FlagKind::QueryFailed, text)
 }
 
 fn blank(name: &str, client: u32) -> Query {

@@ -8,13 +8,13 @@ use super::dataset::Ready;
 use super::event::Happened;
 use super::neighbours::Neighbours;
 use super::plans;
-use super::round::{Pass, Passed, TIMED_OUT};
+use super::round::{Pass, Passed};
 use super::servers::Provided;
 use super::timed::{EachSecond, Timed};
-use super::{Progress, RunError, cold, hints};
+use super::{Progress, RunError, cold};
 use host::{Home, Leases, interrupt};
 use observe::counters;
-use record::{Coldness, Flag, Round, Trial, TrialKey, TrialState};
+use record::{Coldness, Flag, FlagKind, Round, Trial, TrialKey, TrialState};
 use server::ServerError;
 use spec::plan::PlannedTrial;
 use spec::{Observe, Plans, Protocol, RoundKind, Unit};
@@ -35,9 +35,6 @@ pub struct Bench<'a> {
     /// Where servers' logs are kept.
     pub logs: &'a Path,
 }
-
-/// The flag of a trial whose server may still be busy with an event.
-const EVENT_LEFT: &str = "event_left";
 
 /// Nanoseconds since the Unix epoch.
 pub fn now_ns() -> i64 {
@@ -60,7 +57,7 @@ impl Bench<'_> {
         let mut bed = self.bed(planned, server, ready, workload, held)?;
         if let Err(error) = self.on_bed(planned, &mut bed, workload.as_ref(), &mut trial, live) {
             trial.state = TrialState::Failed;
-            flag(&mut trial, "trial_failed", bed.explain(&error));
+            flag(&mut trial, FlagKind::TrialFailed, bed.explain(&error));
         }
         if let Some(lost) = bed.lost_limit().filter(|_| trial.state == TrialState::Done) {
             trial.state = TrialState::Invalid;
@@ -153,7 +150,7 @@ impl Bench<'_> {
         if let Some(failure) = trial
             .flags
             .iter_mut()
-            .find(|flag| flag.kind == "trial_failed")
+            .find(|flag| flag.kind == FlagKind::TrialFailed)
         {
             failure
                 .text
@@ -170,8 +167,8 @@ impl Bench<'_> {
 /// `5.6 small pool, 8`: the trial's place in the matrix but for its block, for one line.
 pub fn label(key: &TrialKey) -> String {
     let levels: Vec<&str> = key.levels.iter().map(|(_, level)| level.as_str()).collect();
-    format!("{} {}", key.server, levels.join(", "))
-        .trim_end()
+    format!("{} {}", key.server_name(), levels.join(", "))
+        .trim()
         .to_string()
 }
 
@@ -284,8 +281,12 @@ impl Rounds<'_> {
 /// Adds what was measured to the trial's round of this index. A query that failed or answered wrong makes it invalid; one
 /// that ran into the limit took longer, which is a result.
 fn enter(trial: &mut Trial, index: usize, passed: Passed) {
-    let sparing = [TIMED_OUT, hints::UNHEEDED, plans::NO_PLAN];
-    let spoils = |flag: &Flag| !sparing.contains(&flag.kind.as_str());
+    let sparing = [
+        FlagKind::QueryTimedOut,
+        FlagKind::HintIgnored,
+        FlagKind::NoPlan,
+    ];
+    let spoils = |flag: &Flag| !sparing.contains(&flag.kind);
     if passed.flags.iter().any(spoils) {
         trial.state = TrialState::Invalid;
     }
@@ -296,7 +297,7 @@ fn enter(trial: &mut Trial, index: usize, passed: Passed) {
     trial.plans.extend(passed.plans);
     trial.plan_forms.extend(passed.forms);
     for Flag { kind, text } in passed.flags {
-        flag(trial, &kind, text);
+        flag(trial, kind, text);
     }
 }
 
@@ -313,7 +314,7 @@ fn prove(trial: &mut Trial, index: usize, coldness: Coldness) {
     if turns_lukewarm {
         round.name = "lukewarm".into();
         let text = format!("cold {} is lukewarm: {reason}", round.index);
-        flag(trial, "lukewarm", text);
+        flag(trial, FlagKind::Lukewarm, text);
     }
 }
 
@@ -324,27 +325,28 @@ pub fn happened(trial: &mut Trial, happened: Happened) {
         trial.state = TrialState::Invalid;
     }
     for text in happened.failed {
-        flag(trial, "event_failed", text);
+        flag(trial, FlagKind::EventFailed, text);
     }
     for text in happened.missed {
-        flag(trial, "event_missed", text);
+        flag(trial, FlagKind::EventMissed, text);
     }
     for text in happened.left {
-        flag(trial, EVENT_LEFT, text);
+        flag(trial, FlagKind::EventLeft, text);
     }
 }
 
 /// Whether the next trial of a series may go on there.
 fn leaves_the_server_as_it_was(trial: &Trial) -> bool {
-    trial.state != TrialState::Failed && trial.flags.iter().all(|flag| flag.kind != EVENT_LEFT)
+    trial.state != TrialState::Failed
+        && trial
+            .flags
+            .iter()
+            .all(|flag| flag.kind != FlagKind::EventLeft)
 }
 
 /// The same thing in several rounds is said once.
-pub fn flag(trial: &mut Trial, kind: &str, text: String) {
-    let flag = Flag {
-        kind: kind.to_string(),
-        text,
-    };
+pub fn flag(trial: &mut Trial, kind: FlagKind, text: String) {
+    let flag = Flag { kind, text };
     if !trial.flags.contains(&flag) {
         trial.flags.push(flag);
     }
@@ -360,7 +362,7 @@ fn chosen(all: Vec<Operation>, names: &[String]) -> Vec<Operation> {
 pub fn not_available(planned: &PlannedTrial, why: String) -> Trial {
     let mut trial = unmeasured(planned, 0);
     trial.ended_ns = trial.started_ns;
-    flag(&mut trial, "not_available", why);
+    flag(&mut trial, FlagKind::NotAvailable, why);
     trial
 }
 
@@ -382,6 +384,7 @@ fn unmeasured(planned: &PlannedTrial, data_bytes: u64) -> Trial {
         start_s: Vec::new(),
         rounds: Vec::new(),
         settings: Default::default(),
+        node_settings: Default::default(),
         plans: Default::default(),
         plan_forms: Vec::new(),
         events: Vec::new(),
@@ -438,7 +441,7 @@ pub mod tests {
             load: None,
             key: TrialKey {
                 block: 0,
-                server: server.into(),
+                server: Some(server.into()),
                 levels: Vec::new(),
             },
             state: TrialState::Done,
@@ -448,6 +451,7 @@ pub mod tests {
             start_s: Vec::new(),
             rounds: hashes.iter().enumerate().map(round).collect(),
             settings: Default::default(),
+            node_settings: Default::default(),
             plans: Default::default(),
             plan_forms: Vec::new(),
             events: Vec::new(),
@@ -492,7 +496,7 @@ pub mod tests {
         let mut trial = trial_with_answers("5.6", &["a", "a"]);
         for index in 0..2 {
             let flags = vec![Flag {
-                kind: "query_failed".into(),
+                kind: FlagKind::QueryFailed,
                 text: "Q1.1: > 60 s".into(),
             }];
             let passed = Passed {
@@ -507,13 +511,13 @@ pub mod tests {
     #[test]
     fn a_query_over_the_limit_and_an_ignored_hint_leave_the_trial_valid() {
         for (kind, state) in [
-            (TIMED_OUT, TrialState::Done),
-            (hints::UNHEEDED, TrialState::Done),
-            ("wrong_answer", TrialState::Invalid),
+            (FlagKind::QueryTimedOut, TrialState::Done),
+            (FlagKind::HintIgnored, TrialState::Done),
+            (FlagKind::WrongAnswer, TrialState::Invalid),
         ] {
             let mut trial = trial_with_answers("5.6", &["a"]);
             let flags = vec![Flag {
-                kind: kind.into(),
+                kind: kind.clone(),
                 text: "Q1.1".into(),
             }];
             let passed = Passed {
@@ -529,7 +533,7 @@ pub mod tests {
     fn a_log_is_named_after_its_trial() {
         let key = TrialKey {
             block: 0,
-            server: "5.6".into(),
+            server: Some("5.6".into()),
             levels: vec![("variant".into(), "pool/8".into())],
         };
         assert_eq!(log_name(&key), "5.6_pool_8-block1.log");

@@ -98,6 +98,8 @@ mod tests {
             at_ns: ns(at_s),
             ended_ns: ended_s.map(ns),
             kind: "sql".into(),
+            node: None,
+            numbers: Default::default(),
             text: "drop table large".into(),
         }
     }

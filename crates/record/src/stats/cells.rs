@@ -3,26 +3,26 @@
 use super::load_value;
 use super::ratio::LogMean;
 use crate::claim::{Cell, RoundSelector, Value};
+use crate::flag::FlagKind;
 use crate::load::Kind;
 use crate::trial::{Counters, Query, Round, Trial, TrialKey, TrialState};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) use crate::trial::NOT_AVAILABLE;
-
-/// One row of the matrix: a server and its levels, over all blocks.
-pub type RowKey<'t> = (&'t str, &'t [(String, String)]);
+/// One row of the matrix: a server, where there is one, and the other levels, over all blocks.
+pub type RowKey<'t> = (Option<&'t str>, &'t [(String, String)]);
 
 pub fn row_key(key: &TrialKey) -> RowKey<'_> {
-    (&key.server, &key.levels)
+    (key.server.as_deref(), &key.levels)
 }
 
 /// `server 5.6, variant small pool`.
 pub(super) fn row_words((server, levels): RowKey) -> String {
-    levels
+    let server = server.map(|server| format!("server {server}"));
+    let levels = levels
         .iter()
-        .fold(format!("server {server}"), |words, (factor, level)| {
-            format!("{words}, {factor} {level}")
-        })
+        .map(|(factor, level)| format!("{factor} {level}"));
+    let words: Vec<String> = server.into_iter().chain(levels).collect();
+    words.join(", ")
 }
 
 /// The value of one row in each block that has one.
@@ -70,7 +70,7 @@ pub(super) fn series(trials: &[Trial], cell: &Cell, value: &Value) -> Result<Vec
     if let Some(flag) = matching
         .iter()
         .flat_map(|trial| &trial.flags)
-        .find(|flag| flag.kind == NOT_AVAILABLE)
+        .find(|flag| flag.kind == FlagKind::NotAvailable)
     {
         return Err(flag.text.clone());
     }

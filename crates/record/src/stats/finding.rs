@@ -6,6 +6,7 @@ use super::stall;
 use super::steady::Shape;
 use super::summary::Summary;
 use crate::claim::{Cell, Finding};
+use crate::flag::{Flag, FlagKind};
 use crate::trial::Trial;
 use std::collections::BTreeSet;
 
@@ -24,7 +25,7 @@ pub(super) fn shown(trials: &[Trial], finding: &Finding, of: &Cell) -> Result<Sh
     let matching = cells::matching(trials, of);
     let counted = counted(&matching);
     if counted.is_empty() {
-        let not_available = |flag: &&crate::trial::Flag| flag.kind == cells::NOT_AVAILABLE;
+        let not_available = |flag: &&Flag| flag.kind == FlagKind::NotAvailable;
         let flag = matching.iter().flat_map(|t| &t.flags).find(not_available);
         return Err(flag.map_or_else(
             || format!("no timed load of {} is recorded", cells::cell_words(of)),

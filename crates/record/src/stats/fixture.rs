@@ -35,6 +35,7 @@ pub(super) fn closed(throughput: impl Fn(usize) -> f64, seconds: usize) -> Loade
         operations: vec!["update".into()],
         histograms: Vec::new(),
         series: BTreeMap::from([("throughput".into(), series(seconds, throughput))]),
+        node_series: BTreeMap::new(),
         errors: Vec::new(),
         counters: Counters::new(),
         engine: engine(),
@@ -48,7 +49,7 @@ pub(super) fn open(rate: f64, seconds: usize, queue: impl Fn(usize) -> f64) -> L
     let mut load = closed(|_| rate, seconds);
     load.mode = Mode::Open {
         rate,
-        arrivals: "poisson".into(),
+        arrivals: Arrivals::Poisson,
         workers: 8,
         queue: 1_000_000,
         when_full: "stop".into(),
@@ -91,7 +92,7 @@ pub(super) fn trial(block: u32, levels: &[(&str, &str)], load: Loaded) -> Trial 
     Trial {
         key: TrialKey {
             block,
-            server: "5.6".into(),
+            server: Some("5.6".into()),
             levels: levels
                 .iter()
                 .map(|(f, l)| (f.to_string(), l.to_string()))
@@ -105,6 +106,7 @@ pub(super) fn trial(block: u32, levels: &[(&str, &str)], load: Loaded) -> Trial 
         rounds: Vec::new(),
         load: Some(Box::new(load)),
         settings: BTreeMap::new(),
+        node_settings: BTreeMap::new(),
         plans: BTreeMap::new(),
         plan_forms: Vec::new(),
         events: Vec::new(),

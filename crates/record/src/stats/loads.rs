@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadRow {
-    pub server: String,
+    pub server: Option<String>,
     pub levels: Vec<(String, String)>,
     /// As in the first trial of the row.
     pub mode: Option<Mode>,
@@ -76,7 +76,7 @@ fn row(trials: &[&Trial]) -> LoadRow {
     };
     let throughput = estimate(&|summary| summary.throughput);
     LoadRow {
-        server: server.to_string(),
+        server: server.map(String::from),
         levels: levels.to_vec(),
         mode: trials
             .iter()

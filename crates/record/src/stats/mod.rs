@@ -42,7 +42,7 @@ pub use around::{Around, Span, around};
 pub use cells::{RowKey, matching, rounds as matching_rounds, row_key};
 pub use engine::EngineCheck;
 pub use loads::{LatencyEstimates, LoadRow, loads};
-pub use percentiles::{Latency, Percentiles, SAMPLES_ABOVE};
+pub use percentiles::{Latency, Percentiles, SAMPLES_ABOVE, quantile_ms};
 pub use period::Period;
 pub use predictions::{PredictedBlock, Prediction, predictions};
 pub use round_scaling::{RoundPoint, RoundScaling, round_scaling};

@@ -37,10 +37,10 @@ impl Percentiles {
         let all = count + unanswered;
         let at = |percentile: Percentile| {
             let share = share_below(percentile);
-            // Where the rank among all lies among those that were answered.
-            let answered = share * (all as f64 / count as f64);
-            (enough_above(all, share) && answered <= 1.0 + 1e-9)
-                .then(|| ms(nanoseconds.value_at_quantile(answered) as f64))
+            let enough = enough_above(all, share);
+            enough
+                .then(|| quantile_ms(nanoseconds, unanswered, share))
+                .flatten()
         };
         (count > 0).then(|| Percentiles {
             count,
@@ -76,6 +76,16 @@ impl Percentiles {
             Percentile::Max => Some(self.max_ms),
         }
     }
+}
+
+/// A quantile in milliseconds among what was answered and so many arrivals that never were, which count as longer than
+/// anything measured. None where it lies among the latter, or nothing was recorded.
+pub fn quantile_ms(nanoseconds: &Histogram<u64>, unanswered: u64, share_below: f64) -> Option<f64> {
+    let count = nanoseconds.len();
+    // Where the rank among all lies among those that were answered.
+    let answered = share_below * ((count + unanswered) as f64 / count as f64);
+    (count > 0 && answered <= 1.0 + 1e-9)
+        .then(|| ms(nanoseconds.value_at_quantile(answered) as f64))
 }
 
 fn share_below(percentile: Percentile) -> f64 {

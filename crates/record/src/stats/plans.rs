@@ -3,6 +3,7 @@
 use super::cells::{self, RowKey, row_key, row_words};
 use super::judge::PlanHolds;
 use crate::claim::Cell;
+use crate::flag::FlagKind;
 use crate::run::Question;
 use crate::trial::{Trial, TrialState};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanChange {
     pub query: String,
-    pub server: String,
+    pub server: Option<String>,
     pub levels: Vec<(String, String)>,
     /// (hash, where it was seen, in words: `server 5.6, variant small pool, block 1, hot 2`), in the order of first sight.
     pub seen: Vec<(String, Vec<String>)>,
@@ -42,7 +43,7 @@ fn change(((row, query), sights): ((RowKey, &str), Vec<&Sight>)) -> Option<PlanC
             None => seen.push((sight.hash.to_string(), vec![sight.place()])),
         }
     }
-    let (server, levels) = (row.0.to_string(), row.1.to_vec());
+    let (server, levels) = (row.0.map(String::from), row.1.to_vec());
     (seen.len() > 1).then(|| PlanChange {
         query: query.to_string(),
         server,
@@ -96,7 +97,7 @@ pub(super) fn seen<'t>(trials: &'t [Trial], cell: &Cell) -> Result<Sights<'t>, S
         matching
             .iter()
             .flat_map(|trial| &trial.flags)
-            .find(|flag| flag.kind == cells::NOT_AVAILABLE)
+            .find(|flag| flag.kind == FlagKind::NotAvailable)
     };
     match sights.is_empty() {
         false => Ok(Sights(sights)),

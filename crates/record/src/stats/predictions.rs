@@ -10,7 +10,7 @@ use super::ratio::LogMean;
 use super::summary::measured;
 use super::table::{Estimate, rows};
 use crate::histogram::merged;
-use crate::load::{Kind, Mode};
+use crate::load::{Arrivals, Kind, Mode};
 use crate::run::Question;
 use crate::trial::Trial;
 use hdrhistogram::Histogram;
@@ -22,7 +22,7 @@ const UNCERTAIN_FROM: f64 = 0.95;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
-    pub server: String,
+    pub server: Option<String>,
     pub levels: Vec<(String, String)>,
     pub workers: u32,
     /// Those that count; at least one.
@@ -126,7 +126,7 @@ pub fn predictions(question: &Question, trials: &[Trial], seed: u64) -> Vec<Pred
             let blocks: Vec<PredictedBlock> =
                 counted.iter().filter_map(|c| block(c, seed)).collect();
             (!blocks.is_empty()).then(|| Prediction {
-                server: server.to_string(),
+                server: server.map(String::from),
                 levels: levels.to_vec(),
                 workers,
                 blocks,
@@ -163,13 +163,13 @@ fn service(counted: &Counted) -> Option<Histogram<u64>> {
 }
 
 fn modelled(
-    arrivals: &str,
+    arrivals: &Arrivals,
     workers: u32,
     rate: f64,
     service_ns: Option<Histogram<u64>>,
     seed: u64,
 ) -> Result<Predicted, String> {
-    let gaps = Gaps::named(arrivals).ok_or_else(|| {
+    let gaps = Gaps::of(arrivals).ok_or_else(|| {
         format!(
             "{arrivals}: only Poisson and uniform arrivals make a queue that has a steady state"
         )

@@ -8,6 +8,7 @@
 //! correction (Ca^2 + Cs^2) / 2, which is exact for M/M/k and for the mean of M/G/1.
 
 use super::percentiles::Percentiles;
+use crate::load::Arrivals;
 use hdrhistogram::Histogram;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -24,11 +25,11 @@ pub enum Gaps {
 }
 
 impl Gaps {
-    /// By the word of `Mode::Open::arrivals`; None for schedules whose rate changes, which no stationary queue has.
-    pub fn named(arrivals: &str) -> Option<Gaps> {
-        match arrivals.split_whitespace().next()? {
-            "poisson" => Some(Gaps::Poisson),
-            "uniform" => Some(Gaps::Uniform),
+    /// None for schedules whose rate changes, which no stationary queue has.
+    pub fn of(arrivals: &Arrivals) -> Option<Gaps> {
+        match arrivals {
+            Arrivals::Poisson => Some(Gaps::Poisson),
+            Arrivals::Uniform => Some(Gaps::Uniform),
             _ => None,
         }
     }
@@ -281,7 +282,7 @@ mod tests {
 
     #[test]
     fn schedules_whose_rate_changes_have_no_model() {
-        assert_eq!(Gaps::named("poisson"), Some(Gaps::Poisson));
-        assert_eq!(Gaps::named("bursts"), None);
+        assert_eq!(Gaps::of(&Arrivals::Poisson), Some(Gaps::Poisson));
+        assert_eq!(Gaps::of(&Arrivals::Bursts), None);
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// The rounds of one name by clients.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoundScaling {
-    pub server: String,
+    pub server: Option<String>,
     /// Without the factor `clients`.
     pub levels: Vec<(String, String)>,
     /// `cold`, `hot`
@@ -47,13 +47,13 @@ pub fn round_scaling(question: &Question, trials: &[Trial]) -> Vec<RoundScaling>
         for round in question.round_names() {
             let rates = rates(&trials, round);
             let known = all.iter_mut().find(|(one, _)| {
-                (one.server.as_str(), &one.levels, one.round.as_str()) == (server, &others, round)
+                (one.server.as_deref(), &one.levels, one.round.as_str()) == (server, &others, round)
             });
             match known {
                 Some((_, points)) => drop(points.insert(clients, rates)),
                 None => all.push((
                     RoundScaling {
-                        server: server.to_string(),
+                        server: server.map(String::from),
                         levels: others.clone(),
                         round: round.to_string(),
                         points: Vec::new(),

@@ -10,7 +10,7 @@ use crate::trial::Trial;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scaling {
-    pub server: String,
+    pub server: Option<String>,
     /// Without the factor `clients`.
     pub levels: Vec<(String, String)>,
     pub points: Vec<ScalingPoint>,

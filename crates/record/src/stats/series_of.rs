@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// Rows alike in all but one factor, by its number, ascending.
 pub(super) struct SeriesOf<'t> {
-    pub(super) server: String,
+    pub(super) server: Option<String>,
     /// Without the factor.
     pub(super) levels: Vec<(String, String)>,
     pub(super) points: BTreeMap<u32, Vec<Counted<'t>>>,
@@ -35,11 +35,11 @@ pub(super) fn series_of<'t>(
             .collect();
         let known = all
             .iter_mut()
-            .find(|s| s.server == server && s.levels == others);
+            .find(|s| s.server.as_deref() == server && s.levels == others);
         match known {
             Some(series) => drop(series.points.insert(number, counted)),
             None => all.push(SeriesOf {
-                server: server.to_string(),
+                server: server.map(String::from),
                 levels: others,
                 points: BTreeMap::from([(number, counted)]),
             }),

@@ -29,8 +29,11 @@ pub struct Summary {
     /// Those over which the record's counters were taken: from the fixed warm-up on, or all.
     pub operations_counted: u64,
     pub retried: u64,
-    /// Failed and lost.
+    /// Failed, lost or unknown.
     pub errors: u64,
+    /// Of the errors those whose commit was sent and never answered: the server may have done the operation or not.
+    #[serde(default)]
+    pub unknown: u64,
     /// Operations done a second; none where no second is left.
     pub throughput: Option<f64>,
     /// Of all operations together; empty where the load was unstable.
@@ -95,6 +98,7 @@ pub fn summarise(load: &Loaded) -> Summary {
         operations_counted: counted(load),
         retried: sum(load, "retried", &steady) as u64,
         errors: sum(load, "errors", &steady) as u64,
+        unknown: sum(load, "unknown", &steady) as u64,
         throughput: (steady.seconds() > 0).then(|| operations / f64::from(steady.seconds())),
         by_operation: (load.operations.iter())
             .map(|name| (name.clone(), latency(Some(name))))
@@ -389,5 +393,17 @@ mod tests {
         let mut load = closed(|_| 5.0, 1);
         load.elapsed_s = 0.4;
         assert_eq!(summarise(&load).throughput, None);
+    }
+
+    #[test]
+    fn commits_without_an_answer_are_counted_among_the_errors_and_by_themselves() {
+        let mut load = closed(|_| 100.0, 20);
+        let at = |second, count| series(20, |s| if s == second { count } else { 0.0 });
+        load.series.insert("errors".into(), at(6, 3.0));
+        load.series.insert("unknown".into(), at(6, 2.0));
+        let summary = summarise(&load);
+        assert_eq!((summary.errors, summary.unknown), (3, 2));
+        load.series.remove("unknown");
+        assert_eq!(summarise(&load).unknown, 0, "of an older record");
     }
 }

@@ -81,7 +81,7 @@ pub struct RoundCell {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    pub server: String,
+    pub server: Option<String>,
     pub levels: Vec<(String, String)>,
     pub rounds: Vec<RoundCell>,
     /// Why there is no figure at all.
@@ -123,7 +123,7 @@ fn place(question: &Question, (server, levels): RowKey) -> Vec<usize> {
         .factors
         .iter()
         .map(level)
-        .chain([at(&question.servers, server)])
+        .chain(server.map(|server| at(&question.servers, server)))
         .collect()
 }
 
@@ -139,7 +139,7 @@ fn row(question: &Question, (server, levels): RowKey, trials: &[&Trial]) -> Row 
     let empty = rounds.iter().all(|round| round.elapsed_s.is_none());
     let missing = empty.then(|| why_missing(trials));
     Row {
-        server: server.to_string(),
+        server: server.map(String::from),
         levels: levels.to_vec(),
         rounds,
         missing,
@@ -196,7 +196,7 @@ pub struct QueryRow {
 pub fn queries(
     question: &Question,
     trials: &[Trial],
-    server: &str,
+    server: Option<&str>,
     levels: &[(String, String)],
 ) -> Vec<QueryRow> {
     let counts =

@@ -27,7 +27,7 @@ pub const NAMES: [&str; 5] = [
 /// Which rounds of which row, and of which query; without one the whole round.
 #[derive(Clone, Copy)]
 pub struct Part<'a> {
-    pub server: &'a str,
+    pub server: Option<&'a str>,
     pub levels: &'a [(String, String)],
     /// As asked for: `cold` also means rounds that were lukewarm.
     pub round: &'a str,

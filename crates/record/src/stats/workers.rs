@@ -12,7 +12,7 @@ use crate::trial::Trial;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct BestWorkers {
-    pub server: String,
+    pub server: Option<String>,
     /// Without the factor `workers`.
     pub levels: Vec<(String, String)>,
     /// By the number of workers; milliseconds at p99, none where a block was unstable or too few operations were done.

@@ -1,9 +1,9 @@
 //! Timed loads in the file: rows of `load`, `series`, `histogram` and `error`.
 
 use super::counters::{self, Lists};
-use super::read::{self, json_or_none};
+use super::read::{self, json_or_none, since};
 use super::series;
-use super::write::{json, word};
+use super::write::{FIRST_NODE, json, nodes, word};
 use crate::histogram::PackedHistogram;
 use crate::load::{ErrorCount, HistogramNote, Loaded};
 use crate::stats::{self, RULES};
@@ -11,8 +11,8 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Result, Row, params};
 use std::collections::BTreeMap;
 
-/// Until a trial has several nodes.
-const NODE: i64 = 1;
+/// One node's series by name.
+type Series = BTreeMap<String, Vec<Option<f64>>>;
 
 pub(super) fn save(at: &Connection, trial: i64, load: &Loaded) -> Result<()> {
     let (names, moved) = counters::pack(at, &load.counters)?.unzip();
@@ -31,7 +31,7 @@ pub(super) fn save(at: &Connection, trial: i64, load: &Loaded) -> Result<()> {
         names,
         moved,
         RULES,
-        json(&stats::summarise(load)),
+        json(stats::summary(load).as_ref()),
     ])?;
     save_series(at, trial, load)?;
     save_histograms(at, trial, load)?;
@@ -40,11 +40,12 @@ pub(super) fn save(at: &Connection, trial: i64, load: &Loaded) -> Result<()> {
 
 fn save_series(at: &Connection, trial: i64, load: &Loaded) -> Result<()> {
     let mut statement = at.prepare_cached("insert into series values (?1, ?2, ?3, ?4)")?;
-    load.series.iter().try_for_each(|(name, values)| {
-        statement
-            .execute(params![trial, NODE, name, series::pack(values)])
-            .map(drop)
-    })
+    for (node, named) in nodes(&load.series, &load.node_series) {
+        for (name, values) in named {
+            statement.execute(params![trial, node, name, series::pack(values)])?;
+        }
+    }
+    Ok(())
 }
 
 fn save_histograms(at: &Connection, trial: i64, load: &Loaded) -> Result<()> {
@@ -66,11 +67,20 @@ fn save_histograms(at: &Connection, trial: i64, load: &Loaded) -> Result<()> {
 }
 
 fn save_errors(at: &Connection, trial: i64, load: &Loaded) -> Result<()> {
-    let mut statement = at.prepare_cached("insert into error values (?1, ?2, ?3, ?4, ?5)")?;
+    let mut statement =
+        at.prepare_cached("insert into error values (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
     load.errors.iter().enumerate().try_for_each(|(n, error)| {
         let count = error.count as i64;
         statement
-            .execute(params![trial, n as i64, error.second, error.code, count])
+            .execute(params![
+                trial,
+                n as i64,
+                error.second,
+                error.code,
+                count,
+                error.kind.map(word),
+                error.operation,
+            ])
             .map(drop)
     })
 }
@@ -87,7 +97,7 @@ pub(super) fn brief(at: &Connection, trial: i64, lists: &Lists) -> Result<Option
     Ok(Some(Loaded { summary, ..load }))
 }
 
-/// With everything; the summary is made anew, by the rules of this prony.
+/// With everything. A summary by the rules of another prony is made anew.
 pub(super) fn whole(at: &Connection, trial: i64, lists: &Lists) -> Result<Option<Loaded>> {
     match row(at, trial, lists)? {
         Some((load, _)) => fill(at, trial, load).map(Some),
@@ -96,13 +106,17 @@ pub(super) fn whole(at: &Connection, trial: i64, lists: &Lists) -> Result<Option
 }
 
 fn fill(at: &Connection, trial: i64, load: Loaded) -> Result<Loaded> {
+    let mut node_series = all_series(at, trial)?;
     let mut load = Loaded {
-        series: all_series(at, trial)?,
+        series: node_series.remove(&FIRST_NODE).unwrap_or_default(),
+        node_series,
         histograms: histograms(at, trial)?,
         errors: errors(at, trial)?,
         ..load
     };
-    load.summary = Some(stats::summarise(&load));
+    if load.summary.is_none() {
+        load.summary = Some(stats::summarise(&load));
+    }
     Ok(load)
 }
 
@@ -122,6 +136,7 @@ fn row(at: &Connection, trial: i64, lists: &Lists) -> Result<Option<(Loaded, u32
             operations: read::json(row, 4)?,
             histograms: Vec::new(),
             series: BTreeMap::new(),
+            node_series: BTreeMap::new(),
             errors: Vec::new(),
             counters: lists.unpack(row, 7)?,
             engine: read::json(row, 5)?,
@@ -136,13 +151,17 @@ fn row(at: &Connection, trial: i64, lists: &Lists) -> Result<Option<(Loaded, u32
     statement.query_row([trial], load).optional()
 }
 
-fn all_series(at: &Connection, trial: i64) -> Result<BTreeMap<String, Vec<Option<f64>>>> {
+/// By node.
+fn all_series(at: &Connection, trial: i64) -> Result<BTreeMap<u32, Series>> {
     let mut statement =
-        at.prepare_cached("select name, packed from series where trial = ?1 and node = ?2")?;
-    let series = statement.query_map(params![trial, NODE], |row| {
-        Ok((row.get(0)?, unpacked(row, 1)?))
-    })?;
-    series.collect()
+        at.prepare_cached("select node, name, packed from series where trial = ?1")?;
+    let mut rows = statement.query([trial])?;
+    let mut series: BTreeMap<u32, Series> = BTreeMap::new();
+    while let Some(row) = rows.next()? {
+        let of_node = series.entry(row.get(0)?).or_default();
+        of_node.insert(row.get(1)?, unpacked(row, 2)?);
+    }
+    Ok(series)
 }
 
 /// One series of a trial; None where there is none of that name.
@@ -152,7 +171,7 @@ pub(super) fn one_series(
     name: &str,
 ) -> Result<Option<Vec<Option<f64>>>> {
     at.prepare_cached("select packed from series where trial = ?1 and node = ?2 and name = ?3")?
-        .query_row(params![trial, NODE, name], |row| unpacked(row, 0))
+        .query_row(params![trial, FIRST_NODE, name], |row| unpacked(row, 0))
         .optional()
 }
 
@@ -181,13 +200,19 @@ fn histograms(at: &Connection, trial: i64) -> Result<Vec<HistogramNote>> {
 }
 
 fn errors(at: &Connection, trial: i64) -> Result<Vec<ErrorCount>> {
-    let mut statement =
-        at.prepare_cached("select second, code, count from error where trial = ?1 order by n")?;
+    let schema = super::open::schema(at)?;
+    let kind = since(schema, 4, "kind", "null");
+    let operation = since(schema, 4, "operation", "null");
+    let mut statement = at.prepare_cached(&format!(
+        "select second, code, count, {kind}, {operation} from error where trial = ?1 order by n"
+    ))?;
     let errors = statement.query_map([trial], |row| {
         Ok(ErrorCount {
             second: row.get(0)?,
             code: row.get(1)?,
             count: row.get::<_, i64>(2)? as u64,
+            kind: read::word_or_none(row, 3)?,
+            operation: row.get(4)?,
         })
     })?;
     errors.collect()

@@ -34,10 +34,11 @@ pub(super) fn new(path: &Path) -> Result<Connection, StoreError> {
     open().map_err(|e| StoreError::of(path, e))
 }
 
-/// What each schema added to the one before it; none of them takes anything away.
-const ADDED: [(i32, &str); 2] = [
+/// What each schema added to the one before it. No value of an older one is lost.
+const ADDED: [(i32, &str); 3] = [
     (2, include_str!("schema_load.sql")),
     (3, include_str!("schema_3.sql")),
+    (4, include_str!("schema_4.sql")),
 ];
 
 /// Lays the tables into an empty file and leaves the transaction open for the run's row.
@@ -72,12 +73,15 @@ pub(super) fn writing(path: &Path) -> Result<Connection, StoreError> {
 
 /// A run that an older prony began is gone on with in this schema.
 fn raise(mut at: Connection) -> Result<Connection> {
+    // A table that is made anew would take the rows with it that refer to it; the pragma is without effect in a transaction.
+    at.pragma_update(None, "foreign_keys", false)?;
     let transaction = at.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let found = schema(&transaction)?;
     if found < SCHEMA_VERSION {
         add(&transaction, found)?;
     }
     transaction.commit()?;
+    at.pragma_update(None, "foreign_keys", true)?;
     Ok(at)
 }
 

@@ -2,12 +2,14 @@
 
 use super::counters::Lists;
 use super::load;
+use super::write::FIRST_NODE;
 use crate::load::Loaded;
 use crate::plan::PlanForm;
+use crate::query_error::QueryError;
 use crate::run::Run;
 use crate::trial::{Counters, EventNote, LimitNote, Query, Round, Trial, TrialKey};
-use rusqlite::types::Type;
-use rusqlite::{Connection, Error, OptionalExtension, Result, Row};
+use rusqlite::types::{Type, ValueRef};
+use rusqlite::{Connection, Error, Result, Row};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, DeserializeSeed};
 use std::collections::{BTreeMap, HashMap};
@@ -54,6 +56,19 @@ pub(super) fn json_or_none<T: DeserializeOwned>(row: &Row, column: usize) -> Res
 pub(super) fn word<T: DeserializeOwned>(row: &Row, column: usize) -> Result<T> {
     let text: String = row.get(column)?;
     serde_json::from_value(text.into()).map_err(|e| unreadable(column, e))
+}
+
+/// A column that may be NULL and otherwise holds the word of a variant.
+pub(super) fn word_or_none<T: DeserializeOwned>(row: &Row, column: usize) -> Result<Option<T>> {
+    match row.get_ref(column)? {
+        ValueRef::Null => Ok(None),
+        _ => word(row, column).map(Some),
+    }
+}
+
+/// A column that this schema added, or what stands for it in files of an older one.
+pub(super) fn since<'c>(schema: i32, added: i32, column: &'c str, before: &'c str) -> &'c str {
+    if schema < added { before } else { column }
 }
 
 fn unreadable(column: usize, cause: impl std::error::Error + Send + Sync + 'static) -> Error {
@@ -109,10 +124,7 @@ pub(super) fn trials<'c>(at: &'c Connection, depth: Depth<'c>) -> Result<Vec<Tri
         lists: Lists::read(at)?,
         plans: super::plans::texts(at)?,
     };
-    let dataset = match reader.schema {
-        ..3 => "null",
-        _ => "dataset_json",
-    };
+    let dataset = since(reader.schema, 3, "dataset_json", "null");
     let mut statement = at.prepare(&format!(
         "select id, block, server, levels_json, state, flags_json, started_ns, ended_ns, start_s_json, data_bytes, plans_json, {dataset}
          from trial order by id"
@@ -132,6 +144,7 @@ struct Reader<'c> {
 impl Reader<'_> {
     fn trial(&self, row: &Row) -> Result<Trial> {
         let id = row.get(0)?;
+        let mut node_settings = self.settings(id)?;
         Ok(Trial {
             load: self.load(id)?.map(Box::new),
             key: TrialKey {
@@ -145,7 +158,8 @@ impl Reader<'_> {
             ended_ns: row.get(7)?,
             start_s: json(row, 8)?,
             rounds: self.rounds(id)?,
-            settings: self.settings(id)?,
+            settings: node_settings.remove(&FIRST_NODE).unwrap_or_default(),
+            node_settings,
             plans: self.plans_of(json(row, 10)?),
             plan_forms: self.plan_forms(id)?,
             events: self.events(id)?,
@@ -203,10 +217,7 @@ impl Reader<'_> {
             Depth::Times(_) => HashMap::new(),
             Depth::Whole => self.query_counters(round)?,
         };
-        let client = match self.schema {
-            ..3 => "1",
-            _ => "client",
-        };
+        let client = since(self.schema, 3, "client", "1");
         let mut statement = self.at.prepare_cached(&format!(
             "select n, name, elapsed_ns, rows, answer, answer_hash, plan, profile_json, error, {client}
              from query where round = ?1 order by n"
@@ -221,7 +232,7 @@ impl Reader<'_> {
                 plan_hash: row.get(6)?,
                 counters: counters.remove(&row.get(0)?).unwrap_or_default(),
                 profile: json_or_none(row, 7)?.unwrap_or_default(),
-                error: row.get(8)?,
+                error: row.get::<_, Option<String>>(8)?.map(QueryError::from),
                 client: row.get(9)?,
             })
         })?;
@@ -239,15 +250,19 @@ impl Reader<'_> {
     }
 
     fn events(&self, trial: i64) -> Result<Vec<EventNote>> {
-        let mut statement = self.at.prepare_cached(match self.schema {
-            1 => "select at_ns, kind, text, null from event where trial = ?1 order by n",
-            _ => "select at_ns, kind, text, ended_ns from event where trial = ?1 order by n",
-        })?;
+        let ended = since(self.schema, 2, "ended_ns", "null");
+        let node = since(self.schema, 4, "node", "null");
+        let numbers = since(self.schema, 4, "numbers_json", "null");
+        let mut statement = self.at.prepare_cached(&format!(
+            "select at_ns, kind, text, {ended}, {node}, {numbers} from event where trial = ?1 order by n"
+        ))?;
         let events = statement.query_map([trial], |row| {
             Ok(EventNote {
                 at_ns: row.get(0)?,
                 ended_ns: row.get(3)?,
                 kind: row.get(1)?,
+                node: row.get(4)?,
+                numbers: json_or_none(row, 5)?.unwrap_or_default(),
                 text: row.get(2)?,
             })
         })?;
@@ -271,26 +286,23 @@ impl Reader<'_> {
         limits.collect()
     }
 
-    fn settings(&self, trial: i64) -> Result<BTreeMap<String, String>> {
-        if let Depth::Times(names) = self.depth {
-            return self.some_settings(trial, names);
-        }
-        let mut statement = self
-            .at
-            .prepare_cached("select name, value from setting where trial = ?1 order by name")?;
-        let settings = statement.query_map([trial], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        settings.collect()
-    }
-
-    /// One by one, since a server has twenty times as many as an explanation looks at.
-    fn some_settings(&self, trial: i64, names: &[&str]) -> Result<BTreeMap<String, String>> {
-        let mut statement = self
-            .at
-            .prepare_cached("select value from setting where trial = ?1 and name = ?2")?;
-        let mut settings = BTreeMap::new();
+    /// By node; at the depth of times only those of some names, one by one, since a server has twenty times as many.
+    fn settings(&self, trial: i64) -> Result<BTreeMap<u32, BTreeMap<String, String>>> {
+        let node = since(self.schema, 4, "node", "1");
+        let (names, which): (Vec<Option<&str>>, _) = match self.depth {
+            Depth::Times(names) => (names.iter().copied().map(Some).collect(), "name = ?2"),
+            Depth::Whole => (vec![None], "?2 is null"),
+        };
+        let mut statement = self.at.prepare_cached(&format!(
+            "select {node}, name, value from setting where trial = ?1 and {which}"
+        ))?;
+        let mut settings: BTreeMap<u32, BTreeMap<String, String>> = BTreeMap::new();
         for name in names {
-            let value = statement.query_row((trial, name), |row| row.get(0));
-            settings.extend(value.optional()?.map(|value| (name.to_string(), value)));
+            let mut rows = statement.query((trial, name))?;
+            while let Some(row) = rows.next()? {
+                let of_node = settings.entry(row.get(0)?).or_default();
+                of_node.insert(row.get(1)?, row.get(2)?);
+            }
         }
         Ok(settings)
     }

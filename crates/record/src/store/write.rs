@@ -5,6 +5,10 @@ use crate::run::Run;
 use crate::trial::{EventNote, LimitNote, Query, Round, Trial, TrialKey, TrialState};
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Nodes count from 1.
+pub(super) const FIRST_NODE: u32 = 1;
 
 /// JSON of the record's own types, which cannot fail: every map has string keys.
 pub(super) fn json<T: Serialize + ?Sized>(value: &T) -> String {
@@ -45,7 +49,7 @@ pub(super) fn run(at: &Connection, run: &Run) -> Result<()> {
 /// The row of the trial with this key and its state.
 pub(super) fn recorded(at: &Connection, key: &TrialKey) -> Result<Option<(i64, TrialState)>> {
     at.query_row(
-        "select id, state from trial where block = ?1 and server = ?2 and levels_json = ?3",
+        "select id, state from trial where block = ?1 and server is ?2 and levels_json = ?3",
         params![key.block, key.server, levels_json(key)],
         |row| Ok((row.get(0)?, super::read::word(row, 1)?)),
     )
@@ -128,7 +132,7 @@ fn query(at: &Connection, round: i64, n: i64, query: &Query) -> Result<()> {
             query.answer_hash,
             query.plan_hash,
             (!query.profile.is_empty()).then(|| json(&query.profile)),
-            query.error,
+            query.error.as_ref().map(ToString::to_string),
             query.client,
         ])?;
     if let Some((names, moved)) = counters::pack(at, &query.counters)? {
@@ -139,7 +143,7 @@ fn query(at: &Connection, round: i64, n: i64, query: &Query) -> Result<()> {
 }
 
 fn event(at: &Connection, trial: i64, n: usize, event: &EventNote) -> Result<()> {
-    at.prepare_cached("insert into event values (?1, ?2, ?3, ?4, ?5, ?6)")?
+    at.prepare_cached("insert into event values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?
         .execute(params![
             trial,
             n as i64,
@@ -147,6 +151,8 @@ fn event(at: &Connection, trial: i64, n: usize, event: &EventNote) -> Result<()>
             event.kind,
             event.text,
             event.ended_ns,
+            event.node,
+            (!event.numbers.is_empty()).then(|| json(&event.numbers)),
         ])?;
     Ok(())
 }
@@ -164,9 +170,20 @@ fn limit(at: &Connection, trial: i64, n: usize, limit: &LimitNote) -> Result<()>
 }
 
 fn settings(at: &Connection, id: i64, trial: &Trial) -> Result<()> {
-    let mut statement = at.prepare_cached("insert into setting values (?1, ?2, ?3)")?;
-    trial
-        .settings
-        .iter()
-        .try_for_each(|(name, value)| statement.execute(params![id, name, value]).map(drop))
+    let mut statement = at.prepare_cached("insert into setting values (?1, ?2, ?3, ?4)")?;
+    for (node, settings) in nodes(&trial.settings, &trial.node_settings) {
+        for (name, value) in settings {
+            statement.execute(params![id, node, name, value])?;
+        }
+    }
+    Ok(())
+}
+
+/// What there is of each node, the first one's under 1.
+pub(super) fn nodes<'n, T>(
+    first: &'n T,
+    further: &'n BTreeMap<u32, T>,
+) -> impl Iterator<Item = (u32, &'n T)> {
+    let further = further.iter().map(|(node, of)| (*node, of));
+    std::iter::once((FIRST_NODE, first)).chain(further)
 }

@@ -91,7 +91,7 @@ pub fn trial(block: u32, state: TrialState, queries: usize, counters: usize) -> 
         load: None,
         key: TrialKey {
             block,
-            server: "5.6".into(),
+            server: Some("5.6".into()),
             levels: vec![("variant".into(), "small pool".into())],
         },
         state,
@@ -105,6 +105,7 @@ pub fn trial(block: u32, state: TrialState, queries: usize, counters: usize) -> 
         settings: (0..10)
             .map(|i| (format!("setting_{i:03}"), format!("{block} {i}")))
             .collect(),
+        node_settings: BTreeMap::new(),
         plans: (0..queries)
             .map(|n| (format!("{n:064}"), format!("plan {n}")))
             .collect(),
@@ -113,6 +114,8 @@ pub fn trial(block: u32, state: TrialState, queries: usize, counters: usize) -> 
             at_ns: 3,
             ended_ns: None,
             kind: "restart".into(),
+            node: None,
+            numbers: BTreeMap::new(),
             text: "before cold 1".into(),
         }],
         limits: vec![LimitNote {
@@ -170,8 +173,11 @@ pub fn timed(block: u32) -> Trial {
             ("throughput".into(), series(500.0)),
             ("server cpu".into(), series(0.731)),
         ]),
+        node_series: BTreeMap::new(),
         errors: vec![ErrorCount {
             second: 12,
+            kind: None,
+            operation: None,
             code: 1213,
             count: 2,
         }],

@@ -115,7 +115,7 @@ fn key_heads(run: &Run) -> impl Iterator<Item = &str> {
 fn key<'a>(run: &'a Run, trial: &'a Trial) -> impl Iterator<Item = &'a str> {
     let factors = run.question.factors.iter();
     let levels = factors.map(|factor| trial.key.level(&factor.name).unwrap_or_default());
-    std::iter::once(trial.key.server.as_str()).chain(levels)
+    std::iter::once(trial.key.server_name()).chain(levels)
 }
 
 fn fields(trial: &Trial) -> Vec<String> {

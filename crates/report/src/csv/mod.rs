@@ -45,7 +45,7 @@ pub fn csv(run: &Run, trials: &[Trial]) -> String {
             let levels = factors
                 .iter()
                 .map(|factor| trial.key.level(factor).unwrap_or_default());
-            let key = std::iter::once(trial.key.server.as_str()).chain(levels);
+            let key = std::iter::once(trial.key.server_name()).chain(levels);
             record(&mut text, key.chain(own.iter().map(String::as_str)));
         };
         for round in &trial.rounds {
@@ -90,7 +90,11 @@ fn own_fields(trial: &Trial, round: &Round, query: &Query) -> [String; 11] {
         query.rows.to_string(),
         answer(query.answer).to_string(),
         query.plan_hash.clone().unwrap_or_default(),
-        query.error.clone().unwrap_or_default(),
+        query
+            .error
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
     ]
 }
 

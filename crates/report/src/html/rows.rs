@@ -1,6 +1,7 @@
 //! The rows of the matrix with what the sections need of each: its trials, its name, its queries.
 
 use crate::names;
+use explain::RowName;
 use record::stats::{self, QueryRow};
 use record::{Run, Trial, TrialState};
 
@@ -11,7 +12,7 @@ pub struct Rows<'a> {
 }
 
 pub struct Row<'a> {
-    pub server: String,
+    pub server: Option<String>,
     pub levels: Vec<(String, String)>,
     pub name: String,
     /// The trials that count.
@@ -25,9 +26,9 @@ impl<'a> Rows<'a> {
         let list: Vec<Row> = rows
             .into_iter()
             .map(|row| Row {
-                name: names::row(&run.question, &row.server, &row.levels),
-                trials: counted(trials, &row.server, &row.levels),
-                queries: stats::queries(&run.question, trials, &row.server, &row.levels),
+                name: names::row(&run.question, row.server.as_deref(), &row.levels),
+                trials: counted(trials, row.server.as_deref(), &row.levels),
+                queries: stats::queries(&run.question, trials, row.server.as_deref(), &row.levels),
                 server: row.server,
                 levels: row.levels,
             })
@@ -40,17 +41,21 @@ impl<'a> Rows<'a> {
         Rows { list, decimals }
     }
 
-    pub fn position(&self, (server, levels): &(String, Vec<(String, String)>)) -> Option<usize> {
+    pub fn position(&self, (server, levels): &RowName) -> Option<usize> {
         self.list
             .iter()
             .position(|row| row.server == *server && row.levels == *levels)
     }
 }
 
-fn counted<'a>(trials: &'a [Trial], server: &str, levels: &[(String, String)]) -> Vec<&'a Trial> {
+fn counted<'a>(
+    trials: &'a [Trial],
+    server: Option<&str>,
+    levels: &[(String, String)],
+) -> Vec<&'a Trial> {
     let mine = trials
         .iter()
-        .filter(|trial| trial.key.server == server && trial.key.levels == levels);
+        .filter(|trial| trial.key.server.as_deref() == server && trial.key.levels == levels);
     mine.filter(|trial| trial.state == TrialState::Done)
         .collect()
 }

@@ -56,6 +56,7 @@ pub struct LoadNote<'a> {
     period: Option<Period>,
     engine: Option<EngineFields<'a>>,
     counters: Option<&'a Counters>,
+    unknown: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -120,6 +121,7 @@ impl<'a> LoadNote<'a> {
             unstable: offered.and_then(|offered| offered.unstable.clone()),
             steady: Some(steady(summary)),
             retried: Some(summary.retried),
+            unknown: Some(summary.unknown),
             errors_by_code: errors_by_code(load, summary),
             by_operation: summary.by_operation.iter().map(operation).collect(),
             stalls: summary.stalls.clone(),

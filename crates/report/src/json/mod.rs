@@ -50,7 +50,7 @@ struct Document<'a> {
 
 #[derive(Serialize)]
 struct TrialNote<'a> {
-    server: &'a str,
+    server: Option<&'a str>,
     variant: Option<&'a str>,
     levels: Map<String, Value>,
     block: u32,
@@ -132,7 +132,7 @@ fn in_rounds(trial: &Trial) -> TrialNote<'_> {
         false => queries().filter_map(|query| query.elapsed_s).sum(),
     };
     TrialNote {
-        server: &trial.key.server,
+        server: trial.key.server.as_deref(),
         variant: trial.key.level("variant"),
         levels: levels(&trial.key.levels),
         block: trial.key.block,

@@ -42,7 +42,7 @@ struct ColumnNote {
 
 #[derive(Serialize)]
 struct RowNote {
-    server: String,
+    server: Option<String>,
     levels: Map<String, Value>,
     blocks: Vec<u32>,
     times: Vec<TimeNote>,
@@ -60,7 +60,7 @@ struct TimeNote {
 
 #[derive(Serialize)]
 struct ChangeNote {
-    server: String,
+    server: Option<String>,
     levels: Map<String, Value>,
     seen: Vec<SeenNote>,
 }

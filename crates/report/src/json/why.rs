@@ -1,7 +1,7 @@
 //! Why two cells differ, as keys.
 
 use crate::why::{self, Explained};
-use explain::{Difference, Doubled, Explanation, Why};
+use explain::{Difference, Doubled, Explanation, RowName, Why};
 use record::{Run, Trial};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -37,7 +37,7 @@ pub struct LargestNote {
 
 #[derive(Serialize)]
 struct RowNote {
-    server: String,
+    server: Option<String>,
     levels: Map<String, Value>,
 }
 
@@ -74,7 +74,7 @@ pub fn largest(run: &Run, trials: &[Trial]) -> Option<LargestNote> {
     })
 }
 
-fn row((server, levels): (String, Vec<(String, String)>)) -> RowNote {
+fn row((server, levels): RowName) -> RowNote {
     let levels = levels.into_iter();
     RowNote {
         server,

@@ -27,7 +27,7 @@ fn searched(run: &Run, trial: &Trial) -> Vec<String> {
 
 /// `5.6 · 60% of max: 16 workers answer best (99 % within 15.7 ms); 32 are not certainly worse; unstable with 1, 2`
 fn workers(run: &Run, best: &BestWorkers) -> String {
-    let row = names::row(&run.question, &best.server, &best.levels);
+    let row = names::row(&run.question, best.server.as_deref(), &best.levels);
     let list = |numbers: &[u32]| {
         numbers
             .iter()

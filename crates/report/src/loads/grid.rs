@@ -162,7 +162,9 @@ fn labels(row: &Row, factors: &[String]) -> Vec<String> {
     let levels = factors
         .iter()
         .map(|factor| columns::level(row, factor).unwrap_or_default().to_string());
-    std::iter::once(row.server.clone()).chain(levels).collect()
+    std::iter::once(row.server.clone().unwrap_or_default())
+        .chain(levels)
+        .collect()
 }
 
 fn place(across: &Across, row: &Row) -> usize {
@@ -193,7 +195,7 @@ fn cell<'t>(
         .filter_map(|trial| Some((trial, stats::summary(trial.load.as_deref()?))))
         .collect();
     Cell {
-        name: names::row(question, &row.server, &row.levels),
+        name: names::row(question, row.server.as_deref(), &row.levels),
         row: Some(row.clone()),
         load: load.cloned(),
         counted,

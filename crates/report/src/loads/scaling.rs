@@ -24,7 +24,11 @@ pub fn scaling(run: &Run, trials: &[Trial]) -> Option<Sheet> {
         .map(|point| point.clients)
         .collect();
     let row = |scaling: &&Scaling| SheetRow {
-        labels: vec![names::row(&run.question, &scaling.server, &scaling.levels)],
+        labels: vec![names::row(
+            &run.question,
+            scaling.server.as_deref(),
+            &scaling.levels,
+        )],
         cells: clients
             .iter()
             .map(|clients| figure(scaling, *clients))

@@ -57,7 +57,7 @@ fn row(
     };
     SheetRow {
         labels: vec![
-            names::row(&run.question, &scaling.server, &scaling.levels),
+            names::row(&run.question, scaling.server.as_deref(), &scaling.levels),
             scaling.round.clone(),
         ],
         cells: clients.iter().map(cell).collect(),

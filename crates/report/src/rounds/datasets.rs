@@ -11,7 +11,11 @@ pub fn datasets(run: &Run, trials: &[Trial]) -> Option<Sheet> {
         let Some(note) = &trial.dataset else {
             continue;
         };
-        let row = names::row(&run.question, &trial.key.server, &trial.key.levels);
+        let row = names::row(
+            &run.question,
+            trial.key.server.as_deref(),
+            &trial.key.levels,
+        );
         match seen.iter_mut().find(|(known, _)| *known == note) {
             Some((_, rows)) if rows.contains(&row) => {}
             Some((_, rows)) => rows.push(row),

@@ -69,10 +69,10 @@ fn sheet(rows: impl Iterator<Item = SheetRow>) -> Sheet {
 }
 
 fn rows(run: &Run, trials: &[Trial], row: &Row, query: Option<&str>) -> Vec<SheetRow> {
-    let name = names::row(&run.question, &row.server, &row.levels);
+    let name = names::row(&run.question, row.server.as_deref(), &row.levels);
     let of_round = |round: &str| -> Option<SheetRow> {
         let part = Part {
-            server: &row.server,
+            server: row.server.as_deref(),
             levels: &row.levels,
             round,
             query,

@@ -176,11 +176,19 @@ impl Screen {
         let mut text = format!("\n{}", self.heading(&title));
         text.push_str(&self.wrapped(
             " A = ",
-            &names::row(&run.question, &explanation.of.0, &explanation.of.1),
+            &names::row(
+                &run.question,
+                explanation.of.0.as_deref(),
+                &explanation.of.1,
+            ),
         ));
         text.push_str(&self.wrapped(
             " B = ",
-            &names::row(&run.question, &explanation.to.0, &explanation.to.1),
+            &names::row(
+                &run.question,
+                explanation.to.0.as_deref(),
+                &explanation.to.1,
+            ),
         ));
         if explanation.why.differences.is_empty() {
             return text + &format!(" {}\n", digest::no_counters(explanation));

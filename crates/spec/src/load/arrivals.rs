@@ -5,6 +5,7 @@
 use super::super::read::{Node, Section};
 use super::rates::per_second;
 use super::trace;
+use record::Arrivals;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,13 +34,13 @@ const KINDS: [&str; 3] = ["bursts", "ramp", "trace"];
 
 impl ArrivalsSpec {
     /// As the record names it.
-    pub fn name(&self) -> &'static str {
+    pub fn kind(&self) -> Arrivals {
         match self {
-            ArrivalsSpec::Poisson => "poisson",
-            ArrivalsSpec::Uniform => "uniform",
-            ArrivalsSpec::Bursts { .. } => "bursts",
-            ArrivalsSpec::Ramp { .. } => "ramp",
-            ArrivalsSpec::Trace { .. } => "trace",
+            ArrivalsSpec::Poisson => Arrivals::Poisson,
+            ArrivalsSpec::Uniform => Arrivals::Uniform,
+            ArrivalsSpec::Bursts { .. } => Arrivals::Bursts,
+            ArrivalsSpec::Ramp { .. } => Arrivals::Ramp,
+            ArrivalsSpec::Trace { .. } => Arrivals::Trace,
         }
     }
 }

@@ -122,7 +122,7 @@ impl PlannedLoad {
                 when_full,
             } => record::Mode::Open {
                 rate: *rate,
-                arrivals: arrivals.name().to_string(),
+                arrivals: arrivals.kind(),
                 workers: *workers,
                 queue: *queue,
                 when_full: when_full.name().to_string(),

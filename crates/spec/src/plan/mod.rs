@@ -263,7 +263,7 @@ impl<'e> Plan<'e> {
         let own = levels(self.experiment, point).filter(|(factor, _)| !of_load(factor));
         self.experiment.protocol.series
             && last.block == place.block
-            && last.server == self.experiment.servers[point.server].name
+            && last.server_name() == self.experiment.servers[point.server].name
             && own
                 .map(|(_, level)| &level.name)
                 .eq(others.map(|(_, level)| level))

@@ -32,7 +32,7 @@ pub fn key(experiment: &Experiment, point: &Point, block: u32, probed: Option<f6
         .collect();
     TrialKey {
         block,
-        server: experiment.servers[point.server].name.clone(),
+        server: Some(experiment.servers[point.server].name.clone()),
         levels: chosen,
     }
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::run::answers::Answers;
 use crate::run::trial::tests::trial_with_answers;
-use record::{Answer, Query};
+use record::{Answer, Query, QueryError};
 use server::Reply;
 use server::fake::reply;
 use spec::{Observe, Plans, Protocol, RoundKind, Unit, WarmupSpec};
@@ -176,7 +176,7 @@ fn a_query_past_its_timeout_is_stopped_in_its_client_alone() {
         .iter()
         .filter_map(|q| q.error.as_ref())
         .collect();
-    assert_eq!(errors, ["> 0.5 s"]);
+    assert_eq!(errors, [&QueryError::TimedOut { limit_s: 0.5 }]);
     assert_eq!(passed.queries.len(), 8);
 }
 

@@ -6,6 +6,7 @@ use host::Paused;
 use record::EventNote;
 use server::{Server, Session};
 use spec::{EventKind, EventSpec, EventTime};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
@@ -107,6 +108,8 @@ impl Happening {
             at_ns,
             ended_ns: Some(now_ns()),
             kind: kind(&self.event.kind).into(),
+            node: None,
+            numbers: BTreeMap::new(),
             text,
         });
     }

@@ -37,7 +37,7 @@ fn check_all(one: &PlanCheck, trial: &mut Trial) {
 
 fn unmet(trial: &Trial) -> Vec<&str> {
     let flags = trial.flags.iter();
-    let unmet = flags.filter(|flag| flag.kind == "plan_unmet");
+    let unmet = flags.filter(|flag| flag.kind == FlagKind::PlanUnmet);
     unmet.map(|flag| flag.text.as_str()).collect()
 }
 
@@ -194,7 +194,7 @@ fn a_plan_that_is_refused_is_noted_and_spoils_nothing() {
     let passed = looked(&mut live, Known::new()).unwrap();
     assert_eq!(passed.queries[0].plan_hash, None);
     assert_eq!(passed.flags.len(), 1);
-    assert_eq!(passed.flags[0].kind, "no_plan");
+    assert_eq!(passed.flags[0].kind, FlagKind::NoPlan);
     assert_eq!(passed.flags[0].text, "Q1.1: 1064 no");
 }
 
@@ -243,7 +243,7 @@ fn an_analysis_that_fails_leaves_the_measured_trial_as_it_was() {
     ] {
         let trial = analysed(script);
         assert_eq!((trial.state, trial.plan_forms.len()), (TrialState::Done, 0));
-        assert_eq!(trial.flags[0].kind, "not_analyzed");
+        assert_eq!(trial.flags[0].kind, FlagKind::NotAnalyzed);
         assert_eq!(trial.flags[0].text, says);
     }
 }

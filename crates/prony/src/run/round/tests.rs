@@ -117,7 +117,7 @@ fn a_missing_index_is_named_with_the_way_out() {
 #[test]
 fn a_wrong_answer_is_named_and_the_round_goes_on() {
     let passed = passed(&["Q1.1", "fast"]);
-    assert_eq!(passed.flags[0].kind, "wrong_answer");
+    assert_eq!(passed.flags[0].kind, FlagKind::WrongAnswer);
     assert!(
         passed.flags[0].text.starts_with("Q1.1: "),
         "{:?}",

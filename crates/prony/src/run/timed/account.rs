@@ -8,7 +8,8 @@ use crate::run::trial::{flag, happened};
 use host::machine;
 use load::{Backend, Driven, Ending, Second, Window};
 use record::{
-    EngineNote, ErrorCount, HistogramNote, Kind, LiveSample, Loaded, Mode, OpenNote, Trial, stats,
+    EngineNote, ErrorCount, ErrorKind, FlagKind, HistogramNote, Kind, LiveSample, Loaded, Mode,
+    OpenNote, Trial, stats,
 };
 use std::collections::BTreeMap;
 
@@ -25,7 +26,7 @@ pub fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, seen: Seen) {
     say_what_went_wrong(trial, &driven);
     happened(trial, seen.happened);
     for one in seen.sampled.flags {
-        flag(trial, &one.kind, one.text);
+        flag(trial, one.kind, one.text);
     }
     let mut series = seen.sampled.series;
     series.extend(told.series);
@@ -41,13 +42,14 @@ pub fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, seen: Seen) {
         histograms: told.histograms,
         operations,
         series,
+        node_series: BTreeMap::new(),
         counters: seen.sampled.counters,
         summary: None,
         open,
     };
     let summary = stats::summarise(&load);
     if let Some(reason) = &summary.engine.invalid {
-        invalidate(trial, "engine_limit", reason.clone());
+        invalidate(trial, FlagKind::EngineLimit, reason.clone());
     }
     load.summary = Some(summary);
     trial.load = Some(Box::new(load));
@@ -58,14 +60,14 @@ fn say_what_went_wrong(trial: &mut Trial, driven: &Driven) {
         let count = driven.ended_early.len();
         invalidate(
             trial,
-            "clients_lost",
+            FlagKind::ClientsLost,
             format!(
                 "{count} clients ended before the time, the first was client {client}: {failure}"
             ),
         );
     }
     if let Some(reason) = &driven.stopped {
-        flag(trial, "stopped", reason.clone());
+        flag(trial, FlagKind::Stopped, reason.clone());
     }
 }
 
@@ -86,6 +88,8 @@ const COLUMNS: [Column; 8] = [
 /// What was told while the engine drove. Histograms are packed as they come: unpacked ones of hours would take gigabytes.
 #[derive(Default)]
 pub struct Told {
+    /// Their names, in the workload's order.
+    operations: Vec<String>,
     /// The engine's own, one value a second.
     series: BTreeMap<String, Vec<Option<f64>>>,
     errors: Vec<ErrorCount>,
@@ -94,18 +98,26 @@ pub struct Told {
 }
 
 impl Told {
+    pub fn of(operations: &[String]) -> Told {
+        Told {
+            operations: operations.to_vec(),
+            ..Told::default()
+        }
+    }
+
     pub fn second(&mut self, second: &Second) {
         for (name, of) in COLUMNS {
             let series = self.series.entry(name.to_string()).or_default();
             series.push(Some(of(second) as f64));
         }
-        let errors = errors_by_code(second);
-        self.errors
-            .extend(errors.into_iter().map(|(code, count)| ErrorCount {
-                second: second.second,
-                code,
-                count,
-            }));
+        let errors = second.errors.iter().map(|(fault, count)| ErrorCount {
+            second: second.second,
+            kind: error_kind(fault.ending),
+            operation: self.operations.get(usize::from(fault.operation)).cloned(),
+            code: fault.code,
+            count: *count,
+        });
+        self.errors.extend(errors);
         self.histograms.push(HistogramNote {
             operation: None,
             kind: Kind::Response,
@@ -118,6 +130,17 @@ impl Told {
     /// Those of all windows.
     pub fn windows(&mut self, windows: Vec<HistogramNote>) {
         self.histograms.extend(windows);
+    }
+}
+
+/// None: the operation was done, which is no error.
+fn error_kind(ending: Ending) -> Option<ErrorKind> {
+    match ending {
+        Ending::Done => None,
+        Ending::Retried => Some(ErrorKind::Retried),
+        Ending::Failed => Some(ErrorKind::Failed),
+        Ending::Lost => Some(ErrorKind::Lost),
+        Ending::Unknown => Some(ErrorKind::Unknown),
     }
 }
 

@@ -14,7 +14,7 @@ use super::trial::{Bench, flag};
 use account::Told;
 use beside::{Beside, Latest};
 use load::{Drivable, DriveError, Driven, Second, Watch, Window};
-use record::{LiveSample, Trial, TrialState};
+use record::{FlagKind, LiveSample, Trial, TrialState};
 use server::ServerError;
 use spec::plan::PlannedTrial;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -77,7 +77,7 @@ impl Timed<'_> {
             let text = format!(
                 "the tables did not stay in the pool: reading them once more read {pages} pages from the disk; give innodb_buffer_pool_size more than the data"
             );
-            flag(trial, "not_preloaded", text);
+            flag(trial, FlagKind::NotPreloaded, text);
         }
         Ok(())
     }
@@ -103,7 +103,7 @@ impl Timed<'_> {
         self.enough_statements(bed, driver.needs().statements)?;
         let drive = asked::drive(self.planned, self.bench.protocol, self.seed);
         let operations = driver.operations();
-        let (mut told, mut windows) = (Told::default(), Vec::new());
+        let (mut told, mut windows) = (Told::of(&operations), Vec::new());
         let latest = beside.latest.clone();
         let driven = {
             let mut second = self.each_second(drive.time.as_secs(), latest, live, &mut told);
@@ -198,7 +198,7 @@ fn explain(error: DriveError) -> ServerError {
 }
 
 /// What makes the figures of a drive something else than they are named after.
-fn invalidate(trial: &mut Trial, kind: &str, text: String) {
+fn invalidate(trial: &mut Trial, kind: FlagKind, text: String) {
     if trial.state == TrialState::Done {
         trial.state = TrialState::Invalid;
     }

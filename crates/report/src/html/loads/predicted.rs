@@ -40,7 +40,11 @@ pub fn section(run: &Run, predictions: &[Prediction]) -> Markup {
 
 /// A line for each figure of the response.
 fn group(run: &Run, prediction: &Prediction) -> Markup {
-    let name = names::row(&run.question, &prediction.server, &prediction.levels);
+    let name = names::row(
+        &run.question,
+        prediction.server.as_deref(),
+        &prediction.levels,
+    );
     let utilisation = prediction.utilisation();
     html! {
         tbody {
@@ -157,7 +161,7 @@ fn curves(run: &Run, predictions: &[Prediction], percentile: Percentile) -> Vec<
             .filter(|(name, _)| name != "workers")
             .cloned()
             .collect();
-        let row = names::row(&run.question, &prediction.server, &others);
+        let row = names::row(&run.question, prediction.server.as_deref(), &others);
         if !rows.contains(&row) {
             rows.push(row.clone());
         }

@@ -54,7 +54,7 @@ fn level<'t>(trial: &'t PlannedTrial, factor: &str) -> &'t str {
 fn series(trial: &PlannedTrial) -> (u32, String, String) {
     (
         trial.key.block,
-        trial.key.server.clone(),
+        trial.key.server_name().to_string(),
         level(trial, "variant").to_string(),
     )
 }

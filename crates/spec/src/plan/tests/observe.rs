@@ -21,7 +21,9 @@ fn planned(added: &str) -> Vec<PlannedTrial> {
 /// What the plans of a server's trial have to hold.
 fn held(added: &str, server: &str) -> Vec<String> {
     let trials = planned(added);
-    let trial = trials.iter().find(|trial| trial.key.server == server);
+    let trial = trials
+        .iter()
+        .find(|trial| trial.key.server_name() == server);
     let checks = trial.unwrap().observe.checks.iter();
     let texts = checks.map(|check| match &check.expected {
         Expected::Holds(text) | Expected::Lacks(text) => text.clone(),

@@ -1,0 +1,46 @@
+//! What a reader of a trial's figures has to know.
+
+use crate::word::words;
+use serde::{Deserialize, Serialize};
+
+/// Something a reader of the figures has to know, in one sentence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flag {
+    pub kind: FlagKind,
+    pub text: String,
+}
+
+words! {
+    /// What a flag is about; a stable word in JSON and SQLite.
+    FlagKind {
+        ClientsLost = "clients_lost",
+        EngineLimit = "engine_limit",
+        EventFailed = "event_failed",
+        /// An event left the server changed, so that no other trial may use it.
+        EventLeft = "event_left",
+        EventMissed = "event_missed",
+        HintIgnored = "hint_ignored",
+        LimitLost = "limit_lost",
+        LimitNotReached = "limit_not_reached",
+        /// A round that should have been cold was not.
+        Lukewarm = "lukewarm",
+        NoPlan = "no_plan",
+        NotAnalyzed = "not_analyzed",
+        /// The server lacks what the trial needs.
+        NotAvailable = "not_available",
+        NotPreloaded = "not_preloaded",
+        PlanUnmet = "plan_unmet",
+        QueryFailed = "query_failed",
+        /// A query reached the protocol's limit: its time is a lower bound.
+        QueryTimedOut = "query_timed_out",
+        SamplerAbsent = "sampler_absent",
+        /// The answer of a search for the maximum rate.
+        Search = "search",
+        SettingAdjusted = "setting_adjusted",
+        SharedMachine = "shared_machine",
+        Stopped = "stopped",
+        SwitchIgnored = "switch_ignored",
+        TrialFailed = "trial_failed",
+        WrongAnswer = "wrong_answer",
+    }
+}
