@@ -3,6 +3,7 @@
 //! Goal: facts and means of this machine, each checked on the machine itself. Non-goals: what a server is, what a
 //! round is.
 
+pub mod clock;
 pub mod clone;
 pub mod cold;
 pub mod device;
@@ -20,6 +21,7 @@ pub mod proc;
 pub mod process;
 pub mod random;
 
+pub use clock::now_ns;
 pub use device::{Mount, below as mount_below};
 pub use home::{Home, HomeError};
 pub use interrupt::asked as interrupted;

@@ -13,6 +13,8 @@ pub struct Flag {
 words! {
     /// What a flag is about; a stable word in JSON and SQLite.
     FlagKind {
+        /// The target does not hold what its workload promises.
+        AuditFailed = "audit_failed",
         ClientsLost = "clients_lost",
         EngineLimit = "engine_limit",
         EventFailed = "event_failed",

@@ -35,6 +35,17 @@ impl TrialKey {
             .map(|(_, level)| level.as_str())
     }
 
+    /// The levels for one line, without the block: `5.6 small pool, 8`.
+    pub fn label(&self) -> String {
+        let levels: Vec<&str> = self
+            .levels
+            .iter()
+            .map(|(_, level)| level.as_str())
+            .collect();
+        let label = format!("{} {}", self.server_name(), levels.join(", "));
+        label.trim().to_string()
+    }
+
     /// The server's name, empty where the target is no server.
     pub fn server_name(&self) -> &str {
         self.server.as_deref().unwrap_or_default()
@@ -100,6 +111,49 @@ pub struct Trial {
     /// How the tables were loaded; none in records of an older prony.
     #[serde(default)]
     pub dataset: Option<DatasetNote>,
+}
+
+impl Trial {
+    /// A trial of which nothing is measured yet. `started_ns` counts from the Unix epoch.
+    pub fn unmeasured(key: TrialKey, started_ns: i64) -> Trial {
+        Trial {
+            key,
+            state: TrialState::Done,
+            flags: Vec::new(),
+            started_ns,
+            ended_ns: started_ns,
+            start_s: Vec::new(),
+            rounds: Vec::new(),
+            load: None,
+            settings: BTreeMap::new(),
+            node_settings: BTreeMap::new(),
+            plans: BTreeMap::new(),
+            plan_forms: Vec::new(),
+            events: Vec::new(),
+            limits: Vec::new(),
+            data_bytes: 0,
+            dataset: None,
+        }
+    }
+
+    /// Adds a flag. The same thing in several rounds is flagged once.
+    pub fn flag(&mut self, kind: FlagKind, text: impl Into<String>) {
+        let flag = Flag {
+            kind,
+            text: text.into(),
+        };
+        if !self.flags.contains(&flag) {
+            self.flags.push(flag);
+        }
+    }
+
+    /// Flags what makes the figures something other than what the trial is named after. A failed trial stays failed.
+    pub fn invalidate(&mut self, kind: FlagKind, text: impl Into<String>) {
+        if self.state == TrialState::Done {
+            self.state = TrialState::Invalid;
+        }
+        self.flag(kind, text);
+    }
 }
 
 /// A dataset as it was loaded on one build of a server. A trial that starts from a kept snapshot tells the times of the load that

@@ -3,8 +3,7 @@
 use super::experiment::{self, Overrides};
 use super::failure::{Failure, Status, print};
 use crate::run::{
-    Progress, Request, RunError, Workloads, conduct, limits, preflight, servers::Provided,
-    trial::label,
+    Progress, Request, RunError, Workloads, limits, preflight, prepare, servers::Provided,
 };
 use host::{Home, Leases, machine};
 use server::Cache;
@@ -42,10 +41,10 @@ pub fn run(args: Args) -> Result<Status, Failure> {
         allow_drop: false,
         workloads: Workloads::default(),
     };
-    let plan = conduct::plan(&request)?;
+    let plan = prepare::plan(&request)?;
     let trials: Vec<PlannedTrial> = plan.trials().collect();
-    conduct::check_workload(&request, &trials)?;
-    conduct::check_in_place(&request, &trials)?;
+    prepare::check_workload(&request, &trials)?;
+    prepare::check_in_place(&request, &trials)?;
     for sentence in spec::advice(&request.experiment) {
         Progress::stderr().say(&format!("note: {sentence}"));
     }
@@ -61,7 +60,7 @@ fn expected(request: &Request, plan: &Plan, trials: &[PlannedTrial]) -> Result<S
     for trial in trials {
         let section = trial.workload.to_string();
         if !estimates.contains_key(&section) {
-            let workload = conduct::workload(request, trial)?;
+            let workload = prepare::workload(request, trial)?;
             let estimate = workload.data().map(|data| data.estimate());
             estimates.insert(section.clone(), estimate.unwrap_or_default());
         }
@@ -143,7 +142,7 @@ impl Queries {
 
 fn queries_of_a_round(request: &Request, trials: &[PlannedTrial]) -> Result<Queries, Failure> {
     let all = match trials.first() {
-        Some(first) => conduct::query_names(conduct::workload(request, first)?.as_ref()).len(),
+        Some(first) => prepare::query_names(prepare::workload(request, first)?.as_ref()).len(),
         None => 0,
     };
     let asked = match request.experiment.protocol.queries.len() {
@@ -170,7 +169,7 @@ fn known_settings(request: &Request, trials: &[PlannedTrial]) -> Result<Status, 
             let provided = Provided::get(spec, &|build| {
                 server::provider(build, &home, &leases, &|_| ())
             })?;
-            let largest = conduct::largest_estimate(request, trials, &spec.name);
+            let largest = prepare::largest_estimate(request, trials, &spec.name);
             known.push(preflight::ask(&provided)?);
             preflight::fits(&request.experiment, &provided, largest, memory_bytes)?;
         } else if !matches!(spec.build, BuildSpec::External(_) | BuildSpec::Sqlite) {
@@ -189,7 +188,7 @@ fn known_settings(request: &Request, trials: &[PlannedTrial]) -> Result<Status, 
 fn empty_cells(trials: &[PlannedTrial], known: &[Known]) {
     for trial in trials.iter().filter(|trial| trial.key.block == 0) {
         if let Some(why) = preflight::lacking(trial, known) {
-            print(&format!("{}: not available, {why}", label(&trial.key)));
+            print(&format!("{}: not available, {why}", trial.key.label()));
         }
     }
 }

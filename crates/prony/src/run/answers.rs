@@ -90,7 +90,7 @@ fn whose(client: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::trial::tests::trial_with_answers;
+    use crate::run::rounds::tests::trial_with_answers;
 
     #[test]
     fn an_answer_that_differs_from_the_other_server_is_wrong() {

@@ -9,7 +9,7 @@ mod happening;
 
 use super::watch::Stopper;
 use happening::Happening;
-use record::EventNote;
+use record::{EventNote, FlagKind, Trial};
 use server::{Cutter, Server, Session};
 use spec::EventSpec;
 use std::sync::Arc;
@@ -39,6 +39,11 @@ pub struct PreparedEvents {
 }
 
 impl PreparedEvents {
+    /// No events.
+    pub fn none() -> PreparedEvents {
+        PreparedEvents { events: Vec::new() }
+    }
+
     /// `means` holds one for each event.
     pub fn new(events: &[EventSpec], means: Vec<Means>) -> PreparedEvents {
         PreparedEvents {
@@ -182,6 +187,21 @@ impl Cancelled {
 }
 
 impl Happened {
+    /// Enters the events into their trial. One that failed did not do what the trial is named after, so the trial is invalid; one
+    /// that never came may only be late.
+    pub fn enter(self, trial: &mut Trial) {
+        trial.events.extend(self.notes);
+        for text in self.failed {
+            trial.invalidate(FlagKind::EventFailed, text);
+        }
+        for text in self.missed {
+            trial.flag(FlagKind::EventMissed, text);
+        }
+        for text in self.left {
+            trial.flag(FlagKind::EventLeft, text);
+        }
+    }
+
     fn of_all(each: impl Iterator<Item = Happened>) -> Happened {
         let mut all = Happened::default();
         for one in each {

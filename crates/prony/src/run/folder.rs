@@ -3,6 +3,7 @@
 //! Goal: a name of its own for every run, also when two begin in the same second, and one writer at a time.
 
 use super::RunError;
+use record::TrialKey;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -126,6 +127,16 @@ fn latest(results: &Path) -> String {
     }
 }
 
+/// The name of the file in `logs/` that keeps a trial's server log.
+pub fn log_name(key: &TrialKey) -> String {
+    let whole = format!("{}-block{}.log", key.label(), key.block + 1);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
+    whole
+        .chars()
+        .map(|c| if is_plain(c) { c } else { '_' })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -162,5 +173,15 @@ mod tests {
             error.contains("there is no run nothing") && error.contains(&there.id()),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_log_is_named_after_its_trial() {
+        let key = TrialKey {
+            block: 0,
+            server: Some("5.6".into()),
+            levels: vec![("variant".into(), "pool/8".into())],
+        };
+        assert_eq!(log_name(&key), "5.6_pool_8-block1.log");
     }
 }

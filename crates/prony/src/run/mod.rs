@@ -4,7 +4,6 @@
 //! nothing behind, whatever fails. Non-goals: deciding what comes next (`plan`), statistics (`record`), drawing (`report`).
 
 pub mod answers;
-pub mod bed;
 mod clients;
 pub mod cold;
 pub mod conduct;
@@ -16,12 +15,17 @@ mod hints;
 pub mod in_place;
 mod known;
 pub mod limits;
+mod measure;
 pub mod neighbours;
+mod news;
+pub mod place;
 mod plans;
 pub mod preflight;
+pub mod prepare;
 pub mod progress;
 mod provision;
 pub mod round;
+mod rounds;
 pub mod servers;
 pub mod settings;
 pub mod timed;
@@ -36,6 +40,8 @@ pub use workloads::Workloads;
 
 #[cfg(test)]
 mod tests;
+
+use host::interrupt;
 
 /// Why a run did not come to its end. What was finished before is saved and can be resumed.
 #[derive(Debug, thiserror::Error)]
@@ -73,4 +79,16 @@ impl From<server::ServerError> for RunError {
     fn from(error: server::ServerError) -> RunError {
         RunError::Failed(error.to_string())
     }
+}
+
+fn stop_if_interrupted() -> Result<(), RunError> {
+    if interrupt::asked() {
+        Err(RunError::Interrupted)
+    } else {
+        Ok(())
+    }
+}
+
+fn stored(error: record::StoreError) -> RunError {
+    RunError::Failed(error.to_string())
 }

@@ -4,7 +4,6 @@
 //! (`observe::plans`), comparing plans (`explain`).
 
 use super::round::{Live, Pass, Passed};
-use super::trial::flag;
 use host::interrupt;
 use observe::Explainer;
 use record::{Flag, FlagKind, FormKind, PlanForm, Query, Trial, TrialState};
@@ -103,7 +102,7 @@ pub fn check(checks: &[PlanCheck], trial: &mut Trial, round: usize) {
         trial.state = TrialState::Invalid;
     }
     for text in unmet {
-        flag(trial, FlagKind::PlanUnmet, text);
+        trial.flag(FlagKind::PlanUnmet, text);
     }
 }
 
@@ -153,7 +152,7 @@ pub fn analyse(
     trial: &mut Trial,
 ) {
     let dialect = Dialect::of(&live.session);
-    let note = |trial: &mut Trial, text| flag(trial, FlagKind::NotAnalyzed, text);
+    let note = |trial: &mut Trial, text| trial.flag(FlagKind::NotAnalyzed, text);
     let explainer = match Explainer::of(&mut live.session) {
         Ok(explainer) => explainer,
         Err(error) => return note(trial, error.to_string()),

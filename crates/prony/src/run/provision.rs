@@ -2,10 +2,11 @@
 //!
 //! Goal: what decides a dataset is one key. Non-goal: loading it (`dataset`).
 
-use super::conduct::{Request, stop_if_interrupted, workload};
+use super::conduct::Request;
 use super::dataset::{Datasets, Ready};
+use super::prepare::workload;
 use super::servers::Provided;
-use super::{RunError, settings};
+use super::{RunError, settings, stop_if_interrupted};
 use spec::plan::PlannedTrial;
 use std::collections::BTreeMap;
 use workload::Dataset;

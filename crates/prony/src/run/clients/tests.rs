@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::run::answers::Answers;
-use crate::run::trial::tests::trial_with_answers;
+use crate::run::rounds::tests::trial_with_answers;
 use record::{Answer, Query, QueryError};
 use server::Reply;
 use server::fake::reply;

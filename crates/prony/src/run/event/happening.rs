@@ -1,8 +1,7 @@
 //! One event: when it is due, what it does, and what is noted of it.
 
 use super::{Happened, dump};
-use crate::run::trial::now_ns;
-use host::Paused;
+use host::{Paused, now_ns};
 use record::EventNote;
 use server::{Server, Session};
 use spec::{EventKind, EventSpec, EventTime};

@@ -56,11 +56,11 @@ fn a_statement_that_is_refused_is_told_and_the_next_runs() {
 
 #[test]
 fn an_event_is_noted_with_its_beginning_and_its_end() {
-    let before = crate::run::trial::now_ns();
+    let before = host::now_ns();
     let happened = repeat(sql("select 1 union select 2"), true);
     let note = &happened.notes[0];
     let ended = note.ended_ns.unwrap();
-    assert!(before <= note.at_ns && note.at_ns <= ended && ended <= crate::run::trial::now_ns());
+    assert!(before <= note.at_ns && note.at_ns <= ended && ended <= host::now_ns());
     assert!(
         note.text.starts_with("select 1 union select 2: 2 rows in "),
         "{}",

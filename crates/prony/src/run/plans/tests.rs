@@ -1,7 +1,7 @@
 //! When plans are asked for and what is made of them, on servers that answer by a script.
 
 use super::*;
-use crate::run::trial::tests::trial_with_answers;
+use crate::run::rounds::tests::trial_with_answers;
 use crate::run::watch::Watch;
 use server::Reply;
 use spec::{self, Experiment};

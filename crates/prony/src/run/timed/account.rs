@@ -3,8 +3,7 @@
 //! Goal: nothing is left out that the statistics need, and what makes the figures unusable is flagged. Non-goal: judging.
 
 use super::beside::Seen;
-use super::{Driving, Timed, invalidate};
-use crate::run::trial::{flag, happened};
+use super::{Driving, Timed};
 use host::machine;
 use load::{Backend, Driven, Ending, Second, Window};
 use record::{
@@ -24,9 +23,9 @@ pub fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, seen: Seen) {
         told,
     } = drive;
     say_what_went_wrong(trial, &driven);
-    happened(trial, seen.happened);
+    seen.happened.enter(trial);
     for one in seen.sampled.flags {
-        flag(trial, one.kind, one.text);
+        trial.flag(one.kind, one.text);
     }
     let mut series = seen.sampled.series;
     series.extend(told.series);
@@ -49,7 +48,7 @@ pub fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, seen: Seen) {
     };
     let summary = stats::summarise(&load);
     if let Some(reason) = &summary.engine.invalid {
-        invalidate(trial, FlagKind::EngineLimit, reason.clone());
+        trial.invalidate(FlagKind::EngineLimit, reason.clone());
     }
     load.summary = Some(summary);
     trial.load = Some(Box::new(load));
@@ -58,8 +57,7 @@ pub fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, seen: Seen) {
 fn say_what_went_wrong(trial: &mut Trial, driven: &Driven) {
     if let Some((client, failure)) = driven.ended_early.first() {
         let count = driven.ended_early.len();
-        invalidate(
-            trial,
+        trial.invalidate(
             FlagKind::ClientsLost,
             format!(
                 "{count} clients ended before the time, the first was client {client}: {failure}"
@@ -67,7 +65,7 @@ fn say_what_went_wrong(trial: &mut Trial, driven: &Driven) {
         );
     }
     if let Some(reason) = &driven.stopped {
-        flag(trial, FlagKind::Stopped, reason.clone());
+        trial.flag(FlagKind::Stopped, reason.clone());
     }
 }
 

@@ -1,29 +1,31 @@
-//! What one trial is measured on: a clone of the snapshot, and the trial's server on it with its connections.
+//! A server as the place of a trial: a clone of the snapshot, and the trial's server on it with its connections.
 //!
-//! Goal: every trial starts from the same data with the settings that it names; what cannot be had is said. Non-goals:
-//! rounds and their figures (`trial`), making snapshots (`dataset`).
+//! Purpose: every trial starts from the same data with the settings that it names; what is not available is reported. Outside this
+//! module: rounds and their figures (`rounds`), making snapshots (`dataset`).
 
-use super::cold::{self, Before};
-use super::dataset::{Ready, remove_redo_log};
-use super::event::{Means, PreparedEvents};
-use super::limits::{self, Held};
-use super::round::{Client, Live};
-use super::servers::Provided;
-use super::watch::{Admin, Watch, stopper};
-use super::{in_place, settings};
+use crate::run::cold::{self, Before};
+use crate::run::dataset::{Ready, remove_redo_log};
+use crate::run::event::{Means, PreparedEvents};
+use crate::run::limits::{self, Held};
+use crate::run::round::{Client, Live};
+use crate::run::servers::Provided;
+use crate::run::timed::asked;
+use crate::run::watch::{Admin, Watch, stopper};
+use crate::run::{connections, in_place, settings};
 use host::{Lease, Leases, clone};
+use load::Needs;
 use observe::{Observer, Prepared, ServerProcess, Targets, variables};
 use record::{Flag, FlagKind, Trial};
 use server::{Adjusted, Node, Server, ServerError, Session, StartRequest, adjusted};
 use spec::plan::PlannedTrial;
-use spec::{Dsn, Pairs, Setting, switches};
+use spec::{Pairs, Setting, switches};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use workload::Workload;
+use workload::{Target, Workload};
 
 /// The server of one trial with its folder and connections.
-pub struct Bed<'a> {
+pub struct ServerPlace<'a> {
     planned: PlannedTrial,
     server: &'a Provided,
     ready: &'a Ready,
@@ -40,7 +42,7 @@ pub struct Bed<'a> {
     _lease: Lease,
 }
 
-impl<'a> Bed<'a> {
+impl<'a> ServerPlace<'a> {
     /// Nothing is copied or started yet; everything it makes is below the leased folder.
     pub fn new(
         planned: PlannedTrial,
@@ -49,10 +51,10 @@ impl<'a> Bed<'a> {
         workload: Arc<dyn Workload>,
         leases: Leases,
         lease: Lease,
-    ) -> Bed<'a> {
+    ) -> ServerPlace<'a> {
         let folder = lease.path().to_path_buf();
         let instance = server.instance(&folder.join("instance"));
-        Bed {
+        ServerPlace {
             planned,
             server,
             ready,
@@ -79,16 +81,57 @@ impl<'a> Bed<'a> {
     }
 
     /// Somebody else's server.
-    pub fn is_external(&self) -> bool {
+    fn is_external(&self) -> bool {
         self.server.spec.build.is_external()
     }
 
-    pub fn is_started(&self) -> bool {
+    fn is_started(&self) -> bool {
         self.live.is_some()
     }
 
+    /// Copies the snapshot for the first trial. Flags what this kind of server cannot do.
+    pub fn prepare(&mut self, trial: &mut Trial) -> Result<(), ServerError> {
+        if !self.is_started() {
+            self.place_data()?;
+        }
+        trial.flags.extend(self.not_available());
+        Ok(())
+    }
+
+    /// The server for a timed load, started where it is not running. A start is followed by reading the tables into the pool if
+    /// `preload`.
+    pub fn start_for_a_load(
+        &mut self,
+        trial: &mut Trial,
+        preload: bool,
+    ) -> Result<(), ServerError> {
+        let fresh = !self.is_started();
+        self.live(trial)?;
+        match fresh && preload {
+            true => self.preload(trial),
+            false => Ok(()),
+        }
+    }
+
+    fn preload(&mut self, trial: &mut Trial) -> Result<(), ServerError> {
+        let workload = self.workload.clone();
+        let Some(dataset) = workload.data() else {
+            return Ok(());
+        };
+        let Live { session, watch, .. } = self.live(trial)?;
+        let (preloaded, _) = watch.over(None, || dataset.preload(session));
+        let preloaded = preloaded?;
+        if preloaded.held == Some(false) {
+            let pages = preloaded.pages_read_again.unwrap_or_default();
+            trial.flag(FlagKind::NotPreloaded, format!(
+                "the tables did not stay in the buffer pool: a second read of them took {pages} pages from disk; give innodb_buffer_pool_size more than the data"
+            ));
+        }
+        Ok(())
+    }
+
     /// A clone of the snapshot, where the server has one.
-    pub fn place_data(&mut self) -> Result<(), ServerError> {
+    fn place_data(&mut self) -> Result<(), ServerError> {
         let Some(snapshot) = &self.ready.data_folder else {
             return Ok(());
         };
@@ -232,8 +275,7 @@ impl<'a> Bed<'a> {
 
     /// A connection that queries run on, with the session settings.
     fn asking(&self) -> Result<Session, ServerError> {
-        let mut session = self.node().connect()?;
-        self.enter(&mut session)?;
+        let mut session = self.session()?;
         if self.node().abilities().mysql {
             for statement in self.session_statements() {
                 session.execute(&statement)?;
@@ -329,8 +371,7 @@ impl<'a> Bed<'a> {
     pub fn prepare_events(&self) -> Result<PreparedEvents, ServerError> {
         let events = &self.planned.events;
         let means = events.iter().map(|_| {
-            let mut session = self.node().connect()?;
-            self.enter(&mut session)?;
+            let session = self.session()?;
             let stopper = stopper(&session, self.node().as_ref())?;
             Ok(Means {
                 session,
@@ -358,28 +399,56 @@ impl<'a> Bed<'a> {
         })
     }
 
-    /// As the server reports it; none where it reports none.
-    pub fn max_connections(&self) -> Option<u32> {
-        self.effective.get("max_connections")?.parse().ok()
+    /// Whether the server admits the clients of a load. One that refuses the last clients would be measured with fewer than the
+    /// trial is named after, and prepared statements are limited over all connections.
+    pub fn admits(&self, planned: &PlannedTrial, needs: &Needs) -> Result<(), ServerError> {
+        if let Some(most) = self.effective_number("max_connections")
+            && let Some(why) = connections::too_few(planned, most as u32, self.is_external())
+        {
+            return Err(ServerError::Unusable(why));
+        }
+        let (each, clients) = (needs.statements as u64, u64::from(planned.load.clients()));
+        match self.effective_number("max_prepared_stmt_count") {
+            Some(most) if each * clients > most => Err(ServerError::Unusable(format!(
+                "{} prepared statements ({each} per client) exceed the server's max_prepared_stmt_count = {most}; raise it, or take fewer clients, tables or operations",
+                each * clients
+            ))),
+            _ => Ok(()),
+        }
     }
 
-    /// Over all connections, as the server reports it.
-    pub fn max_prepared_statements(&self) -> Option<u64> {
-        self.effective.get("max_prepared_stmt_count")?.parse().ok()
+    fn effective_number(&self, name: &str) -> Option<u64> {
+        self.effective.get(name)?.parse().ok()
     }
 
-    /// How a client of the load reaches the server; None where there is none to connect to.
-    pub fn dsn(&self) -> Option<Dsn> {
-        self.node().endpoint()
+    /// Calls `with` with how a client of the load reaches the server and what each connection executes first.
+    ///
+    /// # Errors
+    /// There is nothing to connect to.
+    pub fn with_target<T>(&self, with: impl FnOnce(&Target) -> T) -> Result<T, ServerError> {
+        let endpoint = self.node().endpoint().ok_or_else(|| {
+            ServerError::Unusable("a timed load needs a server that clients can connect to".into())
+        })?;
+        Ok(with(&Target::Server {
+            login: asked::login(endpoint),
+            session: &self.session_statements(),
+        }))
     }
 
-    /// What each connection is told first.
-    pub fn session_statements(&self) -> Vec<String> {
+    /// The statements that each connection executes first.
+    fn session_statements(&self) -> Vec<String> {
         settings::session_statements(&self.planned.session, self.ready.note.data_bytes)
     }
 
+    /// A new connection in the workload's schema, without the session settings.
+    pub fn session(&self) -> Result<Session, ServerError> {
+        let mut session = self.node().connect()?;
+        self.enter(&mut session)?;
+        Ok(session)
+    }
+
     /// What was asked for and cannot be had on this kind of server: said, not faked.
-    pub fn not_available(&self) -> Vec<Flag> {
+    fn not_available(&self) -> Vec<Flag> {
         let abilities = self.node().abilities();
         let mut missing = Vec::new();
         let names = |pairs: &Pairs<Setting>| {
@@ -412,7 +481,7 @@ impl<'a> Bed<'a> {
 
     /// # Errors
     /// A server of prony's own that has ended meanwhile; somebody else's that is gone, or came back as another one.
-    pub fn still_runs(&mut self) -> Result<(), ServerError> {
+    pub fn still_runs(&self) -> Result<(), ServerError> {
         if let Some(reason) = self.node().exit_reason() {
             return Err(ServerError::Lost(reason));
         }
@@ -437,7 +506,7 @@ impl<'a> Bed<'a> {
     }
 
     /// Why a trial failed, with the server's own last words where it is gone.
-    pub fn explain(&mut self, error: &ServerError) -> String {
+    pub fn explain(&self, error: &ServerError) -> String {
         let of_limits = self.held.as_ref().and_then(Held::last_words);
         match (error, self.node().exit_reason()) {
             (ServerError::Lost(_), Some(reason)) => match of_limits {
@@ -463,7 +532,7 @@ impl<'a> Bed<'a> {
     }
 }
 
-impl Drop for Bed<'_> {
+impl Drop for ServerPlace<'_> {
     /// The data are of no more use, so a server of prony's own is not given the time of a clean stop.
     fn drop(&mut self) {
         self.live = None;

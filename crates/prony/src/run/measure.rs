@@ -1,0 +1,150 @@
+//! The trials of a run, one after another as the plan says, each saved at once.
+
+use super::answers::Answers;
+use super::conduct::Request;
+use super::place::{Place, Source};
+use super::prepare::{Prepared, workload};
+use super::trial::{Bench, not_available};
+use super::{RunError, known, news, preflight, stop_if_interrupted, stored};
+use record::{FlagKind, LiveSample, Store, Trial, TrialKey, TrialState};
+use spec::plan::{Finished, Plan, PlannedTrial};
+use workload::{TargetKind, Workload};
+
+/// What the trials of a run share.
+pub struct Measuring<'r> {
+    pub request: &'r Request,
+    pub plan: &'r Plan<'r>,
+    pub prepared: &'r Prepared,
+    pub bench: Bench<'r>,
+}
+
+impl<'r> Measuring<'r> {
+    /// Measures what is not finished yet.
+    ///
+    /// # Errors
+    /// An interruption, a record that cannot be written. Finished trials are saved.
+    pub fn all(&self, store: &mut Store) -> Result<(), RunError> {
+        let before = store.trials().map_err(stored)?;
+        let mut finished = earlier(store, self.plan, &before)?;
+        let mut answers = self.recalled(before)?;
+        let mut held = None;
+        while let Some(planned) = self.plan.next(&finished) {
+            stop_if_interrupted()?;
+            let mut trial = self.one(&planned, &mut held, store)?;
+            if !trial.is_not_available() {
+                judge_answers(&mut answers, &self.fingerprint(&planned)?, &mut trial);
+            }
+            finished.push(outcome(&trial, held.is_some()));
+            if let Some(text) = self.plan.answer(&trial.key, &finished) {
+                trial.flag(FlagKind::Search, text);
+            }
+            store.save(&trial).map_err(stored)?;
+            let line = news::line(&trial, finished.len(), self.plan.len());
+            self.bench.progress.say(&line);
+        }
+        for key in self.plan.lost(&finished) {
+            self.bench.progress.say(&format!(
+                "warning: {key} was not measured, since the maximum that its rate refers to was not"
+            ));
+        }
+        stop_if_interrupted()
+    }
+
+    fn one(
+        &self,
+        planned: &PlannedTrial,
+        held: &mut Option<Place<'r>>,
+        store: &mut Store,
+    ) -> Result<Trial, RunError> {
+        let workload = workload(self.request, planned)?;
+        let source = match self.source(planned, workload.as_ref())? {
+            Ok(source) => source,
+            Err(why) => return Ok(not_available(planned, why)),
+        };
+        let mut live = |second: u32, sample: LiveSample| {
+            // Only for those who watch: a second that cannot be shown costs no trial.
+            let _ = store.live(&planned.key, second, &sample);
+        };
+        self.bench
+            .measure(planned, source, &workload, held, &mut live)
+    }
+
+    /// What the trial's place is made from, or why its server cannot run it.
+    fn source(
+        &self,
+        planned: &PlannedTrial,
+        workload: &dyn Workload,
+    ) -> Result<Result<Source<'r>, String>, RunError> {
+        if workload.target() == TargetKind::Folder {
+            return Ok(Ok(Source::Folder));
+        }
+        if let Some(why) = preflight::lacking(planned, &self.prepared.known) {
+            return Ok(Err(why));
+        }
+        let server = &self.prepared.servers[planned.key.server_name()];
+        let ready = self.prepared.ready.of(self.request, planned);
+        let ready = ready.ok_or_else(|| RunError::Failed("a trial without a dataset".into()))?;
+        Ok(match ready {
+            Ok(ready) => Ok(Source::Server(server, ready)),
+            Err(why) => Err(why.clone()),
+        })
+    }
+
+    /// A resumed run compares with the answers of its earlier part.
+    fn recalled(&self, before: Vec<Trial>) -> Result<Answers, RunError> {
+        let mut answers = Answers::default();
+        for mut trial in before {
+            let mut planned = self.plan.trials();
+            if let Some(planned) = planned.find(|planned| planned.key == trial.key) {
+                answers.check(&self.fingerprint(&planned)?, &mut trial);
+            }
+        }
+        Ok(answers)
+    }
+
+    /// Identifies the data that a trial's answers depend on; empty if its workload has none.
+    fn fingerprint(&self, planned: &PlannedTrial) -> Result<String, RunError> {
+        let workload = workload(self.request, planned)?;
+        let data = workload.data();
+        Ok(data.map(|data| data.fingerprint()).unwrap_or_default())
+    }
+}
+
+fn outcome(trial: &Trial, held: bool) -> Finished {
+    let is_usable = trial.state == TrialState::Done && !trial.is_not_available();
+    let key = trial.key.clone();
+    match &trial.load {
+        Some(load) => known::timed(key, load, is_usable, held),
+        None => Finished::without_figures(key, is_usable),
+    }
+}
+
+/// What an earlier process has measured of this run; what failed is measured once more. Loads are read, histograms and
+/// all, only where a trial hangs on their figures.
+fn earlier(store: &Store, plan: &Plan, before: &[Trial]) -> Result<Vec<Finished>, RunError> {
+    let needs_figures = plan.needs_figures();
+    let load = |key: &TrialKey| match needs_figures {
+        true => store.load(key).map_err(stored),
+        false => Ok(None),
+    };
+    let one = |trial: &Trial| {
+        let is_usable = trial.state == TrialState::Done && !trial.is_not_available();
+        let key = trial.key.clone();
+        Ok(match load(&trial.key)? {
+            Some(load) => known::timed(key, &load, is_usable, false),
+            None => Finished::without_figures(key, is_usable),
+        })
+    };
+    let kept = before
+        .iter()
+        .filter(|trial| trial.state != TrialState::Failed);
+    kept.map(one).collect()
+}
+
+fn judge_answers(answers: &mut Answers, fingerprint: &str, trial: &mut Trial) {
+    let flags = answers.check(fingerprint, trial);
+    if !flags.is_empty() && trial.state == TrialState::Done {
+        trial.state = TrialState::Invalid;
+    }
+    trial.flags.extend(flags);
+}

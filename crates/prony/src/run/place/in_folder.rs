@@ -1,0 +1,41 @@
+//! An empty folder as the place of a trial: for workloads that need no server.
+
+use host::Lease;
+use observe::{Prepared, Targets};
+use server::ServerError;
+use std::path::{Path, PathBuf};
+
+/// A leased folder, removed with the place.
+pub struct FolderPlace {
+    data: PathBuf,
+    _lease: Lease,
+}
+
+impl FolderPlace {
+    pub fn new(lease: Lease) -> FolderPlace {
+        FolderPlace {
+            data: lease.path().join("data"),
+            _lease: lease,
+        }
+    }
+
+    /// Makes the folder.
+    pub fn prepare(&self) -> Result<(), ServerError> {
+        std::fs::create_dir_all(&self.data).map_err(|error| {
+            ServerError::Unusable(format!("cannot make {}: {error}", self.data.display()))
+        })
+    }
+
+    /// Where the workload's files lie.
+    pub fn data(&self) -> &Path {
+        &self.data
+    }
+
+    /// The sampler of the machine and of the device below the folder.
+    pub fn prepare_sampler(&self) -> Result<Prepared, ServerError> {
+        Prepared::new(Targets {
+            data_folder: Some(self.data.clone()),
+            ..Targets::default()
+        })
+    }
+}

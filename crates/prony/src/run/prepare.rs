@@ -1,0 +1,328 @@
+//! What a run needs before its first trial: servers, settings that they know, datasets, a folder to write to.
+//!
+//! Purpose: whatever can be refused is refused here, before hours are spent. Outside this module: one dataset (`dataset`), one
+//! trial (`trial`).
+
+use super::conduct::{Means, Request};
+use super::dataset::Datasets;
+use super::folder::RunFolder;
+use super::neighbours::Neighbours;
+use super::provision::{Provisioned, provision};
+use super::servers::Provided;
+use super::{RunError, connections, in_place, limits, preflight, stop_if_interrupted, stored};
+use host::{machine, now_ns};
+use record::{Environment, Run, Store, WorkloadNote};
+use spec::known::Known;
+use spec::plan::{Plan, PlannedTrial};
+use spec::{events, queries, question, settings, timed};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+use workload::Workload;
+
+/// Everything that trials are measured with.
+pub struct Prepared {
+    pub servers: BTreeMap<String, Provided>,
+    pub known: Vec<Known>,
+    pub ready: Provisioned,
+    pub neighbours: Neighbours,
+}
+
+/// Checks the request, gets the servers, loads the datasets and opens the record.
+///
+/// # Errors
+/// Whatever keeps the run from starting. Loaded datasets are kept.
+pub fn prepare(
+    request: &Request,
+    trials: &[PlannedTrial],
+    means: &Means,
+) -> Result<(Prepared, RunFolder, Store), RunError> {
+    check_workload(request, trials)?;
+    check_in_place(request, trials)?;
+    let experiment = &request.experiment;
+    limits::check(trials, &experiment.servers, means.home, means.leases)?;
+    let servers = servers(request, trials, means)?;
+    check_connections(request, trials, &servers)?;
+    let environment = environment(means, &servers);
+    // Before anything is loaded: a run of another environment is refused, and one that another prony writes is left alone.
+    let begun = begun(request, &environment)?;
+    let known = known(request, &servers)?;
+    let check_memory = |largest: &dyn Fn(&str) -> u64| {
+        servers.iter().try_for_each(|(name, server)| {
+            preflight::fits(experiment, server, largest(name), environment.memory_bytes)
+        })
+    };
+    check_memory(&|server| largest_estimate(request, trials, server))?;
+    let neighbours = Neighbours::join(means.home, means.leases)?;
+    let ready = load(request, trials, means, &servers, &known)?;
+    check_memory(&|server| ready.largest(request, trials, server))?;
+    let (folder, store) = match begun {
+        Some(begun) => begun,
+        None => begin(request, trials, environment)?,
+    };
+    let prepared = Prepared {
+        servers,
+        known,
+        ready,
+        neighbours,
+    };
+    Ok((prepared, folder, store))
+}
+
+/// Queries that the file names and that its workload does not have, a load that it cannot be driven by.
+pub fn check_workload(request: &Request, trials: &[PlannedTrial]) -> Result<(), RunError> {
+    let Some(first) = trials.first() else {
+        return Err(RunError::Asked("this shard of the matrix is empty".into()));
+    };
+    let workload = workload(request, first)?;
+    let names = query_names(workload.as_ref());
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    queries::check(&request.experiment, &names)?;
+    let split = |sql: &str| {
+        let statements = workload::script::statements(sql);
+        statements.map(drop).map_err(|wrong| wrong.to_string())
+    };
+    events::check(&request.experiment, &split)?;
+    // A workload has queries for rounds, or operations for a timed load.
+    Ok(timed::check(
+        &request.experiment,
+        workload.queries().is_none(),
+    )?)
+}
+
+/// What the experiment asks of servers that are not prony's.
+pub fn check_in_place(request: &Request, trials: &[PlannedTrial]) -> Result<(), RunError> {
+    let on_theirs = |trial: &&PlannedTrial| {
+        let servers = &mut request.experiment.servers.iter();
+        servers.any(|spec| spec.name == trial.key.server_name() && spec.build.is_external())
+    };
+    let wanted = trials.iter().filter(on_theirs).map(|trial| {
+        let workload = workload(request, trial)?;
+        let server = trial.key.server_name().to_string();
+        let fingerprint = workload.data().map(|data| data.fingerprint());
+        Ok((server, fingerprint.unwrap_or_default(), workload.summary()))
+    });
+    let wanted = wanted.collect::<Result<Vec<_>, RunError>>()?;
+    in_place::check(&request.experiment.servers, &wanted)
+}
+
+fn servers(
+    request: &Request,
+    trials: &[PlannedTrial],
+    means: &Means,
+) -> Result<BTreeMap<String, Provided>, RunError> {
+    let mut servers = BTreeMap::new();
+    for spec in &request.experiment.servers {
+        let used = trials
+            .iter()
+            .any(|trial| trial.key.server_name() == spec.name);
+        let lends = request
+            .experiment
+            .servers
+            .iter()
+            .any(|other| other.dataset_from.as_deref() == Some(&spec.name));
+        if used || lends {
+            means.progress.now(&format!("getting {}", spec.build));
+            servers.insert(spec.name.clone(), Provided::get(spec, means.provide)?);
+            stop_if_interrupted()?;
+        }
+    }
+    Ok(servers)
+}
+
+/// A load of several clients needs that many connections.
+fn check_connections(
+    request: &Request,
+    trials: &[PlannedTrial],
+    servers: &BTreeMap<String, Provided>,
+) -> Result<(), RunError> {
+    let has_several = |trial: &PlannedTrial| trial.load.clients() > 1;
+    if request.experiment.protocol.is_timed() || trials.iter().any(has_several) {
+        let enough = |server: &Provided| connections::check(trials, server);
+        servers.values().try_for_each(enough)?;
+    }
+    Ok(())
+}
+
+fn environment(means: &Means, servers: &BTreeMap<String, Provided>) -> Environment {
+    let identity = |(name, server): (&String, &Provided)| (name.clone(), server.identity().clone());
+    Environment {
+        servers: servers.iter().map(identity).collect(),
+        ..machine::environment(&means.home.work())
+    }
+}
+
+/// The run that is resumed; None for a new one, whose results folder is made.
+fn begun(
+    request: &Request,
+    environment: &Environment,
+) -> Result<Option<(RunFolder, Store)>, RunError> {
+    match &request.resume {
+        Some(run) => resume(&request.results, run, environment).map(Some),
+        None => RunFolder::prepare(&request.results).map(|()| None),
+    }
+}
+
+/// What each server knows. A setting that none of them knows is a mistake in the file.
+fn known(request: &Request, servers: &BTreeMap<String, Provided>) -> Result<Vec<Known>, RunError> {
+    let known = servers.values().map(preflight::ask);
+    let known = known.collect::<Result<Vec<Known>, RunError>>()?;
+    settings::unknown(&request.experiment, &known)?;
+    Ok(known)
+}
+
+/// Loads the datasets of the trials that their servers can run, and checks them against the limits of memory.
+fn load(
+    request: &Request,
+    trials: &[PlannedTrial],
+    means: &Means,
+    servers: &BTreeMap<String, Provided>,
+    known: &[Known],
+) -> Result<Provisioned, RunError> {
+    let datasets = Datasets {
+        home: means.home,
+        leases: means.leases,
+        progress: means.progress,
+        allow_drop: request.allow_drop,
+    };
+    let can_run = |trial: &&PlannedTrial| preflight::lacking(trial, known).is_none();
+    let measured: Vec<PlannedTrial> = trials.iter().filter(can_run).cloned().collect();
+    let ready = provision(request, &measured, servers, &datasets)?;
+    for trial in &measured {
+        if let Some(Ok(data)) = ready.of(request, trial) {
+            limits::fits(trial, data.note.data_bytes)?;
+        }
+    }
+    Ok(ready)
+}
+
+/// Bytes of the largest dataset that a server's trials need, before it is loaded.
+pub fn largest_estimate(request: &Request, trials: &[PlannedTrial], server: &str) -> u64 {
+    let own = trials
+        .iter()
+        .filter(|trial| trial.key.server_name() == server);
+    own.filter_map(|trial| Some(workload(request, trial).ok()?.data()?.estimate().data_bytes))
+        .max()
+        .unwrap_or(0)
+}
+
+fn begin(
+    request: &Request,
+    trials: &[PlannedTrial],
+    environment: Environment,
+) -> Result<(RunFolder, Store), RunError> {
+    let folder = RunFolder::create(&request.results, &request.experiment.name)?;
+    let run = Run {
+        id: folder.id(),
+        experiment_toml: request.experiment.source.clone(),
+        overrides: request.overrides.clone(),
+        question: question(
+            &request.experiment,
+            trials.len() as u64,
+            workload_note(request, trials)?,
+        ),
+        seed: request.seed,
+        shard: request.shard.as_ref().map(ToString::to_string),
+        started_ns: now_ns(),
+        environment,
+    };
+    let store = Store::create(&folder.store(), &run).map_err(stored)?;
+    let store = store.with_plan_steps(explain::plan::steps_json);
+    Ok((folder, store))
+}
+
+/// Results of different environments are never mixed: a resume elsewhere is refused.
+fn resume(
+    results: &Path,
+    run: &str,
+    environment: &Environment,
+) -> Result<(RunFolder, Store), RunError> {
+    let folder = RunFolder::open(results, run)?;
+    let store = Store::resume(&folder.store()).map_err(stored)?;
+    let store = store.with_plan_steps(explain::plan::steps_json);
+    let differences = store
+        .run()
+        .map_err(stored)?
+        .environment
+        .differences(environment);
+    if differences.is_empty() {
+        return Ok((folder, store));
+    }
+    let lines: Vec<String> = differences
+        .iter()
+        .map(|(what, then, now)| format!("  {what}: {then} then, {now} now"))
+        .collect();
+    Err(RunError::Asked(format!(
+        "{run} cannot go on here, since its trials would come from two environments:\n{}\nbegin a new run here",
+        lines.join("\n")
+    )))
+}
+
+fn workload_note(request: &Request, trials: &[PlannedTrial]) -> Result<WorkloadNote, RunError> {
+    let Some(first) = trials.first() else {
+        return Err(RunError::Asked("the matrix is empty".into()));
+    };
+    let chosen = &request.experiment.protocol.queries;
+    let operations = query_names(workload(request, first)?.as_ref())
+        .into_iter()
+        .filter(|name| chosen.is_empty() || chosen.contains(name));
+    let summaries: Result<BTreeSet<String>, RunError> = trials
+        .iter()
+        .map(|trial| Ok(workload(request, trial)?.summary()))
+        .collect();
+    Ok(WorkloadNote {
+        name: request.experiment.workload.clone(),
+        summary: shared(&summaries?),
+        operations: operations.collect(),
+    })
+}
+
+/// What the summaries of several trials have in common: what a factor varies stands in the table's rows.
+fn shared(summaries: &BTreeSet<String>) -> String {
+    let Some(first) = summaries.first() else {
+        return String::new();
+    };
+    let in_all = |part: &&str| {
+        summaries
+            .iter()
+            .all(|summary| summary.split(", ").any(|other| other == *part))
+    };
+    first
+        .split(", ")
+        .filter(in_all)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// The trials of this run (of this shard), in the order of execution.
+pub fn plan(request: &Request) -> Result<Plan<'_>, RunError> {
+    Plan::of_shard(&request.experiment, request.seed, request.shard)
+        .map_err(|error| RunError::Asked(error.to_string()))
+}
+
+/// The workload of a trial, opened once per distinct section.
+pub fn workload(request: &Request, trial: &PlannedTrial) -> Result<Arc<dyn Workload>, RunError> {
+    request.workloads.of(&request.experiment, trial)
+}
+
+/// The names of a workload's queries; empty if it has none.
+pub fn query_names(workload: &dyn Workload) -> Vec<String> {
+    let queries = workload.queries();
+    let operations = queries.map(|queries| queries.operations());
+    let operations = operations.unwrap_or_default().into_iter();
+    operations.map(|operation| operation.name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_of_a_run_leaves_out_what_a_factor_varies() {
+        let summary = |joins: &str| format!("Star Schema Benchmark, scale 1, InnoDB, {joins}");
+        let one = BTreeSet::from([summary("ANSI joins")]);
+        assert_eq!(shared(&one), summary("ANSI joins"));
+        let two = BTreeSet::from([summary("fact table first"), summary("dimension first")]);
+        assert_eq!(shared(&two), "Star Schema Benchmark, scale 1, InnoDB");
+    }
+}
