@@ -106,7 +106,7 @@ fn kill_and_restart(made: &Receiver<Server>) -> Restarted {
 /// A run of updates on MariaDB whose server is killed and restarted in its middle.
 fn run_through_a_restart(load: &str) -> (Conducted, Restarted) {
     let bench = Bench::new();
-    let home = Home::at(&bench.home()).unwrap();
+    let home = Home::at(bench.home()).unwrap();
     let leases = Leases::open(&home).unwrap();
     let progress = Progress::silent();
     let source = format!(

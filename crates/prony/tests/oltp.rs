@@ -397,7 +397,7 @@ fn number_of(driver: &Driver, operation: u16) -> u64 {
         .unwrap()
 }
 
-fn conflicts_are_told_by_their_codes(build: &'static str) {
+fn conflicts_are_reported_by_their_codes(build: &'static str) {
     let _alone = alone();
     let Some(running) = Running::of(build) else {
         return;
@@ -562,7 +562,7 @@ on_each!(
     statements_of_ones_own_run_on_numbered_tables,
     tables_and_views_of_any_name_are_made_preloaded_and_replaced,
     a_setup_that_is_cancelled_ends_within_its_statement,
-    conflicts_are_told_by_their_codes,
+    conflicts_are_reported_by_their_codes,
     a_lock_wait_fails_and_leaves_nothing_behind,
     what_cannot_go_on_is_lost_or_not_opened
 );

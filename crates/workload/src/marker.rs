@@ -1,7 +1,7 @@
 //! The marker: a table of one row that is written last, so that a load that did not end is recognised.
 //!
-//! Goal: tell "loaded whole, as this fingerprint" from "begun" and "not there". Non-goal: proving the rows right
-//! (`Dataset::verify` counts them, the answers are checked in every round).
+//! Purpose: distinguish "completely loaded, with this fingerprint" from "partly loaded" and "absent". Boundaries: the marker does not
+//! prove the rows right (`Dataset::verify` counts them, and every round checks the answers).
 
 use super::{Dialect, State};
 use server::{Reply, ServerError, Session};

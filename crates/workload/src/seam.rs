@@ -140,15 +140,15 @@ pub trait Dataset: Send + Sync {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// The schema is not there, or holds none of the tables.
+    /// The schema does not exist, or holds none of the tables.
     Absent,
-    /// Loaded whole; the fingerprint says what. It may be another one than that of the dataset asked for.
+    /// Completely loaded, with the fingerprint of the data, which may differ from that of this dataset.
     Complete(String),
-    /// Some of the tables and no marker: a load that did not end.
+    /// Some of the tables, but no marker: a load that did not finish.
     Partial,
 }
 
-/// The SQL that a server understands.
+/// The SQL dialect of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     MySql,
@@ -172,7 +172,7 @@ pub struct Operation {
     pub name: String,
     pub mysql: String,
     pub sqlite: String,
-    /// What its ORDER BY fixes: the columns (from 0) in that order. Rows that are equal in all of them may come in any order.
+    /// The columns of its ORDER BY, from 0. Rows that are equal in all of them may come in any order.
     pub ordered_by: Vec<usize>,
 }
 
@@ -185,43 +185,43 @@ impl Operation {
     }
 }
 
-/// Rough figures for `check`; from measurements on two cores, see the implementations.
+/// Rough costs for `check`, from measurements on two cores (see the implementations).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
     pub rows: u64,
-    /// In the server, indexes included.
+    /// In the server, including indexes.
     pub data_bytes: u64,
-    /// As the generator writes it.
+    /// As the generator writes them.
     pub text_bytes: u64,
     pub load_s: f64,
     pub round_cold_s: f64,
     pub round_hot_s: f64,
 }
 
-/// Where a load stands.
+/// The progress of a load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
-    /// The table that is being worked on; several at once are named by the largest.
+    /// The table that is being loaded; the largest if there are several.
     pub table: String,
-    /// Rows of all tables that the server has taken, and those that it will have.
+    /// Rows of all tables: accepted by the server so far, and in total.
     pub rows: u64,
     pub rows_total: u64,
     pub elapsed_s: f64,
-    /// Seconds since the server last took a row.
+    /// Seconds since the server last accepted a row.
     pub idle_s: f64,
 }
 
-/// A load as it was.
+/// A finished load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loaded {
     pub rows: u64,
     /// Bytes of text that went to the server.
     pub bytes: u64,
-    /// From the first row to the last commit, statistics not included.
+    /// From the first row to the last commit, without the statistics.
     pub elapsed_s: f64,
     /// Seconds of the secondary indexes that were built after the rows, by table; empty where the rows came with them.
     pub index_s: BTreeMap<String, f64>,
-    /// ANALYZE, and what is written last.
+    /// ANALYZE and the marker.
     pub finish_s: f64,
     /// `LOAD DATA LOCAL INFILE`, `INSERT`
     pub method: String,
@@ -231,13 +231,13 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Rows that were loaded and committed for each second of wall time.
+    /// Committed rows per second of wall time.
     pub fn rows_per_s(&self) -> f64 {
         self.rows as f64 / self.elapsed_s
     }
 }
 
-/// Why a load did not end well. Every message names the table, how far it came, the cause and the way out.
+/// Why a load failed. Every message names the table, the progress, the cause and the fix.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     #[error(
@@ -297,7 +297,7 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// What a server's refusal is where nothing more is known than `what` was to be done.
+    /// Wraps a server's error with `what` prony was doing.
     pub fn during(what: &'static str) -> impl Fn(ServerError) -> LoadError {
         move |cause| LoadError::Server { what, cause }
     }

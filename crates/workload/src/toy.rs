@@ -150,7 +150,7 @@ pub fn sql(query: &str) -> String {
     format!("SELECT '{query}' FROM {TABLE}")
 }
 
-/// The audit of [`Toy::on_folder`]: every operation that was done has left its byte, and no more bytes than were asked for are there.
+/// The audit of [`Toy::on_folder`]: every operation that ended has written its byte, and only unknown ones may have written more.
 ///
 /// # Errors
 /// If the folder cannot be read.
@@ -169,7 +169,7 @@ pub fn count_bytes(place: Audited, driven: &[Tally]) -> Result<Audit, AuditError
     }
     if bytes > done + unknown {
         violations.push(format!(
-            "{} bytes too many are there",
+            "{} bytes more than operations",
             bytes - done - unknown
         ));
     }

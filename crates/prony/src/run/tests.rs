@@ -38,7 +38,7 @@ impl Rig {
 
     fn with(node: Fake) -> Rig {
         let folder = in_memory();
-        let home = Home::at(&folder.path().join("home")).unwrap();
+        let home = Home::at(folder.path().join("home")).unwrap();
         Rig {
             leases: Leases::open_with(&home, None).unwrap(),
             home,

@@ -1,4 +1,4 @@
-//! A script as the load engine drives it.
+//! The driver that runs a script for the load engine.
 
 use super::cursor::Cursor;
 use super::policy::Verdict;
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_trial_provides_follows_from_the_script() {
+    fn needs_follow_from_the_script() {
         let server = NullServer::tcp(Behaviour::default()).unwrap();
         let driver = driver("begin; update t set a = 1; select 1; commit", &server);
         let needs = load::Drivable::needs(&driver);

@@ -1,6 +1,6 @@
 //! Tables that the user's own statements make.
 //!
-//! Goal: run them once in prony's own schema, and know afterwards whether they ran to their end. Non-goal: statements whose text holds
+//! Purpose: run them once in prony's own schema, and know afterwards whether all of them ran. Boundaries: no statements with
 //! semicolons outside of quotes (stored programs).
 
 use super::cancel::killed_on_cancel;
@@ -269,7 +269,7 @@ fn beginning(statement: &str) -> String {
 mod tests {
     use super::*;
 
-    fn told(statement: &str) -> String {
+    fn message(statement: &str) -> String {
         let cause = ServerError::Refused {
             code: 1064,
             message: "no".into(),
@@ -278,13 +278,13 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_statement_is_shown_but_of_a_long_one_only_the_beginning() {
+    fn an_error_shows_at_most_the_start_of_a_long_statement() {
         assert_eq!(
-            told("selec 1"),
+            message("selec 1"),
             "the server refused statement 2 of the setup (selec 1) after 1 of 3 rows: 1064 no"
         );
         let (whole, longer) = ("ä".repeat(SHOWN_CHARS), "ä".repeat(1 << 20));
-        assert!(told(&whole).contains(&format!("({whole})")));
-        assert!(told(&longer).contains(&format!("({whole} ...)")));
+        assert!(message(&whole).contains(&format!("({whole})")));
+        assert!(message(&longer).contains(&format!("({whole} ...)")));
     }
 }

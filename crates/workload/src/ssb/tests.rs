@@ -66,7 +66,7 @@ fn a_loaded_dataset_is_complete_and_verifies() {
 }
 
 #[test]
-fn every_form_of_the_joins_gives_the_same_answers() {
+fn all_join_forms_give_the_same_answers() {
     let place = place();
     load(&dataset(0.01), &place.file).unwrap();
     let mut session = open(&place.file).unwrap();
@@ -87,7 +87,7 @@ fn every_form_of_the_joins_gives_the_same_answers() {
 }
 
 #[test]
-fn a_schema_that_is_not_empty_is_not_dropped_unless_that_is_allowed() {
+fn tables_are_dropped_only_if_allowed() {
     let place = place();
     let dataset = dataset(0.001);
     load(&dataset, &place.file).unwrap();
@@ -104,7 +104,7 @@ fn a_schema_that_is_not_empty_is_not_dropped_unless_that_is_allowed() {
 }
 
 #[test]
-fn a_cancelled_load_says_how_far_it_came_and_leaves_a_partial_dataset() {
+fn a_cancelled_load_reports_its_progress_and_leaves_partial_data() {
     let place = place();
     let dataset = dataset(1.0);
     dataset
@@ -126,7 +126,7 @@ fn a_cancelled_load_says_how_far_it_came_and_leaves_a_partial_dataset() {
 }
 
 #[test]
-fn a_lost_row_is_found() {
+fn verify_finds_a_lost_row() {
     let place = place();
     let dataset = dataset(0.001);
     load(&dataset, &place.file).unwrap();
@@ -142,7 +142,7 @@ fn a_lost_row_is_found() {
 }
 
 #[test]
-fn a_full_disk_is_told_with_the_table_and_the_way_out() {
+fn a_full_disk_fails_the_load_with_its_own_error() {
     let place = place();
     let dataset = dataset(0.1);
     dataset
@@ -175,7 +175,7 @@ fn the_fingerprint_follows_the_tables_and_not_the_queries() {
 }
 
 #[test]
-fn the_answers_at_a_small_scale_are_those_of_the_reference() {
+fn answers_at_a_small_scale_match_the_reference() {
     let place = place();
     let benchmark = benchmark(0.01, Joins::Ansi);
     load(&benchmark.data, &place.file).unwrap();
