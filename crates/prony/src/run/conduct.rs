@@ -19,6 +19,7 @@ use record::{
     Environment, Flag, FlagKind, Kind, LiveSample, Percentile, Run, Store, Trial, TrialKey,
     TrialState, WorkloadNote, stats,
 };
+use report::{Detail, Document};
 use spec::known::Known;
 use spec::plan::{Finished, Plan, PlannedTrial, Shard};
 use spec::{Experiment, events, queries, question, settings, timed};
@@ -196,7 +197,8 @@ fn from_beginning_to_end(request: &Request, means: &Means) -> Result<Conducted, 
         store.run().map_err(stored)?,
         store.trials_whole().map_err(stored)?,
     );
-    std::fs::write(folder.report(), report::html(&run, &trials)).map_err(|error| {
+    let page = report::html(&Document::of(&run, &trials, Detail::Full));
+    std::fs::write(folder.report(), page).map_err(|error| {
         RunError::Failed(format!(
             "cannot write {}: {error}",
             folder.report().display()
