@@ -185,6 +185,7 @@ fn json_keeps_the_contract() {
         "period",
         "engine",
         "counters",
+        "unknown",
         "dataset",
     ];
     assert_eq!(keys(trial)[of_a_trial.len()..], of_timed_loads);

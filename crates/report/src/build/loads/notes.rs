@@ -15,6 +15,7 @@ enum About {
     LeftOut,
     Generator,
     Failed,
+    Unknown,
     NotSteady,
     Stalls,
     Shift,
@@ -40,13 +41,14 @@ pub struct Note {
 }
 
 impl About {
-    const ALL: [About; 11] = [
+    const ALL: [About; 12] = [
         About::Missing,
         About::Unstable,
         About::Invalid,
         About::LeftOut,
         About::Generator,
         About::Failed,
+        About::Unknown,
         About::NotSteady,
         About::Stalls,
         About::Shift,
@@ -62,6 +64,7 @@ impl About {
             About::LeftOut => "a block is left out",
             About::Generator => "the load generator affected the result",
             About::Failed => "operations failed",
+            About::Unknown => "operations with unknown outcome",
             About::NotSteady => "no steady state",
             About::Stalls => "stalls",
             About::Shift => "level shifts",
@@ -126,6 +129,10 @@ fn of_summary(summary: &Summary) -> Vec<(About, String)> {
             format::count((summary.errors + summary.operations) as f64)
         )
     });
+    let unknown = (summary.unknown > 0).then(|| {
+        let count = format::count(summary.unknown as f64);
+        format!("{count} whose COMMIT was sent and whose answer was lost")
+    });
     let not_steady = (!summary.steady.shape.is_steady()).then(|| summary.steady.reason.clone());
     let engine = &summary.engine;
     let single = [
@@ -134,6 +141,7 @@ fn of_summary(summary: &Summary) -> Vec<(About, String)> {
         (About::Generator, engine.limit.clone()),
         (About::Generator, engine.note.clone()),
         (About::Failed, errors),
+        (About::Unknown, unknown),
         (About::NotSteady, not_steady),
         (About::Stalls, summary.stalled()),
         (
