@@ -201,7 +201,7 @@ fn a_change_between_trials_is_found_and_told(build: &str, statistics: &str) {
         );
     }
     let page = std::fs::read_to_string(run.join("report.html")).unwrap();
-    assert!(page.contains("Changed within one row"), "the page names it");
+    assert!(page.contains("changed within one row"), "the page names it");
 }
 
 fn show(bench: &Bench, run: &str, format: &str) -> String {

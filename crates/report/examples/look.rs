@@ -1,12 +1,12 @@
-//! Draws a run, to be looked at: the terminal's form on stdout, the page into the file that the first argument names.
-//! `cargo run -p report --example look -- /tmp/page.html`, with the name of another made-up run, or the path of a record,
-//! behind it.
+//! Renders a run for a look at it: the terminal's form on stdout, the page into the file that the first argument names.
+//! `cargo run -p report --example look -- /tmp/page.html`, followed by the name of another made-up run or the path of a record.
 
 #[path = "../tests/fixture/mod.rs"]
 mod fixture;
 
 use fixture::timed;
 use record::{Run, Store, Trial};
+use report::{Detail, Document};
 use std::error::Error;
 use std::path::Path;
 use std::time::Instant;
@@ -20,13 +20,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some("searched") => timed::searched(),
         Some(path) => recorded(Path::new(path))?,
     };
-    print!("{}", report::terminal(&run, &trials, true, 100));
+    let document = Document::of(&run, &trials, Detail::Full);
+    print!("{}", report::terminal(&document, true, 100));
     if let Some(path) = std::env::args().nth(1) {
-        std::fs::write(path, report::html(&run, &trials))?;
+        std::fs::write(path, report::html(&document))?;
     }
     let (run, trials) = fixture::long(40);
     let begun = Instant::now();
-    let length = report::terminal(&run, &trials, false, 100).len();
+    let document = Document::of(&run, &trials, Detail::Brief);
+    let length = report::terminal(&document, false, 100).len();
     eprintln!(
         "{} trials as {length} bytes for the terminal in {:.2} ms",
         trials.len(),

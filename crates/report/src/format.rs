@@ -1,7 +1,7 @@
 //! Figures as text.
 //!
-//! Goal: one place that decides how seconds, ratios, counts and bytes are written, so that every form of a report says the
-//! same. Non-goal: locale; a decimal point and spaces between thousands everywhere.
+//! Purpose: one place that decides how seconds, ratios, counts and bytes are written for people. Boundaries: no locale; a
+//! decimal point and commas between thousands everywhere. JSON and CSV write plain numbers.
 
 use jiff::Timestamp;
 
@@ -40,8 +40,17 @@ pub fn interval((low, high): (f64, f64), figure: impl Fn(f64) -> String) -> Stri
     format!("{} to {}", figure(low), figure(high))
 }
 
-/// A count with spaces between its thousands; a mean or a quotient keeps decimals while it is small.
+/// A count with commas between its thousands; a mean or a quotient keeps decimals while it is small.
 pub fn count(value: f64) -> String {
+    grouped(value, ",")
+}
+
+/// The same without commas, for scripts.
+pub fn plain_count(value: f64) -> String {
+    grouped(value, "")
+}
+
+fn grouped(value: f64, between: &str) -> String {
     match value.abs() {
         _ if value.fract() == 0.0 => (),
         size if size < 1.0 => return format!("{value:.4}"),
@@ -53,7 +62,7 @@ pub fn count(value: f64) -> String {
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
         if place > 0 && (digits.len() - place) % 3 == 0 {
-            text.push(NO_BREAK_SPACE);
+            text.push_str(between);
         }
         text.push(digit);
     }
@@ -64,10 +73,7 @@ pub fn count(value: f64) -> String {
     }
 }
 
-/// A no-break space, so that a figure is never torn at the end of a line.
-const NO_BREAK_SPACE: char = '\u{a0}';
-
-/// Operations a second: whole from a thousand on, with spaces between thousands.
+/// Operations per second: whole from 1,000 on, with commas between thousands.
 pub fn operations(value: f64) -> String {
     match value {
         v if v >= 1000.0 => count(v.round()),
@@ -109,7 +115,7 @@ pub fn with_interval(value: f64, ci: Option<(f64, f64)>, figure: impl Fn(f64) ->
     }
 }
 
-/// `54`, `1 200`, `0.088`.
+/// `54`, `1,200`, `0.088`.
 fn two_digits(value: f64) -> String {
     let rounded: f64 = format!("{value:.1e}").parse().unwrap_or(value);
     let places = (1.0 - rounded.abs().log10().floor()).clamp(0.0, 12.0);
@@ -143,6 +149,19 @@ pub fn moment(ns: i64) -> String {
     }
 }
 
+/// `> 600 s`: a time of which only the lower bound is known. It is never rounded up, but for the error of a geometric mean.
+pub fn at_least(seconds: f64, decimals: usize) -> String {
+    match seconds >= 100.0 {
+        true => format!("> {:.0} s", (seconds * (1.0 + 1e-9)).floor()),
+        false => format!("> {} s", self::seconds(seconds, decimals)),
+    }
+}
+
+/// `12 %`
+pub fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
 /// `1 trial`, `3 trials`.
 pub fn plural(n: usize, one: &str) -> String {
     if n == 1 {
@@ -157,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_column_of_short_times_gets_more_decimals() {
+    fn short_times_get_more_decimals() {
         assert_eq!(decimals([361.49, 20.53]), 2);
         assert_eq!(decimals([3.0, 0.25]), 3);
         assert_eq!(decimals([0.002]), 5);
@@ -165,32 +184,33 @@ mod tests {
     }
 
     #[test]
-    fn thousands_are_set_apart() {
-        assert_eq!(count(1_612_345.0), "1\u{a0}612\u{a0}345");
+    fn thousands_are_separated_by_commas() {
+        assert_eq!(count(1_612_345.0), "1,612,345");
         assert_eq!(count(999.0), "999");
         assert_eq!(count(12.5), "12.5");
         assert_eq!(count(0.079), "0.0790");
-        assert_eq!(count(-4321.0), "-4\u{a0}321");
+        assert_eq!(count(-4321.0), "-4,321");
+        assert_eq!(plain_count(1_612_345.0), "1612345");
     }
 
     #[test]
-    fn ratios_show_what_they_can_bear() {
+    fn ratios_have_three_digits() {
         assert_eq!(ratio(1.7), "1.70");
         assert_eq!(ratio(39.04), "39.0");
         assert_eq!(ratio(0.0123), "0.0123");
     }
 
     #[test]
-    fn latencies_and_rates_show_what_they_can_bear() {
+    fn latencies_and_rates_have_three_digits_or_more() {
         assert_eq!(milliseconds(0.0816), "0.082");
         assert_eq!(milliseconds(15.742), "15.74");
-        assert_eq!(milliseconds(1579.91), "1\u{a0}580");
-        assert_eq!(operations(62_788.4), "62\u{a0}788");
+        assert_eq!(milliseconds(1579.91), "1,580");
+        assert_eq!(operations(62_788.4), "62,788");
         assert_eq!(operations(412.0), "412");
     }
 
     #[test]
-    fn a_wide_interval_is_a_factor_and_leaves_its_figure_two_digits() {
+    fn a_wide_interval_is_a_factor_and_its_figure_has_two_digits() {
         assert_eq!(half_width((97.3, 102.8)), "±2.8%");
         assert_eq!(half_width((90.0, 110.0)), "±11%");
         assert_eq!(half_width((50.0, 200.0)), "×/÷2.0");
@@ -199,7 +219,7 @@ mod tests {
         assert_eq!(written(54.02, (50.0, 60.0)), "54.02");
         assert_eq!(written(54.02, (0.2, 10_854.0)), "54");
         assert_eq!(written(0.0877, (0.001, 10.0)), "0.088");
-        assert_eq!(written(1234.5, (10.0, 100_000.0)), "1\u{a0}200");
+        assert_eq!(written(1234.5, (10.0, 100_000.0)), "1,200");
         assert_eq!(written(9.97, (0.1, 1000.0)), "10");
         assert_eq!(with_interval(54.02, None, milliseconds), "54.02");
     }

@@ -1,30 +1,29 @@
-//! How rows, trials and rounds are called.
+//! Names of rows, trials, rounds and percentiles.
 //!
-//! Goal: one spelling in every form of a report. Blocks are counted from 0, as in the record, rounds from 1.
+//! Purpose: one spelling in every form of a report. The record counts blocks from 0, people from 1.
 
-use record::{Question, TrialKey};
+use record::{Percentile, Question, TrialKey};
 
-/// A row of the matrix: `5.6 · small pool`. The dot, because levels hold commas of their own. A factor that has but one level is
-/// not named.
+/// A row of the matrix: `5.6 · small pool`. The separator is a dot because levels may hold commas. A factor with a single level
+/// is left out.
 pub fn row(question: &Question, server: Option<&str>, levels: &[(String, String)]) -> String {
     let varying = levels.iter().filter(|(factor, _)| varies(question, factor));
     let levels = varying.map(|(factor, level)| self::level(factor, level));
-    let server = server.map(String::from);
-    let words: Vec<String> = server.into_iter().chain(levels).collect();
+    let words: Vec<String> = server.map(String::from).into_iter().chain(levels).collect();
     words.join(" · ")
 }
 
-/// A level; numbers of the load say what they count: `64 clients`.
+/// A level. Numbers of the load get their unit: `64 clients`.
 pub fn level(factor: &str, level: &str) -> String {
     match (factor, level.parse::<f64>()) {
         ("clients" | "workers", Ok(1.0)) => format!("1 {}", factor.trim_end_matches('s')),
         ("clients" | "workers", Ok(_)) => format!("{level} {factor}"),
-        ("rate", Ok(_)) => format!("{level} a second"),
+        ("rate", Ok(_)) => format!("{level} requests/s"),
         _ => level.to_string(),
     }
 }
 
-/// Whether rows differ in this factor. One without levels is a rate that was searched for.
+/// Whether rows differ in this factor. A factor without levels is a rate that was searched for.
 pub fn varies(question: &Question, factor: &str) -> bool {
     question
         .factors
@@ -41,21 +40,32 @@ pub fn trial(question: &Question, key: &TrialKey) -> String {
     )
 }
 
-/// The beginning of a plan's hash, as much as tells plans apart.
+/// The first digits of a plan's hash, which are enough to distinguish plans.
 pub fn plan(hash: &str) -> String {
     hash.chars().take(8).collect()
 }
 
-/// `cold`, or `hot 2` where the experiment asks for several of the name.
+/// `cold`, or `hot 2` where the experiment has several rounds of the name.
 pub fn round(question: &Question, name: &str, index: u32) -> String {
-    let asked = question
-        .rounds
-        .iter()
-        .filter(|asked| *asked == name)
-        .count();
-    if asked > 1 || index > 1 {
-        format!("{name} {index}")
-    } else {
-        name.to_string()
+    let named = question.rounds.iter().filter(|known| *known == name);
+    match named.count() > 1 || index > 1 {
+        true => format!("{name} {index}"),
+        false => name.to_string(),
+    }
+}
+
+/// `p99`, `p99.9`, `max`
+pub fn percentile(percentile: Percentile) -> &'static str {
+    match percentile {
+        Percentile::P999 => "p99.9",
+        other => other.text(),
+    }
+}
+
+/// The loop of a load: `open loop`.
+pub fn load_loop(open: bool) -> &'static str {
+    match open {
+        true => "open loop",
+        false => "closed loop",
     }
 }

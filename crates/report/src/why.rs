@@ -1,61 +1,47 @@
-//! Why two cells differ, in words: the sentence of a claim, of the largest difference, and the warning of a counter.
+//! Why two cells differ, in words.
 //!
-//! Goal: one wording in every form of a report. What is said is decided by crate `explain`.
+//! Purpose: one wording in every form of a report. Boundaries: what is said is decided by `record::stats`.
 
+use crate::document::{Claim, Explained};
 use crate::{format, names};
 use explain::{Because, Difference, Evidence, Explanation, Reason, SideName, TimesSay, Why};
-use record::{Cell, Claim, Run, Subject, Trial};
+use record::{Cell, Judged, Subject, Trial};
 
-/// Counters of a claim that are listed beside its sentence.
+/// Counters of a claim that are listed beside its explanation.
 pub const COUNTERS: usize = 10;
 
-const CAVEAT: &str = "Counters that move with the time suggest a cause, they do not prove it.";
+const CAVEAT: &str = "Counters that move with the time suggest a cause. They do not prove it.";
 
-/// A claim on two cells with what explains it.
-pub struct Explained {
-    pub says: String,
-    /// The names of the two cells, as far as they differ.
-    pub of: String,
-    pub to: String,
-    pub why: Why,
+/// A judged claim with what explains it.
+pub fn claim(judged: Judged, trials: &[Trial]) -> Claim {
+    let why = explained(&judged, trials);
+    Claim { judged, why }
 }
 
-/// The claims that compare two measured cells whose counters differ, in the file's order.
-pub fn claims(run: &Run, trials: &[Trial]) -> Vec<Explained> {
-    let claims = run.question.claims.iter();
-    let explained = claims.filter_map(|claim| explained(claim, trials));
-    explained
-        .filter(|one| !one.why.differences.is_empty())
-        .collect()
-}
-
-/// None for a claim that compares no two cells, or cells that were not measured.
-pub fn explained(claim: &Claim, trials: &[Trial]) -> Option<Explained> {
-    let Subject::Ratio { of, to, .. } = &claim.subject else {
+/// None for a claim that does not compare two measured cells.
+fn explained(judged: &Judged, trials: &[Trial]) -> Option<Explained> {
+    let Subject::Ratio { of, to, .. } = &judged.claim.subject else {
         return None;
     };
     Some(Explained {
-        says: claim.says.clone(),
         of: name(of, to),
         to: name(to, of),
-        why: explain::explain_claim(claim, trials, COUNTERS)?,
+        why: explain::explain_claim(&judged.claim, trials, COUNTERS)?,
     })
 }
 
-/// What tells a cell from another one: `5.6 · small pool, hot`.
+/// What distinguishes a cell from another: `5.6 · small pool, hot`.
 fn name(cell: &Cell, other: &Cell) -> String {
-    let told = |(factor, levels): &&(String, Vec<String>)| {
+    let differs = |(factor, levels): &&(String, Vec<String>)| {
         let theirs = other.levels.iter().find(|(name, _)| name == factor);
         theirs.is_none_or(|(_, theirs)| theirs != levels)
     };
-    let levels = cell.levels.iter().filter(told);
     let level = |(factor, allowed): &(String, Vec<String>)| {
-        let words: Vec<String> = (allowed.iter())
-            .map(|level| names::level(factor, level))
-            .collect();
-        words.join(" or ")
+        let words = allowed.iter().map(|level| names::level(factor, level));
+        words.collect::<Vec<_>>().join(" or ")
     };
-    let levels: Vec<String> = levels.map(level).collect();
+    let levels = cell.levels.iter().filter(differs).map(level);
+    let levels: Vec<String> = levels.collect();
     let round = cell.round.as_ref().filter(|_| cell.round != other.round);
     let round = round.map(|round| match round.index {
         Some(index) => format!("{} {index}", round.name),
@@ -74,40 +60,41 @@ fn name(cell: &Cell, other: &Cell) -> String {
     }
 }
 
-impl Explained {
-    /// `on had 19.0x fewer pages read on demand (540 805 against 28 468), because ...`
-    pub fn sentence(&self) -> Option<String> {
-        let reason = self.why.reason.as_ref()?;
-        Some(sentence(reason, (&self.of, &self.to)))
-    }
+/// What a reader of the explanations has to know; none where there is no explanation.
+pub fn caveat(claims: &[Claim], largest: Option<&Explanation>) -> Option<&'static str> {
+    let whys = claims.iter().filter_map(|claim| claim.why.as_ref());
+    let mut whys = whys
+        .map(|one| &one.why)
+        .chain(largest.map(|largest| &largest.why));
+    whys.any(|why| why.reason.is_some()).then_some(CAVEAT)
 }
 
-/// What a reader of these sentences has to know; none where there is no sentence.
-pub fn caveat(claims: &[Explained], largest: Option<&Explanation>) -> Option<&'static str> {
-    let mut whys = claims.iter().map(|one| &one.why);
-    let said = whys.any(|why| why.reason.is_some())
-        || largest.is_some_and(|largest| largest.why.reason.is_some());
-    said.then_some(CAVEAT)
-}
-
-/// `names`: of the two sides.
-pub fn sentence(reason: &Reason, names: (&str, &str)) -> String {
-    let with = match reason.with {
-        SideName::Of => names.0,
-        SideName::To => names.1,
+/// `off had 19.0 times as many pages read from disk as on (540,805 against 28,468). With on, ...`. `names` are those of the two
+/// sides; counts are written by `count`.
+pub fn sentence(reason: &Reason, names: (&str, &str), count: fn(f64) -> String) -> String {
+    let (with, other) = match reason.with {
+        SideName::Of => names,
+        SideName::To => (names.1, names.0),
     };
-    let mut text = format!("{with} had {}", fewer(reason));
-    for (place, because) in reason.because.iter().enumerate() {
-        let joint = if place == 0 {
-            ", because"
-        } else {
-            "; and because"
-        };
-        text.push_str(&format!("{joint} {}", self::because(because)));
+    let what = reason.noun.unwrap_or(&reason.counter);
+    let more = count(reason.more);
+    let mut text = match reason.factor() {
+        Some(factor) => {
+            let factor = match factor >= 1000.0 {
+                true => count(factor.round()),
+                false => format::ratio(factor),
+            };
+            let fewer = count(reason.fewer);
+            format!("{other} had {factor} times as many {what} as {with} ({more} against {fewer}).")
+        }
+        None => format!("{other} had {more} {what}, {with} none."),
+    };
+    for because in &reason.because {
+        text.push_str(&format!(" With {with}, {}.", self::because(because, count)));
     }
     if reason.falls_short() {
         let times = format::ratio(reason.times_factor);
-        text.push_str(&format!("; the times differ by more, {times}x"));
+        text.push_str(&format!(" The times differ by more ({times}×)."));
     }
     text + doubt(reason)
 }
@@ -115,51 +102,34 @@ pub fn sentence(reason: &Reason, names: (&str, &str)) -> String {
 /// Why no cause is named, as far as the noise forbids it.
 fn doubt(reason: &Reason) -> &'static str {
     match (reason.times, reason.beyond_noise) {
-        (TimesSay::OneBlock, _) | (_, None) => "; measured once, so nobody knows its noise",
-        (TimesSay::WithinNoise, _) => "; the times do not differ beyond noise",
-        (TimesSay::Nothing, _) => "; the times do not say which of the two is faster",
-        (TimesSay::OtherLimits, _) => "; their servers were held to other limits",
+        (TimesSay::OneBlock, _) | (_, None) => " Single block: variance unknown.",
+        (TimesSay::WithinNoise, _) => " The times do not differ beyond noise.",
+        (TimesSay::Nothing, _) => " The times do not show which of the two is faster.",
+        (TimesSay::OtherLimits, _) => " Their servers had different limits.",
         (TimesSay::Differ, _) => "",
     }
 }
 
-/// `19.0x fewer pages read on demand (540 805 against 28 468)`
-fn fewer(reason: &Reason) -> String {
-    let what = reason.noun.unwrap_or(&reason.counter);
-    let times = match reason.factor() {
-        Some(factor) => format!("{}x fewer", format::ratio(factor)),
-        None => "no".to_string(),
-    };
-    format!(
-        "{times} {what} ({} against {})",
-        format::count(reason.more),
-        format::count(reason.fewer)
-    )
+fn because(because: &Because, count: fn(f64) -> String) -> String {
+    let evidence = because.evidence.iter();
+    let evidence: Vec<String> = evidence.map(|one| self::evidence(one, count)).collect();
+    format!("{} ({})", because.words, evidence.join(", "))
 }
 
-fn because(because: &Because) -> String {
-    let evidence: Vec<String> = because.evidence.iter().map(evidence).collect();
-    format!("{}: {}", because.words, evidence.join(", "))
-}
-
-fn evidence(evidence: &Evidence) -> String {
+fn evidence(evidence: &Evidence, count: fn(f64) -> String) -> String {
     match evidence {
         Evidence::Counter { name, with, other } => match other.filter(|other| *other > 0.0) {
-            Some(other) => format!(
-                "{name} {} against {}",
-                format::count(*with),
-                format::count(other)
-            ),
-            None => format!("{name} {}", format::count(*with)),
+            Some(other) => format!("{name} {} against {}", count(*with), count(other)),
+            None => format!("{name} {}", count(*with)),
         },
-        Evidence::Plan(words) => format!("its plan says \"{words}\""),
+        Evidence::Plan(words) => format!("its plan shows \"{words}\""),
         Evidence::Setting { name, with, other } => {
             format!("{name} {} against {}", setting(with), setting(other))
         }
     }
 }
 
-/// A number of bytes as such, anything else as it is.
+/// A number of bytes with its unit, anything else unchanged.
 fn setting(value: &str) -> String {
     match value.parse::<u64>() {
         Ok(bytes) if bytes >= 1 << 20 => format::bytes(bytes),
@@ -168,13 +138,16 @@ fn setting(value: &str) -> String {
 }
 
 /// What a counter means, and whether it counts double here.
-pub fn meaning(difference: &Difference) -> String {
+pub fn meaning(difference: &Difference) -> Option<String> {
     let doubled = difference.doubled.map(|doubled| doubled.words());
-    let parts = [difference.meaning, doubled];
-    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    let parts: Vec<&str> = [difference.meaning, doubled]
+        .into_iter()
+        .flatten()
+        .collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// What the counters are per: `query`, or `operation` of a timed load.
+/// The unit that counters are divided by: `query`, or `operation` of a timed load.
 pub fn per(why: &Why) -> &'static str {
     if why.is_timed { "operation" } else { "query" }
 }
@@ -183,7 +156,7 @@ pub fn per(why: &Why) -> &'static str {
 mod tests {
     use super::*;
 
-    /// P6: index condition pushdown with Q19.
+    /// Index condition pushdown with Q19, as published.
     fn published() -> Reason {
         let counter = |name, with| Evidence::Counter {
             name,
@@ -192,7 +165,7 @@ mod tests {
         };
         Reason {
             counter: "Innodb_buffer_pool_reads".into(),
-            noun: Some("pages read on demand"),
+            noun: Some("pages read from disk"),
             with: SideName::To,
             fewer: 28_468.0,
             more: 540_805.0,
@@ -209,17 +182,25 @@ mod tests {
         }
     }
 
+    fn said(reason: &Reason) -> String {
+        sentence(reason, ("off", "on"), format::count)
+    }
+
     #[test]
-    fn the_published_sentence_is_made_from_data() {
+    fn a_sentence_names_the_ratio_the_figures_and_the_cause() {
         assert_eq!(
-            sentence(&published(), ("off", "on")).replace('\u{a0}', ","),
-            "on had 19.0x fewer pages read on demand (540,805 against 28,468), because the condition is checked in the \
-             index before the row is read: Handler_icp_attempts 571,312, Handler_icp_match 4,541"
+            said(&published()),
+            "off had 19.0 times as many pages read from disk as on (540,805 against 28,468). With on, the condition is \
+             checked in the index before the row is read (Handler_icp_attempts 571,312, Handler_icp_match 4,541)."
+        );
+        assert!(
+            sentence(&published(), ("off", "on"), format::plain_count)
+                .contains("(540805 against 28468)")
         );
     }
 
     #[test]
-    fn without_a_cause_the_counter_is_said_alone() {
+    fn without_a_cause_the_sentence_ends_with_the_counter() {
         let reason = Reason {
             because: Vec::new(),
             beyond_noise: None,
@@ -228,13 +209,13 @@ mod tests {
             ..published()
         };
         assert_eq!(
-            sentence(&reason, ("off", "on")).replace('\u{a0}', ","),
-            "on had no Innodb_buffer_pool_reads (540,805 against 0); measured once, so nobody knows its noise"
+            said(&reason),
+            "off had 540,805 Innodb_buffer_pool_reads, on none. Single block: variance unknown."
         );
     }
 
     #[test]
-    fn a_counter_that_differs_by_far_less_than_the_times_says_so() {
+    fn a_counter_that_differs_less_than_the_times_is_reported_as_such() {
         let reason = Reason {
             because: Vec::new(),
             fewer: 1_000.0,
@@ -243,32 +224,31 @@ mod tests {
             ..published()
         };
         assert_eq!(
-            sentence(&reason, ("off", "on")).replace('\u{a0}', ","),
-            "on had 1.27x fewer pages read on demand (1,270 against 1,000); the times differ by more, 8.82x"
+            said(&reason),
+            "off had 1.27 times as many pages read from disk as on (1,270 against 1,000). The times differ by more (8.82×)."
         );
     }
 
     #[test]
-    fn without_a_difference_of_times_the_sentence_says_that() {
+    fn times_that_do_not_differ_are_reported_as_such() {
         let said = |times| {
-            let reason = Reason {
+            said(&Reason {
                 because: Vec::new(),
                 times,
                 ..published()
-            };
-            sentence(&reason, ("off", "on"))
+            })
         };
-        assert!(said(TimesSay::WithinNoise).ends_with("; the times do not differ beyond noise"));
-        assert!(said(TimesSay::OneBlock).ends_with("; measured once, so nobody knows its noise"));
-        assert!(said(TimesSay::OtherLimits).ends_with("; their servers were held to other limits"));
+        assert!(said(TimesSay::WithinNoise).ends_with(" The times do not differ beyond noise."));
+        assert!(said(TimesSay::OneBlock).ends_with(" Single block: variance unknown."));
+        assert!(said(TimesSay::OtherLimits).ends_with(" Their servers had different limits."));
     }
 
     #[test]
     fn settings_and_plans_are_evidence_too() {
-        let said = |one: Evidence| evidence(&one);
+        let said = |one: Evidence| evidence(&one, format::count);
         assert_eq!(
             said(Evidence::Plan("Using MRR")),
-            "its plan says \"Using MRR\""
+            "its plan shows \"Using MRR\""
         );
         let pool = Evidence::Setting {
             name: "innodb_buffer_pool_size",

@@ -1,25 +1,13 @@
-//! The page: what it holds, that nothing in the record can break out of it, and that it loads nothing.
+//! The page of rounds: its charts, that nothing in the record can break out of it, and that it loads nothing.
 
 mod fixture;
 
-/// The page without its scripts' and its style's text.
-fn body(page: &str) -> &str {
-    let start = page.find("<body>").unwrap();
-    let end = page[start..].find("<script>").unwrap();
-    &page[start..start + end]
-}
-
-#[test]
-fn the_page_says_everything_in_tables() {
-    let (run, trials) = fixture::troubled();
-    let page = report::html(&run, &trials);
-    insta::assert_snapshot!(body(&page).replace("><", ">\n<"));
-}
+use fixture::forms;
 
 #[test]
 fn nothing_is_loaded_from_elsewhere() {
     let (run, trials) = fixture::published();
-    let page = report::html(&run, &trials);
+    let page = forms::html(&run, &trials);
     for loads in [" src=", "<link", "@import", "url(", "<iframe", "<img"] {
         assert!(!outside_of_scripts(&page).contains(loads), "{loads}");
     }
@@ -37,7 +25,7 @@ fn outside_of_scripts(page: &str) -> String {
 #[test]
 fn the_scripts_end_where_they_should() {
     let (run, trials) = fixture::published();
-    let page = report::html(&run, &trials);
+    let page = forms::html(&run, &trials);
     assert_eq!(
         page.matches("</script").count(),
         4,
@@ -87,7 +75,7 @@ fn a_tag_in_any_text_of_the_record_stays_text() {
             round.counters.insert(evil.to_string(), 7);
         }
     }
-    let page = report::html(&run, &trials);
+    let page = forms::html(&run, &trials);
     let markup = outside_of_scripts(&page);
     assert!(!page.contains(evil) && !markup.contains("<img") && !markup.contains("alert(1)<"));
     assert_eq!(page.matches("</script").count(), 4);
@@ -99,9 +87,9 @@ fn a_tag_in_any_text_of_the_record_stays_text() {
 }
 
 #[test]
-fn the_data_of_the_charts_is_the_tables() {
+fn the_charts_have_the_data_of_the_tables() {
     let (run, trials) = fixture::published();
-    let page = report::html(&run, &trials);
+    let page = forms::html(&run, &trials);
     let start = page.find("id=\"charts\">").unwrap() + "id=\"charts\">".len();
     let end = start + page[start..].find("</script>").unwrap();
     let charts: serde_json::Value = serde_json::from_str(&page[start..end]).unwrap();
@@ -113,14 +101,14 @@ fn the_data_of_the_charts_is_the_tables() {
 }
 
 #[test]
-fn profiles_and_events_have_their_place() {
+fn the_page_shows_profiles_and_events() {
     let (run, trials) = fixture::troubled();
-    let page = report::html(&run, &trials);
+    let page = forms::html(&run, &trials);
     for part in [
         "Sending data",
         "10.500",
         "select count(c_name) from customer",
-        "Events beside the load",
+        "id=\"events\"",
     ] {
         assert!(page.contains(part), "{part}");
     }

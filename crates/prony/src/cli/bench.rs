@@ -80,11 +80,12 @@ pub fn run(args: Args) -> Result<Status, Failure> {
         workloads: Workloads::default(),
     };
     let conducted = run::carry_out(&request)?;
+    let document = run::document(&conducted);
     match args.format {
-        Format::Table => run::tell(&conducted),
-        format => print(&format.of(&conducted.run, &conducted.trials)),
+        Format::Table => run::tell(&conducted, &document),
+        format => print(&format.of(&document)),
     }
-    Ok(run::status(&conducted, false))
+    Ok(run::status(&conducted, &document, false))
 }
 
 impl Args {

@@ -4,6 +4,7 @@ use super::Results;
 use super::failure::{Failure, Status, print};
 use crate::run::folder;
 use record::Store;
+use report::{Detail, Document};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -17,7 +18,9 @@ pub fn run(args: Args) -> Result<Status, Failure> {
     let folder = folder::find(&args.results.results, &args.run)?;
     let store = Store::open(&folder.join("run.sqlite"))?;
     let path = folder.join("report.html");
-    std::fs::write(&path, report::html(&store.run()?, &store.trials_whole()?))
+    let (run, trials) = (store.run()?, store.trials_whole()?);
+    let document = Document::of(&run, &trials, Detail::Full);
+    std::fs::write(&path, report::html(&document))
         .map_err(|error| Failure::failed(format!("cannot write {}: {error}", path.display())))?;
     print(&path.display().to_string());
     Ok(Status::Done)

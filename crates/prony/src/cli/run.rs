@@ -9,6 +9,7 @@ use host::{Home, Leases};
 use spec::plan::Shard;
 
 use record::{Run, Store, Verdict};
+use report::{Detail, Document};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -42,8 +43,9 @@ pub fn run(args: Args) -> Result<Status, Failure> {
         None => fresh(&args)?,
     };
     let conducted = carry_out(&request)?;
-    tell(&conducted);
-    Ok(status(&conducted, args.gate))
+    let document = document(&conducted);
+    tell(&conducted, &document);
+    Ok(status(&conducted, &document, args.gate))
 }
 
 /// Measures, with the progress on stderr.
@@ -59,11 +61,14 @@ pub fn carry_out(request: &Request) -> Result<Conducted, Failure> {
     Ok(outcome?)
 }
 
-/// The tables and where they are kept.
-pub fn tell(conducted: &Conducted) {
+pub fn document(conducted: &Conducted) -> Document<'_> {
+    Document::of(&conducted.run, &conducted.trials, Detail::Brief)
+}
+
+/// Prints the tables and the folder that keeps them.
+pub fn tell(conducted: &Conducted, document: &Document) {
     print(&report::terminal(
-        &conducted.run,
-        &conducted.trials,
+        document,
         terminal::colour(),
         terminal::width(),
     ));
@@ -126,14 +131,12 @@ pub fn rand_seed() -> u64 {
     (now as u64) ^ u64::from(std::process::id()).rotate_left(32)
 }
 
-pub fn status(conducted: &Conducted, gate: bool) -> Status {
+pub fn status(conducted: &Conducted, document: &Document, gate: bool) -> Status {
     if !conducted.valid() {
         return Status::Failed;
     }
-    let judged = explain::judge(&conducted.run.question, &conducted.trials);
-    let all_hold = judged
-        .iter()
-        .all(|judged| judged.verdict == Verdict::Reproduced);
+    let mut claims = document.claims.iter();
+    let all_hold = claims.all(|claim| claim.judged.verdict == Verdict::Reproduced);
     if gate && !all_hold {
         Status::ClaimFailed
     } else {

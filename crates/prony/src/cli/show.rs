@@ -3,7 +3,8 @@
 use super::failure::{Failure, Status, print};
 use super::{Results, terminal};
 use crate::run::folder;
-use record::{Run, Store, Trial, stats};
+use record::{Store, stats};
+use report::{Detail, Document};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -35,19 +36,19 @@ pub fn run(args: Args) -> Result<Status, Failure> {
         }
         _ => store.trials_whole()?,
     };
-    print(&args.format.of(&run, &trials));
+    print(&args.format.of(&Document::of(&run, &trials, Detail::Brief)));
     Ok(Status::Done)
 }
 
 impl Format {
-    /// The trials have to be whole, but for a table or Markdown of claims that compare no single queries.
-    pub fn of(self, run: &Run, trials: &[Trial]) -> String {
+    /// The document's trials have to be whole, but for a table or Markdown of claims that compare no single queries.
+    pub fn of(self, document: &Document) -> String {
         match self {
-            Format::Table => report::terminal(run, trials, terminal::colour(), terminal::width()),
-            Format::Json => report::json(run, trials),
-            Format::Csv => report::csv(run, trials),
-            Format::Samples => report::samples(run, trials),
-            Format::Markdown => report::markdown(run, trials),
+            Format::Table => report::terminal(document, terminal::colour(), terminal::width()),
+            Format::Json => report::json(document),
+            Format::Csv => report::csv(document),
+            Format::Samples => report::samples(document),
+            Format::Markdown => report::markdown(document),
         }
     }
 }

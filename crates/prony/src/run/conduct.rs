@@ -8,6 +8,7 @@ use super::prepare::{plan, prepare};
 use super::servers::Provide;
 use super::trial::Bench;
 use super::{Progress, RunError, Workloads, stored};
+use ::report::{Detail, Document};
 use host::{Home, Leases, interrupt};
 use record::{Run, Store, Trial, TrialState};
 use spec::Experiment;
@@ -122,7 +123,8 @@ fn report(folder: &RunFolder, store: &Store) -> Result<Conducted, RunError> {
     let run = store.run().map_err(stored)?;
     let trials = store.trials_whole().map_err(stored)?;
     let page = folder.report();
-    std::fs::write(&page, report::html(&run, &trials))
+    let document = Document::of(&run, &trials, Detail::Full);
+    std::fs::write(&page, ::report::html(&document))
         .map_err(|error| RunError::Failed(format!("cannot write {}: {error}", page.display())))?;
     Ok(Conducted {
         folder: folder.path.clone(),

@@ -1,0 +1,101 @@
+//! The verdicts, and why the cells of each claim differ.
+
+use super::counters;
+use super::rows::Notes;
+use crate::document::{
+    Badge, Block, Cell, Claim, Column, Document, Forms, Kind, Most, Section, Table,
+};
+use crate::{format, why};
+use record::{Judged, Limit};
+
+/// Explanations in the terminal.
+const MOST: usize = 10;
+/// Counters of a claim in Markdown.
+const COUNTERS_OF_MARKDOWN: usize = 4;
+
+pub fn verdicts(document: &Document) -> Option<Section> {
+    if document.claims.is_empty() {
+        return None;
+    }
+    let mut notes = Notes::default();
+    let row = |claim: &Claim| {
+        let judged = &claim.judged;
+        let reason = judged.reason.clone().map(|reason| notes.number(reason));
+        vec![
+            Cell::text(judged.verdict.text()).badged(Badge::from(judged.verdict)),
+            Cell::text(&judged.claim.says).marked(reason.into_iter().collect()),
+            Cell::figure(judged.claim.published, format::ratio),
+            Cell::text(measured(judged)),
+            Cell::text(interval(judged)),
+            Cell::text(&judged.threshold),
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = document.claims.iter().map(row).collect();
+    let mut columns = Column::of(Kind::Label, &["verdict"]);
+    columns.extend(Column::of(Kind::Words, &["claim"]));
+    let figures = ["published", "measured", "95 % CI", "threshold"];
+    columns.extend(Column::of(Kind::Figure, &figures));
+    let about = "Published and measured are ratios. The intervals are over blocks. The verdicts hold for all claims together (Holm).";
+    let mut nodes = vec![Block::table(Table::new("", columns, rows)).everywhere()];
+    if !notes.texts.is_empty() {
+        nodes.push(Block::Notes(notes.texts).everywhere());
+    }
+    nodes.push(Block::remark(about).page());
+    Section::of("claims", "Verdicts", nodes)
+}
+
+/// `1.78`, and of a bound `>= 8.20`; `-` where the record has none.
+fn measured(judged: &Judged) -> String {
+    let ratio = judged.measured.map(format::ratio);
+    match (ratio, judged.limit) {
+        (Some(ratio), Some(Limit::AtLeast)) => format!(">= {ratio}"),
+        (Some(ratio), Some(Limit::AtMost)) => format!("<= {ratio}"),
+        (Some(ratio), None) => ratio,
+        (None, _) => "-".to_string(),
+    }
+}
+
+/// `1.71 to 1.86`, and of a bound `8.10 or more`.
+fn interval(judged: &Judged) -> String {
+    match (judged.ci, judged.limit) {
+        (Some((low, _)), Some(Limit::AtLeast)) => format!("{} or more", format::ratio(low)),
+        (Some((_, high)), Some(Limit::AtMost)) => format!("{} or less", format::ratio(high)),
+        (Some(ci), None) => format::interval(ci, format::ratio),
+        (None, _) => "-".to_string(),
+    }
+}
+
+/// The explanation of each claim, with the counters that it rests on.
+pub fn explanations(document: &Document) -> Option<Section> {
+    let explained = document.claims.iter().filter_map(|claim| {
+        let why = claim.why.as_ref()?;
+        (!why.why.differences.is_empty()).then_some((&claim.judged.claim.says, why))
+    });
+    let explained: Vec<_> = explained.collect();
+    let sentences = explained
+        .iter()
+        .filter_map(|(says, why)| Some(format!("{says}: {}", why.sentence(format::count)?)));
+    let items: Vec<String> = sentences.collect();
+    let mut nodes = Vec::new();
+    if items.is_empty() && !explained.is_empty() {
+        let none = "No counter that prony knows explains a difference.";
+        nodes.push(Block::remark(none).shown(Forms::WRITTEN));
+    } else if !items.is_empty() {
+        nodes.push(Block::list(items, MOST).everywhere());
+        let caveat = document.caveat;
+        nodes.extend(caveat.map(|caveat| Block::remark(caveat).everywhere()));
+    }
+    for (says, why) in &explained {
+        let sides = format!("A = {}, B = {}", why.of, why.to);
+        let per = why::per(&why.why);
+        let caption = format!("{says}: counters per {per}, {sides}");
+        let most = Most {
+            terminal: 0,
+            markdown: COUNTERS_OF_MARKDOWN,
+        };
+        let table = Block::table(counters::table(&why.why).most(most));
+        let fold = Block::fold(caption, false, vec![table.everywhere()]);
+        nodes.push(fold.shown(Forms::WRITTEN));
+    }
+    Section::of("why", "Why, by the counters", nodes)
+}

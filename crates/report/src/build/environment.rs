@@ -1,0 +1,116 @@
+//! Where the run took place, and how to repeat it.
+
+use crate::document::Forms;
+use crate::document::{Block, Cell, Column, Kind, Section, Table};
+use crate::format;
+use record::Run;
+
+pub fn section(run: &Run) -> Option<Section> {
+    let at = &run.environment;
+    let cores = format::plural(at.cores as usize, "core");
+    let fact = |name: &str, value: String| (name.to_string(), value);
+    let facts = vec![
+        fact("Machine", at.machine.clone()),
+        fact("CPU", format!("{}, {cores}", at.cpu)),
+        fact("Memory", format::bytes(at.memory_bytes)),
+        fact("System", format!("{}, kernel {}", at.system, at.kernel)),
+        fact("Work folder", at.file_system.clone()),
+        fact("prony", at.prony_version.clone()),
+        fact("Run", run.id.clone()),
+        fact("Started", format::moment(run.started_ns)),
+    ];
+    let rows = at.servers.iter().map(|(name, server)| {
+        let comment = Some(server.comment.clone()).filter(|comment| !comment.is_empty());
+        let digest = match server.binary_sha256.as_str() {
+            "" => "unknown",
+            digest => digest,
+        };
+        vec![
+            Cell::text(name),
+            Cell::text(&server.build),
+            Cell::text(&server.version).remarked(comment),
+            Cell::text(digest),
+        ]
+    });
+    let mut columns = Column::of(Kind::Label, &["server", "build"]);
+    columns.extend(Column::of(Kind::Words, &["reported version"]));
+    columns.extend(Column::of(Kind::Code, &["SHA-256 of the binary"]));
+    let nodes = vec![
+        Block::Facts(facts).page(),
+        Block::table(Table::new("", columns, rows)).page(),
+        Block::text(in_a_line(run)).shown(Forms::MARKDOWN),
+    ];
+    Section::of("environment", "Environment", nodes)
+}
+
+/// Without the machine's name, so that it can be published.
+fn in_a_line(run: &Run) -> String {
+    let at = &run.environment;
+    let server = |(name, server): (&String, &record::ServerIdentity)| {
+        format!("{name} = {} {}", server.build, server.version)
+    };
+    let servers: Vec<String> = at.servers.iter().map(server).collect();
+    format!(
+        "{}; {}, {}, {}, {}, kernel {}; prony {}, seed {}, {}",
+        servers.join(", "),
+        at.cpu,
+        format::plural(at.cores as usize, "core"),
+        format::bytes(at.memory_bytes),
+        at.file_system,
+        at.kernel,
+        at.prony_version,
+        run.seed,
+        format::moment(run.started_ns)
+    )
+}
+
+pub fn repeat(run: &Run) -> Option<Section> {
+    let name = format!("{}.toml", run.question.name);
+    let file = shell(&name);
+    let arguments: String = run
+        .overrides
+        .iter()
+        .map(|argument| format!(" {}", shell(argument)))
+        .collect();
+    let commands = format!("prony check {file}{arguments}\nprony run {file}{arguments}");
+    let version = &run.environment.prony_version;
+    let nodes = vec![
+        Block::text(format!("Save the file below as {name}. Then, with prony {version}:")).page(),
+        Block::Verbatim(commands).page(),
+        Block::text(format!(
+            "The seed of this run was {}. It decides the order of the trials within a block. Every figure above is in run.sqlite beside this page:",
+            run.seed
+        ))
+        .page(),
+        Block::Verbatim(format!("prony show {} --format csv", shell(&run.id))).page(),
+        Block::fold(
+            "The experiment file, verbatim",
+            false,
+            vec![Block::Verbatim(run.experiment_toml.clone()).page()],
+        )
+        .page(),
+    ];
+    Section::of("repeat", "How to repeat it", nodes)
+}
+
+/// An argument quoted for a POSIX shell.
+fn shell(argument: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
+    if !argument.is_empty() && argument.chars().all(plain) {
+        argument.to_string()
+    } else {
+        format!("'{}'", argument.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shell;
+
+    #[test]
+    fn an_argument_with_spaces_or_quotes_is_quoted() {
+        assert_eq!(shell("server=5.6"), "server=5.6");
+        assert_eq!(shell("variant=small pool"), "'variant=small pool'");
+        assert_eq!(shell("it's"), "'it'\\''s'");
+    }
+}

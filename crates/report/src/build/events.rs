@@ -1,0 +1,37 @@
+//! Events during the trials: how often each trial had one, and the text of the last.
+
+use super::Context;
+use crate::document::{Block, Cell, Column, Kind, Section, Table};
+use crate::names;
+use record::{EventNote, Trial};
+
+pub fn section(context: &Context) -> Option<Section> {
+    let with_events = context
+        .trials
+        .iter()
+        .filter(|trial| !trial.events.is_empty());
+    let row = |trial: &Trial| {
+        let after_s = |event: Option<&EventNote>| {
+            event.map_or(0.0, |event| (event.at_ns - trial.started_ns) as f64 / 1e9)
+        };
+        let (first, last) = (trial.events.first(), trial.events.last());
+        vec![
+            Cell::text(names::trial(&context.run.question, &trial.key)),
+            Cell::text(trial.events.len().to_string()),
+            Cell::text(format!("{:.1}, {:.1}", after_s(first), after_s(last))),
+            Cell::text(last.map_or("", |event| &event.text)),
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = with_events.map(row).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let mut columns =
+        Column::labels_and_figures(&["trial"], &["events", "first, last (s after the start)"]);
+    columns.extend(Column::of(Kind::Words, &["last event"]));
+    let nodes = vec![
+        Block::table(Table::new("", columns, rows)).page(),
+        Block::remark("The server's counters include the work of the events.").page(),
+    ];
+    Section::of("events", "Events", nodes)
+}

@@ -1,0 +1,150 @@
+//! The answer in a sentence, and what was measured in a line.
+
+use super::Context;
+use super::loads::Loads;
+use crate::document::{Cell, Document};
+use crate::{format, names};
+use explain::{Explanation, RowName};
+use record::{Run, Trial, TrialState, Verdict};
+
+/// Whether every recorded trial can be counted.
+pub fn valid(trials: &[Trial]) -> bool {
+    !trials.is_empty() && trials.iter().all(|trial| trial.state == TrialState::Done)
+}
+
+/// How the claims stand, then the largest difference of times, the answer of the loads or the highest throughput.
+pub fn headline(context: &Context, document: &Document, loads: &Loads) -> String {
+    if context.trials.is_empty() {
+        return "No trial has been recorded yet.".to_string();
+    }
+    let claims = verdicts(document);
+    let largest = document.largest.as_ref();
+    let figure = largest.map(|largest| difference(context.run, largest));
+    let answer = || loads.answers.first().map(|answer| format!("{answer}."));
+    let figure = figure
+        .or_else(answer)
+        .or_else(|| best(loads))
+        .or_else(|| alone(context));
+    let parts: Vec<String> = claims.into_iter().chain(figure).collect();
+    match parts.is_empty() {
+        true => "No figure could be measured.".to_string(),
+        false => parts.join(" "),
+    }
+}
+
+/// `2 of 4 claims reproduced, 1 inconclusive, 1 not available.` None where nothing is claimed.
+fn verdicts(document: &Document) -> Option<String> {
+    let count = |verdict: Verdict| {
+        let claims = document.claims.iter();
+        claims
+            .filter(|claim| claim.judged.verdict == verdict)
+            .count()
+    };
+    let all = document.claims.len();
+    let mut text = format!(
+        "{} of {} reproduced",
+        count(Verdict::Reproduced),
+        format::plural(all, "claim")
+    );
+    for verdict in [
+        Verdict::NotReproduced,
+        Verdict::Inconclusive,
+        Verdict::NotAvailable,
+    ] {
+        if count(verdict) > 0 {
+            text.push_str(&format!(", {} {}", count(verdict), verdict.text()));
+        }
+    }
+    (all > 0).then_some(text + ".")
+}
+
+/// `Largest difference: hot, 5.5 · small pool is 9.34× slower than 5.5 · large pool.`
+fn difference(run: &Run, largest: &Explanation) -> String {
+    let name = |(server, levels): &RowName| names::row(&run.question, server.as_deref(), levels);
+    format!(
+        "Largest difference: {}, {} is {} than {}.",
+        largest.round,
+        name(&largest.of),
+        slower(largest),
+        name(&largest.to)
+    )
+}
+
+/// `9.34× slower`, and of a lower bound `at least 9.34× slower`.
+pub fn slower(largest: &Explanation) -> String {
+    let bound = if largest.at_least { "at least " } else { "" };
+    format!("{bound}{}× slower", format::ratio(largest.ratio))
+}
+
+/// `Highest throughput: 63,017 ops/s ±3.1% (5.6 · 64 clients).`
+fn best(loads: &Loads) -> Option<String> {
+    let measured = loads
+        .cells()
+        .filter_map(|cell| Some((cell, cell.load.as_ref()?.throughput.as_ref()?)));
+    let (cell, throughput) = measured.max_by(|a, b| a.1.mean.total_cmp(&b.1.mean))?;
+    let figure = Cell::estimate(Some(throughput), |rate| {
+        format!("{} ops/s", format::operations(rate))
+    });
+    Some(format!(
+        "Highest throughput: {} ({}).",
+        figure.on_a_line(),
+        cell.name
+    ))
+}
+
+/// Of a single row of rounds: `hot 1: 19.88 s.`
+fn alone(context: &Context) -> Option<String> {
+    let mut rounds = context
+        .rows
+        .list
+        .iter()
+        .flat_map(|row| row.figures.rounds.iter().rev());
+    let (round, elapsed) = rounds.find_map(|round| Some((round, round.elapsed_s.as_ref()?)))?;
+    let decimals = format::decimals([elapsed.mean]);
+    let seconds = match elapsed.at_least {
+        true => format::at_least(elapsed.mean, decimals),
+        false => format!("{} s", format::seconds(elapsed.mean, decimals)),
+    };
+    let name = names::round(&context.run.question, &round.name, round.index);
+    Some(format!("{name}: {seconds}."))
+}
+
+/// `Star Schema Benchmark, scale 1; 3 blocks; 15 of 15 trials; published as P1`
+pub fn subtitle(run: &Run, trials: &[Trial]) -> String {
+    let question = &run.question;
+    let mut parts = vec![question.workload.summary.clone()];
+    let constant = question
+        .factors
+        .iter()
+        .filter(|factor| factor.levels.len() == 1);
+    parts.extend(constant.map(|factor| format!("{} {}", factor.name, factor.levels[0])));
+    parts.push(format::plural(question.blocks as usize, "block"));
+    parts.push(progress(run, trials));
+    parts.extend(run.shard.iter().map(|shard| format!("shard {shard}")));
+    let published = question.published.iter();
+    parts.extend(published.map(|published| format!("published as {published}")));
+    parts.join("; ")
+}
+
+fn progress(run: &Run, trials: &[Trial]) -> String {
+    let count = |is: &dyn Fn(&Trial) -> bool| trials.iter().filter(|trial| is(trial)).count();
+    // A search does not know beforehand how many trials it takes.
+    let mut text = match trials.len() as u64 > run.question.trials {
+        true => format!("{} trials", trials.len()),
+        false => format!("{} of {} trials", trials.len(), run.question.trials),
+    };
+    let lacking = |trial: &Trial| trial.state == TrialState::Done && trial.is_not_available();
+    for (count, word) in [
+        (count(&lacking), "not available"),
+        (
+            count(&|trial| trial.state == TrialState::Invalid),
+            "invalid",
+        ),
+        (count(&|trial| trial.state == TrialState::Failed), "failed"),
+    ] {
+        if count > 0 {
+            text.push_str(&format!(", {count} {word}"));
+        }
+    }
+    text
+}

@@ -1,0 +1,68 @@
+//! Resource limits of the servers: requested, and as measured at the start of each trial.
+
+use crate::document::{Block, Cell, Column, Section, Table};
+use crate::format;
+use record::Trial;
+
+/// A row for each limit and value; none where nothing was limited.
+pub fn section(trials: &[Trial]) -> Option<Section> {
+    let mut kinds: Vec<(&str, f64, Vec<f64>)> = Vec::new();
+    for limit in trials.iter().flat_map(|trial| &trial.limits) {
+        let same = kinds
+            .iter_mut()
+            .find(|(name, asked, _)| *name == limit.name && *asked == limit.asked);
+        match same {
+            Some((.., measured)) => measured.push(limit.measured),
+            None => kinds.push((&limit.name, limit.asked, vec![limit.measured])),
+        }
+    }
+    if kinds.is_empty() {
+        return None;
+    }
+    let columns = Column::labels_and_figures(
+        &["limit"],
+        &["requested", "min measured", "max measured", "trials"],
+    );
+    let about = "Measured before each trial's server was started. Where IOPS are limited too, the bandwidth may stay below its limit.";
+    let nodes = vec![
+        Block::table(Table::new("", columns, kinds.iter().map(row))).everywhere(),
+        Block::remark(about).everywhere(),
+    ];
+    Section::of("limits", "Limits of the servers", nodes)
+}
+
+fn row((name, asked, measured): &(&str, f64, Vec<f64>)) -> Vec<Cell> {
+    let min = measured.iter().copied().fold(f64::INFINITY, f64::min);
+    let max = measured.iter().copied().fold(0.0, f64::max);
+    let figures = [*asked, min, max].map(|value| figure(name, value));
+    let texts = std::iter::once(name.to_string()).chain(figures);
+    texts
+        .chain([measured.len().to_string()])
+        .map(Cell::text)
+        .collect()
+}
+
+fn figure(name: &str, value: f64) -> String {
+    match name {
+        "read_bandwidth" | "write_bandwidth" => format!("{}/s", format::bytes(value as u64)),
+        "memory" => format::bytes(value as u64),
+        "cpus" => format::ratio(value),
+        _ => format!("{}/s", format::operations(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_cpus_and_requests_have_their_own_units() {
+        let texts = [
+            figure("read_iops", 1000.4),
+            figure("read_bandwidth", 52_428_800.0),
+            figure("memory", 2_147_483_648.0),
+            figure("cpus", 0.5),
+        ];
+        assert_eq!(texts, ["1,000/s", "50.0 MiB/s", "2.0 GiB", "0.50"]);
+    }
+}

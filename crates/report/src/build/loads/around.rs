@@ -1,0 +1,87 @@
+//! What events did to the users: before, during and after each.
+
+use crate::build::Context;
+use crate::document::{Block, Cell, Column, Kind, Section, Table};
+use crate::{format, names};
+use record::stats::{self, Around, Span};
+use record::{EventNote, Question, TrialState};
+
+use crate::document::Recorded;
+
+/// Events of a trial that are compared; one that repeats every second says nothing by itself.
+const EVENTS_MAX: usize = 5;
+
+pub fn section(context: &Context) -> Option<Section> {
+    let done = context
+        .recorded
+        .iter()
+        .filter(|one| one.trial.state == TrialState::Done);
+    let mut rows = Vec::new();
+    for recorded in done {
+        for event in recorded.trial.events.iter().take(EVENTS_MAX) {
+            if let Some(around) = stats::around(recorded.trial, event) {
+                rows.extend(self::rows(&context.run.question, recorded, event, &around));
+            }
+        }
+    }
+    if rows.is_empty() {
+        return None;
+    }
+    let mut columns = Column::of(Kind::Words, &["trial and event"]);
+    columns.extend(Column::of(Kind::Label, &["span"]));
+    let figures = [
+        "seconds", "ops/s", "p50 (ms)", "p95 (ms)", "p99 (ms)", "max (ms)",
+    ];
+    columns.extend(Column::of(Kind::Figure, &figures));
+    let about = format!(
+        "Latency of all operations that ended in the span. Before and after reach to the next second in which another event was active. Shown are the first {EVENTS_MAX} events of each trial that counts."
+    );
+    let nodes = vec![
+        Block::remark(about).page(),
+        Block::table(Table::new("", columns, rows)).page(),
+    ];
+    Section::of("around", "Before, during and after events", nodes)
+}
+
+fn rows(
+    question: &Question,
+    recorded: &Recorded,
+    event: &EventNote,
+    around: &Around,
+) -> Vec<Vec<Cell>> {
+    let text = match event.text.starts_with(&event.kind) {
+        true => event.text.clone(),
+        false => format!("{}: {}", event.kind, event.text),
+    };
+    // Percentiles of an unstable load depend on how long it lasted.
+    let offered = recorded
+        .summary
+        .as_ref()
+        .and_then(|summary| summary.offered.as_ref());
+    let unstable = offered.and_then(|offered| offered.unstable.clone());
+    let name = Cell::text(names::trial(question, &recorded.trial.key));
+    let name = name.remarked(std::iter::once(text).chain(unstable));
+    vec![
+        row(Cell { below: 2, ..name }, "before", &around.before),
+        row(Cell::default(), "during", &around.during),
+        row(Cell::default(), "after", &around.after),
+    ]
+}
+
+fn row(name: Cell, what: &str, span: &Span) -> Vec<Cell> {
+    let latency = span.response.as_ref();
+    let ms = |value: Option<f64>| Cell::figure(value, format::milliseconds);
+    vec![
+        name,
+        Cell::text(what),
+        match span.from_s < span.until_s {
+            true => Cell::text(format!("{} to {}", span.from_s, span.until_s)),
+            false => Cell::none(),
+        },
+        Cell::figure(span.throughput, format::operations),
+        ms(latency.and_then(|latency| latency.p50_ms)),
+        ms(latency.and_then(|latency| latency.p95_ms)),
+        ms(latency.and_then(|latency| latency.p99_ms)),
+        ms(latency.map(|latency| latency.max_ms)),
+    ]
+}

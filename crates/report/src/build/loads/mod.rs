@@ -1,0 +1,77 @@
+//! Timed loads: one row per server and settings, one column per number of clients, workers or rate.
+//!
+//! Boundaries: closed and open loads never share a table or a chart. Rounds of queries are in `rounds`.
+
+mod answers;
+mod around;
+mod cell;
+mod columns;
+mod curves;
+mod distribution;
+mod errors;
+mod grid;
+mod machine;
+mod notes;
+mod predicted;
+mod seconds;
+mod tables;
+
+use super::{Context, Detail};
+use crate::document::Section;
+use cell::Cell;
+use grid::Grid;
+
+/// What the sections and the headline of timed loads share; empty for rounds.
+pub struct Loads<'d> {
+    grids: Vec<Grid<'d>>,
+    pub answers: Vec<String>,
+}
+
+impl<'d> Loads<'d> {
+    pub fn of(context: &Context<'d>) -> Loads<'d> {
+        match super::timed(context.run) {
+            true => Loads {
+                grids: grid::grids(context),
+                answers: answers::answers(context),
+            },
+            false => Loads {
+                grids: Vec::new(),
+                answers: Vec::new(),
+            },
+        }
+    }
+
+    pub fn cells(&self) -> impl Iterator<Item = &Cell<'d>> {
+        self.grids.iter().flat_map(Grid::cells)
+    }
+}
+
+pub fn sections(context: &Context, loads: &Loads) -> Vec<Option<Section>> {
+    let mut sections = vec![tables::section(context, loads)];
+    if context.detail == Detail::Full {
+        sections.push(curves::section(&loads.grids));
+    }
+    sections
+}
+
+/// What the figures consist of.
+pub fn evidence(context: &Context, loads: &Loads) -> Vec<Option<Section>> {
+    let cells = loads.cells();
+    let measured: Vec<&Cell> = cells.filter(|cell| !cell.blocks.is_empty()).collect();
+    vec![
+        seconds::section(&measured),
+        distribution::section(&measured),
+        predicted::section(context),
+        around::section(context),
+        errors::section(&measured),
+        machine::section(&measured),
+    ]
+}
+
+/// The names of charts that share a place: `seconds`, `seconds-1`, ...
+fn numbered(name: &str, place: usize) -> String {
+    match place {
+        0 => name.to_string(),
+        place => format!("{name}-{place}"),
+    }
+}

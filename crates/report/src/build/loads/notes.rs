@@ -1,0 +1,254 @@
+//! Footnotes of a table of timed loads: one for each kind of caveat, however many cells have it.
+
+use super::cell::Cell;
+use crate::build::rows::left_out;
+use crate::format;
+use record::stats::Summary;
+use record::{Kind, Percentile};
+
+/// What a footnote is about; in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum About {
+    Missing,
+    Unstable,
+    Invalid,
+    LeftOut,
+    Generator,
+    Failed,
+    Unknown,
+    NotSteady,
+    Stalls,
+    Shift,
+    Period,
+    TooFew,
+}
+
+/// One thing about one cell.
+pub struct Found {
+    about: About,
+    /// The cell's name.
+    cell: String,
+    text: String,
+}
+
+pub struct Note {
+    /// The first is number 1.
+    pub texts: Vec<String>,
+    /// True of every cell with the same words.
+    pub remarks: Vec<String>,
+    /// By cell, in the order in which they were given.
+    pub marks: Vec<Vec<usize>>,
+}
+
+impl About {
+    const ALL: [About; 12] = [
+        About::Missing,
+        About::Unstable,
+        About::Invalid,
+        About::LeftOut,
+        About::Generator,
+        About::Failed,
+        About::Unknown,
+        About::NotSteady,
+        About::Stalls,
+        About::Shift,
+        About::Period,
+        About::TooFew,
+    ];
+
+    fn words(self) -> &'static str {
+        match self {
+            About::Missing => "no figure",
+            About::Unstable => "no percentiles",
+            About::Invalid => "the percentiles include lateness of the load generator",
+            About::LeftOut => "a block is left out",
+            About::Generator => "the load generator affected the result",
+            About::Failed => "operations failed",
+            About::Unknown => "operations with unknown outcome",
+            About::NotSteady => "no steady state",
+            About::Stalls => "stalls",
+            About::Shift => "level shifts",
+            About::Period => "periodic drops",
+            About::TooFew => "too few operations",
+        }
+    }
+}
+
+/// Every caveat of a cell.
+pub fn of(cell: &Cell, percentile: Percentile) -> Vec<Found> {
+    if cell.name.is_empty() {
+        return Vec::new();
+    }
+    let found = |(about, text): (About, String)| Found {
+        about,
+        cell: cell.name.clone(),
+        text,
+    };
+    if let Some(why) = &cell.missing {
+        return vec![found((About::Missing, why.clone()))];
+    }
+    let mut all: Vec<Found> = of_blocks(cell).into_iter().map(found).collect();
+    let left_out = cell.left_out.iter().filter_map(|trial| left_out(trial));
+    all.extend(left_out.map(|text| found((About::LeftOut, text))));
+    all.extend(too_few(cell, percentile).map(found));
+    all
+}
+
+/// The caveats of the blocks, with the block. A text that several blocks share appears once, without it.
+fn of_blocks(cell: &Cell) -> Vec<(About, String)> {
+    let mut all: Vec<(About, String, Option<u32>)> = Vec::new();
+    for block in &cell.blocks {
+        for (about, text) in of_summary(block.summary) {
+            let known = all
+                .iter_mut()
+                .find(|known| known.0 == about && known.1 == text);
+            match known {
+                Some((_, _, only)) => *only = None,
+                None => all.push((about, text, Some(block.trial.key.block))),
+            }
+        }
+    }
+    let single = cell.blocks.len() == 1;
+    all.into_iter()
+        .map(|(about, text, block)| match block.filter(|_| !single) {
+            Some(block) => (about, format!("block {}: {text}", block + 1)),
+            None => (about, text),
+        })
+        .collect()
+}
+
+fn of_summary(summary: &Summary) -> Vec<(About, String)> {
+    let unstable = summary
+        .offered
+        .as_ref()
+        .and_then(|offered| offered.unstable.clone());
+    let errors = (summary.errors > 0).then(|| {
+        format!(
+            "{} of {} operations; the percentiles include their times",
+            format::count(summary.errors as f64),
+            format::count((summary.errors + summary.operations) as f64)
+        )
+    });
+    let unknown = (summary.unknown > 0).then(|| {
+        let count = format::count(summary.unknown as f64);
+        format!("{count} whose COMMIT was sent and whose answer was lost")
+    });
+    let not_steady = (!summary.steady.shape.is_steady()).then(|| summary.steady.reason.clone());
+    let engine = &summary.engine;
+    let single = [
+        (About::Unstable, unstable),
+        (About::Invalid, engine.invalid.clone()),
+        (About::Generator, engine.limit.clone()),
+        (About::Generator, engine.note.clone()),
+        (About::Failed, errors),
+        (About::Unknown, unknown),
+        (About::NotSteady, not_steady),
+        (About::Stalls, summary.stalled()),
+        (
+            About::Period,
+            summary.period.as_ref().map(|period| period.sentence()),
+        ),
+    ];
+    let shifts = summary
+        .shifts
+        .iter()
+        .map(|shift| (About::Shift, shift.sentence()));
+    single
+        .into_iter()
+        .filter_map(|(about, text)| Some((about, text?)))
+        .chain(shifts)
+        .collect()
+}
+
+fn too_few(cell: &Cell, percentile: Percentile) -> Option<(About, String)> {
+    let load = cell.load.as_ref()?;
+    let known = load.latency.of(Kind::Response, percentile).is_some();
+    if known || !load.unstable.is_empty() {
+        return None;
+    }
+    let blocks = cell.blocks.iter();
+    let mut latencies = blocks.filter_map(|block| block.summary.latency.of(Kind::Response));
+    let lacking = latencies.find(|one| one.at(percentile).is_none())?;
+    let text = match lacking.unanswered {
+        0 => format!(
+            "fewer than 100 operations lie above the {}, so it is not shown",
+            percentile.text()
+        ),
+        _ => format!("no {}: {}", percentile.text(), lacking.why_not(percentile)),
+    };
+    Some((About::TooFew, text))
+}
+
+/// One note for each kind; what every cell with a figure has is a remark without a number.
+pub fn grouped(found: Vec<Vec<Found>>) -> Note {
+    let mut note = Note {
+        texts: Vec::new(),
+        remarks: Vec::new(),
+        marks: vec![Vec::new(); found.len()],
+    };
+    let measured = found
+        .iter()
+        .filter(|of_cell| of_cell.iter().all(|one| one.about != About::Missing))
+        .count();
+    for about in About::ALL {
+        let mut own: Vec<&Found> = Vec::new();
+        let mut cells: Vec<usize> = Vec::new();
+        for (cell, of_cell) in found.iter().enumerate() {
+            let count = own.len();
+            own.extend(of_cell.iter().filter(|one| one.about == about));
+            if own.len() > count {
+                cells.push(cell);
+            }
+        }
+        let Some(first) = own.first() else {
+            continue;
+        };
+        let alike = own.iter().all(|one| one.text == first.text);
+        if cells.len() == measured && cells.len() > 1 && about != About::Missing {
+            note.remarks.push(remark(about, first, alike));
+            continue;
+        }
+        note.texts.push(text(about, &own, cells.len(), alike));
+        let number = note.texts.len();
+        cells
+            .into_iter()
+            .for_each(|cell| note.marks[cell].push(number));
+    }
+    note
+}
+
+fn remark(about: About, first: &Found, alike: bool) -> String {
+    match alike {
+        true => format!("Every cell: {}.", first.text),
+        false => format!(
+            "Every cell: {}; {}: {}.",
+            about.words(),
+            first.cell,
+            first.text
+        ),
+    }
+}
+
+fn text(about: About, own: &[&Found], cells: usize, alike: bool) -> String {
+    let first = own[0];
+    match (alike, cells) {
+        (true, _) | (false, 1) => format!("{}: {}", about.words(), listed(own)),
+        (false, _) => format!(
+            "{}, in {cells} cells; {}: {}",
+            about.words(),
+            first.cell,
+            first.text
+        ),
+    }
+}
+
+/// Different texts, each once.
+fn listed(own: &[&Found]) -> String {
+    let mut texts: Vec<&str> = Vec::new();
+    for one in own {
+        if !texts.contains(&one.text.as_str()) {
+            texts.push(&one.text);
+        }
+    }
+    texts.join("; ")
+}

@@ -1,0 +1,159 @@
+//! The latency that follows from the service times alone, beside the measured one.
+
+use super::curves::{MILLISECONDS, doublings, lines};
+use crate::build::Context;
+use crate::document::{
+    Axis, Block, Cell, Chart, Charts, Column, Curve, Kind, Section, Series, Table,
+};
+use crate::{format, names};
+use record::stats::{self, Estimate, Percentiles, Prediction};
+use record::{Percentile, Question};
+
+const SHOWN: [Percentile; 3] = [Percentile::P50, Percentile::P95, Percentile::P99];
+
+pub fn section(context: &Context) -> Option<Section> {
+    let question = &context.run.question;
+    let predictions = stats::predictions(question, context.trials, context.run.seed);
+    if predictions.is_empty() {
+        return None;
+    }
+    let model = "The prediction simulates a first-come, first-served queue with as many workers and the measured service times (FCFS G/G/k), for each block. \
+        Where the measured latency is longer, operations waited for something else than the queue, or the service times depend on each other.";
+    let about = "Ratio: measured over predicted, mean over blocks and 95 % CI. Formula: the mean after Allen and Cunneen.";
+    let mut nodes = vec![Block::text(model).page(), Block::remark(about).page()];
+    nodes.extend(chart(question, &predictions).map(|charts| Block::Charts(charts).page()));
+    let mut columns = Column::of(Kind::Words, &["cell"]);
+    columns.extend(Column::of(Kind::Figure, &["utilisation"]));
+    columns.extend(Column::of(Kind::Label, &["latency (ms)"]));
+    let figures = ["formula", "predicted", "measured", "ratio"];
+    columns.extend(Column::of(Kind::Figure, &figures));
+    let rows = predictions
+        .iter()
+        .flat_map(|prediction| rows(question, prediction));
+    nodes.push(Block::table(Table::new("", columns, rows)).page());
+    Section::of(
+        "predicted",
+        "Predicted and measured latency, open loop",
+        nodes,
+    )
+}
+
+/// A row for the mean and for each percentile of the latency.
+fn rows(question: &Question, prediction: &Prediction) -> Vec<Vec<Cell>> {
+    let below = SHOWN.len();
+    let spanning = |cell: Cell| Cell { below, ..cell };
+    let name = names::row(question, prediction.server.as_deref(), &prediction.levels);
+    let utilisation = Cell::figure(prediction.utilisation(), format::percent);
+    let mut mean = vec![
+        spanning(Cell::text(name).remarked(remarks(prediction))),
+        spanning(utilisation),
+        Cell::text("mean"),
+        ms(prediction.formula_ms()),
+    ];
+    mean.extend(figures(prediction, |latency| Some(latency.mean_ms)));
+    let mut rows = vec![mean];
+    for percentile in SHOWN {
+        let mut row = vec![
+            Cell::default(),
+            Cell::default(),
+            Cell::text(percentile.text()),
+            Cell::default(),
+        ];
+        row.extend(figures(prediction, |latency| latency.at(percentile)));
+        rows.push(row);
+    }
+    rows
+}
+
+fn figures(prediction: &Prediction, of: impl Fn(&Percentiles) -> Option<f64>) -> [Cell; 3] {
+    let ratio = prediction.ratio(&of);
+    [
+        ms(prediction.simulated_ms(&of)),
+        ms(prediction.measured_ms(&of)),
+        ratio.map_or_else(Cell::none, |(ratio, ci)| {
+            Cell::with_interval(ratio, ci, format::ratio)
+        }),
+    ]
+}
+
+fn ms(estimate: Option<Estimate>) -> Cell {
+    let cell = Cell::estimate(estimate.as_ref(), format::milliseconds);
+    Cell::text(cell.text)
+}
+
+/// What the figures of a row leave open.
+fn remarks(prediction: &Prediction) -> Vec<String> {
+    let (growing, blocks) = (prediction.growing(), prediction.blocks.len());
+    let grows = (growing > 0).then(|| match growing == blocks {
+        true => "the queue of the model grows".to_string(),
+        false => format!("the queue of the model grows in {growing} of {blocks} blocks"),
+    });
+    let uncertain = prediction
+        .is_uncertain()
+        .then(|| "the model itself is uncertain by more than 5 %".to_string());
+    let no_model = prediction.no_model().map(String::from);
+    no_model.into_iter().chain(grows).chain(uncertain).collect()
+}
+
+/// Of the highest percentile that several predictions share with a measurement; none where workers do not vary.
+fn chart(question: &Question, predictions: &[Prediction]) -> Option<Charts> {
+    let both = |percentile: &Percentile| {
+        let with = predictions
+            .iter()
+            .filter(|p| p.ratio(|latency| latency.at(*percentile)).is_some());
+        let mut workers: Vec<u32> = with.map(|p| p.workers).collect();
+        workers.sort_unstable();
+        workers.dedup();
+        workers.len() > 1
+    };
+    let percentile = SHOWN.into_iter().rev().find(both)?;
+    let curves = curves(question, predictions, percentile);
+    let workers = Axis {
+        name: "workers",
+        scale: doublings(&curves),
+    };
+    let title = format!("{} by workers", percentile.text());
+    let chart = Chart {
+        name: format!("predicted-{}", percentile.text()),
+        title: title.clone(),
+        series: Series::Lines(lines(workers, MILLISECONDS, curves)),
+    };
+    let label = "Predicted and measured latency by workers; the table below has the same figures";
+    Some(Charts::single(title, label, chart))
+}
+
+fn curves(question: &Question, predictions: &[Prediction], percentile: Percentile) -> Vec<Curve> {
+    let mut curves: Vec<Curve> = Vec::new();
+    let mut rows: Vec<String> = Vec::new();
+    for prediction in predictions {
+        let others = prediction
+            .levels
+            .iter()
+            .filter(|(name, _)| name != "workers");
+        let others: Vec<_> = others.cloned().collect();
+        let row = names::row(question, prediction.server.as_deref(), &others);
+        if !rows.contains(&row) {
+            rows.push(row.clone());
+        }
+        let at = |latency: &Percentiles| latency.at(percentile);
+        let both = [
+            ("measured", prediction.measured_ms(at), false),
+            ("predicted", prediction.simulated_ms(at), true),
+        ];
+        for (kind, estimate, dashed) in both {
+            let Some(estimate) = estimate else { continue };
+            let name = format!("{row}, {kind}");
+            let point = (f64::from(prediction.workers), estimate);
+            match curves.iter_mut().find(|curve| curve.name == name) {
+                Some(curve) => curve.points.push(point),
+                None => curves.push(Curve {
+                    name,
+                    colour: rows.iter().position(|known| *known == row).unwrap_or(0),
+                    dashed,
+                    points: vec![point],
+                }),
+            }
+        }
+    }
+    curves
+}

@@ -1,0 +1,120 @@
+//! Builds the document from the record.
+//!
+//! Purpose: each judgement, explanation and comparison is computed here, once, and each section has one builder. Boundaries:
+//! the rules behind the figures are in `record::stats`; nothing is drawn here.
+
+mod claims;
+mod coldness;
+mod counters;
+mod datasets;
+mod environment;
+mod events;
+mod headline;
+mod limits;
+mod loads;
+mod plans;
+mod profile;
+mod rounds;
+mod rows;
+mod settings;
+mod used;
+mod warnings;
+
+use crate::document::{Claim, Document, Recorded, Section};
+use crate::why;
+use loads::Loads;
+use record::{Run, Trial, stats};
+use rows::Rows;
+
+/// How much of the record goes into the document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// What the terminal, Markdown, JSON and CSV show. Trials without the counters of single queries are enough, unless
+    /// [`stats::needs_query_counters`].
+    Brief,
+    /// The page's charts and evidence too. Needs whole trials.
+    Full,
+}
+
+/// What the builders share.
+struct Context<'d> {
+    run: &'d Run,
+    trials: &'d [Trial],
+    recorded: &'d [Recorded<'d>],
+    rows: Rows<'d>,
+    detail: Detail,
+}
+
+/// Whether the experiment measures for a fixed time; such trials have no rounds.
+pub fn timed(run: &Run) -> bool {
+    run.question.rounds.is_empty()
+}
+
+impl<'r> Document<'r> {
+    pub fn of(run: &'r Run, trials: &'r [Trial], detail: Detail) -> Document<'r> {
+        let judged = explain::judge(&run.question, trials).into_iter();
+        let claims: Vec<Claim> = judged.map(|judged| why::claim(judged, trials)).collect();
+        let largest = explain::explain_largest(&run.question, trials, usize::MAX);
+        let summary = |trial: &'r Trial| trial.load.as_deref().map(stats::summary);
+        let recorded = trials.iter().map(|trial| Recorded {
+            summary: summary(trial),
+            trial,
+        });
+        let mut document = Document {
+            valid: headline::valid(trials),
+            headline: String::new(),
+            subtitle: headline::subtitle(run, trials),
+            caveat: why::caveat(&claims, largest.as_ref()),
+            plans: explain::query_plans(&run.question, trials),
+            trials: recorded.collect(),
+            sections: Vec::new(),
+            run,
+            claims,
+            largest,
+        };
+        let context = Context {
+            run,
+            trials,
+            recorded: &document.trials,
+            rows: Rows::of(run, trials),
+            detail,
+        };
+        (document.headline, document.sections) = contents(&context, &document);
+        document
+    }
+}
+
+/// The headline and the sections in reading order: the verdicts, the tables, the explanations, the evidence, how to repeat it.
+fn contents(context: &Context, document: &Document) -> (String, Vec<Section>) {
+    let loads = Loads::of(context);
+    let mut sections = vec![claims::verdicts(document)];
+    match timed(context.run) {
+        true => sections.extend(loads::sections(context, &loads)),
+        false => sections.extend(rounds::sections(context)),
+    }
+    sections.extend([
+        claims::explanations(document),
+        counters::section(context, document),
+        plans::section(context.run, &document.plans),
+        warnings::section(context),
+    ]);
+    if context.detail == Detail::Full {
+        if timed(context.run) {
+            sections.extend(loads::evidence(context, &loads));
+        }
+        sections.extend([
+            profile::section(&context.rows),
+            events::section(context),
+            coldness::section(context),
+            settings::section(&context.rows),
+        ]);
+    }
+    sections.extend([
+        limits::section(context.trials),
+        datasets::section(context),
+        environment::section(context.run),
+        environment::repeat(context.run),
+    ]);
+    let headline = headline::headline(context, document, &loads);
+    (headline, sections.into_iter().flatten().collect())
+}

@@ -1,0 +1,310 @@
+//! Rounds of queries: the total times, the queries by themselves, several clients.
+
+use super::rows::{Notes, Row, left_out};
+use super::{Context, Detail, used};
+use crate::document::{
+    Across, Bars, Block, Cell, Chart, Charts, Column, Kind, Node, Section, Series, Table,
+};
+use crate::{format, names};
+use record::Question;
+use record::stats::{self, Estimate, QueryRow, RoundCell, RoundPoint, RoundScaling};
+use std::collections::BTreeSet;
+
+pub fn sections(context: &Context) -> Vec<Option<Section>> {
+    let mut sections = vec![times(context), clients(context)];
+    if context.detail == Detail::Full {
+        sections.push(queries(context));
+    }
+    sections.push(used::section(context));
+    sections
+}
+
+/// The published form: servers and variants down, rounds across.
+fn times(context: &Context) -> Option<Section> {
+    let question = &context.run.question;
+    let rounds = rounds(question);
+    let estimates = || {
+        let rows = context.rows.list.iter().flat_map(|row| &row.figures.rounds);
+        rows.filter_map(|round| round.elapsed_s.as_ref())
+    };
+    let decimals = format::decimals(estimates().map(|estimate| estimate.mean));
+    let mut notes = Notes::default();
+    let rows = context.rows.list.iter();
+    let rows: Vec<Vec<Cell>> = rows
+        .map(|row| {
+            let mut labels: Vec<Cell> = row
+                .labels(&context.rows.varying)
+                .into_iter()
+                .map(Cell::text)
+                .collect();
+            if let Some(last) = labels.last_mut() {
+                last.marks = row_marks(row, &mut notes);
+            }
+            let figures = rounds
+                .iter()
+                .map(|(name, index)| time(row, name, *index, decimals, &mut notes));
+            labels.extend(figures);
+            labels
+        })
+        .collect();
+    let heads: Vec<String> = rounds
+        .iter()
+        .map(|(name, index)| names::round(question, name, *index))
+        .collect();
+    let mut columns = Column::of(Kind::Label, &context.rows.label_heads());
+    let figures = heads.iter().map(|head| Column {
+        head: head.clone(),
+        kind: Kind::Figure,
+    });
+    columns.extend(figures);
+    let table = Table {
+        across: Some(Across {
+            factor: "round".to_string(),
+            figure: "time (s)".to_string(),
+        }),
+        ..Table::new(
+            caption(question, &estimates().collect::<Vec<_>>()),
+            columns,
+            rows,
+        )
+    };
+    let mut nodes = vec![Block::table(table).everywhere()];
+    if !notes.texts.is_empty() {
+        nodes.push(Block::Notes(notes.texts).everywhere());
+    }
+    if context.detail == Detail::Full {
+        nodes.push(totals(context, &heads));
+    }
+    Section::of("table", "Rounds", nodes)
+}
+
+/// The rounds as requested, each with its index within its name.
+fn rounds(question: &Question) -> Vec<(String, u32)> {
+    let mut rounds: Vec<(String, u32)> = Vec::new();
+    for name in &question.rounds {
+        let before = rounds.iter().filter(|(seen, _)| seen == name).count() as u32;
+        rounds.push((name.clone(), before + 1));
+    }
+    rounds
+}
+
+fn caption(question: &Question, estimates: &[&Estimate]) -> String {
+    let any = |has: fn(&Estimate) -> bool| estimates.iter().any(|estimate| has(estimate));
+    let spread = if estimates.is_empty() {
+        ""
+    } else if any(|estimate| estimate.ci.is_some()) {
+        ", mean over blocks, 95 % CI"
+    } else if any(|estimate| estimate.blocks > 1 && estimate.at_least) {
+        ", mean over blocks, lower bounds without CI"
+    } else {
+        ", one block, no CI"
+    };
+    match question.workload.operations.len() {
+        1 => format!("Time of the query (s){spread}"),
+        n => format!("Total time of the {n} queries (s){spread}"),
+    }
+}
+
+/// Why the row has no figures, or fewer than its blocks.
+fn row_marks(row: &Row, notes: &mut Notes) -> Vec<usize> {
+    if let Some(why) = &row.figures.missing {
+        return vec![notes.number(format!("no figure: {why}"))];
+    }
+    let left_out = row.all.iter().filter_map(|trial| left_out(trial));
+    left_out.map(|note| notes.number(note)).collect()
+}
+
+fn time(row: &Row, name: &str, index: u32, decimals: usize, notes: &mut Notes) -> Cell {
+    let mut rounds = row.figures.rounds.iter();
+    let found = rounds.find(|round| round.name == name && round.index == index);
+    let Some(found) = found else {
+        return Cell::none();
+    };
+    let mut cell = seconds(found.elapsed_s.as_ref(), decimals);
+    if found.lukewarm {
+        cell.marks.push(notes.number(lukewarm(found, row)));
+        let bound = found
+            .elapsed_s
+            .as_ref()
+            .is_none_or(|estimate| estimate.at_least);
+        if !bound {
+            cell.text.insert(0, '~');
+        }
+    }
+    cell
+}
+
+/// A time in a column of seconds; `> 600 s` where it is a lower bound.
+fn seconds(estimate: Option<&Estimate>, decimals: usize) -> Cell {
+    match estimate {
+        Some(estimate) if estimate.at_least => {
+            Cell::text(format::at_least(estimate.mean, decimals))
+        }
+        estimate => Cell::estimate(estimate, |value| format::seconds(value, decimals)),
+    }
+}
+
+fn lukewarm(round: &RoundCell, row: &Row) -> String {
+    let rounds = row.all.iter().flat_map(|trial| &trial.rounds);
+    let coldness = rounds
+        .filter(|other| other.is_called(&round.name) && other.index == round.index)
+        .filter_map(|round| round.coldness.as_ref());
+    let reason = coldness
+        .filter_map(|coldness| coldness.reason.as_deref())
+        .next();
+    format!(
+        "~ lukewarm, not proved cold: {}",
+        reason.unwrap_or("the record does not say why")
+    )
+}
+
+fn totals(context: &Context, heads: &[String]) -> Node {
+    let rows = || context.rows.list.iter();
+    let of_round = |(place, head): (usize, &String)| {
+        let estimates = rows().map(|row| row.figures.rounds.get(place)?.elapsed_s.clone());
+        (head.clone(), estimates.collect())
+    };
+    let bars = Bars {
+        horizontal: true,
+        categories: rows().map(|row| row.name.clone()).collect(),
+        series: heads.iter().enumerate().map(of_round).collect(),
+    };
+    bar_chart(
+        "totals",
+        "",
+        "Time of each round (s) by server and levels, with 95 % intervals; the table above has the same figures",
+        bars,
+    )
+}
+
+fn bar_chart(name: &str, caption: &str, label: &str, bars: Bars) -> Node {
+    let chart = Chart {
+        name: name.to_string(),
+        title: String::new(),
+        series: Series::Bars(bars),
+    };
+    Block::Charts(Charts::single(caption, label, chart)).page()
+}
+
+/// Query by query, cold and hot: two charts and the table with the same figures.
+fn queries(context: &Context) -> Option<Section> {
+    let question = &context.run.question;
+    let of_row = |row: &Row| -> Vec<QueryRow> {
+        let figures = &row.figures;
+        stats::queries(
+            question,
+            context.trials,
+            figures.server.as_deref(),
+            &figures.levels,
+        )
+    };
+    let all: Vec<(&str, Vec<QueryRow>)> = context
+        .rows
+        .list
+        .iter()
+        .map(|row| (row.name.as_str(), of_row(row)))
+        .collect();
+    let estimates = all.iter().flat_map(|(_, queries)| queries);
+    let estimates = estimates
+        .flat_map(|query| [&query.cold_s, &query.hot_s])
+        .flatten();
+    let decimals = format::decimals(estimates.map(|estimate| estimate.mean));
+    let mut columns = Column::of(Kind::Label, &["query"]);
+    for (name, _) in &all {
+        let heads = [format!("{name}, cold"), format!("{name}, hot")];
+        columns.extend(heads.map(|head| Column {
+            head,
+            kind: Kind::Figure,
+        }));
+    }
+    let operations = &question.workload.operations;
+    let row = |(place, name): (usize, &String)| {
+        let queries = all.iter().filter_map(|(_, queries)| queries.get(place));
+        let times = queries.flat_map(|query| [&query.cold_s, &query.hot_s]);
+        let cells = times.map(|time| seconds(time.as_ref(), decimals));
+        std::iter::once(Cell::text(name)).chain(cells).collect()
+    };
+    let caption = "Time (s), mean over blocks, 95 % CI. Hot is the mean of all hot rounds.";
+    let table = Table::new(caption, columns, operations.iter().enumerate().map(row));
+    let chart = |name: &str, caption: &str, of: fn(&QueryRow) -> Option<Estimate>| {
+        let bars = Bars {
+            horizontal: false,
+            categories: operations.clone(),
+            series: all
+                .iter()
+                .map(|(name, queries)| (name.to_string(), queries.iter().map(of).collect()))
+                .collect(),
+        };
+        let label = format!(
+            "Time of each query (s) in {name} rounds by server and levels; the table below has the same figures"
+        );
+        bar_chart(name, caption, &label, bars)
+    };
+    let nodes = vec![
+        chart("cold", "Cold", |query| query.cold_s.clone()),
+        chart("hot", "Hot", |query| query.hot_s.clone()),
+        Block::fold(
+            "Time of each query",
+            false,
+            vec![Block::table(table).page()],
+        )
+        .page(),
+    ];
+    Section::of("queries", "Queries", nodes)
+}
+
+/// Rounds by their number of clients, and compared with one client.
+fn clients(context: &Context) -> Option<Section> {
+    let all = stats::round_scaling(&context.run.question, context.trials);
+    let points = || all.iter().flat_map(|scaling| &scaling.points);
+    let clients: BTreeSet<u32> = points().map(|point| point.clients).collect();
+    let heads: Vec<String> = clients.iter().map(u32::to_string).collect();
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+    let table = |caption: &str, figure: &str, of: &dyn Fn(&RoundPoint) -> Cell| {
+        let cell = |scaling: &RoundScaling, clients: &u32| {
+            let mut points = scaling.points.iter();
+            let point = points.find(|point| point.clients == *clients);
+            point.map_or_else(Cell::none, of)
+        };
+        let row = |scaling: &RoundScaling| {
+            let name = names::row(
+                &context.run.question,
+                scaling.server.as_deref(),
+                &scaling.levels,
+            );
+            let labels = [name, scaling.round.clone()].map(Cell::text).into_iter();
+            labels
+                .chain(clients.iter().map(|clients| cell(scaling, clients)))
+                .collect()
+        };
+        let columns = Column::labels_and_figures(&["server and settings", "round"], &heads);
+        Table {
+            across: Some(Across {
+                factor: "clients".to_string(),
+                figure: figure.to_string(),
+            }),
+            ..Table::new(caption, columns, all.iter().map(row))
+        }
+    };
+    let rate =
+        |point: &RoundPoint| Cell::estimate(point.queries_per_hour.as_ref(), format::operations);
+    let factor = |point: &RoundPoint| Cell::times_one_client(point.factor, point.clients);
+    let mut tables = Vec::new();
+    if !all.is_empty() {
+        let caption = "Throughput of all clients (queries/h) by clients";
+        tables.push(table(caption, "queries/h", &rate));
+    }
+    if points().any(|point| point.clients > 1 && point.factor.is_some()) {
+        let caption = "Throughput relative to 1 client, by clients";
+        tables.push(table(caption, "× 1 client", &factor));
+    }
+    let about = "Every client runs each query once per round, all at the same time. A round ends with its last client.";
+    let nodes = match tables.is_empty() {
+        true => Vec::new(),
+        false => vec![
+            Block::Tables(tables).everywhere(),
+            Block::remark(about).page(),
+        ],
+    };
+    Section::of("clients", "Several clients", nodes)
+}

@@ -1,0 +1,115 @@
+//! The rows of the matrix with what the sections need of each: its name, its figures, its trials.
+
+use crate::names;
+use explain::RowName;
+use record::stats::{self, Row as Figures};
+use record::{Run, Trial, TrialState};
+
+pub struct Rows<'a> {
+    pub list: Vec<Row<'a>>,
+    /// Factors in which rows differ.
+    pub varying: Vec<&'a str>,
+}
+
+pub struct Row<'a> {
+    pub figures: Figures,
+    pub name: String,
+    /// Every trial of the row, by block.
+    pub all: Vec<&'a Trial>,
+    /// The trials that count.
+    pub trials: Vec<&'a Trial>,
+}
+
+impl<'a> Rows<'a> {
+    pub fn of(run: &'a Run, trials: &'a [Trial]) -> Rows<'a> {
+        let question = &run.question;
+        let row = |figures: Figures| {
+            let is_own = |trial: &&Trial| {
+                trial.key.server == figures.server && trial.key.levels == figures.levels
+            };
+            let mut all: Vec<&Trial> = trials.iter().filter(is_own).collect();
+            all.sort_by_key(|trial| trial.key.block);
+            let counts = |trial: &&&Trial| trial.state == TrialState::Done;
+            Row {
+                name: names::row(question, figures.server.as_deref(), &figures.levels),
+                trials: all.iter().filter(counts).copied().collect(),
+                figures,
+                all,
+            }
+        };
+        let factors = question.factors.iter().map(|factor| factor.name.as_str());
+        Rows {
+            list: stats::table(question, trials)
+                .into_iter()
+                .map(row)
+                .collect(),
+            varying: factors
+                .filter(|name| names::varies(question, name))
+                .collect(),
+        }
+    }
+
+    pub fn position(&self, (server, levels): &RowName) -> Option<usize> {
+        self.list
+            .iter()
+            .position(|row| row.figures.server == *server && row.figures.levels == *levels)
+    }
+
+    /// The heads of the columns that name a row.
+    pub fn label_heads(&self) -> Vec<&'a str> {
+        std::iter::once("server")
+            .chain(self.varying.iter().copied())
+            .collect()
+    }
+}
+
+impl Row<'_> {
+    /// Its server and its levels of these factors.
+    pub fn labels(&self, factors: &[impl AsRef<str>]) -> Vec<String> {
+        let levels = factors
+            .iter()
+            .map(|factor| self.level(factor.as_ref()).unwrap_or_default());
+        let labels =
+            std::iter::once(self.figures.server.as_deref().unwrap_or_default()).chain(levels);
+        labels.map(String::from).collect()
+    }
+
+    pub fn level(&self, factor: &str) -> Option<&str> {
+        let mut levels = self.figures.levels.iter();
+        let found = levels.find(|(name, _)| name == factor);
+        found.map(|(_, level)| level.as_str())
+    }
+}
+
+/// Why a trial of a row does not count; none where it does.
+pub fn left_out(trial: &Trial) -> Option<String> {
+    let state = match trial.state {
+        TrialState::Done => return None,
+        TrialState::Failed => "failed",
+        TrialState::Invalid => "is invalid",
+    };
+    let why = trial
+        .flags
+        .first()
+        .map_or("the record does not say why", |flag| flag.text.as_str());
+    let block = trial.key.block + 1;
+    Some(format!("block {block} {state} and is not counted: {why}"))
+}
+
+/// Footnotes, each text once.
+#[derive(Default)]
+pub struct Notes {
+    pub texts: Vec<String>,
+}
+
+impl Notes {
+    /// The number of the note with this text.
+    pub fn number(&mut self, text: String) -> usize {
+        let known = self.texts.iter().position(|seen| *seen == text);
+        let place = known.unwrap_or_else(|| {
+            self.texts.push(text);
+            self.texts.len() - 1
+        });
+        place + 1
+    }
+}

@@ -1,0 +1,120 @@
+//! Effective settings that differ between rows.
+//!
+//! Purpose: the values are the servers' own, so an unintended difference is seen. Boundaries: settings that only name an
+//! instance (folders, ports, identities) always differ and are left out.
+
+use super::rows::{Row, Rows};
+use crate::document::{Block, Cell, Column, Kind, Section, Table};
+use std::collections::BTreeSet;
+
+/// Settings whose names end so belong to an instance or a build, not to the experiment.
+const OF_THE_INSTANCE: [&str; 12] = [
+    "dir",
+    "_path",
+    "_file",
+    "socket",
+    "port",
+    "hostname",
+    "_uuid",
+    "_id",
+    "_basename",
+    "_index",
+    "_log",
+    "_error",
+];
+/// And these, whole: they change with each connection or repeat the environment.
+const OF_THE_CONNECTION: [&str; 10] = [
+    "timestamp",
+    "rand_seed1",
+    "rand_seed2",
+    "last_insert_id",
+    "insert_id",
+    "identity",
+    "version",
+    "version_comment",
+    "version_compile_machine",
+    "version_source_revision",
+];
+
+struct Differing<'a> {
+    name: &'a str,
+    /// By row; none where the server has no such setting.
+    values: Vec<Option<&'a str>>,
+}
+
+pub fn section(rows: &Rows) -> Option<Section> {
+    let has_settings = |row: &&Row| row.trials.iter().any(|trial| !trial.settings.is_empty());
+    let shown: Vec<&Row> = rows.list.iter().filter(has_settings).collect();
+    if shown.len() < 2 {
+        return None;
+    }
+    let all = differing(&shown).into_iter();
+    let (everywhere, absent_somewhere): (Vec<_>, Vec<_>) =
+        all.partition(|setting| setting.values.iter().all(Option::is_some));
+    let mut nodes = vec![match everywhere.is_empty() {
+        true => Block::text("No setting that all servers have differs between the rows.").page(),
+        false => Block::table(table(&shown, &everywhere)).page(),
+    }];
+    if !absent_somewhere.is_empty() {
+        let summary = format!(
+            "Settings that some servers lack: {}",
+            absent_somewhere.len()
+        );
+        let table = Block::table(table(&shown, &absent_somewhere)).page();
+        nodes.push(Block::fold(summary, false, vec![table]).page());
+    }
+    Section::of("settings", "Effective settings that differ", nodes)
+}
+
+fn table(rows: &[&Row], settings: &[Differing]) -> Table {
+    let names = rows.iter().map(|row| row.name.as_str());
+    let heads: Vec<&str> = std::iter::once("setting").chain(names).collect();
+    let cells = |setting: &Differing| {
+        let values = setting.values.iter().map(|value| value.unwrap_or("absent"));
+        std::iter::once(setting.name)
+            .chain(values)
+            .map(Cell::text)
+            .collect()
+    };
+    Table::new(
+        "",
+        Column::of(Kind::Code, &heads),
+        settings.iter().map(cells),
+    )
+}
+
+fn differing<'a>(rows: &[&'a Row]) -> Vec<Differing<'a>> {
+    let settings = rows.iter().flat_map(|row| row.trials[0].settings.keys());
+    let names: BTreeSet<&str> = settings
+        .map(String::as_str)
+        .filter(|name| of_the_experiment(name))
+        .collect();
+    let value = |row: &&'a Row, name: &str| row.trials[0].settings.get(name).map(String::as_str);
+    let all = names.into_iter().map(|name| Differing {
+        name,
+        values: rows.iter().map(|row| value(row, name)).collect(),
+    });
+    let differs = |setting: &Differing| {
+        let mut values = setting.values.iter();
+        values.any(|value| *value != setting.values[0])
+    };
+    all.filter(differs).collect()
+}
+
+fn of_the_experiment(name: &str) -> bool {
+    !OF_THE_CONNECTION.contains(&name) && !OF_THE_INSTANCE.iter().any(|end| name.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_the_experiment;
+
+    #[test]
+    fn folders_and_ports_are_not_differences() {
+        assert!(!of_the_experiment("datadir"));
+        assert!(!of_the_experiment("pid_file"));
+        assert!(!of_the_experiment("port"));
+        assert!(of_the_experiment("innodb_old_blocks_time"));
+        assert!(of_the_experiment("innodb_log_file_size"));
+    }
+}

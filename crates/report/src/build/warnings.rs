@@ -1,0 +1,64 @@
+//! The flags of all trials, grouped.
+
+use super::Context;
+use crate::document::{Block, Cell, Column, Kind, Most, Section, Table};
+use crate::names;
+use record::{Flag, FlagKind};
+
+/// Warnings in the terminal.
+const MOST: usize = 10;
+
+/// A flag that one or more trials carry.
+struct Warning<'t> {
+    flag: &'t Flag,
+    /// Names of the trials, in the order in which they ended.
+    trials: Vec<String>,
+}
+
+/// Whether a flag holds what a search found, which is a result and no warning.
+pub fn is_answer(flag: &Flag) -> bool {
+    flag.kind == FlagKind::Search
+}
+
+/// Each warning once, the most frequent first.
+pub fn section(context: &Context) -> Option<Section> {
+    let mut found: Vec<Warning> = Vec::new();
+    for trial in context.trials {
+        for flag in trial.flags.iter().filter(|flag| !is_answer(flag)) {
+            let name = names::trial(&context.run.question, &trial.key);
+            match found.iter_mut().find(|seen| seen.flag == flag) {
+                Some(seen) => seen.trials.push(name),
+                None => found.push(Warning {
+                    flag,
+                    trials: vec![name],
+                }),
+            }
+        }
+    }
+    found.sort_by_key(|warning| std::cmp::Reverse(warning.trials.len()));
+    let mut columns = Column::of(Kind::Code, &["kind"]);
+    columns.extend(Column::of(Kind::Words, &["what", "where"]));
+    let rows = found.iter().map(|one| cells(one, context.trials.len()));
+    let table = Table::new("", columns, rows).most(Most::in_terminal(MOST));
+    let nodes = (!found.is_empty()).then(|| Block::table(table).everywhere());
+    Section::of("warnings", "Warnings", nodes.into_iter().collect())
+}
+
+fn cells(warning: &Warning, all: usize) -> Vec<Cell> {
+    // `every trial`, `5.6 · small pool, block 2`, or the first and how many more.
+    let place = match warning.trials.as_slice() {
+        [one] => one.clone(),
+        some if some.len() == all => "every trial".to_string(),
+        [first, more @ ..] => format!("{first} and {} more", more.len()),
+        [] => String::new(),
+    };
+    let folded = (warning.trials.len() > 1).then(|| warning.trials.join("; "));
+    vec![
+        Cell::text(warning.flag.kind.as_str()),
+        Cell::text(&warning.flag.text),
+        Cell {
+            folded,
+            ..Cell::text(place)
+        },
+    ]
+}

@@ -1,0 +1,164 @@
+//! What a section consists of.
+
+use super::{Charts, Table};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A titled part of the report.
+pub struct Section {
+    /// Its name in the page's markup.
+    pub id: &'static str,
+    pub title: String,
+    pub nodes: Vec<Node>,
+}
+
+impl Section {
+    /// None where there is nothing to show.
+    pub fn of(id: &'static str, title: impl Into<String>, nodes: Vec<Node>) -> Option<Section> {
+        let title = title.into();
+        (!nodes.is_empty()).then_some(Section { id, title, nodes })
+    }
+}
+
+/// A block and the forms of the report that show it.
+pub struct Node {
+    pub forms: Forms,
+    pub block: Block,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Forms {
+    pub terminal: bool,
+    pub markdown: bool,
+    pub page: bool,
+}
+
+impl Forms {
+    pub const ALL: Forms = Forms::new(true, true, true);
+    pub const PAGE: Forms = Forms::new(false, false, true);
+    pub const MARKDOWN: Forms = Forms::new(false, true, false);
+    pub const TERMINAL: Forms = Forms::new(true, false, false);
+    /// Without the terminal.
+    pub const WRITTEN: Forms = Forms::new(false, true, true);
+    /// Without the page.
+    pub const TEXT: Forms = Forms::new(true, true, false);
+
+    const fn new(terminal: bool, markdown: bool, page: bool) -> Forms {
+        Forms {
+            terminal,
+            markdown,
+            page,
+        }
+    }
+}
+
+pub enum Block {
+    Heading(String),
+    Text(String),
+    /// Text beside the point: how a figure was made.
+    Remark(String),
+    List(List),
+    /// Footnotes; the first is number 1.
+    Notes(Vec<String>),
+    /// Name and value.
+    Facts(Vec<(String, String)>),
+    /// Tables with the same rows, drawn alike.
+    Tables(Vec<Table>),
+    Verbatim(String),
+    Charts(Charts),
+    /// Counters of any two rows.
+    Compare(Compare),
+    /// Folded away on the page; text forms show what is in it.
+    Fold {
+        summary: String,
+        open: bool,
+        nodes: Vec<Node>,
+    },
+}
+
+pub struct List {
+    pub items: Vec<String>,
+    pub most: Most,
+}
+
+/// How many items or rows the text forms show; the page shows all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Most {
+    pub terminal: usize,
+    pub markdown: usize,
+}
+
+impl Most {
+    pub const ALL: Most = Most {
+        terminal: usize::MAX,
+        markdown: usize::MAX,
+    };
+
+    /// Markdown shows all.
+    pub const fn in_terminal(terminal: usize) -> Most {
+        Most {
+            terminal,
+            ..Most::ALL
+        }
+    }
+}
+
+impl Default for Most {
+    fn default() -> Most {
+        Most::ALL
+    }
+}
+
+/// What the page needs to compare the counters of any two rows; it opens with `of` and `to`.
+pub struct Compare {
+    pub rows: Vec<String>,
+    /// Places in `rows`.
+    pub of: Option<usize>,
+    pub to: Option<usize>,
+    pub round: String,
+    pub rounds: BTreeSet<String>,
+    /// By row: name of the rounds, counter, mean per query.
+    pub means: Vec<BTreeMap<String, BTreeMap<String, f64>>>,
+    pub meanings: BTreeMap<String, &'static str>,
+    /// Counters that may count rows twice, and by row the names of the rounds in which they do.
+    pub doubled: (&'static [&'static str], Vec<Vec<String>>),
+}
+
+impl Block {
+    pub fn everywhere(self) -> Node {
+        self.shown(Forms::ALL)
+    }
+
+    pub fn page(self) -> Node {
+        self.shown(Forms::PAGE)
+    }
+
+    pub fn shown(self, forms: Forms) -> Node {
+        Node { forms, block: self }
+    }
+
+    pub fn text(text: impl Into<String>) -> Block {
+        Block::Text(text.into())
+    }
+
+    pub fn remark(text: impl Into<String>) -> Block {
+        Block::Remark(text.into())
+    }
+
+    pub fn table(table: Table) -> Block {
+        Block::Tables(vec![table])
+    }
+
+    /// A list of which the terminal shows `most`.
+    pub fn list(items: Vec<String>, most: usize) -> Block {
+        let most = Most::in_terminal(most);
+        Block::List(List { items, most })
+    }
+
+    pub fn fold(summary: impl Into<String>, open: bool, nodes: Vec<Node>) -> Block {
+        Block::Fold {
+            summary: summary.into(),
+            open,
+            nodes,
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The report as plain data: what every form of it shows, decided once.
+//!
+//! Purpose: a renderer takes a [`Document`] and nothing else, so terminal, Markdown and HTML cannot disagree, and a claim is
+//! judged once. Boundaries: building it from the record is `build`; drawing it is `render`.
+
+mod block;
+mod chart;
+mod table;
+
+pub use block::{Block, Compare, Forms, List, Most, Node, Section};
+pub use chart::{
+    Axis, Band, Bars, Chart, Charts, Curve, Lines, Panel, Quantiles, Scale, Seconds, Series, Span,
+};
+pub use table::{Across, Badge, Cell, Column, Kind, Row, Table, marks};
+
+use explain::{Explanation, QueryPlans, Why};
+use record::stats::Summary;
+use record::{Judged, Run, Trial};
+use std::borrow::Cow;
+
+/// One run, ready to be rendered.
+pub struct Document<'r> {
+    pub run: &'r Run,
+    /// In the order in which they ended.
+    pub trials: Vec<Recorded<'r>>,
+    /// Whether every recorded trial can be counted.
+    pub valid: bool,
+    /// The answer in a sentence or two.
+    pub headline: String,
+    /// Workload, blocks and progress in a line.
+    pub subtitle: String,
+    /// In the experiment file's order.
+    pub claims: Vec<Claim>,
+    /// The two rows whose rounds differ most, with all of their counters.
+    pub largest: Option<Explanation>,
+    /// A warning to readers of the explanations; none where there is no explanation.
+    pub caveat: Option<&'static str>,
+    pub plans: Vec<QueryPlans>,
+    /// In reading order.
+    pub sections: Vec<Section>,
+}
+
+/// A trial with the summary of its timed load.
+pub struct Recorded<'r> {
+    pub trial: &'r Trial,
+    /// None for rounds, and for a trial that failed before its load ended.
+    pub summary: Option<Cow<'r, Summary>>,
+}
+
+/// A judged claim and what explains its measured ratio.
+pub struct Claim {
+    pub judged: Judged,
+    /// None where the claim does not compare two measured cells.
+    pub why: Option<Explained>,
+}
+
+/// Why the two cells of a claim differ.
+pub struct Explained {
+    /// The names of the two cells, as far as they differ.
+    pub of: String,
+    pub to: String,
+    pub why: Why,
+}
+
+impl Explained {
+    /// The explanation in words; counts are written by `count`. None where no known counter goes with the time.
+    pub fn sentence(&self, count: fn(f64) -> String) -> Option<String> {
+        let reason = self.why.reason.as_ref()?;
+        Some(crate::why::sentence(reason, (&self.of, &self.to), count))
+    }
+}

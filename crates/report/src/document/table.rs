@@ -1,0 +1,238 @@
+//! A table of words and figures. Times of rounds, timed loads, counters, settings: all tables of a report are of this type.
+
+use super::Most;
+use crate::format;
+use record::Verdict;
+use record::stats::Estimate;
+
+#[derive(Default)]
+pub struct Table {
+    /// Empty where the section's title says it all.
+    pub caption: String,
+    pub columns: Vec<Column>,
+    pub rows: Vec<Row>,
+    /// Where the columns of figures are levels of a factor.
+    pub across: Option<Across>,
+    pub most: Most,
+}
+
+/// A factor whose levels are columns.
+#[derive(Clone)]
+pub struct Across {
+    pub factor: String,
+    /// The head of all figures where they are in one column: `p99 (ms)`.
+    pub figure: String,
+}
+
+pub struct Column {
+    pub head: String,
+    pub kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Names a row.
+    Label,
+    /// Text of any length.
+    Words,
+    /// A name or a value of the server.
+    Code,
+    Figure,
+}
+
+#[derive(Default)]
+pub struct Row {
+    pub cells: Vec<Cell>,
+    /// Whether it matters less than the others.
+    pub quiet: bool,
+}
+
+#[derive(Clone, Default)]
+pub struct Cell {
+    /// Numbers of footnotes.
+    pub marks: Vec<usize>,
+    pub text: String,
+    /// Half of the interval, `±2.1%`, or by how much a queue grows, `+412/s`.
+    pub beside: Option<String>,
+    /// The interval in full.
+    pub interval: Option<String>,
+    /// Replaces the figure where there is space: `unstable: the queue grows by 412 a second`.
+    pub sentence: Option<String>,
+    /// What has to be known of the text.
+    pub remarks: Vec<String>,
+    /// All of what the text sums up; the page alone shows it.
+    pub folded: Option<String>,
+    pub badge: Option<Badge>,
+    /// How many rows it stands for besides its own; those have an empty cell here.
+    pub below: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Badge {
+    Yes,
+    No,
+    Open,
+    None,
+}
+
+impl From<Verdict> for Badge {
+    fn from(verdict: Verdict) -> Badge {
+        match verdict {
+            Verdict::Reproduced => Badge::Yes,
+            Verdict::NotReproduced => Badge::No,
+            Verdict::Inconclusive => Badge::Open,
+            Verdict::NotAvailable => Badge::None,
+        }
+    }
+}
+
+impl Table {
+    pub fn new(
+        caption: impl Into<String>,
+        columns: impl IntoIterator<Item = Column>,
+        rows: impl IntoIterator<Item = Vec<Cell>>,
+    ) -> Table {
+        let row = |cells| Row {
+            cells,
+            quiet: false,
+        };
+        Table {
+            caption: caption.into(),
+            columns: columns.into_iter().collect(),
+            rows: rows.into_iter().map(row).collect(),
+            ..Table::default()
+        }
+    }
+
+    pub fn most(self, most: Most) -> Table {
+        Table { most, ..self }
+    }
+}
+
+impl Column {
+    pub fn of(kind: Kind, heads: &[&str]) -> Vec<Column> {
+        let column = |head: &&str| Column {
+            head: head.to_string(),
+            kind,
+        };
+        heads.iter().map(column).collect()
+    }
+
+    /// Columns of labels, then of figures.
+    pub fn labels_and_figures(labels: &[&str], figures: &[&str]) -> Vec<Column> {
+        let mut columns = Column::of(Kind::Label, labels);
+        columns.extend(Column::of(Kind::Figure, figures));
+        columns
+    }
+}
+
+impl Cell {
+    pub fn text(text: impl Into<String>) -> Cell {
+        Cell {
+            text: text.into(),
+            ..Cell::default()
+        }
+    }
+
+    /// `-`
+    pub fn none() -> Cell {
+        Cell::text("-")
+    }
+
+    /// A figure, or a dash.
+    pub fn figure(value: Option<f64>, figure: impl Fn(f64) -> String) -> Cell {
+        value.map_or_else(Cell::none, |value| Cell::text(figure(value)))
+    }
+
+    /// A value with its interval.
+    pub fn with_interval(
+        value: f64,
+        ci: Option<(f64, f64)>,
+        figure: impl Fn(f64) -> String,
+    ) -> Cell {
+        Cell {
+            text: format::with_interval(value, ci, &figure),
+            beside: ci.map(format::half_width),
+            interval: ci.map(|ci| format::interval(ci, figure)),
+            ..Cell::default()
+        }
+    }
+
+    /// An estimate with its interval, or a dash.
+    pub fn estimate(found: Option<&Estimate>, figure: impl Fn(f64) -> String) -> Cell {
+        match found {
+            Some(found) => Cell::with_interval(found.mean, found.ci, figure),
+            None => Cell::none(),
+        }
+    }
+
+    /// A ratio to one client. One client is its own measure, so it has no interval.
+    pub fn times_one_client(factor: Option<(f64, Option<(f64, f64)>)>, clients: u32) -> Cell {
+        match factor {
+            Some((factor, ci)) => {
+                Cell::with_interval(factor, ci.filter(|_| clients > 1), format::ratio)
+            }
+            None => Cell::none(),
+        }
+    }
+
+    pub fn marked(self, marks: Vec<usize>) -> Cell {
+        Cell { marks, ..self }
+    }
+
+    pub fn remarked(self, remarks: impl IntoIterator<Item = String>) -> Cell {
+        Cell {
+            remarks: remarks.into_iter().collect(),
+            ..self
+        }
+    }
+
+    pub fn badged(self, badge: Badge) -> Cell {
+        Cell {
+            badge: Some(badge),
+            ..self
+        }
+    }
+
+    /// `[1] 62,788 ±2.1%`, held together by no-break spaces.
+    pub fn on_a_line(&self) -> String {
+        self.joined("\u{a0}")
+    }
+
+    /// The figure, and its spread on a line below.
+    pub fn on_two_lines(&self) -> String {
+        self.joined("\n")
+    }
+
+    fn joined(&self, between: &str) -> String {
+        let marked = [marks(&self.marks), self.text.clone()];
+        let marked: Vec<String> = marked.into_iter().filter(|part| !part.is_empty()).collect();
+        let marked = marked.join("\u{a0}");
+        match &self.beside {
+            Some(beside) => format!("{marked}{between}{beside}"),
+            None => marked,
+        }
+    }
+
+    /// A label or text in words: `5.6 [1]: remark`.
+    pub fn in_words(&self) -> String {
+        let marks = marks(&self.marks);
+        let mut text = match marks.is_empty() {
+            true => self.text.clone(),
+            false => format!("{} {marks}", self.text),
+        };
+        if !self.remarks.is_empty() {
+            text.push_str(&format!(": {}", self.remarks.join("; ")));
+        }
+        text
+    }
+}
+
+/// The marks of footnotes: `[1]`, `[1, 3]`, or nothing.
+pub fn marks(numbers: &[usize]) -> String {
+    let list: Vec<String> = numbers.iter().map(usize::to_string).collect();
+    match list.is_empty() {
+        true => String::new(),
+        false => format!("[{}]", list.join(", ")),
+    }
+}

@@ -1,0 +1,176 @@
+//! Timed loads as CSV: one row for each trial, or one for each second.
+
+use super::{key, key_heads, record, state};
+use crate::document::{Document, Recorded};
+use ::record::stats::Summary;
+use ::record::{Kind, Mode, Percentile};
+use std::collections::BTreeSet;
+
+const OF_A_TRIAL: [&str; 37] = [
+    "block",
+    "state",
+    "loop",
+    "load_clients",
+    "load_workers",
+    "load_rate",
+    "throughput",
+    "operations",
+    "retried",
+    "errors",
+    "offered",
+    "completed",
+    "dropped",
+    "queued_at_end",
+    "stable",
+    "response_p50_ms",
+    "response_p95_ms",
+    "response_p99_ms",
+    "response_p999_ms",
+    "response_max_ms",
+    "wait_p50_ms",
+    "wait_p95_ms",
+    "wait_p99_ms",
+    "wait_p999_ms",
+    "wait_max_ms",
+    "service_p50_ms",
+    "service_p95_ms",
+    "service_p99_ms",
+    "service_p999_ms",
+    "service_max_ms",
+    "from_s",
+    "until_s",
+    "shape",
+    "stalls",
+    "engine_cores",
+    "lateness_p99_us",
+    "note",
+];
+
+/// Columns: `server`, one per factor, then those of `OF_A_TRIAL`. What a load does not have is empty.
+pub fn trials(document: &Document) -> String {
+    let mut text = String::new();
+    record(&mut text, key_heads(document.run).chain(OF_A_TRIAL));
+    for recorded in &document.trials {
+        let own = fields(recorded);
+        let key = key(document.run, recorded.trial);
+        record(&mut text, key.chain(own.iter().map(String::as_str)));
+    }
+    text
+}
+
+/// One row for each second of each trial: `server`, one column per factor, `block`, `second`, `measured` (1 where the second
+/// counts), then every series of the record by its name. Needs whole trials (`Store::trials_whole`).
+pub fn samples(document: &Document) -> String {
+    let loads = || {
+        document.trials.iter().filter_map(|recorded| {
+            let load = recorded.trial.load.as_deref()?;
+            Some((recorded.trial, load, recorded.summary.as_deref()?))
+        })
+    };
+    let names: BTreeSet<&str> = loads()
+        .flat_map(|(_, load, _)| load.series.keys())
+        .map(String::as_str)
+        .collect();
+    let mut text = String::new();
+    let head = key_heads(document.run)
+        .chain(["block", "second", "measured"])
+        .chain(names.iter().copied());
+    record(&mut text, head);
+    for (trial, load, summary) in loads() {
+        let measured = summary.steady.from_s as usize..summary.steady.until_s as usize;
+        let seconds = load.series.values().map(Vec::len).max().unwrap_or(0);
+        for second in 0..seconds {
+            let values = names.iter().map(|name| {
+                let value = load.seconds(name).get(second).copied().flatten();
+                or_empty(value)
+            });
+            let own: Vec<String> = [
+                trial.key.block.to_string(),
+                second.to_string(),
+                u8::from(measured.contains(&second)).to_string(),
+            ]
+            .into_iter()
+            .chain(values)
+            .collect();
+            let key = key(document.run, trial);
+            record(&mut text, key.chain(own.iter().map(String::as_str)));
+        }
+    }
+    text
+}
+
+fn fields(recorded: &Recorded) -> Vec<String> {
+    let trial = recorded.trial;
+    let mut fields = vec![trial.key.block.to_string(), state(trial.state).to_string()];
+    if let (Some(load), Some(summary)) = (trial.load.as_deref(), recorded.summary.as_deref()) {
+        fields.extend(asked(&load.mode));
+        fields.extend(done(summary));
+        let kinds = [Kind::Response, Kind::Wait, Kind::Service].into_iter();
+        fields.extend(kinds.flat_map(|kind| latency(summary, kind)));
+        fields.extend(judged(summary));
+        fields.push(format!("{:.3}", summary.engine.cores));
+        fields.push(or_empty(load.engine.lateness_us_p99));
+    }
+    let note = trial
+        .flags
+        .first()
+        .map_or(String::new(), |flag| flag.text.clone());
+    fields.resize(OF_A_TRIAL.len() - 1, String::new());
+    fields.push(note);
+    fields
+}
+
+fn asked(mode: &Mode) -> [String; 4] {
+    match mode {
+        Mode::Closed { clients, .. } => [
+            "closed".into(),
+            clients.to_string(),
+            String::new(),
+            String::new(),
+        ],
+        Mode::Open { rate, workers, .. } => [
+            "open".into(),
+            String::new(),
+            workers.to_string(),
+            rate.to_string(),
+        ],
+    }
+}
+
+fn done(summary: &Summary) -> [String; 9] {
+    let offered = summary.offered.as_ref();
+    [
+        or_empty(summary.throughput),
+        summary.operations.to_string(),
+        summary.retried.to_string(),
+        summary.errors.to_string(),
+        or_empty(offered.map(|offered| offered.offered)),
+        or_empty(offered.map(|offered| offered.completed)),
+        or_empty(offered.map(|offered| offered.dropped)),
+        or_empty(offered.map(|offered| offered.queued_at_end)),
+        or_empty(offered.map(|offered| u8::from(offered.unstable.is_none()))),
+    ]
+}
+
+fn latency(summary: &Summary, kind: Kind) -> [String; 5] {
+    let percentiles = summary.latency.of(kind);
+    Percentile::ALL.map(|percentile| or_empty(percentiles.and_then(|found| found.at(percentile))))
+}
+
+fn judged(summary: &Summary) -> [String; 4] {
+    let steady = &summary.steady;
+    let shape = serde_json::to_value(steady.shape);
+    let shape = shape
+        .ok()
+        .and_then(|shape| Some(shape.as_str()?.to_string()));
+    [
+        steady.from_s.to_string(),
+        steady.until_s.to_string(),
+        shape.unwrap_or_default(),
+        summary.stalls.len().to_string(),
+    ]
+}
+
+fn or_empty(value: Option<impl ToString>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
+}

@@ -1,0 +1,211 @@
+//! The keys of a trial with a timed load.
+//!
+//! Purpose: a value for each key, null where the load has none. Boundaries: series of the server's counters are in `csv::samples`.
+
+use record::stats::{self, LevelShift, Percentiles, Period, Stall, Summary};
+use record::{Counters, EngineNote, Kind, Loaded, Mode};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Milliseconds; null where fewer than 100 operations lie above a percentile.
+#[derive(Serialize)]
+pub struct LatencyNote {
+    p50: Option<f64>,
+    p95: Option<f64>,
+    p99: Option<f64>,
+    p999: Option<f64>,
+    max: f64,
+}
+
+impl LatencyNote {
+    pub fn of(summary: &Summary, kind: Kind) -> Option<LatencyNote> {
+        summary.latency.of(kind).map(LatencyNote::from)
+    }
+}
+
+impl From<&Percentiles> for LatencyNote {
+    fn from(found: &Percentiles) -> LatencyNote {
+        LatencyNote {
+            p50: found.p50_ms,
+            p95: found.p95_ms,
+            p99: found.p99_ms,
+            p999: found.p999_ms,
+            max: found.max_ms,
+        }
+    }
+}
+
+/// What only timed loads have; all null, or empty, for rounds.
+#[derive(Default, Serialize)]
+pub struct LoadNote<'a> {
+    load: Option<&'a Mode>,
+    wait_ms: Option<LatencyNote>,
+    service_ms: Option<LatencyNote>,
+    offered: Option<f64>,
+    completed: Option<f64>,
+    queued_at_end: Option<u64>,
+    dropped: Option<u64>,
+    stable: Option<bool>,
+    unstable: Option<String>,
+    steady: Option<SteadyNote>,
+    retried: Option<u64>,
+    errors_by_code: BTreeMap<u16, u64>,
+    by_operation: Vec<OperationNote>,
+    stalls: Vec<Stall>,
+    level_shifts: Vec<LevelShift>,
+    period: Option<Period>,
+    engine: Option<EngineFields<'a>>,
+    counters: Option<&'a Counters>,
+    unknown: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct SteadyNote {
+    shown: bool,
+    shape: stats::Shape,
+    from_s: u32,
+    until_s: u32,
+    reason: String,
+}
+
+#[derive(Serialize)]
+struct OperationNote {
+    name: String,
+    latency_ms: Option<LatencyNote>,
+    wait_ms: Option<LatencyNote>,
+    service_ms: Option<LatencyNote>,
+}
+
+#[derive(Serialize)]
+struct EngineFields<'a> {
+    #[serde(flatten)]
+    note: &'a EngineNote,
+    cores_used: f64,
+    cpu_share: f64,
+    limit: Option<String>,
+    invalid: Option<String>,
+    lateness: Option<String>,
+}
+
+/// One second.
+#[derive(Serialize)]
+pub struct Sample {
+    second: usize,
+    /// Whether it counts: after the warm-up, and whole.
+    measured: bool,
+    throughput: Option<f64>,
+    errors: Option<f64>,
+    retried: Option<f64>,
+    dropped: Option<f64>,
+    queued: Option<f64>,
+    running: Option<f64>,
+    idle: Option<f64>,
+    p50_ms: Option<f64>,
+    p95_ms: Option<f64>,
+    p99_ms: Option<f64>,
+    max_ms: Option<f64>,
+}
+
+impl<'a> LoadNote<'a> {
+    pub fn of(load: &'a Loaded, summary: &Summary) -> LoadNote<'a> {
+        let offered = summary.offered.as_ref();
+        LoadNote {
+            load: Some(&load.mode),
+            wait_ms: LatencyNote::of(summary, Kind::Wait),
+            service_ms: LatencyNote::of(summary, Kind::Service),
+            offered: offered.map(|offered| offered.offered),
+            completed: offered.map(|offered| offered.completed),
+            queued_at_end: offered.map(|offered| offered.queued_at_end),
+            dropped: offered.map(|offered| offered.dropped),
+            stable: offered.map(|offered| offered.unstable.is_none()),
+            unstable: offered.and_then(|offered| offered.unstable.clone()),
+            steady: Some(steady(summary)),
+            retried: Some(summary.retried),
+            unknown: Some(summary.unknown),
+            errors_by_code: errors_by_code(load, summary),
+            by_operation: summary.by_operation.iter().map(operation).collect(),
+            stalls: summary.stalls.clone(),
+            level_shifts: summary.shifts.clone(),
+            period: summary.period.clone(),
+            engine: Some(EngineFields {
+                note: &load.engine,
+                cores_used: summary.engine.cores,
+                cpu_share: summary.engine.share,
+                limit: summary.engine.limit.clone(),
+                invalid: summary.engine.invalid.clone(),
+                lateness: summary.engine.note.clone(),
+            }),
+            counters: Some(&load.counters),
+        }
+    }
+}
+
+fn steady(summary: &Summary) -> SteadyNote {
+    let steady = &summary.steady;
+    SteadyNote {
+        shown: steady.shape.is_steady(),
+        shape: steady.shape,
+        from_s: steady.from_s,
+        until_s: steady.until_s,
+        reason: steady.reason.clone(),
+    }
+}
+
+fn operation((name, latency): &(String, stats::Latency)) -> OperationNote {
+    let of = |kind| latency.of(kind).map(LatencyNote::from);
+    OperationNote {
+        name: name.clone(),
+        latency_ms: of(Kind::Response),
+        wait_ms: of(Kind::Wait),
+        service_ms: of(Kind::Service),
+    }
+}
+
+/// In the measured part, as the errors themselves.
+pub fn errors_by_code(load: &Loaded, summary: &Summary) -> BTreeMap<u16, u64> {
+    let measured = summary.steady.from_s..summary.steady.until_s;
+    let mut codes = BTreeMap::new();
+    for error in load
+        .errors
+        .iter()
+        .filter(|error| measured.contains(&error.second))
+    {
+        *codes.entry(error.code).or_default() += error.count;
+    }
+    codes
+}
+
+/// Every second of the load, from whole trials; none of a trial that was read without its series.
+pub fn samples(load: &Loaded, summary: &Summary) -> Vec<Sample> {
+    let mut percentiles: BTreeMap<u32, Percentiles> = BTreeMap::new();
+    let each_second = load.histograms.iter().filter(|note| {
+        note.operation.is_none() && note.kind == Kind::Response && note.every_s == 1
+    });
+    for note in each_second {
+        if let Some(found) = Percentiles::of(&note.nanoseconds.unpack()) {
+            percentiles.insert(note.start_s, found);
+        }
+    }
+    let at = |name: &str, second: usize| load.seconds(name).get(second).copied().flatten();
+    let measured = summary.steady.from_s as usize..summary.steady.until_s as usize;
+    (0..load.seconds("throughput").len())
+        .map(|second| {
+            let found = percentiles.get(&(second as u32));
+            Sample {
+                second,
+                measured: measured.contains(&second),
+                throughput: at("throughput", second),
+                errors: at("errors", second),
+                retried: at("retried", second),
+                dropped: at("dropped", second),
+                queued: at("queued", second),
+                running: at("running", second),
+                idle: at("idle", second),
+                p50_ms: found.and_then(|found| found.p50_ms),
+                p95_ms: found.and_then(|found| found.p95_ms),
+                p99_ms: found.and_then(|found| found.p99_ms),
+                max_ms: found.map(|found| found.max_ms),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,201 @@
+//! A run as JSON: the contract for scripts, described in docs/JSON.md.
+//!
+//! Purpose: keys and nesting that never change their meaning. A value that this kind of load does not have is null, not left out.
+
+mod load;
+mod plans;
+mod why;
+
+use super::csv;
+use crate::document::{Claim, Document, Recorded};
+use load::{LatencyNote, LoadNote, Sample};
+use record::{
+    Coldness, Counters, DatasetNote, Environment, Flag, Kind, Limit, LimitNote, Trial, TrialState,
+    Verdict,
+};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use why::{LargestNote, WhyNote};
+
+/// The queries' counters and the seconds of timed loads are in it where the trials were read whole.
+pub fn json(document: &Document) -> String {
+    let note = RunNote {
+        experiment: &document.run.question.name,
+        valid: document.valid,
+        environment: &document.run.environment,
+        trials: document.trials.iter().map(trial).collect(),
+        claims: document.claims.iter().map(claim).collect(),
+        caveat: document.caveat,
+        largest_difference: document.largest.as_ref().map(why::largest),
+        plans: document.plans.iter().map(plans::query).collect(),
+    };
+    let mut text =
+        serde_json::to_string_pretty(&note).expect("plain data with text keys always serialises");
+    text.push('\n');
+    text
+}
+
+#[derive(Serialize)]
+struct RunNote<'a> {
+    experiment: &'a str,
+    valid: bool,
+    environment: &'a Environment,
+    trials: Vec<TrialNote<'a>>,
+    claims: Vec<ClaimNote<'a>>,
+    /// A warning to readers of the explanations.
+    caveat: Option<&'static str>,
+    largest_difference: Option<LargestNote<'a>>,
+    /// Of queries; empty for timed loads.
+    plans: Vec<plans::QueryNote<'a>>,
+}
+
+#[derive(Serialize)]
+struct TrialNote<'a> {
+    server: Option<&'a str>,
+    variant: Option<&'a str>,
+    levels: Map<String, Value>,
+    block: u32,
+    state: TrialState,
+    rounds: Vec<RoundNote<'a>>,
+    /// Operations a second: in rounds over the time that they took, else over the measured part.
+    throughput: Option<f64>,
+    /// A load of queries in rounds has too few operations for percentiles.
+    latency_ms: Option<LatencyNote>,
+    samples: Vec<Sample>,
+    operations: u64,
+    errors: u64,
+    flags: &'a [Flag],
+    limits: &'a [LimitNote],
+    #[serde(flatten)]
+    timed: LoadNote<'a>,
+    dataset: Option<&'a DatasetNote>,
+}
+
+#[derive(Serialize)]
+struct RoundNote<'a> {
+    name: &'a str,
+    index: u32,
+    elapsed_s: f64,
+    timed_out: bool,
+    coldness: Option<&'a Coldness>,
+    queries: Vec<QueryNote<'a>>,
+    clients: u32,
+    queries_per_hour: Option<f64>,
+    counters: &'a Counters,
+}
+
+#[derive(Serialize)]
+struct QueryNote<'a> {
+    name: &'a str,
+    elapsed_s: Option<f64>,
+    timed_out_s: Option<f64>,
+    rows: u64,
+    answer: &'static str,
+    plan_hash: Option<&'a str>,
+    counters: &'a Counters,
+    client: u32,
+}
+
+#[derive(Serialize)]
+struct ClaimNote<'a> {
+    says: &'a str,
+    published: Option<f64>,
+    measured: Option<f64>,
+    ci: Option<(Option<f64>, Option<f64>)>,
+    limit: Option<Limit>,
+    verdict: Verdict,
+    why: Option<WhyNote<'a>>,
+}
+
+fn trial<'a>(recorded: &'a Recorded) -> TrialNote<'a> {
+    let trial = recorded.trial;
+    let note = in_rounds(trial);
+    let (Some(load), Some(summary)) = (trial.load.as_deref(), recorded.summary.as_deref()) else {
+        return note;
+    };
+    TrialNote {
+        throughput: summary.throughput,
+        latency_ms: LatencyNote::of(summary, Kind::Response),
+        samples: load::samples(load, summary),
+        operations: summary.operations,
+        errors: summary.errors,
+        timed: LoadNote::of(load, summary),
+        ..note
+    }
+}
+
+fn in_rounds(trial: &Trial) -> TrialNote<'_> {
+    let rounds: Vec<RoundNote> = trial.rounds.iter().map(round).collect();
+    let queries = || rounds.iter().flat_map(|round| &round.queries);
+    let operations = queries().filter(|query| query.elapsed_s.is_some()).count();
+    let elapsed_s: f64 = match trial.rounds.iter().any(|round| round.clients() > 1) {
+        true => rounds.iter().map(|round| round.elapsed_s).sum(),
+        false => queries().filter_map(|query| query.elapsed_s).sum(),
+    };
+    TrialNote {
+        server: trial.key.server.as_deref(),
+        variant: trial.key.level("variant"),
+        levels: levels(&trial.key.levels),
+        block: trial.key.block,
+        state: trial.state,
+        dataset: trial.dataset.as_ref(),
+        throughput: (elapsed_s > 0.0).then(|| operations as f64 / elapsed_s),
+        latency_ms: None,
+        samples: Vec::new(),
+        operations: operations as u64,
+        errors: (queries().count() - operations) as u64,
+        flags: &trial.flags,
+        limits: &trial.limits,
+        timed: LoadNote::default(),
+        rounds,
+    }
+}
+
+/// In the file's order of factors.
+fn levels(levels: &[(String, String)]) -> Map<String, Value> {
+    levels
+        .iter()
+        .map(|(factor, level)| (factor.clone(), level.clone().into()))
+        .collect()
+}
+
+fn round(round: &record::Round) -> RoundNote<'_> {
+    let queries = round.queries.iter().map(|query| QueryNote {
+        name: &query.name,
+        client: query.client,
+        elapsed_s: query
+            .error
+            .is_none()
+            .then_some(query.elapsed_ns as f64 / 1e9),
+        timed_out_s: query.timed_out_s(),
+        rows: query.rows,
+        answer: csv::answer(query.answer),
+        plan_hash: query.plan_hash.as_deref(),
+        counters: &query.counters,
+    });
+    RoundNote {
+        name: &round.name,
+        index: round.index,
+        elapsed_s: round.elapsed_s,
+        timed_out: round.timed_out(),
+        clients: round.clients(),
+        queries_per_hour: round.queries_per_hour(),
+        coldness: round.coldness.as_ref(),
+        queries: queries.collect(),
+        counters: &round.counters,
+    }
+}
+
+fn claim(claim: &Claim) -> ClaimNote<'_> {
+    let judged = &claim.judged;
+    let finite = |high: f64| Some(high).filter(|high| high.is_finite());
+    ClaimNote {
+        says: &judged.claim.says,
+        published: judged.claim.published,
+        measured: judged.measured,
+        ci: judged.ci.map(|(low, high)| (Some(low), finite(high))),
+        limit: judged.limit,
+        verdict: judged.verdict,
+        why: claim.why.as_ref().map(WhyNote::from),
+    }
+}

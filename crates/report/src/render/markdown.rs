@@ -1,0 +1,119 @@
+//! A run as Markdown, fit for pasting into an issue.
+//!
+//! Purpose: pipe tables that GitHub and its like draw. Every text of the record is escaped, so that a name can neither break a
+//! table nor bring in HTML.
+
+use crate::document::{Block, Cell, Document, Kind, Node, Table};
+
+pub fn markdown(document: &Document) -> String {
+    let question = &document.run.question;
+    let mut parts = vec![
+        format!("## {}\n", safe(&question.title)),
+        paragraph(&question.question),
+        paragraph(&document.subtitle),
+        format!("**{}**\n", safe(&document.headline)),
+    ];
+    for section in &document.sections {
+        let body = nodes(&section.nodes);
+        if !body.is_empty() {
+            parts.push(format!("### {}\n", safe(&section.title)));
+            parts.extend(body);
+        }
+    }
+    parts.join("\n")
+}
+
+fn nodes(nodes: &[Node]) -> Vec<String> {
+    let shown = nodes.iter().filter(|node| node.forms.markdown);
+    shown.flat_map(|node| block(&node.block)).collect()
+}
+
+/// Paragraphs, each with its line end.
+fn block(block: &Block) -> Vec<String> {
+    match block {
+        Block::Heading(text) => vec![format!("#### {}\n", safe(text))],
+        Block::Text(text) | Block::Remark(text) => vec![paragraph(text)],
+        Block::List(list) => vec![items(list.items.iter().map(|item| safe(item)))],
+        Block::Notes(notes) => {
+            let numbered = notes.iter().enumerate();
+            let note =
+                |(place, note): (usize, &String)| format!("\\[{}\\] {}\n", place + 1, safe(note));
+            numbered.map(note).collect()
+        }
+        Block::Facts(facts) => {
+            let fact =
+                |(name, value): &(String, String)| format!("{} = {}", safe(name), safe(value));
+            vec![items(facts.iter().map(fact))]
+        }
+        Block::Tables(tables) => tables.iter().map(table).collect(),
+        Block::Verbatim(text) => {
+            let lines = text.lines().map(|line| format!("    {line}\n"));
+            vec![lines.collect()]
+        }
+        Block::Fold {
+            summary, nodes: of, ..
+        } => std::iter::once(paragraph(summary))
+            .chain(nodes(of))
+            .collect(),
+        Block::Charts(_) | Block::Compare(_) => Vec::new(),
+    }
+}
+
+fn paragraph(text: &str) -> String {
+    format!("{}\n", safe(text))
+}
+
+fn items(items: impl Iterator<Item = String>) -> String {
+    items.map(|item| format!("- {item}\n")).collect()
+}
+
+fn table(table: &Table) -> String {
+    let mut text = match table.caption.is_empty() {
+        true => String::new(),
+        false => format!("{}:\n\n", safe(&table.caption)),
+    };
+    let columns = || table.columns.iter();
+    text.push_str(&line(columns().map(|column| safe(&column.head))));
+    let rules = columns().map(|column| match column.kind {
+        Kind::Figure => "---:".to_string(),
+        _ => "---".to_string(),
+    });
+    text.push_str(&line(rules));
+    for row in table.rows.iter().take(table.most.markdown) {
+        let cells = row.cells.iter().zip(columns());
+        text.push_str(&line(
+            cells.map(|(cell, column)| safe(&written(cell, column.kind))),
+        ));
+    }
+    text
+}
+
+fn written(cell: &Cell, kind: Kind) -> String {
+    match (kind, &cell.sentence) {
+        (Kind::Figure, None) => cell.on_a_line(),
+        (Kind::Figure, Some(sentence)) => {
+            let marks = crate::document::marks(&cell.marks);
+            [marks.as_str(), sentence].join(" ").trim().to_string()
+        }
+        _ => cell.in_words(),
+    }
+}
+
+fn line(cells: impl Iterator<Item = String>) -> String {
+    format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
+}
+
+/// Text without meaning to Markdown, on one line.
+fn safe(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '~' | '#' => out.extend(['\\', c]),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,99 @@
+//! The document of made-up runs with published figures, against golden files; and that it is built in one place.
+
+mod fixture;
+
+use fixture::outline::outline;
+use fixture::timed;
+use report::{Detail, Document};
+use std::path::{Path, PathBuf};
+
+#[test]
+fn the_document_of_rounds() {
+    let (run, trials) = fixture::small();
+    insta::assert_snapshot!(outline(&Document::of(&run, &trials, Detail::Full)));
+}
+
+#[test]
+fn the_document_of_rounds_with_several_clients() {
+    let (run, trials) = fixture::clients::by_clients();
+    insta::assert_snapshot!(outline(&Document::of(&run, &trials, Detail::Brief)));
+}
+
+#[test]
+fn the_document_of_a_closed_load() {
+    let (run, trials) = timed::troubled();
+    insta::assert_snapshot!(outline(&Document::of(&run, &trials, Detail::Full)));
+}
+
+#[test]
+fn the_document_of_an_open_load() {
+    let (run, trials) = timed::open();
+    insta::assert_snapshot!(outline(&Document::of(&run, &trials, Detail::Full)));
+}
+
+#[test]
+fn the_document_of_a_rate_search() {
+    let (run, trials) = timed::searched();
+    insta::assert_snapshot!(outline(&Document::of(&run, &trials, Detail::Brief)));
+}
+
+#[test]
+fn a_brief_document_is_a_full_one_without_evidence() {
+    for (run, trials) in [fixture::small(), timed::searched()] {
+        let ids = |detail| -> Vec<&'static str> {
+            let document = Document::of(&run, &trials, detail);
+            document.sections.iter().map(|section| section.id).collect()
+        };
+        let (brief, full) = (ids(Detail::Brief), ids(Detail::Full));
+        assert!(brief.len() < full.len());
+        let mut kept = full.clone();
+        kept.retain(|id| brief.contains(id));
+        assert_eq!(brief, kept);
+    }
+}
+
+/// Every function that judges, explains or compares is called in one place of the crate, and no renderer calls any of them.
+#[test]
+fn judgements_explanations_and_comparisons_are_computed_in_one_place() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    rust_files(&source, &mut files);
+    for call in [
+        "judge(",
+        "explain_claim(",
+        "explain_largest(",
+        "query_plans(",
+        "best_workers(",
+        "round_scaling(",
+        "stats::scaling(",
+        "predictions(",
+        "stats::table(",
+        "stats::loads(",
+        "stats::summary(",
+        "stats::summary)",
+        "summarise(",
+    ] {
+        let holds = |file: &&PathBuf| {
+            let text = std::fs::read_to_string(file).unwrap();
+            let code = text
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("//"));
+            code.filter(|line| line.contains(call)).count() > 0
+        };
+        let callers: Vec<&PathBuf> = files.iter().filter(holds).collect();
+        assert!(callers.len() <= 1, "{call} in {callers:?}");
+        let is_renderer = |file: &&&PathBuf| file.starts_with(source.join("render"));
+        assert_eq!(callers.iter().filter(is_renderer).count(), 0, "{call}");
+    }
+}
+
+fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            rust_files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
