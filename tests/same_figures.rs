@@ -13,7 +13,11 @@ mod packed;
 #[path = "../bench/same_figures/reference.rs"]
 mod reference;
 
+use compare::differences;
+use figures::{rows_of_csv, rows_of_tables};
+use packed::{pack, unpack};
 use reference::Record;
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// One of each kind and schema: a closed and an open load, rounds of one and of several engines.
@@ -31,7 +35,7 @@ fn records_of_earlier_versions_show_the_same_figures() {
     for name in RECORDS {
         let record = all.iter().find(|record| record.name == name).unwrap();
         let before = record.reference().unwrap();
-        let differences = compare::differences(&before, &figures::of(prony, &record.path));
+        let differences = differences(&before, &figures::of(prony, &record.path));
         assert!(differences.is_empty(), "{name}: {differences:#?}");
     }
 }
@@ -39,7 +43,110 @@ fn records_of_earlier_versions_show_the_same_figures() {
 #[test]
 fn every_record_has_a_reference() {
     let all = Record::all();
-    let without = all.iter().filter(|record| record.reference().is_none());
+    let without = all.iter().filter(|record| !record.has_reference());
     let names: Vec<&String> = without.map(|record| &record.name).collect();
     assert!(!all.is_empty() && names.is_empty(), "{names:?}");
+}
+
+fn differing(before: Value, now: Value) -> Vec<String> {
+    differences(&json!({ "json": before }), &json!({ "json": now }))
+}
+
+#[test]
+fn a_changed_number_is_named_by_its_place() {
+    let found = differing(
+        json!({ "trials": [{ "p99": 1.5 }] }),
+        json!({ "trials": [{ "p99": 1.6 }] }),
+    );
+    assert_eq!(found, ["json.trials[0].p99: 1.5 is now 1.6"]);
+}
+
+#[test]
+fn a_new_key_is_allowed_and_a_missing_one_is_not() {
+    assert!(differing(json!({ "a": 1 }), json!({ "a": 1, "b": 2 })).is_empty());
+    assert_eq!(
+        differing(json!({ "a": 1 }), json!({})),
+        ["json.a is missing"]
+    );
+}
+
+#[test]
+fn a_figure_that_becomes_null_differs() {
+    assert_eq!(
+        differing(json!([1.5]), json!([null])),
+        ["json[0]: 1.5 is now null"]
+    );
+}
+
+#[test]
+fn a_sentence_may_change_and_may_not_vanish() {
+    assert!(
+        differing(
+            json!({ "reason": "too few" }),
+            json!({ "reason": "too short" })
+        )
+        .is_empty()
+    );
+    assert_eq!(
+        differing(json!({ "reason": "x" }), json!({ "reason": null })).len(),
+        1
+    );
+    assert_eq!(
+        differing(json!({ "verdict": "x" }), json!({ "verdict": "y" })).len(),
+        1
+    );
+}
+
+#[test]
+fn a_row_of_a_table_is_found_rounded_and_under_another_heading() {
+    let before = json!({ "tables": [{ "of": "server", "row": "5.6", "numbers": [103.51, 54.0] }] });
+    let rounded =
+        json!({ "tables": [{ "of": "cell", "row": "a", "numbers": [104.0, 54.0, 7.0] }] });
+    let other = json!({ "tables": [{ "of": "server", "row": "5.6", "numbers": [54.0, 103.51] }] });
+    assert!(differences(&before, &rounded).is_empty());
+    assert_eq!(differences(&before, &other).len(), 1);
+}
+
+#[test]
+fn cells_hold_numbers_with_thousands_intervals_and_footnotes() {
+    let numbers = |cell: &str| {
+        let rows = rows_of_tables(&format!("| a | b |\n| --- | ---: |\n| x | {cell} |"));
+        rows[0]["numbers"].clone()
+    };
+    assert_eq!(numbers("\\[1\\] 25 339 ×/÷2.3"), json!([25_339.0, 2.3]));
+    assert_eq!(numbers("28,693,421,170"), json!([28_693_421_170.0]));
+    assert_eq!(numbers("0.49 to 1.29"), json!([0.49, 1.29]));
+    assert_eq!(numbers("-"), json!([]));
+}
+
+#[test]
+fn rows_of_tables_have_labels_and_numbers() {
+    let report = "text\n\n| server | hot |\n| --- | ---: |\n| 5.5 | 1.5 ±2% |\n| 5.6 | 2 |\n\n| a | b |\n| - | - |\n| x | 7 |";
+    let expected = json!([
+        { "of": "server", "row": "5.5", "numbers": [1.5, 2.0] },
+        { "of": "server", "row": "5.6", "numbers": [2.0] },
+        { "of": "a", "row": "x, 7", "numbers": [] },
+    ]);
+    assert_eq!(Value::from(rows_of_tables(report)), expected);
+}
+
+#[test]
+fn quoted_cells_of_csv_hold_commas_and_quotes() {
+    let rows = rows_of_csv("a,b\n1.5,\"x, \"\"y\"\"\"\n");
+    assert_eq!(rows, [json!({ "a": 1.5, "b": "x, \"y\"" })]);
+}
+
+#[test]
+fn what_is_packed_comes_back_as_it_was() {
+    let long = "a plan that is long enough to be kept once ".repeat(3);
+    let value = json!({
+        "trials": [
+            { "n": 1, "plan": long, "rounds": [{ "a": 1, "b": null }, { "a": 2, "b": 0.1 }] },
+            { "n": 2, "plan": long, "rounds": [] },
+        ],
+        "mixed": [{ "a": 1 }, { "b": 1 }, 3],
+        "one": [{ "a": [] }],
+    });
+    let packed = pack(value.clone());
+    assert_eq!(unpack(&packed), value);
 }

@@ -14,7 +14,7 @@ const ROUNDING: f64 = 0.006;
 const LAST_BITS: f64 = 1e-9;
 
 /// Places where `now` lacks something of `before` or has another value. What only `now` has is allowed.
-pub fn differences(before: &Value, now: &Value) -> Vec<String> {
+pub(super) fn differences(before: &Value, now: &Value) -> Vec<String> {
     let mut found = Vec::new();
     for part in ["json", "csv", "samples"] {
         compare(part, &before[part], &now[part], &mut found);
@@ -24,7 +24,7 @@ pub fn differences(before: &Value, now: &Value) -> Vec<String> {
 }
 
 /// How many values were compared.
-pub fn count(before: &Value) -> usize {
+pub(super) fn count(before: &Value) -> usize {
     match before {
         Value::Array(items) => items.iter().map(count).sum(),
         Value::Object(fields) => fields.values().map(count).sum(),
@@ -114,71 +114,4 @@ fn holds(row: &[f64], figures: &[f64]) -> bool {
     figures
         .iter()
         .all(|figure| row.any(|other| are_close(*figure, *other, ROUNDING)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn differing(before: Value, now: Value) -> Vec<String> {
-        differences(&json!({ "json": before }), &json!({ "json": now }))
-    }
-
-    #[test]
-    fn a_changed_number_is_named_by_its_place() {
-        let found = differing(
-            json!({ "trials": [{ "p99": 1.5 }] }),
-            json!({ "trials": [{ "p99": 1.6 }] }),
-        );
-        assert_eq!(found, ["json.trials[0].p99: 1.5 is now 1.6"]);
-    }
-
-    #[test]
-    fn a_new_key_is_allowed_and_a_missing_one_is_not() {
-        assert!(differing(json!({ "a": 1 }), json!({ "a": 1, "b": 2 })).is_empty());
-        assert_eq!(
-            differing(json!({ "a": 1 }), json!({})),
-            ["json.a is missing"]
-        );
-    }
-
-    #[test]
-    fn a_figure_that_becomes_null_differs() {
-        assert_eq!(
-            differing(json!([1.5]), json!([null])),
-            ["json[0]: 1.5 is now null"]
-        );
-    }
-
-    #[test]
-    fn a_sentence_may_change_and_may_not_vanish() {
-        assert!(
-            differing(
-                json!({ "reason": "too few" }),
-                json!({ "reason": "too short" })
-            )
-            .is_empty()
-        );
-        assert_eq!(
-            differing(json!({ "reason": "x" }), json!({ "reason": null })).len(),
-            1
-        );
-        assert_eq!(
-            differing(json!({ "verdict": "x" }), json!({ "verdict": "y" })).len(),
-            1
-        );
-    }
-
-    #[test]
-    fn a_row_of_a_table_is_found_rounded_and_under_another_heading() {
-        let before =
-            json!({ "tables": [{ "of": "server", "row": "5.6", "numbers": [103.51, 54.0] }] });
-        let rounded =
-            json!({ "tables": [{ "of": "cell", "row": "a", "numbers": [104.0, 54.0, 7.0] }] });
-        let other =
-            json!({ "tables": [{ "of": "server", "row": "5.6", "numbers": [54.0, 103.51] }] });
-        assert!(differences(&before, &rounded).is_empty());
-        assert_eq!(differences(&before, &other).len(), 1);
-    }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Runs `prony show` in every format. `record` is the SQLite file.
-pub fn of(prony: &Path, record: &Path) -> Value {
+pub(super) fn of(prony: &Path, record: &Path) -> Value {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("run.sqlite");
     // A copy: an older record may be migrated in place.
@@ -34,7 +34,7 @@ fn show(prony: &Path, run: &Path, format: &str) -> String {
 }
 
 /// An object for each row; a cell that reads as a number is one.
-fn rows_of_csv(text: &str) -> Vec<Value> {
+pub(super) fn rows_of_csv(text: &str) -> Vec<Value> {
     let mut lines = split_csv(text).into_iter();
     let columns = lines.next().unwrap_or_default();
     let row = |cells: Vec<String>| -> Value {
@@ -73,7 +73,7 @@ fn split_csv(text: &str) -> Vec<Vec<String>> {
 
 /// Every row of every table in a Markdown report: the first column's name, the row's labels, the numbers of its
 /// right-aligned columns.
-fn rows_of_tables(markdown: &str) -> Vec<Value> {
+pub(super) fn rows_of_tables(markdown: &str) -> Vec<Value> {
     let lines: Vec<&str> = markdown.lines().collect();
     let mut rows = Vec::new();
     let mut at = 0;
@@ -141,34 +141,4 @@ fn numbers(cell: &str) -> Vec<f64> {
         found.extend(digits.parse::<f64>().ok());
     }
     found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cells_hold_numbers_with_thousands_intervals_and_footnotes() {
-        assert_eq!(numbers("\\[1\\] 25 339 ×/÷2.3"), [25_339.0, 2.3]);
-        assert_eq!(numbers("28,693,421,170"), [28_693_421_170.0]);
-        assert_eq!(numbers("0.49 to 1.29"), [0.49, 1.29]);
-        assert_eq!(numbers("-"), [0.0; 0]);
-    }
-
-    #[test]
-    fn rows_of_tables_have_labels_and_numbers() {
-        let report = "text\n\n| server | hot |\n| --- | ---: |\n| 5.5 | 1.5 ±2% |\n| 5.6 | 2 |\n\n| a | b |\n| - | - |\n| x | 7 |";
-        let expected = json!([
-            { "of": "server", "row": "5.5", "numbers": [1.5, 2.0] },
-            { "of": "server", "row": "5.6", "numbers": [2.0] },
-            { "of": "a", "row": "x, 7", "numbers": [] },
-        ]);
-        assert_eq!(Value::from(rows_of_tables(report)), expected);
-    }
-
-    #[test]
-    fn quoted_cells_of_csv_hold_commas_and_quotes() {
-        let rows = rows_of_csv("a,b\n1.5,\"x, \"\"y\"\"\"\n");
-        assert_eq!(rows, [json!({ "a": 1.5, "b": "x, \"y\"" })]);
-    }
 }

@@ -70,7 +70,7 @@ fn is_same(prony: &Path, record: &Record) -> bool {
 
 fn keep_missing(prony: &Path) -> ExitCode {
     for record in Record::all() {
-        if record.reference().is_none() {
+        if !record.has_reference() {
             record.keep(figures::of(prony, &record.path));
             println!("kept     {}", record.name);
         }

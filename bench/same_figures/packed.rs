@@ -12,7 +12,7 @@ const PART: &str = "#part";
 /// Shorter parts are not worth a reference.
 const PART_BYTES: usize = 48;
 
-pub fn pack(value: Value) -> Vec<u8> {
+pub(super) fn pack(value: Value) -> Vec<u8> {
     let mut parts = Parts::default();
     let whole = parts.shared(to_columns(value));
     let text = json!([parts.texts, whole]).to_string();
@@ -21,7 +21,7 @@ pub fn pack(value: Value) -> Vec<u8> {
     packed.finish().expect("memory")
 }
 
-pub fn unpack(packed: &[u8]) -> Value {
+pub(super) fn unpack(packed: &[u8]) -> Value {
     let mut text = String::new();
     GzDecoder::new(packed)
         .read_to_string(&mut text)
@@ -107,25 +107,5 @@ fn with_children(value: Value, change: &mut dyn FnMut(Value) -> Value) -> Value 
             Value::Object(fields.collect())
         }
         other => other,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_packed_comes_back_as_it_was() {
-        let long = "a plan that is long enough to be kept once ".repeat(3);
-        let value = json!({
-            "trials": [
-                { "n": 1, "plan": long, "rounds": [{ "a": 1, "b": null }, { "a": 2, "b": 0.1 }] },
-                { "n": 2, "plan": long, "rounds": [] },
-            ],
-            "mixed": [{ "a": 1 }, { "b": 1 }, 3],
-            "one": [{ "a": [] }],
-        });
-        let packed = pack(value.clone());
-        assert_eq!(unpack(&packed), value);
     }
 }

@@ -4,16 +4,16 @@ use super::packed;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-pub struct Record {
+pub(super) struct Record {
     /// `p1-scale-1-own-plans`
-    pub name: String,
+    pub(super) name: String,
     /// The SQLite file.
-    pub path: PathBuf,
+    pub(super) path: PathBuf,
 }
 
 impl Record {
     /// Every `bench/results/FOLDER/NAME.sqlite`, by name.
-    pub fn all() -> Vec<Record> {
+    pub(super) fn all() -> Vec<Record> {
         let mut records: Vec<Record> = entries(&bench().join("results"))
             .iter()
             .flat_map(|folder| entries(folder))
@@ -41,13 +41,17 @@ impl Record {
         folder.join(format!("{}.gz", self.name))
     }
 
+    pub(super) fn has_reference(&self) -> bool {
+        self.file().is_file()
+    }
+
     /// None where there is no file.
-    pub fn reference(&self) -> Option<Value> {
+    pub(super) fn reference(&self) -> Option<Value> {
         let packed = std::fs::read(self.file()).ok()?;
         Some(packed::unpack(&packed))
     }
 
-    pub fn keep(&self, figures: Value) {
+    pub(super) fn keep(&self, figures: Value) {
         let file = self.file();
         std::fs::create_dir_all(file.parent().expect("a folder")).expect("a writable folder");
         std::fs::write(file, packed::pack(figures)).expect("a writable file");
