@@ -11,6 +11,7 @@ pub mod guard;
 pub mod home;
 pub mod interrupt;
 pub mod journal;
+mod kind;
 pub mod leases;
 pub mod leftovers;
 pub mod limits;
