@@ -29,15 +29,23 @@ pub fn below(path: &Path) -> Result<Mount, String> {
         )
     };
     let path = path.canonicalize().map_err(unknown)?;
-    let mounts = fs::read_to_string("/proc/self/mountinfo").map_err(unknown)?;
-    choose(&mounts, &path).ok_or_else(|| format!("{} is on no mounted file system", path.display()))
+    choose(mounts().map_err(unknown)?, &path)
+        .ok_or_else(|| format!("{} is on no mounted file system", path.display()))
+}
+
+/// Every mounted file system that this process sees.
+pub fn mounts() -> std::io::Result<Vec<Mount>> {
+    Ok(parsed(&fs::read_to_string("/proc/self/mountinfo")?))
+}
+
+fn parsed(table: &str) -> Vec<Mount> {
+    table.lines().filter_map(Mount::parse).collect()
 }
 
 /// The longest mount point counts; of several on the same point the last one, which hides the others.
-fn choose(mounts: &str, path: &Path) -> Option<Mount> {
+fn choose(mounts: Vec<Mount>, path: &Path) -> Option<Mount> {
     let above = mounts
-        .lines()
-        .filter_map(Mount::parse)
+        .into_iter()
         .filter(|mount| path.starts_with(&mount.point));
     above.max_by_key(|mount| mount.point.components().count())
 }
@@ -181,7 +189,7 @@ mod tests {
 
     #[test]
     fn the_longest_mount_point_above_a_path_counts() {
-        let kind = |path: &str| choose(MOUNTS, Path::new(path)).unwrap().kind;
+        let kind = |path: &str| choose(parsed(MOUNTS), Path::new(path)).unwrap().kind;
         assert_eq!(
             ["/var/x", "/tmp/y", "/tmpfile", "/data disk/z"].map(kind),
             ["ext4", "tmpfs", "ext4", "xfs"]
@@ -190,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_file_system_without_a_device_says_so() {
-        let says = choose(MOUNTS, Path::new("/tmp"))
+        let says = choose(parsed(MOUNTS), Path::new("/tmp"))
             .unwrap()
             .read_bytes()
             .unwrap_err();

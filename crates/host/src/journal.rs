@@ -1,13 +1,15 @@
-//! The journal of one prony: what it has made that can outlive it, a line of JSON each, written before the thing is made.
+//! The journal of one prony process: its leases, a line of JSON each, written before the thing is made.
 //!
-//! Goal: readable after a kill at any moment. Non-goals: surviving a crash of the machine (no process survives that
-//! either, and folders are found again by their journal or stay in `work`, where nothing of value lies).
+//! It is readable after a kill at any moment. It need not survive a crash of the machine: no process survives that
+//! either, and folders are found again by their journal or stay in `work`, which holds nothing of value.
 //!
-//! A living prony holds the lock on its journal, and the kernel drops the lock when it dies. So a journal whose lock
-//! can be had belongs to a dead prony: unlike a process id, that can neither be reused nor mean another process in
-//! another container.
+//! A living prony holds the lock on its journal, and the kernel drops the lock when it dies. So a journal that is not
+//! locked belongs to a dead prony: unlike a process id, a lock cannot be reused or mean another process in another
+//! container.
 
+use crate::kind::Kind;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
@@ -22,18 +24,27 @@ pub enum Line {
         start_ticks: u64,
         mark: String,
     },
-    Folder {
-        id: u64,
-        path: PathBuf,
-    },
-    /// A control group, which is removed like an empty folder once its processes are gone.
-    Group {
-        id: u64,
-        path: PathBuf,
-    },
     Released {
         id: u64,
     },
+    /// `{"folder": {"id": 1, "path": "/x"}}`, in the same form since the first version, so that an older and a newer
+    /// prony of one home clean up after each other.
+    #[serde(untagged)]
+    Leased(BTreeMap<Kind, Place>),
+}
+
+impl Line {
+    /// The line of a new lease.
+    pub fn leased(id: u64, kind: Kind, path: PathBuf) -> Line {
+        Line::Leased(BTreeMap::from([(kind, Place { id, path })]))
+    }
+}
+
+/// A lease's number, and where the thing is.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    id: u64,
+    path: PathBuf,
 }
 
 /// What a journal still holds.
@@ -42,12 +53,28 @@ pub struct Held {
     /// None: the prony died before its first line, and so before it made anything.
     pub mark: Option<String>,
     /// In the order they were leased.
-    pub folders: Vec<PathBuf>,
-    pub groups: Vec<PathBuf>,
+    leases: Vec<HeldLease>,
 }
 
-/// A new journal, locked. Whoever works off leftovers may take an empty one for a dead prony's and remove it before
-/// the lock is had; then it is made again.
+/// A lease that is not released.
+#[derive(Debug, PartialEq)]
+pub struct HeldLease {
+    id: u64,
+    pub kind: Kind,
+    pub path: PathBuf,
+}
+
+impl Held {
+    /// Kind after kind; within a kind the last leased first, since it may lie in an earlier one.
+    pub fn in_teardown_order(&self) -> impl Iterator<Item = &HeldLease> {
+        let mut leases: Vec<&HeldLease> = self.leases.iter().rev().collect();
+        leases.sort_by_key(|lease| lease.kind);
+        leases.into_iter()
+    }
+}
+
+/// Creates a journal and locks it. A cleanup may take an empty one for a dead prony's and remove it before it is locked;
+/// then it is created again.
 pub fn create(path: &Path) -> io::Result<File> {
     loop {
         let file = OpenOptions::new()
@@ -86,33 +113,26 @@ pub fn append(mut file: &File, line: &Line) -> io::Result<()> {
     file.write_all(format!("\n{json}\n").as_bytes())
 }
 
-/// What is leased and not released. A line that a kill has torn is passed over: what it would have told was not made yet.
+/// What is leased and not released. Skips a line that a kill has torn: what it announces was not made yet.
 pub fn read(mut file: &File) -> io::Result<Held> {
     let mut text = Vec::new();
     file.read_to_end(&mut text)?;
-    let mut mark = None;
-    let mut folders: Vec<(u64, PathBuf)> = Vec::new();
-    let mut groups: Vec<(u64, PathBuf)> = Vec::new();
+    let mut held = Held::default();
     for line in text
         .split(|byte| *byte == b'\n')
         .filter_map(|line| serde_json::from_slice(line).ok())
     {
         match line {
-            Line::Prony { mark: own, .. } => mark = Some(own),
-            Line::Folder { id, path } => folders.push((id, path)),
-            Line::Group { id, path } => groups.push((id, path)),
-            Line::Released { id } => {
-                folders.retain(|(held, _)| *held != id);
-                groups.retain(|(held, _)| *held != id);
+            Line::Prony { mark, .. } => held.mark = Some(mark),
+            Line::Released { id } => held.leases.retain(|lease| lease.id != id),
+            Line::Leased(leased) => {
+                let leased = leased.into_iter();
+                held.leases
+                    .extend(leased.map(|(kind, Place { id, path })| HeldLease { id, kind, path }));
             }
         }
     }
-    let paths = |held: Vec<(u64, PathBuf)>| held.into_iter().map(|(_, path)| path).collect();
-    Ok(Held {
-        mark,
-        folders: paths(folders),
-        groups: paths(groups),
-    })
+    Ok(held)
 }
 
 fn is_linked(file: &File) -> io::Result<bool> {
@@ -124,14 +144,17 @@ mod tests {
     use super::*;
 
     fn folder(id: u64, path: &str) -> Line {
-        Line::Folder {
-            id,
-            path: path.into(),
-        }
+        Line::leased(id, Kind::Folder, path.into())
+    }
+
+    /// The paths of what is held, in teardown order.
+    fn paths(held: &Held) -> Vec<&str> {
+        let leases = held.in_teardown_order();
+        leases.map(|lease| lease.path.to_str().unwrap()).collect()
     }
 
     #[test]
-    fn a_journal_tells_what_is_leased_and_not_released() {
+    fn what_is_held_is_torn_down_by_kind_and_the_last_leased_first() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("1-2.journal");
         let file = create(&path).unwrap();
@@ -144,24 +167,34 @@ mod tests {
             },
         )
         .unwrap();
-        append(&file, &folder(1, "/a")).unwrap();
-        append(&file, &folder(2, "/b")).unwrap();
-        let group = Line::Group {
-            id: 3,
-            path: "/g".into(),
-        };
-        append(&file, &group).unwrap();
-        append(&file, &Line::Released { id: 1 }).unwrap();
+        for line in [
+            folder(1, "/a"),
+            Line::leased(2, Kind::Mount, "/a/m".into()),
+            folder(3, "/b"),
+            Line::leased(4, Kind::Group, "/g".into()),
+            Line::leased(5, Kind::Mount, "/a/m/n".into()),
+            folder(6, "/c"),
+            Line::Released { id: 3 },
+        ] {
+            append(&file, &line).unwrap();
+        }
         drop(file);
         let held = read(&take(&path, false).unwrap().unwrap()).unwrap();
-        assert_eq!(
-            held,
-            Held {
-                mark: Some("m".into()),
-                folders: vec!["/b".into()],
-                groups: vec!["/g".into()],
-            }
-        );
+        assert_eq!(held.mark.as_deref(), Some("m"));
+        assert_eq!(paths(&held), ["/a/m/n", "/a/m", "/g", "/c", "/a"]);
+    }
+
+    #[test]
+    fn a_journal_of_the_first_version_is_read() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("journal");
+        let text = "\n{\"prony\":{\"pid\":1,\"start_ticks\":2,\"mark\":\"m\"}}\n\
+                    \n{\"folder\":{\"id\":1,\"path\":\"/a\"}}\n\n{\"group\":{\"id\":2,\"path\":\"/g\"}}\n\
+                    \n{\"folder\":{\"id\":3,\"path\":\"/b\"}}\n\n{\"released\":{\"id\":1}}\n";
+        std::fs::write(&path, text).unwrap();
+        let held = read(&take(&path, false).unwrap().unwrap()).unwrap();
+        assert_eq!(held.mark.as_deref(), Some("m"));
+        assert_eq!(paths(&held), ["/g", "/b"]);
     }
 
     #[test]
@@ -174,7 +207,7 @@ mod tests {
         append(&file, &folder(3, "/c")).unwrap();
         drop(file);
         let held = read(&take(&path, false).unwrap().unwrap()).unwrap();
-        assert_eq!(held.folders, [PathBuf::from("/a"), PathBuf::from("/c")]);
+        assert_eq!(paths(&held), ["/c", "/a"]);
     }
 
     #[test]

@@ -1,16 +1,17 @@
-//! Leases: everything that could outlive prony is known to a journal before it is made, and to a guard.
+//! Leases: everything that could outlive prony is written to a journal, which a guard process reads, before it is made.
 //!
-//! Goal: after prony has ended in whatever way (also by kill -9, also the guard) nothing of it is left, at the latest
-//! when the next prony has started. Non-goals: what is meant to stay (builds, snapshots, results): that is made in a
-//! leased folder and renamed in the end.
+//! However prony and its guard ended (kill -9 included), nothing of it is left when the next prony has started. What
+//! is meant to stay (builds, snapshots, results) is made in a leased folder and renamed in the end.
 
 use crate::guard::{self, Guard};
 use crate::journal::{self, Line};
-use crate::leftovers::{self, Swept, remove_folder, remove_group};
+use crate::kind::Kind;
+use crate::leftovers::{self, Swept};
 use crate::{Home, process, random};
-use std::ffi::OsStr;
+use std::ffi::{CString, OsStr};
 use std::fs::{DirBuilder, File};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -35,13 +36,13 @@ struct Shared {
     swept: Swept,
 }
 
-/// A folder that lives as long as its lease, unless it is renamed before; or a control group.
-#[must_use = "a leased folder is removed when its lease is dropped"]
+/// Holds a folder, a control group or a mount until it is dropped. A folder may be renamed before.
+#[must_use = "what is leased is released when the lease is dropped"]
 pub struct Lease {
     shared: Arc<Shared>,
     id: u64,
+    kind: Kind,
     path: PathBuf,
-    remove: fn(&Path) -> io::Result<()>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +55,12 @@ pub enum LeaseError {
     Guard(io::Error),
     #[error("cannot make the folder {path}: {cause}")]
     Folder { path: PathBuf, cause: io::Error },
+    #[error("cannot mount {filesystem} on {path}: {cause}")]
+    Mount {
+        filesystem: String,
+        path: PathBuf,
+        cause: io::Error,
+    },
 }
 
 impl Leases {
@@ -120,7 +127,7 @@ impl Leases {
     pub fn folder(&self, path: impl AsRef<Path>) -> Result<Lease, LeaseError> {
         // The guard works from another folder.
         let path = std::path::absolute(path).map_err(|cause| self.shared.unwritten(cause))?;
-        self.lease(path, |id, path| Line::Folder { id, path }, remove_folder)
+        self.lease(path, Kind::Folder)
     }
 
     /// A new control group below `parent`, a folder of the kernel's. It can be removed once no process is in it.
@@ -130,25 +137,39 @@ impl Leases {
             cause,
         };
         let path = parent.join(format!("prony-{}", random::hex(6).map_err(unusable)?));
-        let lease = self.lease(path, |id, path| Line::Group { id, path }, remove_group)?;
+        let lease = self.lease(path, Kind::Group)?;
         std::fs::create_dir(lease.path()).map_err(unusable)?;
         Ok(lease)
     }
 
-    fn lease(
+    /// Mounts a file system on an existing folder. `options` are those of the file system (`size=64m`). Requires root.
+    pub fn mount(
         &self,
-        path: PathBuf,
-        line: fn(u64, PathBuf) -> Line,
-        remove: fn(&Path) -> io::Result<()>,
+        point: &Path,
+        source: &str,
+        filesystem: &str,
+        options: &str,
     ) -> Result<Lease, LeaseError> {
+        let refused = |cause| LeaseError::Mount {
+            filesystem: filesystem.to_string(),
+            path: point.to_path_buf(),
+            cause,
+        };
+        let real = std::fs::canonicalize(point).map_err(refused)?;
+        let lease = self.lease(real, Kind::Mount)?;
+        mount(source, lease.path(), filesystem, options).map_err(refused)?;
+        Ok(lease)
+    }
+
+    fn lease(&self, path: PathBuf, kind: Kind) -> Result<Lease, LeaseError> {
         let id = self.shared.next_id.fetch_add(1, Relaxed);
-        let written = self.shared.append(&line(id, path.clone()));
+        let written = self.shared.append(&Line::leased(id, kind, path.clone()));
         written.map_err(|cause| self.shared.unwritten(cause))?;
         Ok(Lease {
             shared: Arc::clone(&self.shared),
             id,
+            kind,
             path,
-            remove,
         })
     }
 
@@ -181,6 +202,27 @@ impl Leases {
             .process_group(0)
             .stdin(Stdio::null());
         command
+    }
+}
+
+fn mount(source: &str, point: &Path, filesystem: &str, options: &str) -> io::Result<()> {
+    let source = CString::new(source)?;
+    let point = CString::new(point.as_os_str().as_bytes())?;
+    let filesystem = CString::new(filesystem)?;
+    let options = CString::new(options)?;
+    // SAFETY: four texts that end with a zero byte and outlive the call.
+    let status = unsafe {
+        libc::mount(
+            source.as_ptr(),
+            point.as_ptr(),
+            filesystem.as_ptr(),
+            0,
+            options.as_ptr().cast(),
+        )
+    };
+    match status {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 
@@ -223,9 +265,46 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        // A folder that could not be removed stays leased, and the guard tries again.
-        if (self.remove)(&self.path).is_ok() {
+        // What could not be released stays leased, and the guard tries again.
+        if self.kind.release(&self.path).is_ok() {
             self.release();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device;
+
+    #[test]
+    fn a_folder_dropped_before_its_mount_is_removed_after_it() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let home = tempfile::tempdir().unwrap();
+        let leases = Leases::open_with(&Home::at(home.path()).unwrap(), None).unwrap();
+        let folder = leases.temporary("volume").unwrap();
+        let path = folder.path().to_path_buf();
+        let mount = leases.mount(&path, "none", "tmpfs", "size=1m").unwrap();
+        std::fs::write(path.join("data"), "rows").unwrap();
+        drop(folder);
+        assert!(path.join("data").exists(), "nothing mounted is deleted");
+        drop(mount);
+        let mounts = device::mounts().unwrap();
+        assert!(path.exists() && mounts.iter().all(|mount| mount.point != path));
+        drop(leases);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_file_system_that_does_not_exist_is_not_mounted() {
+        let home = tempfile::tempdir().unwrap();
+        let leases = Leases::open_with(&Home::at(home.path()).unwrap(), None).unwrap();
+        let says = leases
+            .mount(home.path(), "none", "no-such-fs", "")
+            .map(drop);
+        let says = says.unwrap_err().to_string();
+        assert!(says.starts_with("cannot mount no-such-fs on "), "{says}");
     }
 }

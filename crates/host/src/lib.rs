@@ -12,6 +12,7 @@ pub mod guard;
 pub mod home;
 pub mod interrupt;
 pub mod journal;
+mod kind;
 pub mod leases;
 pub mod leftovers;
 pub mod limits;

@@ -1,6 +1,7 @@
-//! What a prony leaves behind when it is killed: nothing.
+//! A killed prony leaves nothing behind.
 //!
-//! The prony of these tests is this test binary, started again for one ignored test that makes things and waits.
+//! The prony of these tests is this test binary, started again for one ignored test that makes things and waits. As
+//! root it mounts a file system too.
 
 use host::process::start_ticks;
 use host::{Home, Leases};
@@ -20,7 +21,13 @@ fn the_prony_that_is_killed() {
         Leases::open_with(&Home::at(PathBuf::from(home)).unwrap(), Some(&prony())).unwrap();
     let folder = leases.temporary("instance").unwrap();
     std::fs::write(folder.path().join("data"), "rows").unwrap();
-    let mut child = leases.command("sleep").arg("1000").spawn().unwrap();
+    let volume = folder.path().join("volume");
+    std::fs::create_dir(&volume).unwrap();
+    let is_root = rustix::process::geteuid().is_root();
+    let mount = is_root.then(|| leases.mount(&volume, "none", "tmpfs", "size=1m").unwrap());
+    let mut sleep = leases.command("sleep");
+    // It keeps the file system busy.
+    let mut child = sleep.arg("1000").current_dir(&volume).spawn().unwrap();
     let grandchild = "(trap '' TERM HUP INT; sleep 1000) >/dev/null 2>&1 & echo $!; wait";
     let mut shell = leases
         .command("sh")
@@ -41,12 +48,12 @@ fn the_prony_that_is_killed() {
     );
     println!("holds {}", folder.path().display());
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
-    drop((folder, leases));
+    drop((mount, folder, leases));
     child.wait().unwrap();
     shell.wait().unwrap();
 }
 
-/// A prony that holds a folder and three processes.
+/// A prony that holds a folder with a file system mounted in it, and three processes.
 struct Holder {
     process: Child,
     guard: Process,
@@ -86,11 +93,18 @@ impl Holder {
     }
 
     fn holds_everything(&self) -> bool {
-        self.children.iter().all(Process::lives) && self.folder.join("data").exists()
+        self.children.iter().all(Process::lives)
+            && self.folder.join("data").exists()
+            && self.is_mounted() == rustix::process::geteuid().is_root()
     }
 
     fn holds_nothing(&self) -> bool {
-        !self.children.iter().any(Process::lives) && !self.folder.exists()
+        !self.children.iter().any(Process::lives) && !self.folder.exists() && !self.is_mounted()
+    }
+
+    fn is_mounted(&self) -> bool {
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+        mounts.contains(self.folder.join("volume").to_str().unwrap())
     }
 
     fn kill(&mut self) {
@@ -160,7 +174,7 @@ fn journals(home: &Path) -> usize {
 }
 
 #[test]
-fn the_guard_of_a_killed_prony_kills_its_processes_and_removes_its_folders() {
+fn the_guard_of_a_killed_prony_kills_its_processes_unmounts_and_removes_its_folders() {
     let home = tempfile::tempdir().unwrap();
     let mut dead = Holder::start(home.path());
     let living = Holder::start(home.path());

@@ -158,7 +158,7 @@ impl Opened {
 
 fn oltp(keys: &str) -> Opened {
     let section = format!("tables = {TABLES}\nrows = {ROWS}\n{keys}");
-    let section = workload::oltp::Section::read(&section.parse().unwrap()).unwrap();
+    let section = spec::read_text(section, workload::oltp::Section::read).unwrap();
     let workload = Oltp::new(section);
     Opened {
         script: Arc::clone(workload.script()),
@@ -167,7 +167,7 @@ fn oltp(keys: &str) -> Opened {
 }
 
 fn sql(keys: &str) -> Opened {
-    let section = workload::sql::Section::read(&keys.parse().unwrap()).unwrap();
+    let section = spec::read_text(&keys, workload::sql::Section::read).unwrap();
     let workload = Statements::new(section);
     Opened {
         script: Arc::clone(workload.script()),

@@ -180,7 +180,9 @@ mod tests {
     use std::time::Duration;
 
     fn read(request: &BenchRequest) -> Result<Experiment, SpecError> {
-        parse("bench", "bench.toml", &bench(request), &|_, _| Ok(()))
+        parse("bench", "bench.toml", &bench(request), &|_, _| {
+            Some(crate::TargetKind::Server)
+        })
     }
 
     fn update_index() -> BenchRequest {

@@ -1,11 +1,19 @@
-//! The checked experiment: what the rest of the house uses. What serde reads is another type (`wire.rs`).
+//! The checked experiment, which everything else uses.
 //!
-//! Goal: plain data in which nothing is left to be checked but what only a server can tell. Everything keeps the file's order.
+//! Plain data in the file's order. Nothing is left to check but what only a server can tell.
 
 use super::limits::LimitsPatch;
 use super::load::{LoadPatch, LoadSpec, OpenSpec, RateSpec, SearchSpec};
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// What a workload runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetKind {
+    Server,
+    /// A folder of a file system, without any server.
+    Folder,
+}
 
 /// (key, value) in the file's order.
 pub type Pairs<V> = Vec<(String, V)>;

@@ -33,7 +33,7 @@ mod observe;
 mod patch;
 mod place;
 mod protocol;
-mod read;
+pub mod read;
 mod sections;
 mod texts;
 
@@ -51,25 +51,15 @@ pub use load::{
 };
 pub use mistake::{Mistake, SpecError};
 pub use overrides::OverrideError;
-pub use patch::merge;
+pub use patch::{CheckWorkload, merge};
 pub use question::question;
+pub use read::{Node, Section, SectionError, read_table, read_text};
 
 use mistake::Notes;
 use names::Names;
-use read::Section;
 use std::cmp::Reverse;
 use std::path::Path;
 use toml::de::DeTable;
-
-/// A mistake in a workload's own section, as the workload sees it: it knows the key, `spec` knows the place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyMistake {
-    pub key: String,
-    /// What is wrong, one sentence.
-    pub says: String,
-    /// What would be right.
-    pub help: String,
-}
 
 /// How many mistakes of TOML itself are shown: what follows the first ones is mostly their consequence.
 const SYNTAX_MISTAKES_MAX: usize = 3;
@@ -95,8 +85,8 @@ const TOP_LEVEL: [&str; 15] = [
 /// Reads and checks an experiment file.
 ///
 /// `name` is the file's stem, `path_shown` what messages call the file; files that it names are looked for in
-/// its folder. `check_workload` is asked about the workload's own
-/// section, and again for every level that changes it. In the result the passwords of DSNs are masked in `source`, since
+/// its folder. `check_workload` has the workload read its own section, and again with the keys of every level that
+/// changes it. In the result the passwords of DSNs are masked in `source`, since
 /// that goes into the record; the builds hold them.
 ///
 /// # Errors
@@ -105,7 +95,7 @@ pub fn parse(
     name: &str,
     path_shown: &str,
     source: &str,
-    check_workload: &dyn Fn(&str, &toml::Table) -> Result<(), KeyMistake>,
+    check_workload: CheckWorkload,
 ) -> Result<Experiment, SpecError> {
     let (tree, syntax) = DeTable::parse_recoverable(source);
     if !syntax.is_empty() {
@@ -148,7 +138,7 @@ fn read_file(
     source: &str,
     folder: &Path,
     file: &Section,
-    check_workload: patch::CheckWorkload,
+    check_workload: CheckWorkload,
 ) -> Option<Experiment> {
     let text = |key: &str| {
         file.get(key)
@@ -167,6 +157,7 @@ fn read_file(
     let names = Names::new(&servers, &factors, &load.spec, &protocol);
     names::check(file, &servers, &names);
     let claims = claims::claims(file, &names);
+    let table = workload.table();
     let in_place = load.trace.into_iter().chain(workload.texts.in_place());
     Some(Experiment {
         name: name.to_string(),
@@ -177,7 +168,7 @@ fn read_file(
         base: Patch {
             settings: file.get("settings").and_then(|node| patch::settings(&node)),
             session: file.get("session").and_then(|node| patch::settings(&node)),
-            workload: workload.section.map(|_| workload.table),
+            workload: table,
             load: None,
             limits: file.get("limits").and_then(|node| limits::limits(&node)),
             observe: None,

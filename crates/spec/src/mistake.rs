@@ -13,7 +13,7 @@ use std::ops::Range;
 pub type Span = Range<usize>;
 
 /// One mistake.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
     at: Span,
     says: String,
@@ -35,6 +35,26 @@ impl Mistake {
             label: label.into(),
             help: help.into(),
         }
+    }
+}
+
+impl Mistake {
+    /// The place that is underlined.
+    pub fn at(&self) -> Span {
+        self.at.clone()
+    }
+
+    /// What is wrong, and in brackets what would be right.
+    pub fn sentence(&self) -> String {
+        match self.help.as_str() {
+            "" => self.says.clone(),
+            help => format!("{} ({help})", self.says),
+        }
+    }
+
+    /// The same mistake at another place.
+    pub(crate) fn moved(self, at: Span) -> Mistake {
+        Mistake { at, ..self }
     }
 }
 
@@ -124,11 +144,12 @@ impl Diagnostic for SpecError {
     }
 }
 
-/// Where the parts of the reader put what they find.
+/// Collects the mistakes of a file.
 #[derive(Default)]
 pub struct Notes(RefCell<Vec<Mistake>>);
 
 impl Notes {
+    /// Notes a mistake: its place, one sentence, the words below the underlined place, and what would be right.
     pub fn note(
         &self,
         at: Span,
@@ -139,6 +160,10 @@ impl Notes {
         self.0
             .borrow_mut()
             .push(Mistake::new(at, says, label, help));
+    }
+
+    pub(crate) fn add(&self, mistake: Mistake) {
+        self.0.borrow_mut().push(mistake);
     }
 
     /// A name that is not among those that are known.

@@ -3,18 +3,18 @@
 //!
 //! Goal: one reader for them wherever they stand. Non-goal: laying them over each other (see `plan`).
 
-use super::experiment::{Pairs, Patch, Setting};
+use super::experiment::{Pairs, Patch, Setting, TargetKind};
 use super::limits;
 use super::load;
-use super::mistake::Notes;
+use super::mistake::{Mistake, Notes, Span};
 use super::observe;
 use super::protocol;
-use super::read::{Node, Section};
-use super::texts::{self, Texts};
-use toml::de::DeValue;
+use super::read::{Node, Section, to_table};
+use super::texts::Texts;
+use toml::de::{DeTable, DeValue};
 
-/// Where a patch's workload keys are handed to: the workload's own check.
-pub type CheckWorkload<'c> = &'c dyn Fn(&str, &toml::Table) -> Result<(), super::KeyMistake>;
+/// A workload's reading of its own section: it notes every mistake, and says what it runs on where there is none.
+pub type CheckWorkload<'c> = &'c dyn Fn(&str, &Section) -> Option<TargetKind>;
 
 /// The key of a patch that the design knows and that comes later, and what to do until then.
 const LATER: (&str, &str) = (
@@ -22,39 +22,81 @@ const LATER: (&str, &str) = (
     "levels that change the server itself; write a [server.NAME] for each instead",
 );
 
-/// What the patch needs to know of the file's workload.
+/// The file's workload, as its own section and the levels' patches describe it.
 pub struct WorkloadBase<'s, 'c> {
     pub name: String,
-    pub section: Option<Section<'s>>,
-    /// The section as the workload sees it; without it nothing is asked of the workload.
-    pub table: toml::Table,
+    /// None: the file has no section that can be read, which is noted.
+    section: Option<(Span, DeTable<'s>)>,
     pub texts: Texts,
-    pub check: CheckWorkload<'c>,
+    check: CheckWorkload<'c>,
 }
 
-impl<'s> WorkloadBase<'s, '_> {
-    /// Asks the workload about its section with these keys laid over it, and gives its answer a place.
-    pub fn check(&self, patch: Option<(&Section<'s>, &toml::Table)>, notes: &Notes) {
-        let Some(base) = &self.section else { return };
-        let merged = match patch {
-            Some((_, over)) => merge(&self.table, over),
-            None => self.table.clone(),
-        };
-        let Err(mistake) = (self.check)(&self.name, &merged) else {
+impl<'s, 'c> WorkloadBase<'s, 'c> {
+    /// `found` is the key of the section, and the section where its texts could be read.
+    pub fn new(
+        found: Option<(Node<'s>, Option<DeTable<'s>>)>,
+        texts: Texts,
+        check: CheckWorkload<'c>,
+    ) -> WorkloadBase<'s, 'c> {
+        let name = found.as_ref().map(|(node, _)| node.key.to_string());
+        WorkloadBase {
+            name: name.unwrap_or_default(),
+            section: found.and_then(|(node, table)| Some((node.key_at, table?))),
+            texts,
+            check,
+        }
+    }
+
+    /// The section's keys without places.
+    pub fn table(&self) -> Option<toml::Table> {
+        let (_, table) = self.section.as_ref()?;
+        Some(to_table(table))
+    }
+
+    /// Has the workload read its section, with a level's keys laid over it, and notes its mistakes.
+    pub fn check(&self, patch: Option<(&Section<'s>, &DeTable<'s>)>, notes: &Notes) {
+        let Some((at, base)) = &self.section else {
             return;
         };
-        let path: Vec<String> = mistake.key.split('.').map(String::from).collect();
-        let in_patch = patch.and_then(|(section, _)| texts::follow(section, &path));
-        let at = match (patch, in_patch) {
-            (_, Some(node)) => node.at(),
-            (None, None) => texts::follow(base, &path).map_or(base.at.clone(), |node| node.at()),
-            // A mistake of the base is reported once, not again for every level.
-            (Some(_), None) if (self.check)(&self.name, &self.table).is_err() => return,
-            // The level's keys do not go with those of the base.
-            (Some((patch, _)), None) => patch.at.clone(),
+        let of_base = self.mistakes(base, at);
+        let Some((level, over)) = patch else {
+            of_base.into_iter().for_each(|mistake| notes.add(mistake));
+            return;
         };
-        notes.note(at, mistake.says, "here", mistake.help);
+        let is_in_level = |place: &Span| {
+            let mut keys = over.iter();
+            keys.any(|(key, value)| {
+                key.span().start <= place.start && place.end <= value.span().end
+            })
+        };
+        let merged = self.mistakes(&laid_over(base, over), at);
+        // A mistake of the base is reported once, not again for every level.
+        for mistake in merged.into_iter().filter(|one| !of_base.contains(one)) {
+            notes.add(if is_in_level(&mistake.at()) {
+                mistake
+            } else {
+                // The level's keys do not go with those of the base.
+                mistake.moved(level.at.clone())
+            });
+        }
     }
+
+    fn mistakes(&self, table: &DeTable, at: &Span) -> Vec<Mistake> {
+        let notes = Notes::default();
+        (self.check)(&self.name, &Section::new(&notes, table, at.clone()));
+        notes.into_vec()
+    }
+}
+
+/// As `merge`, with the places kept.
+fn laid_over<'s>(base: &DeTable<'s>, over: &DeTable<'s>) -> DeTable<'s> {
+    let own = base.iter().map(|(key, value)| {
+        let (key, value) = over.get_key_value(key).unwrap_or((key, value));
+        (key.clone(), value.clone())
+    });
+    let mut merged: DeTable = own.collect();
+    merged.extend(over.iter().map(|(key, value)| (key.clone(), value.clone())));
+    merged
 }
 
 /// The second table laid over the first, key by key.
@@ -113,7 +155,7 @@ fn workload_patch<'s>(node: &Node<'s>, workload: &WorkloadBase<'s, '_>) -> Optio
     let section = node.section("workload = { joins = \"ansi\" }")?;
     let table = workload.texts.table(&section)?;
     workload.check(Some((&section, &table)), node.notes);
-    Some(table)
+    Some(to_table(&table))
 }
 
 /// `settings` or `session`: names with their values.

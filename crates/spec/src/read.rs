@@ -1,21 +1,86 @@
-//! The file as a tree in which every key and value knows its place.
+//! Reads TOML sections: every key and value knows its place in the file.
 //!
-//! Goal: typed access that notes every mistake and goes on, so that one answer names them all. (serde stops at its first
-//! mistake and loses the places of keys in maps, so the tree of the `toml` crate is read directly: it is the wire type.)
-//! Non-goal: what the keys mean.
+//! Each accessor notes a mistake with its place and returns None, and reading goes on: one answer names all mistakes of a
+//! file. (serde stops at its first mistake and loses the places of keys in maps, so this reads the tree of the `toml`
+//! crate directly.) The parts of `spec` read the file with it, and each workload reads its own section. What the keys
+//! mean is up to them.
 
-use super::mistake::{Notes, Span, suggestion};
+use super::mistake::{Mistake, Notes, Span, suggestion};
 use super::unit;
+use std::fmt;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 use toml::de::{DeTable, DeValue};
 
 /// A table of the file.
 #[derive(Clone)]
 pub struct Section<'s> {
+    /// Where mistakes are noted.
     pub notes: &'s Notes,
     table: &'s DeTable<'s>,
     /// The key that names it.
     pub at: Span,
+}
+
+/// Mistakes in a section that stands in no file: that of a planned trial, which the command line may have changed.
+#[derive(Clone, Debug)]
+pub struct SectionError {
+    source: String,
+    mistakes: Vec<Mistake>,
+}
+
+/// All of them in one line, each with what would be right.
+impl fmt::Display for SectionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sentences: Vec<String> = self.mistakes.iter().map(Mistake::sentence).collect();
+        f.write_str(&sentences.join("; "))
+    }
+}
+
+impl std::error::Error for SectionError {}
+
+impl SectionError {
+    /// What each mistake underlines of the section's text, and its sentence with what would be right.
+    pub fn underlined(&self) -> impl Iterator<Item = (&str, String)> {
+        let place = |mistake: &Mistake| self.source.get(mistake.at()).unwrap_or_default();
+        let mistakes = self.mistakes.iter();
+        mistakes.map(move |mistake| (place(mistake), mistake.sentence()))
+    }
+}
+
+/// Reads a section from its own TOML text.
+///
+/// # Errors
+/// Every mistake that `read` notes, and a text that is not TOML.
+pub fn read_text<T>(
+    source: &str,
+    read: impl FnOnce(&Section) -> Option<T>,
+) -> Result<T, SectionError> {
+    let wrong = |mistakes| SectionError {
+        source: source.to_string(),
+        mistakes,
+    };
+    let tree = DeTable::parse(source).map_err(|error| {
+        let at = error.span().unwrap_or(0..0);
+        wrong(vec![Mistake::new(at, error.message(), "here", "")])
+    })?;
+    let notes = Notes::default();
+    let value = read(&Section::file(&notes, tree.get_ref()));
+    let mistakes = notes.into_vec();
+    value
+        .filter(|_| mistakes.is_empty())
+        .ok_or_else(|| wrong(mistakes))
+}
+
+/// Reads a section that stands in no file.
+///
+/// # Errors
+/// As for `read_text`.
+pub fn read_table<T>(
+    table: &toml::Table,
+    read: impl FnOnce(&Section) -> Option<T>,
+) -> Result<T, SectionError> {
+    read_text(&table.to_string(), read)
 }
 
 /// A key with its value, or an element of a list (then the key is empty).
@@ -31,13 +96,18 @@ pub struct Node<'s> {
 impl<'s> Section<'s> {
     /// The whole file.
     pub fn file(notes: &'s Notes, table: &'s DeTable<'s>) -> Section<'s> {
-        Section {
-            notes,
-            table,
-            at: 0..0,
-        }
+        Section::new(notes, table, 0..0)
     }
 
+    pub(crate) fn new(notes: &'s Notes, table: &'s DeTable<'s>, at: Span) -> Section<'s> {
+        Section { notes, table, at }
+    }
+
+    pub(crate) fn table(&self) -> &'s DeTable<'s> {
+        self.table
+    }
+
+    /// Its keys in the file's order.
     pub fn entries(&self) -> impl Iterator<Item = Node<'s>> + use<'s> {
         let notes = self.notes;
         self.table.iter().map(move |(key, value)| Node {
@@ -49,6 +119,7 @@ impl<'s> Section<'s> {
         })
     }
 
+    /// One key.
     pub fn get(&self, key: &str) -> Option<Node<'s>> {
         let (key, value) = self.table.get_key_value(key)?;
         let (key_at, value_at) = (key.span(), value.span());
@@ -74,6 +145,7 @@ impl<'s> Section<'s> {
         }
     }
 
+    /// Notes a key that the section does not have, with those it has and the nearest spelling.
     pub fn unknown_key(&self, name: &str, node: &Node, keys: &[&str]) {
         let help = suggestion(node.key, keys);
         self.notes.note(
@@ -104,10 +176,6 @@ impl<'s> Section<'s> {
         self.entries()
             .filter_map(|node| node.section(example).map(|section| (node, section)))
             .collect()
-    }
-
-    pub fn to_toml(&self) -> toml::Table {
-        to_table(self.table)
     }
 
     /// Where a key leads: tables by key, lists by index. The last node that exists of the path, if any.
@@ -189,6 +257,7 @@ impl<'s> Node<'s> {
         );
     }
 
+    /// A text; `example` is what a mistake proposes to write.
     pub fn text(&self, example: &str) -> Option<&'s str> {
         let text = self.value.as_str();
         if text.is_none() {
@@ -219,6 +288,7 @@ impl<'s> Node<'s> {
         }
     }
 
+    /// `true` or `false`.
     pub fn truth(&self, example: &str) -> Option<bool> {
         let truth = self.value.as_bool();
         if truth.is_none() {
@@ -248,8 +318,30 @@ impl<'s> Node<'s> {
         count
     }
 
+    /// A whole number of a range.
+    pub fn whole(&self, range: RangeInclusive<i64>, example: &str) -> Option<i64> {
+        let Some(number) = self.value.as_integer() else {
+            self.wrong_type("a whole number", example);
+            return None;
+        };
+        let whole = i64::from_str_radix(number.as_str(), number.radix()).ok();
+        let whole = whole.filter(|whole| range.contains(whole));
+        if whole.is_none() {
+            self.out_of_range(
+                &format!("from {} to {}", range.start(), range.end()),
+                example,
+            );
+        }
+        whole
+    }
+
     /// A number above 0.
     pub fn positive(&self, example: &str) -> Option<f64> {
+        self.number("above 0", |number| number > 0.0, example)
+    }
+
+    /// A number, whole or not, that `fits`; `range` is how a message calls those.
+    pub fn number(&self, range: &str, fits: impl Fn(f64) -> bool, example: &str) -> Option<f64> {
         let number = match self.value {
             DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
                 .ok()
@@ -260,15 +352,35 @@ impl<'s> Node<'s> {
                 return None;
             }
         };
-        let number = number.filter(|number: &f64| number.is_finite() && *number > 0.0);
+        let number = number.filter(|number: &f64| number.is_finite() && fits(*number));
         if number.is_none() {
-            self.note(
-                format!("{} has to be above 0", self.called("this number")),
-                "out of range",
-                format!("write {example}"),
-            );
+            self.out_of_range(range, example);
         }
         number
+    }
+
+    fn out_of_range(&self, range: &str, example: &str) {
+        self.note(
+            format!("{} has to be {range}", self.called("this number")),
+            "out of range",
+            format!("write {example}"),
+        );
+    }
+
+    /// A text that is one of these names.
+    pub fn choice<T: Clone>(&self, choices: &[(&str, T)]) -> Option<T> {
+        let (first, _) = choices.first()?;
+        let text = self.text(&format!("{} = \"{first}\"", self.key))?;
+        let chosen = choices.iter().find(|(name, _)| *name == text);
+        if chosen.is_none() {
+            let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+            self.note(
+                format!("{} cannot be \"{text}\"", self.called("this")),
+                "not known",
+                suggestion(text, &names),
+            );
+        }
+        chosen.map(|(_, value)| value.clone())
     }
 
     /// A duration above 0.
@@ -292,6 +404,7 @@ impl<'s> Node<'s> {
             .ok()
     }
 
+    /// The elements of a list that is not empty.
     pub fn list(&self, example: &str) -> Option<Vec<Node<'s>>> {
         if !matches!(self.value, DeValue::Array(_)) {
             self.wrong_type("a list", example);
@@ -336,6 +449,7 @@ impl<'s> Node<'s> {
         names
     }
 
+    /// The table that the key holds.
     pub fn section(&self, example: &str) -> Option<Section<'s>> {
         let DeValue::Table(table) = self.value else {
             self.wrong_type("a table", example);
@@ -375,7 +489,8 @@ impl<'s> Node<'s> {
     }
 }
 
-fn to_table(table: &DeTable) -> toml::Table {
+/// The table without places.
+pub(crate) fn to_table(table: &DeTable) -> toml::Table {
     table
         .iter()
         .map(|(key, value)| (key.get_ref().to_string(), to_value(value.get_ref())))

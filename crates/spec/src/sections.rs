@@ -36,19 +36,12 @@ pub fn workload<'s, 'c>(
             format!("write {example}"),
         );
     }
-    let (name, section) = match found.into_iter().next() {
-        Some((node, section)) => (node.key.to_string(), Some(section)),
-        None => (String::new(), None),
-    };
     let texts = Texts::new(folder);
-    let table = section.as_ref().and_then(|section| texts.table(section));
-    let base = WorkloadBase {
-        name,
-        section: section.filter(|_| table.is_some()),
-        table: table.unwrap_or_default(),
-        texts,
-        check,
-    };
+    let found = found.into_iter().next().map(|(node, section)| {
+        let table = texts.table(&section);
+        (node, table)
+    });
+    let base = WorkloadBase::new(found, texts, check);
     base.check(None, file.notes);
     base
 }

@@ -6,9 +6,11 @@
 
 use super::mistake::Span;
 use super::read::{Node, Section};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
-use toml::Value;
+use toml::de::{DeTable, DeValue};
+use toml::{Spanned, Value};
 
 const FILE: &str = "_file";
 
@@ -28,24 +30,28 @@ impl Texts {
         }
     }
 
-    /// The section with the texts in it; none where one cannot be read, which is noted.
-    pub fn table(&self, section: &Section) -> Option<toml::Table> {
-        let mut table = section.to_toml();
+    /// The section with the texts in it, each at the place of its file's name; none where one cannot be read, which is
+    /// noted.
+    pub fn table<'s>(&self, section: &Section<'s>) -> Option<DeTable<'s>> {
+        let mut table = DeTable::new();
         let mut is_whole = true;
-        for node in section.entries() {
-            let Some(key) = node.key.strip_suffix(FILE) else {
+        for (key, value) in section.table() {
+            let (name, named) = (key.get_ref(), section.get(key.get_ref()));
+            let Some((node, own)) = named.zip(name.strip_suffix(FILE)) else {
+                table.insert(key.clone(), value.clone());
                 continue;
             };
-            table.remove(node.key);
-            if section.get(key).is_some() {
+            if section.get(own).is_some() {
                 node.note(
-                    format!("{key} and {} at once", node.key),
+                    format!("{own} and {name} at once"),
                     "a second one",
                     "write the text in one place",
                 );
                 is_whole = false;
-            } else if let Some(text) = self.read(&node, key) {
-                table.insert(key.into(), Value::String(text));
+            } else if let Some(text) = self.read(&node, own) {
+                let key = Spanned::new(key.span(), Cow::Owned(own.to_string()));
+                let text = DeValue::String(Cow::Owned(text));
+                table.insert(key, Spanned::new(value.span(), text));
             } else {
                 is_whole = false;
             }
@@ -78,14 +84,4 @@ impl Texts {
     pub fn in_place(self) -> Vec<(Span, String)> {
         self.found.into_inner()
     }
-}
-
-/// The place of a key that the workload named, as the file has it.
-pub fn follow<'s>(section: &Section<'s>, path: &[String]) -> Option<Node<'s>> {
-    let (first, rest) = path.split_first()?;
-    let in_file = || {
-        let named = [&[format!("{first}{FILE}")], rest].concat();
-        section.follow(&named)
-    };
-    section.follow(path).or_else(in_file)
 }

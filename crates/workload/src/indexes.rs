@@ -4,8 +4,7 @@
 //! descent for each entry, and leave pages half full; afterwards the entries are sorted, and pages are filled in order. Non-goal:
 //! primary keys, which are where the rows are in InnoDB.
 
-use super::KeyMistake;
-use super::keys::mistake;
+use spec::Section;
 use std::borrow::Cow;
 
 /// `index_build` of a workload's section.
@@ -18,14 +17,10 @@ pub enum IndexBuild {
 }
 
 impl IndexBuild {
-    /// As it is written in the file.
-    pub fn read(key: &str, value: &toml::Value) -> Result<IndexBuild, KeyMistake> {
-        const HELP: &str = "index_build is \"with\" (while the rows are loaded) or \"after\"";
-        match value.as_str() {
-            Some("with") => Ok(IndexBuild::With),
-            Some("after") => Ok(IndexBuild::After),
-            _ => Err(mistake(key, format!("there is no {value}"), HELP)),
-        }
+    /// `index_build` of a section; none where it does not say.
+    pub fn read(section: &Section) -> Option<IndexBuild> {
+        let choices = [("with", IndexBuild::With), ("after", IndexBuild::After)];
+        section.get("index_build")?.choice(&choices)
     }
 
     /// What is done where the file says nothing. MyISAM and Aria sort anyway where a load meets an empty table.
@@ -168,9 +163,7 @@ mod tests {
 
     #[test]
     fn a_word_that_is_neither_is_answered_with_both() {
-        let mistake =
-            IndexBuild::read("index_build", &toml::Value::String("later".into())).unwrap_err();
-        assert_eq!(mistake.key, "index_build");
-        assert!(mistake.help.contains("\"with\"") && mistake.help.contains("\"after\""));
+        let error = spec::read_text("index_build = \"later\"", IndexBuild::read).unwrap_err();
+        assert!(error.to_string().contains("with, after"), "{error}");
     }
 }

@@ -28,43 +28,43 @@ pub use schema::index_bytes;
 pub use script::Driver;
 pub use seam::{
     Audit, AuditError, Audited, Dataset, Dialect, Estimate, LoadError, Loaded, Operation, Progress,
-    Queries, State, Target, TargetKind, Workload,
+    Queries, State, Target, Workload,
 };
+pub use spec::TargetKind;
+use spec::{Section, SectionError};
 use std::sync::Arc;
-
-/// A mistake in a workload's section, by the key that it is in. The reader of the file finds the place and underlines it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{key}: {says} ({help})")]
-pub struct KeyMistake {
-    /// Empty where the section as a whole is meant.
-    pub key: String,
-    pub says: String,
-    pub help: String,
-}
 
 /// The workloads that a file can name: `[workload.NAME]`.
 pub fn names() -> &'static [&'static str] {
     &["ssb", "tpch", "oltp", "sql"]
 }
 
-/// Whether the section is right. Keys may be missing where they have a default, so a level's patch can be checked alone.
-pub fn check(name: &str, section: &toml::Table) -> Result<(), KeyMistake> {
-    open(name, section).map(|_| ())
+/// Reads `[workload.NAME]` for `spec::parse`: notes every mistake, and says what the workload runs on.
+pub fn check(name: &str, section: &Section) -> Option<TargetKind> {
+    read(name, section).map(|workload| workload.target())
 }
 
-/// The workload that the section describes. Opening is cheap; rows are counted when they are first needed, once.
-pub fn open(name: &str, section: &toml::Table) -> Result<Arc<dyn Workload>, KeyMistake> {
-    match name {
-        "ssb" => Ok(Arc::new(ssb::StarSchema::new(ssb::Section::read(section)?))),
-        "tpch" => Ok(Arc::new(tpch::Tpch::new(tpch::Section::read(section)?))),
-        "oltp" => Ok(Arc::new(oltp::Oltp::new(oltp::Section::read(section)?))),
-        "sql" => Ok(Arc::new(sql::Statements::new(sql::Section::read(section)?))),
-        other => Err(KeyMistake {
-            key: String::new(),
-            says: format!("there is no workload {other:?}"),
-            help: format!("the workloads are: {}", names().join(", ")),
-        }),
-    }
+/// The workload that a planned trial's section describes. Opening is cheap; rows are counted when they are first needed,
+/// once.
+///
+/// # Errors
+/// Every mistake in the section: the command line may have changed it since the file was checked.
+pub fn open(name: &str, section: &toml::Table) -> Result<Arc<dyn Workload>, SectionError> {
+    spec::read_table(section, |section| read(name, section))
+}
+
+fn read(name: &str, section: &Section) -> Option<Arc<dyn Workload>> {
+    Some(match name {
+        "ssb" => Arc::new(ssb::StarSchema::new(ssb::Section::read(section)?)),
+        "tpch" => Arc::new(tpch::Tpch::new(tpch::Section::read(section)?)),
+        "oltp" => Arc::new(oltp::Oltp::new(oltp::Section::read(section)?)),
+        "sql" => Arc::new(sql::Statements::new(sql::Section::read(section)?)),
+        other => {
+            let at = section.at.clone();
+            section.notes.unknown(at, "the workload", other, names());
+            return None;
+        }
+    })
 }
 
 #[cfg(test)]
@@ -73,9 +73,40 @@ mod tests {
 
     #[test]
     fn an_unknown_workload_is_refused_with_the_known_names() {
-        let mistake = check("tpcds", &toml::Table::new()).unwrap_err();
-        assert_eq!(mistake.says, "there is no workload \"tpcds\"");
-        assert_eq!(mistake.help, "the workloads are: ssb, tpch, oltp, sql");
+        let error = open("tpcds", &toml::Table::new()).map(drop).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the workload \"tpcds\" is not known (allowed: ssb, tpch, oltp, sql)"
+        );
+    }
+
+    /// The mistakes of a file with this workload, as the terminal shows them without colours.
+    fn shown(workload: &str) -> String {
+        let source = format!("title = \"t\"\n[server.a]\nbuild = \"mariadb\"\n{workload}");
+        let error = spec::parse("x", "x.toml", &source, &check).unwrap_err();
+        let theme = miette::GraphicalTheme::unicode_nocolor();
+        let handler = miette::GraphicalReportHandler::new_themed(theme).with_width(100);
+        let mut text = String::new();
+        handler.render_report(&mut text, &error).unwrap();
+        text
+    }
+
+    #[test]
+    fn a_misspelt_key_of_a_workload_is_shown_with_its_place_and_the_nearest_spelling() {
+        let sections = [
+            "[workload.ssb]\nsacle = 1\njoins = \"ANSI\"\n",
+            "[workload.tpch]\nhints = { Q33 = \"MRR(t)\" }\nforce_idx = true\n",
+            "[workload.oltp]\nrows = \"1000\"\n[workload.oltp.operations]\npoint-selct = 1\n",
+            "[workload.sql.operation.a]\nstatement = \"select :p\"\n[workload.sql.oltp]\nrow = 1\n",
+            "[workload.oltp]\nrows = 1000\n[factor.size.large]\nworkload = { rwos = 2000 }\n",
+        ];
+        insta::assert_snapshot!(sections.map(shown).join("\n"));
+    }
+
+    #[test]
+    fn a_mistake_of_the_section_is_not_repeated_for_each_level_that_changes_another_key() {
+        let text = shown("[workload.oltp]\nrwos = 1\n[factor.size.a]\nworkload = { tables = 2 }\n");
+        assert_eq!(text.matches("rwos").count(), 2, "{text}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::answers::Reference;
 use super::preload::Preloaded;
 use load::{Drivable, Tally};
 use server::{ServerError, Session};
+use spec::TargetKind;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -41,13 +42,6 @@ pub trait Workload: Send + Sync {
     fn audit(&self, _place: Audited, _driven: &[Tally]) -> Option<Result<Audit, AuditError>> {
         None
     }
-}
-
-/// What a workload runs on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TargetKind {
-    Server,
-    Folder,
 }
 
 /// Where a load runs.

@@ -2,7 +2,7 @@
 
 use super::embedded;
 use super::failure::Failure;
-use spec::{self, Experiment, KeyMistake, OverrideError, build::mask_passwords};
+use spec::{self, Experiment, OverrideError, build::mask_passwords};
 
 use clap::Parser;
 use std::path::Path;
@@ -146,17 +146,9 @@ pub fn parse(
     source: &str,
     overrides: &Overrides,
 ) -> Result<Experiment, Failure> {
-    let experiment = spec::parse(stem, shown, source, &check_workload)
+    let experiment = spec::parse(stem, shown, source, &workload::check)
         .map_err(|error| Failure::from(miette::Report::new(error)))?;
     overrides.apply(experiment).map_err(Failure::asked)
-}
-
-fn check_workload(name: &str, section: &toml::Table) -> Result<(), KeyMistake> {
-    workload::check(name, section).map_err(|mistake| KeyMistake {
-        key: mistake.key,
-        says: mistake.says,
-        help: mistake.help,
-    })
 }
 
 fn stem(path: &Path) -> String {
@@ -185,7 +177,7 @@ mod tests {
     /// What is underlined of the first mistake.
     fn underlined(workload: &str) -> String {
         let source = format!("title = \"t\"\n[server.a]\nbuild = \"mariadb\"\n{workload}");
-        let error = spec::parse("x", "x.toml", &source, &check_workload).unwrap_err();
+        let error = spec::parse("x", "x.toml", &source, &workload::check).unwrap_err();
         let label = error.mistakes()[0].labels().unwrap().next().unwrap();
         source[label.offset()..][..label.len()].to_owned()
     }
@@ -211,7 +203,7 @@ mod tests {
         std::fs::write(folder.path().join("accounts.sql"), sql).unwrap();
         let source = format!("title = \"t\"\n[server.a]\nbuild = \"mariadb\"\n{workload}");
         let shown = folder.path().join("x.toml").display().to_string();
-        spec::parse("x", &shown, &source, &check_workload)
+        spec::parse("x", &shown, &source, &workload::check)
     }
 
     const LOOK: &str = "-- operation: look\nselect 'it''s';\n";
@@ -224,7 +216,7 @@ mod tests {
              [variant.look]\nworkload = { operations_file = \"accounts.sql\" }\n",
         ] {
             let experiment = with_file(workload, LOOK).unwrap();
-            let again = spec::parse("x", "x.toml", &experiment.source, &check_workload).unwrap();
+            let again = spec::parse("x", "x.toml", &experiment.source, &workload::check).unwrap();
             assert_eq!(again, experiment, "{}", experiment.source);
             assert!(!experiment.source.contains("accounts.sql"));
         }

@@ -4,12 +4,13 @@
 
 use super::RunError;
 use spec::Experiment;
+use spec::SectionError;
 use spec::plan::PlannedTrial;
 use std::sync::{Arc, Mutex, PoisonError};
-use workload::{KeyMistake, Workload};
+use workload::Workload;
 
 /// Opens a workload by its name and section.
-type Open = dyn Fn(&str, &toml::Table) -> Result<Arc<dyn Workload>, KeyMistake> + Send + Sync;
+type Open = dyn Fn(&str, &toml::Table) -> Result<Arc<dyn Workload>, SectionError> + Send + Sync;
 
 /// The open workloads of a run.
 pub struct Workloads {
@@ -27,7 +28,7 @@ impl Default for Workloads {
 impl Workloads {
     /// Workloads that a test brings itself, such as `workload::toy::Toy`.
     pub fn opened_by(
-        open: impl Fn(&str, &toml::Table) -> Result<Arc<dyn Workload>, KeyMistake>
+        open: impl Fn(&str, &toml::Table) -> Result<Arc<dyn Workload>, SectionError>
         + Send
         + Sync
         + 'static,
@@ -71,7 +72,10 @@ mod tests {
 
     #[test]
     fn each_distinct_section_is_opened_once() {
-        let experiment = spec::parse("t", "t.toml", SOURCE, &|_, _| Ok(())).unwrap();
+        let experiment = spec::parse("t", "t.toml", SOURCE, &|_, _| {
+            Some(spec::TargetKind::Server)
+        })
+        .unwrap();
         let opened = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&opened);
         let workloads = Workloads::opened_by(move |_, _| {
@@ -88,7 +92,10 @@ mod tests {
 
     #[test]
     fn trials_of_one_section_share_the_workload_of_that_section() {
-        let experiment = spec::parse("t", "t.toml", SOURCE, &|_, _| Ok(())).unwrap();
+        let experiment = spec::parse("t", "t.toml", SOURCE, &|_, _| {
+            Some(spec::TargetKind::Server)
+        })
+        .unwrap();
         let workloads = Workloads::default();
         for trial in expand(&experiment, 1).unwrap() {
             let workload = workloads.of(&experiment, &trial).unwrap();

@@ -45,8 +45,10 @@ pub(super) fn experiment(blocks: u32) -> Experiment {
 }
 
 pub(super) fn parse(source: &str) -> Experiment {
-    crate::parse("t", "t.toml", source, &|_, _| Ok(()))
-        .unwrap_or_else(|error| panic!("{:?}", miette::Report::new(error)))
+    crate::parse("t", "t.toml", source, &|_, _| {
+        Some(crate::TargetKind::Server)
+    })
+    .unwrap_or_else(|error| panic!("{:?}", miette::Report::new(error)))
 }
 
 fn planned(blocks: u32) -> Vec<PlannedTrial> {

@@ -1,8 +1,8 @@
 //! Every file in `experiments/` is read and planned.
 
 use super::{check_ssb, shown};
-use crate::KeyMistake;
 use crate::plan;
+use crate::{Section, TargetKind};
 use std::path::{Path, PathBuf};
 
 fn toml_files(folder: &Path) -> Vec<PathBuf> {
@@ -26,10 +26,10 @@ const QUERIES: [&str; 13] = [
 ];
 
 /// What other workloads say of their sections is tested where they are.
-fn check(name: &str, section: &toml::Table) -> Result<(), KeyMistake> {
+fn check(name: &str, section: &Section) -> Option<TargetKind> {
     match name {
         "ssb" => check_ssb(name, section),
-        _ => Ok(()),
+        _ => Some(TargetKind::Server),
     }
 }
 

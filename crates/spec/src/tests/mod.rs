@@ -6,53 +6,38 @@ mod load;
 mod mistakes;
 mod observe;
 
-use super::{Experiment, KeyMistake, SpecError, parse};
+use super::{Experiment, Section, SpecError, TargetKind, parse};
 
-/// The keys of `[workload.ssb]` as its workload takes them.
-fn check_ssb(name: &str, section: &toml::Table) -> Result<(), KeyMistake> {
-    let mistake = |key: &str, says: String, help: &str| {
-        Err(KeyMistake {
-            key: key.to_string(),
-            says,
-            help: help.to_string(),
-        })
-    };
+/// Reads `[workload.ssb]` as its workload does.
+fn check_ssb(name: &str, section: &Section) -> Option<TargetKind> {
     if name != "ssb" {
-        return mistake(
-            name,
-            format!("there is no workload \"{name}\""),
-            "allowed: ssb",
-        );
+        section
+            .notes
+            .unknown(section.at.clone(), "the workload", name, &["ssb"]);
+        return None;
     }
-    for (key, value) in section {
-        let fits = match key.as_str() {
-            "scale" => {
-                value.as_integer().is_some_and(|n| n > 0)
-                    || value.as_float().is_some_and(|n| n > 0.0)
-            }
-            "engine" => matches!(value.as_str(), Some("InnoDB" | "MyISAM" | "Aria")),
-            "index_build" => matches!(value.as_str(), Some("with" | "after")),
-            "joins" => matches!(
-                value.as_str(),
-                Some("original" | "ansi" | "fact first" | "dimension first")
-            ),
-            _ => {
-                return mistake(
-                    key,
-                    format!("unknown key \"{key}\" in [workload.ssb]"),
-                    "allowed: scale, engine, joins",
-                );
-            }
-        };
-        if !fits {
-            return mistake(
-                key,
-                format!("{key} = {value} is not a value of \"{key}\""),
-                "scale is a number above 0",
-            );
+    section.allow(
+        "[workload.ssb]",
+        &["scale", "engine", "joins", "index_build"],
+    );
+    if let Some(node) = section.get("scale") {
+        node.positive("scale = 0.1");
+    }
+    let choices = [
+        ("engine", ["InnoDB", "MyISAM", "Aria"].as_slice()),
+        ("index_build", &["with", "after"]),
+        (
+            "joins",
+            &["original", "ansi", "fact first", "dimension first"],
+        ),
+    ];
+    for (key, names) in choices {
+        let names: Vec<(&str, ())> = names.iter().map(|name| (*name, ())).collect();
+        if let Some(node) = section.get(key) {
+            node.choice(&names);
         }
     }
-    Ok(())
+    Some(TargetKind::Server)
 }
 
 fn read(source: &str) -> Result<Experiment, SpecError> {

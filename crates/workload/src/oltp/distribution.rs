@@ -2,10 +2,8 @@
 //!
 //! Goal: one reading for the section `oltp` and for the parameters of `sql`. Non-goal: drawing keys (crate `datagen`).
 
-use crate::KeyMistake;
-use crate::keys::{mistake, number};
 use datagen::oltp::Distribution;
-use toml::Table;
+use spec::{Node, Section};
 
 /// The figures, with the distributions that take them.
 static FIGURES: [(&str, &[&str]); 2] = [
@@ -18,108 +16,104 @@ pub fn is_figure(key: &str) -> bool {
     FIGURES.iter().any(|(figure, _)| *figure == key)
 }
 
-/// A distribution by its name, with its figure from the table; None where there is none of this name. `within` is what stands before the
-/// figure's key in the places of messages.
-pub fn read(name: &str, table: &Table, within: &str) -> Result<Option<Distribution>, KeyMistake> {
-    Ok(Some(match name {
+/// The distributions by name.
+pub const NAMES: [&str; 6] = [
+    "uniform", "zipfian", "gaussian", "pareto", "latest", "special",
+];
+
+/// A distribution by its name, with its figure from the section; None for any other name.
+pub fn read(name: &str, section: &Section) -> Option<Distribution> {
+    Some(match name {
         "uniform" => Distribution::Uniform,
         "zipfian" => Distribution::Zipfian {
-            exponent: exponent(table, within)?,
+            exponent: exponent(section),
         },
         "gaussian" => Distribution::Gaussian,
         "pareto" => Distribution::Pareto {
-            share: share(table, within)?,
+            share: share(section),
         },
         "special" => Distribution::Special,
         "latest" => Distribution::Latest {
-            exponent: exponent(table, within)?,
+            exponent: exponent(section),
         },
-        _ => return Ok(None),
-    }))
+        _ => return None,
+    })
 }
 
 /// Refuses the figures of other distributions: they would be without effect, and nobody would see it.
-pub fn no_other_figure(name: &str, table: &Table, within: &str) -> Result<(), KeyMistake> {
-    let stray = FIGURES
-        .iter()
-        .find(|(figure, of)| table.contains_key(*figure) && !of.contains(&name));
-    let Some((figure, of)) = stray else {
-        return Ok(());
-    };
-    let of: Vec<String> = of.iter().map(|name| format!("{name:?}")).collect();
-    Err(mistake(
-        &format!("{within}{figure}"),
-        format!("{name:?} takes no {figure}"),
-        format!(
-            "it goes with {}: write the two side by side",
-            of.join(" or ")
-        ),
-    ))
-}
-
-fn exponent(table: &Table, within: &str) -> Result<f64, KeyMistake> {
-    const HELP: &str = "a number from 0 (uniform) to 10: zipf_exponent = 0.8";
-    let Some(value) = table.get("zipf_exponent") else {
-        return Ok(0.8);
-    };
-    let key = format!("{within}zipf_exponent");
-    let exponent = number(&key, value, HELP)?;
-    if (0.0..=10.0).contains(&exponent) {
-        Ok(exponent)
-    } else {
-        Err(mistake(&key, format!("{exponent} is no exponent"), HELP))
+pub fn no_other_figure(name: &str, section: &Section) {
+    for (figure, of) in FIGURES.iter().filter(|(_, of)| !of.contains(&name)) {
+        let Some(node) = section.get(figure) else {
+            continue;
+        };
+        let of: Vec<String> = of.iter().map(|name| format!("{name:?}")).collect();
+        node.note(
+            format!("{name:?} takes no {figure}"),
+            "without effect",
+            format!(
+                "it goes with {}: write the two side by side",
+                of.join(" or ")
+            ),
+        );
     }
 }
 
-fn share(table: &Table, within: &str) -> Result<f64, KeyMistake> {
-    const HELP: &str = "the share of the rows that gets the rest of the accesses, from 0.01 to 0.5: pareto_share = 0.2";
-    let Some(value) = table.get("pareto_share") else {
-        return Ok(0.2);
-    };
-    let key = format!("{within}pareto_share");
-    let share = number(&key, value, HELP)?;
-    if (0.01..=0.5).contains(&share) {
-        Ok(share)
-    } else {
-        Err(mistake(&key, format!("{share} is no share"), HELP))
-    }
+fn exponent(section: &Section) -> f64 {
+    let fits = |exponent: f64| (0.0..=10.0).contains(&exponent);
+    let range = "from 0 (uniform) to 10";
+    let exponent = |node: Node| node.number(range, fits, "zipf_exponent = 0.8");
+    let own = section.get("zipf_exponent");
+    own.and_then(exponent).unwrap_or(0.8)
+}
+
+/// The share of the rows that gets the rest of the accesses.
+fn share(section: &Section) -> f64 {
+    let fits = |share: f64| (0.01..=0.5).contains(&share);
+    let share = |node: Node| node.number("from 0.01 to 0.5", fits, "pareto_share = 0.2");
+    section.get("pareto_share").and_then(share).unwrap_or(0.2)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn figures(text: &str) -> Table {
-        text.parse().unwrap()
-    }
+    use crate::keys::tests::assert_mistake_at;
 
     #[test]
     fn a_distribution_takes_its_own_figure_or_the_usual_one() {
-        let own = figures("zipf_exponent = 1\npareto_share = 0.1");
-        let zipfian = |exponent| Ok(Some(Distribution::Zipfian { exponent }));
-        assert_eq!(read("zipfian", &own, ""), zipfian(1.0));
-        assert_eq!(read("zipfian", &Table::new(), ""), zipfian(0.8));
-        let pareto = |share| Ok(Some(Distribution::Pareto { share }));
-        assert_eq!(read("pareto", &own, ""), pareto(0.1));
-        assert_eq!(read("pareto", &Table::new(), ""), pareto(0.2));
-        assert_eq!(read("normal", &own, ""), Ok(None));
+        let own = "zipf_exponent = 1\npareto_share = 0.1";
+        let of = |name: &'static str, text: &str| {
+            spec::read_text(text, |section| Some(read(name, section))).unwrap()
+        };
+        let zipfian = |exponent| Some(Distribution::Zipfian { exponent });
+        assert_eq!(of("zipfian", own), zipfian(1.0));
+        assert_eq!(of("zipfian", ""), zipfian(0.8));
+        let pareto = |share| Some(Distribution::Pareto { share });
+        assert_eq!(of("pareto", own), pareto(0.1));
+        assert_eq!(of("pareto", ""), pareto(0.2));
+        assert_eq!(of("normal", own), None);
+    }
+
+    #[test]
+    fn every_name_is_a_distribution() {
+        for name in NAMES {
+            assert!(spec::read_text("", |section| read(name, section)).is_ok());
+        }
     }
 
     #[test]
     fn a_figure_of_another_distribution_is_a_mistake_in_its_key() {
-        let exponent = figures("zipf_exponent = 1");
-        let mistake = no_other_figure("uniform", &exponent, "parameter.a.").unwrap_err();
-        assert_eq!(mistake.key, "parameter.a.zipf_exponent");
-        assert_eq!(mistake.says, "\"uniform\" takes no zipf_exponent");
+        let stray =
+            |name: &'static str| move |section: &Section| Some(no_other_figure(name, section));
+        let exponent = "zipf_exponent = 1";
         assert_eq!(
-            mistake.help,
-            "it goes with \"zipfian\" or \"latest\": write the two side by side"
+            assert_mistake_at(exponent, "zipf_exponent", stray("uniform")),
+            "\"uniform\" takes no zipf_exponent (it goes with \"zipfian\" or \"latest\": write the two side by side)"
         );
         for name in ["zipfian", "latest"] {
-            assert_eq!(no_other_figure(name, &exponent, ""), Ok(()));
+            assert!(spec::read_text(exponent, stray(name)).is_ok());
         }
-        let share = figures("pareto_share = 0.1");
-        assert_eq!(no_other_figure("pareto", &share, ""), Ok(()));
-        assert!(no_other_figure("zipfian", &share, "").is_err());
+        let share = "pareto_share = 0.1";
+        assert!(spec::read_text(share, stray("pareto")).is_ok());
+        assert_mistake_at(share, "pareto_share", stray("zipfian"));
     }
 }

@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn every_operation_compiles_alone_and_all_together() {
-        let mut section = Section::read(&"tables = 3".parse().unwrap()).unwrap();
+        let mut section = spec::read_text("tables = 3", Section::read).unwrap();
         let all: Vec<_> = ALL
             .iter()
             .map(|operation| find(operation.name).unwrap())

@@ -1,17 +1,28 @@
 //! The section `[workload.oltp]` of an experiment file.
 //!
-//! Goal: every mistake is answered with the key and what would be right. Non-goal: whether a server has the engine.
+//! Whether a server has the engine only the server can tell.
 
 use super::distribution;
 use super::operations::{self, Operation};
-use crate::KeyMistake;
-use crate::keys::{engine, mistake, text, truth, whole};
+use crate::keys::{count, engine, truth};
 use crate::script::{DUPLICATE, Policy, WEIGHT_MAX};
 use datagen::oltp::Distribution;
-use toml::Value;
+use spec::Node;
 
-const KEYS: &str = "the keys are: operations, tables, rows, engine, secondary_index, distribution, zipf_exponent, pareto_share, range_size, transactions, on_deadlock, retries_max";
-const DISTRIBUTIONS: &str = "distribution is one of \"uniform\", \"zipfian\", \"gaussian\", \"pareto\", \"latest\", \"special\"";
+const KEYS: [&str; 12] = [
+    "operations",
+    "tables",
+    "rows",
+    "engine",
+    "secondary_index",
+    "distribution",
+    "zipf_exponent",
+    "pareto_share",
+    "range_size",
+    "transactions",
+    "on_deadlock",
+    "retries_max",
+];
 const TABLES_MAX: i64 = 10_000;
 const ROWS_MAX: i64 = i32::MAX as i64;
 
@@ -55,137 +66,106 @@ impl Default for Data {
 }
 
 impl Data {
-    /// Takes a key that is the data's; whether it is one. `within` is what stands before the key in messages' places.
-    pub fn take(&mut self, within: &str, key: &str, value: &Value) -> Result<bool, KeyMistake> {
-        let place = &format!("{within}{key}");
-        match key {
-            "tables" => self.tables = whole(place, value, 1..=TABLES_MAX)? as u32,
-            "rows" => self.rows = whole(place, value, 1..=ROWS_MAX)? as u64,
-            "engine" => self.engine = engine(place, value)?,
-            "secondary_index" => self.secondary_index = truth(place, value)?,
-            _ => return Ok(false),
+    /// The keys of a section that are the data's.
+    pub const KEYS: [&str; 4] = ["tables", "rows", "engine", "secondary_index"];
+
+    /// The data's keys of a section, which may have others; their mistakes are noted.
+    pub fn read(section: &spec::Section) -> Data {
+        Data {
+            tables: count(section, "tables", TABLES_MAX, 1) as u32,
+            rows: count(section, "rows", ROWS_MAX, 100_000) as u64,
+            engine: engine(section),
+            secondary_index: truth(section, "secondary_index", true),
         }
-        Ok(true)
     }
 }
 
 impl Section {
-    pub fn read(table: &toml::Table) -> Result<Section, KeyMistake> {
-        let mut section = Section {
-            data: Data::default(),
-            mix: vec![(operations::find("read-write").expect("the default"), 1)],
-            distribution: of_ids(table)?,
-            range_size: 100,
-            transactions: true,
-            policy: Policy::read(table)?,
+    /// The section; its mistakes are noted.
+    pub fn read(section: &spec::Section) -> Option<Section> {
+        section.allow("[workload.oltp]", &KEYS);
+        let mix = match section.get("operations") {
+            Some(node) => mix(&node)?,
+            None => vec![(operations::find("read-write").expect("the default"), 1)],
         };
-        for (key, value) in table {
-            if !(section.data.take("", key, value)? || section.take(key, value)?) {
-                let says = format!("oltp has no key {key:?}");
-                return Err(mistake(key, says, KEYS));
-            }
+        let mut policy = Policy::read(section);
+        if mix.iter().any(|(operation, _)| operation.deletes()) {
+            policy.also.push(DUPLICATE);
         }
-        if section.mix.iter().any(|(operation, _)| operation.deletes()) {
-            section.policy.also.push(DUPLICATE);
-        }
-        section.ranges_fit(table)?;
-        Ok(section)
-    }
-
-    fn take(&mut self, key: &str, value: &Value) -> Result<bool, KeyMistake> {
-        match key {
-            "operations" => self.mix = mix(value)?,
-            "range_size" => self.range_size = whole(key, value, 1..=ROWS_MAX)? as u64,
-            "transactions" => self.transactions = truth(key, value)?,
-            // Each is read with the others that it hangs together with.
-            "distribution" | "zipf_exponent" | "pareto_share" | "on_deadlock" | "retries_max" => {}
-            _ => return Ok(false),
-        }
-        Ok(true)
+        let read = Section {
+            data: Data::read(section),
+            mix,
+            distribution: of_ids(section)?,
+            range_size: count(section, "range_size", ROWS_MAX, 100) as u64,
+            transactions: truth(section, "transactions", true),
+            policy,
+        };
+        read.ranges_fit(section);
+        Some(read)
     }
 
     /// A range of more rows than there are would read less than it says.
-    fn ranges_fit(&self, table: &toml::Table) -> Result<(), KeyMistake> {
+    fn ranges_fit(&self, section: &spec::Section) {
         let has_ranges = self.mix.iter().any(|(operation, _)| operation.has_ranges());
         if !has_ranges || self.range_size <= self.data.rows {
-            return Ok(());
+            return;
         }
-        let key = ["range_size", "rows"]
+        let node = ["range_size", "rows"]
             .into_iter()
-            .find(|key| table.contains_key(*key));
-        let says = format!(
-            "a range of {} rows does not fit into a table of {}",
-            self.range_size, self.data.rows
-        );
-        Err(mistake(
-            key.unwrap_or_default(),
-            says,
+            .find_map(|key| section.get(key));
+        section.notes.note(
+            node.map_or(section.at.clone(), |node| node.at()),
+            format!(
+                "a range of {} rows does not fit into a table of {}",
+                self.range_size, self.data.rows
+            ),
+            "does not fit",
             "take more rows, or a smaller range_size",
-        ))
+        );
     }
 }
 
 /// `distribution`, with its figure.
-fn of_ids(table: &toml::Table) -> Result<Distribution, KeyMistake> {
-    let name = match table.get("distribution") {
-        Some(value) => text("distribution", value, DISTRIBUTIONS)?,
+fn of_ids(section: &spec::Section) -> Option<Distribution> {
+    let names = distribution::NAMES.map(|name| (name, name));
+    let name = match section.get("distribution") {
+        Some(node) => node.choice(&names)?,
         None => "uniform",
     };
-    let found = distribution::read(name, table, "")?.ok_or_else(|| {
-        let says = format!("there is no distribution {name:?}");
-        mistake("distribution", says, DISTRIBUTIONS)
-    })?;
-    distribution::no_other_figure(name, table, "")?;
-    Ok(found)
+    distribution::no_other_figure(name, section);
+    distribution::read(name, section)
 }
 
 /// `"update-index"`, `{ "point-select" = 10, "update-index" = 1 }`
-fn mix(value: &Value) -> Result<Vec<(&'static Operation, u32)>, KeyMistake> {
-    let help = || {
-        let names: Vec<&str> = operations::ALL
-            .iter()
-            .map(|operation| operation.name)
-            .collect();
-        format!("the operations are: {}", names.join(", "))
-    };
-    let find = |key: &str, name: &str| {
-        let says = || format!("oltp has no operation {name:?}");
-        operations::find(name).ok_or_else(|| mistake(key, says(), help()))
-    };
-    match value {
-        Value::String(name) => Ok(vec![(find("operations", name)?, 1)]),
-        Value::Table(weights) if !weights.is_empty() => {
-            let mut mix = Vec::new();
-            for (name, weight) in weights {
-                let key = format!("operations.{name}");
-                let weight = whole(&key, weight, 1..=WEIGHT_MAX)?;
-                mix.push((find(&key, name)?, weight as u32));
-            }
-            Ok(mix)
-        }
-        other => {
-            let says = match other {
-                Value::Table(_) => "operations is empty".into(),
-                other => format!(
-                    "operations is a name or a table of weights, not {}",
-                    other.type_str()
-                ),
-            };
-            let help = format!(
-                "operations = \"update-index\" or operations = {{ \"point-select\" = 10, \"update-index\" = 1 }}; {}",
-                help()
-            );
-            Err(mistake("operations", says, help))
-        }
+fn mix(node: &Node) -> Option<Vec<(&'static Operation, u32)>> {
+    let example = "operations = \"update-index\" or operations = { \"point-select\" = 10, \"update-index\" = 1 }";
+    let known = operations::ALL
+        .each_ref()
+        .map(|operation| (operation.name, operation));
+    if node.value.as_str().is_some() {
+        return Some(vec![(node.choice(&known)?, 1)]);
     }
+    let weights = node.section(example)?;
+    let names = known.map(|(name, _)| name);
+    weights.allow("the operations", &names);
+    let weight = |node: Node| {
+        let weight = node.whole(1..=WEIGHT_MAX, &format!("{} = 1", node.key));
+        Some((operations::find(node.key)?, weight? as u32))
+    };
+    let mix: Vec<_> = weights.entries().filter_map(weight).collect();
+    if weights.entries().next().is_none() {
+        node.note("operations is empty", "empty", format!("write {example}"));
+    }
+    (!mix.is_empty()).then_some(mix)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys::tests::assert_mistake_at;
 
-    fn read(text: &str) -> Result<Section, KeyMistake> {
-        Section::read(&text.parse().unwrap())
+    fn read(text: &str) -> Section {
+        spec::read_text(text, Section::read).unwrap()
     }
 
     fn names(section: &Section) -> Vec<(&str, u32)> {
@@ -196,7 +176,7 @@ mod tests {
 
     #[test]
     fn an_empty_section_is_read_write_on_one_table_of_100_000_rows() {
-        let section = read("").unwrap();
+        let section = read("");
         assert_eq!(names(&section), [("read-write", 1)]);
         assert_eq!(section.data, Data::default());
         assert_eq!(section.distribution, Distribution::Uniform);
@@ -211,35 +191,35 @@ mod tests {
 
     #[test]
     fn operations_are_a_name_or_weights() {
-        let one = read("operations = \"update-index\"").unwrap();
+        let one = read("operations = \"update-index\"");
         assert_eq!(names(&one), [("update-index", 1)]);
         assert!(one.policy.also.is_empty());
-        let mix = read("operations = { point-select = 10, \"update-index\" = 1 }").unwrap();
+        let mix = read("operations = { point-select = 10, \"update-index\" = 1 }");
         assert_eq!(names(&mix), [("point-select", 10), ("update-index", 1)]);
     }
 
     #[test]
     fn every_operation_is_read_by_its_name() {
         for operation in &operations::ALL {
-            let section = read(&format!("operations = {:?}", operation.name)).unwrap();
+            let section = read(&format!("operations = {:?}", operation.name));
             assert_eq!(names(&section), [(operation.name, 1)]);
         }
     }
 
     #[test]
     fn a_distribution_takes_its_own_figure() {
-        let section = read("distribution = \"zipfian\"\nzipf_exponent = 1").unwrap();
+        let section = read("distribution = \"zipfian\"\nzipf_exponent = 1");
         assert_eq!(
             section.distribution,
             Distribution::Zipfian { exponent: 1.0 }
         );
-        let section = read("pareto_share = 0.1\ndistribution = \"pareto\"").unwrap();
+        let section = read("pareto_share = 0.1\ndistribution = \"pareto\"");
         assert_eq!(section.distribution, Distribution::Pareto { share: 0.1 });
     }
 
     #[test]
     fn a_deadlock_may_be_a_failure() {
-        let section = read("on_deadlock = \"fail\"\nretries_max = 5").unwrap();
+        let section = read("on_deadlock = \"fail\"\nretries_max = 5");
         assert_eq!(section.policy.retries_max, 0);
     }
 
@@ -250,12 +230,15 @@ mod tests {
             ("rows = 50\nrange_size = 51", "range_size"),
             ("range_size = 100001", "range_size"),
         ] {
-            let mistake = read(text).unwrap_err();
-            assert_eq!(mistake.key, key, "{text}");
-            assert!(mistake.says.contains("does not fit into a table of"));
+            let says = assert_mistake_at(text, key, Section::read);
+            assert!(says.contains("does not fit into a table of"), "{says}");
         }
-        assert!(read("rows = 50\noperations = \"point-select\"").is_ok());
-        assert!(read("rows = 50\nrange_size = 50").is_ok());
+        for text in [
+            "rows = 50\noperations = \"point-select\"",
+            "rows = 50\nrange_size = 50",
+        ] {
+            assert_eq!(read(text).data.rows, 50);
+        }
     }
 
     #[test]
@@ -305,7 +288,7 @@ mod tests {
             ("retries_max = 0", "retries_max"),
             ("scale = 1", "scale"),
         ] {
-            assert_eq!(read(text).unwrap_err().key, key, "{text}");
+            assert_mistake_at(text, key, Section::read);
         }
     }
 }

@@ -3,9 +3,8 @@
 //! Goal: deadlock, lock wait, repeated key and lost connection by rules that are the same for every operation. Non-goals: opening
 //! connections again and counting (crate `load`).
 
-use crate::KeyMistake;
-use crate::keys::{mistake, text, whole};
-use toml::Table;
+use crate::keys::count;
+use spec::Section;
 use wire::WireError;
 
 /// The transaction can be repeated: deadlock (1213), lock wait (1205), a row that changed since the snapshot (1020; MariaDB 11.6 and
@@ -14,8 +13,7 @@ const TRANSIENT: [u16; 3] = [1213, 1205, 1020];
 /// A key that is there already.
 pub const DUPLICATE: u16 = 1062;
 
-const ON_DEADLOCK: &str = "on_deadlock is \"retry\" or \"fail\"";
-const RETRIES: u16 = 10;
+const RETRIES: i64 = 10;
 const RETRIES_MAX: i64 = 10_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,15 +33,16 @@ pub enum Verdict {
 
 impl Policy {
     /// `on_deadlock` and `retries_max` of a workload's section.
-    pub fn read(section: &Table) -> Result<Policy, KeyMistake> {
-        let retries_max = match section.get("retries_max") {
-            Some(value) => whole("retries_max", value, 1..=RETRIES_MAX)? as u16,
-            None => RETRIES,
-        };
-        Ok(Policy {
-            retries_max: if retries(section)? { retries_max } else { 0 },
+    pub fn read(section: &Section) -> Policy {
+        let retries_max = count(section, "retries_max", RETRIES_MAX, RETRIES) as u16;
+        let choices = [("retry", retries_max), ("fail", 0)];
+        let on_deadlock = section.get("on_deadlock");
+        Policy {
+            retries_max: on_deadlock
+                .and_then(|node| node.choice(&choices))
+                .unwrap_or(retries_max),
             also: Vec::new(),
-        })
+        }
     }
 
     /// What an error means for the operation that it ended.
@@ -59,40 +58,24 @@ impl Policy {
     }
 }
 
-fn retries(section: &Table) -> Result<bool, KeyMistake> {
-    const KEY: &str = "on_deadlock";
-    let Some(value) = section.get(KEY) else {
-        return Ok(true);
-    };
-    match text(KEY, value, ON_DEADLOCK)? {
-        "retry" => Ok(true),
-        "fail" => Ok(false),
-        other => Err(mistake(KEY, format!("there is no {other:?}"), ON_DEADLOCK)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys::tests::assert_mistake_at;
 
-    fn retries_max(section: &str) -> Result<u16, String> {
-        let policy = Policy::read(&section.parse().unwrap());
-        policy
-            .map(|policy| policy.retries_max)
-            .map_err(|wrong| wrong.key)
+    fn read(section: &Section) -> Option<u16> {
+        Some(Policy::read(section).retries_max)
     }
 
     #[test]
     fn a_deadlock_is_repeated_ten_times_where_the_section_says_nothing_else() {
-        assert_eq!(retries_max(""), Ok(10));
-        assert_eq!(
-            retries_max("on_deadlock = \"retry\"\nretries_max = 5"),
-            Ok(5)
-        );
-        assert_eq!(
-            retries_max("on_deadlock = \"fail\"\nretries_max = 5"),
-            Ok(0)
-        );
+        for (section, retries_max) in [
+            ("", 10),
+            ("on_deadlock = \"retry\"\nretries_max = 5", 5),
+            ("on_deadlock = \"fail\"\nretries_max = 5", 0),
+        ] {
+            assert_eq!(spec::read_text(section, read).unwrap(), retries_max);
+        }
     }
 
     #[test]
@@ -103,7 +86,7 @@ mod tests {
             ("retries_max = 0", "retries_max"),
             ("retries_max = 10001", "retries_max"),
         ] {
-            assert_eq!(retries_max(section), Err(key.to_owned()), "{section}");
+            assert_mistake_at(section, key, read);
         }
     }
 

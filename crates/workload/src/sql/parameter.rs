@@ -1,144 +1,168 @@
 //! `[workload.sql.parameter.NAME]`: what a parameter's values are.
 
-use crate::KeyMistake;
-use crate::keys::{mistake, whole};
 use crate::oltp::distribution;
 use crate::script::{Generator, Literal, name_length};
 use datagen::oltp::{Distribution, Keys};
-use toml::{Table, Value};
+use spec::{Node, Section};
+use toml::de::DeValue;
 
-const KINDS: &str = "one of: uniform = [1, 1000], zipfian, gaussian, pareto, latest, special, sequence (each with first and last), text = 20 or text = [5, 20], one_of = [\"a\", \"b\"]";
+const KINDS: &str = "uniform = [1, 1000], zipfian, gaussian, pareto, latest, special or sequence (each with first and last), text = 20 or text = [5, 20], or one_of = [\"a\", \"b\"]";
+const OTHERS: [&str; 3] = ["sequence", "text", "one_of"];
 const TEXT_BYTES_MAX: i64 = 1 << 20;
 /// Beyond it, keys are no longer exact in the floating point of a distribution.
 const KEYS_MAX: u64 = 1 << 53;
 
-/// The parameters in the file's order.
-pub fn all(value: &Value) -> Result<Vec<(String, Generator)>, KeyMistake> {
+/// The parameters in the file's order; none where one is wrong, which is noted.
+pub fn all(node: &Node) -> Option<Vec<(String, Generator)>> {
     let example = "[workload.sql.parameter.id] with uniform = [1, 1000]";
-    let tables = value
-        .as_table()
-        .ok_or_else(|| mistake("parameter", "parameter is a table of parameters", example))?;
-    let mut parameters = Vec::new();
-    for (name, value) in tables {
-        let key = format!("parameter.{name}");
-        if name.is_empty() || name_length(name) != name.len() {
-            let says = format!("{name:?} is no name of a parameter");
-            return Err(mistake(&key, says, "a letter, then letters, digits and _"));
+    let tables = node.section(example)?;
+    let parameter = |node: Node| {
+        if node.key.is_empty() || name_length(node.key) != node.key.len() {
+            node.note(
+                format!("{:?} cannot be the name of a parameter", node.key),
+                "not a name",
+                "write a letter, then letters, digits and _",
+            );
         }
-        let table = value
-            .as_table()
-            .ok_or_else(|| mistake(&key, format!("{name} is a table"), example))?;
-        parameters.push((name.clone(), generator(&key, table)?));
-    }
-    Ok(parameters)
+        let generator = generator(&node, &node.section(example)?)?;
+        Some((node.key.to_string(), generator))
+    };
+    let parameters: Vec<_> = tables.entries().map(parameter).collect();
+    parameters.into_iter().collect()
 }
 
-fn generator(key: &str, table: &Table) -> Result<Generator, KeyMistake> {
-    let mut kinds = table
-        .iter()
-        .filter(|(part, _)| !distribution::is_figure(part));
-    let (kind, value) = match (kinds.next(), kinds.next()) {
-        (Some(kind), None) => kind,
-        (Some(_), Some((second, _))) => {
-            let says = "a parameter has one kind of values";
-            return Err(mistake(&format!("{key}.{second}"), says, KINDS));
-        }
-        _ => return Err(mistake(key, "it does not say what its values are", KINDS)),
+fn generator(parameter: &Node, section: &Section) -> Option<Generator> {
+    let mut kinds = section
+        .entries()
+        .filter(|node| !distribution::is_figure(node.key));
+    let Some(kind) = kinds.next() else {
+        let says = format!("the parameter \"{}\" has no values", parameter.key);
+        parameter.note(says, "no values", format!("write {KINDS}"));
+        return None;
     };
-    let (within, place) = (format!("{key}."), format!("{key}.{kind}"));
-    let values = match kind.as_str() {
-        "sequence" => sequence(&place, value)?,
-        "text" => text(&place, value)?,
-        "one_of" => one_of(&place, value)?,
-        name => match distribution::read(name, table, &within)? {
-            Some(distribution) => keys(distribution, &place, value)?,
+    if let Some(second) = kinds.next() {
+        let says = "a parameter has one kind of values";
+        second.note(says, "a second kind", format!("write {KINDS}"));
+        return None;
+    }
+    let generator = match kind.key {
+        "sequence" => sequence(&kind),
+        "text" => text(&kind),
+        "one_of" => one_of(&kind),
+        name => match distribution::read(name, section) {
+            Some(distribution) => keys(distribution, &kind),
             None => {
-                let says = format!("there are no values {name:?}");
-                return Err(mistake(&place, says, KINDS));
+                let known = [&distribution::NAMES[..], &OTHERS].concat();
+                section.unknown_key("the parameter", &kind, &known);
+                None
             }
         },
     };
-    distribution::no_other_figure(kind, table, &within)?;
-    Ok(values)
+    distribution::no_other_figure(kind.key, section);
+    generator
 }
 
-fn sequence(place: &str, value: &Value) -> Result<Generator, KeyMistake> {
-    let (first, last) = range(place, value)?;
+fn sequence(node: &Node) -> Option<Generator> {
+    let (first, last) = range(node)?;
     let count = last.abs_diff(first).saturating_add(1);
-    Ok(Generator::Sequence { first, count })
+    Some(Generator::Sequence { first, count })
 }
 
-fn keys(distribution: Distribution, place: &str, value: &Value) -> Result<Generator, KeyMistake> {
-    let (first, last) = range(place, value)?;
+fn keys(distribution: Distribution, node: &Node) -> Option<Generator> {
+    let (first, last) = range(node)?;
     if last.abs_diff(first) >= KEYS_MAX - 1 {
         let says = format!("{first} to {last} are too many values");
-        return Err(mistake(place, says, "fewer than 2^53"));
+        node.note(says, "too many", "take fewer than 2^53");
+        return None;
     }
-    Ok(Generator::Keys(Keys::new(distribution, first, last)))
+    Some(Generator::Keys(Keys::new(distribution, first, last)))
 }
 
 /// `[first, last]`
-fn range(place: &str, value: &Value) -> Result<(i64, i64), KeyMistake> {
-    let help = "the first and the last value: [1, 100000]";
-    let numbers: Option<Vec<i64>> = value
-        .as_array()
-        .and_then(|list| list.iter().map(Value::as_integer).collect());
-    match numbers.as_deref() {
-        Some([first, last]) if first <= last => Ok((*first, *last)),
-        Some([first, last]) => Err(mistake(place, format!("{first} is above {last}"), help)),
-        _ => Err(mistake(place, "it is a list of two whole numbers", help)),
+fn range(node: &Node) -> Option<(i64, i64)> {
+    let example = format!("{} = [1, 100000], the first and the last value", node.key);
+    let elements = node.list(&example)?;
+    let numbers: Vec<i64> = elements
+        .iter()
+        .filter_map(|element| element.whole(i64::MIN..=i64::MAX, &example))
+        .collect();
+    match numbers.as_slice() {
+        [first, last] if first <= last && elements.len() == 2 => return Some((*first, *last)),
+        [first, last] if elements.len() == 2 => {
+            let says = format!("{first} is above {last}");
+            node.note(says, "the wrong way round", format!("write {example}"));
+        }
+        _ if elements.len() != 2 => {
+            let says = format!("\"{}\" has to be two whole numbers", node.key);
+            node.note(says, "not two", format!("write {example}"));
+        }
+        // An element is no whole number, which is noted.
+        _ => {}
     }
+    None
 }
 
 /// `20`, `[5, 20]`
-fn text(place: &str, value: &Value) -> Result<Generator, KeyMistake> {
-    let (bytes_min, bytes_max) = match value {
-        Value::Array(_) => range(place, value)?,
-        value => {
-            let bytes = whole(place, value, 0..=TEXT_BYTES_MAX)?;
+fn text(node: &Node) -> Option<Generator> {
+    let example = "text = 20 or text = [5, 20]";
+    let (bytes_min, bytes_max) = match node.value {
+        DeValue::Array(_) => range(node)?,
+        _ => {
+            let bytes = node.whole(0..=TEXT_BYTES_MAX, example)?;
             (bytes, bytes)
         }
     };
     if bytes_min < 0 || bytes_max > TEXT_BYTES_MAX {
-        let says = "a text has 0 to 1048576 digits";
-        return Err(mistake(place, says, "text = 20 or text = [5, 20]"));
+        let says = format!("a text has 0 to {TEXT_BYTES_MAX} digits");
+        node.note(says, "out of range", format!("write {example}"));
+        return None;
     }
-    Ok(Generator::Digits {
+    Some(Generator::Digits {
         bytes_min: bytes_min as u32,
         bytes_max: bytes_max as u32,
     })
 }
 
-fn one_of(place: &str, value: &Value) -> Result<Generator, KeyMistake> {
-    let help = "a list of texts or numbers: one_of = [\"open\", \"closed\"]";
-    let list = value
-        .as_array()
-        .filter(|list| !list.is_empty())
-        .ok_or_else(|| mistake(place, "one_of is a list of values", help))?;
-    let literal = |value: &Value| match value {
-        Value::Integer(number) => Some(Literal::Int(*number)),
-        Value::Float(number) => Some(Literal::Double(*number)),
-        Value::String(text) => Some(Literal::Text(text.clone())),
-        _ => None,
+fn one_of(node: &Node) -> Option<Generator> {
+    let example = "one_of = [\"open\", \"closed\"]";
+    let literal = |element: &Node| match element.value {
+        DeValue::Integer(_) => element
+            .whole(i64::MIN..=i64::MAX, example)
+            .map(Literal::Int),
+        DeValue::Float(_) => element
+            .number("finite", |_| true, example)
+            .map(Literal::Double),
+        _ => element
+            .text(example)
+            .map(|text| Literal::Text(text.to_string())),
     };
-    let literals: Option<Vec<Literal>> = list.iter().map(literal).collect();
-    literals
-        .map(Generator::OneOf)
-        .ok_or_else(|| mistake(place, "its values are texts or numbers", help))
+    let literals: Vec<Option<Literal>> = node.list(example)?.iter().map(literal).collect();
+    let literals: Vec<Literal> = literals.into_iter().collect::<Option<_>>()?;
+    (!literals.is_empty()).then_some(Generator::OneOf(literals))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys::tests::assert_mistake_at;
 
-    fn read(text: &str) -> Result<Vec<(String, Generator)>, KeyMistake> {
-        all(&Value::Table(text.parse().unwrap()))
+    fn read(section: &Section) -> Option<Vec<(String, Generator)>> {
+        all(&section.get("parameter")?)
+    }
+
+    /// As the table `parameter`.
+    fn inner(text: &str) -> String {
+        let lines: Vec<String> = text
+            .lines()
+            .map(|line| format!("parameter.{line}"))
+            .collect();
+        lines.join("\n")
     }
 
     #[test]
     fn every_kind_of_values_is_read() {
         let text = "a.uniform = [1, 9]\nb = { zipfian = [1, 9], zipf_exponent = 1 }\nc.gaussian = [-5, 5]\nd = { pareto = [1, 9], pareto_share = 0.1 }\ne.latest = [1, 9]\nf.special = [1, 9]\ng.sequence = [5, 5]\nh.text = 20\ni.text = [5, 20]\nj.one_of = [\"x\", 1, 0.5]";
-        let names: Vec<String> = read(text)
+        let names: Vec<String> = spec::read_text(&inner(text), read)
             .unwrap()
             .into_iter()
             .map(|(name, _)| name)
@@ -179,9 +203,9 @@ mod tests {
             ("a.text = -1", "parameter.a.text"),
             ("a.text = [0, 2000000]", "parameter.a.text"),
             ("a.one_of = []", "parameter.a.one_of"),
-            ("a.one_of = [true]", "parameter.a.one_of"),
+            ("a.one_of = [true]", "true"),
         ] {
-            assert_eq!(read(text).unwrap_err().key, key, "{text}");
+            assert_mistake_at(&inner(text), key, read);
         }
     }
 }

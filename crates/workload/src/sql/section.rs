@@ -1,16 +1,21 @@
 //! The section `[workload.sql]` of an experiment file.
 //!
-//! Goal: statements, parameters and their mistakes, each by its key. Non-goal: whether a server understands the SQL.
+//! Whether a server understands the SQL only the server can tell.
 
 use super::parameter;
-use crate::KeyMistake;
-use crate::keys::{mistake, text, whole};
 use crate::oltp;
 use crate::script::{Builder, Part, Policy, Script, SqlMistake, WEIGHT_MAX, headed, statements};
-use toml::{Table, Value};
+use spec::Node;
 
-const KEYS: &str =
-    "the keys are: operation, operations, parameter, setup, oltp, on_deadlock, retries_max";
+const KEYS: [&str; 7] = [
+    "operation",
+    "operations",
+    "parameter",
+    "setup",
+    "oltp",
+    "on_deadlock",
+    "retries_max",
+];
 const OPERATION: &str = "[workload.sql.operation.transfer] with statements = \"begin; ...; commit\" and, if there are several, weight = 3";
 const SETUP: &str = "setup = \"create table ...; insert ...\" or setup_file = \"tables.sql\"";
 
@@ -42,50 +47,49 @@ impl Source {
     }
 }
 
-/// An operation as it is written, and the key that it is under.
-struct Written {
-    key: String,
+/// An operation as it is written.
+struct Written<'s> {
+    /// Where its statements stand.
+    node: Node<'s>,
     name: String,
     weight: u32,
-    sql: String,
+    sql: &'s str,
 }
 
 impl Section {
-    pub fn read(table: &Table) -> Result<Section, KeyMistake> {
-        let unknown = table.keys().find(|key| !is_key(key));
-        if let Some(key) = unknown {
-            return Err(mistake(key, format!("sql has no key {key:?}"), KEYS));
-        }
-        let operations = operations(table)?;
-        let source = source(table)?;
-        let mut builder = Builder::new(source.tables());
-        let parameters = match table.get("parameter") {
-            Some(value) => parameter::all(value)?,
-            None => Vec::new(),
+    /// The section; its mistakes are noted.
+    pub fn read(section: &spec::Section) -> Option<Section> {
+        section.allow("[workload.sql]", &KEYS);
+        let policy = Policy::read(section);
+        let source = source(section);
+        let parameters = match section.get("parameter") {
+            Some(node) => parameter::all(&node),
+            None => Some(Vec::new()),
         };
+        let operations = operations(section)?;
+        let (source, parameters) = (source?, parameters?);
+        let mut builder = Builder::new(source.tables());
         for (name, generator) in parameters {
             builder.parameter(&name, generator);
         }
-        for operation in &operations {
-            let part = Part {
-                times: 1,
-                sql: &operation.sql,
-            };
-            builder
-                .operation(&operation.name, operation.weight, &[part])
-                .map_err(|wrong| wrong_statements(&operation.key, &operation.name, wrong))?;
+        for Written {
+            node,
+            name,
+            weight,
+            sql,
+        } in &operations
+        {
+            let added = builder.operation(name, *weight, &[Part { times: 1, sql }]);
+            added
+                .map_err(|wrong| wrong_statements(node, name, wrong))
+                .ok()?;
         }
-        if let Some(name) = builder.unused().next() {
-            return Err(mistake(
-                &format!("parameter.{name}"),
-                format!("no statement uses :{name}"),
-                format!("write :{name} in a statement, or take the parameter out"),
-            ));
+        for name in builder.unused() {
+            unused(section, name);
         }
-        let script = builder.finish(Policy::read(table)?);
-        Ok(Section {
+        Some(Section {
             source,
-            script,
+            script: builder.finish(policy),
             names: operations
                 .into_iter()
                 .map(|operation| operation.name)
@@ -94,12 +98,7 @@ impl Section {
     }
 }
 
-fn is_key(key: &str) -> bool {
-    let keys = KEYS.strip_prefix("the keys are: ").unwrap_or(KEYS);
-    keys.split(", ").any(|known| known == key)
-}
-
-fn wrong_statements(key: &str, name: &str, wrong: SqlMistake) -> KeyMistake {
+fn wrong_statements(node: &Node, name: &str, wrong: SqlMistake) {
     let help = match &wrong {
         SqlMistake::Undefined { name } => {
             format!("define it: [workload.sql.parameter.{name}] with uniform = [1, 1000]")
@@ -108,161 +107,164 @@ fn wrong_statements(key: &str, name: &str, wrong: SqlMistake) -> KeyMistake {
         SqlMistake::Open => "end it in the same operation".into(),
         _ => "statements are separated by semicolons".into(),
     };
-    mistake(key, format!("{name}: {wrong}"), help)
+    node.note(format!("{name}: {wrong}"), "in these statements", help);
+}
+
+fn unused(section: &spec::Section, name: &str) {
+    let path = ["parameter".to_string(), name.to_string()];
+    let Some(node) = section.follow(&path) else {
+        return;
+    };
+    node.note(
+        format!("no statement uses :{name}"),
+        "not used",
+        format!("write :{name} in a statement, or take the parameter out"),
+    );
+}
+
+/// Of two keys the one that is there.
+fn either<'s>(section: &spec::Section<'s>, keys: [&str; 2], help: &str) -> Option<Node<'s>> {
+    let [first, second] = keys.map(|key| section.get(key));
+    if let (Some(first), Some(second)) = (&first, &second) {
+        let says = format!("{} and {} at once", first.key, second.key);
+        second.note(says, "a second one", help);
+    }
+    first.or(second)
 }
 
 /// From `operation.NAME`, or from a text with headings.
-fn operations(table: &Table) -> Result<Vec<Written>, KeyMistake> {
-    let given: Vec<&str> = ["operation", "operations"]
-        .into_iter()
-        .filter(|key| table.contains_key(*key))
-        .collect();
-    match given[..] {
-        ["operation"] => from_tables(&table["operation"]),
-        ["operations"] => from_text(
-            "operations",
-            text("operations", &table["operations"], HEADED)?,
-        ),
-        [] => Err(mistake("", "sql has no operation", OPERATION)),
-        _ => {
-            let says = format!("{} and {} at once", given[0], given[1]);
-            Err(mistake(given[1], says, "write the operations in one place"))
-        }
+fn operations<'s>(section: &spec::Section<'s>) -> Option<Vec<Written<'s>>> {
+    let help = "write the operations in one place";
+    let Some(node) = either(section, ["operation", "operations"], help) else {
+        section.notes.note(
+            section.at.clone(),
+            "[workload.sql] lacks an operation",
+            "lacks an operation",
+            format!("write {OPERATION}"),
+        );
+        return None;
+    };
+    let written = match node.key {
+        "operation" => from_tables(&node)?,
+        _ => from_text(&node)?,
+    };
+    if written.iter().all(|operation| operation.weight == 0) {
+        node.note(
+            "every weight is 0",
+            "nothing to do",
+            "give one operation a weight of 1 or more",
+        );
+        return None;
     }
+    Some(written)
 }
 
-const HEADED: &str = "-- operation: transfer weight 3\nbegin; ...; commit;";
-
-fn from_text(key: &str, text: &str) -> Result<Vec<Written>, KeyMistake> {
-    let headed = headed(text).map_err(|wrong| {
-        let help = "each operation begins with a line like -- operation: transfer weight 3";
-        mistake(key, wrong.to_string(), help)
-    })?;
+fn from_text<'s>(node: &Node<'s>) -> Option<Vec<Written<'s>>> {
+    let text = node.text("operations = \"-- operation: transfer weight 3 ...\"")?;
+    let wrong = |says: String, help: &str| node.note(says, "in this text", help);
+    let headed = headed(text)
+        .map_err(|cause| {
+            let help = "begin each operation with a line like -- operation: transfer weight 3";
+            wrong(cause.to_string(), help);
+        })
+        .ok()?;
     let mut written: Vec<Written> = Vec::new();
     for operation in headed {
         if written.iter().any(|known| known.name == operation.name) {
-            let says = format!("{} stands twice", operation.name);
-            return Err(mistake(key, says, "give each operation a name of its own"));
+            wrong(
+                format!("{} stands twice", operation.name),
+                "give each operation a name of its own",
+            );
+            return None;
         }
-        named(key, operation.name)?;
+        named(node, operation.name)?;
         written.push(Written {
-            key: key.into(),
+            node: node.clone(),
             name: operation.name.into(),
             weight: operation.weight,
-            sql: operation.sql.into(),
+            sql: operation.sql,
         });
     }
-    some_weight(key, &written)?;
-    Ok(written)
+    Some(written)
 }
 
-fn from_tables(value: &Value) -> Result<Vec<Written>, KeyMistake> {
-    let tables = value
-        .as_table()
-        .filter(|tables| !tables.is_empty())
-        .ok_or_else(|| mistake("operation", "operation is a table of operations", OPERATION))?;
-    let mut written = Vec::new();
-    for (name, value) in tables {
-        written.push(from_table(name, value)?);
+fn from_tables<'s>(node: &Node<'s>) -> Option<Vec<Written<'s>>> {
+    let section = node.section(OPERATION)?;
+    if section.entries().next().is_none() {
+        node.note("operation is empty", "empty", format!("write {OPERATION}"));
+        return None;
     }
-    some_weight("operation", &written)?;
-    Ok(written)
+    let written: Vec<_> = section.entries().map(|node| from_table(&node)).collect();
+    written.into_iter().collect()
 }
 
-fn from_table(name: &str, value: &Value) -> Result<Written, KeyMistake> {
-    let key = format!("operation.{name}");
-    named(&key, name)?;
-    let table = value
-        .as_table()
-        .ok_or_else(|| mistake(&key, format!("{name} is a table"), OPERATION))?;
-    let (mut weight, mut sql) = (1, None);
-    for (part, value) in table {
-        let key = format!("{key}.{part}");
-        match part.as_str() {
-            "weight" => weight = whole(&key, value, 0..=WEIGHT_MAX)? as u32,
-            "statements" => sql = Some(text(&key, value, OPERATION)?.to_owned()),
-            other => {
-                let says = format!("an operation has no key {other:?}");
-                return Err(mistake(&key, says, "the keys are: statements, weight"));
-            }
-        }
-    }
-    let sql = sql.ok_or_else(|| mistake(&key, format!("{name} has no statements"), OPERATION))?;
-    Ok(Written {
-        key: format!("{key}.statements"),
+fn from_table<'s>(node: &Node<'s>) -> Option<Written<'s>> {
+    let name = node.key;
+    named(node, name)?;
+    let section = node.section(OPERATION)?;
+    let called = format!("[workload.sql.operation.{name}]");
+    section.allow(&called, &["statements", "weight"]);
+    let weight = match section.get("weight") {
+        Some(node) => node.whole(0..=WEIGHT_MAX, "weight = 3"),
+        None => Some(1),
+    };
+    let statements = section.require(&called, "statements", OPERATION)?;
+    Some(Written {
+        sql: statements.text(OPERATION)?,
+        node: statements,
         name: name.into(),
-        weight,
-        sql,
+        weight: weight? as u32,
     })
 }
 
 /// Names stand in tables, in claims and in headings.
-fn named(key: &str, name: &str) -> Result<(), KeyMistake> {
+fn named(node: &Node, name: &str) -> Option<()> {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     if !name.is_empty() && name.bytes().all(is_part) {
-        return Ok(());
+        return Some(());
     }
-    let says = format!("{name:?} is no name of an operation");
-    Err(mistake(key, says, "letters, digits, - and _"))
+    node.note(
+        format!("{name:?} cannot be the name of an operation"),
+        "not a name",
+        "write letters, digits, - and _",
+    );
+    None
 }
 
-fn some_weight(key: &str, written: &[Written]) -> Result<(), KeyMistake> {
-    if written.iter().any(|operation| operation.weight > 0) {
-        return Ok(());
-    }
-    Err(mistake(
-        key,
-        "every weight is 0",
-        "give one operation a weight of 1 or more",
-    ))
-}
-
-fn source(table: &Table) -> Result<Source, KeyMistake> {
-    let given: Vec<&str> = ["setup", "oltp"]
-        .into_iter()
-        .filter(|key| table.contains_key(*key))
-        .collect();
-    match given[..] {
-        [] => Ok(Source::Setup(String::new())),
-        ["setup"] => setup(text("setup", &table["setup"], SETUP)?),
-        ["oltp"] => Ok(Source::Oltp(data(&table["oltp"])?)),
+fn source(section: &spec::Section) -> Option<Source> {
+    let help = "the tables come from one of them";
+    let Some(node) = either(section, ["setup", "oltp"], help) else {
+        return Some(Source::Setup(String::new()));
+    };
+    match node.key {
+        "setup" => setup(&node),
         _ => {
-            let says = format!("{} and {} at once", given[0], given[1]);
-            Err(mistake(given[1], says, "the tables come from one of them"))
+            let data = node.section("oltp = { rows = 100000 }")?;
+            data.allow("[workload.sql.oltp]", &oltp::Data::KEYS);
+            Some(Source::Oltp(oltp::Data::read(&data)))
         }
     }
 }
 
-fn data(value: &Value) -> Result<oltp::Data, KeyMistake> {
-    const HELP: &str = "the keys are: tables, rows, engine, secondary_index";
-    let table = value.as_table().ok_or_else(|| {
-        mistake(
-            "oltp",
-            "oltp is a table",
-            "[workload.sql.oltp] with rows = 100000",
-        )
-    })?;
-    let mut data = oltp::Data::default();
-    for (key, value) in table {
-        if !data.take("oltp.", key, value)? {
-            let says = format!("the tables of oltp have no key {key:?}");
-            return Err(mistake(&format!("oltp.{key}"), says, HELP));
+fn setup(node: &Node) -> Option<Source> {
+    let sql = node.text(SETUP)?;
+    match statements(sql) {
+        Ok(_) => Some(Source::Setup(sql.to_owned())),
+        Err(wrong) => {
+            node.note(wrong.to_string(), "in this text", format!("write {SETUP}"));
+            None
         }
     }
-    Ok(data)
-}
-
-fn setup(sql: &str) -> Result<Source, KeyMistake> {
-    statements(sql).map_err(|wrong| mistake("setup", wrong.to_string(), SETUP))?;
-    Ok(Source::Setup(sql.to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys::tests::assert_mistake_at;
+    use toml::Value;
 
-    fn read(text: &str) -> Result<Section, KeyMistake> {
-        Section::read(&text.parse().unwrap())
+    fn read(text: &str) -> Section {
+        spec::read_text(text, Section::read).unwrap()
     }
 
     const TRANSFER: &str = r#"
@@ -280,7 +282,7 @@ mod tests {
 
     #[test]
     fn operations_and_parameters_become_a_script() {
-        let section = read(TRANSFER).unwrap();
+        let section = read(TRANSFER);
         assert_eq!(section.names, ["transfer", "look"]);
         assert_eq!(section.script.prepared_per_session(), 2);
         assert!(matches!(section.source, Source::Setup(sql) if sql.starts_with("create table")));
@@ -290,13 +292,12 @@ mod tests {
     fn operations_may_come_from_a_text_with_headings() {
         let sql = "-- operation: a weight 2\nselect 1;\n-- operation: b\nselect 2;\n";
         let text = format!("operations = {}", Value::from(sql));
-        assert_eq!(read(&text).unwrap().names, ["a", "b"]);
+        assert_eq!(read(&text).names, ["a", "b"]);
     }
 
     #[test]
     fn the_tables_may_be_those_of_oltp() {
-        let section =
-            read("oltp = { rows = 1000 }\noperation.a.statements = \"select 1\"").unwrap();
+        let section = read("oltp = { rows = 1000 }\noperation.a.statements = \"select 1\"");
         assert!(
             matches!(section.source, Source::Oltp(data) if data.rows == 1000 && data.tables == 1)
         );
@@ -305,14 +306,10 @@ mod tests {
     #[test]
     fn statements_name_the_tables_of_oltp_by_their_number_and_their_own_as_they_are() {
         let operation = "operation.a.statements = \"select c from sbtest{n}\"";
-        let on_oltp = read(&format!("oltp = {{ tables = 4 }}\n{operation}")).unwrap();
+        let on_oltp = read(&format!("oltp = {{ tables = 4 }}\n{operation}"));
         assert_eq!(on_oltp.script.prepared_per_session(), 4);
-        let on_own = read(operation).unwrap();
+        let on_own = read(operation);
         assert_eq!(on_own.script.prepared_per_session(), 1);
-    }
-
-    fn mistake_of(lines: &str) -> KeyMistake {
-        read(lines).unwrap_err()
     }
 
     #[test]
@@ -379,18 +376,18 @@ mod tests {
                 "parameter.q.uniform",
             ),
         ] {
-            assert_eq!(mistake_of(text).key, key, "{text}");
+            assert_mistake_at(text, key, Section::read);
         }
     }
 
     #[test]
     fn an_undefined_parameter_is_answered_with_how_to_define_it() {
-        let mistake = mistake_of("operation.a.statements = \"select :p\"");
-        assert_eq!(mistake.says, "a: the parameter :p is not defined");
+        let text = "operation.a.statements = \"select :p\"";
+        let says = assert_mistake_at(text, "operation.a.statements", Section::read);
         assert!(
-            mistake.help.contains("[workload.sql.parameter.p]"),
-            "{}",
-            mistake.help
+            says.starts_with("a: the parameter :p is not defined"),
+            "{says}"
         );
+        assert!(says.contains("[workload.sql.parameter.p]"), "{says}");
     }
 }

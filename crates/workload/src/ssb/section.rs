@@ -1,16 +1,13 @@
 //! The section `[workload.ssb]` of an experiment file.
 //!
-//! Goal: every mistake is answered with the key and what would be right. Non-goal: whether a server has the engine;
-//! only it can tell (see `schema`).
+//! Whether a server has the engine only the server can tell (see `schema`).
 
-use crate::KeyMistake;
 use crate::indexes::IndexBuild;
-use crate::keys::{engine, mistake, scale, text};
+use crate::keys::{engine, scale};
 
 /// The largest scale: beyond it LO_ORDERKEY and the disk of any machine that this is meant for run out.
 const LARGEST_SCALE: f64 = 100.0;
-const KEYS: &str = "the keys are: scale, engine, joins, index_build";
-const JOINS: &str = "joins is one of \"original\", \"ansi\", \"fact first\", \"dimension first\"";
+const KEYS: [&str; 4] = ["scale", "engine", "joins", "index_build"];
 
 /// The section, checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,23 +54,17 @@ impl Joins {
 }
 
 impl Section {
-    pub fn read(table: &toml::Table) -> Result<Section, KeyMistake> {
-        let mut section = Section {
-            scale: 1.0,
-            engine: "InnoDB".into(),
-            joins: Joins::Ansi,
-            index_build: None,
-        };
-        for (key, value) in table {
-            match key.as_str() {
-                "scale" => section.scale = scale(key, value, LARGEST_SCALE)?,
-                "engine" => section.engine = engine(key, value)?,
-                "joins" => section.joins = joins(key, value)?,
-                "index_build" => section.index_build = Some(IndexBuild::read(key, value)?),
-                other => return Err(mistake(other, format!("ssb has no key {other:?}"), KEYS)),
-            }
-        }
-        Ok(section)
+    /// The section; its mistakes are noted.
+    pub fn read(section: &spec::Section) -> Option<Section> {
+        section.allow("[workload.ssb]", &KEYS);
+        let forms = Joins::ALL.map(|joins| (joins.name(), joins));
+        let joins = section.get("joins").and_then(|node| node.choice(&forms));
+        Some(Section {
+            scale: scale(section, LARGEST_SCALE),
+            engine: engine(section),
+            joins: joins.unwrap_or(Joins::Ansi),
+            index_build: IndexBuild::read(section),
+        })
     }
 
     pub fn index_build(&self) -> IndexBuild {
@@ -82,23 +73,18 @@ impl Section {
     }
 }
 
-fn joins(key: &str, value: &toml::Value) -> Result<Joins, KeyMistake> {
-    let name = text(key, value, JOINS)?;
-    let found = Joins::ALL.into_iter().find(|joins| joins.name() == name);
-    found.ok_or_else(|| mistake(key, format!("there is no form {name:?}"), JOINS))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys::tests::assert_mistake_at;
 
-    fn read(text: &str) -> Result<Section, KeyMistake> {
-        Section::read(&text.parse().unwrap())
+    fn read(text: &str) -> Section {
+        spec::read_text(text, Section::read).unwrap()
     }
 
     #[test]
     fn an_empty_section_is_scale_1_in_innodb_with_ansi_joins() {
-        let section = read("").unwrap();
+        let section = read("");
         assert_eq!(
             (section.scale, section.engine.as_str(), section.joins),
             (1.0, "InnoDB", Joins::Ansi)
@@ -108,10 +94,7 @@ mod tests {
     #[test]
     fn every_form_of_the_joins_is_read_by_its_name() {
         for joins in Joins::ALL {
-            assert_eq!(
-                read(&format!("joins = {:?}", joins.name())).unwrap().joins,
-                joins
-            );
+            assert_eq!(read(&format!("joins = {:?}", joins.name())).joins, joins);
         }
     }
 
@@ -129,7 +112,7 @@ mod tests {
             ("index_build = \"later\"", "index_build"),
             ("sacle = 1", "sacle"),
         ] {
-            assert_eq!(read(text).unwrap_err().key, key, "{text}");
+            assert_mistake_at(text, key, Section::read);
         }
     }
 }

@@ -116,7 +116,7 @@ mod tests {
     use server::Session;
 
     fn benchmark(text: &str) -> Tpch {
-        Tpch::new(Section::read(&text.parse().unwrap()).unwrap())
+        Tpch::new(spec::read_text(text, Section::read).unwrap())
     }
 
     #[test]

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     fn section(text: &str) -> Section {
-        Section::read(&text.parse().unwrap()).unwrap()
+        spec::read_text(text, Section::read).unwrap()
     }
 
     fn with_hint(text: &str) -> Vec<String> {

@@ -67,7 +67,7 @@ mod tests {
     use crate::tpch::queries::operations;
 
     fn all() -> Vec<Operation> {
-        operations(&Section::read(&toml::Table::new()).unwrap())
+        operations(&spec::read_text("", Section::read).unwrap())
     }
 
     fn validation(name: &str) -> Vec<Vec<String>> {

@@ -1,20 +1,25 @@
 //! The section `[workload.tpch]` of an experiment file.
 //!
-//! Goal: every mistake is answered with the key and what would be right. Non-goal: whether a server has the engine; only it can tell.
+//! Whether a server has the engine only the server can tell.
 
 use super::queries::QUERIES;
-use crate::KeyMistake;
 use crate::indexes::IndexBuild;
-use crate::keys::{engine, mistake, scale, text, truth};
+use crate::keys::{engine, scale, truth};
+use spec::Node;
 use std::collections::BTreeMap;
 
 /// The largest scale: the identifiers are of 32 bits, and beyond it the disk of any machine that this is meant for runs out.
 const LARGEST_SCALE: f64 = 100.0;
-const KEYS: &str =
-    "the keys are: scale, engine, form, force_index, extra_index, index_build, hints";
-const HINTS: &str =
-    "hints = { Q3 = \"MRR(lineitem)\" }: names of queries, and the text between /*+ and */";
-const FORMS: &str = "form is one of \"standard\", \"published\"";
+const KEYS: [&str; 7] = [
+    "scale",
+    "engine",
+    "form",
+    "force_index",
+    "extra_index",
+    "index_build",
+    "hints",
+];
+const HINTS: &str = "hints = { Q3 = \"MRR(lineitem)\" }";
 
 /// The section, checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,39 +49,42 @@ pub enum Form {
 }
 
 impl Section {
-    pub fn read(table: &toml::Table) -> Result<Section, KeyMistake> {
-        let mut section = Section {
-            scale: 1.0,
-            engine: "InnoDB".into(),
-            form: Form::Standard,
-            force_index: true,
-            extra_index: false,
-            index_build: None,
-            hints: BTreeMap::new(),
-        };
-        let mut extra_index = None;
-        for (key, value) in table {
-            match key.as_str() {
-                "scale" => section.scale = generated(key, scale(key, value, LARGEST_SCALE)?)?,
-                "engine" => section.engine = engine(key, value)?,
-                "form" => section.form = form(key, value)?,
-                "force_index" => section.force_index = truth(key, value)?,
-                "extra_index" => extra_index = Some(truth(key, value)?),
-                "index_build" => section.index_build = Some(IndexBuild::read(key, value)?),
-                "hints" => section.hints = hints(key, value)?,
-                other => return Err(mistake(other, format!("tpch has no key {other:?}"), KEYS)),
-            }
+    /// The section; its mistakes are noted.
+    pub fn read(section: &spec::Section) -> Option<Section> {
+        section.allow("[workload.tpch]", &KEYS);
+        let forms = [("standard", Form::Standard), ("published", Form::Published)];
+        let form = section.get("form").and_then(|node| node.choice(&forms));
+        let form = form.unwrap_or(Form::Standard);
+        let force_index = truth(section, "force_index", true);
+        let forced = form == Form::Published && force_index;
+        let extra_index = truth(section, "extra_index", forced);
+        let scale = scale(section, LARGEST_SCALE);
+        if let Err(error) = datagen::tpch::Tpch::new(scale) {
+            // Below scale 0.025 the generator has no rows for most scales.
+            let node = section.get("scale")?;
+            let example = "write scale = 0.01, 0.1 or 1";
+            node.note(error.to_string(), "no rows", example);
+            return None;
         }
-        let forced = section.form == Form::Published && section.force_index;
-        section.extra_index = extra_index.unwrap_or(forced);
-        if forced && !section.extra_index {
-            return Err(mistake(
-                "extra_index",
+        if let (true, Some(node)) = (forced && !extra_index, section.get("extra_index")) {
+            node.note(
                 "the published form of Q19 forces the extra index, which would not be there",
+                "forced",
                 "leave extra_index out, or add force_index = false",
-            ));
+            );
         }
-        Ok(section)
+        Some(Section {
+            scale,
+            engine: engine(section),
+            form,
+            force_index,
+            extra_index,
+            index_build: IndexBuild::read(section),
+            hints: section
+                .get("hints")
+                .map(|node| hints(&node))
+                .unwrap_or_default(),
+        })
     }
 
     pub fn index_build(&self) -> IndexBuild {
@@ -85,56 +93,38 @@ impl Section {
     }
 }
 
-/// Below scale 0.025 the generator has no rows for most scales.
-fn generated(key: &str, scale: f64) -> Result<f64, KeyMistake> {
-    let refused = |error: datagen::tpch::ScaleError| {
-        mistake(key, error.to_string(), "scale = 0.01, 0.1 or 1")
+fn hints(node: &Node) -> BTreeMap<String, String> {
+    let Some(section) = node.section(HINTS) else {
+        return BTreeMap::new();
     };
-    datagen::tpch::Tpch::new(scale)
-        .map(|_| scale)
-        .map_err(refused)
-}
-
-fn hints(key: &str, value: &toml::Value) -> Result<BTreeMap<String, String>, KeyMistake> {
-    let not_a_table = || mistake(key, "hints is a table of queries", HINTS);
-    let table = value.as_table().ok_or_else(not_a_table)?;
-    let hint = |(name, value): (&String, &toml::Value)| {
-        let key = format!("{key}.{name}");
-        if !QUERIES.iter().any(|query| query.name == name) {
-            return Err(mistake(&key, format!("tpch has no query {name:?}"), HINTS));
-        }
-        let hint = text(&key, value, HINTS)?;
+    let names: Vec<&str> = QUERIES.iter().map(|query| query.name).collect();
+    section.allow("the hints", &names);
+    let hint = |node: Node| {
+        let hint = node.text(HINTS)?;
         if hint.contains("*/") {
-            return Err(mistake(
-                &key,
-                "a hint does not hold */, which would end it",
-                HINTS,
-            ));
+            node.note(
+                "a hint must not hold */, which would end it",
+                "ends the hint",
+                format!("write {HINTS}: the text between /*+ and */"),
+            );
         }
-        Ok((name.clone(), hint.trim().to_string()))
+        Some((node.key.to_string(), hint.trim().to_string()))
     };
-    table.iter().map(hint).collect()
-}
-
-fn form(key: &str, value: &toml::Value) -> Result<Form, KeyMistake> {
-    match text(key, value, FORMS)? {
-        "standard" => Ok(Form::Standard),
-        "published" => Ok(Form::Published),
-        other => Err(mistake(key, format!("there is no form {other:?}"), FORMS)),
-    }
+    section.entries().filter_map(hint).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys::tests::assert_mistake_at;
 
-    fn read(text: &str) -> Result<Section, KeyMistake> {
-        Section::read(&text.parse().unwrap())
+    fn read(text: &str) -> Section {
+        spec::read_text(text, Section::read).unwrap()
     }
 
     #[test]
     fn an_empty_section_is_scale_1_in_innodb_in_the_standard_form() {
-        let section = read("").unwrap();
+        let section = read("");
         assert_eq!((section.scale, section.engine.as_str()), (1.0, "InnoDB"));
         assert_eq!(section.form, Form::Standard);
         assert!(!section.extra_index);
@@ -143,10 +133,10 @@ mod tests {
 
     #[test]
     fn the_published_form_has_the_index_that_it_forces() {
-        assert!(read("form = \"published\"").unwrap().extra_index);
-        let unforced = read("form = \"published\"\nforce_index = false").unwrap();
+        assert!(read("form = \"published\"").extra_index);
+        let unforced = read("form = \"published\"\nforce_index = false");
         assert!(!unforced.extra_index);
-        assert!(read("extra_index = true").unwrap().extra_index);
+        assert!(read("extra_index = true").extra_index);
     }
 
     #[test]
@@ -166,14 +156,14 @@ mod tests {
             ("hints = { Q33 = \"MRR(t)\" }", "hints.Q33"),
             ("hints = { Q3 = \"x */ y\" }", "hints.Q3"),
         ] {
-            assert_eq!(read(text).unwrap_err().key, key, "{text}");
+            assert_mistake_at(text, key, Section::read);
         }
     }
 
     #[test]
     fn a_scale_without_rows_is_answered_with_scales_that_have_them() {
-        let mistake = read("scale = 0.001").unwrap_err();
-        assert!(mistake.says.contains("one of them twice"), "{mistake}");
-        assert!(mistake.help.contains("0.01"), "{mistake}");
+        let says = assert_mistake_at("scale = 0.001", "scale", Section::read);
+        assert!(says.contains("one of them twice"), "{says}");
+        assert!(says.contains("0.01"), "{says}");
     }
 }

@@ -64,7 +64,7 @@ fn pass(
         observer: None,
         process: None,
     };
-    let section = Section::read(&toml::Table::new()).unwrap();
+    let section = spec::read_text("", Section::read).unwrap();
     let queries: &dyn Queries = &StarSchema::new(section);
     let pass = Pass {
         queries,

@@ -137,7 +137,10 @@ fn json(_: &str) -> Result<Reply, ServerError> {
 
 fn experiment() -> Experiment {
     let source = "title = \"t\"\n[server.a]\nbuild = \"mariadb\"\n[workload.ssb]\nscale = 0.01\n";
-    spec::parse("t", "t.toml", source, &|_, _| Ok(())).unwrap()
+    spec::parse("t", "t.toml", source, &|_, _| {
+        Some(spec::TargetKind::Server)
+    })
+    .unwrap()
 }
 
 /// What a look after a pass over Q1.1 brings, with the plans that are known.

@@ -72,7 +72,7 @@ fn passed(names: &[&str]) -> Passed {
 
 fn protocol() -> Protocol {
     let text = "title = \"t\"\n[server.s]\nbuild = \"mariadb\"\n[workload.ssb]\nscale = 0.01\n";
-    spec::parse("t", "t.toml", text, &|_, _| Ok(()))
+    spec::parse("t", "t.toml", text, &|_, _| Some(spec::TargetKind::Server))
         .unwrap()
         .protocol
 }
