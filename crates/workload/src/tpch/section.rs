@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn a_scale_without_rows_is_answered_with_scales_that_have_them() {
         let mistake = read("scale = 0.001").unwrap_err();
-        assert!(mistake.says.contains("one of them twice"), "{mistake}");
+        assert!(mistake.says.contains("duplicate supplier"), "{mistake}");
         assert!(mistake.help.contains("0.01"), "{mistake}");
     }
 }
