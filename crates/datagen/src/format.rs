@@ -1,19 +1,19 @@
-//! How rows are written as text.
+//! Text formats of generated rows.
 //!
-//! Goal: the two formats that every loader reads. Non-goal: other separators and other quotes.
+//! Goal: the two formats that every loader reads. Non-goals: other separators, other quoting.
 
-/// How rows are written.
+/// A text format for rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Fields end with `|`, rows with a line feed.
+    /// Each field ends with `|`, each row with a line feed.
     Tbl,
-    /// Fields are separated by commas, rows end with a line feed; a field that has a comma is in double quotes. There is no header,
-    /// so that chunks can be put one after another.
+    /// Fields are separated by commas, rows end with a line feed, and a field that contains a comma is in double quotes. There is
+    /// no header, so that chunks can be concatenated.
     Csv,
 }
 
 impl Format {
-    /// The extension of a file of this format.
+    /// The file name extension of this format.
     pub const fn extension(self) -> &'static str {
         match self {
             Format::Tbl => "tbl",
@@ -21,7 +21,7 @@ impl Format {
         }
     }
 
-    /// The byte after a field that is not the last one.
+    /// The byte between two fields.
     pub(crate) const fn separator(self) -> u8 {
         match self {
             Format::Tbl => b'|',

@@ -1,7 +1,7 @@
-//! Seeded rows of the benchmarks' tables: pure functions of a workload and a scale.
+//! Generates the rows of benchmark tables from fixed seeds: the same workload and scale always give the same rows.
 //!
-//! Goals: the very bytes of the reference generators, constant memory, any part of a table without the parts before it.
-//! Non-goals: files, threads, servers. Whoever calls decides where the bytes go and how many chunks are made at once.
+//! Goals: the same bytes as the reference generators; constant memory; any part of a table without generating what precedes it.
+//! Non-goals: files, threads, servers. The caller decides where the bytes go and how many chunks are generated in parallel.
 
 mod format;
 pub mod oltp;

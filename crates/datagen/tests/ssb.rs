@@ -1,4 +1,4 @@
-//! The Star Schema Benchmark's tables against what the common C generator writes.
+//! Compares the tables of the Star Schema Benchmark with the output of the common C generator.
 
 mod checksums;
 mod writing;
@@ -6,7 +6,7 @@ mod writing;
 use datagen::Format;
 use datagen::ssb::{Ssb, Table};
 use proptest::prelude::*;
-use writing::{ends_with_the_error_of_a_full_target, is_within_a_tenth};
+use writing::{assert_returns_write_errors, assert_within_10_percent};
 
 fn check(scale: &str, table: Table) {
     let checksums = include_str!("../../../tests/data/ssb/checksums.txt");
@@ -71,13 +71,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn chunks_one_after_another_are_the_whole_table(scale in 0.0001f64..0.01, chunks in 1usize..400, table in 0usize..5) {
+    fn concatenated_chunks_equal_the_whole_table(scale in 0.0001f64..0.01, chunks in 1usize..400, table in 0usize..5) {
         let (ssb, table) = (Ssb::new(scale).unwrap(), Table::ALL[table]);
         prop_assert_eq!(text(ssb, table, chunks, Format::Tbl), text(ssb, table, 1, Format::Tbl));
     }
 
     #[test]
-    fn parts_of_a_part_are_the_part(scale in 0.0001f64..0.01, shards in 1u64..9, pieces in 1u64..50) {
+    fn nested_splits_cover_every_row(scale in 0.0001f64..0.01, shards in 1u64..9, pieces in 1u64..50) {
         let whole = Ssb::new(scale).unwrap().whole(Table::Lineorder);
         let edges: Vec<_> = whole.split(shards).flat_map(|shard| shard.split(pieces)).map(|piece| piece.rows()).collect();
         prop_assert_eq!(edges.len() as u64, shards * pieces);
@@ -86,7 +86,7 @@ proptest! {
 }
 
 #[test]
-fn the_date_table_is_whole_at_any_scale() {
+fn the_date_table_is_complete_at_every_scale() {
     let [tiny, large] =
         [0.001, 50.0].map(|scale| text(Ssb::new(scale).unwrap(), Table::Date, 3, Format::Tbl));
     assert_eq!(tiny, large);
@@ -116,18 +116,18 @@ fn csv_has_the_fields_of_tbl_and_quotes_only_those_with_commas() {
 }
 
 #[test]
-fn the_estimate_of_bytes_is_within_a_tenth() {
+fn byte_estimates_are_within_10_percent() {
     let ssb = Ssb::new(0.05).unwrap();
     for table in Table::ALL {
         let written = text(ssb, table, 1, Format::Tbl);
-        is_within_a_tenth(table.name(), ssb.bytes_estimate(table), &written);
+        assert_within_10_percent(table.name(), ssb.bytes_estimate(table), &written);
     }
 }
 
 #[test]
-fn a_full_target_ends_the_writing_with_its_error() {
+fn a_write_error_is_returned() {
     for table in Table::ALL {
         let whole = Ssb::new(0.01).unwrap().whole(table);
-        ends_with_the_error_of_a_full_target(|to| whole.write(to, Format::Tbl));
+        assert_returns_write_errors(|to| whole.write(to, Format::Tbl));
     }
 }

@@ -1,4 +1,4 @@
-//! TPC-H's tables against what is known of the reference program's.
+//! Compares the tables of TPC-H with the known output of the reference program.
 
 mod checksums;
 mod writing;
@@ -6,7 +6,7 @@ mod writing;
 use datagen::Format;
 use datagen::tpch::{Table, Tpch};
 use proptest::prelude::*;
-use writing::{ends_with_the_error_of_a_full_target, is_within_a_tenth};
+use writing::{assert_returns_write_errors, assert_within_10_percent};
 
 fn check(scale: &str, table: Table) {
     let checksums = include_str!("../../../tests/data/tpch/checksums.txt");
@@ -18,7 +18,7 @@ fn check(scale: &str, table: Table) {
 }
 
 #[test]
-fn the_small_tables_at_scale_1_have_the_references_rows_and_bytes() {
+fn small_tables_at_scale_1_match_the_reference() {
     for table in [
         Table::Customer,
         Table::Nation,
@@ -31,22 +31,22 @@ fn the_small_tables_at_scale_1_have_the_references_rows_and_bytes() {
 }
 
 #[test]
-fn partsupp_at_scale_1_has_the_references_rows_and_bytes() {
+fn partsupp_at_scale_1_matches_the_reference() {
     check("1", Table::Partsupp);
 }
 
 #[test]
-fn orders_at_scale_1_has_the_references_rows_and_bytes() {
+fn orders_at_scale_1_matches_the_reference() {
     check("1", Table::Orders);
 }
 
 #[test]
-fn lineitem_at_scale_1_has_the_references_rows_and_bytes() {
+fn lineitem_at_scale_1_matches_the_reference() {
     check("1", Table::Lineitem);
 }
 
 #[test]
-fn small_scales_have_the_rows_and_bytes_that_they_always_had() {
+fn small_scales_match_the_stored_checksums() {
     for scale in ["0.01", "0.1"] {
         for table in Table::ALL {
             if !matches!(table, Table::Nation | Table::Region) {
@@ -56,9 +56,8 @@ fn small_scales_have_the_rows_and_bytes_that_they_always_had() {
     }
 }
 
-/// The first rows of the reference's files.
 #[test]
-fn the_first_rows_are_those_of_the_reference() {
+fn first_rows_match_the_reference() {
     let first = |table| -> String {
         let text = text(
             Tpch::new(1.0).unwrap().whole(table).part(0, 5),
@@ -94,14 +93,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
-    fn chunks_one_after_another_are_the_whole_table(scale in 0.025f64..0.03, shards in 1u64..9, pieces in 1u64..40, table in 0usize..8) {
+    fn concatenated_chunks_equal_the_whole_table(scale in 0.025f64..0.03, shards in 1u64..9, pieces in 1u64..40, table in 0usize..8) {
         let whole = Tpch::new(scale).unwrap().whole(Table::ALL[table]);
         let parts: String = whole.split(shards).map(|shard| text(shard, pieces, Format::Tbl)).collect();
         prop_assert_eq!(parts, text(whole, 1, Format::Tbl));
     }
 
     #[test]
-    fn the_rows_of_chunks_add_up_to_those_of_the_table(scale in 0.025f64..1.0, shards in 1u64..9, pieces in 1u64..50, table in 0usize..8) {
+    fn row_counts_of_chunks_add_up_to_the_table(scale in 0.025f64..1.0, shards in 1u64..9, pieces in 1u64..50, table in 0usize..8) {
         let whole = Tpch::new(scale).unwrap().whole(Table::ALL[table]);
         let rows: u64 = whole.split(shards).flat_map(|shard| shard.split(pieces)).map(|piece| piece.rows()).sum();
         prop_assert_eq!(rows, whole.rows());
@@ -124,7 +123,7 @@ fn csv_has_the_fields_of_tbl_with_free_text_in_quotes() {
     }
 }
 
-/// The fields of a line of CSV in which no field holds a quote.
+/// The fields of a CSV line. No field contains a quote.
 fn unquoted(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut quoted = false;
@@ -139,19 +138,19 @@ fn unquoted(line: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_estimate_of_bytes_is_within_a_tenth() {
+fn byte_estimates_are_within_10_percent() {
     let tpch = Tpch::new(0.05).unwrap();
     for table in Table::ALL {
         let written = text(tpch.whole(table), 1, Format::Tbl);
-        is_within_a_tenth(table.name(), tpch.bytes_estimate(table), &written);
+        assert_within_10_percent(table.name(), tpch.bytes_estimate(table), &written);
     }
 }
 
 #[test]
-fn a_full_target_ends_the_writing_with_its_error() {
+fn a_write_error_is_returned() {
     for table in Table::ALL {
         let whole = Tpch::new(0.01).unwrap().whole(table);
-        ends_with_the_error_of_a_full_target(|to| whole.write(to, Format::Tbl));
+        assert_returns_write_errors(|to| whole.write(to, Format::Tbl));
     }
 }
 

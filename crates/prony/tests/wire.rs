@@ -169,7 +169,7 @@ macro_rules! for_each_server {
                 login.tls = Tls::Required;
                 if !running.has_tls {
                     let says = login_fails(&login);
-                    assert!(says.contains("TLS: the server offers none"), "{says}");
+                    assert!(says.contains("TLS: the server does not offer it"), "{says}");
                     return;
                 }
                 let mut connection = wired::open(&login).unwrap();

@@ -1,9 +1,9 @@
-//! What one prepared point select costs the client, apart from the load engine.
+//! Measures the client's cost of one prepared point select, without the load engine.
 //!
-//!     point_select serve SOCKET                        a null server
-//!     point_select ask SOCKET BACKEND CLIENTS COUNT    so many point selects each, on one thread
+//!     point_select serve SOCKET                        run a null server
+//!     point_select run SOCKET BACKEND CLIENTS COUNT    COUNT point selects per client, on one thread
 //!
-//! Under `valgrind --tool=callgrind` the difference between two counts is the cost in user instructions.
+//! Under `valgrind --tool=callgrind`, the difference between two values of COUNT gives the cost in user instructions.
 
 use load::{Backend, Endpoint, Io, executor};
 use std::os::unix::net::UnixListener;
@@ -20,11 +20,11 @@ fn main() {
             let listener = Listener::Unix(UnixListener::bind(socket).unwrap());
             serve(&listener, &Behaviour::default(), &AtomicBool::new(false)).unwrap();
         }
-        ["ask", socket, backend, clients, count] => {
+        ["run", socket, backend, clients, count] => {
             let (clients, count) = (clients.parse().unwrap(), count.parse().unwrap());
-            ask_all(socket, self::backend(backend), clients, count);
+            run_all(socket, self::backend(backend), clients, count);
         }
-        _ => eprintln!("point_select serve SOCKET | ask SOCKET uring|epoll|blocking CLIENTS COUNT"),
+        _ => eprintln!("point_select serve SOCKET | run SOCKET uring|epoll|blocking CLIENTS COUNT"),
     }
 }
 
@@ -36,7 +36,7 @@ fn backend(name: &str) -> Backend {
     }
 }
 
-fn ask_all(socket: &str, backend: Backend, clients: u32, count: i64) {
+fn run_all(socket: &str, backend: Backend, clients: u32, count: i64) {
     let login = Login {
         endpoints: vec![Endpoint::Unix(socket.into())],
         user: "root".into(),
@@ -51,7 +51,7 @@ fn ask_all(socket: &str, backend: Backend, clients: u32, count: i64) {
         (0..clients)
             .map(|client| {
                 let (io, login) = (io.clone(), login.clone());
-                Box::pin(async move { ask(&io, &login, client, count).await.unwrap() })
+                Box::pin(async move { run_client(&io, &login, client, count).await.unwrap() })
                     as executor::Task
             })
             .collect()
@@ -62,7 +62,7 @@ fn ask_all(socket: &str, backend: Backend, clients: u32, count: i64) {
     println!("{clients} x {count} in {elapsed_s:.3} s: {rate:.0}/s");
 }
 
-async fn ask(io: &Io, login: &Login, client: u32, count: i64) -> Result<(), WireError> {
+async fn run_client(io: &Io, login: &Login, client: u32, count: i64) -> Result<(), WireError> {
     let mut connection = Connection::open(io, login, client).await?;
     let select = connection
         .prepare("SELECT c FROM sbtest1 WHERE id = ?")

@@ -1,9 +1,10 @@
-//! From the greeting to the server's OK: capabilities, TLS, the password by the plugin that the server asks for.
+//! Login: from the server's greeting to its OK packet. Negotiates capabilities and TLS and authenticates.
 //!
-//! Goal: every login that the builds have. Non-goals: plugins that ask the user (PAM), passwords of before MySQL 4.1.
+//! Goal: every authentication plugin that the supported servers use by default. Non-goals: interactive plugins (PAM), passwords
+//! older than MySQL 4.1.
 //!
-//! The password leaves this module hashed with the server's nonce, or as it is where nobody can read along: through TLS, a
-//! unix socket, or encrypted with the server's public key.
+//! The password is sent hashed with the server's nonce. It is sent in clear text only over TLS or a Unix socket, or encrypted with
+//! the server's public key.
 
 use crate::channel::Channel;
 use crate::deadline::Deadline;
@@ -23,14 +24,14 @@ use rsa::{Oaep, RsaPublicKey};
 use sha1::Sha1;
 use std::io;
 
-/// The longest conversation that a server of ours has is five packets.
+/// The longest login of a supported server takes five packets.
 const PACKETS_MAX: usize = 16;
 
-/// The largest packet that this end takes and sends, as it is told to the server.
+/// The maximum packet size that the client announces.
 const PACKET_BYTES_MAX: u32 = 1 << 30;
 
-/// What prony asks for; a server that lacks one goes without it.
-const WANTED: CapabilityFlags = CapabilityFlags::CLIENT_PROTOCOL_41
+/// Capabilities that the client requests. Those that the server lacks are not used.
+const REQUESTED: CapabilityFlags = CapabilityFlags::CLIENT_PROTOCOL_41
     .union(CapabilityFlags::CLIENT_LONG_PASSWORD)
     .union(CapabilityFlags::CLIENT_LONG_FLAG)
     .union(CapabilityFlags::CLIENT_TRANSACTIONS)
@@ -42,35 +43,40 @@ const WANTED: CapabilityFlags = CapabilityFlags::CLIENT_PROTOCOL_41
     .union(CapabilityFlags::CLIENT_CONNECT_WITH_DB)
     .union(CapabilityFlags::CLIENT_DEPRECATE_EOF);
 
-/// What most plugins compute their answers from: SCRAMBLE_LENGTH of the server's own code.
+/// Length of the nonce of most plugins: SCRAMBLE_LENGTH in the server's source.
 const NONCE_BYTES: usize = 20;
 
-/// The subcommand of caching_sha2_password that asks for the server's public key, and what it says itself.
-const ASK_FOR_KEY: u8 = 2;
-const KNOWN: &[u8] = &[3];
-const SEND_ALL: &[u8] = &[4];
+/// The command of caching_sha2_password that requests the server's public key.
+const REQUEST_PUBLIC_KEY: u8 = 2;
+/// The answers of caching_sha2_password: the cached password matched, or the full password is needed.
+const FAST_AUTH_OK: &[u8] = &[3];
+const FULL_AUTH: &[u8] = &[4];
 
-/// The number that the server's client library gives to a plugin that it cannot load.
-const PLUGIN_UNKNOWN: u16 = 2059;
+/// CR_AUTH_PLUGIN_CANNOT_LOAD, the error of the server's client library for a plugin that it cannot load.
+const PLUGIN_CANNOT_LOAD: u16 = 2059;
 
-/// What a login came to.
-pub struct Welcome {
+/// A connection after a successful login.
+pub(crate) struct LoggedIn {
     pub link: Link,
     pub version: String,
-    /// What both sides can.
+    /// Capabilities that both sides have.
     pub capabilities: CapabilityFlags,
 }
 
 /// Connects and logs in at one endpoint.
 ///
 /// # Errors
-/// Each names the endpoint, the cause and the way out, and never the password.
-pub async fn open(io: &Io, endpoint: &Endpoint, login: &Login) -> Result<Welcome, WireError> {
-    let welcome = converse(io, endpoint, login).await;
-    welcome.map_err(|error| explain(endpoint, login, error))
+/// Each names the endpoint, the cause and the fix, and never contains the password.
+pub(crate) async fn open(
+    io: &Io,
+    endpoint: &Endpoint,
+    login: &Login,
+) -> Result<LoggedIn, WireError> {
+    let logged_in = log_in(io, endpoint, login).await;
+    logged_in.map_err(|error| explain(endpoint, login, error))
 }
 
-async fn converse(io: &Io, endpoint: &Endpoint, login: &Login) -> Result<Welcome, WireError> {
+async fn log_in(io: &Io, endpoint: &Endpoint, login: &Login) -> Result<LoggedIn, WireError> {
     let deadline = Deadline::new(io, login.within);
     let stream = io.connect(endpoint, login.within).await?;
     let mut conversation = Conversation {
@@ -80,20 +86,20 @@ async fn converse(io: &Io, endpoint: &Endpoint, login: &Login) -> Result<Welcome
         is_private: matches!(endpoint, Endpoint::Unix(_)),
         packets: 0,
     };
-    let bytes = conversation.arrive().await?;
+    let bytes = conversation.receive_packet().await?;
     let greeting = Greeting::read(conversation.link.payload(bytes))?;
-    conversation.link.pass(bytes);
+    conversation.link.discard(bytes);
     let capabilities = capabilities(&greeting, login)?;
     if login.tls == Tls::Required {
         conversation = conversation
             .encrypt(&greeting, capabilities, endpoint)
             .await?;
     }
-    conversation.answer(&greeting, capabilities, login).await?;
-    conversation.go_on(greeting.nonce).await?;
+    conversation.respond(&greeting, capabilities, login).await?;
+    conversation.authenticate(greeting.nonce).await?;
     let mut link = conversation.link;
     link.channel.stalled_after(login.stalled)?;
-    Ok(Welcome {
+    Ok(LoggedIn {
         link,
         version: greeting.version,
         capabilities,
@@ -103,10 +109,12 @@ async fn converse(io: &Io, endpoint: &Endpoint, login: &Login) -> Result<Welcome
 fn capabilities(greeting: &Greeting, login: &Login) -> Result<CapabilityFlags, WireError> {
     let offered = greeting.capabilities;
     if !offered.contains(CapabilityFlags::CLIENT_PROTOCOL_41) {
-        return Err(WireError::malformed("it is older than MySQL 4.1"));
+        return Err(WireError::malformed(
+            "it is older than MySQL 4.1, use a newer server",
+        ));
     }
-    let mut both = offered & WANTED;
-    // Said twice where TLS is asked for, and a server may keep the first.
+    let mut both = offered & REQUESTED;
+    // With TLS the capabilities are sent twice, and a server may use the first set. So both have to be the same.
     both.set(
         CapabilityFlags::CLIENT_CONNECT_WITH_DB,
         login.schema.is_some(),
@@ -116,7 +124,7 @@ fn capabilities(greeting: &Greeting, login: &Login) -> Result<CapabilityFlags, W
     }
     if !offered.contains(CapabilityFlags::CLIENT_SSL) {
         return Err(WireError::Tls(
-            "the server offers none: switch it on there (ssl_cert, ssl_key), or leave out `tls=required`".into(),
+            "the server does not offer it: enable it there (ssl_cert, ssl_key), or omit `tls=required`".into(),
         ));
     }
     Ok(both | CapabilityFlags::CLIENT_SSL)
@@ -125,40 +133,40 @@ fn capabilities(greeting: &Greeting, login: &Login) -> Result<CapabilityFlags, W
 struct Conversation<'a> {
     link: Link,
     deadline: Deadline<'a>,
-    /// None: empty.
+    /// None if it is empty.
     password: Option<&'a str>,
-    /// Nobody can read along.
+    /// Whether the channel cannot be read by others: TLS or a Unix socket.
     is_private: bool,
     packets: usize,
 }
 
 impl Conversation<'_> {
-    async fn arrive(&mut self) -> Result<usize, WireError> {
+    async fn receive_packet(&mut self) -> Result<usize, WireError> {
         self.packets += 1;
         if self.packets > PACKETS_MAX {
-            return Err(WireError::malformed("its login does not end"));
+            return Err(WireError::malformed("its login takes too many packets"));
         }
         loop {
             if let Some(bytes) = self.link.arrived()? {
                 return Ok(bytes);
             }
-            self.keep_time()?;
+            self.apply_deadline()?;
             self.link.channel.receive_some().await?;
         }
     }
 
     async fn send(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
-        self.keep_time()?;
+        self.apply_deadline()?;
         self.link.send(write).await
     }
 
-    /// What comes next has no longer than the login has left.
-    fn keep_time(&mut self) -> io::Result<()> {
+    /// Limits the next operation to the time that the login has left.
+    fn apply_deadline(&mut self) -> io::Result<()> {
         let left = self.deadline.left()?;
         self.link.channel.stalled_after(Some(left))
     }
 
-    /// Asks for TLS and goes on through it.
+    /// Requests TLS and continues on the encrypted channel.
     async fn encrypt(
         mut self,
         greeting: &Greeting,
@@ -170,9 +178,11 @@ impl Conversation<'_> {
         let Channel::Plain(stream) = self.link.channel else {
             return Ok(self);
         };
-        // What came before the handshake's first byte was not encrypted, so nobody knows from whom.
+        // Bytes before the TLS handshake are not protected: they may come from an attacker.
         if !stream.incoming().is_empty() {
-            return Err(WireError::malformed("it went on talking without TLS"));
+            return Err(WireError::malformed(
+                "it sent data in clear text after TLS was requested",
+            ));
         }
         let encrypted = Encrypted::start(stream, endpoint, &self.deadline)
             .await
@@ -187,22 +197,22 @@ impl Conversation<'_> {
         })
     }
 
-    async fn answer(
+    async fn respond(
         &mut self,
         greeting: &Greeting,
         capabilities: CapabilityFlags,
         login: &Login,
     ) -> Result<(), WireError> {
-        // A server whose favourite is unknown here switches to the user's own plugin anyway.
-        let favourite = plugin(&greeting.plugin).unwrap_or(AuthPlugin::MysqlNativePassword);
-        let proof = favourite.gen_data(self.password, &greeting.nonce);
-        let knows_plugins = capabilities.contains(CapabilityFlags::CLIENT_PLUGIN_AUTH);
+        // If the server's default plugin is unknown here, the server switches to the user's plugin anyway.
+        let preferred = plugin(&greeting.plugin).unwrap_or(AuthPlugin::MysqlNativePassword);
+        let proof = preferred.gen_data(self.password, &greeting.nonce);
+        let has_plugins = capabilities.contains(CapabilityFlags::CLIENT_PLUGIN_AUTH);
         let response = HandshakeResponse::new(
             proof.as_deref(),
             greeting.numbers(),
             Some(login.user.as_bytes()),
             login.schema.as_deref().map(str::as_bytes),
-            knows_plugins.then_some(favourite),
+            has_plugins.then_some(preferred),
             capabilities,
             None,
             PACKET_BYTES_MAX,
@@ -211,19 +221,23 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    /// Until the server is content.
-    async fn go_on(&mut self, mut nonce: Vec<u8>) -> Result<(), WireError> {
+    /// Answers the server's requests until it accepts or refuses the login.
+    async fn authenticate(&mut self, mut nonce: Vec<u8>) -> Result<(), WireError> {
         loop {
-            let bytes = self.arrive().await?;
+            let bytes = self.receive_packet().await?;
             let payload = self.link.payload(bytes);
             let next = match payload.split_first() {
                 Some((&packet::OK, _)) => Next::Done,
                 Some((&packet::ERROR, _)) => return Err(packet::error(payload)),
                 Some((&packet::EOF, request)) => Next::switch(request)?,
                 Some((&packet::MORE_DATA, data)) => Next::more(data)?,
-                _ => return Err(WireError::malformed("an unknown packet came in its login")),
+                _ => {
+                    return Err(WireError::malformed(
+                        "it sent an unknown packet during the login",
+                    ));
+                }
             };
-            self.link.pass(bytes);
+            self.link.discard(bytes);
             match next {
                 Next::Done => return Ok(()),
                 Next::Wait => {}
@@ -236,12 +250,12 @@ impl Conversation<'_> {
                     self.send(|out| out.extend_from_slice(proof)).await?;
                     nonce = fresh;
                 }
-                Next::SendAll => self.send_password(&nonce).await?,
+                Next::SendPassword => self.send_password(&nonce).await?,
             }
         }
     }
 
-    /// What the server hashes and keeps, so that the next login needs the nonce's answer only.
+    /// Sends the full password. The server caches its hash, so the next login only needs the hash of the nonce.
     async fn send_password(&mut self, nonce: &[u8]) -> Result<(), WireError> {
         let mut password = self.password.unwrap_or_default().as_bytes().to_vec();
         password.push(0);
@@ -252,10 +266,10 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    /// With the server's public key, as `get-server-public-key` of its own client does.
+    /// Encrypts the password with the server's public key, like `get-server-public-key` of the server's client.
     async fn encrypted(&mut self, password: Vec<u8>, nonce: &[u8]) -> Result<Vec<u8>, WireError> {
-        self.send(|out| out.push(ASK_FOR_KEY)).await?;
-        let bytes = self.arrive().await?;
+        self.send(|out| out.push(REQUEST_PUBLIC_KEY)).await?;
+        let bytes = self.receive_packet().await?;
         let payload = self.link.payload(bytes);
         let key = match payload.split_first() {
             Some((&packet::MORE_DATA, pem)) => str::from_utf8(pem).ok(),
@@ -266,9 +280,9 @@ impl Conversation<'_> {
             .and_then(|pem| RsaPublicKey::from_public_key_pem(pem.trim_end()).ok())
             .and_then(|key| encrypt(&key, &password, nonce))
             .ok_or_else(|| {
-                WireError::malformed("no usable public key came for the password: use TLS")
+                WireError::malformed("it sent no usable public key for the password: use TLS")
             });
-        self.link.pass(bytes);
+        self.link.discard(bytes);
         encrypted
     }
 }
@@ -276,7 +290,7 @@ impl Conversation<'_> {
 enum Next {
     Done,
     Wait,
-    SendAll,
+    SendPassword,
     Switch {
         plugin: AuthPlugin<'static>,
         nonce: Vec<u8>,
@@ -294,9 +308,9 @@ impl Next {
         match plugin(name) {
             Some(plugin) => Ok(Next::Switch { plugin, nonce }),
             None => Err(WireError::Login {
-                code: PLUGIN_UNKNOWN,
+                code: PLUGIN_CANNOT_LOAD,
                 text: format!(
-                    "the user logs in by the plugin `{}`, which prony does not have: make a user that logs in by caching_sha2_password, mysql_native_password or ed25519",
+                    "the user's authentication plugin `{}` is not supported: create a user with caching_sha2_password, mysql_native_password or ed25519",
                     name.escape_ascii()
                 ),
             }),
@@ -305,17 +319,17 @@ impl Next {
 
     fn more(data: &[u8]) -> Result<Next, WireError> {
         match data {
-            KNOWN => Ok(Next::Wait),
-            SEND_ALL => Ok(Next::SendAll),
+            FAST_AUTH_OK => Ok(Next::Wait),
+            FULL_AUTH => Ok(Next::SendPassword),
             _ => Err(WireError::malformed(
-                "its login asks for something that caching_sha2_password does not know",
+                "it sent a login request that caching_sha2_password does not define",
             )),
         }
     }
 }
 
-/// Without the zero byte behind the 20 bytes of most plugins. The 32 of ed25519 have none behind them, and any byte can be their
-/// last.
+/// Strips the zero byte that follows the 20-byte nonce of most plugins. The 32-byte nonce of ed25519 has none, and its last byte
+/// can be zero.
 fn nonce(sent: &[u8]) -> &[u8] {
     match sent {
         [nonce @ .., 0] if nonce.len() == NONCE_BYTES => nonce,
@@ -323,7 +337,7 @@ fn nonce(sent: &[u8]) -> &[u8] {
     }
 }
 
-/// Those that prony has; the others of `mysql_common` are weak, or send the password to whoever asks.
+/// The supported plugins. The others in `mysql_common` are weak, or send the password to any server.
 fn plugin(name: &[u8]) -> Option<AuthPlugin<'static>> {
     match AuthPlugin::from_bytes(name) {
         AuthPlugin::CachingSha2Password => Some(AuthPlugin::CachingSha2Password),
@@ -345,7 +359,7 @@ fn encrypt(key: &RsaPublicKey, password: &[u8], nonce: &[u8]) -> Option<Vec<u8>>
     key.encrypt(&mut OsRng, Oaep::new::<Sha1>(), &masked).ok()
 }
 
-/// utf8mb4 came with 5.5.3.
+/// utf8mb4 was added in 5.5.3.
 fn collation(greeting: &Greeting) -> u8 {
     let collation = match greeting.numbers() >= (5, 5, 3) {
         true => UTF8MB4_GENERAL_CI,
@@ -354,7 +368,7 @@ fn collation(greeting: &Greeting) -> u8 {
     collation as u8
 }
 
-/// A connection that broke may last the next time; what the two ends cannot agree on, they never will.
+/// A broken connection is a transient error, a failed negotiation is not.
 fn tls_error(error: io::Error) -> WireError {
     match error.kind() {
         io::ErrorKind::TimedOut
@@ -363,7 +377,7 @@ fn tls_error(error: io::Error) -> WireError {
         | io::ErrorKind::ConnectionAborted
         | io::ErrorKind::BrokenPipe => WireError::Io(error),
         _ => WireError::Tls(format!(
-            "it could not be agreed on ({error}): the server must speak TLS 1.2 or later, which 5.5, 5.6 and their libraries do not; leave out `tls=required`, or go through a tunnel"
+            "the handshake failed ({error}): the server needs TLS 1.2 or later, which 5.5 and 5.6 lack; omit `tls=required`, or use a tunnel"
         )),
     }
 }
@@ -371,9 +385,9 @@ fn tls_error(error: io::Error) -> WireError {
 fn explain(endpoint: &Endpoint, login: &Login, error: WireError) -> WireError {
     let endpoint = login::name(endpoint);
     let code = error.code();
-    let refusal = |code, cause: String, way_out: &str| WireError::Login {
+    let refusal = |code, cause: String, fix: &str| WireError::Login {
         code,
-        text: format!("{endpoint}: {cause}{way_out}"),
+        text: format!("{endpoint}: {cause}{fix}"),
     };
     match error {
         WireError::Io(cause) => WireError::Unreachable { endpoint, cause },
@@ -382,23 +396,24 @@ fn explain(endpoint: &Endpoint, login: &Login, error: WireError) -> WireError {
                 "the server refused the login of `{}` ({code} {message})",
                 login.user
             );
-            refusal(code, cause, way_out(code))
+            refusal(code, cause, fix(code))
         }
         WireError::Login { text, .. } => refusal(code, text, ""),
         other => refusal(code, other.to_string(), ""),
     }
 }
 
-fn way_out(code: u16) -> &'static str {
+/// What the user can do about a refused login.
+fn fix(code: u16) -> &'static str {
     match code {
         1045 | 1698 => {
-            "; check the user and the password, and that the user may come from this host"
+            "; check the user name, the password, and that the user may connect from this host"
         }
-        1044 => "; grant the user rights in the schema",
-        1049 => "; create the schema, or leave it out",
+        1044 => "; grant the user privileges on the schema",
+        1049 => "; create the schema, or omit it",
         1040 | 1203 => "; close other connections, or raise max_connections",
         1129 => "; run FLUSH HOSTS on the server",
-        1130 => "; create a user that may come from this host",
+        1130 => "; create a user that may connect from this host",
         _ => "",
     }
 }

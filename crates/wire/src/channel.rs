@@ -1,21 +1,21 @@
-//! The bytes between two ends: plain, or through TLS.
+//! The byte channel to the server: plain, or TLS.
 //!
-//! Goal: plain costs one branch. Non-goals: packets, reconnecting.
+//! Goal: a plain channel costs one extra branch. Non-goals: packets, reconnecting.
 
 use crate::tls::Encrypted;
 use load::Stream;
 use std::io;
 use std::time::Duration;
 
-/// As [`Stream`]: append to `outgoing`, send, receive, look at `incoming`, consume.
-pub enum Channel {
+/// A channel with the interface of [`Stream`]: append to `outgoing`, send, receive, read `incoming`, consume.
+pub(crate) enum Channel {
     Plain(Stream),
     Encrypted(Box<Encrypted>),
 }
 
 impl Channel {
     #[inline]
-    pub fn outgoing(&mut self) -> &mut Vec<u8> {
+    pub(crate) fn outgoing(&mut self) -> &mut Vec<u8> {
         match self {
             Channel::Plain(stream) => stream.outgoing(),
             Channel::Encrypted(stream) => stream.outgoing(),
@@ -23,7 +23,7 @@ impl Channel {
     }
 
     #[inline]
-    pub fn incoming(&self) -> &[u8] {
+    pub(crate) fn incoming(&self) -> &[u8] {
         match self {
             Channel::Plain(stream) => stream.incoming(),
             Channel::Encrypted(stream) => stream.incoming(),
@@ -31,43 +31,43 @@ impl Channel {
     }
 
     #[inline]
-    pub fn consume(&mut self, bytes: usize) {
+    pub(crate) fn consume(&mut self, bytes: usize) {
         match self {
             Channel::Plain(stream) => stream.consume(bytes),
             Channel::Encrypted(stream) => stream.consume(bytes),
         }
     }
 
-    pub async fn send(&mut self) -> io::Result<()> {
+    pub(crate) async fn send(&mut self) -> io::Result<()> {
         match self {
             Channel::Plain(stream) => stream.send().await,
             Channel::Encrypted(stream) => stream.send().await,
         }
     }
 
-    pub async fn receive(&mut self) -> io::Result<()> {
+    pub(crate) async fn receive(&mut self) -> io::Result<()> {
         match self {
             Channel::Plain(stream) => stream.receive().await,
             Channel::Encrypted(stream) => stream.receive().await,
         }
     }
 
-    /// Takes in what arrives next. Through TLS that may be a part of a record, which adds nothing to `incoming`.
-    pub async fn receive_some(&mut self) -> io::Result<()> {
+    /// Receives the next bytes. With TLS they may be part of a record, which adds nothing to `incoming`.
+    pub(crate) async fn receive_some(&mut self) -> io::Result<()> {
         match self {
             Channel::Plain(stream) => stream.receive().await,
             Channel::Encrypted(stream) => stream.receive_some().await,
         }
     }
 
-    pub async fn exchange(&mut self) -> io::Result<()> {
+    pub(crate) async fn exchange(&mut self) -> io::Result<()> {
         match self {
             Channel::Plain(stream) => stream.exchange().await,
             Channel::Encrypted(stream) => stream.exchange().await,
         }
     }
 
-    pub fn stalled_after(&mut self, limit: Option<Duration>) -> io::Result<()> {
+    pub(crate) fn stalled_after(&mut self, limit: Option<Duration>) -> io::Result<()> {
         match self {
             Channel::Plain(stream) => stream.stalled_after(limit),
             Channel::Encrypted(stream) => stream.stalled_after(limit),

@@ -1,8 +1,8 @@
-//! A connection that is logged in.
+//! A connection to the server after login: queries, prepared statements, rows.
 
-mod ask;
+mod pending;
 
-pub use ask::Ask;
+pub use pending::PendingReply;
 
 use crate::authenticate;
 use crate::error::WireError;
@@ -22,25 +22,26 @@ const QUERY: u8 = 0x03;
 const PREPARE: u8 = 0x16;
 const CLOSE_STATEMENT: u8 = 0x19;
 
-/// A row that is read may have so many bytes.
+/// Maximum size of a row whose values are read, in bytes.
 const ROW_BYTES_MAX: usize = 64 << 20;
 
 /// The smallest default of any server's max_allowed_packet.
 const SURELY_ALLOWED_BYTES: usize = 1 << 20;
 
+/// A logged-in connection. It runs one request at a time.
 pub struct Connection {
     link: Link,
     version: String,
     ends_by_ok: bool,
-    /// From a request's first byte to its reply's last. A connection on which it stays true is of no use.
+    /// True from the first byte of a request to the last byte of its reply. If it stays true, the connection is unusable.
     is_under_way: bool,
-    /// Of the last request.
+    /// Size of the last request.
     request_bytes: usize,
-    /// By [`Statement::place`].
+    /// Indexed by [`Statement::place`].
     statements: Vec<Option<Bound>>,
     columns: Vec<Column>,
     values: Vec<Value<'static>>,
-    /// A row of several packets.
+    /// Buffer for a row of several packets.
     joined: Vec<u8>,
     row_bytes_max: usize,
 }
@@ -54,7 +55,7 @@ pub struct Statement {
     place: usize,
 }
 
-/// How rows are written in a reply.
+/// The format of rows in a reply.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Format {
     Text,
@@ -62,28 +63,28 @@ enum Format {
 }
 
 impl Connection {
-    /// Connects and logs in: client n at endpoint n modulo their number, then at the others where that one cannot be
-    /// reached, hangs up or has too many connections.
+    /// Connects and logs in. Client n starts with endpoint n modulo their number and tries the others after a transient error:
+    /// unreachable, connection closed, too many connections.
     ///
     /// # Errors
-    /// That of the last endpoint; each names the endpoint, the cause and the way out, none the password.
+    /// The error of the last endpoint. It names the endpoint, the cause and the fix, and never contains the password.
     pub async fn open(io: &Io, login: &Login, client: u32) -> Result<Connection, WireError> {
-        let mut last = WireError::Misuse("a login without an endpoint".into());
+        let mut last = WireError::Misuse("the login has no endpoint: give at least one".into());
         for endpoint in login.endpoints_for(client) {
             match authenticate::open(io, endpoint, login).await {
-                Ok(welcome) => return Ok(Connection::of(welcome)),
-                Err(error) if error.is_passing() => last = error,
+                Ok(logged_in) => return Ok(Connection::of(logged_in)),
+                Err(error) if error.is_transient() => last = error,
                 Err(error) => return Err(error),
             }
         }
         Err(last)
     }
 
-    fn of(welcome: authenticate::Welcome) -> Connection {
+    fn of(logged_in: authenticate::LoggedIn) -> Connection {
         Connection {
-            link: welcome.link,
-            version: welcome.version,
-            ends_by_ok: welcome
+            link: logged_in.link,
+            version: logged_in.version,
+            ends_by_ok: logged_in
                 .capabilities
                 .contains(CapabilityFlags::CLIENT_DEPRECATE_EOF),
             is_under_way: false,
@@ -96,23 +97,23 @@ impl Connection {
         }
     }
 
-    /// `8.0.33`, `10.11.14-MariaDB-0+deb12u2`
+    /// The server's version, such as `8.0.33` or `10.11.14-MariaDB-0+deb12u2`.
     pub fn server_version(&self) -> &str {
         &self.version
     }
 
-    /// A statement in the text protocol; rows are counted and dropped. The request is written at once, so the future does
-    /// not hold the text; who drops it ends the connection.
+    /// Runs a statement in the text protocol and counts its rows without reading them. The request is serialised immediately, so the
+    /// future does not borrow the text. Dropping the future before it is ready makes the connection unusable.
     ///
     /// # Errors
-    /// The server's, after which the connection goes on, or what ended it: [`WireError::is_lost`].
+    /// An error of the server, after which the connection stays usable, or one that ended it: [`WireError::is_lost`].
     #[inline]
-    pub fn query(&mut self, sql: &str) -> Ask<'_> {
+    pub fn query(&mut self, sql: &str) -> PendingReply<'_> {
         let written = self.write_text(QUERY, sql);
-        Ask::new(self, written)
+        PendingReply::new(self, written)
     }
 
-    /// A statement in the text protocol with its rows; a text row's values are all `Bytes` or `Null`.
+    /// Runs a statement in the text protocol and passes each row to `row`. All values are `Bytes` or `Null`.
     ///
     /// # Errors
     /// As [`Connection::query`].
@@ -122,9 +123,11 @@ impl Connection {
         row: &mut dyn FnMut(&[Value]),
     ) -> Result<Done, WireError> {
         let number = self.write_text(QUERY, sql)?;
-        self.ask_for_rows(number, Format::Text, row).await
+        self.request_rows(number, Format::Text, row).await
     }
 
+    /// Prepares a statement.
+    ///
     /// # Errors
     /// As [`Connection::query`].
     pub async fn prepare(&mut self, sql: &str) -> Result<Statement, WireError> {
@@ -136,20 +139,22 @@ impl Connection {
         self.end(prepared)
     }
 
-    /// The hot path: the rows are counted and dropped. The request is written at once, as with [`Connection::query`];
-    /// `params` is gone through as they are written, so nobody needs a list of them.
+    /// Executes a prepared statement and counts its rows without reading them: the hot path. The request is serialised immediately,
+    /// as with [`Connection::query`]. `params` is iterated while it is written, so the caller needs no list.
     ///
     /// # Errors
     /// As [`Connection::query`].
     #[inline]
-    pub fn execute<'c, 'p, P>(&'c mut self, statement: &Statement, params: P) -> Ask<'c>
+    pub fn execute<'c, 'p, P>(&'c mut self, statement: &Statement, params: P) -> PendingReply<'c>
     where
         P: IntoIterator<Item: Borrow<Param<'p>>, IntoIter: ExactSizeIterator + Clone>,
     {
         let written = self.write_execute(statement, params.into_iter());
-        Ask::new(self, written)
+        PendingReply::new(self, written)
     }
 
+    /// Executes a prepared statement and passes each row to `row`.
+    ///
     /// # Errors
     /// As [`Connection::query`]; [`WireError::ReplyTooLarge`] for a row of more than 64 MiB.
     pub async fn execute_rows(
@@ -159,13 +164,13 @@ impl Connection {
         row: &mut dyn FnMut(&[Value]),
     ) -> Result<Done, WireError> {
         let number = self.write_execute(statement, params.iter())?;
-        self.ask_for_rows(number, Format::Binary, row).await
+        self.request_rows(number, Format::Binary, row).await
     }
 
-    /// Frees what the server keeps of it.
+    /// Closes a prepared statement, which frees its resources on the server.
     ///
     /// # Errors
-    /// What the system says of the connection.
+    /// I/O errors of the connection; a statement of another connection.
     pub async fn close_statement(&mut self, statement: Statement) -> Result<(), WireError> {
         self.bound(&statement)?;
         self.statements[statement.place] = None;
@@ -179,16 +184,16 @@ impl Connection {
         Ok(())
     }
 
-    /// Says goodbye; the connection is closed either way.
+    /// Sends COM_QUIT where possible and closes the connection.
     pub async fn close(mut self) {
         if !self.is_under_way {
             self.link.number = 0;
-            // A server that is gone needs no goodbye.
+            // If the server is gone, the connection is closed anyway.
             let _ = self.link.send(|out| out.push(QUIT)).await;
         }
     }
 
-    /// Returns the number of the reply's first packet.
+    /// Writes a request and returns the sequence number of the reply's first packet.
     fn write_text(&mut self, command: u8, sql: &str) -> Result<u8, WireError> {
         if self.is_under_way {
             return Err(WireError::Ended);
@@ -210,10 +215,10 @@ impl Connection {
         params: impl ExactSizeIterator<Item: Borrow<Param<'p>>> + Clone,
     ) -> Result<u8, WireError> {
         let Some(Some(bound)) = self.statements.get_mut(statement.place) else {
-            return Err(unknown_statement());
+            return Err(statement_not_open());
         };
         if bound.statement != statement.id {
-            return Err(unknown_statement());
+            return Err(statement_not_open());
         }
         if self.is_under_way {
             return Err(WireError::Ended);
@@ -228,11 +233,11 @@ impl Connection {
     fn bound(&self, statement: &Statement) -> Result<&Bound, WireError> {
         match self.statements.get(statement.place) {
             Some(Some(bound)) if bound.statement == statement.id => Ok(bound),
-            _ => Err(unknown_statement()),
+            _ => Err(statement_not_open()),
         }
     }
 
-    async fn ask_for_rows(
+    async fn request_rows(
         &mut self,
         number: u8,
         format: Format,
@@ -254,7 +259,7 @@ impl Connection {
         }
     }
 
-    /// Reads the rows that have arrived; true at the reply's end.
+    /// Reads the rows that have arrived. True at the end of the reply.
     fn read_rows(
         &mut self,
         walk: &mut Walk,
@@ -292,15 +297,15 @@ impl Connection {
     }
 
     async fn read_prepared(&mut self) -> Result<Statement, WireError> {
-        let bytes = self.link.arrive().await?;
+        let bytes = self.link.receive_packet().await?;
         let head = prepared(self.link.payload(bytes));
-        self.link.pass(bytes);
+        self.link.discard(bytes);
         let (id, columns, params) = head?;
         for definitions in [params, columns] {
             let end = u16::from(definitions > 0 && !self.ends_by_ok);
             for _ in 0..definitions.saturating_add(end) {
-                let bytes = self.link.arrive().await?;
-                self.link.pass(bytes);
+                let bytes = self.link.receive_packet().await?;
+                self.link.discard(bytes);
             }
         }
         let place = self.place();
@@ -313,7 +318,7 @@ impl Connection {
         })
     }
 
-    /// The first that is free.
+    /// The first free place in `statements`.
     fn place(&mut self) -> usize {
         let free = self.statements.iter().position(Option::is_none);
         free.unwrap_or_else(|| {
@@ -322,7 +327,7 @@ impl Connection {
         })
     }
 
-    /// A reply has ended: the connection is free again, unless it was lost, or more came than was asked for.
+    /// Ends a request: the connection is free again, unless it was lost or has excess bytes.
     fn end<T>(&mut self, result: Result<T, WireError>) -> Result<T, WireError> {
         match result {
             Ok(value) if self.link.channel.incoming().is_empty() => {
@@ -333,13 +338,13 @@ impl Connection {
         }
     }
 
-    /// None: the reply was well, and something came behind it.
+    /// `error` is None where the reply was correct but excess bytes follow it.
     #[cold]
     fn failed(&mut self, error: Option<WireError>) -> WireError {
         match error {
             Some(error) if error.is_lost() => error,
             _ if !self.link.channel.incoming().is_empty() => {
-                WireError::malformed("more came than was asked for")
+                WireError::malformed("it sent data after the end of the reply")
             }
             Some(error) => {
                 self.is_under_way = false;
@@ -349,7 +354,7 @@ impl Connection {
         }
     }
 
-    /// A server that finds a request too large hangs up, often before it was all sent.
+    /// The error of a failed send. A server closes the connection when a request is too large, often before all of it is sent.
     #[cold]
     fn broken(&self, cause: io::Error) -> WireError {
         match cause.kind() {
@@ -380,21 +385,29 @@ impl Format {
     }
 }
 
-/// Statement, columns and parameters.
+/// Parses the reply to COM_STMT_PREPARE: statement id, columns, parameters.
 fn prepared(payload: &[u8]) -> Result<(u32, u16, u16), WireError> {
     let mut fields = Fields(payload);
     match fields.u8() {
         Some(packet::OK) => {}
         Some(packet::ERROR) => return Err(packet::error(payload)),
-        _ => return Err(WireError::malformed("a statement is not prepared")),
+        _ => {
+            return Err(WireError::malformed(
+                "it did not answer a request to prepare a statement",
+            ));
+        }
     }
     match (fields.u32(), fields.u16(), fields.u16()) {
         (Some(id), Some(columns), Some(params)) => Ok((id, columns, params)),
-        _ => Err(WireError::malformed("a prepared statement ends too early")),
+        _ => Err(WireError::malformed(
+            "its answer to a request to prepare a statement is truncated",
+        )),
     }
 }
 
 #[cold]
-fn unknown_statement() -> WireError {
-    WireError::Misuse("the statement is of another connection, or closed".into())
+fn statement_not_open() -> WireError {
+    WireError::Misuse(
+        "the statement belongs to another connection or is closed: prepare it on this one".into(),
+    )
 }

@@ -1,18 +1,18 @@
-//! What can go wrong between two ends of the protocol.
+//! Errors of a connection, with their error numbers and what they imply for retries.
 
-/// The client's own numbers, as the server's client library numbers them.
+/// Error numbers of client-side errors, as in the server's client library.
 const LOST: u16 = 2013;
 const PACKET_TOO_LARGE: u16 = 2020;
 const TLS: u16 = 2026;
 const MALFORMED: u16 = 2027;
 const PARAMETERS: u16 = 2031;
 
-/// Errors without a state of class 08 after which the server closes the connection: killed (MariaDB, MySQL), idle for too
-/// long.
-const LAST_WORDS: [u16; 3] = [1927, 3169, 4031];
+/// Errors after which the server closes the connection although their SQLSTATE is not of class 08: killed (MariaDB, MySQL), idle
+/// for too long.
+const CLOSING: [u16; 3] = [1927, 3169, 4031];
 
-/// Errors of a server that is full, stopping or not ready yet, or that gave up a connection: another login can succeed soon.
-const PASSING: [u16; 13] = [
+/// Errors of a server that is full, shutting down or not ready, or that aborted a connection. Another login can succeed soon.
+const TRANSIENT: [u16; 13] = [
     1040, // too many connections
     1203, // too many connections of this user
     1053, // shutting down
@@ -28,6 +28,7 @@ const PASSING: [u16; 13] = [
     4031, // idle for too long (MySQL)
 ];
 
+/// Why a connection or a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
     #[error("the connection broke: {0}")]
@@ -37,39 +38,37 @@ pub enum WireError {
         endpoint: String,
         cause: std::io::Error,
     },
-    /// The server's own error; the connection goes on unless [`WireError::is_lost`].
+    /// An error that the server reported. The connection stays usable unless [`WireError::is_lost`].
     #[error("error {code} ({state}): {message}")]
     Server {
         code: u16,
         state: String,
         message: String,
     },
-    /// The text names what was expected.
-    #[error("the server does not speak the protocol: {0}")]
+    /// The text says what is wrong with the server's data; its subject is the server.
+    #[error("the server violates the MySQL protocol: {0}")]
     Protocol(String),
-    #[error(
-        "a packet of the reply has more than {limit} bytes: read less at once, or raise the limit"
-    )]
+    #[error("a row of the reply exceeds {limit} bytes: select less data per row")]
     ReplyTooLarge { limit: usize },
-    /// The server took a large request for too large, or hung up while it was sent.
+    /// The connection broke during a large request, most likely because the server's limit is smaller.
     #[error(
-        "the server broke off a request of {bytes} bytes ({cause}): its max_allowed_packet is likely smaller"
+        "the server closed the connection during a request of {bytes} bytes ({cause}): raise its max_allowed_packet"
     )]
     RequestTooLarge { bytes: usize, cause: String },
-    /// What makes a login impossible: named endpoint, cause and way out.
+    /// The login was refused or is not possible. The text names the endpoint, the cause and the fix.
     #[error("{text}")]
     Login { code: u16, text: String },
     #[error("TLS: {0}")]
     Tls(String),
-    /// A call that cannot be: the connection goes on.
+    /// An invalid call. The connection stays usable.
     #[error("{0}")]
     Misuse(String),
-    #[error("the connection ended before, or a call on it was given up halfway")]
+    #[error("the connection is closed, or an earlier call on it was cancelled: open another one")]
     Ended,
 }
 
 impl WireError {
-    /// The server's error number, or the one that clients give to the case (2013 for a lost connection).
+    /// The server's error number, or that of the server's client library (2013 for a lost connection).
     pub fn code(&self) -> u16 {
         match self {
             WireError::Server { code, .. } | WireError::Login { code, .. } => *code,
@@ -81,35 +80,35 @@ impl WireError {
         }
     }
 
-    /// Whether the connection is gone.
+    /// Whether the connection is closed or unusable.
     pub fn is_lost(&self) -> bool {
         match self {
             // Class 08 is "connection exception".
             WireError::Server { code, state, .. } => {
-                state.starts_with("08") || LAST_WORDS.contains(code)
+                state.starts_with("08") || CLOSING.contains(code)
             }
             WireError::Misuse(_) => false,
             _ => true,
         }
     }
 
-    /// Whether opening a session can succeed later, or at another endpoint. It is so while a server is down or restarts:
-    /// refused, reset, timed out, the socket's file missing, or one of the server's own errors for that. Wrong
-    /// credentials (1045), a missing schema or table and TLS that the two ends cannot agree on are not.
-    pub fn is_passing(&self) -> bool {
+    /// Whether opening a session can succeed later or at another endpoint. True while a server is down or restarts: connection
+    /// refused, reset or timed out, socket file missing, or one of the server's errors for that. False for wrong credentials
+    /// (1045), a missing schema or table, and a failed TLS negotiation.
+    pub fn is_transient(&self) -> bool {
         match self {
             WireError::Io(_) | WireError::Unreachable { .. } => true,
-            WireError::Login { code, .. } => PASSING.contains(code),
-            WireError::Server { code, .. } => PASSING.contains(code) || self.is_lost(),
+            WireError::Login { code, .. } => TRANSIENT.contains(code),
+            WireError::Server { code, .. } => TRANSIENT.contains(code) || self.is_lost(),
             _ => false,
         }
     }
 
-    /// Whether the server may have done what was requested: the connection was lost after the request was sent and before
-    /// its answer was read.
+    /// Whether the server may have executed the request: the connection was lost after the request was sent and before the reply was
+    /// read.
     pub fn is_unanswered(&self) -> bool {
         match self {
-            // Only sending fails so, and a request that did not arrive as a whole was not done.
+            // Only sending fails with it, and the server does not execute an incomplete request.
             WireError::Io(cause) => cause.kind() != std::io::ErrorKind::BrokenPipe,
             WireError::Protocol(_)
             | WireError::ReplyTooLarge { .. }
@@ -145,25 +144,25 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_a_server_that_restarts_pass() {
+    fn errors_of_a_restarting_server_are_transient() {
         for code in [1040, 1053, 1152, 1927, 3168, 3169] {
-            assert!(login(code).is_passing(), "{code}");
-            assert!(server(code, "HY000").is_passing(), "{code}");
+            assert!(login(code).is_transient(), "{code}");
+            assert!(server(code, "HY000").is_transient(), "{code}");
         }
-        assert!(server(1047, "08S01").is_passing());
+        assert!(server(1047, "08S01").is_transient());
     }
 
     #[test]
-    fn credentials_schemas_and_tables_that_are_wrong_stay_wrong() {
+    fn wrong_credentials_schemas_and_tables_are_not_transient() {
         for code in [1044, 1045, 1049, 1698] {
-            assert!(!login(code).is_passing(), "{code}");
+            assert!(!login(code).is_transient(), "{code}");
         }
-        assert!(!server(1146, "42S02").is_passing());
-        assert!(!WireError::Tls(String::new()).is_passing());
+        assert!(!server(1146, "42S02").is_transient());
+        assert!(!WireError::Tls(String::new()).is_transient());
     }
 
     #[test]
-    fn only_what_was_sent_and_not_answered_is_unanswered() {
+    fn only_requests_sent_without_a_reply_are_unanswered() {
         for kind in [
             ErrorKind::UnexpectedEof,
             ErrorKind::ConnectionReset,
@@ -175,7 +174,7 @@ mod tests {
         assert!(!WireError::Ended.is_unanswered());
         assert!(
             !server(1053, "08S01").is_unanswered(),
-            "an error is an answer"
+            "an error is a reply"
         );
     }
 }

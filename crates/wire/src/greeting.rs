@@ -1,40 +1,43 @@
-//! What a server says first: version 10 of the handshake.
+//! The server's greeting: version 10 of the initial handshake packet.
 //!
-//! Read here and not by `mysql_common`, whose reader overflows on a length of 128 or more (0.37.3).
+//! It is parsed here because the parser of `mysql_common` 0.37.3 overflows on a length of 128 or more.
 
 use crate::error::WireError;
 use crate::packet::{self, Fields};
 use mysql_common::constants::CapabilityFlags;
 
-pub struct Greeting {
-    /// `8.0.33`, `10.11.14-MariaDB-0+deb12u2`
+/// The fields of a greeting that a login needs.
+pub(crate) struct Greeting {
+    /// Such as `8.0.33` or `10.11.14-MariaDB-0+deb12u2`.
     pub version: String,
     pub capabilities: CapabilityFlags,
-    /// What the first answer is computed from.
+    /// The scramble from which the password's hash is computed.
     pub nonce: Vec<u8>,
-    /// The plugin that the server would like; empty before 5.5.7.
+    /// The server's default authentication plugin. Empty before 5.5.7.
     pub plugin: Vec<u8>,
 }
 
 impl Greeting {
+    /// Parses a packet's payload.
+    ///
     /// # Errors
-    /// The server's own refusal (too many connections, host not allowed), or that this is no greeting.
-    pub fn read(payload: &[u8]) -> Result<Greeting, WireError> {
+    /// The server's refusal (too many connections, host not allowed), or that the packet is not a greeting.
+    pub(crate) fn read(payload: &[u8]) -> Result<Greeting, WireError> {
         match payload.first() {
             Some(10) => read(Fields(&payload[1..]))
-                .ok_or_else(|| WireError::malformed("its greeting ends too early")),
+                .ok_or_else(|| WireError::malformed("its greeting is truncated")),
             Some(&packet::ERROR) => Err(packet::error(payload)),
             Some(old @ 1..=9) => Err(WireError::Protocol(format!(
-                "it greets with version {old} of the protocol, of before MySQL 4.1"
+                "its greeting has protocol version {old}, from before MySQL 4.1"
             ))),
             _ => Err(WireError::malformed(
-                "what listens there does not greet as a MySQL server",
+                "its first packet is not the greeting of a MySQL server",
             )),
         }
     }
 
-    /// Major, minor and patch; zero where there is no number.
-    pub fn numbers(&self) -> (u16, u16, u16) {
+    /// Major, minor and patch version; zero where there is no number.
+    pub(crate) fn numbers(&self) -> (u16, u16, u16) {
         let mut numbers = self
             .version
             .split(|c: char| !c.is_ascii_digit())
@@ -67,7 +70,7 @@ fn read(mut fields: Fields) -> Option<Greeting> {
     })
 }
 
-/// MariaDB says `5.5.5-` before its own version, for replicas that would not take a two-digit major version.
+/// Strips the `5.5.5-` that MariaDB prepends to its version for replicas that reject a two-digit major version.
 fn own_version(greeted: &str) -> &str {
     match greeted.strip_prefix("5.5.5-") {
         Some(own) if own.contains("MariaDB") => own,
@@ -83,7 +86,7 @@ mod tests {
     const MARIADB: &[u8] = b"\x0a5.5.5-10.11.14-MariaDB-0+deb12u2\0\x1f\0\0\x0012345678\0\xfe\xf7\x2d\x02\0\xff\x81\x15\0\0\0\0\0\0\x1d\0\0\0abcdefghijkl\0mysql_native_password\0";
 
     #[test]
-    fn a_greeting_tells_version_nonce_and_plugin() {
+    fn a_greeting_is_parsed_into_version_nonce_and_plugin() {
         let greeting = Greeting::read(MARIADB).unwrap();
         assert_eq!(greeting.version, "10.11.14-MariaDB-0+deb12u2");
         assert_eq!(greeting.numbers(), (10, 11, 14));
@@ -97,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_greeting_that_is_cut_off_anywhere_before_the_plugin_is_told_as_such() {
+    fn a_greeting_truncated_before_the_plugin_is_an_error() {
         let plugin_at = MARIADB.len() - b"mysql_native_password\0".len();
         for end in 1..plugin_at {
             assert!(Greeting::read(&MARIADB[..end]).is_err(), "{end}");
@@ -105,16 +108,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_greeting_is_said_so() {
-        let says = |payload| Greeting::read(payload).err().unwrap().to_string();
-        assert!(says(b"").contains("does not greet"));
-        assert!(says(b"\x093.23.58\0").contains("before MySQL 4.1"));
-        assert!(says(b"\xff\x10\x04Too many connections").contains("1040"));
+    fn packets_that_are_not_greetings_are_explained() {
+        let message = |payload| Greeting::read(payload).err().unwrap().to_string();
+        assert!(message(b"").contains("not the greeting"));
+        assert!(message(b"\x093.23.58\0").contains("before MySQL 4.1"));
+        assert!(message(b"\xff\x10\x04Too many connections").contains("1040"));
     }
 
     proptest! {
         #[test]
-        fn any_bytes_are_a_greeting_or_an_error(mut bytes: Vec<u8>) {
+        fn arbitrary_bytes_do_not_panic_the_greeting_parser(mut bytes: Vec<u8>) {
             bytes.insert(0, 10);
             let _ = Greeting::read(&bytes);
         }

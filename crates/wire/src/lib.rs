@@ -1,8 +1,8 @@
-//! The MySQL protocol on the load engine's streams.
+//! A MySQL protocol client on the load engine's streams.
 //!
-//! Goals: every login that the builds have; prepared statements without copying or allocating on their way; replies
-//! parsed as far as is asked for; nothing that a hostile server sends panics or takes unbounded memory. Non-goals:
-//! pools, reconnecting (`load` does), types of rows that no workload reads, several requests under way at once.
+//! Goals: the default login of every supported server; no copy and no allocation per execution of a prepared statement; parse
+//! no more of a reply than the caller needs; a hostile server cannot cause a panic or unbounded memory use. Non-goals:
+//! connection pools, reconnecting (crate `load`), column types that no workload reads, pipelined requests.
 
 mod authenticate;
 mod channel;
@@ -19,7 +19,7 @@ mod request;
 mod row;
 mod tls;
 
-pub use connection::{Ask, Connection, Statement};
+pub use connection::{Connection, PendingReply, Statement};
 pub use error::WireError;
 pub use login::{Login, Tls};
 pub use reply::Done;

@@ -1,26 +1,27 @@
-//! One packet at a time, for what is not hot: logging in, preparing.
+//! Sends and receives one packet at a time, for login and prepare, which are not on the hot path.
 
 use crate::channel::Channel;
 use crate::error::WireError;
 use crate::packet::{self, CONTROL_MAX, HEADER};
 use std::io;
 
-pub struct Link {
-    pub channel: Channel,
-    /// The number that the next packet has, whichever side sends it.
-    pub number: u8,
+/// A channel with the sequence number of its packets.
+pub(crate) struct Link {
+    pub(crate) channel: Channel,
+    /// Sequence number of the next packet, whichever side sends it.
+    pub(crate) number: u8,
 }
 
 impl Link {
-    pub fn new(channel: Channel) -> Link {
+    pub(crate) fn new(channel: Channel) -> Link {
         Link { channel, number: 0 }
     }
 
     /// Waits for a whole packet and returns its payload's length.
     ///
     /// # Errors
-    /// As [`Link::arrived`], and what the system says of the connection.
-    pub async fn arrive(&mut self) -> Result<usize, WireError> {
+    /// As [`Link::arrived`], and I/O errors of the connection.
+    pub(crate) async fn receive_packet(&mut self) -> Result<usize, WireError> {
         loop {
             if let Some(bytes) = self.arrived()? {
                 return Ok(bytes);
@@ -29,11 +30,11 @@ impl Link {
         }
     }
 
-    /// The length of the payload that is there; none: not all of it.
+    /// The length of the next packet's payload. None while it has not completely arrived.
     ///
     /// # Errors
-    /// [`WireError::Protocol`] where it is not the packet that is due, or longer than anything but a row is.
-    pub fn arrived(&self) -> Result<Option<usize>, WireError> {
+    /// [`WireError::Protocol`] if the packet is out of order or too long for a packet that is not a row.
+    pub(crate) fn arrived(&self) -> Result<Option<usize>, WireError> {
         let Some((bytes, number)) = packet::header(self.channel.incoming()) else {
             return Ok(None);
         };
@@ -41,27 +42,25 @@ impl Link {
             return Err(packet::out_of_order(self.number, number));
         }
         if bytes > CONTROL_MAX {
-            return Err(WireError::Protocol(format!(
-                "a packet of {bytes} bytes came where none has more than {CONTROL_MAX}"
-            )));
+            return Err(packet::too_long(bytes));
         }
         let is_whole = self.channel.incoming().len() >= HEADER + bytes;
         Ok(is_whole.then_some(bytes))
     }
 
-    /// The payload that [`Link::arrived`] told of.
-    pub fn payload(&self, bytes: usize) -> &[u8] {
+    /// The payload of the packet whose length [`Link::arrived`] returned.
+    pub(crate) fn payload(&self, bytes: usize) -> &[u8] {
         &self.channel.incoming()[HEADER..HEADER + bytes]
     }
 
-    /// Forgets it.
-    pub fn pass(&mut self, bytes: usize) {
+    /// Removes that packet from the buffer.
+    pub(crate) fn discard(&mut self, bytes: usize) {
         self.channel.consume(HEADER + bytes);
         self.number = self.number.wrapping_add(1);
     }
 
     /// Sends one packet.
-    pub async fn send(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+    pub(crate) async fn send(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
         let out = self.channel.outgoing();
         let start = packet::begin(out);
         write(out);

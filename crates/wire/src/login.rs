@@ -1,28 +1,30 @@
-//! Who logs in where.
+//! Login parameters: endpoints, credentials, TLS, timeouts.
 
 use load::Endpoint;
 use std::time::Duration;
 
+/// Where and how a client logs in.
 #[derive(Clone)]
 pub struct Login {
-    /// At least one. Client n begins with endpoint n modulo their number, and tries the next where one cannot be reached
-    /// or is full.
+    /// At least one. Client n starts with endpoint n modulo their number and tries the next one if an endpoint is unreachable or
+    /// full.
     pub endpoints: Vec<Endpoint>,
     pub user: String,
     /// Never printed.
     pub password: Option<String>,
     pub schema: Option<String>,
     pub tls: Tls,
-    /// For connecting and logging in at one endpoint, together.
+    /// Limit for connecting to and logging in at one endpoint, in total.
     pub within: Duration,
-    /// See [`load::Stream::stalled_after`].
+    /// Limit for each operation after the login, see [`load::Stream::stalled_after`].
     pub stalled: Option<Duration>,
 }
 
+/// Whether a connection is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tls {
     Off,
-    /// Encrypted, the certificate not verified: what `?tls=required` means, as the server's own client has it.
+    /// Encrypted without verifying the certificate: `?tls=required` in a DSN, `ssl-mode=REQUIRED` of the server's client.
     Required,
 }
 
@@ -41,7 +43,7 @@ impl std::fmt::Debug for Login {
     }
 }
 
-/// `db1:3306`, or a socket's path.
+/// An endpoint as text: `db1:3306`, or a socket's path.
 pub(crate) fn name(endpoint: &Endpoint) -> String {
     match endpoint {
         Endpoint::Tcp { host, port } => format!("{host}:{port}"),
@@ -76,14 +78,14 @@ mod tests {
     }
 
     #[test]
-    fn clients_begin_at_the_endpoints_in_turn_and_try_all_of_them() {
+    fn clients_start_at_different_endpoints_and_try_all() {
         assert_eq!(order(&[1, 2, 3], 0), ["db:1", "db:2", "db:3"]);
         assert_eq!(order(&[1, 2, 3], 4), ["db:2", "db:3", "db:1"]);
         assert!(order(&[], 7).is_empty());
     }
 
     #[test]
-    fn a_printed_login_holds_no_password() {
+    fn debug_output_of_a_login_omits_the_password() {
         assert!(!format!("{:?}", login(&[1])).contains("secret"));
     }
 }

@@ -1,37 +1,37 @@
-//! Framing: four bytes (length, number) before each packet, payloads of 16 MiB - 1 and more in several packets.
+//! Packet framing: a header of four bytes (length, sequence number) before each packet. Payloads of 16 MiB - 1 and more are split.
 //!
-//! Goal: reads that cannot run past the end. Non-goal: what the payloads mean.
+//! Goal: reads that cannot run past the end. Non-goal: the meaning of payloads.
 //! Source: "MySQL Packets" in the server's protocol documentation.
 
 use crate::error::WireError;
 
-pub const HEADER: usize = 4;
+pub(crate) const HEADER: usize = 4;
 
-/// A packet of this length is continued by the next one.
-pub const CHUNK_MAX: usize = 0xff_ffff;
+/// Maximum payload of a packet. A packet of this length continues in the next one.
+pub(crate) const CHUNK_MAX: usize = 0xff_ffff;
 
-/// Longer packets of the server's that hold no row are no such packets: its messages have at most 512 characters, its
-/// keys and names a few kilobytes.
-pub const CONTROL_MAX: usize = 64 * 1024;
+/// Maximum payload of a packet that is not a row. The server's messages have at most 512 characters, its keys and names a few
+/// kilobytes.
+pub(crate) const CONTROL_MAX: usize = 64 * 1024;
 
-/// What a packet's first byte says.
-pub const OK: u8 = 0x00;
-pub const MORE_DATA: u8 = 0x01;
-pub const LOCAL_INFILE: u8 = 0xfb;
-pub const EOF: u8 = 0xfe;
-pub const ERROR: u8 = 0xff;
+/// Packet types, from a packet's first byte.
+pub(crate) const OK: u8 = 0x00;
+pub(crate) const MORE_DATA: u8 = 0x01;
+pub(crate) const LOCAL_INFILE: u8 = 0xfb;
+pub(crate) const EOF: u8 = 0xfe;
+pub(crate) const ERROR: u8 = 0xff;
 
-/// Appends the place of a header, for [`finish`]; returns where it is.
+/// Appends space for a header, for [`finish`]. Returns its position.
 #[inline]
-pub fn begin(out: &mut Vec<u8>) -> usize {
+pub(crate) fn begin(out: &mut Vec<u8>) -> usize {
     let start = out.len();
     out.extend_from_slice(&[0; HEADER]);
     start
 }
 
-/// Writes the header of the payload that follows `start`; returns the number of the packet that comes next.
+/// Writes the header at `start` for the payload that follows it. Returns the next sequence number.
 #[inline]
-pub fn finish(out: &mut Vec<u8>, start: usize, number: u8) -> u8 {
+pub(crate) fn finish(out: &mut Vec<u8>, start: usize, number: u8) -> u8 {
     let bytes = out.len() - start - HEADER;
     if bytes >= CHUNK_MAX {
         return split(out, start, number);
@@ -41,7 +41,7 @@ pub fn finish(out: &mut Vec<u8>, start: usize, number: u8) -> u8 {
     number.wrapping_add(1)
 }
 
-/// A payload whose length is a multiple of the longest packet's ends with an empty packet.
+/// Splits a payload into packets. If its length is a multiple of [`CHUNK_MAX`], an empty packet follows.
 #[cold]
 fn split(out: &mut Vec<u8>, start: usize, mut number: u8) -> u8 {
     let payload = out.split_off(start + HEADER);
@@ -60,55 +60,65 @@ fn split(out: &mut Vec<u8>, start: usize, mut number: u8) -> u8 {
     number
 }
 
-/// The length and number of the packet that begins here; None: less than a header has arrived.
+/// The payload length and sequence number of the packet at the start of `bytes`. None for an incomplete header.
 #[inline]
-pub fn header(bytes: &[u8]) -> Option<(usize, u8)> {
+pub(crate) fn header(bytes: &[u8]) -> Option<(usize, u8)> {
     let word = u32::from_le_bytes(*bytes.first_chunk()?);
     Some(((word & 0xff_ffff) as usize, (word >> 24) as u8))
 }
 
 #[cold]
-pub fn out_of_order(expected: u8, found: u8) -> WireError {
-    WireError::Protocol(format!("packet {expected} was due, {found} came"))
+pub(crate) fn out_of_order(expected: u8, found: u8) -> WireError {
+    WireError::Protocol(format!(
+        "packet {found} is out of order, expected packet {expected}"
+    ))
 }
 
-/// The fields of a payload, read from its front; None once it ends too early.
+/// The error of a packet longer than [`CONTROL_MAX`].
+#[cold]
+pub(crate) fn too_long(bytes: usize) -> WireError {
+    WireError::Protocol(format!(
+        "a packet of {bytes} bytes exceeds the maximum of {CONTROL_MAX} for its type"
+    ))
+}
+
+/// A cursor over the fields of a payload. Each read returns None if the payload is too short.
 #[derive(Clone, Copy)]
-pub struct Fields<'a>(pub &'a [u8]);
+pub(crate) struct Fields<'a>(pub &'a [u8]);
 
 impl<'a> Fields<'a> {
     #[inline]
-    pub fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
+    pub(crate) fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
         Some(taken)
     }
 
     #[inline]
-    pub fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+    pub(crate) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (taken, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
         Some(*taken)
     }
 
     #[inline]
-    pub fn u8(&mut self) -> Option<u8> {
+    pub(crate) fn u8(&mut self) -> Option<u8> {
         self.array::<1>().map(|[byte]| byte)
     }
 
     #[inline]
-    pub fn u16(&mut self) -> Option<u16> {
+    pub(crate) fn u16(&mut self) -> Option<u16> {
         self.array().map(u16::from_le_bytes)
     }
 
     #[inline]
-    pub fn u32(&mut self) -> Option<u32> {
+    pub(crate) fn u32(&mut self) -> Option<u32> {
         self.array().map(u32::from_le_bytes)
     }
 
-    /// A length-encoded integer. Nearly every one has one byte, so the call would cost more than the reading.
+    /// A length-encoded integer. Inlined, because most have one byte and a call would cost more than the read.
     #[inline(always)]
-    pub fn integer(&mut self) -> Option<u64> {
+    pub(crate) fn integer(&mut self) -> Option<u64> {
         match self.u8()? {
             small @ 0..=0xfa => Some(u64::from(small)),
             0xfc => self.u16().map(u64::from),
@@ -120,15 +130,15 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A string after its length-encoded length.
+    /// A string preceded by its length-encoded length.
     #[inline]
-    pub fn string(&mut self) -> Option<&'a [u8]> {
+    pub(crate) fn string(&mut self) -> Option<&'a [u8]> {
         let count = usize::try_from(self.integer()?).ok()?;
         self.bytes(count)
     }
 
-    /// A string up to a zero byte; what is left where there is none.
-    pub fn until_zero(&mut self) -> &'a [u8] {
+    /// A string up to a zero byte, or the rest of the payload if there is none.
+    pub(crate) fn until_zero(&mut self) -> &'a [u8] {
         let all = self.0;
         match all.iter().position(|byte| *byte == 0) {
             Some(end) => {
@@ -140,14 +150,14 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The server's error in a payload that begins with [`ERROR`].
+/// Parses the server's error in a payload that begins with [`ERROR`].
 #[cold]
-pub fn error(payload: &[u8]) -> WireError {
+pub(crate) fn error(payload: &[u8]) -> WireError {
     let mut fields = Fields(payload.get(1..).unwrap_or_default());
     let Some(code) = fields.u16() else {
-        return WireError::malformed("an error without a number came");
+        return WireError::malformed("it sent an error without a number");
     };
-    // The state is there once both sides have said that they know it: not in an answer to a connection that is refused.
+    // The SQLSTATE is present once capabilities are negotiated, so not in the refusal of a connection.
     let state = match fields.0 {
         [b'#', state @ ..] if state.len() >= 5 => {
             fields.0 = &state[5..];
@@ -177,13 +187,13 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_has_its_length_and_number_in_front() {
+    fn a_packet_starts_with_its_length_and_sequence_number() {
         assert_eq!(framed(b"abc", 7), (b"\x03\0\0\x07abc".to_vec(), 8));
         assert_eq!(framed(b"", 255), (b"\0\0\0\xff".to_vec(), 0));
     }
 
     #[test]
-    fn a_payload_of_16_mib_is_split_and_a_full_last_packet_is_followed_by_an_empty_one() {
+    fn a_16_mib_payload_is_split_and_a_full_last_packet_is_followed_by_an_empty_one() {
         let (out, next) = framed(&vec![1; CHUNK_MAX + 2], 0);
         assert_eq!((out.len(), next), (CHUNK_MAX + 2 + 2 * HEADER, 2));
         assert_eq!(header(&out), Some((CHUNK_MAX, 0)));
@@ -196,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_read_with_and_without_a_state() {
+    fn errors_are_parsed_with_and_without_a_sqlstate() {
         let with = error(b"\xff\x15\x04#28000Access denied").to_string();
         assert_eq!(with, "error 1045 (28000): Access denied");
         let without = error(b"\xff\x10\x04Too many connections").to_string();
@@ -206,7 +216,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_can_be_read_as_fields(bytes: Vec<u8>) {
+        fn arbitrary_bytes_do_not_panic_the_field_parser(bytes: Vec<u8>) {
             let mut fields = Fields(&bytes);
             while fields.string().is_some() || fields.integer().is_some() {}
             let _ = error(&bytes);
@@ -216,7 +226,7 @@ mod tests {
         }
 
         #[test]
-        fn an_integer_is_read_in_each_of_its_lengths(value: u64) {
+        fn length_encoded_integers_of_every_length_round_trip(value: u64) {
             use mysql_common::io::BufMutExt;
             let mut bytes = Vec::new();
             bytes.put_lenenc_int(value);

@@ -1,4 +1,4 @@
-//! COM_STMT_EXECUTE, written straight into what is sent.
+//! Serialises COM_STMT_EXECUTE directly into the send buffer.
 
 use crate::error::WireError;
 use crate::packet::{self, HEADER};
@@ -6,15 +6,16 @@ use std::borrow::Borrow;
 
 const EXECUTE: u8 = 0x17;
 
-/// Types as the protocol numbers them.
+/// Type codes of the protocol.
 const DOUBLE: u8 = 5;
 const NULL: u8 = 6;
 const LONGLONG: u8 = 8;
 const VAR_STRING: u8 = 253;
 
-/// Where the bitmap of NULLs begins in a packet: header, command, statement, flags, iterations.
+/// Offset of the NULL bitmap in the packet: after header, command, statement id, flags, iteration count.
 const NULLS: usize = HEADER + 1 + 4 + 1 + 4;
 
+/// A parameter of a prepared statement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Param<'a> {
     Null,
@@ -23,19 +24,19 @@ pub enum Param<'a> {
     Bytes(&'a [u8]),
 }
 
-/// The parameter types that the server knows of a statement.
-pub struct Bound {
-    pub statement: u32,
-    /// What precedes the values where the server knows their types and none is NULL.
+/// A prepared statement with the parameter types that the server knows.
+pub(crate) struct Bound {
+    pub(crate) statement: u32,
+    /// The request up to the values, if the server knows all types and no value is NULL.
     head: Box<[u8]>,
     types: Box<[u8]>,
-    is_told: bool,
+    types_sent: bool,
 }
 
 impl Bound {
-    pub fn new(statement: u32, params: u16) -> Bound {
+    pub(crate) fn new(statement: u32, params: u16) -> Bound {
         let params = usize::from(params);
-        // The bitmap of NULLs, and that no types follow.
+        // The NULL bitmap and the flag that no types follow.
         let rest = params.div_ceil(8) + usize::from(params > 0);
         let mut head = vec![0; NULLS + rest];
         head[HEADER] = EXECUTE;
@@ -45,34 +46,33 @@ impl Bound {
             statement,
             head: head.into(),
             types: vec![NULL; params].into(),
-            is_told: params == 0,
+            types_sent: params == 0,
         }
     }
 
-    /// Appends the request. Types go along when the server does not know them: with the first execution and when one is
-    /// another than before (NULL fits each). Returns the number of the reply's first packet.
+    /// Appends the request. Types are included only when the server does not know them: in the first execution and when one has
+    /// changed (NULL fits any type). Returns the sequence number of the reply's first packet.
     ///
     /// # Errors
-    /// [`WireError::Misuse`] where the number of parameters is wrong; nothing is appended then.
+    /// [`WireError::Misuse`] if the number of parameters is wrong. Then nothing is appended.
     #[inline]
-    pub fn write<'p>(
+    pub(crate) fn write<'p>(
         &mut self,
         out: &mut Vec<u8>,
         params: impl ExactSizeIterator<Item: Borrow<Param<'p>>> + Clone,
     ) -> Result<u8, WireError> {
         if params.len() != self.types.len() {
-            return Err(miscounted(self.types.len(), params.len()));
+            return Err(wrong_parameter_count(self.types.len(), params.len()));
         }
         let start = out.len();
         out.extend_from_slice(&self.head);
-        if !self.is_told || !self.write_values(out, start, params.clone()) {
-            self.tell(out, start, params);
+        if !self.types_sent || !self.write_values(out, start, params.clone()) {
+            self.write_with_types(out, start, params);
         }
         Ok(packet::finish(out, start, 0))
     }
 
-    /// Appends the values to the request that begins at `start`, as far as the server knows their types. False: it did
-    /// not know one.
+    /// Appends the values to the request at `start`. Stops and returns false at the first value whose type the server does not know.
     #[inline]
     fn write_values<'p>(
         &self,
@@ -92,9 +92,9 @@ impl Bound {
         true
     }
 
-    /// Writes the request with all types, in place of what there is of it behind its head.
+    /// Rewrites the request at `start` with all types and values.
     #[cold]
-    fn tell<'p>(
+    fn write_with_types<'p>(
         &mut self,
         out: &mut Vec<u8>,
         start: usize,
@@ -108,7 +108,7 @@ impl Bound {
                 Param::Bytes(_) => *known = VAR_STRING,
             }
         }
-        self.is_told = true;
+        self.types_sent = true;
         out.truncate(start + self.head.len() - 1);
         out.push(1);
         for kind in &self.types {
@@ -136,9 +136,9 @@ fn write_string(out: &mut Vec<u8>, value: &[u8]) {
 }
 
 #[cold]
-fn miscounted(has: usize, given: usize) -> WireError {
+fn wrong_parameter_count(has: usize, given: usize) -> WireError {
     WireError::Misuse(format!(
-        "the statement has {has} parameters, {given} were given"
+        "the statement has {has} parameters, but {given} were given"
     ))
 }
 
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn types_go_along_first_and_when_they_change() {
+    fn types_are_sent_first_and_when_they_change() {
         let mut bound = Bound::new(7, 1);
         let first = written(&mut bound, &[Param::Int(1)]);
         assert_eq!(
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ninth_null_is_in_the_second_byte() {
+    fn null_number_nine_is_in_the_second_bitmap_byte() {
         let mut params = [Param::Int(0); 9];
         params[8] = Param::Null;
         let out = written(&mut Bound::new(1, 9), &params);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_that_changes_behind_a_null_and_a_number_leaves_nothing_of_the_first_try() {
+    fn a_type_change_after_other_values_rewrites_the_request() {
         let mut bound = Bound::new(1, 3);
         written(&mut bound, &[Param::Int(1); 3]);
         let params = [Param::Null, Param::Int(2), Param::Double(0.5)];
@@ -193,31 +193,31 @@ mod tests {
             &mut anew,
             &[Param::Int(1), Param::Int(1), Param::Double(1.0)],
         );
-        anew.is_told = false;
+        anew.types_sent = false;
         assert_eq!(changed, written(&mut anew, &params));
     }
 
     #[test]
-    fn a_statement_without_parameters_is_ten_bytes() {
+    fn a_request_without_parameters_has_ten_bytes() {
         let out = written(&mut Bound::new(1, 0), &[]);
         assert_eq!(out, b"\x0a\0\0\0\x17\x01\0\0\0\0\x01\0\0\0");
     }
 
     #[test]
-    fn a_wrong_number_of_parameters_is_told_and_nothing_written() {
+    fn a_wrong_number_of_parameters_is_an_error_and_writes_nothing() {
         let mut out = Vec::new();
         let error = Bound::new(1, 2)
             .write(&mut out, [Param::Null].iter())
             .unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the statement has 2 parameters, 1 were given"
+            "the statement has 2 parameters, but 1 were given"
         );
         assert!(!error.is_lost() && out.is_empty());
     }
 
     #[test]
-    fn strings_have_their_length_in_front_however_long() {
+    fn strings_of_every_length_are_length_encoded() {
         for (length, front) in [(250, 1), (251, 3), (65_535, 3), (65_536, 9), (1 << 24, 9)] {
             let mut out = Vec::new();
             write_string(&mut out, &vec![b'x'; length]);

@@ -1,54 +1,54 @@
-//! What is in a row, text or binary.
+//! Parses rows in the text and binary formats.
 //!
-//! Non-goals: dates and decimals as anything but the bytes that came (a binary date is packed: year in two bytes, month,
-//! day, hour, minute, second, microseconds in four, cut off where only zeros follow).
+//! Non-goal: parsing dates and decimals, which are returned as bytes (a binary date is packed: year in two bytes, month, day, hour,
+//! minute, second, microseconds in four, without trailing zeros).
 
 use crate::error::WireError;
 use crate::packet::Fields;
 use mysql_common::constants::{ColumnFlags, ColumnType};
 
-/// A column of a row, as far as workloads read them.
+/// A value of a row, for the types that workloads read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
     Null,
-    /// An unsigned number above the largest signed one comes as the negative number with the same bits.
+    /// An unsigned number above `i64::MAX` is returned as the negative number with the same bits.
     Int(i64),
     Double(f64),
-    /// Text, blobs, decimals and everything else, as the server wrote it.
+    /// Text, blobs, decimals and everything else, unchanged.
     Bytes(&'a [u8]),
 }
 
-/// How a column's values are laid down in a binary row.
+/// The layout of a column's values in a binary row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layout {
     Signed(u8),
     Unsigned(u8),
     Float,
     Double,
-    /// A date or a time: one byte of length.
+    /// A date or a time, preceded by one length byte.
     Packed,
     String,
 }
 
+/// A column of a result set.
 #[derive(Clone, Copy, Debug)]
-pub struct Column(Layout);
+pub(crate) struct Column(Layout);
 
 impl Column {
-    /// From its definition.
-    pub fn read(definition: &[u8]) -> Result<Column, WireError> {
+    /// Parses a column definition.
+    pub(crate) fn read(definition: &[u8]) -> Result<Column, WireError> {
         let mut fields = Fields(definition);
         let (kind, flags) = kind_and_flags(&mut fields)
-            .ok_or_else(|| WireError::malformed("a column's definition ends too early"))?;
-        let kind = ColumnType::try_from(kind).map_err(|_| {
-            WireError::Protocol(format!("a column of the unknown type {kind} came"))
-        })?;
+            .ok_or_else(|| WireError::malformed("a column definition is truncated"))?;
+        let kind = ColumnType::try_from(kind)
+            .map_err(|_| WireError::Protocol(format!("a column has the unknown type {kind}")))?;
         let is_unsigned = flags & ColumnFlags::UNSIGNED_FLAG.bits() != 0;
         Ok(Column(layout(kind, is_unsigned)))
     }
 }
 
 fn kind_and_flags(fields: &mut Fields) -> Option<(u8, u16)> {
-    // Catalog, schema, table and column, the latter two also as they were before AS.
+    // Catalog, schema, table alias, table, column alias, column.
     for _ in 0..6 {
         fields.string()?;
     }
@@ -76,16 +76,16 @@ fn layout(kind: ColumnType, is_unsigned: bool) -> Layout {
     }
 }
 
-/// A binary row's values, appended to `values`.
-pub fn read_binary<'a>(
+/// Appends the values of a binary row to `values`.
+pub(crate) fn read_binary<'a>(
     payload: &'a [u8],
     columns: &[Column],
     values: &mut Vec<Value<'a>>,
 ) -> Result<(), WireError> {
-    let too_short = || WireError::malformed("a row ends too early");
+    let too_short = || WireError::malformed("a row is truncated");
     let mut fields = Fields(payload);
     let _header = fields.u8().ok_or_else(too_short)?;
-    // The first two bits are not used.
+    // The first two bits of the NULL bitmap are unused.
     let nulls = fields
         .bytes((columns.len() + 2).div_ceil(8))
         .ok_or_else(too_short)?;
@@ -119,8 +119,8 @@ fn binary_value<'a>(fields: &mut Fields<'a>, layout: Layout) -> Option<Value<'a>
     })
 }
 
-/// A text row's values, appended to `values`.
-pub fn read_text<'a>(
+/// Appends the values of a text row to `values`.
+pub(crate) fn read_text<'a>(
     payload: &'a [u8],
     columns: usize,
     values: &mut Vec<Value<'a>>,
@@ -131,13 +131,13 @@ pub fn read_text<'a>(
             Some(0xfb) => fields.u8().map(|_| Value::Null),
             _ => fields.string().map(Value::Bytes),
         };
-        values.push(value.ok_or_else(|| WireError::malformed("a row ends too early"))?);
+        values.push(value.ok_or_else(|| WireError::malformed("a row is truncated"))?);
     }
     Ok(())
 }
 
-/// An empty vector for values of another life, in the same memory.
-pub fn recycled<'a>(mut values: Vec<Value<'_>>) -> Vec<Value<'a>> {
+/// Empties a vector and reuses its memory for values of another lifetime.
+pub(crate) fn recycled<'a>(mut values: Vec<Value<'_>>) -> Vec<Value<'a>> {
     values.clear();
     values.into_iter().map(|_| Value::Null).collect()
 }

@@ -1,8 +1,7 @@
-//! TLS on a stream, with the certificate of whoever answers.
+//! TLS on a stream, without certificate verification.
 //!
-//! Goal: what `ssl-mode=REQUIRED` of the server's own client means: nobody reads along. Non-goal: knowing who is at the
-//! other end; so neither the certificate nor what it signs is verified (some servers make certificates for themselves that
-//! no verifier takes).
+//! Goal: protection against eavesdropping, like `ssl-mode=REQUIRED` of the server's client. Non-goal: authenticating the server.
+//! Neither its certificate nor its signatures are verified: some servers generate certificates that no verifier accepts.
 
 use crate::deadline::Deadline;
 use load::{Endpoint, Stream};
@@ -14,26 +13,27 @@ use std::io::{self, BufRead, Write};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-/// One for all connections, so that sessions are resumed.
+/// Shared by all connections, so that TLS sessions are resumed.
 static CONFIG: LazyLock<Result<Arc<ClientConfig>, rustls::Error>> = LazyLock::new(config);
 
-pub struct Encrypted {
-    /// Once hands are shaken, what has arrived there is decrypted at once, so that nothing lies in its `incoming`.
+/// An encrypted stream.
+pub(crate) struct Encrypted {
+    /// The transport. After the handshake its received bytes are decrypted immediately, so its `incoming` is empty.
     stream: Stream,
     session: ClientConnection,
     outgoing: Vec<u8>,
     incoming: Vec<u8>,
     consumed: usize,
-    /// The other side has said that nothing more comes.
+    /// The peer has sent close_notify.
     is_closed: bool,
 }
 
 impl Encrypted {
-    /// Shakes hands on a stream whose incoming side is empty.
+    /// Performs the TLS handshake on a stream whose receive buffer is empty.
     ///
     /// # Errors
-    /// What the system says, or what the two ends could not agree on; [`io::ErrorKind::TimedOut`].
-    pub async fn start(
+    /// I/O errors, a failed negotiation, [`io::ErrorKind::TimedOut`].
+    pub(crate) async fn start(
         stream: Stream,
         endpoint: &Endpoint,
         deadline: &Deadline<'_>,
@@ -52,13 +52,13 @@ impl Encrypted {
         };
         encrypted.flush(deadline).await?;
         while encrypted.session.is_handshaking() {
-            encrypted.go_on(deadline).await?;
+            encrypted.handshake_step(deadline).await?;
         }
         Ok(encrypted)
     }
 
-    /// One step of the handshake. The session reads nothing as long as it has something to send, so something may be left.
-    async fn go_on(&mut self, deadline: &Deadline<'_>) -> io::Result<()> {
+    /// One step of the handshake. The session does not read while it has data to send, so received bytes may be left over.
+    async fn handshake_step(&mut self, deadline: &Deadline<'_>) -> io::Result<()> {
         if self.is_closed {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
@@ -75,19 +75,19 @@ impl Encrypted {
         self.send().await
     }
 
-    pub fn outgoing(&mut self) -> &mut Vec<u8> {
+    pub(crate) fn outgoing(&mut self) -> &mut Vec<u8> {
         &mut self.outgoing
     }
 
-    pub fn incoming(&self) -> &[u8] {
+    pub(crate) fn incoming(&self) -> &[u8] {
         &self.incoming[self.consumed..]
     }
 
-    pub fn consume(&mut self, bytes: usize) {
+    pub(crate) fn consume(&mut self, bytes: usize) {
         self.consumed = (self.consumed + bytes).min(self.incoming.len());
     }
 
-    pub async fn send(&mut self) -> io::Result<()> {
+    pub(crate) async fn send(&mut self) -> io::Result<()> {
         self.encrypt()?;
         match self.stream.outgoing().is_empty() {
             true => Ok(()),
@@ -96,16 +96,16 @@ impl Encrypted {
     }
 
     /// Appends at least one byte to `incoming`.
-    pub async fn receive(&mut self) -> io::Result<()> {
-        let held = self.incoming().len();
-        while self.incoming().len() == held {
+    pub(crate) async fn receive(&mut self) -> io::Result<()> {
+        let before = self.incoming().len();
+        while self.incoming().len() == before {
             self.receive_some().await?;
         }
         Ok(())
     }
 
-    /// Takes in what arrives next; a part of a record adds nothing to `incoming`.
-    pub async fn receive_some(&mut self) -> io::Result<()> {
+    /// Receives the next bytes. Part of a record adds nothing to `incoming`.
+    pub(crate) async fn receive_some(&mut self) -> io::Result<()> {
         if self.is_closed {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
@@ -113,26 +113,26 @@ impl Encrypted {
         self.decrypt()
     }
 
-    /// One step of the stream where the whole answer arrives at once.
-    pub async fn exchange(&mut self) -> io::Result<()> {
+    /// Sends, then receives the answer: one exchange of the stream if the whole answer arrives at once.
+    pub(crate) async fn exchange(&mut self) -> io::Result<()> {
         if self.is_closed {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         self.encrypt()?;
-        let held = self.incoming().len();
+        let before = self.incoming().len();
         self.stream.exchange().await?;
         self.decrypt()?;
-        match self.incoming().len() > held {
+        match self.incoming().len() > before {
             true => Ok(()),
             false => self.receive().await,
         }
     }
 
-    pub fn stalled_after(&mut self, limit: Option<Duration>) -> io::Result<()> {
+    pub(crate) fn stalled_after(&mut self, limit: Option<Duration>) -> io::Result<()> {
         self.stream.stalled_after(limit)
     }
 
-    /// Gives what is to be sent to the stream, and what the session has to say itself.
+    /// Passes the outgoing data and the session's own messages to the stream, encrypted.
     fn encrypt(&mut self) -> io::Result<()> {
         self.session.writer().write_all(&self.outgoing)?;
         self.outgoing.clear();
@@ -142,7 +142,7 @@ impl Encrypted {
         Ok(())
     }
 
-    /// Decrypts what has arrived.
+    /// Decrypts the received bytes.
     fn decrypt(&mut self) -> io::Result<()> {
         self.incoming.drain(..self.consumed);
         self.consumed = 0;
@@ -178,7 +178,7 @@ impl Encrypted {
     }
 }
 
-/// The name is only told to the server, which hardly ever looks at it.
+/// The server name indication (SNI), which MySQL servers ignore.
 fn server_name(endpoint: &Endpoint) -> ServerName<'static> {
     let host = match endpoint {
         Endpoint::Tcp { host, .. } => ServerName::try_from(host.clone()).ok(),
@@ -192,15 +192,16 @@ fn config() -> Result<Arc<ClientConfig>, rustls::Error> {
     let config = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Anybody(provider)))
+        .with_custom_certificate_verifier(Arc::new(AcceptAny(provider)))
         .with_no_client_auth();
     Ok(Arc::new(config))
 }
 
+/// A verifier that accepts any certificate.
 #[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
+struct AcceptAny(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AcceptAny {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

@@ -1,10 +1,10 @@
-//! A hostile server: recorded conversations of real ones, damaged in every way, against the whole client.
+//! Fuzzes the whole client with a hostile server: recorded conversations of real servers, randomly corrupted.
 //!
-//! It goes on for PRONY_FUZZ_S seconds, 5 by default. What must hold: no panic, memory within a bound however long a packet
-//! claims to be, an end in bounded time. PRONY_FUZZ_CASE=N repeats one case.
+//! Runs for PRONY_FUZZ_S seconds, 5 by default. The client must not panic, must use bounded memory whatever length a packet
+//! claims, and must end in bounded time. PRONY_FUZZ_CASE=N repeats one case.
 //!
-//! The conversations in `conversations/` were recorded with `record`, below: for each turn of the server's four bytes of
-//! length and what it said.
+//! The files in `conversations/` were recorded with the test `record` below. Each turn of the server is four bytes of length and
+//! its data.
 
 use load::{Endpoint, Io};
 use rand::{Rng, RngExt, SeedableRng};
@@ -19,21 +19,21 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 use wire::{Connection, Login, Param, Tls, WireError};
 
-/// All of this process: each conversation has less than 64 KiB, and a packet of 16 MiB that was only claimed shows.
+/// Memory limit of the whole process. A conversation has less than 64 KiB, so allocating a falsely claimed 16 MiB exceeds it.
 const MEMORY_BYTES_MAX: usize = 12 << 20;
 const WORKERS: usize = 8;
 const END_WITHIN: Duration = Duration::from_secs(20);
 
-/// A client that says nothing for so long waits for more than there is; on a busy machine it may only be slow, which
-/// cuts a damaged conversation short, and nothing worse.
-const PATIENCE: Duration = Duration::from_millis(2);
+/// How long the server waits for the client's next request before it closes the connection. On a busy machine this can cut a
+/// corrupted conversation short, which does no harm.
+const TURN_TIMEOUT: Duration = Duration::from_millis(2);
 
 struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: everything is handed to the system's allocator; only sizes are counted on the way.
+// SAFETY: every call is passed to the system's allocator; only sizes are counted.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
@@ -77,37 +77,45 @@ fn turns(mut bytes: &[u8]) -> Turns {
     turns
 }
 
-/// Everything that the client can, as far as the server lets it.
+/// Uses every function of the client, as far as the server allows.
 async fn converse(io: &Io, login: &Login) -> Result<(), WireError> {
     let mut connection = Connection::open(io, login, 0).await?;
-    let goes_on = |error: WireError| if error.is_lost() { Err(error) } else { Ok(()) };
+    let continue_unless_lost = |error: WireError| if error.is_lost() { Err(error) } else { Ok(()) };
     let mut seen = 0;
     let mut see = |row: &[wire::Value]| seen += row.len();
     let sql = "SELECT 1, 'two', 3.5, NULL UNION ALL SELECT 4, repeat('x', 500), NULL, now()";
-    connection.query("DO 1").await.map(drop).or_else(goes_on)?;
-    connection.query(sql).await.map(drop).or_else(goes_on)?;
+    connection
+        .query("DO 1")
+        .await
+        .map(drop)
+        .or_else(continue_unless_lost)?;
+    connection
+        .query(sql)
+        .await
+        .map(drop)
+        .or_else(continue_unless_lost)?;
     let rows = connection.query_rows(sql, &mut see).await;
-    rows.map(drop).or_else(goes_on)?;
+    rows.map(drop).or_else(continue_unless_lost)?;
     connection
         .query("nonsense")
         .await
         .map(drop)
-        .or_else(goes_on)?;
+        .or_else(continue_unless_lost)?;
     let statement = match connection
         .prepare(&format!("SELECT a.*, ?, ? FROM ({sql}) a"))
         .await
     {
         Ok(statement) => statement,
-        Err(error) => return goes_on(error),
+        Err(error) => return continue_unless_lost(error),
     };
     let params = [Param::Int(7), Param::Bytes(b"seven")];
     let params = params
         .get(..usize::from(statement.params))
         .unwrap_or(&params);
     let done = connection.execute(&statement, params).await;
-    done.map(drop).or_else(goes_on)?;
+    done.map(drop).or_else(continue_unless_lost)?;
     let done = connection.execute_rows(&statement, params, &mut see).await;
-    done.map(drop).or_else(goes_on)?;
+    done.map(drop).or_else(continue_unless_lost)?;
     connection.close_statement(statement).await?;
     connection.close().await;
     Ok(())
@@ -128,7 +136,7 @@ fn login(port: u16, tls: Tls) -> Login {
     }
 }
 
-/// On blocking streams every await ends at once.
+/// Runs a future to its end. On blocking streams it never waits.
 fn now<T>(future: impl Future<Output = T>) -> T {
     match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -136,13 +144,13 @@ fn now<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// Says its turns, each after the client has said something, and hangs up.
-fn say(mut stream: TcpStream, turns: &Turns, patience: Duration) {
+/// Sends each turn after the client has sent something, then closes the connection.
+fn serve_turns(mut stream: TcpStream, turns: &Turns, timeout: Duration) {
     let _ = stream.set_nodelay(true);
-    let _ = stream.set_read_timeout(Some(patience));
-    let mut heard = [0; 4096];
+    let _ = stream.set_read_timeout(Some(timeout));
+    let mut received = [0; 4096];
     for turn in turns {
-        if stream.write_all(turn).is_err() || !matches!(stream.read(&mut heard), Ok(1..)) {
+        if stream.write_all(turn).is_err() || !matches!(stream.read(&mut received), Ok(1..)) {
             break;
         }
     }
@@ -153,23 +161,23 @@ fn against(
     listener: &TcpListener,
     turns: &Turns,
     tls: Tls,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<(), WireError> {
     let login = login(listener.local_addr().unwrap().port(), tls);
     std::thread::scope(|scope| {
-        scope.spawn(|| say(listener.accept().unwrap().0, turns, patience));
+        scope.spawn(|| serve_turns(listener.accept().unwrap().0, turns, timeout));
         now(converse(&Io::blocking(), &login))
     })
 }
 
-fn damage(recorded: &[Turns], random: &mut Pcg64) -> Turns {
+fn corrupt(recorded: &[Turns], random: &mut Pcg64) -> Turns {
     let mut turns = recorded[random.random_range(0..recorded.len())].clone();
     for _ in 0..random.random_range(1..4) {
         let place = random.random_range(0..turns.len());
         if random.random_range(0..8) == 0 {
             rearrange(&mut turns, place, recorded, random);
         } else {
-            damage_turn(&mut turns[place], random);
+            corrupt_turn(&mut turns[place], random);
         }
         if turns.is_empty() {
             turns.push(Vec::new());
@@ -189,7 +197,7 @@ fn rearrange(turns: &mut Turns, place: usize, recorded: &[Turns], random: &mut P
     }
 }
 
-fn damage_turn(turn: &mut Vec<u8>, random: &mut Pcg64) {
+fn corrupt_turn(turn: &mut Vec<u8>, random: &mut Pcg64) {
     if turn.is_empty() {
         turn.push(random.random());
     }
@@ -201,7 +209,7 @@ fn damage_turn(turn: &mut Vec<u8>, random: &mut Pcg64) {
                 [0, 1, 0x7f, 0x80, 0xfb, 0xfc, 0xfd, 0xfe, 0xff][random.random_range(0..9)]
         }
         2 => turn.truncate(place),
-        3 => lie_about_a_length(turn, random),
+        3 => corrupt_a_length(turn, random),
         4 => {
             let bytes: Vec<u8> = (0..random.random_range(1..20))
                 .map(|_| random.random())
@@ -216,8 +224,8 @@ fn damage_turn(turn: &mut Vec<u8>, random: &mut Pcg64) {
     }
 }
 
-/// The header of one of its packets gets another length.
-fn lie_about_a_length(turn: &mut [u8], random: &mut Pcg64) {
+/// Replaces the length in the header of one packet.
+fn corrupt_a_length(turn: &mut [u8], random: &mut Pcg64) {
     let mut headers = vec![0];
     while let Some([a, b, c, _]) = turn
         .get(headers[headers.len() - 1]..)
@@ -245,7 +253,7 @@ fn number(variable: &str) -> Option<u64> {
 }
 
 #[test]
-fn a_recorded_conversation_is_understood_to_its_end() {
+fn recorded_conversations_are_parsed_to_the_end() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     for turns in recorded() {
         against(&listener, &turns, Tls::Off, END_WITHIN).unwrap();
@@ -253,22 +261,22 @@ fn a_recorded_conversation_is_understood_to_its_end() {
 }
 
 #[test]
-fn no_damaged_conversation_makes_the_client_panic_hang_or_grow() {
+fn corrupted_conversations_cause_no_panic_hang_or_memory_growth() {
     let recorded = recorded();
     if let Some(case) = number("PRONY_FUZZ_CASE") {
-        return attempt(&TcpListener::bind("127.0.0.1:0").unwrap(), &recorded, case);
+        return run_case(&TcpListener::bind("127.0.0.1:0").unwrap(), &recorded, case);
     }
     let until = Instant::now() + Duration::from_secs(number("PRONY_FUZZ_S").unwrap_or(5));
-    // Other cases each time; each is named by its number.
+    // Random cases; each is reproducible by its number.
     let next = AtomicU64::new(rand::random::<u64>() >> 1);
     let first = next.load(Ordering::Relaxed);
-    // They mostly wait for each other.
+    // More workers than cores: they mostly wait.
     std::thread::scope(|scope| {
         for _ in 0..WORKERS {
             scope.spawn(|| {
                 let listener = TcpListener::bind("127.0.0.1:0").unwrap();
                 while Instant::now() < until {
-                    attempt(&listener, &recorded, next.fetch_add(1, Ordering::Relaxed));
+                    run_case(&listener, &recorded, next.fetch_add(1, Ordering::Relaxed));
                 }
             });
         }
@@ -278,28 +286,28 @@ fn no_damaged_conversation_makes_the_client_panic_hang_or_grow() {
     eprintln!("{cases} cases");
 }
 
-fn attempt(listener: &TcpListener, recorded: &[Turns], case: u64) {
+fn run_case(listener: &TcpListener, recorded: &[Turns], case: u64) {
     let mut random = Pcg64::seed_from_u64(case);
-    let turns = damage(recorded, &mut random);
+    let turns = corrupt(recorded, &mut random);
     let tls = [Tls::Off, Tls::Off, Tls::Off, Tls::Required][random.random_range(0..4)];
     let begin = Instant::now();
-    let ended = std::panic::catch_unwind(|| against(listener, &turns, tls, PATIENCE));
+    let ended = std::panic::catch_unwind(|| against(listener, &turns, tls, TURN_TIMEOUT));
     assert!(ended.is_ok(), "PRONY_FUZZ_CASE={case} panics");
     let peak = PEAK.load(Ordering::Relaxed);
     assert!(
         peak < MEMORY_BYTES_MAX,
-        "{peak} bytes are held at PRONY_FUZZ_CASE={case} or beside it"
+        "peak memory is {peak} bytes in PRONY_FUZZ_CASE={case} or a concurrent case"
     );
     assert!(
         begin.elapsed() < END_WITHIN,
-        "PRONY_FUZZ_CASE={case} does not end"
+        "PRONY_FUZZ_CASE={case} exceeds the time limit"
     );
 }
 
-/// Records the server at PRONY_RECORD_FROM (`127.0.0.1:3306`) into the file PRONY_RECORD_TO. It has a user `fuzz` with the password
-/// above.
+/// Records a conversation with the server at PRONY_RECORD_FROM (`127.0.0.1:3306`) to the file PRONY_RECORD_TO. The server needs a
+/// user `fuzz` with the password above.
 #[test]
-#[ignore = "needs a server of which a conversation is to be recorded"]
+#[ignore = "needs a server to record"]
 fn record() {
     let from = std::env::var("PRONY_RECORD_FROM").unwrap();
     let to = std::env::var("PRONY_RECORD_TO").unwrap();
@@ -308,7 +316,7 @@ fn record() {
     let recorder = std::thread::spawn(move || {
         let client = listener.accept().unwrap().0;
         let server = TcpStream::connect(from).unwrap();
-        pass_on(client, server)
+        forward(client, server)
     });
     now(converse(&Io::blocking(), &login)).unwrap();
     let mut bytes = Vec::new();
@@ -319,8 +327,8 @@ fn record() {
     std::fs::write(to, bytes).unwrap();
 }
 
-/// The server's turns, until one side hangs up.
-fn pass_on(mut client: TcpStream, mut server: TcpStream) -> Turns {
+/// Forwards both directions and returns the server's turns, until one side closes.
+fn forward(mut client: TcpStream, mut server: TcpStream) -> Turns {
     client
         .set_read_timeout(Some(Duration::from_millis(20)))
         .unwrap();

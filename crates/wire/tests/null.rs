@@ -1,4 +1,4 @@
-//! The null server, and the client in the faults that it makes.
+//! The null server, and how the client handles the faults that it injects.
 
 use load::Io;
 use std::future::Future;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use wire::null::{Behaviour, NullServer};
 use wire::{Connection, Login, Param, Tls, Value, WireError};
 
-/// On blocking streams every await ends at once.
+/// Runs a future to its end. On blocking streams it never waits.
 fn now<T>(future: impl Future<Output = T>) -> T {
     match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -31,7 +31,7 @@ fn open(server: &NullServer) -> Connection {
     now(Connection::open(&Io::blocking(), &login(server), 0)).unwrap()
 }
 
-/// A server, and what the third of three statements on one connection ends with.
+/// The error of the third of three statements on one connection.
 fn third(behaviour: Behaviour) -> WireError {
     let server = NullServer::tcp(behaviour).unwrap();
     let mut connection = open(&server);
@@ -50,7 +50,7 @@ fn third(behaviour: Behaviour) -> WireError {
 }
 
 #[test]
-fn a_select_answers_one_row_and_everything_else_ok() {
+fn a_select_returns_one_row_and_other_statements_return_ok() {
     let folder = tempfile::tempdir().unwrap();
     let server = NullServer::unix(&folder.path().join("s"), Behaviour::default()).unwrap();
     let mut connection = open(&server);
@@ -82,7 +82,7 @@ fn a_select_answers_one_row_and_everything_else_ok() {
 }
 
 #[test]
-fn an_error_leaves_the_connection_as_it_was() {
+fn an_error_leaves_the_connection_usable() {
     let error = third(Behaviour {
         error_every: Some((3, 1213)),
         ..Behaviour::default()
@@ -91,7 +91,7 @@ fn an_error_leaves_the_connection_as_it_was() {
 }
 
 #[test]
-fn a_server_that_hangs_up_is_a_lost_connection() {
+fn a_closed_connection_is_lost() {
     let error = third(Behaviour {
         reset_after: Some(2),
         ..Behaviour::default()
@@ -100,7 +100,7 @@ fn a_server_that_hangs_up_is_a_lost_connection() {
 }
 
 #[test]
-fn a_server_that_falls_silent_is_given_up_after_the_limit() {
+fn a_server_that_stops_answering_times_out() {
     let error = third(Behaviour {
         stall_after: Some(2),
         ..Behaviour::default()
@@ -112,19 +112,19 @@ fn a_server_that_falls_silent_is_given_up_after_the_limit() {
 }
 
 #[test]
-fn a_malformed_answer_is_told_as_such() {
+fn a_malformed_answer_is_a_protocol_error() {
     let error = third(Behaviour {
         malformed_after: Some(2),
         ..Behaviour::default()
     });
     assert!(
-        error.to_string().contains("does not speak the protocol") && error.is_lost(),
+        error.to_string().contains("violates the MySQL protocol") && error.is_lost(),
         "{error}"
     );
 }
 
 #[test]
-fn a_refused_login_passes_on_to_the_next_endpoint() {
+fn a_full_server_makes_the_login_try_the_next_endpoint() {
     let full = NullServer::tcp(Behaviour {
         refuse: Some(1040),
         ..Behaviour::default()
@@ -136,7 +136,7 @@ fn a_refused_login_passes_on_to_the_next_endpoint() {
         .err()
         .unwrap();
     assert!(
-        error.is_passing() && error.to_string().contains("raise max_connections"),
+        error.is_transient() && error.to_string().contains("raise max_connections"),
         "{error}"
     );
     login.endpoints.push(free.endpoint());
@@ -145,7 +145,7 @@ fn a_refused_login_passes_on_to_the_next_endpoint() {
     }
 }
 
-/// Why nobody can log in where nothing listens.
+/// The error of a login at an endpoint that does not accept it.
 fn unreachable(endpoint: load::Endpoint) -> WireError {
     let login = Login {
         endpoints: vec![endpoint],
@@ -157,11 +157,11 @@ fn unreachable(endpoint: load::Endpoint) -> WireError {
         stalled: None,
     };
     let opened = now(Connection::open(&Io::blocking(), &login, 0));
-    opened.err().expect("nothing listens")
+    opened.err().expect("the login fails")
 }
 
 #[test]
-fn a_server_that_is_not_there_may_come_back() {
+fn an_unreachable_server_is_a_transient_error() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing.sock");
     let unbound = folder.path().join("left behind.sock");
@@ -183,7 +183,7 @@ fn a_server_that_is_not_there_may_come_back() {
         (closed, std::io::ErrorKind::ConnectionRefused),
     ] {
         let error = unreachable(endpoint);
-        assert!(error.is_passing(), "{error}");
+        assert!(error.is_transient(), "{error}");
         assert!(
             matches!(&error, WireError::Unreachable { cause, .. } if cause.kind() == kind),
             "{error}"
@@ -192,33 +192,33 @@ fn a_server_that_is_not_there_may_come_back() {
 }
 
 #[test]
-fn wrong_credentials_do_not_pass() {
+fn wrong_credentials_are_not_transient() {
     let server = NullServer::tcp(Behaviour {
         refuse: Some(1045),
         ..Behaviour::default()
     })
     .unwrap();
     let error = unreachable(server.endpoint());
-    assert_eq!((error.code(), error.is_passing()), (1045, false));
+    assert_eq!((error.code(), error.is_transient()), (1045, false));
 }
 
 #[test]
-fn tls_that_the_server_lacks_is_told_as_such() {
+fn required_tls_without_server_support_is_an_error() {
     let server = NullServer::tcp(Behaviour::default()).unwrap();
     let mut login = login(&server);
     login.tls = Tls::Required;
-    let says = now(Connection::open(&Io::blocking(), &login, 0))
+    let error = now(Connection::open(&Io::blocking(), &login, 0))
         .err()
         .unwrap()
         .to_string();
     assert!(
-        says.contains("the server offers none") && !says.contains("secret word"),
-        "{says}"
+        error.contains("the server does not offer it") && !error.contains("secret word"),
+        "{error}"
     );
 }
 
 #[test]
-fn a_delayed_answer_is_not_early() {
+fn a_delayed_answer_takes_at_least_the_delay() {
     let delay = Duration::from_millis(50);
     let server = NullServer::tcp(Behaviour {
         delay,
@@ -232,7 +232,7 @@ fn a_delayed_answer_is_not_early() {
 }
 
 #[test]
-fn a_dropped_request_ends_the_connection_instead_of_mixing_replies() {
+fn a_dropped_request_makes_the_connection_unusable() {
     let server = NullServer::tcp(Behaviour::default()).unwrap();
     let mut connection = open(&server);
     let select = now(connection.prepare("SELECT ?")).unwrap();
@@ -242,12 +242,12 @@ fn a_dropped_request_ends_the_connection_instead_of_mixing_replies() {
 }
 
 #[test]
-fn every_backend_of_the_engine_serves_many_connections() {
+fn every_engine_backend_serves_many_connections() {
     use load::{Backend, executor};
     for backend in [Backend::Uring, Backend::Epoll, Backend::Blocking] {
         let server = NullServer::tcp(Behaviour::default()).unwrap();
         let login = login(&server);
-        // A kernel without io_uring has nothing to test here.
+        // The kernel may lack io_uring.
         let ran = executor::run(backend, Instant::now(), None, 20, |io| {
             (0..20)
                 .map(|client| {
@@ -269,7 +269,7 @@ fn every_backend_of_the_engine_serves_many_connections() {
 }
 
 #[test]
-fn a_request_that_arrives_in_many_parts_is_answered_once() {
+fn a_request_received_in_parts_is_answered_once() {
     let server = NullServer::tcp(Behaviour::default()).unwrap();
     let mut connection = open(&server);
     let long = format!("SELECT '{}'", "x".repeat(3 << 20));

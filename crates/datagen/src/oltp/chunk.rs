@@ -1,4 +1,4 @@
-//! Ranges of a table's rows, made by themselves on any thread.
+//! Ranges of a table's rows. Each range is generated independently, on any thread.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -8,23 +8,23 @@ use super::text::{C_BYTES, PAD_BYTES, write_groups};
 use crate::Format;
 use crate::range::part;
 
-/// Bytes that are gathered before they are written.
+/// Size of the write buffer.
 const BUFFER_BYTES: usize = 64 << 10;
-/// A row's text at its longest: two numbers, two texts, separators.
+/// Length of the longest row: two numbers, two texts, separators.
 const ROW_BYTES_MAX: usize = 2 * 10 + C_BYTES + PAD_BYTES + 5;
-/// The largest INT: ids beyond it do not fit.
+/// The largest INT: a larger id does not fit the column.
 const ROWS_MAX: u64 = i32::MAX as u64;
-/// So that the data is another one than what operations draw under a run's seed.
+/// Keeps the data independent of what operations draw from a run's seed.
 const SEED: u64 = 0x736b_6574_6368_6573;
 
-/// So many tables of so many rows.
+/// The number of tables and the number of rows in each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Oltp {
     tables: u32,
     rows: u64,
 }
 
-/// Tables or rows that there cannot be.
+/// Why a number of tables or rows is not possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SizeError {
     NoTables,
@@ -34,8 +34,8 @@ pub enum SizeError {
 impl std::fmt::Display for SizeError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            SizeError::NoTables => write!(f, "there is at least one table"),
-            SizeError::Rows => write!(f, "a table has 1 to {ROWS_MAX} rows"),
+            SizeError::NoTables => write!(f, "0 tables: give at least 1"),
+            SizeError::Rows => write!(f, "rows per table are out of range: give 1 to {ROWS_MAX}"),
         }
     }
 }
@@ -43,6 +43,8 @@ impl std::fmt::Display for SizeError {
 impl std::error::Error for SizeError {}
 
 impl Oltp {
+    /// Checks the sizes.
+    ///
     /// # Errors
     /// No tables, no rows, or more rows than an INT can number.
     pub fn new(tables: u32, rows: u64) -> Result<Oltp, SizeError> {
@@ -53,16 +55,17 @@ impl Oltp {
         }
     }
 
+    /// The number of tables.
     pub fn tables(&self) -> u32 {
         self.tables
     }
 
-    /// Of each table.
+    /// The number of rows in each table.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// All rows of a table, from 1.
+    /// All rows of table number `table` (from 1).
     pub fn whole(&self, table: u32) -> Chunk {
         let ids = 1..self.rows + 1;
         Chunk {
@@ -83,25 +86,26 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// From 1.
+    /// The table's number, from 1.
     pub fn table(&self) -> u32 {
         self.table
     }
 
+    /// The number of rows in this chunk.
     pub fn rows(&self) -> u64 {
         self.ids.end - self.ids.start
     }
 
-    /// About how many bytes the chunk has as text: the numbers have the length of the largest.
+    /// Estimated size of the chunk as text, in bytes. Every number is taken to be as long as the largest.
     pub fn bytes_estimate(&self) -> u64 {
         let digits = u64::from(self.oltp.rows.ilog10()) + 1;
         self.rows() * (2 * digits + (C_BYTES + PAD_BYTES + 5) as u64)
     }
 
-    /// The part with the number `i` (from 0) when the chunk is split into `n` of about equal size.
+    /// Part `i` (from 0) of `n` parts of about equal size.
     ///
     /// # Panics
-    /// When `i` is not below `n`.
+    /// If `i` is not below `n`.
     pub fn part(&self, i: u64, n: u64) -> Chunk {
         Chunk {
             ids: part(&self.ids, i, n),
@@ -109,17 +113,17 @@ impl Chunk {
         }
     }
 
-    /// The chunk in `n` chunks of about equal size (at least one), in order.
+    /// Splits the chunk into `n` chunks (at least one) of about equal size, in order.
     pub fn split(&self, n: u64) -> impl Iterator<Item = Chunk> + use<> {
         let whole = self.clone();
         let n = n.max(1);
         (0..n).map(move |i| whole.part(i, n))
     }
 
-    /// Writes the rows `id, k, c, pad`, and gives their number. `k` is drawn evenly from the table's ids.
+    /// Writes the rows `id, k, c, pad` and returns their number. `k` is drawn uniformly from the table's ids.
     ///
     /// # Errors
-    /// Whatever `to` fails with.
+    /// Any error of `to`.
     pub fn write(self, to: &mut dyn Write, format: Format) -> io::Result<u64> {
         let (rows, seed) = (self.rows(), hash(SEED ^ u64::from(self.table)));
         let mut text = Vec::with_capacity(BUFFER_BYTES);
@@ -206,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_differ_and_a_table_is_the_same_each_time() {
+    fn tables_differ_and_each_is_reproducible() {
         let oltp = Oltp::new(2, 10).unwrap();
         let text = |table| written(oltp.whole(table), Format::Tbl);
         assert_eq!(text(1), text(1));
@@ -214,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn the_estimate_is_close() {
+    fn byte_estimate_is_within_3_percent() {
         for rows in [9, 1_000, 12_345] {
             let chunk = Oltp::new(1, rows).unwrap().whole(1);
             let estimate = chunk.bytes_estimate() as f64;
@@ -227,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn zero_tables_and_row_counts_out_of_range_are_refused() {
         assert_eq!(Oltp::new(0, 1), Err(SizeError::NoTables));
         assert_eq!(Oltp::new(1, 0), Err(SizeError::Rows));
         assert_eq!(Oltp::new(1, ROWS_MAX + 1), Err(SizeError::Rows));
@@ -235,7 +239,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn parts_put_together_are_the_whole(rows in 1u64..300, parts in 1u64..20) {
+        fn concatenated_parts_equal_the_whole_table(rows in 1u64..300, parts in 1u64..20) {
             let whole = Oltp::new(1, rows).unwrap().whole(1);
             let pieces: String = whole.split(parts).map(|part| written(part, Format::Tbl)).collect();
             prop_assert_eq!(pieces, written(whole, Format::Tbl));

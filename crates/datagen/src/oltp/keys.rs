@@ -1,36 +1,36 @@
-//! Which keys are asked for how often.
+//! Key distributions: how often each key is accessed.
 //!
-//! Goal: samplers that are pure functions of a random stream, both ends of their range included. Non-goal: scattering: frequent keys
-//! lie side by side, as sysbench has them, so that they share pages.
+//! Goal: samplers that are pure functions of a random stream, with both ends of the range included. Non-goal: scattering hot keys
+//! over the table. They are adjacent, as in sysbench, so they share pages.
 
 use super::random::{Random, below, unit};
 use rand_distr::{Distribution as _, StandardNormal, Zipf};
 
-/// How keys are distributed over a range of `n` of them.
+/// How often each of `n` adjacent keys is accessed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Distribution {
     Uniform,
-    /// The key of rank r, counted from the low end, is asked for in proportion to r^-exponent.
+    /// The key of rank r, counted from the low end, has a frequency proportional to r^-exponent.
     Zipfian {
         exponent: f64,
     },
-    /// A bell over the middle with a standard deviation of n/12: the mean of twelve uniform numbers has it.
+    /// A normal distribution around the middle with a standard deviation of n/12, that of the mean of twelve uniform numbers.
     Gaussian,
-    /// The lowest `share` of the keys, and again the lowest `share` of those, gets 1 - `share` of what the larger set gets: u^p n with
-    /// p = ln share / ln (1 - share), sysbench's form. 0.2 is "80 % to 20 %".
+    /// The lowest `share` of the keys gets 1 - `share` of the accesses, and so on within that share: u^p n with
+    /// p = ln share / ln (1 - share), as in sysbench. 0.2 is the 80/20 rule.
     Pareto {
         share: f64,
     },
-    /// Three quarters of all go evenly to the middle hundredth, the rest as `Gaussian`: what sysbench 1.0 calls special. (There the
-    /// lowest quarter of that hundredth gets nothing, since one number both chooses the kind and the key.)
+    /// Three quarters of the accesses go uniformly to the middle 1 % of the keys, the rest follow `Gaussian`. This is "special" of
+    /// sysbench 1.0, where the lowest quarter of that 1 % gets nothing, because one random number chooses both kind and key.
     Special,
-    /// `Zipfian` from the high end: the keys that were inserted last are the most frequent.
+    /// `Zipfian` from the high end: the keys inserted last are the hottest.
     Latest {
         exponent: f64,
     },
 }
 
-/// A distribution over whole numbers.
+/// A sampler of integer keys.
 #[derive(Debug, Clone, Copy)]
 pub struct Keys {
     first: i64,
@@ -38,11 +38,11 @@ pub struct Keys {
     shape: Shape,
 }
 
-/// What is needed to draw, computed once.
+/// Parameters of the sampler, computed once.
 #[derive(Debug, Clone, Copy)]
 enum Shape {
     Uniform,
-    /// By rejection from a continuous hat, see `rand_distr::Zipf`: exact, at any exponent and any number of keys.
+    /// Rejection sampling, see `rand_distr::Zipf`: exact for any exponent and any number of keys.
     Zipfian(Zipf<f64>),
     Gaussian,
     Pareto {
@@ -56,21 +56,21 @@ enum Shape {
 }
 
 impl Keys {
-    /// Keys from `first` to `last`.
+    /// Makes a sampler of keys from `first` to `last`, both included.
     ///
     /// # Panics
-    /// When the range is empty or has 2^53 numbers or more, an exponent is below 0 or not finite, or a share is not between 0 and 1.
+    /// If the range is empty or has 2^53 keys or more, an exponent is below 0 or not finite, or a share is not between 0 and 1.
     pub fn new(distribution: Distribution, first: i64, last: i64) -> Keys {
-        assert!(first <= last, "keys from {first} to {last}");
+        assert!(first <= last, "no keys from {first} to {last}");
         let count = last.abs_diff(first) + 1;
-        assert!(count < 1 << 53, "{count} keys");
+        assert!(count < 1 << 53, "{count} keys, 2^53 or more");
         let zipf = |exponent: f64| {
             assert!(
                 exponent >= 0.0 && exponent.is_finite(),
                 "exponent {exponent}"
             );
             Zipf::new(count as f64, exponent)
-                .expect("at least one key, and an exponent of 0 or more")
+                .expect("at least one key and an exponent of 0 or more")
         };
         let shape = match distribution {
             Distribution::Uniform => Shape::Uniform,
@@ -98,7 +98,7 @@ impl Keys {
         }
     }
 
-    /// The next key.
+    /// Draws the next key.
     #[inline(always)]
     pub fn draw(&self, random: &mut Random) -> i64 {
         let offset = match &self.shape {
@@ -116,8 +116,8 @@ impl Shape {
             Shape::Uniform => below(random, count),
             Shape::Zipfian(zipf) => rank(zipf, count, random),
             Shape::Latest(zipf) => count - 1 - rank(zipf, count, random),
-            Shape::Gaussian => bell(count, random),
-            // A product of numbers below `count` can still be rounded up to it.
+            Shape::Gaussian => normal_offset(count, random),
+            // Rounding can make the product equal to `count`.
             Shape::Pareto { power } => {
                 ((count as f64 * unit(random).powf(*power)) as u64).min(count - 1)
             }
@@ -125,20 +125,20 @@ impl Shape {
                 hot_first,
                 hot_count,
             } => match below(random, 4) {
-                0 => bell(count, random),
+                0 => normal_offset(count, random),
                 _ => hot_first + below(random, *hot_count),
             },
         }
     }
 }
 
-/// From 0.
+/// A Zipf-distributed rank, from 0.
 fn rank(zipf: &Zipf<f64>, count: u64, random: &mut Random) -> u64 {
     (zipf.sample(random) as u64).clamp(1, count) - 1
 }
 
-/// Beyond six standard deviations, twice in a thousand million, it is drawn again.
-fn bell(count: u64, random: &mut Random) -> u64 {
+/// A normally distributed offset. Draws beyond six standard deviations (two in 10^9) are repeated.
+fn normal_offset(count: u64, random: &mut Random) -> u64 {
     let n = count as f64;
     loop {
         let deviation: f64 = StandardNormal.sample(random);

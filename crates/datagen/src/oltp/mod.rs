@@ -1,7 +1,7 @@
-//! The tables that sysbench's OLTP tests use (`sbtest1`, `sbtest2`, ...), and the keys that operations ask for.
+//! The tables of sysbench's OLTP tests (`sbtest1`, `sbtest2`, ...) and the distribution of the keys that operations access.
 //!
-//! Goals: any row by itself, a pure function of its table and its number; keys by a distribution at a few nanoseconds each.
-//! Non-goals: the bytes of sysbench's own rows, which differ with every load; statements (the workload's).
+//! Goals: each row is a pure function of its table and its number; drawing a key takes a few nanoseconds.
+//! Non-goals: the bytes of sysbench's own rows, which differ with every load; statements (crate `workload`).
 
 mod chunk;
 mod keys;

@@ -1,17 +1,17 @@
-//! Random streams by number: every row and every operation has one of its own.
+//! Numbered random streams: every row and every operation has its own.
 //!
-//! Goal: what an operation draws depends on the seed and its number alone, not on the client that happens to run it, so closed and open
-//! loop ask for the same keys, and an operation that is repeated asks for its own again. Non-goal: secrecy.
+//! Goal: what an operation draws depends only on the seed and its number, not on the client that runs it. So closed and open loop
+//! access the same keys, and a retried operation accesses its own keys again. Non-goal: cryptographic security.
 
 use rand::Rng;
 
-/// A permuted congruential generator (XSL RR 128/64 with a multiplicative state, M. E. O'Neill 2014): two multiplications a draw.
+/// A permuted congruential generator (XSL RR 128/64, multiplicative state, M. E. O'Neill 2014): two multiplications per draw.
 pub type Random = rand_pcg::Pcg64Mcg;
 
-/// 2^64 over the golden ratio, odd: the step of SplitMix64.
+/// 2^64 divided by the golden ratio, odd: the increment of SplitMix64.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A hash of 64 bits: the output function of SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
+/// Hashes 64 bits with the output function of SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
 #[inline(always)]
 pub const fn hash(number: u64) -> u64 {
     let mut mixed = number.wrapping_add(STEP);
@@ -20,20 +20,20 @@ pub const fn hash(number: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// The stream of a number under a seed.
+/// The random stream with this number, for a seed.
 #[inline(always)]
 pub fn stream(seed: u64, number: u64) -> Random {
     let high = hash(hash(seed) ^ number);
     Random::new((u128::from(high) << 64) | u128::from(hash(high)))
 }
 
-/// A number of 0 to `span` - 1. Numbers differ in their probability by less than `span` / 2^64 of it.
+/// A number from 0 to `span` - 1. The relative bias is less than `span` / 2^64.
 #[inline(always)]
 pub fn below(random: &mut Random, span: u64) -> u64 {
     ((u128::from(random.next_u64()) * u128::from(span)) >> 64) as u64
 }
 
-/// A number from 0, below 1.
+/// A number from 0 (included) to 1 (excluded).
 #[inline(always)]
 pub(super) fn unit(random: &mut Random) -> f64 {
     (random.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
     use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-    /// The probability of counts at least as uneven, where all were equally likely.
+    /// p-value of a chi-squared test of `counts` against a uniform distribution.
     fn p_even(counts: &[u64]) -> f64 {
         let expected = counts.iter().sum::<u64>() as f64 / counts.len() as f64;
         let square = |&count: &u64| (count as f64 - expected).powi(2) / expected;
@@ -55,14 +55,14 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_is_the_published_sequence() {
-        // SplitMix64 from 0: its outputs are hashes of multiples of its step.
+    fn hash_matches_the_published_splitmix64_sequence() {
+        // The outputs of SplitMix64 from 0 are the hashes of multiples of its increment.
         assert_eq!(hash(0), 0xe220_a839_7b1d_cdaf);
         assert_eq!(hash(STEP), 0x6e78_9e6a_a1b9_65f4);
     }
 
     #[test]
-    fn first_draws_of_successive_numbers_are_even() {
+    fn first_draws_of_successive_numbers_are_uniform() {
         for seed in 0..4 {
             let mut counts = [0; 256];
             for number in 0..100_000 {
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_the_same_each_time_and_another_under_another_seed() {
+    fn a_stream_is_reproducible_and_depends_on_the_seed() {
         let draws = |seed, number| {
             let mut random = stream(seed, number);
             [random.next_u64(), random.next_u64()]

@@ -1,18 +1,18 @@
-//! Texts of random digits, as the columns `c` and `pad` hold them.
+//! Random digits in groups: the contents of the columns `c` and `pad`.
 //!
-//! Goal: a text is written into a buffer that is there already. Non-goal: other alphabets.
+//! Goal: write into a buffer of the caller, without allocating. Non-goal: other alphabets.
 
 use super::random::{Random, below};
 
-/// Ten groups of eleven digits, and what is between them.
+/// Length of column `c`: ten groups of eleven digits, with dashes between them.
 pub const C_BYTES: usize = 119;
-/// Five groups.
+/// Length of column `pad`: five groups.
 pub const PAD_BYTES: usize = 59;
 
 const GROUP: usize = 11;
 const GROUP_SPAN: u64 = 100_000_000_000;
 
-/// Fills the buffer with groups of eleven digits, a dash between two.
+/// Fills the buffer with groups of eleven digits, separated by dashes.
 #[inline]
 pub fn write_groups(random: &mut Random, to: &mut [u8]) {
     for group in to.chunks_mut(GROUP + 1) {
@@ -32,7 +32,7 @@ pub fn write_digits(random: &mut Random, to: &mut [u8]) {
     }
 }
 
-/// At most eleven digits, of one draw.
+/// Writes at most eleven digits from one draw.
 #[inline(always)]
 fn write_group(random: &mut Random, to: &mut [u8]) {
     let mut left = below(random, GROUP_SPAN);
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn any_length_is_filled_and_a_dash_never_ends_a_whole_number_of_groups() {
+    fn every_length_is_filled_and_whole_groups_have_no_trailing_dash() {
         for bytes in 0..40 {
             assert_eq!(text(bytes).len(), bytes);
         }
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn every_digit_is_as_frequent_in_every_place() {
+    fn digits_are_uniform_in_every_position() {
         let mut counts = [[0u32; 10]; 11];
         let mut to = [0; 11];
         for number in 0..20_000 {
@@ -84,7 +84,7 @@ mod tests {
                 counts[place][usize::from(digit - b'0')] += 1;
             }
         }
-        // Two thousand of each; the standard deviation is 42.
+        // 2,000 of each are expected, with a standard deviation of 42.
         assert!(
             counts
                 .iter()

@@ -1,6 +1,6 @@
 //! The days from 1992-01-01 to 1998-12-31.
 //!
-//! Goal: any day's date by its number, as numbers and as the eight digits YYYYMMDD. Non-goals: other years, weeks, zones of time.
+//! Goal: the date of a day by its number, as integers and as the eight digits YYYYMMDD. Non-goals: other years, weeks, time zones.
 
 /// Days from 1992-01-01 to 1998-12-31.
 pub(super) const DAYS: usize = 2_557;
@@ -49,7 +49,7 @@ impl Day {
     }
 }
 
-/// The dates of all days as eight digits, by the day's number.
+/// The dates of all days as eight digits, indexed by the day's number.
 pub(super) static DIGITS: [[u8; 8]; DAYS] = digits();
 
 const fn digits() -> [[u8; 8]; DAYS] {
@@ -68,7 +68,7 @@ const fn digits() -> [[u8; 8]; DAYS] {
     all
 }
 
-/// 1 in a leap year; no year that is divisible by 100 occurs.
+/// 1 in a leap year. The range contains no year that is divisible by 100.
 const fn leap(year: u32) -> u32 {
     year.is_multiple_of(4) as u32
 }

@@ -1,6 +1,6 @@
-//! A part of a table that can be made by itself, on any thread.
+//! Ranges of a table's rows. Each range is generated independently, on any thread.
 //!
-//! Goal: constant memory, whatever the chunk's size. Non-goals: files and threads.
+//! Goal: constant memory for any chunk size. Non-goals: files and threads.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -16,7 +16,7 @@ use super::text::{Fields, Text};
 use crate::Format;
 use crate::range::part;
 
-/// Bytes that are gathered before they are written.
+/// Size of the write buffer.
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// A range of a table's rows.
@@ -24,7 +24,7 @@ const BUFFER_BYTES: usize = 64 << 10;
 pub struct Chunk {
     ssb: Ssb,
     table: Table,
-    /// Orders of lineorder, rows of the other tables.
+    /// Orders for lineorder, rows for the other tables.
     units: Range<u64>,
 }
 
@@ -33,6 +33,7 @@ impl Chunk {
         Chunk { ssb, table, units }
     }
 
+    /// The table that the rows belong to.
     pub fn table(&self) -> Table {
         self.table
     }
@@ -45,31 +46,32 @@ impl Chunk {
         }
     }
 
-    /// About how many bytes the chunk has as `.tbl` text.
+    /// Estimated size of the chunk as `.tbl` text, in bytes.
     pub fn bytes_estimate(&self) -> u64 {
         let share = (self.units.end - self.units.start) as f64 / self.ssb.units(self.table) as f64;
         (self.ssb.bytes_estimate(self.table) as f64 * share) as u64
     }
 
-    /// The chunk in `n` chunks of about equal size (at least one), in order; more than it has rows are partly empty.
+    /// Splits the chunk into `n` chunks (at least one) of about equal size, in order. Where `n` exceeds the number of rows, some
+    /// chunks are empty.
     pub fn split(&self, n: u64) -> impl Iterator<Item = Chunk> + use<> {
         let whole = self.clone();
         let n = n.max(1);
         (0..n).map(move |i| whole.part(i, n))
     }
 
-    /// The part with the number `i` (from 0) when the chunk is split into `n`.
+    /// Part `i` (from 0) of `n` parts.
     ///
     /// # Panics
-    /// When `i` is not below `n`.
+    /// If `i` is not below `n`.
     pub fn part(&self, i: u64, n: u64) -> Chunk {
         Chunk::new(self.ssb, self.table, part(&self.units, i, n))
     }
 
-    /// Writes the rows, and gives their number.
+    /// Writes the rows and returns their number.
     ///
     /// # Errors
-    /// Whatever `to` fails with.
+    /// Any error of `to`.
     pub fn write(self, to: &mut dyn Write, format: Format) -> io::Result<u64> {
         let Chunk { ssb, table, units } = self;
         match table {

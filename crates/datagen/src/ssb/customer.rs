@@ -1,6 +1,6 @@
-//! The rows of customer.
+//! The rows of table customer.
 //!
-//! Goal: any range of rows. Non-goals: the account balances and comments of TPC-H, which the Star Schema Benchmark dropped.
+//! Goal: any range of rows. Non-goals: account balances and comments, which the Star Schema Benchmark dropped from TPC-H.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ const SEGMENTS: [&str; 5] = [
 ];
 const SEGMENT: Uniform = Uniform::new(0, SEGMENTS.len() as u64 - 1);
 
-/// A row of customer.
+/// A row of table customer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Customer {
     pub key: u64,
@@ -30,7 +30,7 @@ pub struct Customer {
     pub market_segment: &'static str,
 }
 
-/// The rows of a range.
+/// Iterates over a range of rows.
 #[derive(Debug, Clone)]
 pub struct Customers {
     rows: Range<u64>,
@@ -42,15 +42,15 @@ pub struct Customers {
 }
 
 impl Customers {
-    /// The rows with the numbers of the range, counted from 0.
+    /// The rows in the range `rows`, numbered from 0.
     pub fn new(ssb: &Ssb, rows: Range<u64>) -> Customers {
         let skipped = rows.start;
         Customers {
             address: Stream::new(881_155_353).after(Address::DRAWS * skipped),
             nation: Stream::new(1_489_529_863).after(skipped),
-            // Part and supplier have drawn from this stream before.
+            // Part and supplier draw from this stream first.
             city: part::MAKER.after(part::MAKER_DRAWS * ssb.parts + ssb.suppliers + skipped),
-            // So has supplier from this one.
+            // Supplier draws from this one first.
             phone: Phone::STREAM.after(Phone::DRAWS * (ssb.suppliers + skipped)),
             segment: Stream::new(1_140_279_430).after(skipped),
             rows,

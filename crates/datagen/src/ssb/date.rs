@@ -1,7 +1,7 @@
-//! The rows of date.
+//! The rows of table date.
 //!
-//! Goal: the reference's rows with their peculiarities: days of the week are one late, "Augest" and "Octorber", and the flag of a
-//! month's last day is turned round. Non-goals: putting them right, which would change the data set.
+//! Goal: the rows of the reference generator with its errors: weekdays are one day late, months are "Augest" and "Octorber", and
+//! the flag of a month's last day is inverted. Non-goal: correcting them, which would change the data set.
 
 use std::ops::Range;
 
@@ -35,22 +35,22 @@ const HOLIDAYS: [(u32, u32); 10] = [
     (11, 20),
 ];
 
-/// A row of date.
+/// A row of table date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Date {
     day: Day,
-    /// 0 is what the reference calls Sunday.
+    /// 0 is the day that the reference generator calls Sunday.
     weekday: usize,
 }
 
-/// The rows of a range.
+/// Iterates over a range of rows.
 #[derive(Debug, Clone)]
 pub struct Dates {
     rows: Range<u64>,
 }
 
 impl Dates {
-    /// The rows with the numbers of the range, counted from 0. They do not depend on the scale.
+    /// The rows in the range `rows`, numbered from 0. They do not depend on the scale.
     pub fn new(rows: Range<u64>) -> Dates {
         Dates { rows }
     }
@@ -61,7 +61,7 @@ impl Iterator for Dates {
 
     fn next(&mut self) -> Option<Date> {
         let number = self.rows.next()? as u32;
-        // 1992-01-01 was a Wednesday; the reference calls it Thursday.
+        // 1992-01-01 was a Wednesday; the reference generator calls it Thursday.
         Some(Date {
             day: Day::new(number),
             weekday: (number as usize + 4) % 7,

@@ -1,9 +1,9 @@
 //! The tables of the Star Schema Benchmark (O'Neil, O'Neil, Chen, Revilak: "The Star Schema Benchmark", 2009).
 //!
-//! Goal: at whole scales the bytes of the common C generator when it makes all tables in one call (`dbgen -s SF -T a`). Its tables
-//! share random streams, so where a table starts depends on the sizes of the tables before it: part, supplier, customer, date,
-//! lineorder. At other scales each table but date is scaled, and date keeps its 2,556 days.
-//! Non-goals: the data sets of other forks or of one call for each table, which differ in a few dozen rows, and update streams.
+//! Goal: at integer scale factors, the same bytes as the common C generator when it generates all tables in one call
+//! (`dbgen -s SF -T a`). Its tables share random streams, so the start of a table depends on the sizes of the tables before it:
+//! part, supplier, customer, date, lineorder. At fractional scale factors every table but date is scaled; date keeps its 2,556 days.
+//! Non-goals: the data of other forks, or of one call per table, which differs in a few dozen rows; update streams.
 
 mod calendar;
 mod chunk;

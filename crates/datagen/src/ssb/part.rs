@@ -1,13 +1,14 @@
-//! The rows of part.
+//! The rows of table part.
 //!
-//! Goal: any range of rows. Non-goals: prices; a part's price is a function of its key and lives in lineorder.
+//! Goal: any range of rows. Non-goal: prices, which are a function of the key and stored in lineorder.
 
 use std::ops::Range;
 
 use super::stream::{Stream, Uniform};
 use super::text::{Fields, Text};
 
-/// The stream of manufacturer and category, two draws a row; the cities of suppliers, then of customers, come after the last part.
+/// The stream of manufacturer and category, two draws per row. After the last part, the cities of suppliers and then of customers
+/// are drawn from it.
 pub(super) const MAKER: Stream = Stream::new(1);
 pub(super) const MAKER_DRAWS: u64 = 2;
 
@@ -18,7 +19,7 @@ const KIND: Uniform = Uniform::new(0, 149);
 const CONTAINER: Uniform = Uniform::new(0, 39);
 const COLOR: Uniform = Uniform::new(0, COLORS.len() as u64 - 1);
 
-// A kind of part is one word of each list, the last list running fastest; so is a container.
+// A type of part is one word of each list, and the last list varies fastest. The same holds for containers.
 const KIND_SIZES: [&str; 6] = ["STANDARD", "SMALL", "MEDIUM", "LARGE", "ECONOMY", "PROMO"];
 const KIND_FINISHES: [&str; 5] = ["ANODIZED", "BURNISHED", "PLATED", "POLISHED", "BRUSHED"];
 const KIND_METALS: [&str; 5] = ["TIN", "NICKEL", "BRASS", "STEEL", "COPPER"];
@@ -37,7 +38,7 @@ const COLORS: [&str; 92] = [
     "white", "yellow",
 ];
 
-/// A row of part.
+/// A row of table part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
     pub key: u64,
@@ -55,7 +56,7 @@ pub struct Part {
     pub container: [&'static str; 2],
 }
 
-/// The rows of a range.
+/// Iterates over a range of rows.
 #[derive(Debug, Clone)]
 pub struct Parts {
     rows: Range<u64>,
@@ -68,7 +69,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// The rows with the numbers of the range, counted from 0. They do not depend on the scale.
+    /// The rows in the range `rows`, numbered from 0. They do not depend on the scale.
     pub fn new(rows: Range<u64>) -> Parts {
         let skipped = rows.start;
         Parts {
@@ -82,8 +83,8 @@ impl Parts {
         }
     }
 
-    /// The first three colors of a shuffled list: each place in turn changes with a random one.
-    fn three_colors(&mut self) -> [&'static str; 3] {
+    /// The first three colors of a shuffled list: each position in turn is swapped with a random one.
+    fn draw_three_colors(&mut self) -> [&'static str; 3] {
         const IN_ORDER: [u8; COLORS.len()] = {
             let mut numbers = [0; COLORS.len()];
             let mut i = 0;
@@ -106,7 +107,7 @@ impl Iterator for Parts {
 
     fn next(&mut self) -> Option<Part> {
         let key = self.rows.next()? + 1;
-        let [color, first, second] = self.three_colors();
+        let [color, first, second] = self.draw_three_colors();
         let kind = self.kind.draw(KIND) as usize;
         let container = self.container.draw(CONTAINER) as usize;
         Some(Part {

@@ -1,6 +1,6 @@
-//! Phone numbers: a nation's code and three random groups.
+//! Phone numbers: a nation code and three random groups.
 //!
-//! Goal: one type for both tables, whose numbers come from one stream. Non-goals: numbers that can be called.
+//! Goal: one type for customer and supplier, whose numbers are drawn from one stream. Non-goal: valid phone numbers.
 
 use super::stream::{Stream, Uniform};
 
@@ -11,13 +11,13 @@ pub struct Phone {
 }
 
 impl Phone {
-    /// The stream of customers and suppliers alike.
+    /// The stream that customers and suppliers share.
     pub(super) const STREAM: Stream = Stream::new(1_521_138_112);
     pub(super) const DRAWS: u64 = 3;
     const THREE: Uniform = Uniform::new(100, 999);
     const FOUR: Uniform = Uniform::new(1_000, 9_999);
 
-    /// The next number of a stream for the nation of that number.
+    /// Draws the next phone number of a stream, for nation number `nation`.
     pub(super) fn new(nation: usize, stream: &mut Stream) -> Phone {
         let mut bytes = *b"  -   -   -    ";
         put(&mut bytes[0..2], 10 + nation as u64);
@@ -27,6 +27,7 @@ impl Phone {
         Phone { bytes }
     }
 
+    /// The number as text.
     pub fn text(&self) -> &[u8] {
         &self.bytes
     }

@@ -1,10 +1,11 @@
-//! Where customers and suppliers are: address, city, nation, region.
+//! Places of customers and suppliers: address, city, nation, region.
 //!
-//! Goal: the nations as the reference orders them, which phone numbers depend on. Non-goals: the distribution over nations of TPC-H.
+//! Goal: the nations in the order of the reference generator, on which phone numbers depend. Non-goal: TPC-H's distribution of
+//! nations.
 
 use super::stream::{Stream, Uniform};
 
-/// The nations in the reference's order, each with its region.
+/// The nations in the order of the reference generator, each with its region.
 pub(super) const NATIONS: [(&str, &str); 25] = [
     ("ALGERIA", "AFRICA"),
     ("ARGENTINA", "AMERICA"),
@@ -33,7 +34,7 @@ pub(super) const NATIONS: [(&str, &str); 25] = [
     ("UNITED STATES", "AMERICA"),
 ];
 
-/// One of ten cities of a nation: the nation's name in nine characters and a digit, such as `UNITED KI5` and `PERU     7`.
+/// One of ten cities of a nation: nine characters of the nation's name and a digit, such as `UNITED KI5` or `PERU     7`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct City {
     nation: usize,
@@ -44,7 +45,7 @@ impl City {
     pub(super) const NATION: Uniform = Uniform::new(0, NATIONS.len() as u64 - 1);
     pub(super) const DIGIT: Uniform = Uniform::new(0, 9);
 
-    /// The city `digit` of the nation of that number.
+    /// City number `digit` of nation number `nation`.
     pub(super) fn new(nation: usize, digit: u64) -> City {
         let mut bytes = [b' '; 10];
         for (to, from) in bytes[..9].iter_mut().zip(NATIONS[nation].0.bytes()) {
@@ -54,14 +55,17 @@ impl City {
         City { nation, bytes }
     }
 
+    /// The city's name, ten bytes.
     pub fn name(&self) -> &[u8] {
         &self.bytes
     }
 
+    /// The nation's name.
     pub fn nation(&self) -> &'static str {
         NATIONS[self.nation].0
     }
 
+    /// The region's name.
     pub fn region(&self) -> &'static str {
         NATIONS[self.nation].1
     }
@@ -75,13 +79,13 @@ pub struct Address {
 }
 
 impl Address {
-    /// The draws of its stream that each row has, used or not.
+    /// The number of draws that each row takes from the stream, used or not.
     pub(super) const DRAWS: u64 = 9;
     const LENGTH: Uniform = Uniform::new(6, 24);
     const BITS: Uniform = Uniform::new(0, (1 << 31) - 1);
     const ALPHABET: &[u8; 64] = b"0123456789abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ,";
 
-    /// The next address of a stream: its length, then a number for each five characters, six bits a character.
+    /// Draws the next address of a stream: its length, then one number per five characters, six bits per character.
     pub(super) fn new(mut stream: Stream) -> Address {
         let length = stream.draw(Address::LENGTH) as usize;
         let mut bytes = [0; 24];
@@ -95,6 +99,7 @@ impl Address {
         Address { bytes, length }
     }
 
+    /// The address as text.
     pub fn text(&self) -> &[u8] {
         &self.bytes[..self.length]
     }

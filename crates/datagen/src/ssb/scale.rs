@@ -1,23 +1,23 @@
-//! How many rows a scale has.
+//! Row counts and key ranges by scale factor.
 //!
-//! Goal: the row counts and key ranges of the common C generator, continued to scales between the whole numbers.
-//! Non-goals: the generator's own treatment of such scales, which also cuts the date table or drops the fraction.
+//! Goal: the row counts and key ranges of the common C generator, extended to fractional scale factors.
+//! Non-goal: the generator's own handling of fractional scales, which also truncates the date table or drops the fraction.
 
 use super::chunk::Chunk;
 use super::lineorder::line_counts;
 use super::table::Table;
 
-/// The largest scale for which the reference generator is defined.
+/// The largest scale factor for which the reference generator is defined.
 pub const MAX_SCALE: f64 = 1000.0;
 
 const CUSTOMERS: f64 = 30_000.0;
 const ORDERS: f64 = 1_500_000.0;
 const PARTS: f64 = 200_000.0;
 const SUPPLIERS: f64 = 2_000.0;
-/// The days from 1992-01-01 to 1998-12-30; the reference leaves out the last day of 1998.
+/// The days from 1992-01-01 to 1998-12-30. The reference generator omits the last day of 1998.
 pub(super) const DATES: u64 = 2_556;
 
-/// A scale that the benchmark does not have.
+/// A scale factor that is out of range.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScaleError(pub f64);
 
@@ -25,7 +25,7 @@ impl std::fmt::Display for ScaleError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "scale {} is not a number above 0 and up to {MAX_SCALE}; scale 1 is about 600 MB of text",
+            "scale {} is out of range: give a number above 0 and at most {MAX_SCALE} (scale 1 is about 600 MB of text)",
             self.0
         )
     }
@@ -33,22 +33,22 @@ impl std::fmt::Display for ScaleError {
 
 impl std::error::Error for ScaleError {}
 
-/// The benchmark's data at one scale.
+/// The benchmark's data at one scale factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ssb {
     pub(super) customers: u64,
     pub(super) orders: u64,
     pub(super) parts: u64,
-    /// The largest part key that a lineorder row has.
+    /// The largest part key in lineorder.
     pub(super) part_keys: u64,
     pub(super) suppliers: u64,
 }
 
 impl Ssb {
-    /// The data at `scale`, where 1 has 6,001,171 lineorder rows.
+    /// The data at `scale`. Scale 1 has 6,001,171 lineorder rows.
     ///
     /// # Errors
-    /// When the scale is not above 0 and at most [`MAX_SCALE`].
+    /// If the scale is not above 0 and at most [`MAX_SCALE`].
     pub fn new(scale: f64) -> Result<Ssb, ScaleError> {
         if !(scale > 0.0 && scale <= MAX_SCALE) {
             return Err(ScaleError(scale));
@@ -57,8 +57,8 @@ impl Ssb {
         let (parts, part_keys) = if scale < 1.0 {
             (scaled(PARTS), scaled(PARTS))
         } else {
-            // The specification has 200,000 (1 + floor(log2 SF)) parts. The reference makes as many, but draws the part keys of
-            // lineorder from a range with the natural logarithm, so from scale 2 on some parts are never sold.
+            // The specification has 200,000 (1 + floor(log2 SF)) parts. The reference generator makes as many, but draws the part
+            // keys of lineorder from a range with the natural logarithm. From scale 2 on, some parts are therefore never ordered.
             (
                 PARTS as u64 * (1 + u64::from((scale as u64).ilog2())),
                 PARTS as u64 * (1 + scale.ln() as u64),
@@ -73,7 +73,7 @@ impl Ssb {
         })
     }
 
-    /// The exact number of rows. For lineorder the count of lines of each order is drawn, which takes some milliseconds at scale 1.
+    /// The exact number of rows. For lineorder this draws the line count of each order: some milliseconds at scale 1.
     pub fn rows(&self, table: Table) -> u64 {
         match table {
             Table::Lineorder => line_counts(0..self.orders),
@@ -81,9 +81,9 @@ impl Ssb {
         }
     }
 
-    /// About how many bytes the table has as `.tbl` text (within a tenth: keys are shorter at small scales).
+    /// Estimated size of the table as `.tbl` text, in bytes. The error is below 10 % (keys are shorter at small scales).
     pub fn bytes_estimate(&self, table: Table) -> u64 {
-        // Bytes a row (an order: four rows on the average) at scale 1.
+        // Bytes per row at scale 1; for lineorder, bytes per order (four rows on average).
         let width = match table {
             Table::Customer => 94.57,
             Table::Date => 89.97,
@@ -94,7 +94,7 @@ impl Ssb {
         (self.units(table) as f64 * width) as u64
     }
 
-    /// The table in `n` chunks of about equal size (at least one), in order: their bytes one after another are the whole table.
+    /// Splits the table into `n` chunks (at least one) of about equal size, in order. Concatenated, they are the whole table.
     pub fn chunks(&self, table: Table, n: usize) -> Vec<Chunk> {
         self.whole(table).split(n as u64).collect()
     }
@@ -104,7 +104,7 @@ impl Ssb {
         Chunk::new(*self, table, 0..self.units(table))
     }
 
-    /// What the table is split by: orders for lineorder, rows otherwise.
+    /// The units that a table is split by: orders for lineorder, rows otherwise.
     pub(super) fn units(&self, table: Table) -> u64 {
         match table {
             Table::Customer => self.customers,
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scale_that_is_no_positive_number_is_refused() {
+    fn scales_out_of_range_are_refused() {
         for scale in [0.0, -1.0, f64::NAN, f64::INFINITY, 1000.5] {
             assert!(Ssb::new(scale).is_err(), "{scale}");
         }

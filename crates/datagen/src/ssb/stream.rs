@@ -1,7 +1,7 @@
-//! The random streams: "minimal standard" generators (Park and Miller, CACM 31(10), 1988), x' = 16807 x mod (2^31 - 1).
+//! Random streams: "minimal standard" generators (Park and Miller, CACM 31(10), 1988), x' = 16807 x mod (2^31 - 1).
 //!
-//! Goal: any element of a stream in logarithmic time, so that a chunk can begin anywhere, and a draw in a few instructions.
-//! Non-goals: statistical quality; the benchmark's data are what these streams make them.
+//! Goals: any element of a stream in logarithmic time, so that a chunk can begin anywhere; a draw in a few instructions.
+//! Non-goal: statistical quality. The benchmark's data is defined by these streams.
 
 const MODULUS: u64 = (1 << 31) - 1;
 const MULTIPLIER: u64 = 16_807;
@@ -10,7 +10,7 @@ const MULTIPLIER: u64 = 16_807;
 #[inline(always)]
 pub(super) const fn multiply(a: u64, b: u64) -> u64 {
     let product = a * b;
-    // 2^31 is 1 modulo 2^31 - 1, so the upper bits count as much as the lower ones.
+    // 2^31 is 1 modulo 2^31 - 1, so the upper bits are added to the lower ones.
     let folded = (product & MODULUS) + (product >> 31);
     if folded >= MODULUS {
         folded - MODULUS
@@ -19,7 +19,7 @@ pub(super) const fn multiply(a: u64, b: u64) -> u64 {
     }
 }
 
-/// 16807^steps mod (2^31 - 1): the factor that jumps ahead by so many steps.
+/// 16807^steps mod (2^31 - 1): the factor that advances a stream by `steps` draws.
 pub(super) const fn jump(mut steps: u64) -> u64 {
     let (mut factor, mut square) = (1, MULTIPLIER);
     while steps > 0 {
@@ -32,7 +32,7 @@ pub(super) const fn jump(mut steps: u64) -> u64 {
     factor
 }
 
-/// One stream at one place.
+/// A stream at one position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stream(u64);
 
@@ -47,7 +47,7 @@ impl Stream {
         Stream(multiply(self.0, jump(steps)))
     }
 
-    /// This stream after as many more draws as `factor` jumps; see [`jump`].
+    /// This stream after the number of draws that `factor` stands for, see [`jump`].
     #[inline(always)]
     pub(super) const fn jumped(self, factor: u64) -> Stream {
         Stream(multiply(self.0, factor))
@@ -60,14 +60,14 @@ impl Stream {
         self.0
     }
 
-    /// The next draw as a number of the range.
+    /// The next draw, scaled to the range.
     #[inline(always)]
     pub(super) fn draw(&mut self, range: Uniform) -> u64 {
         range.of(self.next())
     }
 }
 
-/// The whole numbers from `low` on, `span` of them.
+/// The range of `span` integers from `low` on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Uniform {
     low: u64,
@@ -75,7 +75,7 @@ pub(super) struct Uniform {
 }
 
 impl Uniform {
-    /// Both ends belong to the range.
+    /// The range from `low` to `high`, both included.
     pub(super) const fn new(low: u64, high: u64) -> Uniform {
         Uniform {
             low,
@@ -83,11 +83,11 @@ impl Uniform {
         }
     }
 
-    /// The number of the range that a draw stands for: low + floor(draw / (2^31 - 1) span), as the reference computes it in doubles.
+    /// Scales a draw to the range: low + floor(draw / (2^31 - 1) span), as the reference generator computes it in doubles.
     #[inline(always)]
     pub(super) fn of(self, draw: u64) -> u64 {
-        // The exact quotient is never whole (the modulus is prime), so it lies 1 / (2^31 - 1) or more from a whole number. Two
-        // roundings of a double move it by less than span 2^-52. Up to a span of 2^20 whole numbers therefore give the same.
+        // The exact quotient is never an integer (the modulus is prime), so it is at least 1 / (2^31 - 1) away from one. Two
+        // roundings of a double move it by less than span 2^-52. Up to a span of 2^20, integer arithmetic gives the same result.
         if self.span <= 1 << 20 {
             self.low + self.scaled(draw)
         } else {
@@ -115,14 +115,14 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_ten_thousandth_draw_of_seed_1_is_the_published_one() {
+    fn draw_10000_of_seed_1_matches_the_published_value() {
         // Park and Miller give 1043618065 as the check of an implementation.
         assert_eq!(Stream::new(1).after(10_000).0, 1_043_618_065);
     }
 
     proptest! {
         #[test]
-        fn a_jump_equals_as_many_steps(seed in 1u64..MODULUS, steps in 0u64..5_000) {
+        fn a_jump_equals_the_same_number_of_steps(seed in 1u64..MODULUS, steps in 0u64..5_000) {
             let mut walked = Stream::new(seed);
             for _ in 0..steps {
                 walked.next();
@@ -136,13 +136,13 @@ mod tests {
         }
 
         #[test]
-        fn whole_numbers_draw_what_doubles_draw(draw in 1u64..MODULUS, span in 1u64..=1 << 20) {
+        fn integer_scaling_matches_doubles(draw in 1u64..MODULUS, span in 1u64..=1 << 20) {
             let range = Uniform { low: 0, span };
             prop_assert_eq!(range.scaled(draw), range.scaled_in_doubles(draw));
         }
 
         #[test]
-        fn whole_numbers_draw_what_doubles_draw_next_to_a_boundary(k in 1u64..1 << 20, span in 1u64..=1 << 20, off in 0u64..2) {
+        fn integer_scaling_matches_doubles_near_boundaries(k in 1u64..1 << 20, span in 1u64..=1 << 20, off in 0u64..2) {
             let draw = (k % span * MODULUS / span + off).clamp(1, MODULUS - 1);
             let range = Uniform { low: 0, span };
             prop_assert_eq!(range.scaled(draw), range.scaled_in_doubles(draw));

@@ -1,6 +1,6 @@
-//! The rows of supplier.
+//! The rows of table supplier.
 //!
-//! Goal: any range of rows. Non-goals: the account balances and comments of TPC-H, which the Star Schema Benchmark dropped.
+//! Goal: any range of rows. Non-goals: account balances and comments, which the Star Schema Benchmark dropped from TPC-H.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::scale::Ssb;
 use super::stream::Stream;
 use super::text::{Fields, Text};
 
-/// A row of supplier.
+/// A row of table supplier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Supplier {
     pub key: u64,
@@ -20,7 +20,7 @@ pub struct Supplier {
     pub phone: Phone,
 }
 
-/// The rows of a range.
+/// Iterates over a range of rows.
 #[derive(Debug, Clone)]
 pub struct Suppliers {
     rows: Range<u64>,
@@ -31,13 +31,13 @@ pub struct Suppliers {
 }
 
 impl Suppliers {
-    /// The rows with the numbers of the range, counted from 0.
+    /// The rows in the range `rows`, numbered from 0.
     pub fn new(ssb: &Ssb, rows: Range<u64>) -> Suppliers {
         let skipped = rows.start;
         Suppliers {
             address: Stream::new(706_178_559).after(Address::DRAWS * skipped),
             nation: Stream::new(110_356_601).after(skipped),
-            // The first user of this stream is part.
+            // Part draws from this stream first.
             city: part::MAKER.after(part::MAKER_DRAWS * ssb.parts + skipped),
             phone: Phone::STREAM.after(Phone::DRAWS * skipped),
             rows,

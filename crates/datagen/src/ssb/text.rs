@@ -1,16 +1,16 @@
-//! Rows as text: `.tbl` as the reference writes it, and CSV (RFC 4180, without a header).
+//! Rows as text: `.tbl` as the reference generator writes it, or CSV (RFC 4180, without a header).
 //!
-//! Goal: fields appended to one buffer, without an allocation a field. Non-goals: other separators and other quotes.
-//! The rows of lineorder, nearly all of the data, have a faster way of their own in `lineorder::text`.
+//! Goal: append fields to one buffer, without an allocation per field. Non-goals: other separators, other quoting.
+//! Rows of lineorder, nearly all of the data, use the faster `lineorder::text` instead.
 
 use crate::Format;
 
-/// A row that can be written field by field.
+/// A row that writes itself field by field.
 pub(super) trait Fields {
     fn write(&self, text: &mut Text);
 }
 
-/// Rows as text in memory.
+/// A buffer of rows as text.
 pub(super) struct Text {
     bytes: Vec<u8>,
     format: Format,
@@ -32,13 +32,13 @@ impl Text {
         self.bytes.clear();
     }
 
-    /// A field with a whole number.
+    /// Appends an integer field.
     pub(super) fn number(&mut self, value: u64) {
         self.digits(value, 1);
         self.end_field();
     }
 
-    /// A field with some words, none of which has a comma.
+    /// Appends a field of some words, none of which contains a comma.
     pub(super) fn words(&mut self, words: &[&[u8]]) {
         for word in words {
             self.bytes.extend_from_slice(word);
@@ -46,14 +46,14 @@ impl Text {
         self.end_field();
     }
 
-    /// A field with a word and then a number of `width` digits or more.
+    /// Appends a field of a word followed by a number of at least `width` digits.
     pub(super) fn numbered(&mut self, word: &[u8], number: u64, width: usize) {
         self.bytes.extend_from_slice(word);
         self.digits(number, width);
         self.end_field();
     }
 
-    /// A field with any text but double quotes and line feeds, which the benchmark does not have.
+    /// Appends a field of any text without double quotes and line feeds, which the benchmark does not contain.
     pub(super) fn free(&mut self, text: &[u8]) {
         if self.format == Format::Csv && text.contains(&b',') {
             self.words(&[b"\"", text, b"\""]);
@@ -62,7 +62,7 @@ impl Text {
         }
     }
 
-    /// The end of a row.
+    /// Ends the row.
     pub(super) fn end_row(&mut self) {
         if self.format == Format::Csv {
             self.bytes.pop();

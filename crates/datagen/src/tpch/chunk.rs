@@ -1,7 +1,8 @@
-//! A part of a table that can be made by itself, on any thread.
+//! Ranges of a table's rows. Each range is generated independently, on any thread.
 //!
-//! Goal: chunks of chunks meet exactly, in constant memory. tpchgen knows parts of a whole table alone, and leaves the remainder to
-//! the last one; so a table is a row of granules, each a part of tpchgen's, and a chunk is a range of them. Non-goals: files and threads.
+//! Goal: chunks can be split again without gaps or overlaps, in constant memory. tpchgen only knows parts of a whole table and
+//! leaves the remainder to the last part. A table is therefore a sequence of granules, each a part of tpchgen's, and a chunk is a
+//! range of granules. Non-goals: files and threads.
 
 use std::fmt::{Display, Write as _};
 use std::io::{self, Write};
@@ -20,11 +21,11 @@ use super::table::Table;
 use crate::Format;
 use crate::range::part;
 
-/// Bytes that are gathered before they are written.
+/// Size of the write buffer.
 const BUFFER_BYTES: usize = 64 << 10;
-/// No row is longer.
+/// Longer than any row.
 const ROW_BYTES_MAX: usize = 512;
-/// About how many rows a granule has: to begin one costs a hundred times what a row does.
+/// Approximate number of rows in a granule. Starting a granule costs as much as a hundred rows.
 const ROWS_PER_GRANULE: u64 = 2_000;
 
 /// A range of a table's rows.
@@ -45,6 +46,7 @@ impl Chunk {
         }
     }
 
+    /// The table that the rows belong to.
     pub fn table(&self) -> Table {
         self.table
     }
@@ -59,24 +61,24 @@ impl Chunk {
         }
     }
 
-    /// About how many bytes the chunk has as `.tbl` text.
+    /// Estimated size of the chunk as `.tbl` text, in bytes.
     pub fn bytes_estimate(&self) -> u64 {
         let share = (self.granules.end - self.granules.start) as f64
             / granules(self.tpch, self.table) as f64;
         (self.tpch.bytes_estimate(self.table) as f64 * share) as u64
     }
 
-    /// The chunk in `n` chunks of about equal size (at least one), in order; small ones are partly empty.
+    /// Splits the chunk into `n` chunks (at least one) of about equal size, in order. If it is small, some chunks are empty.
     pub fn split(&self, n: u64) -> impl Iterator<Item = Chunk> + use<> {
         let whole = self.clone();
         let n = n.max(1);
         (0..n).map(move |i| whole.part(i, n))
     }
 
-    /// The part with the number `i` (from 0) when the chunk is split into `n`.
+    /// Part `i` (from 0) of `n` parts.
     ///
     /// # Panics
-    /// When `i` is not below `n`.
+    /// If `i` is not below `n`.
     pub fn part(&self, i: u64, n: u64) -> Chunk {
         Chunk {
             granules: part(&self.granules, i, n),
@@ -84,10 +86,10 @@ impl Chunk {
         }
     }
 
-    /// Writes the rows, and gives their number.
+    /// Writes the rows and returns their number.
     ///
     /// # Errors
-    /// Whatever `to` fails with.
+    /// Any error of `to`.
     pub fn write(self, to: &mut dyn Write, format: Format) -> io::Result<u64> {
         let mut text = Text {
             text: String::with_capacity(BUFFER_BYTES),
@@ -131,7 +133,7 @@ impl Chunk {
         Ok(rows)
     }
 
-    /// What the generator counts, from 0.
+    /// The range of generator units (see [`Tpch::units`]) in this chunk, from 0.
     fn units(&self) -> Range<u64> {
         let (units, granules) = (self.tpch.units(self.table), granules(self.tpch, self.table));
         let edge = |granule: u64| {
@@ -145,7 +147,7 @@ impl Chunk {
     }
 }
 
-/// How many granules a table has. Nation and region are one: tpchgen does not divide them.
+/// The number of granules in a table. Nation and region are one each: tpchgen does not divide them.
 fn granules(tpch: Tpch, table: Table) -> u64 {
     let rows_per_unit = match table {
         Table::Lineitem | Table::Partsupp => 4,
@@ -154,7 +156,7 @@ fn granules(tpch: Tpch, table: Table) -> u64 {
     (tpch.units(table) * rows_per_unit / ROWS_PER_GRANULE).max(1)
 }
 
-/// The lines of these orders (counted from 0), drawn as lineitem does.
+/// The number of lines in these orders (numbered from 0), drawn as for lineitem.
 fn line_counts(orders: Range<u64>) -> u64 {
     let mut lines = OrderGenerator::create_line_count_random();
     lines.advance_rows(orders.start as i64);
@@ -166,7 +168,7 @@ fn line_counts(orders: Range<u64>) -> u64 {
     count
 }
 
-/// Rows on their way to a writer.
+/// Buffers rows for a writer.
 struct Text<'a> {
     text: String,
     to: &'a mut dyn Write,
@@ -174,7 +176,7 @@ struct Text<'a> {
 }
 
 impl Text<'_> {
-    /// Writes rows and gives their number. A row shows itself as `.tbl`, and `csv` makes of it what shows itself as CSV.
+    /// Writes rows and returns their number. A row is displayed as `.tbl`; `csv` wraps it into a value that is displayed as CSV.
     fn rows<R: Display, C: Display>(
         &mut self,
         rows: impl Iterator<Item = R>,
@@ -182,11 +184,11 @@ impl Text<'_> {
     ) -> io::Result<u64> {
         let mut count = 0;
         for row in rows {
-            let shown = match self.format {
+            let written = match self.format {
                 Format::Tbl => writeln!(self.text, "{row}"),
                 Format::Csv => writeln!(self.text, "{}", csv(row)),
             };
-            shown.expect("a text takes any row");
+            written.expect("writing to a String does not fail");
             count += 1;
             if self.text.len() > BUFFER_BYTES - ROW_BYTES_MAX {
                 self.flush()?;

@@ -1,12 +1,12 @@
-//! How many rows a scale has.
+//! Row counts by scale factor.
 //!
-//! Goal: the row counts of the reference program, and a refusal of scales whose rows break the tables' own keys.
-//! Non-goal: counting the rows of lineitem, which have to be drawn (see `chunk`).
+//! Goals: the row counts of the reference program; an error for scale factors whose rows violate a primary key.
+//! Non-goal: counting the rows of lineitem, which are random (see `chunk`).
 
 use super::chunk::Chunk;
 use super::table::Table;
 
-/// The largest scale that part counts and keys are tried for.
+/// The largest scale factor for which row counts and keys are tested.
 pub const MAX_SCALE: f64 = 1000.0;
 
 const SUPPLIERS: f64 = 10_000.0;
@@ -17,12 +17,12 @@ pub(super) const SUPPLIERS_PER_PART: u64 = 4;
 const NATIONS: u64 = 25;
 const REGIONS: u64 = 5;
 
-/// A scale that the benchmark does not have.
+/// Why a scale factor is not possible.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ScaleError {
     NotPositive(f64),
-    /// The specification spreads the four suppliers of a part by the number of suppliers (clause 4.2.3); where there are few of
-    /// them, two of the four may be the same, and partsupp has a key twice.
+    /// The four suppliers of a part are computed from the number of suppliers (clause 4.2.3). Where there are few suppliers, two of
+    /// the four can be the same, which is a duplicate key in partsupp.
     SuppliersCoincide(f64),
 }
 
@@ -31,11 +31,11 @@ impl std::fmt::Display for ScaleError {
         match self {
             ScaleError::NotPositive(scale) => write!(
                 f,
-                "scale {scale} is not a number above 0 and up to {MAX_SCALE}; scale 1 is about 1.1 GB of text"
+                "scale {scale} is out of range: give a number above 0 and at most {MAX_SCALE} (scale 1 is about 1.1 GB of text)"
             ),
             ScaleError::SuppliersCoincide(scale) => write!(
                 f,
-                "at scale {scale} the rule for the suppliers of a part names one of them twice; 0.01 and every scale from 0.025 are free of that"
+                "scale {scale} has parts with a duplicate supplier, which the primary key of partsupp forbids: give 0.01, or 0.025 or more"
             ),
         }
     }
@@ -43,17 +43,17 @@ impl std::fmt::Display for ScaleError {
 
 impl std::error::Error for ScaleError {}
 
-/// The benchmark's data at one scale.
+/// The benchmark's data at one scale factor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tpch {
     pub(super) scale: f64,
 }
 
 impl Tpch {
-    /// The data at `scale`, where 1 has 6,001,215 rows of lineitem.
+    /// The data at `scale`. Scale 1 has 6,001,215 rows in lineitem.
     ///
     /// # Errors
-    /// When the scale is not above 0 and at most [`MAX_SCALE`], or is one of the small ones at which partsupp's key is not unique.
+    /// If the scale is not above 0 and at most [`MAX_SCALE`], or is one of the small ones at which partsupp's key is not unique.
     pub fn new(scale: f64) -> Result<Tpch, ScaleError> {
         if !(scale > 0.0 && scale <= MAX_SCALE) {
             return Err(ScaleError::NotPositive(scale));
@@ -66,14 +66,14 @@ impl Tpch {
         }
     }
 
-    /// The exact number of rows. For lineitem the count of lines of each order is drawn, which takes some milliseconds at scale 1.
+    /// The exact number of rows. For lineitem this draws the line count of each order: some milliseconds at scale 1.
     pub fn rows(&self, table: Table) -> u64 {
         self.whole(table).rows()
     }
 
-    /// About how many bytes the table has as `.tbl` text (within a tenth: keys are shorter at small scales).
+    /// Estimated size of the table as `.tbl` text, in bytes. The error is below 10 % (keys are shorter at small scales).
     pub fn bytes_estimate(&self, table: Table) -> u64 {
-        // Bytes a unit at scale 1: a row; of lineitem an order with its four rows on the average; of partsupp a part with its four.
+        // Bytes per unit at scale 1: per row; for lineitem per order (four rows on average); for partsupp per part (four rows).
         let width = match table {
             Table::Customer => 162.3,
             Table::Lineitem => 506.6,
@@ -92,7 +92,7 @@ impl Tpch {
         Chunk::whole(*self, table)
     }
 
-    /// What the generator counts: orders for lineitem, parts for partsupp, rows otherwise.
+    /// The number of generator units: orders for lineitem, parts for partsupp, rows otherwise.
     pub(super) fn units(&self, table: Table) -> u64 {
         let scaled = |rows: f64| (rows * self.scale) as u64;
         match table {
@@ -105,8 +105,8 @@ impl Tpch {
         }
     }
 
-    /// Whether every part has four suppliers. The n-th of a part is n steps from the first on a circle of all suppliers, and the
-    /// step is a quarter of the circle and one more for each time that the part's number has gone round it (clause 4.2.3).
+    /// Whether every part has four different suppliers. Supplier n of a part is n steps after the first, modulo the number of
+    /// suppliers. A step is a quarter of that number, plus one for each time the part number has wrapped around (clause 4.2.3).
     fn suppliers_differ(&self) -> bool {
         let suppliers = self.units(Table::Supplier);
         let parts = self.units(Table::Part);
@@ -127,7 +127,7 @@ mod tests {
     use tpchgen::generators::PartSuppGeneratorIterator;
 
     #[test]
-    fn a_scale_that_is_no_positive_number_is_refused() {
+    fn scales_out_of_range_are_refused() {
         for scale in [0.0, -1.0, f64::NAN, f64::INFINITY, 1000.5] {
             assert!(
                 matches!(Tpch::new(scale), Err(ScaleError::NotPositive(_))),
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scale_is_refused_where_a_part_has_a_supplier_twice_and_only_there() {
+    fn a_scale_is_refused_exactly_when_a_part_has_a_duplicate_supplier() {
         for step in 0..120 {
             let scale = f64::from(step) * 0.0003 + 0.00026;
             let tpch = Tpch { scale };
@@ -150,11 +150,11 @@ mod tests {
     }
 
     #[test]
-    fn the_refusal_names_scales_that_are_right() {
+    fn scales_suggested_by_the_error_are_accepted() {
         for scale in [0.01, 0.025, 0.0317, 0.05, 0.1, 0.25, 1.0, 2.0, 33.3] {
             assert!(Tpch::new(scale).is_ok(), "{scale}");
         }
-        // 231 suppliers, three steps of 77.
+        // 231 suppliers: three steps of 77 return to the first one.
         assert!(Tpch::new(0.02316).is_err());
         let refused = Tpch::new(0.001).unwrap_err().to_string();
         assert!(refused.contains("0.025"), "{refused}");

@@ -1,6 +1,6 @@
-//! The eight tables by name.
+//! The names of the eight tables.
 //!
-//! Goal: one list that everything else iterates over. Non-goals: columns and SQL types; those belong to the workload.
+//! Goal: one list for all iteration over tables. Non-goals: columns and SQL types (crate `workload`).
 
 /// A table of the benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

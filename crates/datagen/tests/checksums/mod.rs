@@ -1,10 +1,10 @@
-//! Rows, bytes and SHA-256 of generated tables against a file of them.
+//! Compares row counts, sizes and SHA-256 of generated tables with a file of expected values.
 
 use std::io::{self, Write};
 
 use sha2::{Digest, Sha256};
 
-/// Counts and hashes what is written.
+/// A writer that counts and hashes its bytes.
 #[derive(Default)]
 struct Sum {
     bytes: u64,
@@ -23,8 +23,8 @@ impl Write for Sum {
     }
 }
 
-/// Holds the rows and bytes that `write` writes against the line of `checksums` that begins with the scale and the table; gives the
-/// number of rows. A line: scale, table, rows, bytes, SHA-256.
+/// Compares what `write` writes with the line of `checksums` for this scale and table, and returns the number of rows. A line has
+/// scale, table, rows, bytes, SHA-256.
 pub fn check(
     checksums: &str,
     scale: &str,

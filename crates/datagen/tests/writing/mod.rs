@@ -1,8 +1,8 @@
-//! What the writing of every generator's tables is held to.
+//! Checks that every generator must pass.
 
 use std::io::{self, Write};
 
-/// A target that takes nothing.
+/// A writer that always fails with "storage full".
 struct Full;
 
 impl Write for Full {
@@ -15,15 +15,15 @@ impl Write for Full {
     }
 }
 
-pub fn ends_with_the_error_of_a_full_target(write: impl FnOnce(&mut dyn Write) -> io::Result<u64>) {
+pub fn assert_returns_write_errors(write: impl FnOnce(&mut dyn Write) -> io::Result<u64>) {
     let error = write(&mut Full).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::StorageFull);
 }
 
-pub fn is_within_a_tenth(table: &str, estimate: u64, written: &str) {
+pub fn assert_within_10_percent(table: &str, estimate: u64, written: &str) {
     let (estimate, real) = (estimate as f64, written.len() as f64);
     assert!(
         (estimate / real - 1.0).abs() < 0.1,
-        "{table}: {estimate} for {real}"
+        "{table}: estimated {estimate}, written {real}"
     );
 }

@@ -7,24 +7,24 @@ use std::net::{TcpListener, TcpStream};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// The nonce that a server's request to switch comes to.
+/// The nonce in a server's auth switch request.
 fn switched(plugin: &[u8], sent: &[u8]) -> Vec<u8> {
     let request = [plugin, b"\0", sent].concat();
     match Next::switch(&request) {
         Ok(Next::Switch { nonce, .. }) => nonce,
-        _ => panic!("no switch came of {request:?}"),
+        _ => panic!("not parsed as an auth switch request: {request:?}"),
     }
 }
 
 #[test]
-fn a_nonce_of_ed25519_that_ends_in_zero_stays_whole() {
+fn an_ed25519_nonce_that_ends_in_zero_is_not_truncated() {
     let mut nonce = [7; 32];
     nonce[31] = 0;
     assert_eq!(switched(b"client_ed25519", &nonce), nonce);
 }
 
 #[test]
-fn the_zero_behind_another_nonce_is_no_part_of_it() {
+fn the_zero_after_other_nonces_is_stripped() {
     let mut sent = [7; 21];
     sent[20] = 0;
     for plugin in [&b"mysql_native_password"[..], b"caching_sha2_password"] {
@@ -34,7 +34,7 @@ fn the_zero_behind_another_nonce_is_no_part_of_it() {
 }
 
 #[test]
-fn a_connection_that_breaks_while_tls_is_agreed_on_can_be_tried_again() {
+fn a_broken_connection_during_the_tls_handshake_is_transient() {
     use io::ErrorKind::*;
     for kind in [
         TimedOut,
@@ -43,14 +43,14 @@ fn a_connection_that_breaks_while_tls_is_agreed_on_can_be_tried_again() {
         ConnectionAborted,
         BrokenPipe,
     ] {
-        assert!(tls_error(kind.into()).is_passing(), "{kind}");
+        assert!(tls_error(kind.into()).is_transient(), "{kind}");
     }
     for kind in [InvalidData, UnexpectedEof] {
-        assert!(!tls_error(kind.into()).is_passing(), "{kind}");
+        assert!(!tls_error(kind.into()).is_transient(), "{kind}");
     }
 }
 
-/// The head of a packet of 64 KiB - 1, and the rest of it a byte at a time.
+/// Sends the header of a packet of 64 KiB - 1, then its payload one byte at a time.
 fn drip(mut client: TcpStream) {
     let head = [0xff, 0xff, 0, 0];
     for byte in head.into_iter().chain(std::iter::repeat_n(10, 200)) {
@@ -85,7 +85,7 @@ fn refusal(backend: Backend, endpoint: Endpoint, within: Duration) -> WireError 
 }
 
 #[test]
-fn a_login_that_comes_in_drops_ends_in_its_time() {
+fn a_login_that_trickles_in_times_out() {
     for backend in [executor::backend(), Backend::Epoll, Backend::Blocking] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let endpoint = Endpoint::Tcp {

@@ -1,4 +1,4 @@
-//! One connection's side of the null server: requests in, answers out, no input and output of its own.
+//! The protocol state of one connection to the null server: maps requests to answers. It does no I/O itself.
 
 use super::Behaviour;
 use crate::packet::{self, Fields, HEADER};
@@ -21,7 +21,7 @@ const RESET_CONNECTION: u8 = 0x1f;
 const UNKNOWN_COMMAND: u16 = 1047;
 const UNKNOWN_STATEMENT: u16 = 1243;
 
-/// The column `c` of workload `oltp`.
+/// Length of column `c` of workload `oltp`.
 const ROW_BYTES: usize = 119;
 
 const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_PROTOCOL_41
@@ -35,31 +35,32 @@ const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_PROTOCOL_41
     .union(CapabilityFlags::CLIENT_PS_MULTI_RESULTS)
     .union(CapabilityFlags::CLIENT_DEPRECATE_EOF);
 
-pub struct Conversation {
+/// The state of one connection.
+pub(super) struct Conversation {
     is_logged_in: bool,
     ends_by_ok: bool,
-    /// By statement number, from 1: whether it answers a row.
+    /// Whether a prepared statement returns a row, by statement id (from 1).
     selects: Vec<bool>,
     statements: u64,
     binary_row: Vec<u8>,
     text_row: Vec<u8>,
 }
 
-/// What becomes of the connection after a request; after several, the greatest.
+/// What happens to the connection after a request. After several requests the greatest value applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum After {
+pub(super) enum After {
     /// The answer is sent at once.
     Answer,
-    /// The answer is a statement's, which may be delayed.
+    /// The answer to a statement, which may be delayed.
     AnswerStatement,
     Close,
-    /// Nothing is ever answered again.
+    /// No request is answered any more.
     Silence,
 }
 
 impl Conversation {
-    /// Appends the greeting.
-    pub fn new(out: &mut Vec<u8>) -> Conversation {
+    /// Starts a conversation and appends the greeting.
+    pub(super) fn new(out: &mut Vec<u8>) -> Conversation {
         let greeting = HandshakePacket::new(
             10,
             VERSION.as_bytes(),
@@ -85,8 +86,13 @@ impl Conversation {
         }
     }
 
-    /// Answers one request, given without its header.
-    pub fn answer(&mut self, request: &[u8], behaviour: &Behaviour, out: &mut Vec<u8>) -> After {
+    /// Answers one request, passed without its header.
+    pub(super) fn answer(
+        &mut self,
+        request: &[u8],
+        behaviour: &Behaviour,
+        out: &mut Vec<u8>,
+    ) -> After {
         if !self.is_logged_in {
             return self.log_in(request, behaviour, out);
         }
@@ -132,8 +138,8 @@ impl Conversation {
         let Some(capabilities) = Fields(response).u32() else {
             return After::Close;
         };
-        let asked = CapabilityFlags::from_bits_truncate(capabilities) & CAPABILITIES;
-        self.ends_by_ok = asked.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF);
+        let requested = CapabilityFlags::from_bits_truncate(capabilities) & CAPABILITIES;
+        self.ends_by_ok = requested.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF);
         self.binary_row = row_reply(true, self.ends_by_ok);
         self.text_row = row_reply(false, self.ends_by_ok);
         self.is_logged_in = true;
@@ -207,11 +213,11 @@ fn append_error(out: &mut Vec<u8>, number: u8, code: u16) {
     append(out, number, |out| {
         out.push(packet::ERROR);
         out.extend_from_slice(&code.to_le_bytes());
-        out.extend_from_slice(b"#HY000as the null server was asked to answer");
+        out.extend_from_slice(b"#HY000error that the null server was configured to return");
     });
 }
 
-/// A column of characters.
+/// Appends the definition of a character column.
 fn define_column(out: &mut Vec<u8>) {
     for name in ["def", "sbtest", "sbtest1", "sbtest1", "c", "c"] {
         out.put_lenenc_str(name.as_bytes());
@@ -223,7 +229,7 @@ fn define_column(out: &mut Vec<u8>) {
     out.extend_from_slice(&[0; 5]);
 }
 
-/// One column, one row.
+/// A reply of one column and one row.
 fn row_reply(is_binary: bool, ends_by_ok: bool) -> Vec<u8> {
     let mut out = Vec::new();
     let mut number = append(&mut out, 1, |out| out.push(1));
@@ -253,7 +259,7 @@ fn is_select(sql: &[u8]) -> bool {
         .is_some_and(|word| word.eq_ignore_ascii_case(b"SELECT"))
 }
 
-/// Question marks outside of quotes.
+/// Counts question marks outside quotes.
 fn placeholders(sql: &[u8]) -> u16 {
     let mut quote = None;
     let mut count = 0;
@@ -268,8 +274,8 @@ fn placeholders(sql: &[u8]) -> u16 {
     count
 }
 
-/// The length of the request that begins here, with its header; None: not all of it has arrived.
-pub fn request_bytes(arrived: &[u8]) -> Option<usize> {
+/// The length of the first request including its header. None while it has not completely arrived.
+pub(super) fn request_bytes(arrived: &[u8]) -> Option<usize> {
     let (bytes, _) = packet::header(arrived)?;
     let whole = HEADER + bytes;
     (arrived.len() >= whole).then_some(whole)
@@ -280,13 +286,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn question_marks_in_quotes_are_no_parameters() {
+    fn question_marks_in_quotes_are_not_parameters() {
         assert_eq!(placeholders(b"SELECT c FROM t WHERE id = ?"), 1);
         assert_eq!(placeholders(b"INSERT INTO t VALUES (?, '?', \"?\", ?)"), 2);
     }
 
     #[test]
-    fn a_select_is_told_by_its_first_word() {
+    fn a_select_is_recognised_by_its_first_word() {
         assert!(is_select(b" select 1") && is_select(b"SELECT c"));
         assert!(!is_select(b"SELEC") && !is_select(b"UPDATE t SET c = 'SELECT'"));
     }

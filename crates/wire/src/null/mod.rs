@@ -1,8 +1,9 @@
-//! A server that speaks the protocol and does nothing: the ceiling of a load generator, and the faults that it has to stand.
+//! A null server: it speaks the MySQL protocol and does no work. It measures the maximum throughput of a load generator and injects
+//! faults.
 //!
-//! Goals: cheap enough that the client is the limit; every fault of a connection can be asked for. Non-goals: SQL (a
-//! statement that begins with SELECT answers one row as a point select of workload `oltp` does, every other one OK), TLS,
-//! passwords (everybody is let in).
+//! Goals: cheap enough that the client is the bottleneck; every kind of connection fault can be configured. Non-goals: SQL (a
+//! statement that begins with SELECT returns one row like a point select of workload `oltp`, any other returns OK), TLS,
+//! passwords (every login succeeds).
 
 mod conversation;
 mod serve;
@@ -19,31 +20,31 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How it answers; by default at once and well. Statements are counted for each connection by itself: queries and
-/// executions, not preparing.
+/// How the server answers. By default it answers immediately and without errors. Statements (queries and executions, not
+/// prepares) are counted per connection.
 #[derive(Clone, Debug, Default)]
 pub struct Behaviour {
-    /// Each statement's answer comes so much later.
+    /// Delay of each statement's answer.
     pub delay: Duration,
-    /// After so many statements it falls silent.
+    /// After this many statements it no longer answers.
     pub stall_after: Option<u64>,
-    /// After so many it closes the connection instead of answering.
+    /// After this many statements it closes the connection instead of answering.
     pub reset_after: Option<u64>,
-    /// After so many it answers what is no packet of the protocol.
+    /// After this many statements it answers with an invalid packet.
     pub malformed_after: Option<u64>,
-    /// Each statement whose number from 1 is a multiple of the first is answered with the second, an error's number.
+    /// (n, code): every n-th statement is answered with the error `code`.
     pub error_every: Option<(u64, u16)>,
-    /// Logins are answered with this error.
+    /// Every login is answered with this error code.
     pub refuse: Option<u16>,
 }
 
-/// What it listens on.
+/// The socket on which a null server listens.
 pub enum Listener {
     Unix(UnixListener),
     Tcp(TcpListener),
 }
 
-/// One on a thread of its own; dropping it closes its connections.
+/// A null server on its own thread. Dropping it closes its connections.
 pub struct NullServer {
     endpoint: Endpoint,
     stop: Arc<AtomicBool>,
@@ -51,10 +52,10 @@ pub struct NullServer {
 }
 
 impl NullServer {
-    /// Listens on a socket that is not there yet.
+    /// Listens on a Unix socket. The path must not exist.
     ///
     /// # Errors
-    /// What the system says of the path.
+    /// I/O errors for the path.
     pub fn unix(path: &Path, behaviour: Behaviour) -> io::Result<NullServer> {
         let listener = Listener::Unix(UnixListener::bind(path)?);
         Ok(NullServer::start(
@@ -67,7 +68,7 @@ impl NullServer {
     /// Listens on a free port of the loopback interface.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors of the listener.
     pub fn tcp(behaviour: Behaviour) -> io::Result<NullServer> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let endpoint = Endpoint::Tcp {
@@ -92,6 +93,7 @@ impl NullServer {
         }
     }
 
+    /// Where clients connect.
     pub fn endpoint(&self) -> Endpoint {
         self.endpoint.clone()
     }

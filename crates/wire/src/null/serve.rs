@@ -1,4 +1,4 @@
-//! All connections of a null server on one thread.
+//! The event loop of a null server: all connections on one thread.
 
 use super::conversation::{After, Conversation, request_bytes};
 use super::{Behaviour, Listener};
@@ -13,20 +13,20 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How soon a stop is seen.
+/// Upper bound for noticing a stop.
 const STOP_WITHIN: Duration = Duration::from_millis(20);
 
 const EVENTS: usize = 256;
-/// A receive has room for at least so many.
+/// Minimum free space for a receive.
 const READ_BYTES: usize = 4 * 1024;
 
-/// The listener among the events; connections count from 0.
+/// Identifies the listener among the events. Connections are numbered from 0.
 const LISTENER: u64 = u64::MAX;
 
-/// Serves until the stop, which is seen within 20 ms. Several threads may serve one listener.
+/// Serves until `stop` is set, which is noticed within 20 ms. Several threads may serve one listener.
 ///
 /// # Errors
-/// What the system says of the listener; connections that break are forgotten.
+/// I/O errors of the listener. Broken connections are dropped without an error.
 pub fn serve(listener: &Listener, behaviour: &Behaviour, stop: &AtomicBool) -> io::Result<()> {
     let descriptor = match listener {
         Listener::Unix(listener) => {
@@ -52,7 +52,7 @@ pub fn serve(listener: &Listener, behaviour: &Behaviour, stop: &AtomicBool) -> i
     let mut events = Vec::with_capacity(EVENTS);
     while !stop.load(Ordering::Relaxed) {
         events.clear();
-        let timeout = rustix::event::Timespec::try_from(serving.patience()).ok();
+        let timeout = rustix::event::Timespec::try_from(serving.timeout()).ok();
         let spare = rustix::buffer::spare_capacity(&mut events);
         match epoll::wait(&serving.poll, spare, timeout.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
@@ -61,7 +61,7 @@ pub fn serve(listener: &Listener, behaviour: &Behaviour, stop: &AtomicBool) -> i
         for event in &events {
             match event.data.u64() {
                 LISTENER => serving.accept(descriptor)?,
-                peer => serving.attend(peer),
+                peer => serving.handle(peer),
             }
         }
         serving.send_due();
@@ -75,15 +75,15 @@ struct Serving<'a> {
     behaviour: &'a Behaviour,
     peers: BTreeMap<u64, Peer>,
     next: u64,
-    /// When delayed answers are due, and whose.
+    /// Due times of delayed answers with their connections.
     due: BinaryHeap<Reverse<(Instant, u64)>>,
 }
 
-/// The other end of a connection.
+/// One client.
 struct Peer {
     socket: OwnedFd,
     conversation: Conversation,
-    /// Less than a whole request, but while it is attended to.
+    /// Received bytes. Between events less than one whole request.
     incoming: Vec<u8>,
     outgoing: Vec<u8>,
     is_silent: bool,
@@ -91,14 +91,14 @@ struct Peer {
 
 enum Turn {
     Go,
-    /// The answer waits.
+    /// The answer is delayed.
     Delay,
     End,
 }
 
 impl Serving<'_> {
-    /// Until the next delayed answer, and no longer than a stop may wait.
-    fn patience(&self) -> Duration {
+    /// The time until the next delayed answer, at most [`STOP_WITHIN`].
+    fn timeout(&self) -> Duration {
         match self.due.peek() {
             Some(Reverse((at, _))) => at
                 .saturating_duration_since(Instant::now())
@@ -142,11 +142,11 @@ impl Serving<'_> {
         }
     }
 
-    fn attend(&mut self, number: u64) {
+    fn handle(&mut self, number: u64) {
         let Some(peer) = self.peers.get_mut(&number) else {
             return;
         };
-        match peer.attend(self.behaviour) {
+        match peer.handle(self.behaviour) {
             Turn::Go => {}
             Turn::Delay => {
                 let at = Instant::now() + self.behaviour.delay;
@@ -173,8 +173,8 @@ impl Serving<'_> {
 }
 
 impl Peer {
-    /// Takes what has arrived, and sends what is to be answered at once.
-    fn attend(&mut self, behaviour: &Behaviour) -> Turn {
+    /// Receives what has arrived and sends the immediate answers.
+    fn handle(&mut self, behaviour: &Behaviour) -> Turn {
         if !self.receive() {
             return Turn::End;
         }
@@ -192,11 +192,11 @@ impl Peer {
         }
     }
 
-    /// False where the connection is gone.
+    /// False if the connection is closed.
     fn receive(&mut self) -> bool {
         self.incoming.reserve(READ_BYTES);
-        let room = rustix::buffer::spare_capacity(&mut self.incoming);
-        match net::recv(&self.socket, room, RecvFlags::empty()) {
+        let spare = rustix::buffer::spare_capacity(&mut self.incoming);
+        match net::recv(&self.socket, spare, RecvFlags::empty()) {
             Ok((0, _)) => false,
             Ok(_) | Err(Errno::AGAIN | Errno::INTR) => true,
             Err(_) => false,
@@ -219,7 +219,8 @@ impl Peer {
         after
     }
 
-    /// False where the connection is gone, or nobody takes the answers (they are small, so that nobody reads at all).
+    /// False if the connection is closed or the socket is full. Answers are small, so a full socket means that the client does not
+    /// read.
     fn send(&mut self) -> bool {
         if self.outgoing.is_empty() {
             return true;

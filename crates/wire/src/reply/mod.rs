@@ -1,32 +1,32 @@
-//! What a server answers to a statement, walked packet by packet in the buffer in which it arrived.
+//! Parses the reply to a statement packet by packet, in the receive buffer.
 //!
-//! Goals: a reply that nobody reads costs a header's look at each packet, and no memory however large it is; what was
-//! walked is never walked again when the rest arrives later. Non-goal: what is in the rows (`row`).
+//! Goals: skipping a reply only reads the header of each packet and needs no memory, however large the reply is; what was parsed
+//! is not parsed again when the rest arrives. Non-goal: the contents of rows (`row`).
 //!
 //! Source: "Text Resultset", "OK_Packet" and "EOF_Packet" in the server's protocol documentation.
 
 mod whole;
 
-pub use whole::whole;
+pub(crate) use whole::whole;
 
 use crate::error::WireError;
 use crate::packet::{self, CHUNK_MAX, CONTROL_MAX, Fields, HEADER};
 
 const MORE_RESULTS: u16 = 0x0008;
 
-/// Before CLIENT_DEPRECATE_EOF a packet that begins with 0xfe and is shorter than this ends rows.
+/// Without CLIENT_DEPRECATE_EOF, a packet that begins with 0xfe and is shorter than this ends the rows.
 const EOF_BYTES: usize = 9;
 
-/// As many as the answer to a prepare can tell of. No server gives more than 4,096.
+/// The maximum that the reply to a prepare can express. Servers return at most 4,096.
 const COLUMNS_MAX: u64 = 65_535;
 
-/// What a statement did; of a call with several results their sums, and the last status.
+/// The result of a statement. For several results: the sums, and the last status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Done {
     pub affected: u64,
-    /// The last one that is not 0.
+    /// The last insert id that is not 0.
     pub insert_id: u64,
-    /// Rows of the result sets.
+    /// Number of rows in the result sets.
     pub rows: u64,
     /// The server's status flags.
     pub status: u16,
@@ -40,23 +40,23 @@ enum Phase {
     Rows,
 }
 
-/// How far a reply was walked.
-pub struct Walk {
+/// The state of parsing one reply.
+pub(crate) struct Walk {
     phase: Phase,
-    /// Of the packet that comes next.
+    /// Sequence number of the next packet.
     number: u8,
-    /// CLIENT_DEPRECATE_EOF: columns end by their number, rows by an OK packet.
+    /// CLIENT_DEPRECATE_EOF: columns end after their number, rows with an OK packet.
     ends_by_ok: bool,
-    /// The packet before was full, so that the next one continues it.
+    /// The last packet was full, so the next one continues it.
     is_continued: bool,
-    /// Bytes of the last packet that have not arrived and are dropped.
+    /// Bytes of the last packet that have not arrived and are to be skipped.
     dropping: usize,
     columns: u64,
     columns_left: u64,
     pub done: Done,
 }
 
-/// What comes next in the buffer; the length is its payload's.
+/// The type of the next packet in the buffer, with the length of its payload.
 enum Look {
     Wait,
     Column(usize),
@@ -65,20 +65,20 @@ enum Look {
     Control(usize),
 }
 
-/// What [`Walk::step`] came to.
-pub enum Step<'a> {
+/// The result of [`Walk::step`].
+pub(crate) enum Step<'a> {
     Wait,
-    /// A column's definition, and its place in the row.
+    /// A column definition and its index in the row.
     Column(&'a [u8], u64),
     Row(&'a [u8]),
-    /// A row of several packets, in the vector that was given.
+    /// A row of several packets, in the vector that was passed.
     Joined,
     Over,
 }
 
 impl Walk {
-    /// `number`: of the first packet of the reply.
-    pub fn new(number: u8, ends_by_ok: bool) -> Walk {
+    /// `number` is the sequence number of the reply's first packet.
+    pub(crate) fn new(number: u8, ends_by_ok: bool) -> Walk {
         Walk {
             phase: Phase::Head,
             number,
@@ -91,8 +91,8 @@ impl Walk {
         }
     }
 
-    /// Walks on, drops columns and rows; true at the reply's end. `at` is moved behind what was walked, after an error too.
-    pub fn walk(&mut self, bytes: &[u8], at: &mut usize) -> Result<bool, WireError> {
+    /// Skips columns and counts rows. True at the end of the reply. `at` is moved past what was parsed, also after an error.
+    pub(crate) fn walk(&mut self, bytes: &[u8], at: &mut usize) -> Result<bool, WireError> {
         if self.dropping > 0 {
             self.drop_payload(bytes, at, self.dropping);
         }
@@ -123,11 +123,11 @@ impl Walk {
         }
     }
 
-    /// Walks one packet on, for those who read what is in it. A row of several packets is put together in `joined`.
+    /// Parses the next packet and returns its contents. A row of several packets is assembled in `joined`.
     ///
     /// # Errors
-    /// [`WireError::ReplyTooLarge`] where a row has more than `limit` bytes.
-    pub fn step<'a>(
+    /// [`WireError::ReplyTooLarge`] if a row exceeds `limit` bytes.
+    pub(crate) fn step<'a>(
         &mut self,
         bytes: &'a [u8],
         at: &mut usize,
@@ -155,7 +155,7 @@ impl Walk {
             self.is_continued = length == CHUNK_MAX;
             match look {
                 Look::Column(_) if self.is_continued => {
-                    return Err(WireError::malformed("a column's definition does not end"));
+                    return Err(WireError::malformed("a column definition is too long"));
                 }
                 Look::Column(_) => {
                     let place = self.columns - self.columns_left;
@@ -201,12 +201,12 @@ impl Walk {
                 Some(&first) if !self.ends_rows(first, length) => return Ok(Look::Row(length)),
                 Some(_) => {}
                 None if length > 0 => return Ok(Look::Wait),
-                None => return Err(WireError::malformed("a row without bytes came")),
+                None => return Err(WireError::malformed("it sent an empty row")),
             },
             Phase::Head | Phase::ColumnsEnd => {}
         }
         if length > CONTROL_MAX {
-            return Err(too_long(length));
+            return Err(packet::too_long(length));
         }
         Ok(Look::Control(length))
     }
@@ -241,16 +241,16 @@ impl Walk {
         self.dropping = length - arrived;
     }
 
-    /// A packet that is neither a column nor a row; true at the reply's end.
+    /// Handles a packet that is neither a column nor a row. True at the end of the reply.
     fn control(&mut self, payload: &[u8]) -> Result<bool, WireError> {
         let Some(&first) = payload.first() else {
-            return Err(WireError::malformed("a packet without bytes came"));
+            return Err(WireError::malformed("it sent an empty packet"));
         };
         match (self.phase, first) {
             (_, packet::ERROR) => Err(packet::error(payload)),
             (Phase::Head, packet::OK) => self.ok(payload),
             (Phase::Head, packet::LOCAL_INFILE) => Err(WireError::malformed(
-                "it asks for a local file, which is never sent",
+                "it requests a local file, which prony never sends",
             )),
             (Phase::Head, _) => self.begin_columns(payload),
             (Phase::ColumnsEnd, packet::EOF) => {
@@ -259,7 +259,9 @@ impl Walk {
             }
             (Phase::Rows, packet::EOF) if self.ends_by_ok => self.ok(payload),
             (Phase::Rows, packet::EOF) => self.eof(payload),
-            _ => Err(WireError::malformed("columns do not end where they should")),
+            _ => Err(WireError::malformed(
+                "the end of the column definitions is missing",
+            )),
         }
     }
 
@@ -268,7 +270,7 @@ impl Walk {
         let (Some(affected), Some(insert_id), Some(status)) =
             (fields.integer(), fields.integer(), fields.u16())
         else {
-            return Err(WireError::malformed("an OK packet ends too early"));
+            return Err(WireError::malformed("an OK packet is truncated"));
         };
         self.done.affected = self.done.affected.wrapping_add(affected);
         if insert_id != 0 {
@@ -280,7 +282,7 @@ impl Walk {
     fn eof(&mut self, payload: &[u8]) -> Result<bool, WireError> {
         let mut fields = Fields(&payload[1..]);
         let (Some(_warnings), Some(status)) = (fields.u16(), fields.u16()) else {
-            return Err(WireError::malformed("an EOF packet ends too early"));
+            return Err(WireError::malformed("an EOF packet is truncated"));
         };
         Ok(self.result_ends(status))
     }
@@ -299,12 +301,12 @@ impl Walk {
                 self.phase = Phase::Columns;
                 Ok(false)
             }
-            _ => Err(WireError::malformed("a reply has no number of columns")),
+            _ => Err(WireError::malformed("a reply has no column count")),
         }
     }
 
-    /// The last words of a server that closes the connection were said before anything was asked, so they have a number of
-    /// their own.
+    /// Handles a packet out of order. A server that closes an idle connection sends its error before the request arrives, so that
+    /// error has another sequence number.
     #[cold]
     fn unexpected(&self, rest: &[u8], length: usize, number: u8) -> Result<Look, WireError> {
         let error = packet::out_of_order(self.number, number);
@@ -314,19 +316,12 @@ impl Walk {
         match rest.get(HEADER..HEADER + length) {
             None if rest.get(HEADER).is_none_or(|first| *first == packet::ERROR) => Ok(Look::Wait),
             Some(payload @ [packet::ERROR, ..]) => match packet::error(payload) {
-                last_words if last_words.is_lost() => Err(last_words),
+                closing if closing.is_lost() => Err(closing),
                 _ => Err(error),
             },
             _ => Err(error),
         }
     }
-}
-
-#[cold]
-fn too_long(length: usize) -> WireError {
-    WireError::Protocol(format!(
-        "a packet of {length} bytes came where none has more than {CONTROL_MAX}"
-    ))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// What a server could answer.
+/// A reply that a server could send.
 #[derive(Clone, Debug)]
 struct Reply {
     results: Vec<Part>,
@@ -84,7 +84,7 @@ fn reply() -> impl Strategy<Value = Reply> {
     })
 }
 
-/// The walk over bytes that arrive in parts of `part` bytes, and how many of them it took.
+/// The result of parsing bytes that arrive in parts of `part` bytes, and how many bytes were parsed.
 fn walked(bytes: &[u8], part: usize, ends_by_ok: bool) -> (Result<Done, String>, usize) {
     let mut walk = Walk::new(1, ends_by_ok);
     let (mut from, mut to) = (0, 0);
@@ -99,12 +99,12 @@ fn walked(bytes: &[u8], part: usize, ends_by_ok: bool) -> (Result<Done, String>,
             Err(error) => return (Err(error.to_string()), from),
         }
     }
-    (Err("it did not end".into()), from)
+    (Err("incomplete".into()), from)
 }
 
 proptest! {
     #[test]
-    fn a_reply_is_the_same_however_it_arrives(reply in reply(), part in 1_usize..200) {
+    fn a_reply_parses_the_same_however_it_is_split(reply in reply(), part in 1_usize..200) {
         let bytes = reply.bytes();
         let at_once = walked(&bytes, bytes.len(), reply.ends_by_ok);
         prop_assert_eq!(at_once.1, bytes.len());
@@ -115,7 +115,7 @@ proptest! {
     }
 
     #[test]
-    fn the_short_way_says_what_the_walk_says_and_knows_every_plain_reply(reply in reply(), place: prop::sample::Index, byte: Option<u8>, ends_by_ok: bool) {
+    fn the_fast_path_agrees_with_the_walk_and_covers_every_plain_reply(reply in reply(), place: prop::sample::Index, byte: Option<u8>, ends_by_ok: bool) {
         let mut bytes = reply.bytes();
         if let Some(byte) = byte {
             let place = place.index(bytes.len());
@@ -130,7 +130,7 @@ proptest! {
     }
 
     #[test]
-    fn a_row_that_is_read_is_the_row_that_was_sent(reply in reply()) {
+    fn rows_are_returned_as_sent(reply in reply()) {
         let bytes = reply.bytes();
         let (mut walk, mut at, mut seen) = (Walk::new(1, reply.ends_by_ok), 0, Vec::new());
         while let Ok(Step::Row(_) | Step::Column(..)) = walk.step(&bytes, &mut at, &mut Vec::new(), 1 << 20).inspect(|step| if let Step::Row(row) = step { seen.push(row.to_vec()) }) {}
@@ -142,7 +142,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_walked_without_a_panic(bytes: Vec<u8>, part in 1_usize..50, ends_by_ok: bool) {
+    fn arbitrary_bytes_do_not_panic_the_walk(bytes: Vec<u8>, part in 1_usize..50, ends_by_ok: bool) {
         let (_, taken) = walked(&bytes, part, ends_by_ok);
         prop_assert!(taken <= bytes.len());
         let _ = whole(&bytes, 1, ends_by_ok);
@@ -157,28 +157,31 @@ fn packet(number: u8, payload: &[u8]) -> Vec<u8> {
     out
 }
 
-fn says(bytes: &[u8]) -> String {
+fn error_of(bytes: &[u8]) -> String {
     walked(bytes, bytes.len(), true).0.unwrap_err()
 }
 
 #[test]
-fn the_last_words_of_a_server_are_its_error_whatever_their_number() {
-    let said = says(&packet(0, b"\xff\xbf\x0f#HY000The client was disconnected"));
-    assert_eq!(said, "error 4031 (HY000): The client was disconnected");
+fn an_error_before_closing_is_reported_whatever_its_sequence_number() {
+    let error = error_of(&packet(0, b"\xff\xbf\x0f#HY000The client was disconnected"));
+    assert_eq!(error, "error 4031 (HY000): The client was disconnected");
 }
 
 #[test]
-fn a_packet_out_of_order_is_told() {
-    assert!(says(&packet(3, b"\0\0\0\x02\0\0\0")).ends_with("packet 1 was due, 3 came"));
+fn a_packet_out_of_order_is_reported() {
+    assert!(
+        error_of(&packet(3, b"\0\0\0\x02\0\0\0"))
+            .ends_with("packet 3 is out of order, expected packet 1")
+    );
 }
 
 #[test]
 fn a_request_for_a_local_file_is_refused() {
-    assert!(says(&packet(1, b"\xfb/etc/passwd")).contains("local file"));
+    assert!(error_of(&packet(1, b"\xfb/etc/passwd")).contains("local file"));
 }
 
 #[test]
-fn a_row_above_the_limit_is_told_before_it_is_held() {
+fn a_row_above_the_limit_is_an_error_before_it_is_buffered() {
     let mut bytes = packet(1, &[1]);
     bytes.extend(packet(2, b"\x03def"));
     bytes.extend([0x40, 0x42, 0x0f, 3, 0]);

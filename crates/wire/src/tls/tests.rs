@@ -8,10 +8,10 @@ use std::os::unix::net::UnixStream;
 use std::task::{Context, Poll, Waker};
 use std::thread::{self, JoinHandle};
 
-/// Longer than anything here takes, even on a busy machine.
+/// A timeout that no test reaches, even on a busy machine.
 const LONG: Duration = Duration::from_secs(20);
 
-/// On blocking streams every await ends at once.
+/// Runs a future to its end. On blocking streams it never waits.
 fn now<T>(future: impl Future<Output = T>) -> T {
     match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -19,7 +19,7 @@ fn now<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// A server whose chain has so many certificates.
+/// A server with a chain of `certificates` certificates.
 fn server(certificates: usize) -> ServerConnection {
     let made = rcgen::generate_simple_self_signed(["localhost".to_string()]).unwrap();
     let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
@@ -44,8 +44,8 @@ fn start(socket: UnixStream, within: Duration) -> io::Result<Encrypted> {
     ))
 }
 
-/// Our end after the handshake, and the thread of the other one, which acts then and keeps its socket open.
-fn shaken(
+/// The client after the handshake, and the server's thread, which then runs `act` and keeps its socket open.
+fn after_handshake(
     certificates: usize,
     act: impl FnOnce(&mut ServerConnection, &mut UnixStream) + Send + 'static,
 ) -> (Encrypted, JoinHandle<UnixStream>) {
@@ -62,8 +62,8 @@ fn shaken(
 }
 
 #[test]
-fn what_was_said_before_the_goodbye_is_received_and_then_the_end() {
-    let (mut encrypted, peer) = shaken(1, |session, socket| {
+fn data_before_close_notify_is_received_then_the_end() {
+    let (mut encrypted, peer) = after_handshake(1, |session, socket| {
         session.writer().write_all(b"last words").unwrap();
         session.send_close_notify();
         let mut bytes = Vec::new();
@@ -82,9 +82,9 @@ fn what_was_said_before_the_goodbye_is_received_and_then_the_end() {
 }
 
 #[test]
-fn an_exchange_brings_the_answer_also_where_it_arrives_in_parts() {
+fn an_exchange_returns_an_answer_that_arrives_in_parts() {
     const ANSWERS: [usize; 3] = [5, 100_000, 7];
-    let (mut encrypted, peer) = shaken(1, |session, socket| {
+    let (mut encrypted, peer) = after_handshake(1, |session, socket| {
         let mut stream = rustls::Stream::new(session, socket);
         for bytes in ANSWERS {
             let mut question = [0; 8];
@@ -107,16 +107,16 @@ fn an_exchange_brings_the_answer_also_where_it_arrives_in_parts() {
 }
 
 #[test]
-fn a_handshake_of_more_than_the_session_reads_at_once_goes_on() {
-    let (_encrypted, peer) = shaken(20, |_, _| ());
+fn a_handshake_larger_than_one_read_succeeds() {
+    let (_encrypted, peer) = after_handshake(20, |_, _| ());
     peer.join().unwrap();
 }
 
 #[test]
-fn a_handshake_that_comes_in_drops_ends_in_its_time() {
+fn a_handshake_that_trickles_in_times_out() {
     let (near, mut far) = UnixStream::pair().unwrap();
     let peer = thread::spawn(move || {
-        // The head of a record of 16 KiB.
+        // The header of a 16 KiB record.
         let head = [0x16, 3, 3, 0x40, 0];
         for byte in head.into_iter().chain(std::iter::repeat_n(0, 200)) {
             if far.write_all(&[byte]).is_err() {

@@ -4,7 +4,7 @@ use super::cursor::Cursor;
 use super::generator::Drawn;
 use super::{Operation, Script, Statement, Step};
 use load::{Failure, Io};
-use wire::{Ask, Connection, Login, WireError};
+use wire::{Connection, Login, PendingReply, WireError};
 
 /// The server has as many prepared statements as it takes.
 const TOO_MANY_STATEMENTS: u16 = 1461;
@@ -76,7 +76,7 @@ impl Session {
         script: &Script,
         operation: &Operation,
         cursor: &mut Cursor,
-    ) -> Option<Ask<'_>> {
+    ) -> Option<PendingReply<'_>> {
         let step = cursor.step(operation)?;
         if cursor.is_at_draw(script.tables) {
             self.draw(script, step, cursor);
@@ -96,7 +96,7 @@ impl Session {
     }
 
     #[inline]
-    fn ask(&mut self, script: &Script, statement: &Statement, table: u32) -> Ask<'_> {
+    fn ask(&mut self, script: &Script, statement: &Statement, table: u32) -> PendingReply<'_> {
         let table = if statement.per_table { table } else { 0 };
         match &self.prepared[(statement.place + table) as usize] {
             Prepared::Text(sql) => self.connection.query(sql),
@@ -131,6 +131,6 @@ fn failure(what: &str, error: WireError) -> Failure {
     Failure {
         code,
         text: format!("{what}: {error}{way_out}"),
-        passing: error.is_passing(),
+        passing: error.is_transient(),
     }
 }

@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn a_scale_without_rows_is_answered_with_scales_that_have_them() {
         let says = assert_mistake_at("scale = 0.001", "scale", Section::read);
-        assert!(says.contains("one of them twice"), "{says}");
+        assert!(says.contains("duplicate supplier"), "{says}");
         assert!(says.contains("0.01"), "{says}");
     }
 }

@@ -1,4 +1,4 @@
-//! The samplers against their definitions. Streams are fixed, so a test that passes once always does.
+//! Samplers against their definitions. The random streams are fixed, so these tests are deterministic.
 
 use super::*;
 use crate::oltp::stream;
@@ -16,7 +16,7 @@ const ALL: [Distribution; 6] = [
     Distribution::Latest { exponent: 1.0 },
 ];
 
-/// How often each of the keys 1 to `count` came.
+/// How often each key from 1 to `count` was drawn.
 fn counts(distribution: Distribution, count: usize) -> Vec<u64> {
     let keys = Keys::new(distribution, 1, count as i64);
     let mut counts = vec![0; count];
@@ -26,7 +26,7 @@ fn counts(distribution: Distribution, count: usize) -> Vec<u64> {
     counts
 }
 
-/// The probability of counts at least as far from what was expected (any unit).
+/// p-value of a chi-squared test of `counts` against `expected` (in any unit).
 fn p_expected(counts: &[u64], expected: &[f64]) -> f64 {
     let scale = counts.iter().sum::<u64>() as f64 / expected.iter().sum::<f64>();
     let square = |(&count, &expected): (&u64, &f64)| {
@@ -71,24 +71,24 @@ fn the_latest_keys_are_the_most_frequent() {
 }
 
 #[test]
-fn gaussian_keys_lie_in_a_bell_of_a_twelfth() {
+fn gaussian_keys_have_a_standard_deviation_of_a_twelfth() {
     let counts = counts(Distribution::Gaussian, 24);
     let bell = Normal::new(12.0, 2.0).unwrap();
     let cell = |key: usize| bell.cdf(key as f64 + 1.0) - bell.cdf(key as f64);
     let expected: Vec<f64> = (0..24).map(cell).collect();
-    // The outer cells expect less than five.
+    // The outer cells have expected counts below five, too few for the test.
     assert!(p_expected(&counts[4..20], &expected[4..20]) > 1e-4);
 }
 
 #[test]
-fn a_fifth_of_the_keys_gets_four_fifths_and_so_within_it() {
+fn pareto_sends_80_percent_of_draws_to_20_percent_of_keys_recursively() {
     let counts = counts(Distribution::Pareto { share: 0.2 }, 1_000);
     assert!((share(&counts[..200]) - 0.8).abs() < 0.005);
     assert!((share(&counts[..40]) - 0.64).abs() < 0.005);
 }
 
 #[test]
-fn three_quarters_go_to_the_middle_hundredth() {
+fn special_sends_three_quarters_of_draws_to_the_middle_hundredth() {
     let counts = counts(Distribution::Special, 10_000);
     let bell = Normal::new(5_000.0, 10_000.0 / 12.0).unwrap();
     let of_the_rest = bell.cdf(5_050.0) - bell.cdf(4_950.0);
@@ -101,7 +101,7 @@ fn three_quarters_go_to_the_middle_hundredth() {
 }
 
 #[test]
-fn both_ends_of_a_small_range_come() {
+fn both_ends_of_a_small_range_are_drawn() {
     for distribution in ALL {
         let counts = counts(distribution, 3);
         assert!(

@@ -1,6 +1,6 @@
-//! Orders and their lines as numbers.
+//! Orders and their lines as integers.
 //!
-//! Goal: any range of orders, and the count of their lines without the lines. Non-goals: text.
+//! Goal: any range of orders; the number of their lines without generating them. Non-goal: text.
 
 use std::ops::Range;
 
@@ -8,14 +8,14 @@ use crate::ssb::calendar::{DAYS, DIGITS};
 use crate::ssb::scale::{DATES, Ssb};
 use crate::ssb::stream::{Stream, Uniform, jump};
 
-/// The most lines that an order has.
+/// The largest number of lines in an order.
 pub(super) const MOST_LINES: usize = 7;
 
 pub(super) const PRIORITIES: [&str; 5] =
     ["1-URGENT", "2-HIGH", "3-MEDIUM", "4-NOT SPECIFIED", "5-LOW"];
 pub(super) const SHIP_MODES: [&str; 7] = ["REG AIR", "AIR", "RAIL", "TRUCK", "MAIL", "FOB", "SHIP"];
 
-/// An order may be placed until 151 days before the last day of the calendar: TPC-H ships within 121 days and delivers within 30.
+/// The last order date is 151 days before the end of the calendar: TPC-H ships within 121 days and delivers within 30 more.
 const ORDER_DATE: Uniform = Uniform::new(0, DAYS as u64 - 152);
 const PRIORITY: Uniform = Uniform::new(0, PRIORITIES.len() as u64 - 1);
 const LINES: Uniform = Uniform::new(1, MOST_LINES as u64);
@@ -26,15 +26,15 @@ const COMMIT_DAYS: Uniform = Uniform::new(30, 90);
 const SHIP_MODE: Uniform = Uniform::new(0, SHIP_MODES.len() as u64 - 1);
 
 const LINE_COUNT: Stream = Stream::new(1_434_868_289);
-/// Each row of date advances the streams of orders, too: in the reference the two tables have one number.
+/// Each row of date also advances the streams of orders: the reference generator uses one table number for both.
 const ORDER_DRAWS_BEFORE: u64 = DATES;
-/// Each order takes as many draws from the streams of lines as the largest one needs.
+/// Each order takes as many draws from the line streams as the largest order needs.
 const NEXT_ORDER: u64 = jump(MOST_LINES as u64);
 
-/// One of every three customer keys has no orders (as in TPC-H).
+/// Every third customer key has no orders (as in TPC-H).
 const IDLE_CUSTOMER: u32 = 3;
 
-/// A line: one row of lineorder. Money is in cents of the benchmark's currency.
+/// An order line: one row of lineorder. Amounts of money are in cents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Line {
     pub part: u32,
@@ -53,12 +53,13 @@ pub struct Line {
 }
 
 impl Line {
+    /// The ship mode, such as `REG AIR`.
     pub fn ship_mode(&self) -> &'static str {
         SHIP_MODES[self.ship_mode as usize]
     }
 }
 
-/// An order: what its rows have in common.
+/// An order: the fields that its rows have in common, and its lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
     pub key: u64,
@@ -72,21 +73,23 @@ pub struct Order {
 }
 
 impl Order {
+    /// The order's lines, one to seven.
     pub fn lines(&self) -> &[Line] {
         &self.lines[..self.count]
     }
 
-    /// The date as eight digits YYYYMMDD.
+    /// The order date as eight digits YYYYMMDD.
     pub fn date(&self) -> &'static [u8; 8] {
         &DIGITS[self.day as usize]
     }
 
+    /// The order priority, such as `1-URGENT`.
     pub fn priority(&self) -> &'static str {
         PRIORITIES[self.priority as usize]
     }
 }
 
-/// The orders of a range.
+/// Iterates over a range of orders.
 #[derive(Debug, Clone)]
 pub struct Orders {
     numbers: Range<u64>,
@@ -98,7 +101,7 @@ pub struct Orders {
     line: LineStreams,
 }
 
-/// The streams with one draw an order.
+/// The streams with one draw per order.
 #[derive(Debug, Clone)]
 struct OrderStreams {
     day: Stream,
@@ -107,7 +110,7 @@ struct OrderStreams {
     count: Stream,
 }
 
-/// The streams with [`MOST_LINES`] draws an order.
+/// The streams with [`MOST_LINES`] draws per order.
 #[derive(Debug, Clone, Copy)]
 struct LineStreams {
     part: Stream,
@@ -135,7 +138,7 @@ impl LineStreams {
 }
 
 impl Orders {
-    /// The orders with the numbers of the range, counted from 0.
+    /// The orders in the range `numbers`, numbered from 0.
     pub fn new(ssb: &Ssb, numbers: Range<u64>) -> Orders {
         let skipped = ORDER_DRAWS_BEFORE + numbers.start;
         let order = OrderStreams {
@@ -164,11 +167,11 @@ impl Orders {
         }
     }
 
-    /// The next customer that orders at all.
+    /// Draws the next customer that has orders.
     #[inline(always)]
     fn customer(&mut self) -> u32 {
         let mut key = self.order.customer.draw(self.customer) as u32;
-        // The keys around an idle one are tried: the next, and where that is past the last customer, the one before.
+        // A customer without orders is replaced by the next key, or by the one before where that is past the last customer.
         let mut up = true;
         while key.is_multiple_of(IDLE_CUSTOMER) {
             key = if up {
@@ -232,20 +235,20 @@ impl Iterator for Orders {
     }
 }
 
-/// Eight keys in use, then 24 that are not (as in TPC-H, for updates).
+/// The order key: eight keys are used, the next 24 are left free for updates (as in TPC-H).
 fn key(number: u64) -> u64 {
     (number >> 3 << 5) | (number & 7)
 }
 
-/// A part's price by its key (as in TPC-H).
+/// The price of a part, a function of its key (as in TPC-H).
 #[inline(always)]
 fn price(part: u32) -> u32 {
     90_000 + part / 10 % 20_001 + part % 1_000 * 100
 }
 
-/// How many lines the orders with these numbers (counted from 0) have.
+/// The number of lines in these orders (numbered from 0).
 pub(crate) fn line_counts(numbers: Range<u64>) -> u64 {
-    // Several places of the stream go on side by side, because one draw has to wait for the one before it.
+    // Several positions of the stream advance in parallel, because each draw depends on the previous one.
     const LANES: u64 = 8;
     const FACTOR: u64 = jump(LANES);
     let count = numbers.end.saturating_sub(numbers.start);
@@ -273,14 +276,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn counted_lines_are_the_lines_of_the_orders(start in 0u64..100_000, count in 0u64..200) {
+        fn line_count_matches_the_generated_orders(start in 0u64..100_000, count in 0u64..200) {
             let ssb = Ssb::new(1.0).unwrap();
             let lines: usize = Orders::new(&ssb, start..start + count).map(|order| order.lines().len()).sum();
             prop_assert_eq!(line_counts(start..start + count), lines as u64);
         }
 
         #[test]
-        fn keys_of_lines_exist_in_the_dimensions(scale in 0.0001f64..20.0, at in 0.0f64..1.0) {
+        fn foreign_keys_of_lines_exist_in_the_dimensions(scale in 0.0001f64..20.0, at in 0.0f64..1.0) {
             let ssb = Ssb::new(scale).unwrap();
             let start = (ssb.orders as f64 * at) as u64;
             for order in Orders::new(&ssb, start..(start + 100).min(ssb.orders)) {

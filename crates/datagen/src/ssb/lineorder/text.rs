@@ -1,30 +1,30 @@
-//! Orders as text, fast.
+//! Writes orders as text.
 //!
-//! Goal: a row in few instructions and without a branch a field: whatever can be is prepared with its separator, and copied with a
-//! fixed width of which only the piece's own length counts. Non-goals: quotes; no field of lineorder needs them.
+//! Goal: few instructions per row and no branch per field. Most fields are prepared with their separators and copied at a fixed
+//! width, of which only the field's own length is kept. Non-goal: quoting, which no field of lineorder needs.
 
 use super::order::{MOST_LINES, Order, PRIORITIES, SHIP_MODES};
 use crate::Format;
 use crate::ssb::calendar::DIGITS;
 
-/// More bytes than the longest row has, with the width of a piece to spare.
+/// More bytes than the longest row, with the width of a piece to spare.
 const LONGEST_ROW: usize = 256;
 
-/// Orders as text in memory.
+/// A buffer of orders as text.
 pub(crate) struct OrderText {
     bytes: Box<[u8]>,
     at: usize,
     separator: u8,
     /// Numbers up to 99, each with its separator.
     small: [Piece<4>; 100],
-    /// With the ship priority, which is always 0.
+    /// Each followed by the ship priority, which is always 0.
     priorities: [Piece<24>; PRIORITIES.len()],
-    /// With the row's end.
+    /// Each followed by the end of the row.
     ship_modes: [Piece<16>; SHIP_MODES.len()],
 }
 
 impl OrderText {
-    /// A buffer that takes `capacity` bytes before it is full.
+    /// Makes a buffer that holds `capacity` bytes before it is full.
     pub(crate) fn new(format: Format, capacity: usize) -> OrderText {
         let separator = format.separator();
         let end: &[u8] = match format {
@@ -56,7 +56,7 @@ impl OrderText {
         self.at = 0;
     }
 
-    /// Appends the rows of an order; there must be room, see [`OrderText::is_full`].
+    /// Appends the rows of an order. The buffer must not be full, see [`OrderText::is_full`].
     #[inline(always)]
     pub(crate) fn push(&mut self, order: &Order) {
         let separator = self.separator;
@@ -91,7 +91,7 @@ impl OrderText {
     }
 }
 
-/// Some bytes in a place of fixed width.
+/// Bytes in an array of fixed width.
 #[derive(Clone, Copy)]
 struct Piece<const WIDTH: usize> {
     bytes: [u8; WIDTH],
@@ -119,7 +119,7 @@ impl<const WIDTH: usize> Piece<WIDTH> {
     }
 }
 
-/// A place in a row that is being written. What is written may spill past its end; the next field goes over it.
+/// A write position in a row. A write may spill past the end of its field; the next field overwrites the spill.
 struct Cursor<'a> {
     bytes: &'a mut [u8],
     at: usize,
@@ -151,7 +151,7 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     fn number_below_100_million(&mut self, value: u32, separator: u8) {
         let digits = eight_digits(value);
-        // Leading zeros are the lowest bytes; the last digit stays, also where it is 0.
+        // Leading zeros are the lowest bytes. The last digit stays even if it is 0.
         let zeros = (digits | 1 << 56).trailing_zeros() / 8;
         let text = (digits | 0x3030_3030_3030_3030) >> (8 * zeros);
         self.put(text.to_le_bytes(), 8 - zeros as usize);
@@ -175,10 +175,10 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The decimal digits of a number below 10^8, a byte each, the first digit in the lowest byte.
+/// The decimal digits of a number below 10^8, one per byte, with the first digit in the lowest byte.
 ///
-/// The number is halved thrice, all halves at once, with multiplications for divisions (after D. Lemire and others, "Converting
-/// integers to fix-digit representations quickly", 2021).
+/// Splits the number in half three times, all halves in parallel, with multiplications instead of divisions (after D. Lemire,
+/// "Converting integers to fix-digit representations quickly", 2021).
 #[inline(always)]
 fn eight_digits(value: u32) -> u64 {
     let fours = u64::from(value / 10_000) | u64::from(value % 10_000) << 32;
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_written_as_the_standard_library_writes_them() {
+    fn numbers_match_the_standard_library() {
         let edges = (0..20)
             .map(|power| 10u64.pow(power))
             .flat_map(|ten| [ten - 1, ten, ten + 1]);

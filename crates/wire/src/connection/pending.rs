@@ -1,7 +1,7 @@
-//! A request that was written, on its way to the end of its reply.
+//! The future of a reply to a request that is already written.
 //!
-//! Goal: the usual way, a reply that arrives whole on a plain stream, is one future written by hand, so that it costs no
-//! more than its parts. Non-goal: the same for any other reply, for an error or for TLS: a boxed future goes on with it.
+//! Goal: the fast path, a reply that arrives in one piece on a plain stream, is one hand-written future without overhead.
+//! Non-goal: a fast path for other replies, errors and TLS, which continue in a boxed future.
 
 use super::Connection;
 use crate::channel::Channel;
@@ -12,38 +12,41 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// What [`Connection::execute`] and [`Connection::query`] give: await it.
-#[must_use = "a request whose reply nobody awaits ends its connection"]
-pub struct Ask<'c> {
-    /// None: `rest` has it.
+/// The pending reply of [`Connection::execute`] or [`Connection::query`]. Await it.
+#[must_use = "a connection is unusable if the reply to its request is not awaited"]
+pub struct PendingReply<'c> {
+    /// None once `rest` has taken it.
     connection: Option<&'c mut Connection>,
-    /// Of the reply's first packet.
+    /// Sequence number of the reply's first packet.
     number: u8,
     has_begun: bool,
-    /// What goes on where the usual way ends.
+    /// The slow path, once the fast path was left.
     rest: Option<Rest<'c>>,
 }
 
 type Rest<'c> = Pin<Box<dyn Future<Output = Result<Done, WireError>> + 'c>>;
 
-impl<'c> Ask<'c> {
-    /// `written`: the number of the reply's first packet, or why nothing was written.
+impl<'c> PendingReply<'c> {
+    /// `written` is the sequence number of the reply's first packet, or why no request was written.
     #[inline]
-    pub(super) fn new(connection: &'c mut Connection, written: Result<u8, WireError>) -> Ask<'c> {
+    pub(super) fn new(
+        connection: &'c mut Connection,
+        written: Result<u8, WireError>,
+    ) -> PendingReply<'c> {
         match written {
-            Ok(number) => Ask {
+            Ok(number) => PendingReply {
                 connection: Some(connection),
                 number,
                 has_begun: false,
                 rest: None,
             },
-            Err(error) => Ask::refused(error),
+            Err(error) => PendingReply::failed(error),
         }
     }
 
     #[cold]
-    fn refused(error: WireError) -> Ask<'c> {
-        Ask {
+    fn failed(error: WireError) -> PendingReply<'c> {
+        PendingReply {
             connection: None,
             number: 0,
             has_begun: false,
@@ -51,9 +54,9 @@ impl<'c> Ask<'c> {
         }
     }
 
-    /// Leaves the usual way, at an end of the exchange or, with TLS, before its beginning.
+    /// Leaves the fast path, after the exchange or, with TLS, before it.
     #[cold]
-    fn go_on(
+    fn continue_slowly(
         &mut self,
         exchanged: Option<io::Result<()>>,
         context: &mut Context<'_>,
@@ -69,37 +72,37 @@ impl<'c> Ask<'c> {
     }
 }
 
-impl Future for Ask<'_> {
+impl Future for PendingReply<'_> {
     type Output = Result<Done, WireError>;
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let ask = &mut *self;
-        let Some(connection) = &mut ask.connection else {
-            return ask.go_on(None, context);
+        let pending = &mut *self;
+        let Some(connection) = &mut pending.connection else {
+            return pending.continue_slowly(None, context);
         };
         let Channel::Plain(stream) = &mut connection.link.channel else {
-            return ask.go_on(None, context);
+            return pending.continue_slowly(None, context);
         };
-        let Poll::Ready(exchanged) = stream.poll_exchange(&mut ask.has_begun) else {
+        let Poll::Ready(exchanged) = stream.poll_exchange(&mut pending.has_begun) else {
             return Poll::Pending;
         };
         let incoming = stream.incoming();
-        match reply::whole(incoming, ask.number, connection.ends_by_ok) {
+        match reply::whole(incoming, pending.number, connection.ends_by_ok) {
             Some(done) if exchanged.is_ok() => {
                 let bytes = incoming.len();
                 stream.consume(bytes);
                 connection.is_under_way = false;
                 Poll::Ready(Ok(done))
             }
-            _ => ask.go_on(Some(exchanged), context),
+            _ => pending.continue_slowly(Some(exchanged), context),
         }
     }
 }
 
 impl Connection {
-    /// Any channel and any reply: in parts, in several results, with an error, malformed. `exchanged`: what came of the
-    /// exchange, where it has been.
+    /// Reads any reply on any channel: in parts, with several results, with an error, malformed. `exchanged` is the result of the
+    /// exchange if it has already run.
     async fn finish(
         &mut self,
         number: u8,
