@@ -112,7 +112,7 @@ fn ctrl_c_ends_all_clients_of_a_round_and_nothing_is_left() {
     let measures = || {
         let store = bench.runs().last().map(|run| run.join("run.sqlite"));
         store.is_some_and(|store| {
-            prony::run::conduct::finished(&store).is_ok_and(|keys| !keys.is_empty())
+            crate::support::finished(&store).is_ok_and(|keys| !keys.is_empty())
         })
     };
     until("the first trial", measures);

@@ -32,7 +32,7 @@ fn experiment(bench: &Bench, build: &str) -> String {
 
 fn finished(bench: &Bench) -> usize {
     bench.runs().last().map_or(0, |run| {
-        prony::run::conduct::finished(&run.join("run.sqlite")).map_or(0, |keys| keys.len())
+        crate::support::finished(&run.join("run.sqlite")).map_or(0, |keys| keys.len())
     })
 }
 
@@ -104,7 +104,7 @@ fn killed_at_a_hundred_moments_nothing_is_lost_repeated_or_left() {
             .pop()
             .filter(|run| run.join("run.sqlite").is_file());
         if let (Some(run), true) = (newest, bench.runs().len() > 1) {
-            let Ok(now) = prony::run::conduct::finished(&run.join("run.sqlite")) else {
+            let Ok(now) = crate::support::finished(&run.join("run.sqlite")) else {
                 continue; // killed before the run had its first row
             };
             if let Some((_, before)) = kept.as_ref().filter(|(kept, _)| *kept == run) {

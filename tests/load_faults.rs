@@ -342,7 +342,7 @@ fn ctrl_c_during_a_stall_ends_the_run_soon_and_the_rest_can_be_resumed() {
     ]);
     until("a second trial whose server stands still", || {
         let store = bench.runs().last().map(|run| run.join("run.sqlite"));
-        let finished = store.map(|store| prony::run::conduct::finished(&store));
+        let finished = store.map(|store| crate::support::finished(&store));
         let is_second = matches!(finished, Some(Ok(keys)) if keys.len() == 1);
         is_second && servers(&bench).iter().any(|(pid, _)| is_stopped(*pid))
     });

@@ -1,5 +1,7 @@
 //! What the end-to-end tests share: a home of their own over the user's cache of builds, real servers, the binary.
 
+use record::{Store, StoreError, TrialKey};
+
 pub mod elsewhere;
 pub mod process;
 pub mod skip;
@@ -219,4 +221,9 @@ fn get(build: &str) -> bool {
     let reason = String::from_utf8_lossy(&got.stderr);
     skip::skipped(&format!("{build} cannot be had: {reason}"));
     false
+}
+
+/// The keys of the trials that a run has finished so far, read beside the prony that writes it.
+pub fn finished(store: &Path) -> Result<Vec<TrialKey>, StoreError> {
+    Store::open(store)?.finished()
 }

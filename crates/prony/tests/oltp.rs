@@ -158,7 +158,7 @@ impl Opened {
 
 fn oltp(keys: &str) -> Opened {
     let section = format!("tables = {TABLES}\nrows = {ROWS}\n{keys}");
-    let section = spec::read_text(section, workload::oltp::Section::read).unwrap();
+    let section = spec::read_text(&section, workload::oltp::Section::read).unwrap();
     let workload = Oltp::new(section);
     Opened {
         script: Arc::clone(workload.script()),

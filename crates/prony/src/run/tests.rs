@@ -97,7 +97,10 @@ fn experiment(text: &str) -> Experiment {
     let source = format!(
         "title = 't'\nquestion = 'q'\n[server.a]\nbuild = 'mariadb'\n[workload.ssb]\n{text}"
     );
-    spec::parse("t", "t.toml", &source, &|_, _| Ok(())).unwrap()
+    spec::parse("t", "t.toml", &source, &|_, _| {
+        Some(spec::TargetKind::Server)
+    })
+    .unwrap()
 }
 
 /// One hot round of two queries, in two variants.
