@@ -4,10 +4,9 @@ mod fresh;
 
 use fresh::Fresh;
 use host::Paused;
-use prony::run::event::{Events, Means, PreparedEvents};
+use prony::run::event::{Events, KINDS, Means, PreparedEvents};
 use prony::run::watch::stopper;
 use server::{Fake, Managed, Node, Reply, Server, StartRequest};
-use spec::{EventKind, EventSpec, EventTime};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,7 +23,22 @@ fn started(fresh: &Fresh) -> Arc<Managed> {
     server
 }
 
-fn begun(server: &Arc<Managed>, kind: EventKind) -> Events {
+/// The event of a file, from now on.
+fn begin(event: &str, means: Means) -> Events {
+    let source = format!(
+        "title = 't'\nquestion = 'q'\n[server.a]\nbuild = 'mariadb'\n[workload.oltp]\n\
+         [protocol]\ntime = '600s'\n[[event]]\nat = '0s'\n{event}\n"
+    );
+    let server = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
+    let experiment = spec::parse("t", "t.toml", &source, &server).unwrap();
+    let actions = spec::events::read(&experiment, &KINDS).unwrap();
+    let means = std::cell::Cell::new(Some(means));
+    let once = || means.take().ok_or(());
+    let prepared = PreparedEvents::open(&experiment.events, &actions, once).unwrap();
+    prepared.begin(Instant::now())
+}
+
+fn begun(server: &Arc<Managed>, event: &str) -> Events {
     let session = server.connect().unwrap();
     let stopper = stopper(&session, server.as_ref()).unwrap();
     let means = Means {
@@ -32,12 +46,7 @@ fn begun(server: &Arc<Managed>, kind: EventKind) -> Events {
         stopper,
         server: Server::shared(server.clone()),
     };
-    let event = EventSpec {
-        when: EventTime::At(Duration::ZERO),
-        kind,
-        only: Vec::new(),
-    };
-    PreparedEvents::new(&[event], vec![means]).begin(Instant::now())
+    begin(event, means)
 }
 
 /// Until the server answers a question with more than 0.
@@ -56,7 +65,7 @@ fn wait_until_it_runs(server: &Arc<Managed>) {
     wait_for(server, like);
 }
 
-const LONG: &str = "SELECT BENCHMARK(100000000000, SHA1(1))";
+const LONG: &str = "sql = 'SELECT BENCHMARK(100000000000, SHA1(1))'";
 
 #[test]
 fn a_long_statement_ends_with_the_load() {
@@ -64,7 +73,7 @@ fn a_long_statement_ends_with_the_load() {
         return;
     };
     let server = started(&fresh);
-    let events = begun(&server, EventKind::Sql(LONG.into()));
+    let events = begun(&server, LONG);
     wait_until_it_runs(&server);
     let began = Instant::now();
     let happened = events.cancel();
@@ -81,7 +90,7 @@ fn the_end_is_bounded_while_the_server_stands_still() {
         return;
     };
     let server = started(&fresh);
-    let events = begun(&server, EventKind::Sql(LONG.into()));
+    let events = begun(&server, LONG);
     wait_until_it_runs(&server);
     let paused = Paused::stop(server.pid().unwrap()).unwrap();
     let began = Instant::now();
@@ -115,12 +124,7 @@ fn a_dump_reads_every_table_of_the_schema() {
         stopper,
         server: Server::of(Fake::new("fake", |_| Ok(Reply::default()))),
     };
-    let event = EventSpec {
-        when: EventTime::At(Duration::ZERO),
-        kind: EventKind::Dump,
-        only: Vec::new(),
-    };
-    let events = PreparedEvents::new(&[event], vec![means]).begin(Instant::now());
+    let events = begin("dump = {}", means);
     let rolled_back = "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'COM_ROLLBACK'";
     wait_for(&server, rolled_back);
     let happened = events.stop();

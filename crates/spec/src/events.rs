@@ -1,14 +1,19 @@
-//! `[[event]]`: what happens beside the load.
+//! `[[event]]`: what happens beside the load, and when.
 //!
-//! Goal: the kinds of events and their times. Non-goals: the levels that `only` names (see `names`); doing them.
+//! Purpose: the time of an event and the key that names its kind. Outside this module: what a kind means and does (each kind reads
+//! its own value, see [`read`]), the levels that `only` names (`names`).
 
-use super::experiment::{EventKind, EventSpec, EventTime, Experiment};
+use super::experiment::{BuildSpec, EventSpec, EventTime, Experiment, ServerSpec};
 use super::factors::only;
 use super::mistake::{Notes, SpecError};
 use super::place::{Late, answer, path};
-use super::read::Section;
+use super::read::{Node, Section};
 use super::sections::tables;
+use super::unit;
+use toml::de::DeTable;
 
+/// The words of kinds that exist. What they mean is up to their readers.
+const KINDS: [&str; 3] = ["sql", "dump", "pause"];
 /// The kinds of events of the design that come later, with what they come with.
 const LATER: [(&str, &str); 6] = [
     ("kill", "crash and recovery"),
@@ -18,45 +23,116 @@ const LATER: [(&str, &str); 6] = [
     ("cut", "clusters"),
     ("heal", "clusters"),
 ];
-const KINDS: [&str; 3] = ["sql", "dump", "pause"];
-const SQL: &str = "sql = \"select count(*) from part\"";
-const PAUSE: &str = "pause = { for = \"1s\" }";
 
-pub fn events(file: &Section) -> Vec<EventSpec> {
+/// A kind of event, with the reader of its value.
+pub struct EventKind<A> {
+    /// The key that names it.
+    pub name: &'static str,
+    /// It can happen beside rounds of queries too, not only beside a timed load.
+    pub in_rounds: bool,
+    /// It acts on a process that prony started.
+    pub needs_process: bool,
+    /// Reads what to do; notes a mistake at its place and returns None.
+    pub read: fn(&Node) -> Option<A>,
+}
+
+/// What each event of a checked experiment does, in the file's order.
+///
+/// # Errors
+/// Every event whose value is wrong, that this experiment cannot have, or that would never happen.
+pub fn read<A>(experiment: &Experiment, kinds: &[EventKind<A>]) -> Result<Vec<A>, SpecError> {
+    let kind = |event: &EventSpec| kinds.iter().find(|kind| kind.name == event.kind);
+    let late = experiment.events.iter().flat_map(|event| {
+        let kind = kind(event);
+        let refused = kind.and_then(|kind| refused(experiment, event, kind));
+        refused.into_iter().chain(too_late(experiment, event))
+    });
+    answer(experiment, late.collect())?;
+    let shown = format!("{}.toml", experiment.name);
+    let wrong = |mistakes| SpecError::new(&shown, &experiment.source, mistakes);
+    let Ok(tree) = DeTable::parse(&experiment.source) else {
+        return Ok(Vec::new());
+    };
+    let notes = Notes::default();
+    let file = Section::file(&notes, tree.get_ref());
+    let sections = tables(&file, "event");
+    let actions = experiment.events.iter().filter_map(|event| {
+        let node = sections.get(event.index)?.get(&event.kind)?;
+        (kind(event)?.read)(&node)
+    });
+    let actions: Vec<A> = actions.collect();
+    match notes.count() {
+        0 => Ok(actions),
+        _ => Err(wrong(notes.into_vec())),
+    }
+}
+
+/// An event that does not fit the protocol or its servers.
+fn refused<A>(experiment: &Experiment, event: &EventSpec, kind: &EventKind<A>) -> Option<Late> {
+    let name = kind.name;
+    let path = path(&["event", &event.index.to_string(), name]);
+    if !experiment.protocol.is_timed() && !kind.in_rounds {
+        return Some(Late {
+            path,
+            says: format!("\"{name}\" events happen beside a timed load, not in rounds of queries"),
+            label: "belongs to a timed load",
+            help: "write an event with sql = \"...\"".to_string(),
+        });
+    }
+    let server = kind
+        .needs_process
+        .then(|| another_ones(experiment, event))??;
+    Some(Late {
+        path,
+        says: format!(
+            "prony did not start the process of the server \"{}\", so \"{name}\" cannot act on it",
+            server.name
+        ),
+        label: "not a process of prony's",
+        help: "name the other servers with only = { server = [...] }".to_string(),
+    })
+}
+
+/// A server of the event's trials that runs in no process of prony's.
+fn another_ones<'e>(experiment: &'e Experiment, event: &EventSpec) -> Option<&'e ServerSpec> {
+    let is_meant = |server: &&ServerSpec| {
+        let only = event.only.iter().find(|(factor, _)| factor == "server");
+        only.is_none_or(|(_, names)| names.contains(&server.name))
+    };
+    let is_other =
+        |server: &&ServerSpec| matches!(server.build, BuildSpec::External(_) | BuildSpec::Sqlite);
+    experiment.servers.iter().filter(is_meant).find(is_other)
+}
+
+/// An event of a timed load that would never happen.
+fn too_late(experiment: &Experiment, event: &EventSpec) -> Option<Late> {
+    let driven = experiment.protocol.driven();
+    let (key, first) = match event.when {
+        EventTime::At(at) => ("at", at),
+        EventTime::Every(every) => ("every", every),
+    };
+    (experiment.protocol.is_timed() && first >= driven).then(|| Late {
+        path: path(&["event", &event.index.to_string(), key]),
+        says: format!(
+            "the load is over after {}, before this event happens",
+            unit::duration_text(driven)
+        ),
+        label: "after the end",
+        help: "write an earlier time, or a longer one in [protocol]; the warm-up begins at 0s"
+            .to_string(),
+    })
+}
+
+/// The events of a file, whatever their kinds mean.
+pub(crate) fn events(file: &Section) -> Vec<EventSpec> {
     tables(file, "event")
         .iter()
-        .filter_map(|section| event(section, file.notes))
+        .enumerate()
+        .filter_map(|(index, section)| event(section, index, file.notes))
         .collect()
 }
 
-/// The statements of events, as far as they can be told without a server. `split` gives what is wrong with a text.
-///
-/// # Errors
-/// Every event whose text is wrong.
-pub fn check(
-    experiment: &Experiment,
-    split: &dyn Fn(&str) -> Result<(), String>,
-) -> Result<(), SpecError> {
-    let wrong = experiment
-        .events
-        .iter()
-        .enumerate()
-        .filter_map(|(index, event)| {
-            let EventKind::Sql(sql) = &event.kind else {
-                return None;
-            };
-            let says = split(sql).err()?;
-            Some(Late {
-                path: path(&["event", &index.to_string(), "sql"]),
-                says,
-                label: "here",
-                help: format!("statements are separated by semicolons: {SQL}"),
-            })
-        });
-    answer(experiment, wrong.collect())
-}
-
-fn event(section: &Section, notes: &Notes) -> Option<EventSpec> {
+fn event(section: &Section, index: usize, notes: &Notes) -> Option<EventSpec> {
     let mut later = false;
     for (kind, with) in LATER {
         if let Some(node) = section.get(kind) {
@@ -86,6 +162,7 @@ fn event(section: &Section, notes: &Notes) -> Option<EventSpec> {
     let when = time(section);
     Some(EventSpec {
         kind: kind?,
+        index,
         when: when?,
         only: section
             .get("only")
@@ -95,28 +172,17 @@ fn event(section: &Section, notes: &Notes) -> Option<EventSpec> {
 }
 
 /// The one key that names the kind.
-fn kind(section: &Section) -> Option<EventKind> {
+fn kind(section: &Section) -> Option<String> {
     let mut kinds = KINDS.iter().filter_map(|kind| section.get(kind));
     let Some(node) = kinds.next() else {
-        return section.require("[[event]]", "sql", SQL).and(None);
+        let sql = "sql = \"select count(*) from part\"";
+        return section.require("[[event]]", "sql", sql).and(None);
     };
     if let Some(second) = kinds.next() {
         second.note("an event has one kind", "a second one", "write two events");
         return None;
     }
-    match node.key {
-        "dump" => {
-            node.section("dump = {}")?.allow("dump", &[]);
-            Some(EventKind::Dump)
-        }
-        "pause" => {
-            let pause = node.section(PAUSE)?;
-            pause.allow("pause", &["for"]);
-            let length = pause.require("pause", "for", PAUSE)?;
-            length.duration(PAUSE).map(EventKind::Pause)
-        }
-        _ => node.words(SQL).map(EventKind::Sql),
-    }
+    Some(node.key.to_string())
 }
 
 fn time(section: &Section) -> Option<EventTime> {

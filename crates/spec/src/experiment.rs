@@ -260,20 +260,13 @@ impl Observe {
 /// Something that happens beside the load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventSpec {
-    pub kind: EventKind,
+    /// The key that names its kind: `sql`.
+    pub kind: String,
+    /// Its place among the file's events, from 0.
+    pub index: usize,
     pub when: EventTime,
     /// Only in trials with these levels; empty: in all.
     pub only: Pairs<Vec<String>>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub enum EventKind {
-    /// Statements on a connection of their own; results are read and dropped.
-    Sql(String),
-    /// Reads all tables of the workload, as a dump does, on a connection of its own.
-    Dump,
-    /// Stops a managed server's process for so long.
-    Pause(Duration),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

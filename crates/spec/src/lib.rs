@@ -42,6 +42,7 @@ mod tests;
 
 pub use advice::advice;
 pub use bench::{BenchRequest, bench};
+pub use events::EventKind;
 pub use experiment::*;
 pub use limits::LimitsPatch;
 pub use load::rate::MAX;

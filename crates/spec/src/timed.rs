@@ -3,13 +3,10 @@
 //! Goal: no figure of one client under the name of eight, and no key without effect. Non-goals: knowing the workload (the
 //! caller says what it is), driving it.
 
-use super::experiment::{
-    BuildSpec, EventKind, EventTime, Experiment, LevelSpec, RoundKind, ServerSpec,
-};
+use super::experiment::{Experiment, LevelSpec, RoundKind};
 use super::load::{LoadPatch, LoadSpec};
 use super::mistake::SpecError;
 use super::place::{Late, Path, answer, path};
-use super::unit;
 
 /// `has_driver` says whether the workload has operations for the load engine; else it has rounds of queries.
 ///
@@ -18,7 +15,7 @@ use super::unit;
 pub fn check(experiment: &Experiment, has_driver: bool) -> Result<(), SpecError> {
     let workload = &experiment.workload;
     let late = match (has_driver, experiment.protocol.is_timed()) {
-        (true, true) => [pauses_of_others(experiment), too_late(experiment)].concat(),
+        (true, true) => Vec::new(),
         (true, false) => vec![Late {
             path: path(&["workload", workload]),
             says: format!(
@@ -38,62 +35,6 @@ pub fn check(experiment: &Experiment, has_driver: bool) -> Result<(), SpecError>
         (false, false) => of_rounds(experiment),
     };
     answer(experiment, late)
-}
-
-/// An event that would never happen.
-fn too_late(experiment: &Experiment) -> Vec<Late> {
-    let driven = experiment.protocol.driven();
-    let late = experiment
-        .events
-        .iter()
-        .enumerate()
-        .filter_map(|(index, event)| {
-            let (key, first) = match event.when {
-                EventTime::At(at) => ("at", at),
-                EventTime::Every(every) => ("every", every),
-            };
-            (first >= driven).then(|| Late {
-                path: path(&["event", &index.to_string(), key]),
-                says: format!(
-                    "the load is over after {}, before this event happens",
-                    unit::duration_text(driven)
-                ),
-                label: "after the end",
-                help:
-                    "write an earlier time, or a longer one in [protocol]; the warm-up begins at 0s"
-                        .to_string(),
-            })
-        });
-    late.collect()
-}
-
-/// Only what prony started can be paused.
-fn pauses_of_others(experiment: &Experiment) -> Vec<Late> {
-    let pauses = experiment
-        .events
-        .iter()
-        .enumerate()
-        .filter(|(_, event)| matches!(event.kind, EventKind::Pause(_)));
-    let of_others = pauses.filter_map(|(index, event)| {
-        let is_meant = |server: &&ServerSpec| {
-            let only = event.only.iter().find(|(factor, _)| factor == "server");
-            only.is_none_or(|(_, names)| names.contains(&server.name))
-        };
-        let is_other = |server: &&ServerSpec| {
-            matches!(server.build, BuildSpec::External(_) | BuildSpec::Sqlite)
-        };
-        let server = experiment.servers.iter().filter(is_meant).find(is_other)?;
-        Some(Late {
-            path: path(&["event", &index.to_string(), "pause"]),
-            says: format!(
-                "the server \"{}\" is no process that prony started, and cannot be paused",
-                server.name
-            ),
-            label: "not a process of prony's",
-            help: "name the others with only = { server = [...] }".to_string(),
-        })
-    });
-    of_others.collect()
 }
 
 /// Each client of a round has a thread and a connection of its own.
@@ -116,27 +57,9 @@ fn of_rounds(experiment: &Experiment) -> Vec<Late> {
         label: "belongs to a timed load",
         help: "take it out".to_string(),
     });
-    let events = experiment.events.iter().enumerate().filter_map(|(index, event)| {
-        let kind = match event.kind {
-            EventKind::Sql(_) => return None,
-            EventKind::Dump => "dump",
-            EventKind::Pause(_) => "pause",
-        };
-        Some(Late {
-            path: path(&["event", &index.to_string(), kind]),
-            says: format!("events of the kind \"{kind}\" happen beside a timed load, not in rounds of queries"),
-            label: "belongs to a timed load",
-            help: "write an event with sql = \"...\"".to_string(),
-        })
-    });
     let rounds = further_rounds(experiment);
     let profile = useless_profile(experiment);
-    clients
-        .chain(others)
-        .chain(events)
-        .chain(rounds)
-        .chain(profile)
-        .collect()
+    clients.chain(others).chain(rounds).chain(profile).collect()
 }
 
 /// Rounds of levels that the protocol does not have: the tables' columns are those of the protocol.

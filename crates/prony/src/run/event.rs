@@ -1,20 +1,23 @@
 //! Events: what happens beside the load.
 //!
-//! Goal: statements, dumps and pauses of the server, once or again and again from the load's beginning on, each noted with its
-//! beginning and its end; none of them outlives the load. Non-goals: events that stop or cut servers, which come with the
-//! workloads that need them; what they did to the load (`record::stats`).
+//! Purpose: every event begins on time, once or repeatedly, is noted with its beginning and its end, and does not outlive the load.
+//! Each kind is a file with its `KIND`: how its value is read, and what it does. Outside this module: what an event did to the load
+//! (`record::stats`).
 
 mod dump;
 mod happening;
+mod pause;
+mod sql;
 
 use super::watch::Stopper;
+pub use happening::Action;
 use happening::Happening;
 use record::{EventNote, FlagKind, Trial};
 use server::{Cutter, Server, Session};
-use spec::EventSpec;
+use spec::{EventKind, EventSpec};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -22,6 +25,9 @@ use std::time::{Duration, Instant};
 const CANCELLED_WITHIN: Duration = Duration::from_secs(5);
 /// Between two attempts: one that comes between two statements ends nothing.
 const CANCEL_EVERY: Duration = Duration::from_millis(20);
+
+/// The kinds of events.
+pub const KINDS: [EventKind<Action>; 3] = [sql::KIND, dump::KIND, pause::KIND];
 
 /// What an event works with.
 pub struct Means {
@@ -35,7 +41,7 @@ pub struct Means {
 
 /// Events whose connections are open.
 pub struct PreparedEvents {
-    events: Vec<(EventSpec, Means)>,
+    events: Vec<(EventSpec, Action, Means)>,
 }
 
 impl PreparedEvents {
@@ -44,11 +50,18 @@ impl PreparedEvents {
         PreparedEvents { events: Vec::new() }
     }
 
-    /// `means` holds one for each event.
-    pub fn new(events: &[EventSpec], means: Vec<Means>) -> PreparedEvents {
-        PreparedEvents {
-            events: events.iter().cloned().zip(means).collect(),
-        }
+    /// The events of a trial. `actions` has one for each event of the file, `means` opens the connections of one event.
+    pub fn open<E>(
+        events: &[EventSpec],
+        actions: &[Action],
+        means: impl Fn() -> Result<Means, E>,
+    ) -> Result<PreparedEvents, E> {
+        let open = |event: &EventSpec| {
+            let action = actions.get(event.index)?;
+            Some(means().map(|means| (event.clone(), action.clone(), means)))
+        };
+        let events = events.iter().filter_map(open).collect::<Result<_, E>>()?;
+        Ok(PreparedEvents { events })
     }
 
     /// Their times count from `origin` on.
@@ -56,7 +69,7 @@ impl PreparedEvents {
         let running = self
             .events
             .into_iter()
-            .map(|(event, means)| Running::begin(event, means, origin))
+            .map(|(event, action, means)| Running::begin(event, action, means, origin))
             .collect();
         Events { running }
     }
@@ -103,21 +116,20 @@ impl Events {
 }
 
 impl Running {
-    fn begin(event: EventSpec, means: Means, origin: Instant) -> Running {
+    fn begin(event: EventSpec, action: Action, means: Means, origin: Instant) -> Running {
         let (stop, stopped) = channel::<()>();
         let is_cancelled = Arc::new(AtomicBool::new(false));
         let cutter = means.session.cutter();
         let happening = Happening {
             event,
+            action,
             session: means.session,
             server: means.server,
             is_cancelled: is_cancelled.clone(),
+            stopped,
+            happened: Happened::default(),
         };
-        let thread = std::thread::spawn(move || {
-            happening.repeat(origin, |pause| {
-                stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout)
-            })
-        });
+        let thread = std::thread::spawn(move || happening.repeat(origin));
         Running {
             stop,
             is_cancelled,

@@ -5,6 +5,7 @@
 
 use super::conduct::{Means, Request};
 use super::dataset::Datasets;
+use super::event::{self, Action};
 use super::folder::RunFolder;
 use super::neighbours::Neighbours;
 use super::provision::{Provisioned, provision};
@@ -26,6 +27,8 @@ pub struct Prepared {
     pub known: Vec<Known>,
     pub ready: Provisioned,
     pub neighbours: Neighbours,
+    /// What each event of the file does.
+    pub actions: Vec<Action>,
 }
 
 /// Checks the request, gets the servers, loads the datasets and opens the record.
@@ -37,7 +40,7 @@ pub fn prepare(
     trials: &[PlannedTrial],
     means: &Means,
 ) -> Result<(Prepared, RunFolder, Store), RunError> {
-    check_workload(request, trials)?;
+    let actions = check_workload(request, trials)?;
     check_in_place(request, trials)?;
     let experiment = &request.experiment;
     limits::check(trials, &experiment.servers, means.home, means.leases)?;
@@ -65,12 +68,16 @@ pub fn prepare(
         known,
         ready,
         neighbours,
+        actions,
     };
     Ok((prepared, folder, store))
 }
 
-/// Queries that the file names and that its workload does not have, a load that it cannot be driven by.
-pub fn check_workload(request: &Request, trials: &[PlannedTrial]) -> Result<(), RunError> {
+/// Checks the queries, the load and the events of the file against its workload. Returns what each event does.
+///
+/// # Errors
+/// Everything that the workload does not have, each at its place.
+pub fn check_workload(request: &Request, trials: &[PlannedTrial]) -> Result<Vec<Action>, RunError> {
     let Some(first) = trials.first() else {
         return Err(RunError::Asked("this shard of the matrix is empty".into()));
     };
@@ -78,16 +85,9 @@ pub fn check_workload(request: &Request, trials: &[PlannedTrial]) -> Result<(), 
     let names = query_names(workload.as_ref());
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     queries::check(&request.experiment, &names)?;
-    let split = |sql: &str| {
-        let statements = workload::script::statements(sql);
-        statements.map(drop).map_err(|wrong| wrong.to_string())
-    };
-    events::check(&request.experiment, &split)?;
     // A workload has queries for rounds, or operations for a timed load.
-    Ok(timed::check(
-        &request.experiment,
-        workload.queries().is_none(),
-    )?)
+    timed::check(&request.experiment, workload.queries().is_none())?;
+    Ok(events::read(&request.experiment, &event::KINDS)?)
 }
 
 /// What the experiment asks of servers that are not prony's.

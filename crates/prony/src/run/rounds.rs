@@ -105,7 +105,9 @@ impl<'a> Rounds<'a> {
         place.live(trial)?;
         place.have_clients(self.clients)?;
         let started_ns = now_ns();
-        let events = place.prepare_events()?.begin(Instant::now());
+        let events = place
+            .prepare_events(self.bench.actions)?
+            .begin(Instant::now());
         let pass = Pass {
             queries: self.queries,
             operations,

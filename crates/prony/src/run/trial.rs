@@ -3,6 +3,7 @@
 //! Purpose: whatever goes wrong is written into the trial, and only an interruption ends the run. Outside this module: the order of
 //! trials (`spec::plan`), datasets (`provision`), the target below (`place`).
 
+use super::event::Action;
 use super::folder::log_name;
 use super::neighbours::Neighbours;
 use super::place::{Place, Source};
@@ -26,6 +27,8 @@ pub struct Bench<'a> {
     pub progress: &'a Progress,
     pub protocol: &'a Protocol,
     pub neighbours: &'a Neighbours,
+    /// What each event of the file does.
+    pub actions: &'a [Action],
     /// The run's: every point of a block gets the same operations.
     pub seed: u64,
     /// Where servers' logs are kept.

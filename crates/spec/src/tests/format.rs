@@ -3,8 +3,8 @@
 use super::{RIGHT, read};
 use crate::limits::Memory;
 use crate::{
-    BuildSpec, EventKind, EventSpec, EventTime, Experiment, LimitsPatch, LoadSpec, Observe, Plans,
-    RoundKind, Setting, Unit, question,
+    BuildSpec, EventSpec, EventTime, Experiment, LimitsPatch, LoadSpec, Observe, Plans, RoundKind,
+    Setting, Unit, question,
 };
 use proptest::prelude::*;
 use record::{Bound, Finding, RoundSelector, Subject, Value};
@@ -144,7 +144,8 @@ fn an_event_runs_sql_again_and_again() {
     let experiment =
         right("[[event]]\nevery = \"2m\"\nsql = \"select 1\"\nonly = { server = \"5.5\" }\n");
     let expected = EventSpec {
-        kind: EventKind::Sql("select 1".to_string()),
+        kind: "sql".to_string(),
+        index: 0,
         when: EventTime::Every(Duration::from_secs(120)),
         only: vec![("server".to_string(), vec!["5.5".to_string()])],
     };

@@ -1,9 +1,10 @@
 //! `[load]` and the keys of `[protocol]` that go with it.
 
 use super::{RIGHT, read, shown};
+use crate::events::EventKind;
 use crate::{
-    ArrivalsSpec, EventKind, Experiment, LoadSpec, OpenSpec, RateSpec, SearchSpec, Threshold,
-    WarmupSpec, WhenFull, timed,
+    ArrivalsSpec, Experiment, LoadSpec, OpenSpec, RateSpec, SearchSpec, Threshold, WarmupSpec,
+    WhenFull, timed,
 };
 use record::{Finding, Kind, Percentile, Subject, Value};
 use std::time::Duration;
@@ -71,7 +72,6 @@ added! {
     a_plan_of_a_timed_load: "[protocol]\ntime = \"60s\"\n[[claim]]\nsays = \"s\"\nfinds = \"plan changed\"\nof = { server = \"5.5\" }\n";
     a_round_of_a_timed_load: "[protocol]\ntime = \"60s\"\n[[claim]]\nsays = \"s\"\nfinds = \"stall\"\nof = { round = \"hot\" }\n";
     an_event_of_two_kinds: "[[event]]\nat = \"30s\"\nsql = \"select 1\"\ndump = {}\n";
-    a_pause_without_a_length: "[[event]]\nat = \"30s\"\npause = {}\n";
 }
 
 #[test]
@@ -197,11 +197,12 @@ fn a_dump_and_a_pause_are_events() {
     let experiment = right(
         "[[event]]\nat = \"30s\"\ndump = {}\n[[event]]\nevery = \"10s\"\npause = { for = \"1s\" }\n",
     );
-    assert_eq!(experiment.events[0].kind, EventKind::Dump);
-    assert_eq!(
-        experiment.events[1].kind,
-        EventKind::Pause(Duration::from_secs(1))
-    );
+    let kinds: Vec<&str> = experiment
+        .events
+        .iter()
+        .map(|event| event.kind.as_str())
+        .collect();
+    assert_eq!(kinds, ["dump", "pause"]);
 }
 
 #[test]
@@ -214,7 +215,6 @@ fn rounds_of_queries_refuse_what_belongs_to_a_timed_load() {
             of("[factor.crowd.\"8\"]\nload = { clients = 8, think = \"1s\" }\n"),
             of("[load.open]\nrate = 500\n"),
             of("[protocol]\ntime = \"60s\"\n"),
-            of("[[event]]\nat = \"30s\"\ndump = {}\n"),
             of("[load.closed]\nclients = [2, 4]\n[observe]\nprofile = [\"Q1.1\"]\n"),
         ]
         .join("\n")
@@ -397,6 +397,27 @@ fn a_server_that_is_not_pronys_cannot_be_paused() {
         .with_server("5.6=mysql://me@db")
         .unwrap()
     };
-    insta::assert_snapshot!(shown(&timed::check(&of(""), true).unwrap_err()));
-    assert!(timed::check(&of("only = { server = \"5.5\" }\n"), true).is_ok());
+    insta::assert_snapshot!(refused(&of("")));
+    let kinds = kinds();
+    assert!(crate::events::read(&of("only = { server = \"5.5\" }\n"), &kinds).is_ok());
+}
+
+/// Kinds as a run has them, whose values mean nothing.
+fn kinds() -> [EventKind<()>; 2] {
+    [("dump", false), ("pause", true)].map(|(name, needs_process)| EventKind {
+        name,
+        in_rounds: false,
+        needs_process,
+        read: |_| Some(()),
+    })
+}
+
+fn refused(experiment: &Experiment) -> String {
+    shown(&crate::events::read(experiment, &kinds()).unwrap_err())
+}
+
+#[test]
+fn an_event_of_a_timed_load_is_refused_in_rounds() {
+    let experiment = right("[[event]]\nat = \"30s\"\ndump = {}\n");
+    insta::assert_snapshot!(refused(&experiment));
 }

@@ -1,15 +1,33 @@
-//! What a dump does to a server: every table is read whole, all as they stood at one moment.
-//!
-//! Goal: the reading alone, with the statements of a dump with `--single-transaction`. Non-goal: the dump itself: the rows are
-//! dropped as they come.
+//! `dump = {}`: what a dump does to a server. Every table is read whole, all as of one moment, with the statements of a dump with
+//! `--single-transaction`. The rows are dropped as they come.
 
+use super::Action;
 use server::{Reply, ServerError, Session};
+use spec::{EventKind, Node};
+use std::sync::Arc;
+
+pub(super) const KIND: EventKind<Action> = EventKind {
+    name: "dump",
+    in_rounds: false,
+    needs_process: false,
+    read,
+};
+
+fn read(node: &Node) -> Option<Action> {
+    node.section("dump = {}")?.allow("dump", &[]);
+    Some(Arc::new(|happening| {
+        happening.note("dump", |own| {
+            let is_cancelled = own.is_cancelled.clone();
+            let goes_on = || !is_cancelled.load(std::sync::atomic::Ordering::SeqCst);
+            let read = all_tables(&mut own.session, goes_on);
+            read.map(|read| format!("{read} in"))
+                .map_err(|error| error.to_string())
+        });
+    }))
+}
 
 /// Reads all tables of the session's schema in one transaction, until `goes_on` says no.
-pub(super) fn all_tables(
-    session: &mut Session,
-    goes_on: impl Fn() -> bool,
-) -> Result<String, ServerError> {
+fn all_tables(session: &mut Session, goes_on: impl Fn() -> bool) -> Result<String, ServerError> {
     let read = read_all(session, goes_on);
     // Also after a failure, so that the next dump does not find a transaction. A connection that is lost has none.
     let _ = session.execute("ROLLBACK");

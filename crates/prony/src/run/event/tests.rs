@@ -1,22 +1,33 @@
 use super::*;
 use server::{Fake, Reply, ServerError};
-use spec::{EventKind, EventTime};
+use spec::{EventTime, Experiment};
 use std::process::{Child, Command};
 
 fn sqlite() -> Session {
     Session::Sqlite(rusqlite::Connection::open_in_memory().unwrap())
 }
 
-fn event(kind: EventKind) -> EventSpec {
-    EventSpec {
-        when: EventTime::At(Duration::ZERO),
-        kind,
-        only: Vec::new(),
-    }
+/// A file with this event, due at once.
+fn file(event: &str) -> Experiment {
+    let source = format!(
+        "title = 't'\nquestion = 'q'\n[server.a]\nbuild = 'mariadb'\n[workload.oltp]\n\
+         [protocol]\ntime = '60s'\n[[event]]\nat = '0s'\n{event}\n"
+    );
+    spec::parse("t", "t.toml", &source, &|_, _| {
+        Some(spec::TargetKind::Server)
+    })
+    .unwrap()
 }
 
-fn sql(sql: &str) -> EventSpec {
-    event(EventKind::Sql(sql.into()))
+/// The event and what it does.
+fn event(event: &str) -> (EventSpec, Action) {
+    let experiment = file(event);
+    let mut actions = spec::events::read(&experiment, &KINDS).unwrap();
+    (experiment.events[0].clone(), actions.remove(0))
+}
+
+fn sql(sql: &str) -> (EventSpec, Action) {
+    event(&format!("sql = '{sql}'"))
 }
 
 /// A server whose only node says that this is its process.
@@ -26,30 +37,40 @@ fn server_of(process: Option<u32>) -> Server {
     Server::of(fake)
 }
 
-fn happening(event: EventSpec, session: Session) -> Happening {
-    Happening {
+/// The event on SQLite, with what ends its load.
+fn happening((event, action): (EventSpec, Action)) -> (Sender<()>, Happening) {
+    let (stop, stopped) = channel();
+    let happening = Happening {
         event,
-        session,
+        action,
+        session: sqlite(),
         server: server_of(None),
         is_cancelled: Arc::default(),
-    }
+        stopped,
+        happened: Happened::default(),
+    };
+    (stop, happening)
 }
 
-fn repeat(event: EventSpec, goes_on: bool) -> Happened {
-    happening(event, sqlite()).repeat(Instant::now(), |_| goes_on)
+/// Runs it while the load goes on.
+fn happened(event: (EventSpec, Action)) -> Happened {
+    let (_stop, happening) = happening(event);
+    happening.repeat(Instant::now())
 }
 
 #[test]
 fn an_event_whose_time_does_not_come_is_told() {
-    let happened = repeat(sql("select 1"), false);
+    let (stop, happening) = happening(sql("select 1"));
+    drop(stop);
+    let happened = happening.repeat(Instant::now());
     assert!(happened.notes.is_empty());
     let missed = &happened.missed[0];
-    assert!(missed.ends_with("never ran: select 1"), "{missed}");
+    assert!(missed.ends_with("this \"sql\" event never ran"), "{missed}");
 }
 
 #[test]
 fn a_statement_that_is_refused_is_told_and_the_next_runs() {
-    let happened = repeat(sql("select nothing; select 1;"), true);
+    let happened = happened(sql("select nothing; select 1;"));
     assert_eq!((happened.notes.len(), happened.failed.len()), (2, 1));
     assert!(happened.missed.is_empty());
 }
@@ -57,7 +78,7 @@ fn a_statement_that_is_refused_is_told_and_the_next_runs() {
 #[test]
 fn an_event_is_noted_with_its_beginning_and_its_end() {
     let before = host::now_ns();
-    let happened = repeat(sql("select 1 union select 2"), true);
+    let happened = happened(sql("select 1 union select 2"));
     let note = &happened.notes[0];
     let ended = note.ended_ns.unwrap();
     assert!(before <= note.at_ns && note.at_ns <= ended && ended <= host::now_ns());
@@ -70,16 +91,16 @@ fn an_event_is_noted_with_its_beginning_and_its_end() {
 
 #[test]
 fn times_count_from_the_origin_and_not_from_the_beginning_of_the_thread() {
-    let mut later = sql("select 1");
+    let (mut later, action) = sql("select 1");
     later.when = EventTime::At(Duration::from_secs(1000));
-    let origin = Instant::now() - Duration::from_secs(1000);
-    let happened = happening(later, sqlite()).repeat(origin, |pause| pause.is_zero());
+    let (_stop, happening) = happening((later, action));
+    let happened = happening.repeat(Instant::now() - Duration::from_secs(1000));
     assert_eq!(happened.notes.len(), 1);
 }
 
 #[test]
 fn a_dump_says_how_much_it_read() {
-    let happened = repeat(event(EventKind::Dump), true);
+    let happened = happened(event("dump = {}"));
     assert_eq!(happened.notes[0].kind, "dump");
     assert!(
         happened.notes[0]
@@ -90,11 +111,17 @@ fn a_dump_says_how_much_it_read() {
 
 #[test]
 fn a_server_of_somebody_else_is_not_paused() {
-    let happened = repeat(event(EventKind::Pause(Duration::ZERO)), true);
+    let happened = happened(event("pause = { for = '1s' }"));
     assert_eq!(
         happened.failed,
         ["pause: prony pauses only servers that it started itself"]
     );
+}
+
+fn prepared((event, action): (EventSpec, Action), means: Means) -> PreparedEvents {
+    let means = std::cell::Cell::new(Some(means));
+    let once = || means.take().ok_or(());
+    PreparedEvents::open(&[event], &[action], once).unwrap()
 }
 
 fn is_stopped(child: &Child) -> bool {
@@ -118,8 +145,8 @@ fn a_pause_ends_with_the_load_and_the_server_goes_on() {
         stopper: Box::new(|| ()),
         server: server_of(Some(server.id())),
     };
-    let pause = event(EventKind::Pause(Duration::from_secs(1000)));
-    let events = PreparedEvents::new(&[pause], vec![means]).begin(Instant::now());
+    let pause = event("pause = { for = '1000s' }");
+    let events = prepared(pause, means).begin(Instant::now());
     assert!(comes_to(&server, true));
     let happened = events.cancel();
     assert!(comes_to(&server, false));
@@ -149,8 +176,7 @@ fn a_statement_under_way_at_the_end_is_cancelled_and_no_failure() {
         }),
         server: server_of(None),
     };
-    let events = [sql("a long one; another")];
-    let events = PreparedEvents::new(&events, vec![means]).begin(Instant::now());
+    let events = prepared(sql("a long one; another"), means).begin(Instant::now());
     runs.recv().unwrap();
     let happened = events.cancel();
     assert!(happened.failed.is_empty());
@@ -160,4 +186,37 @@ fn a_statement_under_way_at_the_end_is_cancelled_and_no_failure() {
         .map(|note| note.text.as_str())
         .collect();
     assert_eq!(texts, ["a long one: cancelled, since the load was over"]);
+}
+
+/// What is wrong with a file with this event, in one line.
+fn refused(event: &str) -> String {
+    let error = spec::events::read(&file(event), &KINDS).err().unwrap();
+    error.mistakes()[0].to_string()
+}
+
+#[test]
+fn a_wrong_value_of_an_event_is_refused_before_the_run() {
+    assert!(
+        refused("pause = {}").contains("for"),
+        "{}",
+        refused("pause = {}")
+    );
+    assert!(refused("dump = { all = true }").contains("all"));
+    assert!(refused("sql = 'select 1; select \"'").contains('"'));
+}
+
+#[test]
+fn only_sql_happens_beside_rounds() {
+    let in_rounds: Vec<&str> = KINDS
+        .iter()
+        .filter(|kind| kind.in_rounds)
+        .map(|kind| kind.name)
+        .collect();
+    assert_eq!(in_rounds, ["sql"]);
+    let needs_process: Vec<&str> = KINDS
+        .iter()
+        .filter(|kind| kind.needs_process)
+        .map(|kind| kind.name)
+        .collect();
+    assert_eq!(needs_process, ["pause"]);
 }

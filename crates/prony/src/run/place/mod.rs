@@ -10,7 +10,7 @@ pub use in_folder::FolderPlace;
 pub use on_server::ServerPlace;
 
 use super::dataset::Ready;
-use super::event::PreparedEvents;
+use super::event::{Action, PreparedEvents};
 use super::servers::Provided;
 use host::{Lease, Leases};
 use load::Needs;
@@ -130,9 +130,9 @@ impl<'a> Place<'a> {
     }
 
     /// The planned events, each with connections of its own.
-    pub fn prepare_events(&self) -> Result<PreparedEvents, ServerError> {
+    pub fn prepare_events(&self, actions: &[Action]) -> Result<PreparedEvents, ServerError> {
         match self {
-            Place::Server(place) => place.prepare_events(),
+            Place::Server(place) => place.prepare_events(actions),
             Place::Folder(_) => Ok(PreparedEvents::none()),
         }
     }

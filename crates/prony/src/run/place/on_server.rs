@@ -5,7 +5,7 @@
 
 use crate::run::cold::{self, Before};
 use crate::run::dataset::{Ready, remove_redo_log};
-use crate::run::event::{Means, PreparedEvents};
+use crate::run::event::{Action, Means, PreparedEvents};
 use crate::run::limits::{self, Held};
 use crate::run::round::{Client, Live};
 use crate::run::servers::Provided;
@@ -368,9 +368,8 @@ impl<'a> ServerPlace<'a> {
     }
 
     /// The planned events, each with connections of its own.
-    pub fn prepare_events(&self) -> Result<PreparedEvents, ServerError> {
-        let events = &self.planned.events;
-        let means = events.iter().map(|_| {
+    pub fn prepare_events(&self, actions: &[Action]) -> Result<PreparedEvents, ServerError> {
+        PreparedEvents::open(&self.planned.events, actions, || {
             let session = self.session()?;
             let stopper = stopper(&session, self.node().as_ref())?;
             Ok(Means {
@@ -378,9 +377,7 @@ impl<'a> ServerPlace<'a> {
                 stopper,
                 server: self.instance.clone(),
             })
-        });
-        let means = means.collect::<Result<_, ServerError>>()?;
-        Ok(PreparedEvents::new(events, means))
+        })
     }
 
     /// The sampler of the trial's server, with a connection of its own.

@@ -3,7 +3,7 @@
 //! Goal: everything that connects does so before the load begins, so that a full server refuses it there and not in the
 //! middle. Non-goals: the sampler's and the events' own work (`observe::sampler`, `run::event`).
 
-use crate::run::event::{Events, Happened, PreparedEvents};
+use crate::run::event::{Action, Events, Happened, PreparedEvents};
 use crate::run::place::Place;
 use observe::Prepared;
 use observe::sampler::{Sample, Sampled, Sampler};
@@ -41,9 +41,13 @@ pub struct Seen {
 }
 
 impl Beside {
-    pub fn prepare(place: &Place, measured_from_s: u32) -> Result<Beside, ServerError> {
+    pub fn prepare(
+        place: &Place,
+        actions: &[Action],
+        measured_from_s: u32,
+    ) -> Result<Beside, ServerError> {
         Ok(Beside {
-            prepared: Some((place.prepare_sampler()?, place.prepare_events()?)),
+            prepared: Some((place.prepare_sampler()?, place.prepare_events(actions)?)),
             running: None,
             measured_from_s,
             latest: Latest::default(),

@@ -53,7 +53,8 @@ impl Timed<'_> {
         place.start(trial, self.bench.protocol.preload)?;
         let driver = self.driver(place)?;
         place.admits(self.planned, &driver.needs())?;
-        let mut beside = Beside::prepare(place, asked::measured_from_s(self.bench.protocol))?;
+        let measured_from_s = asked::measured_from_s(self.bench.protocol);
+        let mut beside = Beside::prepare(place, self.bench.actions, measured_from_s)?;
         let driving = self.drive(driver.as_ref(), &mut beside, live);
         let seen = beside.end();
         let driving = driving?;

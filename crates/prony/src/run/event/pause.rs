@@ -1,0 +1,33 @@
+//! `pause = { for = "1s" }`: the server's process is stopped by SIGSTOP for a while.
+
+use super::Action;
+use host::Paused;
+use spec::{EventKind, Node};
+use std::sync::Arc;
+
+pub(super) const KIND: EventKind<Action> = EventKind {
+    name: "pause",
+    in_rounds: false,
+    needs_process: true,
+    read,
+};
+
+const EXAMPLE: &str = "pause = { for = \"1s\" }";
+
+fn read(node: &Node) -> Option<Action> {
+    let section = node.section(EXAMPLE)?;
+    section.allow("pause", &["for"]);
+    let length = section.require("pause", "for", EXAMPLE)?;
+    let length = length.duration(EXAMPLE)?;
+    Some(Arc::new(move |happening| {
+        happening.note("pause", |own| {
+            let pid = own.server.first().pid();
+            let pid = pid.ok_or("prony pauses only servers that it started itself")?;
+            let paused = Paused::stop(pid)
+                .map_err(|error| format!("the server cannot be paused: {error}"))?;
+            own.wait(length);
+            drop(paused);
+            Ok("the server stood still for".to_string())
+        });
+    }))
+}
