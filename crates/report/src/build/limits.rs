@@ -1,6 +1,6 @@
 //! Resource limits of the servers: requested, and as measured at the start of each trial.
 
-use crate::document::{Block, Cell, Column, Section, Table};
+use crate::document::{Block, Cell, Column, Kind, Section, Table};
 use crate::format;
 use record::Trial;
 
@@ -19,10 +19,13 @@ pub fn section(trials: &[Trial]) -> Option<Section> {
     if kinds.is_empty() {
         return None;
     }
-    let columns = Column::labels_and_figures(
-        &["limit"],
-        &["requested", "min measured", "max measured", "trials"],
-    );
+    let columns = Column::list(&[
+        (Kind::Label, &["limit"]),
+        (
+            Kind::Figure,
+            &["requested", "min measured", "max measured", "trials"],
+        ),
+    ]);
     let about = "Measured before each trial's server was started. Where IOPS are limited too, the bandwidth may stay below its limit.";
     let nodes = vec![
         Block::table(Table::new("", columns, kinds.iter().map(row))).everywhere(),
