@@ -1,8 +1,8 @@
 //! Puts the chart library where `html` can include it.
 //!
-//! Goal: ECharts comes with the `charming` package, whose folder is wherever cargo unpacked it (a registry cache, a vendor
-//! folder), so neither a copy in this repository nor a download is needed. Cargo does not tell a build script where a
-//! dependency lies, but a panic knows its source file: one is provoked in `charming`, caught, and asked.
+//! Purpose: ECharts comes with the `charming` package, whose folder is wherever cargo unpacked it (a registry cache, a vendor
+//! folder), so neither a copy in this repository nor a download is needed. Cargo does not pass the folder of a dependency to a build
+//! script, but a panic carries the path of its source file: the script provokes a panic in `charming` and catches it.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

@@ -1,6 +1,6 @@
 //! Why two cells differ, in words.
 //!
-//! Purpose: one wording in every form of a report. Boundaries: what is said is decided by `record::stats`.
+//! Purpose: one wording in every form of a report. Boundaries: crate `explain` decides what is said.
 
 use crate::document::{Claim, Explained};
 use crate::{format, names};

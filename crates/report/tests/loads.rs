@@ -35,6 +35,16 @@ fn error_counts_with_the_same_last_digit_are_separate_notes() {
 }
 
 #[test]
+fn operations_with_unknown_outcome_are_a_footnote() {
+    let (run, mut trials) = timed::closed();
+    let load = trials[2].load.as_mut().unwrap();
+    load.summary.as_mut().unwrap().unknown = 3;
+    let text = forms::markdown(&run, &trials);
+    let note = "operations with unknown outcome: block 1: 3 whose COMMIT was sent";
+    assert!(text.contains(note), "{text}");
+}
+
+#[test]
 fn no_line_is_wider_than_the_terminal() {
     for (run, trials) in [timed::troubled(), timed::open(), timed::searched()] {
         for width in [80, 100, 140] {

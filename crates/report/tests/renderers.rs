@@ -3,7 +3,7 @@
 mod fixture;
 
 use report::{
-    Across, Badge, Block, Cell, Column, Detail, Document, Forms, Kind, List, Most, Section, Table,
+    Badge, Block, Cell, Column, Detail, Document, Forms, Kind, List, Most, Section, Table,
 };
 
 /// What a document shows is put in by hand; the record behind it is empty.
@@ -38,9 +38,11 @@ fn words() -> Vec<report::Node> {
             Cell::none(),
         ],
     ];
-    let mut columns = Column::of(Kind::Label, &["verdict"]);
-    columns.extend(Column::of(Kind::Words, &["claim"]));
-    columns.extend(Column::of(Kind::Figure, &["ratio"]));
+    let columns = Column::list(&[
+        (Kind::Label, &["verdict"]),
+        (Kind::Words, &["claim"]),
+        (Kind::Figure, &["ratio"]),
+    ]);
     vec![
         Block::text("Text with *marks* and a | bar.").everywhere(),
         Block::table(Table::new("", columns, rows)).everywhere(),
@@ -80,16 +82,16 @@ fn figures() -> Vec<report::Node> {
         };
         vec![label, cell(10.0 * scale), cell(2000.0 * scale), unstable]
     };
-    let table = |caption: &str, figure: &str| Table {
-        across: Some(Across {
-            factor: "clients".to_string(),
-            figure: figure.to_string(),
-        }),
-        ..Table::new(
+    let table = |caption: &str, figure: &str| {
+        Table::new(
             caption,
-            Column::labels_and_figures(&["server"], &["1", "8", "64"]),
+            Column::list(&[
+                (Kind::Label, &["server"]),
+                (Kind::Figure, &["1", "8", "64"]),
+            ]),
             [row("5.5", 1.0), row("5.6", 2.0)],
         )
+        .across("clients", figure)
     };
     let tables = vec![
         table("Throughput (ops/s) by clients", "ops/s"),
@@ -101,7 +103,7 @@ fn figures() -> Vec<report::Node> {
     };
     let spans = Table::new(
         "Before and after",
-        Column::labels_and_figures(&["event"], &["ops/s"]),
+        Column::list(&[(Kind::Label, &["event"]), (Kind::Figure, &["ops/s"])]),
         [
             vec![spanning, Cell::text("1")],
             vec![Cell::default(), Cell::text("2")],

@@ -31,10 +31,14 @@ pub fn verdicts(document: &Document) -> Option<Section> {
         ]
     };
     let rows: Vec<Vec<Cell>> = document.claims.iter().map(row).collect();
-    let mut columns = Column::of(Kind::Label, &["verdict"]);
-    columns.extend(Column::of(Kind::Words, &["claim"]));
-    let figures = ["published", "measured", "95 % CI", "threshold"];
-    columns.extend(Column::of(Kind::Figure, &figures));
+    let columns = Column::list(&[
+        (Kind::Label, &["verdict"]),
+        (Kind::Words, &["claim"]),
+        (
+            Kind::Figure,
+            &["published", "measured", "95 % CI", "threshold"],
+        ),
+    ]);
     let about = "Published and measured are ratios. The intervals are over blocks. The verdicts hold for all claims together (Holm).";
     let mut nodes = vec![Block::table(Table::new("", columns, rows)).everywhere()];
     if !notes.texts.is_empty() {

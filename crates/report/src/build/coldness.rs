@@ -22,17 +22,18 @@ pub fn section(context: &Context) -> Option<Section> {
         return None;
     }
     let proved = found.iter().filter(|(_, coldness)| coldness.proved).count();
-    let mut columns = Column::of(Kind::Words, &["round"]);
-    columns.extend(Column::of(
-        Kind::Label,
-        &["proved", "eviction", "server restarted"],
-    ));
-    let figures = [
-        "pages in the buffer pool",
-        "data files in the page cache",
-        "read from disk",
-    ];
-    columns.extend(Column::of(Kind::Figure, &figures));
+    let columns = Column::list(&[
+        (Kind::Words, &["round"]),
+        (Kind::Label, &["proved", "eviction", "server restarted"]),
+        (
+            Kind::Figure,
+            &[
+                "pages in the buffer pool",
+                "data files in the page cache",
+                "read from disk",
+            ],
+        ),
+    ]);
     let table = Table::new(
         "",
         columns,

@@ -77,8 +77,11 @@ fn comparison(
 
 /// The counters of two cells side by side.
 pub fn table(why: &Why) -> Table {
-    let mut columns = Column::of(Kind::Code, &[&format!("counter per {}", why::per(why))]);
-    columns.extend(Column::of(Kind::Figure, &["A", "B", "A / B"]));
+    let counter = format!("counter per {}", why::per(why));
+    let columns = Column::list(&[
+        (Kind::Code, &[&counter]),
+        (Kind::Figure, &["A", "B", "A / B"]),
+    ]);
     let mut table = Table::new("", columns, why.differences.iter().map(cells));
     for (row, difference) in table.rows.iter_mut().zip(&why.differences) {
         row.quiet = difference.beyond_noise == Some(false);

@@ -1,7 +1,7 @@
 //! How the tables were loaded: rows, bytes, load time and index build time.
 
 use super::Context;
-use crate::document::{Block, Cell, Column, Section, Table};
+use crate::document::{Block, Cell, Column, Kind, Section, Table};
 use crate::{format, names};
 use record::DatasetNote;
 
@@ -26,16 +26,19 @@ pub fn section(context: &Context) -> Option<Section> {
     if seen.is_empty() {
         return None;
     }
-    let columns = Column::labels_and_figures(
-        &["dataset", "used by"],
-        &[
-            "rows",
-            "size",
-            "index size",
-            "load time (s)",
-            "index build (s)",
-        ],
-    );
+    let columns = Column::list(&[
+        (Kind::Label, &["dataset", "used by"]),
+        (
+            Kind::Figure,
+            &[
+                "rows",
+                "size",
+                "index size",
+                "load time (s)",
+                "index build (s)",
+            ],
+        ),
+    ]);
     let table = Table::new(
         "",
         columns,

@@ -32,9 +32,11 @@ pub fn section(run: &Run) -> Option<Section> {
             Cell::text(digest),
         ]
     });
-    let mut columns = Column::of(Kind::Label, &["server", "build"]);
-    columns.extend(Column::of(Kind::Words, &["reported version"]));
-    columns.extend(Column::of(Kind::Code, &["SHA-256 of the binary"]));
+    let columns = Column::list(&[
+        (Kind::Label, &["server", "build"]),
+        (Kind::Words, &["reported version"]),
+        (Kind::Code, &["SHA-256 of the binary"]),
+    ]);
     let nodes = vec![
         Block::Facts(facts).page(),
         Block::table(Table::new("", columns, rows)).page(),

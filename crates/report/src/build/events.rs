@@ -26,9 +26,11 @@ pub fn section(context: &Context) -> Option<Section> {
     if rows.is_empty() {
         return None;
     }
-    let mut columns =
-        Column::labels_and_figures(&["trial"], &["events", "first, last (s after the start)"]);
-    columns.extend(Column::of(Kind::Words, &["last event"]));
+    let columns = Column::list(&[
+        (Kind::Label, &["trial"]),
+        (Kind::Figure, &["events", "first, last (s after the start)"]),
+        (Kind::Words, &["last event"]),
+    ]);
     let nodes = vec![
         Block::table(Table::new("", columns, rows)).page(),
         Block::remark("The server's counters include the work of the events.").page(),

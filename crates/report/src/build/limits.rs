@@ -1,6 +1,6 @@
 //! Resource limits of the servers: requested, and as measured at the start of each trial.
 
-use crate::document::{Block, Cell, Column, Section, Table};
+use crate::document::{Block, Cell, Column, Kind, Section, Table};
 use crate::format;
 use record::Trial;
 
@@ -10,7 +10,7 @@ pub fn section(trials: &[Trial]) -> Option<Section> {
     for limit in trials.iter().flat_map(|trial| &trial.limits) {
         let same = kinds
             .iter_mut()
-            .find(|(name, asked, _)| *name == limit.name && *asked == limit.asked);
+            .find(|(name, requested, _)| *name == limit.name && *requested == limit.asked);
         match same {
             Some((.., measured)) => measured.push(limit.measured),
             None => kinds.push((&limit.name, limit.asked, vec![limit.measured])),
@@ -19,10 +19,13 @@ pub fn section(trials: &[Trial]) -> Option<Section> {
     if kinds.is_empty() {
         return None;
     }
-    let columns = Column::labels_and_figures(
-        &["limit"],
-        &["requested", "min measured", "max measured", "trials"],
-    );
+    let columns = Column::list(&[
+        (Kind::Label, &["limit"]),
+        (
+            Kind::Figure,
+            &["requested", "min measured", "max measured", "trials"],
+        ),
+    ]);
     let about = "Measured before each trial's server was started. Where IOPS are limited too, the bandwidth may stay below its limit.";
     let nodes = vec![
         Block::table(Table::new("", columns, kinds.iter().map(row))).everywhere(),
@@ -31,10 +34,10 @@ pub fn section(trials: &[Trial]) -> Option<Section> {
     Section::of("limits", "Limits of the servers", nodes)
 }
 
-fn row((name, asked, measured): &(&str, f64, Vec<f64>)) -> Vec<Cell> {
+fn row((name, requested, measured): &(&str, f64, Vec<f64>)) -> Vec<Cell> {
     let min = measured.iter().copied().fold(f64::INFINITY, f64::min);
     let max = measured.iter().copied().fold(0.0, f64::max);
-    let figures = [*asked, min, max].map(|value| figure(name, value));
+    let figures = [*requested, min, max].map(|value| figure(name, value));
     let texts = std::iter::once(name.to_string()).chain(figures);
     texts
         .chain([measured.len().to_string()])

@@ -1,7 +1,7 @@
 //! Builds the document from the record.
 //!
 //! Purpose: each judgement, explanation and comparison is computed here, once, and each section has one builder. Boundaries:
-//! the rules behind the figures are in `record::stats`; nothing is drawn here.
+//! the rules behind the figures are in `record::stats` and `explain`; nothing is drawn here.
 
 mod claims;
 mod coldness;

@@ -139,10 +139,10 @@ fn times(run: &Run, query: &QueryPlans) -> Table {
             seconds(time.median_s),
         ]
     };
-    let columns = Column::labels_and_figures(
-        &["plan", "used by", "blocks", "round"],
-        &["times", "mean (s)", "median (s)"],
-    );
+    let columns = Column::list(&[
+        (Kind::Label, &["plan", "used by", "blocks", "round"]),
+        (Kind::Figure, &["times", "mean (s)", "median (s)"]),
+    ]);
     Table::new("", columns, times.into_iter().map(cells))
 }
 
@@ -215,7 +215,7 @@ fn table_of(steps: &[PlanStep]) -> Table {
     let rows = steps
         .iter()
         .map(|step| heads.iter().map(|head| cell(step, head)).collect());
-    Table::new("", Column::of(Kind::Label, &heads), rows)
+    Table::new("", Column::of(Kind::Label, heads.iter().copied()), rows)
 }
 
 /// EXPLAIN's columns.

@@ -94,10 +94,7 @@ fn table(query: &str, profiles: &[Profile]) -> Table {
             stages.push(stage);
         }
     }
-    let heads: Vec<&str> = profiles
-        .iter()
-        .map(|profile| profile.name.as_str())
-        .collect();
+    let names = profiles.iter().map(|profile| profile.name.as_str());
     let rows = stages.iter().map(|stage| {
         let seconds = profiles
             .iter()
@@ -107,8 +104,8 @@ fn table(query: &str, profiles: &[Profile]) -> Table {
             .map(Cell::text)
             .collect()
     });
-    let mut columns = Column::of(Kind::Label, &["stage"]);
-    columns.extend(Column::of(Kind::Figure, &heads));
+    let mut columns = Column::of(Kind::Label, ["stage"]);
+    columns.extend(Column::of(Kind::Figure, names));
     Table::new(query, columns, rows)
 }
 

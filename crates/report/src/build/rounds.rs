@@ -3,7 +3,7 @@
 use super::rows::{Notes, Row, left_out};
 use super::{Context, Detail, used};
 use crate::document::{
-    Across, Bars, Block, Cell, Chart, Charts, Column, Kind, Node, Section, Series, Table,
+    Bars, Block, Cell, Chart, Charts, Column, Kind, Node, Section, Series, Table,
 };
 use crate::{format, names};
 use record::Question;
@@ -51,23 +51,10 @@ fn times(context: &Context) -> Option<Section> {
         .iter()
         .map(|(name, index)| names::round(question, name, *index))
         .collect();
-    let mut columns = Column::of(Kind::Label, &context.rows.label_heads());
-    let figures = heads.iter().map(|head| Column {
-        head: head.clone(),
-        kind: Kind::Figure,
-    });
-    columns.extend(figures);
-    let table = Table {
-        across: Some(Across {
-            factor: "round".to_string(),
-            figure: "time (s)".to_string(),
-        }),
-        ..Table::new(
-            caption(question, &estimates().collect::<Vec<_>>()),
-            columns,
-            rows,
-        )
-    };
+    let mut columns = Column::of(Kind::Label, context.rows.label_heads());
+    columns.extend(Column::of(Kind::Figure, &heads));
+    let caption = caption(question, &estimates().collect::<Vec<_>>());
+    let table = Table::new(caption, columns, rows).across("round", "time (s)");
     let mut nodes = vec![Block::table(table).everywhere()];
     if !notes.texts.is_empty() {
         nodes.push(Block::Notes(notes.texts).everywhere());
@@ -209,13 +196,10 @@ fn queries(context: &Context) -> Option<Section> {
         .flat_map(|query| [&query.cold_s, &query.hot_s])
         .flatten();
     let decimals = format::decimals(estimates.map(|estimate| estimate.mean));
-    let mut columns = Column::of(Kind::Label, &["query"]);
+    let mut columns = Column::of(Kind::Label, ["query"]);
     for (name, _) in &all {
         let heads = [format!("{name}, cold"), format!("{name}, hot")];
-        columns.extend(heads.map(|head| Column {
-            head,
-            kind: Kind::Figure,
-        }));
+        columns.extend(Column::of(Kind::Figure, heads));
     }
     let operations = &question.workload.operations;
     let row = |(place, name): (usize, &String)| {
@@ -258,8 +242,6 @@ fn clients(context: &Context) -> Option<Section> {
     let all = stats::round_scaling(&context.run.question, context.trials);
     let points = || all.iter().flat_map(|scaling| &scaling.points);
     let clients: BTreeSet<u32> = points().map(|point| point.clients).collect();
-    let heads: Vec<String> = clients.iter().map(u32::to_string).collect();
-    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
     let table = |caption: &str, figure: &str, of: &dyn Fn(&RoundPoint) -> Cell| {
         let cell = |scaling: &RoundScaling, clients: &u32| {
             let mut points = scaling.points.iter();
@@ -277,14 +259,9 @@ fn clients(context: &Context) -> Option<Section> {
                 .chain(clients.iter().map(|clients| cell(scaling, clients)))
                 .collect()
         };
-        let columns = Column::labels_and_figures(&["server and settings", "round"], &heads);
-        Table {
-            across: Some(Across {
-                factor: "clients".to_string(),
-                figure: figure.to_string(),
-            }),
-            ..Table::new(caption, columns, all.iter().map(row))
-        }
+        let mut columns = Column::of(Kind::Label, ["server and settings", "round"]);
+        columns.extend(Column::of(Kind::Figure, clients.iter().map(u32::to_string)));
+        Table::new(caption, columns, all.iter().map(row)).across("clients", figure)
     };
     let rate =
         |point: &RoundPoint| Cell::estimate(point.queries_per_hour.as_ref(), format::operations);

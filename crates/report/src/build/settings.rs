@@ -68,7 +68,7 @@ pub fn section(rows: &Rows) -> Option<Section> {
 
 fn table(rows: &[&Row], settings: &[Differing]) -> Table {
     let names = rows.iter().map(|row| row.name.as_str());
-    let heads: Vec<&str> = std::iter::once("setting").chain(names).collect();
+    let heads = std::iter::once("setting").chain(names);
     let cells = |setting: &Differing| {
         let values = setting.values.iter().map(|value| value.unwrap_or("absent"));
         std::iter::once(setting.name)
@@ -78,7 +78,7 @@ fn table(rows: &[&Row], settings: &[Differing]) -> Table {
     };
     Table::new(
         "",
-        Column::of(Kind::Code, &heads),
+        Column::of(Kind::Code, heads),
         settings.iter().map(cells),
     )
 }

@@ -2,7 +2,7 @@
 
 use super::Context;
 use super::rows::Row;
-use crate::document::{Block, Cell, Column, Section, Table};
+use crate::document::{Block, Cell, Column, Kind, Section, Table};
 use crate::format;
 use record::stats::Estimate;
 use record::stats::used::{DEVICE_READS, Part, SERVER_CPU, SERVER_READ, counter};
@@ -52,7 +52,8 @@ fn table(context: &Context, labels: &[&str], of: impl Fn(&Row) -> Vec<Vec<Cell>>
         .list
         .iter()
         .filter(|row| row.figures.missing.is_none());
-    let columns = Column::labels_and_figures(labels, &MEASURES.map(|(_, head, _)| head));
+    let heads = MEASURES.map(|(_, head, _)| head);
+    let columns = Column::list(&[(Kind::Label, labels), (Kind::Figure, &heads)]);
     Table::new("", columns, measured.flat_map(of))
 }
 

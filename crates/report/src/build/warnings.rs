@@ -36,8 +36,7 @@ pub fn section(context: &Context) -> Option<Section> {
         }
     }
     found.sort_by_key(|warning| std::cmp::Reverse(warning.trials.len()));
-    let mut columns = Column::of(Kind::Code, &["kind"]);
-    columns.extend(Column::of(Kind::Words, &["what", "where"]));
+    let columns = Column::list(&[(Kind::Code, &["kind"]), (Kind::Words, &["what", "where"])]);
     let rows = found.iter().map(|one| cells(one, context.trials.len()));
     let table = Table::new("", columns, rows).most(Most::in_terminal(MOST));
     let nodes = (!found.is_empty()).then(|| Block::table(table).everywhere());

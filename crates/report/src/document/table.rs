@@ -104,25 +104,36 @@ impl Table {
         }
     }
 
+    /// With the levels of a factor as columns of figures, each of them a `figure`.
+    pub fn across(self, factor: &str, figure: &str) -> Table {
+        Table {
+            across: Some(Across {
+                factor: factor.to_string(),
+                figure: figure.to_string(),
+            }),
+            ..self
+        }
+    }
+
     pub fn most(self, most: Most) -> Table {
         Table { most, ..self }
     }
 }
 
 impl Column {
-    pub fn of(kind: Kind, heads: &[&str]) -> Vec<Column> {
-        let column = |head: &&str| Column {
-            head: head.to_string(),
+    pub fn of(kind: Kind, heads: impl IntoIterator<Item = impl Into<String>>) -> Vec<Column> {
+        let column = |head: _| Column {
+            head: Into::into(head),
             kind,
         };
-        heads.iter().map(column).collect()
+        heads.into_iter().map(column).collect()
     }
 
-    /// Columns of labels, then of figures.
-    pub fn labels_and_figures(labels: &[&str], figures: &[&str]) -> Vec<Column> {
-        let mut columns = Column::of(Kind::Label, labels);
-        columns.extend(Column::of(Kind::Figure, figures));
-        columns
+    /// Columns of several kinds, from left to right.
+    pub fn list(parts: &[(Kind, &[&str])]) -> Vec<Column> {
+        let parts = parts.iter();
+        let columns = parts.map(|(kind, heads)| Column::of(*kind, heads.iter().copied()));
+        columns.flatten().collect()
     }
 }
 

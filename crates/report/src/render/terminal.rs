@@ -146,10 +146,9 @@ impl Screen {
             drawn.add_row(cells.collect::<Vec<_>>());
         }
         for (place, kind) in kinds.iter().enumerate() {
-            if let Some(column) = drawn.column_mut(place) {
-                if *kind == Kind::Figure || is_badge(table, place) {
-                    column.set_constraint(ColumnConstraint::ContentWidth);
-                }
+            let is_whole = *kind == Kind::Figure || is_badge(table, place);
+            if let Some(column) = drawn.column_mut(place).filter(|_| is_whole) {
+                column.set_constraint(ColumnConstraint::ContentWidth);
             }
         }
         let mut text = match table.caption.is_empty() {

@@ -27,12 +27,16 @@ pub fn section(context: &Context) -> Option<Section> {
     if rows.is_empty() {
         return None;
     }
-    let mut columns = Column::of(Kind::Words, &["trial and event"]);
-    columns.extend(Column::of(Kind::Label, &["span"]));
-    let figures = [
-        "seconds", "ops/s", "p50 (ms)", "p95 (ms)", "p99 (ms)", "max (ms)",
-    ];
-    columns.extend(Column::of(Kind::Figure, &figures));
+    let columns = Column::list(&[
+        (Kind::Words, &["trial and event"]),
+        (Kind::Label, &["span"]),
+        (
+            Kind::Figure,
+            &[
+                "seconds", "ops/s", "p50 (ms)", "p95 (ms)", "p99 (ms)", "max (ms)",
+            ],
+        ),
+    ]);
     let about = format!(
         "Latency of all operations that ended in the span. Before and after reach to the next second in which another event was active. Shown are the first {EVENTS_MAX} events of each trial that counts."
     );

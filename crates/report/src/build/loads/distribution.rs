@@ -65,12 +65,12 @@ fn table(cells: &[&Point]) -> Table {
             }
         }
     }
-    let mut columns = Column::of(Of::Label, &["cell", "block", "kind"]);
-    columns.extend(Column::of(
-        Of::Figure,
-        &Percentile::ALL.map(names::percentile),
-    ));
-    columns.extend(Column::of(Of::Figure, &["operations"]));
+    let percentiles = Percentile::ALL.map(names::percentile);
+    let columns = Column::list(&[
+        (Of::Label, &["cell", "block", "kind"]),
+        (Of::Figure, &percentiles),
+        (Of::Figure, &["operations"]),
+    ]);
     Table::new("", columns, rows)
 }
 

@@ -10,11 +10,12 @@ pub fn section(cells: &[&Point]) -> Option<Section> {
     if rows.is_empty() {
         return None;
     }
-    let columns = Column::of(Kind::Words, &["cell"]).into_iter();
-    let columns = columns
-        .chain(Column::of(Kind::Figure, &["number"]))
-        .chain(Column::of(Kind::Label, &["name"]))
-        .chain(Column::of(Kind::Figure, &["count"]));
+    let columns = Column::list(&[
+        (Kind::Words, &["cell"]),
+        (Kind::Figure, &["number"]),
+        (Kind::Label, &["name"]),
+        (Kind::Figure, &["count"]),
+    ]);
     let about = "In all seconds of all blocks, warm-up included: failures, lost operations and the errors behind retries. Numbers above 60,000 are prony's own.";
     let nodes = vec![
         Block::remark(about).page(),

@@ -8,21 +8,23 @@ pub fn section(cells: &[&Point]) -> Option<Section> {
     if cells.is_empty() {
         return None;
     }
-    let mut columns = Column::of(Kind::Words, &["cell"]);
-    columns.extend(Column::of(
-        Kind::Figure,
-        &[
-            "server CPU (cores)",
-            "context switches per operation",
-            "disk read/s",
-            "disk written/s",
-            "network/s",
-            "generator CPU (cores)",
-            "generator CPU (share of the machine)",
-            "lateness (us)",
-            "sampler CPU (cores)",
-        ],
-    ));
+    let columns = Column::list(&[
+        (Kind::Words, &["cell"]),
+        (
+            Kind::Figure,
+            &[
+                "server CPU (cores)",
+                "context switches per operation",
+                "disk read/s",
+                "disk written/s",
+                "network/s",
+                "generator CPU (cores)",
+                "generator CPU (share of the machine)",
+                "lateness (us)",
+                "sampler CPU (cores)",
+            ],
+        ),
+    ]);
     let table = Table::new("", columns, cells.iter().map(|cell| row(cell)));
     let about = "Means over the measured seconds of all blocks; \"-\" where it could not be read. Lateness is the load generator's own against its schedule: p99 of the worst block.";
     let nodes = vec![Block::remark(about).page(), Block::table(table).page()];

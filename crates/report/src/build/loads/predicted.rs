@@ -22,11 +22,12 @@ pub fn section(context: &Context) -> Option<Section> {
     let about = "Ratio: measured over predicted, mean over blocks and 95 % CI. Formula: the mean after Allen and Cunneen.";
     let mut nodes = vec![Block::text(model).page(), Block::remark(about).page()];
     nodes.extend(chart(question, &predictions).map(|charts| Block::Charts(charts).page()));
-    let mut columns = Column::of(Kind::Words, &["cell"]);
-    columns.extend(Column::of(Kind::Figure, &["utilisation"]));
-    columns.extend(Column::of(Kind::Label, &["latency (ms)"]));
-    let figures = ["formula", "predicted", "measured", "ratio"];
-    columns.extend(Column::of(Kind::Figure, &figures));
+    let columns = Column::list(&[
+        (Kind::Words, &["cell"]),
+        (Kind::Figure, &["utilisation"]),
+        (Kind::Label, &["latency (ms)"]),
+        (Kind::Figure, &["formula", "predicted", "measured", "ratio"]),
+    ]);
     let rows = predictions
         .iter()
         .flat_map(|prediction| rows(question, prediction));

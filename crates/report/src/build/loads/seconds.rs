@@ -37,7 +37,6 @@ pub fn section(cells: &[&Point]) -> Option<Section> {
         list: cells.iter().enumerate().map(chart).collect(),
     };
     let about = "The line is the median of all blocks, the band reaches from the minimum to the maximum. Grey: warm-up, not counted. Red: a stall. Blue: an event.";
-    let mut columns = Column::of(Kind::Words, &["cell"]);
     let figures = [
         "blocks",
         "counted from (s)",
@@ -45,8 +44,11 @@ pub fn section(cells: &[&Point]) -> Option<Section> {
         "median (ops/s)",
         "max (ops/s)",
     ];
-    columns.extend(Column::of(Kind::Figure, &figures));
-    columns.extend(Column::of(Kind::Words, &["state"]));
+    let columns = Column::list(&[
+        (Kind::Words, &["cell"]),
+        (Kind::Figure, &figures),
+        (Kind::Words, &["state"]),
+    ]);
     let table = Table::new("", columns, cells.iter().map(|cell| row(cell)));
     let nodes = vec![
         Block::Charts(charts).page(),

@@ -4,7 +4,7 @@ use super::Loads;
 use super::cell::Cell as Point;
 use super::grid::{Grid, Line};
 use crate::build::Context;
-use crate::document::{self, Block, Cell, Column, Forms, Kind as Of, Node, Section, Table};
+use crate::document::{Block, Cell, Column, Forms, Kind as Of, Node, Section, Table};
 use crate::{format, names};
 use record::stats::{self, Estimate, LoadRow, Scaling, ScalingPoint};
 use record::{Kind, Mode, Percentile};
@@ -53,8 +53,8 @@ fn scaling(context: &Context) -> Option<Table> {
     let several: Vec<Scaling> = all.filter(|one| one.points.iter().any(compared)).collect();
     let points = several.iter().flat_map(|scaling| &scaling.points);
     let clients: BTreeSet<u32> = points.map(|point| point.clients).collect();
-    let heads: Vec<String> = clients.iter().map(u32::to_string).collect();
-    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+    let mut columns = Column::of(Of::Label, ["server and settings"]);
+    columns.extend(Column::of(Of::Figure, clients.iter().map(u32::to_string)));
     let row = |scaling: &Scaling| {
         let name = names::row(
             &context.run.question,
@@ -68,17 +68,10 @@ fn scaling(context: &Context) -> Option<Table> {
         });
         std::iter::once(Cell::text(name)).chain(cells).collect()
     };
-    (!several.is_empty()).then(|| Table {
-        across: Some(document::Across {
-            factor: "clients".to_string(),
-            figure: "× 1 client".to_string(),
-        }),
-        ..Table::new(
-            "Throughput relative to 1 client, by clients; closed loop",
-            Column::labels_and_figures(&["server and settings"], &heads),
-            several.iter().map(row),
-        )
-    })
+    let caption = "Throughput relative to 1 client, by clients; closed loop";
+    let rows = several.iter().map(row);
+    (!several.is_empty())
+        .then(|| Table::new(caption, columns, rows).across("clients", "× 1 client"))
 }
 
 impl Grid<'_> {
@@ -111,17 +104,13 @@ impl Grid<'_> {
     fn table(&self, measure: Measure) -> Table {
         let across = self.across.as_ref();
         let heads = across.map_or_else(Vec::new, |across| across.levels.clone());
-        let table = self.of_lines(
-            format!("{}; {}", measure.caption(self), self.set_up()),
-            &heads,
-            |line| line.cells.iter().map(|cell| measure.cell(cell)).collect(),
-        );
-        Table {
-            across: across.map(|across| document::Across {
-                factor: across.factor.clone(),
-                figure: measure.head(),
-            }),
-            ..table
+        let caption = format!("{}; {}", measure.caption(self), self.set_up());
+        let table = self.of_lines(caption, heads, |line| {
+            line.cells.iter().map(|cell| measure.cell(cell)).collect()
+        });
+        match across {
+            Some(across) => table.across(&across.factor, &measure.head()),
+            None => table,
         }
     }
 
@@ -132,10 +121,10 @@ impl Grid<'_> {
             .chain(Percentile::ALL.map(percentile))
             .filter(|measure| matches!(measure, Measure::Throughput) || self.has(measure))
             .collect();
-        let heads: Vec<String> = measures.iter().map(Measure::head).collect();
+        let heads = measures.iter().map(Measure::head).collect();
         self.of_lines(
             format!("Throughput and latency{}; {}", self.spread(), self.set_up()),
-            &heads,
+            heads,
             |line| {
                 line.cells
                     .iter()
@@ -148,15 +137,11 @@ impl Grid<'_> {
     fn of_lines(
         &self,
         caption: String,
-        heads: &[String],
+        heads: Vec<String>,
         of: impl Fn(&Line) -> Vec<Cell>,
     ) -> Table {
-        let column = |kind: Of, head: &String| Column {
-            head: head.clone(),
-            kind,
-        };
-        let labels = self.factors.iter().map(|head| column(Of::Label, head));
-        let columns = labels.chain(heads.iter().map(|head| column(Of::Figure, head)));
+        let mut columns = Column::of(Of::Label, &self.factors);
+        columns.extend(Column::of(Of::Figure, heads));
         let row = |line: &Line| {
             let labels = line.labels.iter().map(Cell::text);
             labels.chain(of(line)).collect()

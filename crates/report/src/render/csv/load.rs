@@ -103,7 +103,7 @@ fn fields(recorded: &Recorded) -> Vec<String> {
     let trial = recorded.trial;
     let mut fields = vec![trial.key.block.to_string(), state(trial.state).to_string()];
     if let (Some(load), Some(summary)) = (trial.load.as_deref(), recorded.summary.as_deref()) {
-        fields.extend(asked(&load.mode));
+        fields.extend(requested(&load.mode));
         fields.extend(done(summary));
         let kinds = [Kind::Response, Kind::Wait, Kind::Service].into_iter();
         fields.extend(kinds.flat_map(|kind| latency(summary, kind)));
@@ -120,7 +120,7 @@ fn fields(recorded: &Recorded) -> Vec<String> {
     fields
 }
 
-fn asked(mode: &Mode) -> [String; 4] {
+fn requested(mode: &Mode) -> [String; 4] {
     match mode {
         Mode::Closed { clients, .. } => [
             "closed".into(),

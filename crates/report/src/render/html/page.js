@@ -94,7 +94,7 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   addEventListener("resize", () => charts.forEach(({ drawn }) => drawn.resize()));
 
-  // ---- print: everything open, in the colours of paper, which the page is told before the print's own style counts
+  // ---- print: everything open, in the colours of paper. The class is set first, because charts read the colours before print styles apply
 
   const closed = [];
   addEventListener("beforeprint", () => {

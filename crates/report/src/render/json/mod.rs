@@ -15,7 +15,6 @@ use record::{
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
-use why::{LargestNote, WhyNote};
 
 /// The queries' counters and the seconds of timed loads are in it where the trials were read whole.
 pub fn json(document: &Document) -> String {
@@ -44,9 +43,9 @@ struct RunNote<'a> {
     claims: Vec<ClaimNote<'a>>,
     /// A warning to readers of the explanations.
     caveat: Option<&'static str>,
-    largest_difference: Option<LargestNote<'a>>,
+    largest_difference: Option<Value>,
     /// Of queries; empty for timed loads.
-    plans: Vec<plans::QueryNote<'a>>,
+    plans: Vec<Value>,
 }
 
 #[derive(Serialize)]
@@ -104,7 +103,7 @@ struct ClaimNote<'a> {
     ci: Option<(Option<f64>, Option<f64>)>,
     limit: Option<Limit>,
     verdict: Verdict,
-    why: Option<WhyNote<'a>>,
+    why: Option<Value>,
 }
 
 fn trial<'a>(recorded: &'a Recorded) -> TrialNote<'a> {
@@ -196,6 +195,6 @@ fn claim(claim: &Claim) -> ClaimNote<'_> {
         ci: judged.ci.map(|(low, high)| (Some(low), finite(high))),
         limit: judged.limit,
         verdict: judged.verdict,
-        why: claim.why.as_ref().map(WhyNote::from),
+        why: claim.why.as_ref().map(why::explained),
     }
 }

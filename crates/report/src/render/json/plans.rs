@@ -3,147 +3,80 @@
 use super::levels;
 use explain::{PlanStep, PlanTime, PlanUse, QueryPlans, RowUse, StepChange};
 use record::stats::PlanChange;
-use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
-#[derive(Serialize)]
-pub struct QueryNote<'a> {
-    query: &'a str,
-    plans: Vec<PlanNote<'a>>,
-    changes: Vec<ChangeNote<'a>>,
+pub fn query(query: &QueryPlans) -> Value {
+    json!({
+        "query": query.query,
+        "plans": query.plans.iter().map(plan).collect::<Vec<_>>(),
+        "changes": query.changes.iter().map(change).collect::<Vec<_>>(),
+    })
 }
 
-#[derive(Serialize)]
-struct PlanNote<'a> {
-    hash: &'a str,
-    text: Option<&'a str>,
-    steps: Option<&'a [PlanStep]>,
-    against: Option<&'a str>,
-    differs: Vec<StepNote<'a>>,
-    rows: Vec<RowNote<'a>>,
-    json: Option<&'a str>,
+fn plan(plan: &PlanUse) -> Value {
+    json!({
+        "hash": plan.hash,
+        "text": plan.text,
+        "steps": plan.steps,
+        "against": plan.against,
+        "differs": plan.differs.iter().map(step).collect::<Vec<_>>(),
+        "rows": plan.rows.iter().map(row).collect::<Vec<_>>(),
+        "json": plan.json,
+    })
 }
 
-/// `change` is `added`, `removed` or `changed`.
-#[derive(Serialize)]
-struct StepNote<'a> {
-    change: &'static str,
-    step: &'a str,
-    columns: Vec<ColumnNote<'a>>,
+/// `change` is `added`, `removed` or `changed`. Of a step that was added or removed every cell is a column.
+fn step(change: &StepChange) -> Value {
+    let column = |name: &str, from: Option<&str>, to: Option<&str>| json!({ "name": name, "from": from, "to": to });
+    let name = |step: &PlanStep| step.table.clone().unwrap_or_default();
+    let (change, step, columns): (_, _, Vec<Value>) = match change {
+        StepChange::Added(step) => {
+            let columns = step
+                .cells()
+                .map(|(name, value)| column(name, None, Some(value)));
+            ("added", name(step), columns.collect())
+        }
+        StepChange::Removed(step) => {
+            let columns = step
+                .cells()
+                .map(|(name, value)| column(name, Some(value), None));
+            ("removed", name(step), columns.collect())
+        }
+        StepChange::Changed { step, columns } => {
+            let columns = columns.iter();
+            let columns =
+                columns.map(|(name, from, to)| column(name, from.as_deref(), to.as_deref()));
+            ("changed", step.clone(), columns.collect())
+        }
+    };
+    json!({ "change": change, "step": step, "columns": columns })
 }
 
-#[derive(Serialize)]
-struct ColumnNote<'a> {
-    name: &'static str,
-    from: Option<&'a str>,
-    to: Option<&'a str>,
+fn row(row: &RowUse) -> Value {
+    let time = |time: &PlanTime| {
+        json!({
+            "round": time.round,
+            "seen": time.seen,
+            "counted": time.counted,
+            "median_s": time.median_s,
+            "mean_s": time.mean_s,
+        })
+    };
+    json!({
+        "server": row.server,
+        "levels": levels(&row.levels),
+        "blocks": row.blocks,
+        "times": row.times.iter().map(time).collect::<Vec<_>>(),
+        "analysis": row.analysis,
+    })
 }
 
-#[derive(Serialize)]
-struct RowNote<'a> {
-    server: Option<&'a str>,
-    levels: Map<String, Value>,
-    blocks: &'a [u32],
-    times: Vec<TimeNote<'a>>,
-    analysis: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct TimeNote<'a> {
-    round: &'a str,
-    seen: usize,
-    counted: usize,
-    median_s: Option<f64>,
-    mean_s: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct ChangeNote<'a> {
-    server: Option<&'a str>,
-    levels: Map<String, Value>,
-    seen: Vec<SeenNote<'a>>,
-}
-
-#[derive(Serialize)]
-struct SeenNote<'a> {
-    hash: &'a str,
-    places: &'a [String],
-}
-
-pub fn query(query: &QueryPlans) -> QueryNote<'_> {
-    QueryNote {
-        query: &query.query,
-        plans: query.plans.iter().map(plan).collect(),
-        changes: query.changes.iter().map(change).collect(),
-    }
-}
-
-fn plan(plan: &PlanUse) -> PlanNote<'_> {
-    PlanNote {
-        hash: &plan.hash,
-        text: plan.text.as_deref(),
-        steps: plan.steps.as_deref(),
-        against: plan.against.as_deref(),
-        differs: plan.differs.iter().map(step).collect(),
-        rows: plan.rows.iter().map(row).collect(),
-        json: plan.json.as_deref(),
-    }
-}
-
-fn step(change: &StepChange) -> StepNote<'_> {
-    let column = |name, from, to| ColumnNote { name, from, to };
-    match change {
-        StepChange::Added(added) => StepNote {
-            change: "added",
-            step: added.table.as_deref().unwrap_or_default(),
-            columns: (added.cells())
-                .map(|(name, value)| column(name, None, Some(value)))
-                .collect(),
-        },
-        StepChange::Removed(removed) => StepNote {
-            change: "removed",
-            step: removed.table.as_deref().unwrap_or_default(),
-            columns: (removed.cells())
-                .map(|(name, value)| column(name, Some(value), None))
-                .collect(),
-        },
-        StepChange::Changed { step, columns } => StepNote {
-            change: "changed",
-            step,
-            columns: (columns.iter())
-                .map(|(name, from, to)| column(name, from.as_deref(), to.as_deref()))
-                .collect(),
-        },
-    }
-}
-
-fn row(row: &RowUse) -> RowNote<'_> {
-    RowNote {
-        server: row.server.as_deref(),
-        levels: levels(&row.levels),
-        blocks: &row.blocks,
-        times: row.times.iter().map(self::time).collect(),
-        analysis: row.analysis.as_deref(),
-    }
-}
-
-fn time(time: &PlanTime) -> TimeNote<'_> {
-    TimeNote {
-        round: &time.round,
-        seen: time.seen,
-        counted: time.counted,
-        median_s: time.median_s,
-        mean_s: time.mean_s,
-    }
-}
-
-fn change(change: &PlanChange) -> ChangeNote<'_> {
+fn change(change: &PlanChange) -> Value {
     let seen = change.seen.iter();
-    ChangeNote {
-        server: change.server.as_deref(),
-        levels: levels(&change.levels),
-        seen: seen
-            .map(|(hash, places)| SeenNote { hash, places })
-            .collect(),
-    }
+    let seen = seen.map(|(hash, places)| json!({ "hash": hash, "places": places }));
+    json!({
+        "server": change.server,
+        "levels": levels(&change.levels),
+        "seen": seen.collect::<Vec<_>>(),
+    })
 }
