@@ -147,7 +147,7 @@ pub enum StepChange {
 }
 
 /// What differs, in the order of the later plan, then what it has no more. Steps of the same table of the same SELECT are the
-/// same step wherever they stand. Estimates are told where something else of the step differs, or where the rows differ
+/// same step wherever they stand. Estimates are listed where something else of the step differs, or where the rows differ
 /// twofold, which may be why the plan does. Empty where the two plans are alike.
 pub fn diff(from: &[PlanStep], to: &[PlanStep]) -> Vec<StepChange> {
     let mut before: HashMap<StepKey, (usize, &PlanStep)> = keyed(from).collect();

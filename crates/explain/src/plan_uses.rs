@@ -43,7 +43,7 @@ pub struct RowUse {
     pub blocks: Vec<u32>,
     /// By the rounds' names, in the order of sight.
     pub times: Vec<PlanTime>,
-    /// The row's last one, where one was asked for.
+    /// The row's last ANALYZE, if one was requested.
     pub analysis: Option<String>,
 }
 
@@ -56,7 +56,7 @@ pub struct PlanTime {
     pub seen: usize,
     /// Rounds whose time counts: of trials that are done, in which the query was answered.
     pub counted: usize,
-    /// Of those that count; None where there are none.
+    /// Of those that count; None without any.
     pub median_s: Option<f64>,
     /// Their geometric mean.
     pub mean_s: Option<f64>,

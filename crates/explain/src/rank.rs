@@ -1,6 +1,6 @@
 //! Counters of two sides, ranked by how much they differ beyond their own noise.
 //!
-//! Goal: an order that puts what tells most first. Non-goal: what it means (`reason`).
+//! Goal: the most telling counter first. Non-goal: what it means (`reason`).
 
 use crate::doubled::{self, Doubled};
 use crate::meanings::{DERIVED, is_beside_the_point, meaning};
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Fewer events than this over all of a side's operations explain nothing.
 const FEW: f64 = 50.0;
 
-/// A counter of which nobody knows the meaning has to differ by the square to rank the same.
+/// A counter without a known meaning has to differ by the square to rank the same.
 const UNKNOWN_WEIGHT: f64 = 0.5;
 
 /// One counter of two sides.
@@ -123,8 +123,8 @@ fn names<'n>(lines: impl Iterator<Item = &'n Line<'n>>) -> Vec<&'n str> {
         .into_iter()
         .flat_map(|list| list.keys().map(String::as_str))
         .collect();
-    let told = names.iter().copied().filter(|name| !is_twin(name, &names));
-    told.filter(|name| !is_beside_the_point(name)).collect()
+    let distinct = names.iter().copied().filter(|name| !is_twin(name, &names));
+    distinct.filter(|name| !is_beside_the_point(name)).collect()
 }
 
 /// Counters of the status that INNODB_METRICS has once more under a name that is not made from theirs: (metric, status).

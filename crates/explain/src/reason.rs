@@ -96,12 +96,12 @@ pub enum Evidence {
 pub(crate) fn reason(of: &Side, to: &Side, differences: &[Difference]) -> Option<Reason> {
     let times = Times::of(of, to);
     let faster = times.as_ref().and_then(Times::faster);
-    let told = |difference: &&Difference| {
+    let is_clear = |difference: &&Difference| {
         difference.beyond_noise != Some(false) && difference.doubled.is_none()
     };
     let candidates: Vec<Reason> = differences
         .iter()
-        .filter(told)
+        .filter(is_clear)
         .filter_map(|difference| plain(difference, times.as_ref()))
         .filter(|reason| faster.is_none_or(|faster| faster == reason.with))
         .collect();
@@ -312,7 +312,7 @@ fn larger(name: &'static str, with: &Side, other: &Side) -> Option<Evidence> {
     larger.then(|| setting(name, with, other)).flatten()
 }
 
-/// In every block of the one side more than in any of the other; without repetition nobody knows the noise.
+/// In every block of the one side more than in any of the other; without repetition the noise is unknown.
 fn more(names: &[&'static str], with: &Side, other: &Side) -> Option<Evidence> {
     let (_, here) = with.counter(names)?;
     let (_, there) = other.counter(names)?;

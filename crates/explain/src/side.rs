@@ -28,7 +28,7 @@ pub(crate) struct Line<'t> {
     pub(crate) operations: f64,
 }
 
-/// What a round or a query took, whoever asked in it; of a timed load the inverse of its throughput.
+/// The time of a round or a query, of any number of clients; of a timed load the inverse of its throughput.
 #[derive(Clone, Copy)]
 pub(crate) struct Time {
     pub(crate) elapsed_s: f64,
@@ -168,8 +168,8 @@ impl<'t> Side<'t> {
                 .any(|line| line.counters.iter().any(wrote))
     }
 
-    /// Whether the other side's servers were held to the same limits, as far as that can be told from figures that are
-    /// relative to the data: those of two servers take a little more or less room.
+    /// Whether both sides' servers had the same limits. Limits relative to the data may differ a little between servers, because
+    /// their data differ in size.
     pub(crate) fn is_limited_like(&self, other: &Side) -> bool {
         let (ours, theirs) = (self.limits(), other.limits());
         let like = |((name, asked), (other, theirs)): (&(&str, f64), &(&str, f64))| {
@@ -178,7 +178,7 @@ impl<'t> Side<'t> {
         ours.len() == theirs.len() && ours.iter().zip(&theirs).all(like)
     }
 
-    /// The limits that its servers were held to: (name, as asked for), each once, in order.
+    /// The limits of its servers: (name, requested value), each once, in order.
     fn limits(&self) -> Vec<(&'t str, f64)> {
         let notes = self.trials.iter().flat_map(|trial| &trial.limits);
         let mut limits: Vec<_> = notes.map(|note| (&*note.name, note.asked)).collect();
@@ -193,7 +193,7 @@ impl<'t> Side<'t> {
         trials.map(|trial| trial.key.server.as_deref()).collect()
     }
 
-    /// The most clients that asked in one of its rounds.
+    /// The largest number of clients in one of its rounds.
     pub(crate) fn clients(&self) -> Option<u32> {
         let rounds = self.trials.iter().flat_map(|trial| &trial.rounds);
         rounds.map(Round::clients).max()

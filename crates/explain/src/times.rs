@@ -17,9 +17,9 @@ pub enum TimesSay {
     Differ,
     WithinNoise,
     OneBlock,
-    /// There are none, or the limit of a query stands for the smaller one.
+    /// No times, or the smaller one is only a query's time limit.
     Nothing,
-    /// The sides' servers were held to other limits, which no counter tells from what the servers did.
+    /// The sides' servers had different resource limits, which may be the cause instead.
     OtherLimits,
 }
 

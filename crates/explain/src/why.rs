@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What the counters of two sides say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Why {
-    /// At most as many as asked for, the most telling first. Per operation: a query of rounds, an operation of a timed load.
+    /// At most as many as requested, the most telling first. Per operation: a query of rounds, an operation of a timed load.
     pub differences: Vec<Difference>,
     /// None where no counter that is known goes with the time.
     pub reason: Option<Reason>,
@@ -143,7 +143,7 @@ struct Candidate<'r, 't> {
     times: Times,
 }
 
-/// None where nobody knows which of the two is slower.
+/// None where it is unknown which of the two is slower.
 fn candidate<'r, 't>(
     a: &'r Measured<'t>,
     b: &'r Measured<'t>,

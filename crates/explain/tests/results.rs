@@ -115,6 +115,34 @@ fn write_rows(text: &mut String, run: &Run, trials: &[Trial]) {
     }
 }
 
+fn write_loads(text: &mut String, trials: &[Trial]) {
+    let timed = trials
+        .iter()
+        .filter_map(|trial| Some((&trial.key, trial.load.as_ref()?)));
+    for (key, load) in timed {
+        let summary = stats::summarise(load);
+        let throughput = summary.throughput.map(figure).unwrap_or_default();
+        let counts = [
+            summary.operations,
+            summary.retried,
+            summary.errors,
+            summary.unknown,
+        ];
+        writeln!(text, "load: {key}: {throughput} {counts:?}").unwrap();
+        let measured = summary.steady.from_s..summary.steady.until_s;
+        let found = [
+            summary.stalls.len(),
+            summary.shifts.len(),
+            summary.period.iter().len(),
+        ];
+        writeln!(text, "  {measured:?} {found:?} {:?}", summary.offered).unwrap();
+        for (name, latency) in &summary.by_operation {
+            writeln!(text, "  {name}: {:?}", latency.response).unwrap();
+        }
+        writeln!(text, "  {:?}", summary.latency).unwrap();
+    }
+}
+
 /// How often each flag was raised, and in how many rows a plan changed.
 fn write_notes(text: &mut String, run: &Run, trials: &[Trial]) {
     let mut kinds: Vec<&str> = trials
@@ -145,6 +173,7 @@ fn recorded_runs_keep_their_figures() {
         let mut text = String::new();
         write_claims(&mut text, &run, &trials);
         write_rows(&mut text, &run, &trials);
+        write_loads(&mut text, &trials);
         write_notes(&mut text, &run, &trials);
         let name = path.strip_prefix(&results).unwrap().with_extension("");
         insta::assert_snapshot!(name.to_string_lossy().replace('/', "-"), text);

@@ -41,7 +41,7 @@ pub enum Value {
     Counter(String),
     /// One counter divided by another.
     Quotient(String, String),
-    /// Operations a second of a timed load.
+    /// Throughput of a timed load (operations/s).
     Throughput,
     /// Of a timed load: of all operations, or of the one that the cell names as its query.
     Latency { kind: Kind, percentile: Percentile },

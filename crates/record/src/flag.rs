@@ -46,3 +46,20 @@ words! {
         WrongAnswer = "wrong_answer",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flag_keeps_its_word_in_json_also_one_of_another_version() {
+        let read = |json: &str| serde_json::from_str::<Flag>(json).unwrap();
+        let known = r#"{"kind":"no_plan","text":""}"#;
+        assert_eq!(read(known).kind, FlagKind::NoPlan);
+        let other = r#"{"kind":"of_tomorrow","text":""}"#;
+        assert_eq!(read(other).kind, FlagKind::Other("of_tomorrow".into()));
+        for json in [known, other] {
+            assert_eq!(serde_json::to_string(&read(json)).unwrap(), json);
+        }
+    }
+}

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loaded {
     pub mode: Mode,
-    /// What was asked for; where the measured part begins is found by `stats`.
+    /// As requested; `stats` finds where the measured part begins.
     pub warmup: Warmup,
     /// Nanoseconds since the Unix epoch when the first operation was due.
     pub started_ns: i64,
@@ -117,7 +117,7 @@ pub enum ErrorKind {
     Failed,
     /// The connection was lost before anything could have been committed.
     Lost,
-    /// The connection was lost after COMMIT was sent: nobody knows whether it was committed.
+    /// The connection was lost after COMMIT was sent: the server may have committed or not.
     Unknown,
     /// The operation was tried again.
     Retried,
@@ -176,7 +176,7 @@ pub struct OpenNote {
 pub struct LiveSample {
     /// By the names of `Loaded::series`; what could not be read is not in it.
     pub values: BTreeMap<String, f64>,
-    /// Milliseconds of all operations' response in this second, by percentile (`p50`, `p99`, `max`).
+    /// Response time of all operations in this second (ms), by percentile (`p50`, `p99`, `max`).
     pub latency_ms: BTreeMap<String, f64>,
     /// By code.
     pub errors: BTreeMap<u16, u64>,

@@ -1,4 +1,4 @@
-//! One run: the question as it was asked, and where it was asked.
+//! One run: its question and its environment.
 
 use crate::claim::Claim;
 use crate::environment::Environment;
@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 pub struct Run {
     /// The folder's name: experiment, then the time it began, then a suffix where two began at once.
     pub id: String,
-    /// The experiment file to the letter.
+    /// The experiment file, verbatim.
     pub experiment_toml: String,
     /// What was changed on the command line, as arguments (`["--scale", "0.1"]`), without passwords.
     pub overrides: Vec<String>,
     pub question: Question,
     pub seed: u64,
-    /// `2/4` where only a part of the matrix was asked for.
+    /// `2/4` where only a part of the matrix was requested.
     pub shard: Option<String>,
     pub started_ns: i64,
     pub environment: Environment,
@@ -34,7 +34,7 @@ pub struct Question {
     pub servers: Vec<String>,
     /// All other factors, `variant` among them.
     pub factors: Vec<Factor>,
-    /// Names of the rounds of a trial, in order, as asked for: `["cold", "hot", "hot"]`.
+    /// Names of the rounds of a trial, in order, as requested: `["cold", "hot", "hot"]`.
     pub rounds: Vec<String>,
     pub blocks: u32,
     pub workload: WorkloadNote,

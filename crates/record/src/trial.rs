@@ -180,7 +180,7 @@ pub struct DatasetNote {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Round {
-    /// `cold`, `hot`, or `lukewarm` where coldness was asked for and not reached.
+    /// `cold`, `hot`, or `lukewarm` where a cold round was requested and not reached.
     pub name: String,
     /// From 1 within its name: cold 1, hot 1, hot 2.
     pub index: u32,
@@ -209,12 +209,12 @@ impl Trial {
 }
 
 impl Round {
-    /// Whether it was asked for under this name: a `lukewarm` round was asked for as `cold`.
+    /// Whether it was requested under this name: a `lukewarm` round was requested as `cold`.
     pub fn is_called(&self, asked: &str) -> bool {
         self.name == asked || (asked == "cold" && self.name == "lukewarm")
     }
 
-    /// The clients that asked in it, 1 where there is no query.
+    /// The number of its clients, 1 without any query.
     pub fn clients(&self) -> u32 {
         let clients = self.queries.iter().map(|query| query.client);
         clients.max().unwrap_or(1)
@@ -259,7 +259,7 @@ pub enum Answer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Query {
     pub name: String,
-    /// Who asked, from 1.
+    /// The client that sent it, from 1.
     #[serde(default = "first_client")]
     pub client: u32,
     /// From sending the statement to having read the last row.
@@ -270,7 +270,7 @@ pub struct Query {
     pub answer_hash: String,
     /// Hash of the plan, a key of `Trial::plans`; none where it was not requested or failed.
     pub plan_hash: Option<String>,
-    /// Empty where several clients asked at once: what the server did cannot be told apart by query then.
+    /// Empty with several concurrent clients, where the server's counters cannot be attributed to a query.
     pub counters: Counters,
     /// (stage, seconds), where a profile was requested and the server has one.
     pub profile: Vec<(String, f64)>,
@@ -293,7 +293,7 @@ fn first_client() -> u32 {
 }
 
 impl Query {
-    /// The protocol's limit in seconds that the query ran into: it took longer, and nobody knows how much.
+    /// The time limit in seconds that stopped the query: its real time is unknown and longer.
     pub fn timed_out_s(&self) -> Option<f64> {
         match self.error {
             Some(QueryError::TimedOut { limit_s }) => Some(limit_s),

@@ -1,4 +1,4 @@
-//! Files of older schemas: read as they are, raised where they are gone on with.
+//! Files of older schemas: read as they are, raised when they are resumed.
 
 mod common;
 
@@ -66,7 +66,7 @@ fn a_run_of_schema_1_is_read_as_it_was() {
 }
 
 #[test]
-fn a_run_of_schema_2_is_read_and_gone_on_with() {
+fn a_run_of_schema_2_is_read_and_resumed() {
     let (_folder, path) = place();
     of_schema(2, &path, &done(0));
     let read = Store::open(&path).unwrap().trials_whole().unwrap();
@@ -79,7 +79,7 @@ fn a_run_of_schema_2_is_read_and_gone_on_with() {
 }
 
 #[test]
-fn a_run_of_schema_1_is_gone_on_with_in_this_schema() {
+fn a_resumed_run_of_schema_1_is_raised_to_this_schema() {
     let (_folder, path) = place();
     of_schema(1, &path, &done(0));
     let mut store = Store::resume(&path).unwrap();

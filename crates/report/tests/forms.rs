@@ -17,6 +17,22 @@ fn one_block_has_no_intervals_and_no_verdicts() {
 }
 
 #[test]
+fn a_run_without_servers_has_no_column_of_servers() {
+    let (mut run, mut trials) = fixture::published();
+    trials.retain(|trial| trial.key.server_name() == "5.6");
+    trials.iter_mut().for_each(|trial| trial.key.server = None);
+    run.question.servers.clear();
+    run.environment.servers.clear();
+    let text = forms::terminal(&run, &trials, false, 100);
+    let is_head = |line: &&str| line.contains("variant") && line.contains("cold");
+    let head = text.lines().find(is_head).expect("a table of rounds");
+    assert!(!head.contains("server"), "{text}");
+    assert!(text.contains("small pool"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&forms::json(&run, &trials)).unwrap();
+    assert!(json["trials"][0]["server"].is_null());
+}
+
+#[test]
 fn sections_without_data_are_left_out() {
     let (run, mut trials) = fixture::published();
     for trial in &mut trials {

@@ -22,7 +22,7 @@ pub struct Around {
 pub struct Span {
     pub from_s: u32,
     pub until_s: u32,
-    /// Operations a second; none of no second.
+    /// Throughput (operations/s); none without a second.
     pub throughput: Option<f64>,
     /// Of all operations that ended in it.
     pub response: Option<Percentiles>,

@@ -16,9 +16,9 @@ pub struct LoadRow {
     pub levels: Vec<(String, String)>,
     /// As in the first trial of the row.
     pub mode: Option<Mode>,
-    /// Operations a second over the measured part.
+    /// Throughput (operations/s) over the measured part.
     pub throughput: Option<Estimate>,
-    /// Empty where a block was unstable: the others alone would flatter.
+    /// Empty where a block was unstable: dropping it would bias the result.
     pub latency: LatencyEstimates,
     /// Arrivals a second; open loop alone.
     pub offered: Option<Estimate>,

@@ -1,6 +1,6 @@
 //! Percentiles of latencies, from merged histograms alone.
 //!
-//! Rule 4: counts are added, percentiles never averaged; one with too few samples above it is none.
+//! Rule 4: counts are added, percentiles never averaged; one with too few samples above it is not given.
 
 use crate::claim::Percentile;
 use crate::load::Kind;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// So many samples have to lie above a percentile. The count above it then has a standard error of a tenth.
 pub const SAMPLES_ABOVE: f64 = 100.0;
 
-/// Milliseconds of one kind of latency.
+/// One kind of latency (ms).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Percentiles {
     pub count: u64,
@@ -54,7 +54,7 @@ impl Percentiles {
         })
     }
 
-    /// Why a percentile that is none is none.
+    /// Why a percentile is missing.
     pub fn why_not(&self, percentile: Percentile) -> String {
         let all = self.count + self.unanswered;
         match enough_above(all, share_below(percentile)) {

@@ -68,7 +68,7 @@ impl Sight<'_> {
 
 pub(super) struct Sights<'t>(Vec<Sight<'t>>);
 
-/// The plans of a cell in trials that count; an error says why there are none.
+/// The plans of a cell in trials that count; an error says why it has none.
 pub(super) fn seen<'t>(trials: &'t [Trial], cell: &Cell) -> Result<Sights<'t>, String> {
     let matching = cells::matching(trials, cell);
     let mut sights = Vec::new();

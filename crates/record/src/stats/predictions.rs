@@ -107,7 +107,7 @@ impl Prediction {
         Some((ratio.geometric(), ratio.ci()))
     }
 
-    /// None where one block has none: the others alone would flatter.
+    /// None where one block has none: dropping it would bias the result.
     fn over_blocks(&self, of: impl Fn(&PredictedBlock) -> Option<f64>) -> Option<Vec<f64>> {
         self.blocks.iter().map(of).collect()
     }

@@ -80,7 +80,7 @@ fn clients(trial: &Trial) -> Option<u32> {
 }
 
 /// All queries of the trial's rounds of this name over all their time. Empty where one of them has no rate: a block that ran
-/// into the limit is the slowest one, and a mean without it would flatter.
+/// into the limit is the slowest one, and a mean without it is biased.
 fn rates(trials: &[&Trial], round: &str) -> Rates {
     let rate = |trial: &&Trial| {
         let rounds = trial.rounds.iter().filter(|one| one.is_called(round));

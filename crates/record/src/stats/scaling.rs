@@ -19,7 +19,7 @@ pub struct Scaling {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScalingPoint {
     pub clients: u32,
-    /// Operations a second; none where nothing was measured.
+    /// Throughput (operations/s); none where nothing was measured.
     pub throughput: Option<Estimate>,
     /// The throughput over that of one client, paired by block, with its interval over blocks (none with fewer than two). None
     /// where one client was not measured, or nothing was done in a block.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct LevelShift {
     /// Second of the trial.
     pub at_s: u32,
-    /// Operations a second before and after.
+    /// Throughput (operations/s) before and after.
     pub from: f64,
     pub to: f64,
 }

@@ -16,8 +16,8 @@ use crate::load::{HistogramNote, Kind, Loaded, Mode, Warmup};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// Which rules made a summary. The store makes one anew that was made by others, so any change of a rule or of the form
-/// of [`Summary`] raises it.
+/// The version of the rules that made a summary. The store recomputes a summary of another version, so a changed rule raises it,
+/// and so does a new field of [`Summary`] whose default is wrong for older records.
 pub const RULES: u32 = 3;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -178,7 +178,7 @@ fn recorded(load: &Loaded, steady: &Steady, kind: Kind) -> u64 {
 }
 
 /// The histograms of one kind that begin in the measured part, those of the shortest spans where there are several
-/// lengths. What ended after the last whole second is in it: leaving out the slowest would flatter.
+/// lengths. What ended after the last whole second is in it: leaving out the slowest would bias the result.
 ///
 /// Wait and service are recorded by operation; all operations together are then the sum over them.
 pub fn measured<'l>(

@@ -70,12 +70,12 @@ impl Estimate {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoundCell {
-    /// As asked for: `cold`, `hot`.
+    /// As requested: `cold`, `hot`.
     pub name: String,
     /// From 1 within its name.
     pub index: u32,
     pub elapsed_s: Option<Estimate>,
-    /// Coldness was asked for and, in one block at least, not reached.
+    /// A cold round was requested and, in one block at least, not reached.
     pub lukewarm: bool,
 }
 

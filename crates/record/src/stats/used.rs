@@ -29,7 +29,7 @@ pub const NAMES: [&str; 5] = [
 pub struct Part<'a> {
     pub server: Option<&'a str>,
     pub levels: &'a [(String, String)],
-    /// As asked for: `cold` also means rounds that were lukewarm.
+    /// As requested: `cold` also means rounds that were lukewarm.
     pub round: &'a str,
     pub query: Option<&'a str>,
 }

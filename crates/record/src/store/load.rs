@@ -164,7 +164,7 @@ fn all_series(at: &Connection, trial: i64) -> Result<BTreeMap<u32, Series>> {
     Ok(series)
 }
 
-/// One series of a trial; None where there is none of that name.
+/// One series of a trial; None without one of that name.
 pub(super) fn one_series(
     at: &Connection,
     trial: i64,

@@ -71,7 +71,7 @@ pub(super) fn writing(path: &Path) -> Result<Connection, StoreError> {
         .map_err(|e| StoreError::of(path, e))
 }
 
-/// A run that an older prony began is gone on with in this schema.
+/// Raises a run of an older prony to this schema before it is resumed.
 fn raise(mut at: Connection) -> Result<Connection> {
     // A table that is made anew would take the rows with it that refer to it; the pragma is without effect in a transaction.
     at.pragma_update(None, "foreign_keys", false)?;

@@ -55,7 +55,7 @@ pub fn run() -> Run {
     }
 }
 
-/// A trial with as many queries and counters a round as asked for; every fourth counter moves.
+/// A trial with this many queries and counters a round; every fourth counter moves.
 pub fn trial(block: u32, state: TrialState, queries: usize, counters: usize) -> Trial {
     let counters: Counters = (0..counters)
         .map(|i| {

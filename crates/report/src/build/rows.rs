@@ -57,20 +57,27 @@ impl<'a> Rows<'a> {
 
     /// The heads of the columns that name a row.
     pub fn label_heads(&self) -> Vec<&'a str> {
-        std::iter::once("server")
+        let server = self.list.iter().find_map(Row::server_head);
+        server
+            .into_iter()
             .chain(self.varying.iter().copied())
             .collect()
     }
 }
 
 impl Row<'_> {
-    /// Its server and its levels of these factors.
+    /// The head of the column of servers; none for a target that is not a server.
+    pub fn server_head(&self) -> Option<&'static str> {
+        self.figures.server.as_ref().map(|_| "server")
+    }
+
+    /// Its server, if it has one, and its levels of these factors.
     pub fn labels(&self, factors: &[impl AsRef<str>]) -> Vec<String> {
         let levels = factors
             .iter()
             .map(|factor| self.level(factor.as_ref()).unwrap_or_default());
-        let labels =
-            std::iter::once(self.figures.server.as_deref().unwrap_or_default()).chain(levels);
+        let server = self.figures.server.as_deref();
+        let labels = server.into_iter().chain(levels);
         labels.map(String::from).collect()
     }
 

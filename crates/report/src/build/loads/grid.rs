@@ -79,12 +79,13 @@ fn grid<'d>(context: &Context<'d>, open: bool, rows: &[&Row<'d>], loads: &[LoadR
             ..cell(context, row, load_of(loads, row))
         };
     }
+    let server = rows.iter().find_map(|row| row.server_head());
+    let server = server.map(String::from);
+    let factors: Vec<String> = server.into_iter().chain(factors).collect();
     by_rate(&mut lines, &factors);
     let mut grid = Grid {
         open,
-        factors: std::iter::once("server".to_string())
-            .chain(factors)
-            .collect(),
+        factors,
         across,
         lines,
         notes: Vec::new(),
@@ -103,7 +104,7 @@ fn by_rate(lines: &mut Vec<Line>, factors: &[String]) {
     let mut keyed: Vec<(usize, f64, Line)> = Vec::new();
     for line in lines.drain(..) {
         let mut other = line.labels.clone();
-        let rate = other.remove(rate + 1).parse().unwrap_or(f64::INFINITY);
+        let rate = other.remove(rate).parse().unwrap_or(f64::INFINITY);
         let known = others.iter().position(|known| *known == other);
         let place = known.unwrap_or_else(|| {
             others.push(other);
