@@ -115,6 +115,7 @@ fn cells_hold_numbers_with_thousands_intervals_and_footnotes() {
     };
     assert_eq!(numbers("\\[1\\] 25 339 ×/÷2.3"), json!([25_339.0, 2.3]));
     assert_eq!(numbers("28,693,421,170"), json!([28_693_421_170.0]));
+    assert_eq!(numbers("1\u{a0}268\u{a0}±44%"), json!([1_268.0, 44.0]));
     assert_eq!(numbers("0.49 to 1.29"), json!([0.49, 1.29]));
     assert_eq!(numbers("-"), json!([]));
 }

@@ -113,7 +113,7 @@ fn is_rule(line: &str) -> bool {
     line.starts_with('|') && line.chars().all(|character| "|-: ".contains(character))
 }
 
-/// The numbers of a cell without its footnote marks (`\[1\]`). A space or a comma before three digits separates thousands.
+/// The numbers of a cell without its footnote marks (`\[1\]`). A comma or any space before three digits separates thousands.
 fn numbers(cell: &str) -> Vec<f64> {
     let mut text = cell.to_string();
     while let (Some(from), Some(to)) = (text.find("\\["), text.find("\\]")) {
@@ -133,7 +133,7 @@ fn numbers(cell: &str) -> Vec<f64> {
             match characters[at] {
                 digit if digit.is_ascii_digit() => digits.push(digit),
                 '.' if is_digit(at + 1) && !digits.contains('.') => digits.push('.'),
-                ' ' | ',' | '\u{202f}' if is_group(at + 1) && !digits.contains('.') => {}
+                ' ' | '\u{a0}' | '\u{202f}' | ',' if is_group(at + 1) && !digits.contains('.') => {}
                 _ => break,
             }
             at += 1;
