@@ -41,8 +41,8 @@ pub fn child(arguments: &[String]) {
         password: None,
         schema: None,
         tls: wire::Tls::Off,
-        within: Duration::from_secs(10),
-        stalled: None,
+        login_timeout: Duration::from_secs(10),
+        stall_timeout: None,
     };
     let workload = workload::open("oltp", &section(operation)).expect("an operation");
     let target = workload::Target::Server {
@@ -72,7 +72,7 @@ pub fn child(arguments: &[String]) {
         reactors: None,
         backend: None,
         reconnect_for: Duration::ZERO,
-        stalled: None,
+        drain_timeout: None,
     };
     let mut done = 0;
     let watch = load::Watch {

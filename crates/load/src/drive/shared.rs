@@ -1,7 +1,7 @@
-//! What all clients of a drive share.
+//! State that all clients of a drive share.
 
-use super::asked::{Drive, Load};
 use super::gate::Gate;
+use super::settings::{Drive, Load};
 use crate::arrivals::Schedule;
 use crate::io::Stopper;
 use crate::pacer::Pacer;
@@ -11,13 +11,14 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Numbers that a client takes at once, so that clients do not meet at one counter.
+/// Number of operation numbers that a client reserves at a time, to avoid contention on the shared counter.
 const NUMBERS: u64 = 32;
 
+/// The shared state of one drive.
 pub struct Shared<'a, W> {
     pub workload: &'a W,
     pub drive: &'a Drive,
-    /// Where the reactors' clock begins; times of the drive are since `gate.zero_ns()` on it.
+    /// Origin of the reactors' clock. Times of the drive are relative to `gate.zero_ns()` on it.
     pub origin: Instant,
     pub origin_unix_ns: i64,
     pub operations: usize,
@@ -60,13 +61,13 @@ impl<'a, W: Workload> Shared<'a, W> {
         }
     }
 
-    /// Nanoseconds since the drive's beginning; none before it.
+    /// Nanoseconds since the start of the drive. None before it.
     pub fn now_ns(&self) -> Option<u64> {
         let now_ns = self.origin.elapsed().as_nanos() as u64;
         now_ns.checked_sub(self.gate.zero_ns()?)
     }
 
-    /// Open loop alone.
+    /// The arrival queue. None in closed loop.
     #[inline]
     pub fn pacer(&self) -> Option<MutexGuard<'_, Pacer>> {
         let pacer = self.pacer.as_ref()?;
@@ -81,7 +82,7 @@ impl<'a, W: Workload> Shared<'a, W> {
         }
     }
 
-    /// Nothing is started any more from `at_ns` on.
+    /// Ends the drive: no operation starts from `at_ns` on.
     pub fn end_at(&self, at_ns: u64, why: String) {
         if let Some(mut pacer) = self.pacer() {
             pacer.end(at_ns);
@@ -89,8 +90,8 @@ impl<'a, W: Workload> Shared<'a, W> {
         self.end.bring_forward(at_ns, Some(why));
     }
 
-    /// A client will not ask again. The last one to go ends the drive.
-    pub fn leave(&self, client: u32, now_ns: u64, why: Failure) {
+    /// Removes a client that ended early. The last one ends the drive.
+    pub fn client_ended(&self, client: u32, now_ns: u64, why: Failure) {
         let last = self.alive.fetch_sub(1, Relaxed) == 1;
         if last {
             let at_s = now_ns as f64 / 1e9;
@@ -106,7 +107,7 @@ impl<'a, W: Workload> Shared<'a, W> {
         self.alive.load(Relaxed)
     }
 
-    /// What the queue came to; the drive has to be over.
+    /// The final state of the queue. The drive must be over.
     pub fn queue_at_end(&self) -> QueueAtEnd {
         let Some(mut pacer) = self.pacer() else {
             return QueueAtEnd::default();
@@ -115,7 +116,7 @@ impl<'a, W: Workload> Shared<'a, W> {
         self.end.bring_forward(pacer.end_ns(), None);
         let full = pacer.full_at_ns().map(|at_ns| {
             let at_s = at_ns as f64 / 1e9;
-            format!("the queue of {} was full at {at_s:.1} s", pacer.room())
+            format!("the queue of {} was full at {at_s:.1} s", pacer.capacity())
         });
         QueueAtEnd {
             queued: pacer.queued(),
@@ -125,14 +126,14 @@ impl<'a, W: Workload> Shared<'a, W> {
         }
     }
 
-    /// Every wait of every client ends now; what is under way is lost.
+    /// Ends every wait of every client now. Operations in flight are lost.
     pub fn interrupt_waits(&self) {
         for stopper in self.stoppers().iter() {
             stopper.interrupt();
         }
     }
 
-    pub fn can_be_stopped(&self, reactor: Stopper) {
+    pub fn add_stopper(&self, reactor: Stopper) {
         self.stoppers().push(reactor);
     }
 
@@ -172,11 +173,11 @@ pub struct QueueAtEnd {
     pub queued: u64,
     pub dropped: u64,
     pub held_ns: u64,
-    /// `WhenFull::Stop`: when that was.
+    /// The message that the queue was full (`WhenFull::Stop`).
     pub full: Option<String>,
 }
 
-/// From when on nothing is started, and why, where that is before the time.
+/// The end of the drive, from which on no operation starts, and why if it is early.
 #[derive(Debug)]
 pub struct End {
     at_ns: AtomicU64,
@@ -196,7 +197,7 @@ impl End {
         self.at_ns.load(Relaxed)
     }
 
-    /// The earliest end counts, with its cause.
+    /// Moves the end forward. The earliest end applies, with its cause.
     pub fn bring_forward(&self, at_ns: u64, why: Option<String>) {
         let mut kept = self.why.lock().unwrap_or_else(PoisonError::into_inner);
         if at_ns < self.at_ns.fetch_min(at_ns, Relaxed) {
@@ -210,7 +211,7 @@ impl End {
     }
 }
 
-/// A client's share of the numbers of operations.
+/// The operation numbers that a client has reserved.
 pub struct Numbers<'a> {
     shared: &'a AtomicU64,
     next: u64,

@@ -1,31 +1,32 @@
-//! What one reactor counted in one second.
+//! The counts of one reactor in one second.
 
 use super::counts::Counts;
 use super::{Ending, Fault, Kind, Tally};
 use crate::seam::Outcome;
 
-/// Different errors for which memory is allocated at the beginning; more of them grow it.
+/// Initial capacity for different errors.
 const FAULTS: usize = 32;
 
-/// An operation that ended. Times are nanoseconds since the drive's beginning.
+/// An operation that ended. Times are nanoseconds since the start of the drive.
 #[derive(Clone, Copy, Debug)]
 pub struct Ended {
     pub operation: u16,
     pub scheduled_ns: u64,
     pub started_ns: u64,
     pub ended_ns: u64,
-    /// How late it was begun by a worker that was waiting for it.
+    /// How late it started, if a worker waited for it.
     pub late_ns: Option<u64>,
     pub is_retried: bool,
     pub outcome: Outcome,
 }
 
+/// Counts of all operations.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// Each operation's, in the order of `kinds`.
+    /// Per operation, in the order of `kinds`.
     counts: Vec<Counts>,
     kinds: &'static [Kind],
-    /// Each operation's.
+    /// Per operation.
     tallies: Vec<Tally>,
     errors: Vec<(Fault, u64)>,
 }
@@ -70,17 +71,17 @@ impl Sample {
         &self.errors
     }
 
-    /// Each operation's.
+    /// Tallies per operation.
     pub fn tallies(&self) -> &[Tally] {
         &self.tallies
     }
 
-    /// All operations together.
+    /// The sum over all operations.
     pub fn tally(&self) -> Tally {
         self.tallies.iter().sum()
     }
 
-    /// Adds what another reactor, or another second, counted.
+    /// Adds the counts of another reactor or another second.
     pub fn add(&mut self, other: &Sample) {
         for (sum, counts) in self.counts.iter_mut().zip(&other.counts) {
             sum.add(counts);
@@ -99,7 +100,7 @@ impl Sample {
         self.errors.clear();
     }
 
-    /// All operations' first kind: response in open loop, service in closed loop.
+    /// The histogram over all operations: response times in open loop, service times in closed loop.
     pub fn all_operations(&self) -> Counts {
         let mut all = Counts::new();
         for counts in self.counts.iter().step_by(self.kinds.len()) {
@@ -108,7 +109,7 @@ impl Sample {
         all
     }
 
-    /// Each operation and kind that was counted.
+    /// The histograms that are not empty, by operation and kind.
     pub fn each(&self) -> impl Iterator<Item = (u16, Kind, &Counts)> {
         let kinds = self.kinds;
         let counted = self.counts.iter().enumerate();

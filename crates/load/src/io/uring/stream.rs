@@ -1,4 +1,4 @@
-//! A stream on a ring's slot.
+//! A stream of the io_uring backend.
 
 use super::{Reactor, slot};
 use crate::io::Operation;
@@ -13,7 +13,7 @@ use std::time::Duration;
 pub struct Stream {
     reactor: Rc<Reactor>,
     slot: u32,
-    /// With the slot while an operation is in flight.
+    /// None during an operation, while the slot has them.
     buffers: Option<Box<Buffers>>,
 }
 
@@ -31,14 +31,14 @@ impl Stream {
         self.buffers.as_deref()
     }
 
-    /// After an operation was given up half-way they are empty, and of no use.
+    /// The buffers. After a cancelled operation they are empty and unused.
     #[inline]
     pub fn buffers_mut(&mut self) -> &mut Buffers {
-        self.buffers.get_or_insert_with(slot::lost)
+        self.buffers.get_or_insert_with(slot::empty_buffers)
     }
 
-    /// Begins at the first call of an operation, and is ready when it has ended. It goes on in the kernel, whatever
-    /// becomes of the future that asked.
+    /// Starts the operation at the first call. Ready when it has ended. The kernel continues an operation even if its future is
+    /// dropped.
     #[inline]
     pub fn poll(&mut self, operation: Operation, begun: &mut bool) -> Poll<io::Result<()>> {
         if !std::mem::replace(begun, true) {
@@ -53,11 +53,11 @@ impl Stream {
         }
     }
 
-    pub fn stalled_after(&mut self, limit: Option<Duration>) -> io::Result<()> {
+    pub fn set_stall_timeout(&mut self, limit: Option<Duration>) -> io::Result<()> {
         self.reactor.limit(self.slot, sweeps_in(limit))
     }
 
-    /// What came of connecting, after it was writable.
+    /// The result of connecting, once the socket is writable.
     pub fn connected(&self) -> io::Result<()> {
         let state = self.reactor.state.borrow();
         match &state.slots[self.slot as usize].socket {

@@ -1,13 +1,13 @@
-//! A thread that panics ends the drive: nobody waits for an end that is hours away to learn of it.
+//! Ends the drive when one of its threads panics, instead of running to the end, which may be hours away.
 
 use super::driven::DriveError;
 use super::shared::Shared;
 use crate::seam::Workload;
 
-/// Held by each thread of a drive as long as it runs.
-pub struct Alarm<'a, 'b, W: Workload>(pub &'b Shared<'a, W>);
+/// Held by each thread of a drive while it runs.
+pub struct PanicGuard<'a, 'b, W: Workload>(pub &'b Shared<'a, W>);
 
-impl<W: Workload> Drop for Alarm<'_, '_, W> {
+impl<W: Workload> Drop for PanicGuard<'_, '_, W> {
     fn drop(&mut self) {
         if std::thread::panicking() && !self.0.gate.refuse(panicked()) {
             let now_ns = self.0.now_ns().unwrap_or(0);
@@ -17,5 +17,5 @@ impl<W: Workload> Drop for Alarm<'_, '_, W> {
 }
 
 fn panicked() -> DriveError {
-    DriveError::System("a thread of the drive panicked".into())
+    DriveError::System("a thread of the load engine panicked".into())
 }
