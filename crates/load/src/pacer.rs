@@ -23,7 +23,7 @@ pub enum WhenFull {
 
 /// One arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ticket {
+pub(crate) struct Ticket {
     /// From 0, in order of arrival. Dropped arrivals have numbers too.
     pub number: u64,
     /// Due time in nanoseconds since the start of the drive.
@@ -32,7 +32,7 @@ pub struct Ticket {
 
 /// What an idle worker gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Take {
+pub(crate) enum Take {
     /// A queued arrival to start now. It can be later than this take's time if an earlier take had a later time.
     Queued(Ticket),
     /// The queue is empty: wait for this next arrival.
@@ -43,7 +43,7 @@ pub enum Take {
 
 /// The arrival queue of one drive.
 #[derive(Debug)]
-pub struct Pacer {
+pub(crate) struct Pacer {
     schedule: Schedule,
     /// The schedule's next arrival, without pauses.
     next_ns: Option<u64>,
@@ -64,7 +64,12 @@ pub struct Pacer {
 
 impl Pacer {
     /// `capacity` is how many arrivals may wait for a worker. Arrivals before `end_ns` count.
-    pub fn new(mut schedule: Schedule, capacity: u64, when_full: WhenFull, end_ns: u64) -> Pacer {
+    pub(crate) fn new(
+        mut schedule: Schedule,
+        capacity: u64,
+        when_full: WhenFull,
+        end_ns: u64,
+    ) -> Pacer {
         Pacer {
             next_ns: schedule.next(),
             schedule,
@@ -83,7 +88,7 @@ impl Pacer {
     }
 
     /// Returns what a worker that is idle at `now_ns` does next.
-    pub fn take(&mut self, now_ns: u64) -> Take {
+    pub(crate) fn take(&mut self, now_ns: u64) -> Take {
         self.advance(now_ns);
         if self.now_ns >= self.end_ns {
             return Take::Over;
@@ -97,7 +102,7 @@ impl Pacer {
     }
 
     /// Processes all arrivals due by `now_ns`. A time before the latest one so far counts as that latest time.
-    pub fn advance(&mut self, now_ns: u64) {
+    pub(crate) fn advance(&mut self, now_ns: u64) {
         self.now_ns = self.now_ns.max(now_ns);
         while self.held_since_ns.is_none()
             && let Some(due_ns) = self.due_before_end()
@@ -113,36 +118,36 @@ impl Pacer {
     }
 
     /// Ends the schedule at `at_ns`, unless it ends earlier. Queued arrivals stay queued.
-    pub fn end(&mut self, at_ns: u64) {
+    pub(crate) fn end(&mut self, at_ns: u64) {
         self.advance(at_ns);
         self.end_ns = self.end_ns.min(at_ns);
     }
 
     /// The number of queued arrivals.
-    pub fn queued(&self) -> u64 {
+    pub(crate) fn queued(&self) -> u64 {
         self.queue.len() as u64
     }
 
-    pub fn dropped(&self) -> u64 {
+    pub(crate) fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    pub fn capacity(&self) -> u64 {
+    pub(crate) fn capacity(&self) -> u64 {
         self.capacity
     }
 
     /// The end of the schedule. It moves forward when the queue was full, or when all arrivals of a trace were taken.
-    pub fn end_ns(&self) -> u64 {
+    pub(crate) fn end_ns(&self) -> u64 {
         self.end_ns
     }
 
     /// When an arrival found the queue full (`WhenFull::Stop`).
-    pub fn full_at_ns(&self) -> Option<u64> {
+    pub(crate) fn full_at_ns(&self) -> Option<u64> {
         self.full_at_ns
     }
 
     /// How long the schedule was paused (`WhenFull::Wait`).
-    pub fn held_ns(&self) -> u64 {
+    pub(crate) fn held_ns(&self) -> u64 {
         let until_ns = self.now_ns.min(self.end_ns);
         let held = |since_ns| until_ns.saturating_sub(since_ns);
         self.held_ns + self.held_since_ns.map_or(0, held)

@@ -23,11 +23,11 @@ pub(crate) enum Intensity {
 }
 
 impl Intensity {
-    pub fn constant(rate: f64) -> Intensity {
+    pub(super) fn constant(rate: f64) -> Intensity {
         Intensity::Constant { rate }
     }
 
-    pub fn bursts(rate: f64, burst_rate: f64, every_s: f64, burst_s: f64) -> Intensity {
+    pub(super) fn bursts(rate: f64, burst_rate: f64, every_s: f64, burst_s: f64) -> Intensity {
         Intensity::Bursts {
             rate,
             burst_rate,
@@ -36,12 +36,12 @@ impl Intensity {
         }
     }
 
-    pub fn ramp(from: f64, to: f64, over_s: f64) -> Intensity {
+    pub(super) fn ramp(from: f64, to: f64, over_s: f64) -> Intensity {
         Intensity::Ramp { from, to, over_s }
     }
 
     /// Time in seconds at which `expected` arrivals are expected: the inverse of the integrated rate.
-    pub fn time_s(&self, expected: f64) -> f64 {
+    pub(super) fn time_s(&self, expected: f64) -> f64 {
         match *self {
             Intensity::Constant { rate } => expected / rate,
             Intensity::Bursts {

@@ -10,13 +10,13 @@ const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Exponential backoff from 10 ms to 1 s, each pause shortened by up to half. The jitter depends on the client's number, so that
 /// clients that lose the server at the same time do not reconnect at the same time.
 #[derive(Debug)]
-pub struct Backoff {
+pub(super) struct Backoff {
     client: u32,
     attempts: u32,
 }
 
 impl Backoff {
-    pub fn new(client: u32) -> Backoff {
+    pub(super) fn new(client: u32) -> Backoff {
         Backoff {
             client,
             attempts: 0,
@@ -24,7 +24,7 @@ impl Backoff {
     }
 
     /// The pause before the next attempt.
-    pub fn next_ns(&mut self) -> u64 {
+    pub(super) fn next_ns(&mut self) -> u64 {
         let doubled = FIRST_NS << self.attempts.min(DOUBLINGS);
         let pause_ns = doubled.min(LONGEST_NS);
         let turn = u64::from(self.client) + u64::from(self.attempts) + 1;
@@ -34,12 +34,12 @@ impl Backoff {
     }
 
     /// The number of pauses so far.
-    pub fn attempts(&self) -> u32 {
+    pub(super) fn attempts(&self) -> u32 {
         self.attempts
     }
 
     /// Starts again with the first pause.
-    pub fn reset(&mut self) {
+    pub(super) fn reset(&mut self) {
         self.attempts = 0;
     }
 }

@@ -14,7 +14,7 @@ use crate::seam::{Failure, Outcome, Request, Workload};
 const CHECK_INTERVAL_NS: u64 = 500_000_000;
 
 /// A client of a drive, in closed loop, or a worker in open loop.
-pub struct Client<'a, W: Workload> {
+pub(super) struct Client<'a, W: Workload> {
     pub shared: &'a Shared<'a, W>,
     pub recorder: &'a Recorder,
     pub io: Io,
@@ -29,7 +29,7 @@ pub struct Client<'a, W: Workload> {
 
 /// The state of a client that lost its session.
 #[derive(Debug)]
-pub struct Outage {
+pub(super) struct Outage {
     backoff: Backoff,
     /// When the client started to reconnect.
     since_ns: Option<u64>,
@@ -38,7 +38,7 @@ pub struct Outage {
 }
 
 impl Outage {
-    pub fn new(client: u32) -> Outage {
+    pub(super) fn new(client: u32) -> Outage {
         Outage {
             backoff: Backoff::new(client),
             since_ns: None,
@@ -55,16 +55,16 @@ impl Outage {
 }
 
 /// The client has no session and starts no more operations. The code is that of the last error.
-pub struct Gone(pub u16);
+pub(super) struct Gone(pub u16);
 
 impl<W: Workload> Client<'_, W> {
     #[inline]
-    pub fn now_ns(&self) -> u64 {
+    pub(super) fn now_ns(&self) -> u64 {
         self.io.now_ns() - self.zero_ns
     }
 
     /// Sleeps until `at_ns`, or until the drive ends.
-    pub async fn sleep_until(&self, at_ns: u64) {
+    pub(super) async fn sleep_until(&self, at_ns: u64) {
         loop {
             let now_ns = self.now_ns();
             let until_ns = at_ns.min(self.shared.end.at_ns());
@@ -79,7 +79,7 @@ impl<W: Workload> Client<'_, W> {
     /// Runs an operation, with retries, and records it. Returns when the client was free again. `late_ns` is how late the operation
     /// started if the client waited for its due time. The session may be lost afterwards.
     #[inline]
-    pub async fn operate(
+    pub(super) async fn operate(
         &mut self,
         mut request: Request,
         late_ns: Option<u64>,
@@ -135,7 +135,7 @@ impl<W: Workload> Client<'_, W> {
     ///
     /// # Errors
     /// If the drive ended or the time for reconnecting is over.
-    pub async fn reopen(&mut self) -> Result<(), Gone> {
+    pub(super) async fn reopen(&mut self) -> Result<(), Gone> {
         self.recorder.mark_idle();
         let reopened = self.reopen_with_backoff().await;
         self.recorder.mark_busy();
@@ -176,7 +176,7 @@ impl<W: Workload> Client<'_, W> {
     }
 
     /// Counts an operation that was due and got no session as lost.
-    pub fn count_lost(&self, request: &Request, Gone(code): Gone) {
+    pub(super) fn count_lost(&self, request: &Request, Gone(code): Gone) {
         self.record(request, self.now_ns(), None, Outcome::Lost(code));
     }
 
@@ -186,14 +186,14 @@ impl<W: Workload> Client<'_, W> {
         why.is_some_and(|why| !why.transient)
     }
 
-    pub async fn close(&mut self) {
+    pub(super) async fn close(&mut self) {
         if let Some(session) = self.session.take() {
             self.shared.workload.close(session).await;
         }
     }
 
     #[inline]
-    pub fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.now_ns() >= self.shared.end.at_ns()
     }
 

@@ -12,7 +12,7 @@ const TURN: u32 = 256;
 /// Spreads the clients' seeds: 2^64 times the fractional part of the golden ratio.
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 
-pub async fn run<W: Workload>(client: &mut Client<'_, W>, closed: &Closed) {
+pub(super) async fn run<W: Workload>(client: &mut Client<'_, W>, closed: &Closed) {
     let mut thinking = Thinking::new(closed, client.shared.drive.seed, client.number);
     let mut numbers = client.shared.numbers();
     let mut turn = TURN;

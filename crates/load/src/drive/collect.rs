@@ -15,7 +15,7 @@ const WINDOW_S: u32 = 10;
 const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Collects seconds and windows.
-pub struct Collector<'a, W: Workload> {
+pub(super) struct Collector<'a, W: Workload> {
     shared: &'a Shared<'a, W>,
     second: u32,
     /// The first second of the current window.
@@ -25,7 +25,7 @@ pub struct Collector<'a, W: Workload> {
 }
 
 impl<'a, W: Workload> Collector<'a, W> {
-    pub fn new(shared: &'a Shared<'a, W>) -> Collector<'a, W> {
+    pub(super) fn new(shared: &'a Shared<'a, W>) -> Collector<'a, W> {
         Collector {
             shared,
             second: 0,
@@ -36,7 +36,7 @@ impl<'a, W: Workload> Collector<'a, W> {
     }
 
     /// Collects until `over` is closed, then collects the rest.
-    pub fn run(
+    pub(super) fn run(
         mut self,
         over: &Receiver<()>,
         each_second: &mut (dyn FnMut(Second) + Send),

@@ -14,7 +14,7 @@ const GRACE: Duration = Duration::from_secs(1);
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Supervises the drive. Returns when all threads have ended.
-pub fn watch<W: Workload>(
+pub(super) fn watch<W: Workload>(
     shared: &Shared<'_, W>,
     stop: &AtomicBool,
     begun: &mut dyn FnMut(Instant),

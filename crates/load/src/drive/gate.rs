@@ -18,7 +18,7 @@ const REFUSED: u64 = u64::MAX - 1;
 
 /// The barrier of one drive.
 #[derive(Debug)]
-pub struct Gate {
+pub(super) struct Gate {
     /// Number of sessions that are not open yet.
     missing: AtomicU32,
     /// Time zero on the reactors' clock, or `CLOSED`, or `REFUSED`. It is set once.
@@ -28,7 +28,7 @@ pub struct Gate {
 
 /// The clients of one thread that wait at the gate.
 #[derive(Debug, Default)]
-pub struct Waiting {
+pub(super) struct Waiting {
     /// Whether a client of this thread polls the gate.
     is_watched: Cell<bool>,
     /// The tasks of the other clients.
@@ -36,7 +36,7 @@ pub struct Waiting {
 }
 
 impl Gate {
-    pub fn new(clients: u32) -> Gate {
+    pub(super) fn new(clients: u32) -> Gate {
         Gate {
             missing: AtomicU32::new(clients),
             zero_ns: AtomicU64::new(CLOSED),
@@ -45,14 +45,14 @@ impl Gate {
     }
 
     /// Counts an open session. The last one sets time zero.
-    pub fn opened(&self, now_ns: u64) {
+    pub(super) fn opened(&self, now_ns: u64) {
         if self.missing.fetch_sub(1, AcqRel) == 1 {
             self.decide(now_ns + AHEAD_NS);
         }
     }
 
     /// Refuses the start; the first cause is kept. False if the drive has already started.
-    pub fn refuse(&self, why: DriveError) -> bool {
+    pub(super) fn refuse(&self, why: DriveError) -> bool {
         let mut kept = self.why.lock().unwrap_or_else(PoisonError::into_inner);
         if self.decide(REFUSED) {
             *kept = Some(why);
@@ -60,17 +60,17 @@ impl Gate {
         self.is_refused()
     }
 
-    pub fn is_refused(&self) -> bool {
+    pub(super) fn is_refused(&self) -> bool {
         self.zero_ns.load(Acquire) == REFUSED
     }
 
-    pub fn take_refusal(&self) -> Option<DriveError> {
+    pub(super) fn take_refusal(&self) -> Option<DriveError> {
         let mut kept = self.why.lock().unwrap_or_else(PoisonError::into_inner);
         kept.take()
     }
 
     /// Time zero on the reactors' clock. None before it is set.
-    pub fn zero_ns(&self) -> Option<u64> {
+    pub(super) fn zero_ns(&self) -> Option<u64> {
         match self.zero_ns.load(Acquire) {
             CLOSED | REFUSED => None,
             zero_ns => Some(zero_ns),
@@ -78,7 +78,7 @@ impl Gate {
     }
 
     /// Waits for time zero. None if the drive does not start.
-    pub async fn pass(&self, io: &Io, waiting: &Waiting) -> Option<u64> {
+    pub(super) async fn pass(&self, io: &Io, waiting: &Waiting) -> Option<u64> {
         match waiting.is_watched.replace(true) {
             false => {
                 self.watch(io).await;

@@ -8,7 +8,7 @@ use crate::seam::{Request, Workload};
 /// Operations after which a worker yields to the other workers of its reactor, even if none of its operations had to wait.
 const TURN: u32 = 16;
 
-pub async fn run<W: Workload>(worker: &mut Client<'_, W>) {
+pub(super) async fn run<W: Workload>(worker: &mut Client<'_, W>) {
     let mut turn = TURN;
     let mut free_ns = worker.now_ns();
     worker.recorder.mark_busy();

@@ -5,7 +5,7 @@ use super::shared::Shared;
 use crate::seam::Workload;
 
 /// Held by each thread of a drive while it runs.
-pub struct PanicGuard<'a, 'b, W: Workload>(pub &'b Shared<'a, W>);
+pub(super) struct PanicGuard<'a, 'b, W: Workload>(pub &'b Shared<'a, W>);
 
 impl<W: Workload> Drop for PanicGuard<'_, '_, W> {
     fn drop(&mut self) {

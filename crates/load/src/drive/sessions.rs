@@ -20,7 +20,7 @@ const CONCURRENT_OPENS: usize = 32;
 const OPEN_RETRY_NS: u64 = 5_000_000_000;
 
 /// The clients of one thread.
-pub struct ReactorClients<'a, W: Workload> {
+pub(super) struct ReactorClients<'a, W: Workload> {
     shared: &'a Shared<'a, W>,
     recorder: &'a Recorder,
     io: Io,
@@ -33,7 +33,7 @@ pub struct ReactorClients<'a, W: Workload> {
 }
 
 impl<'a, W: Workload> ReactorClients<'a, W> {
-    pub fn new(
+    pub(super) fn new(
         shared: &'a Shared<'a, W>,
         recorder: &'a Recorder,
         io: &Io,
@@ -52,7 +52,7 @@ impl<'a, W: Workload> ReactorClients<'a, W> {
     }
 
     /// Runs the client at index `place`: opens a share of the thread's sessions, runs the client's own load, closes its session.
-    pub async fn run_client(self: Rc<Self>, place: usize) {
+    pub(super) async fn run_client(self: Rc<Self>, place: usize) {
         if place < CONCURRENT_OPENS {
             self.open_share(place).await;
         }

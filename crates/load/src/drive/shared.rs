@@ -15,7 +15,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 const NUMBERS: u64 = 32;
 
 /// The shared state of one drive.
-pub struct Shared<'a, W> {
+pub(super) struct Shared<'a, W> {
     pub workload: &'a W,
     pub drive: &'a Drive,
     /// Origin of the reactors' clock. Times of the drive are relative to `gate.zero_ns()` on it.
@@ -34,7 +34,7 @@ pub struct Shared<'a, W> {
 }
 
 impl<'a, W: Workload> Shared<'a, W> {
-    pub fn new(workload: &'a W, drive: &'a Drive, recorders: usize) -> Shared<'a, W> {
+    pub(super) fn new(workload: &'a W, drive: &'a Drive, recorders: usize) -> Shared<'a, W> {
         let end_ns = u64::try_from(drive.time.as_nanos()).unwrap_or(u64::MAX / 2);
         let operations = workload.operations().len();
         let kinds = match drive.load {
@@ -62,19 +62,19 @@ impl<'a, W: Workload> Shared<'a, W> {
     }
 
     /// Nanoseconds since the start of the drive. None before it.
-    pub fn now_ns(&self) -> Option<u64> {
+    pub(super) fn now_ns(&self) -> Option<u64> {
         let now_ns = self.origin.elapsed().as_nanos() as u64;
         now_ns.checked_sub(self.gate.zero_ns()?)
     }
 
     /// The arrival queue. None in closed loop.
     #[inline]
-    pub fn pacer(&self) -> Option<MutexGuard<'_, Pacer>> {
+    pub(super) fn pacer(&self) -> Option<MutexGuard<'_, Pacer>> {
         let pacer = self.pacer.as_ref()?;
         Some(pacer.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub fn numbers(&self) -> Numbers<'_> {
+    pub(super) fn numbers(&self) -> Numbers<'_> {
         Numbers {
             shared: &self.numbers,
             next: 0,
@@ -83,7 +83,7 @@ impl<'a, W: Workload> Shared<'a, W> {
     }
 
     /// Ends the drive: no operation starts from `at_ns` on.
-    pub fn end_at(&self, at_ns: u64, why: String) {
+    pub(super) fn end_at(&self, at_ns: u64, why: String) {
         if let Some(mut pacer) = self.pacer() {
             pacer.end(at_ns);
         }
@@ -91,7 +91,7 @@ impl<'a, W: Workload> Shared<'a, W> {
     }
 
     /// Removes a client that ended early. The last one ends the drive.
-    pub fn client_ended(&self, client: u32, now_ns: u64, why: Failure) {
+    pub(super) fn client_ended(&self, client: u32, now_ns: u64, why: Failure) {
         let last = self.alive.fetch_sub(1, Relaxed) == 1;
         if last {
             let at_s = now_ns as f64 / 1e9;
@@ -103,12 +103,12 @@ impl<'a, W: Workload> Shared<'a, W> {
         self.early().push((client, why));
     }
 
-    pub fn alive(&self) -> u32 {
+    pub(super) fn alive(&self) -> u32 {
         self.alive.load(Relaxed)
     }
 
     /// The final state of the queue. The drive must be over.
-    pub fn queue_at_end(&self) -> QueueAtEnd {
+    pub(super) fn queue_at_end(&self) -> QueueAtEnd {
         let Some(mut pacer) = self.pacer() else {
             return QueueAtEnd::default();
         };
@@ -127,13 +127,13 @@ impl<'a, W: Workload> Shared<'a, W> {
     }
 
     /// Ends every wait of every client now. Operations in flight are lost.
-    pub fn interrupt_waits(&self) {
+    pub(super) fn interrupt_waits(&self) {
         for stopper in self.stoppers().iter() {
             stopper.interrupt();
         }
     }
 
-    pub fn add_stopper(&self, reactor: Stopper) {
+    pub(super) fn add_stopper(&self, reactor: Stopper) {
         self.stoppers().push(reactor);
     }
 
@@ -141,7 +141,7 @@ impl<'a, W: Workload> Shared<'a, W> {
         self.stoppers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn take_ended_early(&self) -> Vec<(u32, Failure)> {
+    pub(super) fn take_ended_early(&self) -> Vec<(u32, Failure)> {
         let mut ended_early = std::mem::take(&mut *self.early());
         ended_early.sort_by_key(|(client, _)| *client);
         ended_early
@@ -169,7 +169,7 @@ fn unix_now_ns() -> i64 {
 }
 
 #[derive(Debug, Default)]
-pub struct QueueAtEnd {
+pub(super) struct QueueAtEnd {
     pub queued: u64,
     pub dropped: u64,
     pub held_ns: u64,
@@ -179,7 +179,7 @@ pub struct QueueAtEnd {
 
 /// The end of the drive, from which on no operation starts, and why if it is early.
 #[derive(Debug)]
-pub struct End {
+pub(super) struct End {
     at_ns: AtomicU64,
     why: Mutex<Option<String>>,
 }
@@ -193,26 +193,26 @@ impl End {
     }
 
     #[inline]
-    pub fn at_ns(&self) -> u64 {
+    pub(super) fn at_ns(&self) -> u64 {
         self.at_ns.load(Relaxed)
     }
 
     /// Moves the end forward. The earliest end applies, with its cause.
-    pub fn bring_forward(&self, at_ns: u64, why: Option<String>) {
+    pub(super) fn bring_forward(&self, at_ns: u64, why: Option<String>) {
         let mut kept = self.why.lock().unwrap_or_else(PoisonError::into_inner);
         if at_ns < self.at_ns.fetch_min(at_ns, Relaxed) {
             *kept = why;
         }
     }
 
-    pub fn why(&self) -> Option<String> {
+    pub(super) fn why(&self) -> Option<String> {
         let kept = self.why.lock().unwrap_or_else(PoisonError::into_inner);
         kept.clone()
     }
 }
 
 /// The operation numbers that a client has reserved.
-pub struct Numbers<'a> {
+pub(super) struct Numbers<'a> {
     shared: &'a AtomicU64,
     next: u64,
     end: u64,
@@ -220,7 +220,7 @@ pub struct Numbers<'a> {
 
 impl Numbers<'_> {
     #[inline]
-    pub fn next(&mut self) -> u64 {
+    pub(super) fn next(&mut self) -> u64 {
         if self.next == self.end {
             self.next = self.shared.fetch_add(NUMBERS, Relaxed);
             self.end = self.next + NUMBERS;

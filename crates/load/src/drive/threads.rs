@@ -18,7 +18,7 @@ const RECORDERS_A_CORE: usize = 2;
 
 /// An OS thread with its clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClientThread {
+pub(super) struct ClientThread {
     pub placement: Placement,
     pub clients: Vec<u32>,
     pub recorder: usize,
@@ -27,7 +27,7 @@ pub struct ClientThread {
 }
 
 /// Assigns clients to threads round-robin: to one reactor per core by default, or to one thread per client.
-pub fn assign(
+pub(super) fn assign(
     placement: Placement,
     clients: u32,
     reactors: Option<usize>,
@@ -66,7 +66,7 @@ pub fn cores() -> Vec<usize> {
 
 impl ClientThread {
     /// Runs the thread's clients to their end. Returns the CPU time since the start of the drive.
-    pub fn run<W: Workload>(&self, shared: &Shared<'_, W>, backend: Backend) -> Usage {
+    pub(super) fn run<W: Workload>(&self, shared: &Shared<'_, W>, backend: Backend) -> Usage {
         let began = Rc::new(Cell::new(None));
         let _guard = PanicGuard(shared);
         let ran = executor::run(
@@ -107,7 +107,7 @@ impl ClientThread {
 }
 
 /// The error for a thread that could not be started.
-pub fn thread_not_started(thread: &ClientThread, error: &std::io::Error) -> DriveError {
+pub(super) fn thread_not_started(thread: &ClientThread, error: &std::io::Error) -> DriveError {
     let client = thread.clients[0];
     DriveError::System(format!(
         "the thread of client {client} could not be started: {error}; use fewer clients"

@@ -4,13 +4,13 @@ use std::ops::{Add, Sub};
 
 /// CPU time in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Usage {
+pub(super) struct Usage {
     pub user_s: f64,
     pub system_s: f64,
 }
 
 impl Usage {
-    pub fn of_this_thread() -> Usage {
+    pub(super) fn of_this_thread() -> Usage {
         // SAFETY: an all-zero `rusage` is valid (integers only), the kernel fills it, and the call keeps no pointer.
         let usage = unsafe {
             let mut usage: libc::rusage = std::mem::zeroed();

@@ -27,20 +27,20 @@ impl<'a> Spawner<'a> {
 /// All tasks. The index of a task that has ended is reused. A late wake-up of the old task then polls the new one, which does no
 /// harm: every future of an [`Io`] checks again whether it is ready.
 #[derive(Default)]
-pub struct Tasks<'a> {
+pub(super) struct Tasks<'a> {
     places: Vec<Option<Task<'a>>>,
     free: Vec<u32>,
 }
 
 impl<'a> Tasks<'a> {
     #[inline]
-    pub fn any_left(&self) -> bool {
+    pub(super) fn any_left(&self) -> bool {
         self.free.len() < self.places.len()
     }
 
     /// Adds the spawned tasks and wakes them.
     #[inline]
-    pub fn add_spawned(&mut self, spawner: &Spawner<'a>, io: &Io) {
+    pub(super) fn add_spawned(&mut self, spawner: &Spawner<'a>, io: &Io) {
         if !spawner.0.borrow().is_empty() {
             for task in spawner.0.take() {
                 io.schedule().wake(self.place(task));
@@ -63,7 +63,7 @@ impl<'a> Tasks<'a> {
 
     /// Polls a task. It may have ended already, with a wake-up from a wait that it cancelled.
     #[inline]
-    pub fn poll(&mut self, place: u32, context: &mut Context<'_>) {
+    pub(super) fn poll(&mut self, place: u32, context: &mut Context<'_>) {
         let Some(Some(task)) = self.places.get_mut(place as usize) else {
             return;
         };

@@ -14,18 +14,18 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-pub struct Reactor {
+pub(super) struct Reactor {
     pub schedule: Schedule,
 }
 
 impl Reactor {
-    pub fn new(origin: Instant) -> io::Result<Reactor> {
+    pub(super) fn new(origin: Instant) -> io::Result<Reactor> {
         Ok(Reactor {
             schedule: Schedule::new(origin)?,
         })
     }
 
-    pub fn sleep_until(&self, at_ns: u64) {
+    pub(super) fn sleep_until(&self, at_ns: u64) {
         loop {
             let left_ns = at_ns.saturating_sub(self.schedule.now_ns());
             if left_ns == 0 || self.schedule.stopper.is_interrupted() {
@@ -36,7 +36,7 @@ impl Reactor {
     }
 
     /// Waits for an interrupt from another thread, or for the next timer.
-    pub fn turn(&self) {
+    pub(super) fn turn(&self) {
         match self.schedule.wait() {
             Wait::No => {}
             Wait::For(time) => self.pause(time),
@@ -54,7 +54,7 @@ impl Reactor {
     }
 }
 
-pub struct Stream {
+pub(super) struct Stream {
     reactor: Rc<Reactor>,
     socket: OwnedFd,
     pub buffers: Box<Buffers>,
@@ -62,7 +62,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    pub fn adopt(reactor: &Rc<Reactor>, socket: OwnedFd) -> io::Result<Stream> {
+    pub(super) fn adopt(reactor: &Rc<Reactor>, socket: OwnedFd) -> io::Result<Stream> {
         rustix::io::ioctl_fionbio(&socket, true)?;
         Ok(Stream {
             reactor: reactor.clone(),
@@ -72,7 +72,7 @@ impl Stream {
         })
     }
 
-    pub fn run(&mut self, operation: Operation) -> io::Result<()> {
+    pub(super) fn run(&mut self, operation: Operation) -> io::Result<()> {
         match operation {
             Operation::Send => self.send(),
             Operation::Receive => self.receive(),
@@ -81,12 +81,12 @@ impl Stream {
         }
     }
 
-    pub fn set_stall_timeout(&mut self, limit: Option<Duration>) {
+    pub(super) fn set_stall_timeout(&mut self, limit: Option<Duration>) {
         self.limit = limit;
     }
 
     /// The result of connecting, once the socket is writable.
-    pub fn connected(&self) -> io::Result<()> {
+    pub(super) fn connected(&self) -> io::Result<()> {
         super::socket::outcome(&self.socket)
     }
 

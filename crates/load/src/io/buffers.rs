@@ -10,7 +10,7 @@ const INCOMING_BYTES: usize = 16 * 1024;
 
 /// Bytes to send and received bytes.
 #[derive(Default)]
-pub struct Buffers {
+pub(super) struct Buffers {
     pub outgoing: Vec<u8>,
     /// How many bytes of `outgoing` the kernel has accepted.
     sent: usize,
@@ -19,7 +19,7 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    pub fn new() -> Buffers {
+    pub(super) fn new() -> Buffers {
         Buffers {
             outgoing: Vec::with_capacity(OUTGOING_BYTES),
             sent: 0,
@@ -29,28 +29,28 @@ impl Buffers {
     }
 
     #[inline]
-    pub fn unsent(&self) -> &[u8] {
+    pub(super) fn unsent(&self) -> &[u8] {
         &self.outgoing[self.sent..]
     }
 
-    pub fn sent(&mut self, bytes: usize) {
+    pub(super) fn sent(&mut self, bytes: usize) {
         self.sent += bytes;
     }
 
     /// Empties the send buffer once all of it is sent.
     #[inline]
-    pub fn clear_outgoing(&mut self) {
+    pub(super) fn clear_outgoing(&mut self) {
         self.outgoing.clear();
         self.sent = 0;
     }
 
     #[inline]
-    pub fn unread(&self) -> &[u8] {
+    pub(super) fn unread(&self) -> &[u8] {
         &self.incoming[self.consumed..]
     }
 
     #[inline]
-    pub fn consume(&mut self, bytes: usize) {
+    pub(super) fn consume(&mut self, bytes: usize) {
         self.consumed = (self.consumed + bytes).min(self.incoming.len());
         if self.consumed == self.incoming.len() {
             self.incoming.clear();
@@ -60,7 +60,7 @@ impl Buffers {
 
     /// The free space of the receive buffer, never empty. The buffer grows when unread bytes fill three quarters of it.
     #[inline]
-    pub fn free_space(&mut self) -> &mut [MaybeUninit<u8>] {
+    pub(super) fn free_space(&mut self) -> &mut [MaybeUninit<u8>] {
         if self.incoming.capacity() - self.incoming.len() < INCOMING_BYTES / 4 {
             self.grow();
         }
@@ -80,7 +80,7 @@ impl Buffers {
     /// # Safety
     /// The first `bytes` of the last [`Buffers::free_space`] must be initialised.
     #[inline]
-    pub unsafe fn received(&mut self, bytes: usize) {
+    pub(super) unsafe fn received(&mut self, bytes: usize) {
         let length = self.incoming.len() + bytes;
         debug_assert!(length <= self.incoming.capacity());
         // SAFETY: the caller's promise; the free space directly follows the length, and the buffer was not reallocated since.

@@ -20,12 +20,12 @@ struct Anchor {
 
 /// A clock that starts at its origin. `Instant::elapsed` is equivalent, but costs 60 more user instructions.
 #[derive(Clone, Copy, Debug)]
-pub struct Clock {
+pub(super) struct Clock {
     origin_ns: u64,
 }
 
 impl Clock {
-    pub fn since(origin: Instant) -> Clock {
+    pub(super) fn since(origin: Instant) -> Clock {
         let anchor = &*ANCHOR;
         let origin_ns = match anchor.instant.checked_duration_since(origin) {
             Some(before) => anchor.at_ns.saturating_sub(before.as_nanos() as u64),
@@ -36,7 +36,7 @@ impl Clock {
 
     /// Nanoseconds since the origin; 0 before it.
     #[inline]
-    pub fn now_ns(self) -> u64 {
+    pub(super) fn now_ns(self) -> u64 {
         monotonic_ns().saturating_sub(self.origin_ns)
     }
 }

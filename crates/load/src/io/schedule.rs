@@ -15,12 +15,12 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 /// Interval of the check for stalled operations.
-pub const SWEEP: Duration = Duration::from_millis(100);
+pub(super) const SWEEP: Duration = Duration::from_millis(100);
 
 /// No timeout, in sweeps.
-pub const UNLIMITED: u32 = u32::MAX;
+pub(super) const UNLIMITED: u32 = u32::MAX;
 
-pub struct Schedule {
+pub(crate) struct Schedule {
     clock: Clock,
     /// The task that is currently polled.
     current: Cell<u32>,
@@ -43,14 +43,14 @@ struct Tasks {
 
 /// How long a turn may block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
+pub(crate) enum Wait {
     No,
     For(Duration),
     Forever,
 }
 
 impl Schedule {
-    pub fn new(origin: Instant) -> io::Result<Schedule> {
+    pub(crate) fn new(origin: Instant) -> io::Result<Schedule> {
         Ok(Schedule {
             clock: Clock::since(origin),
             current: Cell::new(0),
@@ -62,28 +62,28 @@ impl Schedule {
     }
 
     #[inline]
-    pub fn now_ns(&self) -> u64 {
+    pub(crate) fn now_ns(&self) -> u64 {
         self.clock.now_ns()
     }
 
     #[inline]
-    pub fn current(&self) -> u32 {
+    pub(crate) fn current(&self) -> u32 {
         self.current.get()
     }
 
     #[inline]
-    pub fn set_current(&self, task: u32) {
+    pub(crate) fn set_current(&self, task: u32) {
         self.current.set(task);
     }
 
     #[inline]
-    pub fn wake(&self, task: u32) {
+    pub(crate) fn wake(&self, task: u32) {
         self.tasks.borrow_mut().wake(task);
     }
 
     /// Swaps the ready tasks into `batch`, which must be empty.
     #[inline]
-    pub fn take_ready(&self, batch: &mut Vec<u32>) {
+    pub(crate) fn take_ready(&self, batch: &mut Vec<u32>) {
         let tasks = &mut *self.tasks.borrow_mut();
         std::mem::swap(&mut tasks.ready, batch);
         for task in batch {
@@ -93,7 +93,7 @@ impl Schedule {
 
     /// Wakes the tasks whose timers have expired. Returns how long the turn may block.
     #[inline]
-    pub fn wait(&self) -> Wait {
+    pub(crate) fn wait(&self) -> Wait {
         let tasks = &mut *self.tasks.borrow_mut();
         if !tasks.sleeping.is_empty() {
             return tasks.wait_for_sleepers(self.now_ns());
@@ -105,22 +105,22 @@ impl Schedule {
     }
 
     #[inline]
-    pub fn sweeps(&self) -> u32 {
+    pub(crate) fn sweeps(&self) -> u32 {
         self.sweeps.get()
     }
 
-    pub fn count_sweep(&self) {
+    pub(crate) fn count_sweep(&self) {
         self.sweeps.set(self.sweeps.get().wrapping_add(1));
     }
 
     #[inline]
-    pub fn is_interrupted(&self) -> bool {
+    pub(crate) fn is_interrupted(&self) -> bool {
         self.interrupted.get()
     }
 
     /// Whether an interrupt arrived since the last call. It ends all sleeps, including later ones.
     #[inline]
-    pub fn take_interrupt(&self) -> bool {
+    pub(crate) fn take_interrupt(&self) -> bool {
         let news = self.stopper.is_interrupted() && !self.interrupted.replace(true);
         if news {
             self.tasks.borrow_mut().wake_sleepers();
@@ -128,7 +128,7 @@ impl Schedule {
         news
     }
 
-    pub fn sleep_until(&self, at_ns: u64) -> Sleep<'_> {
+    pub(crate) fn sleep_until(&self, at_ns: u64) -> Sleep<'_> {
         Sleep {
             schedule: self,
             at_ns,
@@ -173,14 +173,14 @@ impl Tasks {
 }
 
 /// Converts a timeout to whole sweeps, rounded up. An operation that saw more sweeps has stalled.
-pub fn sweeps_in(limit: Option<Duration>) -> u32 {
+pub(super) fn sweeps_in(limit: Option<Duration>) -> u32 {
     limit.map_or(UNLIMITED, |limit| {
         let sweeps = limit.as_nanos().div_ceil(SWEEP.as_nanos());
         u32::try_from(sweeps).map_or(UNLIMITED, |sweeps| sweeps.clamp(1, UNLIMITED))
     })
 }
 
-pub struct Sleep<'a> {
+pub(crate) struct Sleep<'a> {
     schedule: &'a Schedule,
     at_ns: u64,
     listed: bool,
@@ -203,13 +203,13 @@ impl Future for Sleep<'_> {
 }
 
 /// Lets every other ready task run first, once.
-pub struct Yielding<'a> {
+pub(super) struct Yielding<'a> {
     schedule: &'a Schedule,
     yielded: bool,
 }
 
 impl<'a> Yielding<'a> {
-    pub fn new(schedule: &'a Schedule) -> Yielding<'a> {
+    pub(super) fn new(schedule: &'a Schedule) -> Yielding<'a> {
         Yielding {
             schedule,
             yielded: false,

@@ -12,13 +12,13 @@ use std::path::PathBuf;
 
 /// A resolved address.
 #[derive(Clone, Debug)]
-pub enum Address {
+pub(super) enum Address {
     Tcp(SocketAddr),
     Unix(PathBuf),
 }
 
 /// The result of a non-blocking connect.
-pub enum Begun {
+pub(super) enum Begun {
     Connected(OwnedFd),
     /// In progress. When the socket is writable, [`outcome`] returns the result.
     Pending(OwnedFd),
@@ -27,7 +27,7 @@ pub enum Begun {
 }
 
 /// Resolves an endpoint to its addresses. The resolver blocks, except for numeric addresses.
-pub fn resolve(endpoint: &Endpoint) -> io::Result<Vec<Address>> {
+pub(super) fn resolve(endpoint: &Endpoint) -> io::Result<Vec<Address>> {
     match endpoint {
         Endpoint::Unix(path) => Ok(vec![Address::Unix(path.clone())]),
         Endpoint::Tcp { host, port } => {
@@ -47,7 +47,7 @@ pub fn resolve(endpoint: &Endpoint) -> io::Result<Vec<Address>> {
 }
 
 /// Starts connecting. The socket is non-blocking.
-pub fn begin(address: &Address) -> io::Result<Begun> {
+pub(super) fn begin(address: &Address) -> io::Result<Begun> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let family = match address {
         Address::Unix(_) => AddressFamily::UNIX,
@@ -71,6 +71,6 @@ pub fn begin(address: &Address) -> io::Result<Begun> {
 }
 
 /// The result of a pending connection.
-pub fn outcome(socket: &OwnedFd) -> io::Result<()> {
+pub(super) fn outcome(socket: &OwnedFd) -> io::Result<()> {
     Ok(sockopt::socket_error(socket)??)
 }

@@ -6,9 +6,9 @@
 use hdrhistogram::Histogram;
 
 /// One hour. Longer values count as one hour.
-pub const LONGEST_NS: u64 = 3_600_000_000_000;
+pub(super) const LONGEST_NS: u64 = 3_600_000_000_000;
 /// Significant digits. hdrhistogram uses 2,048 steps for 3 digits, so the error is at most 1 in 1,024.
-pub const DIGITS: u8 = 3;
+pub(super) const DIGITS: u8 = 3;
 
 const HALF_BITS: u32 = 10;
 const HALF: usize = 1 << HALF_BITS;
@@ -28,14 +28,14 @@ fn value_of(place: usize) -> u64 {
 
 /// The buckets. They are allocated as zeroed memory, so pages without values take no physical memory.
 #[derive(Clone, Debug)]
-pub struct Counts {
+pub(crate) struct Counts {
     counts: Box<[u32]>,
     /// One bit per run of `HALF` buckets, set if the run is not empty.
     reached: u64,
 }
 
 impl Counts {
-    pub fn new() -> Counts {
+    pub(crate) fn new() -> Counts {
         Counts {
             counts: vec![0; PLACES].into_boxed_slice(),
             reached: 0,
@@ -43,18 +43,18 @@ impl Counts {
     }
 
     #[inline]
-    pub fn record(&mut self, value_ns: u64) {
+    pub(crate) fn record(&mut self, value_ns: u64) {
         let place = place_of(value_ns.min(LONGEST_NS));
         self.counts[place] += 1;
         self.reached |= 1 << (place >> HALF_BITS);
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.reached == 0
     }
 
     /// Adds the counts of another histogram, exactly.
-    pub fn add(&mut self, other: &Counts) {
+    pub(crate) fn add(&mut self, other: &Counts) {
         for run in other.runs() {
             let sums = self.counts[run.clone()].iter_mut();
             for (sum, count) in sums.zip(&other.counts[run]) {
@@ -64,7 +64,7 @@ impl Counts {
         self.reached |= other.reached;
     }
 
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         for run in self.runs() {
             self.counts[run].fill(0);
         }
@@ -72,7 +72,7 @@ impl Counts {
     }
 
     /// Converts to an auto-resizing hdrhistogram of three digits, no longer than its largest value needs.
-    pub fn histogram(&self) -> Histogram<u64> {
+    pub(crate) fn histogram(&self) -> Histogram<u64> {
         let mut histogram = Histogram::new(DIGITS).expect("three digits are allowed");
         let recorded = self.runs().flat_map(|run| {
             let base = run.start;

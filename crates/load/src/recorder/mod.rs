@@ -8,8 +8,8 @@ mod counts;
 mod sample;
 mod tally;
 
-pub use counts::Counts;
-pub use sample::{Ended, Sample};
+pub(crate) use counts::Counts;
+pub(crate) use sample::{Ended, Sample};
 pub use tally::{Ending, Fault, Tally};
 
 use crate::seam::Outcome;
@@ -30,13 +30,13 @@ pub enum Kind {
 }
 
 /// Open loop.
-pub const RESPONSE_WAIT_SERVICE: &[Kind] = &[Kind::Response, Kind::Wait, Kind::Service];
+pub(crate) const RESPONSE_WAIT_SERVICE: &[Kind] = &[Kind::Response, Kind::Wait, Kind::Service];
 /// Closed loop, which has no schedule.
-pub const SERVICE: &[Kind] = &[Kind::Service];
+pub(crate) const SERVICE: &[Kind] = &[Kind::Service];
 
 /// The results of one reactor. Blocking threads share recorders.
 #[derive(Debug)]
-pub struct Recorder {
+pub(crate) struct Recorder {
     state: Mutex<State>,
     running: AtomicU32,
 }
@@ -54,7 +54,7 @@ struct State {
 
 /// Totals of the whole drive.
 #[derive(Clone, Debug)]
-pub struct Totals {
+pub(crate) struct Totals {
     /// Lateness of operations that a worker waited for.
     pub lateness: Counts,
     /// Per operation.
@@ -63,7 +63,7 @@ pub struct Totals {
 }
 
 impl Recorder {
-    pub fn new(operations: usize, kinds: &'static [Kind]) -> Recorder {
+    pub(crate) fn new(operations: usize, kinds: &'static [Kind]) -> Recorder {
         let sample = || Sample::new(operations, kinds);
         Recorder {
             state: Mutex::new(State {
@@ -84,7 +84,7 @@ impl Recorder {
 
     /// Records an operation in the second in which it ended, or in the next one if that second was just collected.
     #[inline]
-    pub fn record(&self, ended: &Ended) {
+    pub(crate) fn record(&self, ended: &Ended) {
         let mut state = self.state();
         state.advance_to(ended.ended_ns);
         state.current.record(ended);
@@ -93,7 +93,7 @@ impl Recorder {
 
     /// Records an error after which an operation is retried.
     #[cold]
-    pub fn retry(&self, operation: u16, code: u16, at_ns: u64) {
+    pub(crate) fn retry(&self, operation: u16, code: u16, at_ns: u64) {
         let mut state = self.state();
         state.advance_to(at_ns);
         if let Some(fault) = Fault::of(operation, Outcome::Retry(code)) {
@@ -103,23 +103,23 @@ impl Recorder {
 
     /// A client starts an operation.
     #[inline]
-    pub fn mark_busy(&self) {
+    pub(crate) fn mark_busy(&self) {
         self.running.fetch_add(1, Relaxed);
     }
 
     /// A client has no operation in flight any more.
     #[inline]
-    pub fn mark_idle(&self) {
+    pub(crate) fn mark_idle(&self) {
         self.running.fetch_sub(1, Relaxed);
     }
 
     /// The number of clients with an operation in flight.
-    pub fn running(&self) -> u32 {
+    pub(crate) fn running(&self) -> u32 {
         self.running.load(Relaxed)
     }
 
     /// Ends a second and adds its counts to `into`.
-    pub fn collect(&self, second: u32, into: &mut Sample) {
+    pub(crate) fn collect(&self, second: u32, into: &mut Sample) {
         let finished = self.state().take_finished(second);
         if let Some(mut sample) = finished {
             into.add(&sample);
@@ -129,7 +129,7 @@ impl Recorder {
     }
 
     /// The last second with counts that were not collected.
-    pub fn last_uncollected(&self) -> Option<u32> {
+    pub(crate) fn last_uncollected(&self) -> Option<u32> {
         let state = self.state();
         match state.current.tally().ended() {
             0 => state.finished.last().map(|(second, _)| *second),
@@ -137,7 +137,7 @@ impl Recorder {
         }
     }
 
-    pub fn totals(&self) -> Totals {
+    pub(crate) fn totals(&self) -> Totals {
         let state = self.state();
         let mut totals = state.totals.clone();
         totals.add_tallies(&state.current);

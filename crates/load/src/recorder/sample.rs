@@ -9,7 +9,7 @@ const FAULTS: usize = 32;
 
 /// An operation that ended. Times are nanoseconds since the start of the drive.
 #[derive(Clone, Copy, Debug)]
-pub struct Ended {
+pub(crate) struct Ended {
     pub operation: u16,
     pub scheduled_ns: u64,
     pub started_ns: u64,
@@ -22,7 +22,7 @@ pub struct Ended {
 
 /// Counts of all operations.
 #[derive(Clone, Debug)]
-pub struct Sample {
+pub(crate) struct Sample {
     /// Per operation, in the order of `kinds`.
     counts: Vec<Counts>,
     kinds: &'static [Kind],
@@ -32,7 +32,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    pub fn new(operations: usize, kinds: &'static [Kind]) -> Sample {
+    pub(crate) fn new(operations: usize, kinds: &'static [Kind]) -> Sample {
         Sample {
             counts: vec![Counts::new(); operations * kinds.len()],
             kinds,
@@ -42,7 +42,7 @@ impl Sample {
     }
 
     #[inline]
-    pub fn record(&mut self, ended: &Ended) {
+    pub(crate) fn record(&mut self, ended: &Ended) {
         let first = usize::from(ended.operation) * self.kinds.len();
         let counts = &mut self.counts[first..first + self.kinds.len()];
         for (counts, kind) in counts.iter_mut().zip(self.kinds) {
@@ -60,29 +60,29 @@ impl Sample {
     }
 
     #[cold]
-    pub fn error(&mut self, fault: Fault, times: u64) {
+    pub(crate) fn error(&mut self, fault: Fault, times: u64) {
         match self.errors.iter_mut().find(|(known, _)| *known == fault) {
             Some((_, count)) => *count += times,
             None => self.errors.push((fault, times)),
         }
     }
 
-    pub fn errors(&self) -> &[(Fault, u64)] {
+    pub(crate) fn errors(&self) -> &[(Fault, u64)] {
         &self.errors
     }
 
     /// Tallies per operation.
-    pub fn tallies(&self) -> &[Tally] {
+    pub(crate) fn tallies(&self) -> &[Tally] {
         &self.tallies
     }
 
     /// The sum over all operations.
-    pub fn tally(&self) -> Tally {
+    pub(crate) fn tally(&self) -> Tally {
         self.tallies.iter().sum()
     }
 
     /// Adds the counts of another reactor or another second.
-    pub fn add(&mut self, other: &Sample) {
+    pub(crate) fn add(&mut self, other: &Sample) {
         for (sum, counts) in self.counts.iter_mut().zip(&other.counts) {
             sum.add(counts);
         }
@@ -94,14 +94,14 @@ impl Sample {
         }
     }
 
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.counts.iter_mut().for_each(Counts::clear);
         self.tallies.fill(Tally::default());
         self.errors.clear();
     }
 
     /// The histogram over all operations: response times in open loop, service times in closed loop.
-    pub fn all_operations(&self) -> Counts {
+    pub(crate) fn all_operations(&self) -> Counts {
         let mut all = Counts::new();
         for counts in self.counts.iter().step_by(self.kinds.len()) {
             all.add(counts);
@@ -110,7 +110,7 @@ impl Sample {
     }
 
     /// The histograms that are not empty, by operation and kind.
-    pub fn each(&self) -> impl Iterator<Item = (u16, Kind, &Counts)> {
+    pub(crate) fn each(&self) -> impl Iterator<Item = (u16, Kind, &Counts)> {
         let kinds = self.kinds;
         let counted = self.counts.iter().enumerate();
         counted

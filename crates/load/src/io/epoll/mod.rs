@@ -6,7 +6,7 @@
 mod slot;
 mod stream;
 
-pub use stream::Stream;
+pub(super) use stream::Stream;
 
 use super::schedule::{SWEEP, Schedule, UNLIMITED, Wait};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
@@ -26,7 +26,7 @@ const EVENTS: usize = 512;
 const WAKE_UP: u64 = u64::MAX;
 const SWEEPER: u64 = u64::MAX - 1;
 
-pub struct Reactor {
+pub(super) struct Reactor {
     pub schedule: Schedule,
     epoll: OwnedFd,
     /// Fires every [`SWEEP`] while any stream has a timeout.
@@ -42,7 +42,7 @@ struct State {
 }
 
 impl Reactor {
-    pub fn new(origin: Instant, capacity: usize) -> io::Result<Reactor> {
+    pub(super) fn new(origin: Instant, capacity: usize) -> io::Result<Reactor> {
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let reactor = Reactor {
             schedule: Schedule::new(origin)?,
@@ -67,7 +67,7 @@ impl Reactor {
     ///
     /// # Errors
     /// If epoll itself fails. The reactor is unusable then.
-    pub fn turn(&self) -> io::Result<()> {
+    pub(super) fn turn(&self) -> io::Result<()> {
         let state = &mut *self.state.borrow_mut();
         if self.schedule.take_interrupt() {
             self.cancel(state, io::ErrorKind::Interrupted, |_| true);

@@ -5,12 +5,12 @@ use rustix::event::epoll::EventFlags;
 use std::io;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
+pub(super) enum Need {
     Readable,
     Writable,
 }
 
-pub struct Slot {
+pub(super) struct Slot {
     pub task: u32,
     waiting: Option<Need>,
     readable: bool,
@@ -43,7 +43,7 @@ impl Slot {
     ///
     /// # Errors
     /// If an earlier operation was cancelled.
-    pub fn begin(&mut self, task: u32, sweeps: u32) -> io::Result<()> {
+    pub(super) fn begin(&mut self, task: u32, sweeps: u32) -> io::Result<()> {
         if let Some(why) = self.cancelled {
             return Err(why.into());
         }
@@ -58,7 +58,7 @@ impl Slot {
     }
 
     /// Records an event. True if the task can continue.
-    pub fn mark(&mut self, flags: EventFlags) -> bool {
+    pub(super) fn mark(&mut self, flags: EventFlags) -> bool {
         let ended = flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
         self.hung_up |= ended;
         self.readable |= ended || flags.contains(EventFlags::IN);
@@ -70,43 +70,43 @@ impl Slot {
         }
     }
 
-    pub fn wait_for(&mut self, need: Need) {
+    pub(super) fn wait_for(&mut self, need: Need) {
         self.waiting = Some(need);
         if need == Need::Writable {
             self.writable = false;
         }
     }
 
-    pub fn resume(&mut self) {
+    pub(super) fn resume(&mut self) {
         self.waiting = None;
     }
 
-    pub fn is_waiting(&self) -> bool {
+    pub(super) fn is_waiting(&self) -> bool {
         self.waiting.is_some()
     }
 
-    pub fn is_readable(&self) -> bool {
+    pub(super) fn is_readable(&self) -> bool {
         self.readable
     }
 
-    pub fn is_writable(&self) -> bool {
+    pub(super) fn is_writable(&self) -> bool {
         self.writable
     }
 
     /// Nothing is left to receive until the next event.
-    pub fn drained(&mut self) {
+    pub(super) fn drained(&mut self) {
         self.readable = self.hung_up;
     }
 
-    pub fn has_stalled(&self, sweeps: u32) -> bool {
+    pub(super) fn has_stalled(&self, sweeps: u32) -> bool {
         self.limit != UNLIMITED && sweeps.wrapping_sub(self.begun) > self.limit
     }
 
-    pub fn cancel(&mut self, why: io::ErrorKind) {
+    pub(super) fn cancel(&mut self, why: io::ErrorKind) {
         self.cancelled.get_or_insert(why);
     }
 
-    pub fn cancelled(&self) -> Option<io::ErrorKind> {
+    pub(super) fn cancelled(&self) -> Option<io::ErrorKind> {
         self.cancelled
     }
 }

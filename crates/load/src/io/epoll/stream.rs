@@ -22,7 +22,7 @@ enum Step {
     Writable,
 }
 
-pub struct Stream {
+pub(crate) struct Stream {
     reactor: Rc<Reactor>,
     slot: u32,
     socket: OwnedFd,
@@ -33,7 +33,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    pub fn adopt(reactor: &Rc<Reactor>, socket: OwnedFd) -> io::Result<Stream> {
+    pub(crate) fn adopt(reactor: &Rc<Reactor>, socket: OwnedFd) -> io::Result<Stream> {
         Ok(Stream {
             slot: reactor.adopt(&socket)?,
             reactor: reactor.clone(),
@@ -45,7 +45,7 @@ impl Stream {
     }
 
     /// Starts the operation at the first call. Ready when it has ended.
-    pub fn poll(&mut self, operation: Operation, begun: &mut bool) -> Poll<io::Result<()>> {
+    pub(crate) fn poll(&mut self, operation: Operation, begun: &mut bool) -> Poll<io::Result<()>> {
         match std::mem::replace(begun, true) {
             false => self.begin(operation)?,
             true => self.resume()?,
@@ -62,12 +62,12 @@ impl Stream {
         }
     }
 
-    pub fn set_stall_timeout(&mut self, limit: Option<Duration>) -> io::Result<()> {
+    pub(crate) fn set_stall_timeout(&mut self, limit: Option<Duration>) -> io::Result<()> {
         self.reactor.limit(self.slot, sweeps_in(limit))
     }
 
     /// The result of connecting, once the socket is writable.
-    pub fn connected(&self) -> io::Result<()> {
+    pub(crate) fn connected(&self) -> io::Result<()> {
         crate::io::socket::outcome(&self.socket)
     }
 

@@ -8,7 +8,7 @@ mod state;
 mod stream;
 mod tag;
 
-pub use stream::Stream;
+pub(super) use stream::Stream;
 
 use super::Operation;
 use super::buffers::Buffers;
@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// How long dropping a reactor waits for operations in flight.
 const DRAIN: Duration = Duration::from_secs(5);
 
-pub struct Reactor {
+pub(super) struct Reactor {
     pub schedule: Rc<Schedule>,
     state: RefCell<State>,
 }
@@ -33,7 +33,7 @@ impl Reactor {
     ///
     /// # Errors
     /// If the kernel has no io_uring, forbids it, or lacks a feature that is needed.
-    pub fn new(origin: Instant, capacity: usize) -> io::Result<Reactor> {
+    pub(super) fn new(origin: Instant, capacity: usize) -> io::Result<Reactor> {
         let schedule = Rc::new(Schedule::new(origin)?);
         let state = State::new(schedule.clone(), capacity)?;
         Ok(Reactor {
@@ -47,7 +47,7 @@ impl Reactor {
     /// # Errors
     /// If the ring itself fails. The reactor is unusable then.
     #[inline]
-    pub fn turn(&self) -> io::Result<()> {
+    pub(super) fn turn(&self) -> io::Result<()> {
         let state = &mut *self.state.borrow_mut();
         if self.schedule.take_interrupt() {
             state.cancel_all();
@@ -61,7 +61,7 @@ impl Reactor {
         state.follow_up()
     }
 
-    pub fn adopt(&self, socket: OwnedFd) -> io::Result<u32> {
+    pub(super) fn adopt(&self, socket: OwnedFd) -> io::Result<u32> {
         rustix::io::ioctl_fionbio(&socket, false)?;
         Ok(self.state.borrow_mut().occupy(socket))
     }

@@ -21,7 +21,7 @@ enum Phase {
 
 /// What a completion means for its operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub(super) enum Progress {
     /// None: it belongs to an earlier operation.
     Stale,
     /// The kernel processed only a part, and the rest must be submitted.
@@ -30,27 +30,27 @@ pub enum Progress {
 }
 
 /// Maximum number of ring entries per operation.
-pub const ENTRIES_MAX: usize = 2;
+pub(super) const ENTRIES_MAX: usize = 2;
 
 /// `IORING_RECVSEND_POLL_FIRST`: the kernel waits for data before it tries to receive. Right after a send none has arrived.
 const POLL_FIRST: u16 = 1;
 
 /// How an entry refers to its socket: a number and its type.
 #[derive(Clone, Copy, Debug)]
-pub struct Target(types::Fd, Flags);
+pub(super) struct Target(types::Fd, Flags);
 
 impl Target {
     /// An index in the ring's table of registered files, which costs less than looking up a descriptor.
-    pub fn table(place: u32) -> Target {
+    pub(super) fn table(place: u32) -> Target {
         Target(types::Fd(place as i32), Flags::FIXED_FILE)
     }
 
-    pub fn descriptor(descriptor: i32) -> Target {
+    pub(super) fn descriptor(descriptor: i32) -> Target {
         Target(types::Fd(descriptor), Flags::empty())
     }
 }
 
-pub struct Slot {
+pub(super) struct Slot {
     /// None if the slot is free.
     pub socket: Option<OwnedFd>,
     target: Target,
@@ -72,7 +72,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    pub fn new() -> Slot {
+    pub(super) fn new() -> Slot {
         Slot {
             socket: None,
             target: Target::descriptor(-1),
@@ -89,7 +89,7 @@ impl Slot {
         }
     }
 
-    pub fn occupy(&mut self, socket: OwnedFd, target: Target) {
+    pub(super) fn occupy(&mut self, socket: OwnedFd, target: Target) {
         *self = Slot {
             generation: self.generation,
             socket: Some(socket),
@@ -103,7 +103,7 @@ impl Slot {
     /// # Errors
     /// If an earlier operation was cancelled.
     #[inline]
-    pub fn begin(
+    pub(super) fn begin(
         &mut self,
         operation: Operation,
         task: u32,
@@ -124,11 +124,11 @@ impl Slot {
         Ok(())
     }
 
-    pub fn is_in_flight(&self) -> bool {
+    pub(super) fn is_in_flight(&self) -> bool {
         self.phase == Phase::InFlight
     }
 
-    pub fn has_stalled(&self, sweeps: u32) -> bool {
+    pub(super) fn has_stalled(&self, sweeps: u32) -> bool {
         self.is_in_flight()
             && self.limit != UNLIMITED
             && sweeps.wrapping_sub(self.begun) > self.limit
@@ -136,7 +136,7 @@ impl Slot {
     }
 
     /// Cancels the operation by shutting the socket down.
-    pub fn cancel(&mut self, why: io::ErrorKind) {
+    pub(super) fn cancel(&mut self, why: io::ErrorKind) {
         self.cancelled.get_or_insert(why);
         if let Some(socket) = &self.socket {
             // It fails if the connection is already closed, which ends the operation as well.
@@ -145,7 +145,7 @@ impl Slot {
     }
 
     /// The stream was dropped. True if the slot is free; otherwise it becomes free when its operation has ended.
-    pub fn abandon(&mut self) -> bool {
+    pub(super) fn abandon(&mut self) -> bool {
         self.abandoned = true;
         if self.is_in_flight() {
             self.cancel(io::ErrorKind::Interrupted);
@@ -154,12 +154,12 @@ impl Slot {
         true
     }
 
-    pub fn is_abandoned(&self) -> bool {
+    pub(super) fn is_abandoned(&self) -> bool {
         self.abandoned
     }
 
     /// Closes the socket and frees the buffers.
-    pub fn vacate(&mut self) {
+    pub(super) fn vacate(&mut self) {
         debug_assert!(!self.is_in_flight());
         self.socket = None;
         self.buffers = None;
@@ -168,7 +168,7 @@ impl Slot {
     /// Queues the entries for the operation or its rest, at most [`ENTRIES_MAX`]. A second entry is linked to the first. Each entry
     /// is queued as soon as it is built, which saves a copy of its 64 bytes.
     #[inline]
-    pub fn submit(
+    pub(super) fn submit(
         &mut self,
         slot: u32,
         mut queue: impl FnMut(&Entry) -> io::Result<()>,
@@ -229,7 +229,7 @@ impl Slot {
     /// Handles a completion. In an exchange, a successful send has no completion; a failed send breaks the link, and then the receive
     /// has none.
     #[inline]
-    pub fn complete(&mut self, tag: Tag, result: i32) -> Progress {
+    pub(super) fn complete(&mut self, tag: Tag, result: i32) -> Progress {
         if tag.generation != self.generation || !self.is_in_flight() {
             return Progress::Stale;
         }
@@ -295,7 +295,7 @@ impl Slot {
 
     /// Returns the buffers and the operation's result. None while it is in flight.
     #[inline]
-    pub fn outcome(&mut self, buffers: &mut Option<Box<Buffers>>) -> Option<io::Result<()>> {
+    pub(super) fn outcome(&mut self, buffers: &mut Option<Box<Buffers>>) -> Option<io::Result<()>> {
         if self.phase != Phase::Completed {
             return None;
         }
@@ -307,7 +307,7 @@ impl Slot {
 
 /// Replaces the buffers that a cancelled operation has kept. Out of line, so that its callers are short enough to be inlined.
 #[cold]
-pub fn empty_buffers() -> Box<Buffers> {
+pub(super) fn empty_buffers() -> Box<Buffers> {
     Box::default()
 }
 

@@ -26,7 +26,7 @@ const fn service(number: u64) -> u64 {
     number << 2 | Part::Service as u64
 }
 
-pub struct State {
+pub(super) struct State {
     schedule: Rc<Schedule>,
     ring: IoUring,
     pub slots: Vec<Slot>,
@@ -53,7 +53,7 @@ enum Sweeper {
 }
 
 impl State {
-    pub fn new(schedule: Rc<Schedule>, capacity: usize) -> io::Result<State> {
+    pub(super) fn new(schedule: Rc<Schedule>, capacity: usize) -> io::Result<State> {
         let mut state = State {
             schedule,
             ring: ring(capacity)?,
@@ -88,11 +88,11 @@ impl State {
     }
 
     /// Whether there is nothing to submit and nothing to wait for.
-    pub fn is_idle(&mut self) -> bool {
+    pub(super) fn is_idle(&mut self) -> bool {
         self.in_flight == 0 && self.ring.submission().is_empty()
     }
 
-    pub fn occupy(&mut self, socket: OwnedFd) -> u32 {
+    pub(super) fn occupy(&mut self, socket: OwnedFd) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot::new());
             self.slots.len() as u32 - 1
@@ -102,7 +102,7 @@ impl State {
         slot
     }
 
-    pub fn limit(&mut self, slot: u32, sweeps: u32) -> io::Result<()> {
+    pub(super) fn limit(&mut self, slot: u32, sweeps: u32) -> io::Result<()> {
         let before = std::mem::replace(&mut self.slots[slot as usize].limit, sweeps);
         self.limited += usize::from(sweeps != UNLIMITED);
         self.limited -= usize::from(before != UNLIMITED);
@@ -116,7 +116,7 @@ impl State {
     }
 
     #[inline]
-    pub fn submit(&mut self, slot: u32) -> io::Result<()> {
+    pub(super) fn submit(&mut self, slot: u32) -> io::Result<()> {
         self.reserve_entries(slot::ENTRIES_MAX)?;
         let mut submission = self.ring.submission();
         self.slots[slot as usize].submit(slot, |entry| queue(&mut submission, entry))
@@ -146,7 +146,7 @@ impl State {
     }
 
     #[inline]
-    pub fn enter(&mut self, wait: Wait) -> io::Result<()> {
+    pub(super) fn enter(&mut self, wait: Wait) -> io::Result<()> {
         let entered = match wait {
             Wait::No => self.enter_for(0),
             Wait::Forever => self.enter_for(1),
@@ -174,7 +174,7 @@ impl State {
 
     /// Handles all completions and wakes their tasks.
     #[inline]
-    pub fn reap(&mut self) {
+    pub(super) fn reap(&mut self) {
         for completion in self.ring.completion() {
             let tag = Tag::unpacked(completion.user_data());
             if tag.part == Part::Service {
@@ -200,7 +200,7 @@ impl State {
 
     /// Does the follow-up work of completions, of which there is usually none.
     #[inline]
-    pub fn follow_up(&mut self) -> io::Result<()> {
+    pub(super) fn follow_up(&mut self) -> io::Result<()> {
         let due = self.sweeper == Sweeper::Due;
         if due || !self.to_resubmit.is_empty() || !self.to_free.is_empty() {
             return self.follow();
@@ -236,7 +236,7 @@ impl State {
     }
 
     /// Frees a slot. The connection is closed only after it is removed from the ring's table.
-    pub fn vacate(&mut self, slot: u32) {
+    pub(super) fn vacate(&mut self, slot: u32) {
         if slot < self.table {
             // It fails only if the socket was never registered.
             let _ = self.ring.submitter().register_files_update(slot, &[-1]);
@@ -265,7 +265,7 @@ impl State {
         }
     }
 
-    pub fn cancel_all(&mut self) {
+    pub(super) fn cancel_all(&mut self) {
         for slot in &mut self.slots {
             if slot.is_in_flight() {
                 slot.cancel(io::ErrorKind::Interrupted);

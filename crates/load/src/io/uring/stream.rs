@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
-pub struct Stream {
+pub(crate) struct Stream {
     reactor: Rc<Reactor>,
     slot: u32,
     /// None during an operation, while the slot has them.
@@ -18,7 +18,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    pub fn adopt(reactor: &Rc<Reactor>, socket: OwnedFd) -> io::Result<Stream> {
+    pub(crate) fn adopt(reactor: &Rc<Reactor>, socket: OwnedFd) -> io::Result<Stream> {
         Ok(Stream {
             slot: reactor.adopt(socket)?,
             reactor: reactor.clone(),
@@ -27,20 +27,20 @@ impl Stream {
     }
 
     #[inline]
-    pub fn buffers(&self) -> Option<&Buffers> {
+    pub(crate) fn buffers(&self) -> Option<&Buffers> {
         self.buffers.as_deref()
     }
 
     /// The buffers. After a cancelled operation they are empty and unused.
     #[inline]
-    pub fn buffers_mut(&mut self) -> &mut Buffers {
+    pub(crate) fn buffers_mut(&mut self) -> &mut Buffers {
         self.buffers.get_or_insert_with(slot::empty_buffers)
     }
 
     /// Starts the operation at the first call. Ready when it has ended. The kernel continues an operation even if its future is
     /// dropped.
     #[inline]
-    pub fn poll(&mut self, operation: Operation, begun: &mut bool) -> Poll<io::Result<()>> {
+    pub(crate) fn poll(&mut self, operation: Operation, begun: &mut bool) -> Poll<io::Result<()>> {
         if !std::mem::replace(begun, true) {
             return match self.reactor.begin(self.slot, operation, &mut self.buffers) {
                 Ok(()) => Poll::Pending,
@@ -53,12 +53,12 @@ impl Stream {
         }
     }
 
-    pub fn set_stall_timeout(&mut self, limit: Option<Duration>) -> io::Result<()> {
+    pub(crate) fn set_stall_timeout(&mut self, limit: Option<Duration>) -> io::Result<()> {
         self.reactor.limit(self.slot, sweeps_in(limit))
     }
 
     /// The result of connecting, once the socket is writable.
-    pub fn connected(&self) -> io::Result<()> {
+    pub(crate) fn connected(&self) -> io::Result<()> {
         let state = self.reactor.state.borrow();
         match &state.slots[self.slot as usize].socket {
             Some(socket) => crate::io::socket::outcome(socket),

@@ -4,7 +4,7 @@
 
 /// The part of an operation that a completion belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub(super) enum Part {
     Send,
     Receive,
     Poll,
@@ -14,7 +14,7 @@ pub enum Part {
 
 /// The contents of `user_data`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tag {
+pub(super) struct Tag {
     pub generation: u32,
     pub slot: u32,
     pub part: Part,
@@ -22,12 +22,12 @@ pub struct Tag {
 
 impl Tag {
     #[inline]
-    pub fn packed(self) -> u64 {
+    pub(super) fn packed(self) -> u64 {
         u64::from(self.generation) << 32 | u64::from(self.slot) << 2 | self.part as u64
     }
 
     #[inline]
-    pub fn unpacked(packed: u64) -> Tag {
+    pub(super) fn unpacked(packed: u64) -> Tag {
         Tag {
             generation: (packed >> 32) as u32,
             slot: packed as u32 >> 2,
