@@ -1,7 +1,7 @@
-//! The middle of several measurements.
+//! The median of several measurements.
 
-/// The middle one, or the mean of the two in the middle.
-pub fn median(values: impl Iterator<Item = f64>) -> f64 {
+/// The middle value, or the mean of the two middle values.
+pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;

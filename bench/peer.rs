@@ -1,9 +1,9 @@
-//! The server's own client, as the peer of a measurement.
+//! The server's own client program, to compare with.
 
 use spec::experiment::Dsn;
 use std::process::Command;
 
-pub struct Peer {
+pub(crate) struct Peer {
     pub dsn: Dsn,
     program: String,
     /// The arguments after DSN and CLIENT.
@@ -11,14 +11,15 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// None, with a line that says how, where DSN and CLIENT are not given: `cargo bench` without arguments runs nothing.
-    pub fn from_arguments() -> Option<Peer> {
+    /// Reads DSN and CLIENT from the command line. None, with a message, if they are missing: `cargo bench` without arguments runs
+    /// nothing.
+    pub(crate) fn from_arguments() -> Option<Peer> {
         let mut arguments = std::env::args()
             .skip(1)
             .filter(|argument| argument != "--bench");
         let (Some(dsn), Some(program)) = (arguments.next(), arguments.next()) else {
             eprintln!(
-                "skipped: give a DSN and the path of the server's own client, see the head of the file"
+                "skipped: give a DSN and the path of the server's own client, see the top of the bench's main.rs"
             );
             return None;
         };
@@ -31,8 +32,8 @@ impl Peer {
         })
     }
 
-    /// The client, connected as the DSN says; a password goes through its environment.
-    pub fn client(&self, schema: &str) -> Command {
+    /// The client's command line for the DSN. The password is passed in the environment.
+    pub(crate) fn client(&self, schema: &str) -> Command {
         let mut command = Command::new(&self.program);
         command
             .arg("--no-defaults")

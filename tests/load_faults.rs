@@ -385,8 +385,8 @@ fn driven(endpoint: load::Endpoint, during: impl FnOnce() + Send) -> load::Drive
         password: None,
         schema: None,
         tls: wire::Tls::Off,
-        within: Duration::from_secs(5),
-        stalled: None,
+        login_timeout: Duration::from_secs(5),
+        stall_timeout: None,
     };
     let target = workload::Target::Server {
         login,
@@ -404,7 +404,7 @@ fn driven(endpoint: load::Endpoint, during: impl FnOnce() + Send) -> load::Drive
         reactors: None,
         backend: None,
         reconnect_for: Duration::from_millis(500),
-        stalled: None,
+        drain_timeout: None,
     };
     std::thread::scope(|scope| {
         let (begun, has_begun) = std::sync::mpsc::channel();

@@ -1,10 +1,10 @@
-//! What looking costs a query: its plan and the server's counters, as a round asks for them, outside of the timed span.
+//! Measures the cost of observing a query: its plan and the server's counters, as in a round, outside the timed span.
 //!
 //! cargo bench -p prony --bench capture -- DSN [TIMES]
 //!
-//! The statement joins four of the server's own tables, so the server needs no data. Medians over TIMES (1,000) of each part,
-//! in turn, in milliseconds: EXPLAIN as a table (each round), as JSON (once in a trial for each plan), a reading of all
-//! counters (each query). Goal: at most 1 ms a query. The last result is in bench/results/capture.md.
+//! Prints medians over TIMES (1,000) of each part in milliseconds: EXPLAIN as a table (every round), EXPLAIN as JSON (once per plan
+//! and trial), reading all counters (every query). The statement joins four system tables, so the server needs no data.
+//! Goal: at most 1 ms per query. The last result is in bench/results/capture.md.
 
 #[path = "../median.rs"]
 mod median;
@@ -45,12 +45,12 @@ fn main() {
     let [table_ms, json_ms, counters_ms] = parts.map(|part| median::median(part.into_iter()));
     println!(
         "table {table_ms:.3} ms, JSON {json_ms:.3} ms, counters {counters_ms:.3} ms; \
-         a query of a round {:.3} ms, goal at most 1",
+         per query of a round {:.3} ms (goal: at most 1 ms)",
         table_ms + counters_ms
     );
 }
 
-/// Milliseconds.
+/// The time of one call in milliseconds.
 fn timed<E: std::fmt::Debug>(part: impl FnOnce() -> Result<(), E>) -> f64 {
     let begun = Instant::now();
     part().expect("the server answers");

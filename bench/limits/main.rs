@@ -1,7 +1,7 @@
-//! How exactly a limited disk is limited: what a process of the group gets against what was asked for.
+//! Measures the accuracy of disk limits: the IOPS that a limited process gets against the configured limit.
 //!
-//! Goal: the error of read_iops and write_iops from 100 to 5,000 a second, by the measurement that each trial begins with.
-//! Non-goal: the machine's own speed. It takes the folder to measure in, which lies on a disk, and needs root.
+//! Goal: the error of read_iops and write_iops from 100 to 5,000 IOPS, with the measurement that starts each trial.
+//! Non-goal: the speed of the disk itself. FOLDER must be on a disk. Requires root.
 //!
 //!     cargo bench -p prony --bench limits -- FOLDER [TIMES]
 
@@ -11,7 +11,7 @@ mod median;
 use host::{Group, Home, Leases, Limits, verify};
 use std::path::Path;
 
-const ASKED: [u64; 7] = [100, 200, 500, 1000, 2000, 3500, 5000];
+const LIMITS_IOPS: [u64; 7] = [100, 200, 500, 1000, 2000, 3500, 5000];
 
 fn main() {
     let mut arguments = std::env::args().skip(1).filter(|one| one != "--bench");
@@ -26,12 +26,12 @@ fn main() {
     let leases = Leases::open(&home).expect("a journal");
     let data = leases.temporary("data").expect("a folder");
     std::fs::write(data.path().join("file"), vec![1; 64 << 20]).expect("64 MiB");
-    println!("| asked | reads: median | worst error | writes: median | worst error |");
+    println!("| limit (IOPS) | reads: median | worst error | writes: median | worst error |");
     println!("| ---: | ---: | ---: | ---: | ---: |");
-    for asked in ASKED {
+    for limit in LIMITS_IOPS {
         let limits = Limits {
-            read_iops: Some(asked),
-            write_iops: Some(asked),
+            read_iops: Some(limit),
+            write_iops: Some(limit),
             ..Limits::default()
         };
         let (mut reads, mut writes) = (Vec::new(), Vec::new());
@@ -44,16 +44,16 @@ fn main() {
             writes.push(verified[1].measured);
         }
         println!(
-            "| {asked} | {} | {} |",
-            shown(asked, reads),
-            shown(asked, writes)
+            "| {limit} | {} | {} |",
+            row(limit, reads),
+            row(limit, writes)
         );
     }
 }
 
 /// The median, and the largest error of one measurement in percent.
-fn shown(asked: u64, measured: Vec<f64>) -> String {
-    let error = |one: &f64| (one / asked as f64 - 1.0) * 100.0;
+fn row(limit: u64, measured: Vec<f64>) -> String {
+    let error = |one: &f64| (one / limit as f64 - 1.0) * 100.0;
     let worst = measured.iter().map(error);
     let worst = worst
         .max_by(|a, b| a.abs().total_cmp(&b.abs()))

@@ -1,23 +1,23 @@
-//! Pairs of measurements, and the table of their medians.
+//! Runs pairs of measurements and prints their medians as a table.
 
 use crate::measured::Figure;
-use crate::{Asked, engine, median::median, server::Running, sysbench};
+use crate::{Settings, engine, median::median, server::Running, sysbench};
 
-pub fn all(asked: &Asked) {
-    let running = Running::start(&asked.build);
+pub(crate) fn all(settings: &Settings) {
+    let running = Running::start(&settings.build);
     println!(
         "{}, {}, {} s, medians of {} pairs in alternation",
         running.version,
-        if asked.tcp { "loopback" } else { "socket" },
-        asked.time_s,
-        asked.pairs
+        if settings.tcp { "loopback" } else { "socket" },
+        settings.time_s,
+        settings.pairs
     );
     println!("| operation | clients | | prony | sysbench | ratio |");
     println!("| --- | --- | --- | --- | --- | --- |");
-    for operation in &asked.operations {
-        for clients in &asked.clients {
-            let pairs: Vec<(Figure, Figure)> = (0..asked.pairs)
-                .map(|n| pair(asked, &running, operation, *clients, n))
+    for operation in &settings.operations {
+        for clients in &settings.clients {
+            let pairs: Vec<(Figure, Figure)> = (0..settings.pairs)
+                .map(|n| pair(settings, &running, operation, *clients, n))
                 .collect();
             let row = |what: &str, of: fn(&Figure) -> f64| {
                 println!(
@@ -27,25 +27,25 @@ pub fn all(asked: &Asked) {
                     median(pairs.iter().map(|(prony, peer)| of(prony) / of(peer))),
                 );
             };
-            row("operations/s", |figure| figure.operations_per_s);
-            row("CPU us an operation", |figure| figure.cpu_us_per_operation);
-            row("memory, kB a connection", |figure| {
+            row("ops/s", |figure| figure.operations_per_s);
+            row("CPU us/op", |figure| figure.cpu_us_per_operation);
+            row("memory, kB/connection", |figure| {
                 figure.memory_kb / f64::from(figure.clients)
             });
         }
     }
 }
 
-/// Who goes first changes, so that neither always finds the server as the other left it.
+/// Runs one pair. The order alternates, so that neither program always runs after the other.
 fn pair(
-    asked: &Asked,
+    settings: &Settings,
     running: &Running,
     operation: &str,
     clients: u32,
     n: usize,
 ) -> (Figure, Figure) {
-    let prony = || engine::figure(asked, running, operation, clients);
-    let peer = || sysbench::figure(asked, running, operation, clients);
+    let prony = || engine::figure(settings, running, operation, clients);
+    let peer = || sysbench::figure(settings, running, operation, clients);
     if n.is_multiple_of(2) {
         let first = prony();
         (first, peer())

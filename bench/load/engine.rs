@@ -1,6 +1,6 @@
-//! prony's engine as a client program of its own, so that the kernel counts its cost as it counts the peer's.
+//! Runs prony's engine in a child process, so that the kernel accounts its cost in the same way as sysbench's.
 
-use crate::Asked;
+use crate::Settings;
 use crate::measured::{Figure, run};
 use crate::server::{Running, section};
 use load::{Closed, Drive, Endpoint, Load, Open, WhenFull, arrivals::Arrivals};
@@ -9,29 +9,31 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// The first argument of the child.
-pub const AS_CHILD: &str = "--as-child";
+pub(crate) const AS_CHILD: &str = "--as-child";
 
-pub fn figure(asked: &Asked, running: &Running, operation: &str, clients: u32) -> Figure {
-    let address = match asked.tcp {
+pub(crate) fn figure(settings: &Settings, running: &Running, operation: &str, clients: u32) -> Figure {
+    let address = match settings.tcp {
         true => running.port.to_string(),
         false => running.socket.display().to_string(),
     };
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args([AS_CHILD, operation, &address]);
-    command.args([clients, asked.time_s, asked.rate.unwrap_or(0)].map(|number| number.to_string()));
+    command.args(
+        [clients, settings.time_s, settings.rate.unwrap_or(0)].map(|number| number.to_string()),
+    );
     let measured = run(&mut command);
     let operations = measured
         .output
         .trim()
         .parse()
         .expect("the child prints a number");
-    Figure::of(&measured, clients, operations, f64::from(asked.time_s))
+    Figure::of(&measured, clients, operations, f64::from(settings.time_s))
 }
 
-/// OPERATION ADDRESS CLIENTS SECONDS RATE; prints the operations that were done.
-pub fn child(arguments: &[String]) {
+/// The child process, with the arguments OPERATION ADDRESS CLIENTS SECONDS RATE. Prints the number of completed operations.
+pub(crate) fn child(arguments: &[String]) {
     let [operation, address, clients, time_s, rate] = arguments else {
-        panic!("the child's arguments are its parent's matter");
+        panic!("wrong arguments: the child process is started by its parent only");
     };
     let number = |text: &String| text.parse::<u32>().expect("a number");
     let (clients, rate) = (number(clients), number(rate));
@@ -41,15 +43,15 @@ pub fn child(arguments: &[String]) {
         password: None,
         schema: None,
         tls: wire::Tls::Off,
-        within: Duration::from_secs(10),
-        stalled: None,
+        login_timeout: Duration::from_secs(10),
+        stall_timeout: None,
     };
-    let workload = workload::open("oltp", &section(operation)).expect("an operation");
+    let workload = workload::open("oltp", &section(operation)).expect("a known operation");
     let target = workload::Target::Server {
         login,
         session: &[],
     };
-    let driver = workload.driver(&target, 1).expect("oltp is driven");
+    let driver = workload.driver(&target, 1).expect("oltp has a driver");
     let load = match rate {
         0 => Load::Closed(Closed {
             clients,
@@ -72,7 +74,7 @@ pub fn child(arguments: &[String]) {
         reactors: None,
         backend: None,
         reconnect_for: Duration::ZERO,
-        stalled: None,
+        drain_timeout: None,
     };
     let mut done = 0;
     let watch = load::Watch {
@@ -82,11 +84,11 @@ pub fn child(arguments: &[String]) {
     };
     driver
         .drive(&drive, &AtomicBool::new(false), watch)
-        .expect("the engine drives");
+        .expect("the load runs");
     println!("{done}");
 }
 
-/// A port of loopback, or the path of a socket.
+/// Parses a port on the loopback interface, or the path of a socket.
 fn endpoint(address: &str) -> Endpoint {
     match address.parse() {
         Ok(port) => Endpoint::Tcp {

@@ -1,17 +1,17 @@
-//! What a client program cost: its own processor time and memory, as the kernel counts them for a child.
+//! Measures the CPU time and memory of a client program, as accounted by the kernel for a child process.
 
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-pub struct Measured {
+pub(crate) struct Measured {
     pub output: String,
     pub cpu_s: f64,
     pub memory_kb: f64,
 }
 
-/// Runs the program to its end.
-pub fn run(command: &mut Command) -> Measured {
-    // wait4 below waits for it, which the lint does not know.
+/// Runs the program until it exits.
+pub(crate) fn run(command: &mut Command) -> Measured {
+    // False positive: wait4 below waits for the child.
     #[allow(clippy::zombie_processes)]
     let mut child = command
         .stdout(Stdio::piped())
@@ -23,9 +23,9 @@ pub fn run(command: &mut Command) -> Measured {
         .read_to_string(&mut output)
         .expect("its output is text");
     let mut status = 0;
-    // SAFETY: plain data that wait4 fills.
+    // SAFETY: an all-zero rusage is valid; wait4 fills it.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: both pointers are to locals that outlive the call; the child is ours and was not waited for.
+    // SAFETY: both pointers are to locals that outlive the call; the child was started here and not waited for.
     let ended = unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut usage) };
     assert!(ended > 0 && status == 0, "the client failed:\n{output}");
     let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
@@ -37,7 +37,7 @@ pub fn run(command: &mut Command) -> Measured {
 }
 
 /// One measurement of one client program.
-pub struct Figure {
+pub(crate) struct Figure {
     pub clients: u32,
     pub operations_per_s: f64,
     pub cpu_us_per_operation: f64,
@@ -45,7 +45,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    pub fn of(measured: &Measured, clients: u32, operations: f64, time_s: f64) -> Figure {
+    pub(crate) fn of(measured: &Measured, clients: u32, operations: f64, time_s: f64) -> Figure {
         Figure {
             clients,
             operations_per_s: operations / time_s,

@@ -1,4 +1,4 @@
-//! The server of a comparison: prony's own, with the tables that both clients use and a user without a password.
+//! The server of a comparison: started by prony, with the tables for both clients and a user without a password.
 
 use host::{Home, Lease, Leases};
 use server::builds::Cache;
@@ -7,28 +7,28 @@ use spec::BuildSpec;
 use std::path::PathBuf;
 use workload::{Dataset, open};
 
-pub const TABLES: u32 = 4;
-pub const ROWS: u32 = 250_000;
+pub(crate) const TABLES: u32 = 4;
+pub(crate) const ROWS: u32 = 250_000;
 
-pub struct Running {
+pub(crate) struct Running {
     pub version: String,
     pub socket: PathBuf,
     pub port: u16,
     pub schema: String,
-    // In the order in which they have to end.
+    // Fields are dropped in this order.
     _server: Managed,
     _folder: Lease,
     _leases: Leases,
 }
 
 impl Running {
-    pub fn start(build: &str) -> Running {
+    pub(crate) fn start(build: &str) -> Running {
         let build: BuildSpec = build.parse().expect("a build");
         let home = Home::from_environment().expect("a home");
         let leases = Leases::open(&home).expect("a journal");
         let distribution = Cache::new(&home)
             .get(&build, &leases, &|line| eprintln!("{line}"))
-            .expect("the build can be had");
+            .expect("the build is available");
         let folder = leases.temporary("bench-load").expect("a folder");
         let data_folder = folder.path().join("data");
         distribution
@@ -48,15 +48,15 @@ impl Running {
                 groups: Vec::new(),
             })
             .expect("the server starts");
-        let workload = open("oltp", &section("point-select")).expect("the section is right");
+        let workload = open("oltp", &section("point-select")).expect("a valid section");
         let dataset = workload.data().expect("oltp has tables");
         load(&server, dataset);
         let mut session = server.connect().expect("the server answers");
-        let version = session.query("select version()").expect("it has one");
-        let dsn = server.endpoint().expect("it runs");
+        let version = session.query("select version()").expect("a version");
+        let dsn = server.endpoint().expect("a running server");
         Running {
             version: version.first_text().unwrap_or_default(),
-            socket: dsn.socket.expect("it has a socket"),
+            socket: dsn.socket.expect("a socket"),
             port: dsn.port,
             schema: dataset.schema().to_string(),
             _server: server,
@@ -66,10 +66,10 @@ impl Running {
     }
 }
 
-/// The section of the workload for one operation on the comparison's tables.
-pub fn section(operation: &str) -> toml::Table {
+/// The workload section for one operation on the tables of the comparison.
+pub(crate) fn section(operation: &str) -> toml::Table {
     let text = format!("operations = \"{operation}\"\ntables = {TABLES}\nrows = {ROWS}");
-    text.parse().expect("it is TOML")
+    text.parse().expect("valid TOML")
 }
 
 fn load(server: &Managed, dataset: &dyn Dataset) {
@@ -82,7 +82,8 @@ fn load(server: &Managed, dataset: &dyn Dataset) {
     grant(&mut session, dataset.schema());
 }
 
-/// sysbench takes a password as an argument, where everybody can read it: so its user has none, on a server that only this machine reaches.
+/// Creates a user without a password, because sysbench takes a password only as an argument, which other users can read. The server
+/// is reachable from this machine only.
 fn grant(session: &mut Session, schema: &str) {
     for host in ["localhost", "127.0.0.1"] {
         for statement in [

@@ -1,10 +1,10 @@
-//! Loading by prony's loader against the server's own client loading the same rows by LOAD DATA from files that are in
-//! the page cache: the same server, alternating, medians.
+//! Compares prony's loader with the server's own client, which loads the same rows with LOAD DATA from files in the page cache. Runs
+//! alternate on the same server; the results are medians.
 //!
 //! cargo bench -p prony --bench loading -- DSN CLIENT [SCALE [TIMES [ssb|tpch]]]
 //!
-//! DSN names a server that may be written to (its schema prony_ssb or prony_tpch is dropped), CLIENT is its `mysql`, which must find
-//! the server by the DSN's socket or host. Goal: within 1.1. The last result is in bench/results/loading.md.
+//! DSN is a server whose schema prony_ssb or prony_tpch may be dropped. CLIENT is its `mysql` program, which must reach the server
+//! through the DSN's socket or host. Goal: a ratio of at most 1.1. The last result is in bench/results/loading.md.
 
 #[path = "../median.rs"]
 mod median;
@@ -40,7 +40,7 @@ const OF_TPCH: [tpch::Table; 8] = [
     tpch::Table::Lineitem,
 ];
 
-/// Files that the client loads, in this order: (table, file).
+/// Files for the client as (table, file), in load order.
 type Files = Vec<(&'static str, PathBuf)>;
 
 fn main() {
@@ -58,7 +58,7 @@ fn main() {
 
     let section = toml::Table::from_iter([("scale".to_owned(), toml::Value::Float(scale))]);
     let workload = peer.rest.get(2).map_or("ssb", String::as_str);
-    let opened = open(workload, &section).expect("the section is right");
+    let opened = open(workload, &section).expect("a valid section");
     let dataset = opened.data().expect("it has tables");
     let folder = tempfile::tempdir().expect("a folder for the files");
     let (files, rows) = match workload {
@@ -68,7 +68,7 @@ fn main() {
 
     let mut pairs = Vec::new();
     for n in 0..times {
-        // Who goes first changes, so that neither always finds the server as the other left it.
+        // The order alternates, so that neither program always runs after the other.
         let first_s = run(n.is_multiple_of(2), dataset, &peer, &files);
         let second_s = run(!n.is_multiple_of(2), dataset, &peer, &files);
         let pair = if n.is_multiple_of(2) {
@@ -92,12 +92,12 @@ fn main() {
         rows as f64 / prony_s
     );
     println!(
-        "median of the ratios {:.3}, goal at most 1.1",
+        "median of the ratios {:.3} (goal: at most 1.1)",
         median::median(pairs.iter().map(|pair| pair.0 / pair.1))
     );
 }
 
-/// Seconds from the first row to the last commit, without CREATE and ANALYZE.
+/// The load time in seconds, from the first row to the last commit, without CREATE and ANALYZE.
 fn run(prony: bool, dataset: &dyn Dataset, peer: &peer::Peer, files: &Files) -> f64 {
     let mut session = connect(&peer.dsn);
     dataset
@@ -135,18 +135,18 @@ fn by_client(peer: &peer::Peer, schema: &str, files: &Files) -> f64 {
 }
 
 fn files_of_ssb(scale: f64, folder: &Path) -> (Files, u64) {
-    let ssb = Ssb::new(scale).expect("a scale that there is");
+    let ssb = Ssb::new(scale).expect("a valid scale");
     let write = |table: ssb::Table, to: &mut dyn Write| ssb.whole(table).write(to, Format::Tbl);
     files(folder, OF_SSB.map(|table| (table.name(), table)), write)
 }
 
 fn files_of_tpch(scale: f64, folder: &Path) -> (Files, u64) {
-    let tpch = Tpch::new(scale).expect("a scale that there is");
+    let tpch = Tpch::new(scale).expect("a valid scale");
     let write = |table: tpch::Table, to: &mut dyn Write| tpch.whole(table).write(to, Format::Tbl);
     files(folder, OF_TPCH.map(|table| (table.name(), table)), write)
 }
 
-/// Every table in a file of its own, and how many rows they are together.
+/// Writes each table to a file. Returns the files and the total number of rows.
 fn files<T: Copy, const N: usize>(
     folder: &Path,
     tables: [(&'static str, T); N],
@@ -154,8 +154,8 @@ fn files<T: Copy, const N: usize>(
 ) -> (Files, u64) {
     let written = tables.map(|(name, table)| {
         let path = folder.join(name);
-        let file = std::fs::File::create(&path).expect("room for the files");
-        let rows = write(table, &mut BufWriter::new(file)).expect("room for the files");
+        let file = std::fs::File::create(&path).expect("a writable folder");
+        let rows = write(table, &mut BufWriter::new(file)).expect("enough disk space");
         ((name, path), rows)
     });
     let rows = written.iter().map(|(_, rows)| rows).sum();

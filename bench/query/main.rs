@@ -1,10 +1,10 @@
-//! What a query costs prony over the server's own client on the same statement: the same server, alternating, medians.
+//! Compares the time of a query in prony with the server's own client. Runs alternate on the same server; the results are medians.
 //!
 //! cargo bench -p prony --bench query -- DSN CLIENT [TIMES]
 //!
-//! The client gets a file of many statements and its whole time is divided by their number, so that its start (some
-//! milliseconds) hardly counts; the statements run long enough to be a wait and not a burst, and one gives many rows. The
-//! server needs no tables. Goal: at most 1 ms more. The last result is in bench/results/query.md.
+//! The client runs many statements at once, and its total time is divided by their number, so that its startup (some milliseconds)
+//! hardly matters. One statement returns many rows. The server needs no tables. Goal: at most 1 ms more than the client. The last
+//! result is in bench/results/query.md.
 
 #[path = "../median.rs"]
 mod median;
@@ -15,10 +15,10 @@ use server::Session;
 use std::process::Stdio;
 use std::time::Instant;
 
-/// Statements in one run of the client.
+/// Number of statements in one run of the client.
 const STATEMENTS: usize = 200;
 
-/// What is asked, and how it is called in the result.
+/// Names and statements.
 const QUERIES: [(&str, &str); 3] = [
     ("one row", "SELECT 1"),
     (
@@ -48,13 +48,13 @@ fn main() {
         let prony_ms = median::median(pairs.iter().map(|pair| pair.0));
         let client_ms = median::median(pairs.iter().map(|pair| pair.1));
         println!(
-            "{name}: prony {prony_ms:.3} ms, client {client_ms:.3} ms, difference {:.3} ms, goal at most 1",
+            "{name}: prony {prony_ms:.3} ms, client {client_ms:.3} ms, difference {:.3} ms (goal: at most 1 ms)",
             prony_ms - client_ms
         );
     }
 }
 
-/// Milliseconds a statement.
+/// Milliseconds per statement.
 fn by_prony(session: &mut Session, sql: &str) -> f64 {
     let begun = Instant::now();
     for _ in 0..STATEMENTS {
@@ -63,7 +63,7 @@ fn by_prony(session: &mut Session, sql: &str) -> f64 {
     begun.elapsed().as_secs_f64() * 1e3 / STATEMENTS as f64
 }
 
-/// Milliseconds a statement; the rows are read and written away, as prony reads them.
+/// Milliseconds per statement. The client reads all rows, as prony does, and writes them to /dev/null.
 fn by_client(peer: &peer::Peer, sql: &str) -> f64 {
     let statements = format!("{sql};\n").repeat(STATEMENTS);
     let mut command = peer.client("information_schema");

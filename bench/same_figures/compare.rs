@@ -1,19 +1,19 @@
-//! What differs between the figures that two versions of prony report for one record.
+//! Compares the figures that two versions of prony report for one record.
 
 use serde_json::Value;
 
-/// Keys and columns that hold sentences. Their wording may change; whether there is one may not.
+/// Keys and columns that hold sentences. Their wording may change, but not whether they are empty.
 const PROSE: [&str; 16] = [
     "sentence", "meaning", "caveat", "text", "reason", "unstable", "places", "note", "error",
     "limit", "invalid", "lateness", "question", "title", "says", "stopped",
 ];
 
-/// Printed tables round; the JSON beside them is compared digit for digit.
+/// Relative tolerance for printed tables, which are rounded. The JSON is compared exactly.
 const ROUNDING: f64 = 0.006;
-/// A sum whose terms come in another order may differ in its last bits.
+/// Relative tolerance for JSON: a sum in another order may differ in its last bits.
 const LAST_BITS: f64 = 1e-9;
 
-/// Places where `now` lacks something of `before` or has another value. What only `now` has is allowed.
+/// The paths where `now` lacks a value of `before` or has a different one. Additional values in `now` are allowed.
 pub(super) fn differences(before: &Value, now: &Value) -> Vec<String> {
     let mut found = Vec::new();
     for part in ["json", "csv", "samples"] {
@@ -23,7 +23,7 @@ pub(super) fn differences(before: &Value, now: &Value) -> Vec<String> {
     found
 }
 
-/// How many values were compared.
+/// The number of compared values.
 pub(super) fn count(before: &Value) -> usize {
     match before {
         Value::Array(items) => items.iter().map(count).sum(),
@@ -65,7 +65,7 @@ fn compare(place: &str, before: &Value, now: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Prose, or none.
+/// Text or null.
 fn is_text(value: &Value) -> bool {
     value.is_string() || value.is_null()
 }
@@ -85,8 +85,8 @@ fn are_close(a: f64, b: f64, relative: f64) -> bool {
     (a - b).abs() <= relative * a.abs().max(b.abs())
 }
 
-/// Each row of a table of results has to be somewhere, with its numbers in their order. Tables of claims, counters and
-/// plans are not compared here: their figures are in the JSON, and a report may show more or less of them.
+/// Checks that each row of a results table still exists in some table, with its numbers in order. Tables of claims, counters and
+/// plans are not compared: their figures are in the JSON, and a report may show more or fewer of them.
 fn compare_tables(before: &Value, now: &Value, found: &mut Vec<String>) {
     let rows_now: Vec<Vec<f64>> = rows(now).map(numbers).collect();
     for row in rows(before) {
@@ -108,7 +108,7 @@ fn numbers(row: &Value) -> Vec<f64> {
     rows(&row["numbers"]).filter_map(Value::as_f64).collect()
 }
 
-/// Whether all of `figures` are in `row`, in this order.
+/// Whether `row` contains all `figures` in this order.
 fn holds(row: &[f64], figures: &[f64]) -> bool {
     let mut row = row.iter();
     figures

@@ -1,4 +1,4 @@
-//! What a prony binary reports for a record, as one JSON value: `json`, `csv`, `samples`, `tables`.
+//! Collects what a prony binary reports for a record, as one JSON value with the keys `json`, `csv`, `samples`, `tables`.
 
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -8,14 +8,14 @@ use std::process::Command;
 pub(super) fn of(prony: &Path, record: &Path) -> Value {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("run.sqlite");
-    // A copy: an older record may be migrated in place.
+    // A copy, because an older record may be migrated in place.
     std::fs::copy(record, file).expect("the record is readable");
-    let shown = |format: &str| show(prony, folder.path(), format);
+    let output = |format: &str| show(prony, folder.path(), format);
     json!({
-        "json": serde_json::from_str::<Value>(&shown("json")).expect("JSON"),
-        "csv": rows_of_csv(&shown("csv")),
-        "samples": rows_of_csv(&shown("samples")),
-        "tables": rows_of_tables(&shown("markdown")),
+        "json": serde_json::from_str::<Value>(&output("json")).expect("JSON"),
+        "csv": rows_of_csv(&output("csv")),
+        "samples": rows_of_csv(&output("samples")),
+        "tables": rows_of_tables(&output("markdown")),
     })
 }
 
@@ -33,7 +33,7 @@ fn show(prony: &Path, run: &Path, format: &str) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// An object for each row; a cell that reads as a number is one.
+/// Converts each CSV row to an object. Cells that parse as numbers become numbers.
 pub(super) fn rows_of_csv(text: &str) -> Vec<Value> {
     let mut lines = split_csv(text).into_iter();
     let columns = lines.next().unwrap_or_default();
@@ -47,7 +47,7 @@ pub(super) fn rows_of_csv(text: &str) -> Vec<Value> {
     lines.map(row).collect()
 }
 
-/// RFC 4180: quoted cells may hold commas, line ends and doubled quotes.
+/// Parses CSV (RFC 4180): quoted cells may contain commas, line breaks and doubled quotes.
 fn split_csv(text: &str) -> Vec<Vec<String>> {
     let (mut rows, mut row, mut cell) = (Vec::new(), Vec::new(), String::new());
     let mut quoted = false;
@@ -71,7 +71,7 @@ fn split_csv(text: &str) -> Vec<Vec<String>> {
     rows
 }
 
-/// Every row of every table in a Markdown report: the first column's name, the row's labels, the numbers of its
+/// All rows of all tables in a Markdown report, each with the name of the first column, the row's labels and the numbers in its
 /// right-aligned columns.
 pub(super) fn rows_of_tables(markdown: &str) -> Vec<Value> {
     let lines: Vec<&str> = markdown.lines().collect();

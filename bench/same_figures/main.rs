@@ -1,11 +1,10 @@
-//! Compares the figures that prony reports for the records in `bench/results/` with those of an earlier prony.
+//! Compares the figures that prony reports for the records in `bench/results/` with those of an earlier version.
 //!
-//! cargo bench -p prony --bench same_figures -- compare          prints "same" or the differing places, record by record
-//! cargo bench -p prony --bench same_figures -- keep PRONY       writes the reference of records that have none, with the
-//!                                                               binary PRONY
+//! cargo bench -p prony --bench same_figures -- compare          prints "same" or the differences, per record
+//! cargo bench -p prony --bench same_figures -- keep PRONY       writes missing references with the binary PRONY
 //!
-//! The exit status is 1 where a figure differs. A reference is `reference/NAME.gz`: what `prony show` printed for the record, as
-//! JSON, CSV, samples and Markdown. New keys and columns are allowed; wording is not compared (see `compare.rs`).
+//! The exit status is 1 if a figure differs. A reference, `reference/NAME.gz`, is the output of `prony show` for a record as JSON,
+//! CSV, samples and Markdown. New keys and columns are allowed, and wording is not compared (see `compare.rs`).
 
 mod compare;
 mod figures;
@@ -16,7 +15,7 @@ use reference::Record;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Of each record, at most so many differences are printed.
+/// Maximum number of differences printed per record.
 const PRINTED: usize = 20;
 
 fn main() -> ExitCode {
@@ -29,7 +28,9 @@ fn main() -> ExitCode {
         ["compare"] => compare_all(Path::new(env!("CARGO_BIN_EXE_prony"))),
         ["keep", prony] => keep_missing(Path::new(prony)),
         _ => {
-            eprintln!("skipped: give compare, or keep PRONY, see the head of the file");
+            eprintln!(
+                "skipped: give `compare` or `keep PRONY`, see the top of bench/same_figures/main.rs"
+            );
             ExitCode::SUCCESS
         }
     }
@@ -49,7 +50,7 @@ fn compare_all(prony: &Path) -> ExitCode {
 
 fn is_same(prony: &Path, record: &Record) -> bool {
     let Some(before) = record.reference() else {
-        println!("differs  {}: it has no reference", record.name);
+        println!("differs  {}: no reference, run `keep` first", record.name);
         return false;
     };
     let differences = compare::differences(&before, &figures::of(prony, &record.path));
@@ -61,7 +62,11 @@ fn is_same(prony: &Path, record: &Record) -> bool {
         );
         return true;
     }
-    println!("differs  {}: {} places", record.name, differences.len());
+    println!(
+        "differs  {}: {} differences",
+        record.name,
+        differences.len()
+    );
     for difference in differences.iter().take(PRINTED) {
         println!("         {difference}");
     }

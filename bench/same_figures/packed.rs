@@ -1,15 +1,15 @@
-//! The compact form of a reference: lists of objects become columns, what repeats is kept once, and all of it is compressed.
+//! The compact form of a reference: lists of objects are stored by column, repeated parts once, and everything is compressed.
 
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::io::{Read, Write};
 
-/// Keys that stand for something else; no key of prony's looks like them.
+/// Keys with a special meaning. prony's own keys do not contain `#`.
 const COLUMNS: &str = "#columns";
 const PART: &str = "#part";
 
-/// Shorter parts are not worth a reference.
+/// Minimum size of a part that is stored once and referred to.
 const PART_BYTES: usize = 48;
 
 pub(super) fn pack(value: Value) -> Vec<u8> {
@@ -30,7 +30,7 @@ pub(super) fn unpack(packed: &[u8]) -> Value {
     from_columns(resolved(&parts, whole))
 }
 
-/// Lists of objects with the same keys become one list for each key.
+/// Converts lists of objects with the same keys to one list per key.
 fn to_columns(value: Value) -> Value {
     match value {
         Value::Array(items) if have_the_same_keys(&items) => {
@@ -61,7 +61,7 @@ fn from_columns(value: Value) -> Value {
     let mut items = vec![Map::new(); length as usize];
     for (key, column) in value["of"].as_object().expect("columns") {
         let Value::Array(column) = from_columns(column.clone()) else {
-            panic!("{key} is no column");
+            panic!("{key} is not a column");
         };
         for (item, value) in items.iter_mut().zip(column) {
             item.insert(key.clone(), value);
@@ -70,7 +70,7 @@ fn from_columns(value: Value) -> Value {
     items.into_iter().map(Value::Object).collect()
 }
 
-/// Texts, lists and objects by their serialised form, each once; parts refer to earlier parts.
+/// Texts, lists and objects, each stored once, by their serialised form. Parts can refer to earlier parts.
 #[derive(Default)]
 struct Parts {
     places: HashMap<String, usize>,

@@ -1,11 +1,11 @@
-//! The records in `bench/results/` and the references beside this file.
+//! Finds the records in `bench/results/` and their references in `bench/same_figures/reference/`.
 
 use super::packed;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 pub(super) struct Record {
-    /// `p1-scale-1-own-plans`
+    /// Such as `p1-scale-1-own-plans`.
     pub(super) name: String,
     /// The SQLite file.
     pub(super) path: PathBuf,
@@ -45,7 +45,7 @@ impl Record {
         self.file().is_file()
     }
 
-    /// None where there is no file.
+    /// The stored reference, if it exists.
     pub(super) fn reference(&self) -> Option<Value> {
         let packed = std::fs::read(self.file()).ok()?;
         Some(packed::unpack(&packed))
@@ -62,7 +62,7 @@ fn bench() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench")
 }
 
-/// Empty for a file.
+/// The paths in a folder. Empty for a file.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).collect()

@@ -1,9 +1,9 @@
-//! `prony show` of a made run of 200 trials, each time a new process, the file in the page cache; wall clock and processor time.
+//! Measures `prony show` on a generated run of 200 trials: wall-clock and CPU time of new processes, with the file in the page cache.
 //!
 //! cargo bench -p prony --bench show -- TIMES
 //!
-//! Goal: under 100 ms. 40 blocks of five rows, 4 rounds of 13 queries, 650 counters of which 150 moved (MariaDB has as many,
-//! docs/COUNTERS.md). The last result is in bench/results/show.md.
+//! The run has 40 blocks of five rows, 4 rounds of 13 queries, and 650 counters of which 150 change (as many as MariaDB, see
+//! docs/COUNTERS.md). Goal: under 100 ms. The last result is in bench/results/show.md.
 
 #[allow(dead_code)] // the fixture's other runs
 #[path = "../../crates/report/tests/fixture/mod.rs"]
@@ -16,12 +16,12 @@ use std::time::Instant;
 
 const BLOCKS: u32 = 40;
 const COUNTERS: i64 = 650;
-/// One of so many moves.
+/// One counter in this many changes.
 const MOVED: i64 = 4;
 
 fn main() {
     let Some(times) = std::env::args().skip(1).find_map(|text| text.parse().ok()) else {
-        eprintln!("skipped: give the number of TIMES, see the head of the file");
+        eprintln!("skipped: give TIMES, the number of runs, see the top of bench/show/main.rs");
         return;
     };
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -35,7 +35,7 @@ fn main() {
     drop(store);
     let megabytes = path.metadata().map_or(0, |about| about.len()) as f64 / 1e6;
     println!(
-        "| {} trials, {megabytes:.1} MB, {times} times | wall, ms: median | least | processor, ms: median |",
+        "| {} trials, {megabytes:.1} MB, {times} runs | wall (ms): median | min | CPU (ms): median |",
         trials.len()
     );
     println!("| --- | --- | --- | --- |");
@@ -44,7 +44,7 @@ fn main() {
     }
 }
 
-/// As many as a server has; a row's and a block's own figures, so that there is something to rank.
+/// Adds as many counters as a server has. Their values depend on row and block, so that the report has something to rank.
 fn add_counters(trial: &mut Trial) {
     let seed = i64::from(trial.key.block) + trial.key.levels[0].1.len() as i64 * 100;
     let made = |share: i64| -> Counters {
@@ -62,19 +62,18 @@ fn add_counters(trial: &mut Trial) {
 }
 
 fn measure(run: &Path, form: &str, times: usize) {
-    let (mut wall, mut processor): (Vec<f64>, Vec<f64>) =
-        (0..times).map(|_| once(run, form)).unzip();
+    let (mut wall, mut cpu): (Vec<f64>, Vec<f64>) = (0..times).map(|_| once(run, form)).unzip();
     wall.sort_by(f64::total_cmp);
-    processor.sort_by(f64::total_cmp);
+    cpu.sort_by(f64::total_cmp);
     println!(
         "| `prony show --format {form}` | {:.1} | {:.1} | {:.1} |",
         wall[times / 2],
         wall[0],
-        processor[times / 2]
+        cpu[times / 2]
     );
 }
 
-/// Wall clock and processor time (user and system) of one `prony show`, in ms.
+/// Wall-clock and CPU time (user and system) of one `prony show`, in ms.
 fn once(run: &Path, form: &str) -> (f64, f64) {
     let (began, used_ms) = (Instant::now(), children_ms());
     let output = Command::new(env!("CARGO_BIN_EXE_prony"))
@@ -87,9 +86,9 @@ fn once(run: &Path, form: &str) -> (f64, f64) {
     (wall_ms, children_ms() - used_ms)
 }
 
-/// What all ended children used, getrusage(2).
+/// CPU time of all ended child processes in ms, see getrusage(2).
 fn children_ms() -> f64 {
-    // SAFETY: the struct is plain numbers, and the call fills the one that it is given.
+    // SAFETY: an all-zero rusage is valid (integers only), and the call fills it.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         assert_eq!(libc::getrusage(libc::RUSAGE_CHILDREN, &mut usage), 0);

@@ -1,8 +1,9 @@
-//! What an exchange costs: clients against a server that answers at once, as a process of its own.
+//! Measures the cost of an exchange: clients against an echo server in another process.
 //!
 //!     exchanges clients=64 backend=uring reactors=2 time=3 count=0 bytes=32 tcp=0 cross=0
 //!
-//! With a count it ends after so many exchanges a client: two counts under callgrind give the instructions of one.
+//! With `count` it ends after that many exchanges per client. Two runs with different counts under callgrind give the
+//! instructions per exchange.
 
 mod arguments;
 
@@ -21,7 +22,7 @@ use std::time::{Duration, Instant};
 
 const LONG: Duration = Duration::from_secs(10);
 
-struct Asked {
+struct Settings {
     clients: usize,
     reactors: usize,
     backend: Backend,
@@ -29,26 +30,26 @@ struct Asked {
     count: u64,
     bytes: usize,
     tcp: bool,
-    /// Clients of a core talk to the server's reactor of another.
+    /// Clients on one core use the server's reactor on another core.
     cross: bool,
 }
 
 fn main() {
-    let asked = asked();
+    let settings = settings();
     if std::env::args().nth(1).as_deref() == Some("serve") {
-        return serve(&asked);
+        return serve(&settings);
     }
-    let (mut server, endpoints) = start_server(asked.reactors);
+    let (mut server, endpoints) = start_server(settings.reactors);
     let began = Instant::now();
     let cpu_before_us = cpu_us();
-    let share = asked.clients / asked.reactors;
+    let share = settings.clients / settings.reactors;
     let exchanges: u64 = std::thread::scope(|scope| {
         let reactor = |core: usize| {
-            let place = (core + usize::from(asked.cross)) % asked.reactors;
-            let (asked, endpoint) = (&asked, &endpoints[place]);
-            scope.spawn(move || drive(asked, endpoint, core, share))
+            let place = (core + usize::from(settings.cross)) % settings.reactors;
+            let (settings, endpoint) = (&settings, &endpoints[place]);
+            scope.spawn(move || drive(settings, endpoint, core, share))
         };
-        let reactors: Vec<_> = (0..asked.reactors).map(reactor).collect();
+        let reactors: Vec<_> = (0..settings.reactors).map(reactor).collect();
         reactors
             .into_iter()
             .map(|reactor| reactor.join().unwrap())
@@ -59,9 +60,9 @@ fn main() {
     let each = |us: f64| us / exchanges as f64;
     println!(
         "{:?}, {} clients, {} reactors: {:.0} exchanges/s, {:.2} us of CPU each (user {:.2}, system {:.2})",
-        asked.backend,
-        share * asked.reactors,
-        asked.reactors,
+        settings.backend,
+        share * settings.reactors,
+        settings.reactors,
         exchanges as f64 / elapsed_s,
         each(user_us - cpu_before_us.0 + system_us - cpu_before_us.1),
         each(user_us - cpu_before_us.0),
@@ -70,8 +71,8 @@ fn main() {
     server.wait().unwrap();
 }
 
-fn asked() -> Asked {
-    Asked {
+fn settings() -> Settings {
+    Settings {
         clients: number("clients", "64") as usize,
         reactors: number("reactors", "2") as usize,
         backend: arguments::backend(),
@@ -83,7 +84,7 @@ fn asked() -> Asked {
     }
 }
 
-/// The server listens at a place of its own for each of its reactors.
+/// Starts the server process, which listens at one endpoint per reactor.
 fn start_server(reactors: usize) -> (Child, Vec<Endpoint>) {
     let mut server = Command::new(std::env::current_exe().unwrap())
         .arg("serve")
@@ -104,16 +105,16 @@ fn start_server(reactors: usize) -> (Child, Vec<Endpoint>) {
     (server, places)
 }
 
-fn drive(asked: &Asked, endpoint: &Endpoint, core: usize, clients: usize) -> u64 {
+fn drive(settings: &Settings, endpoint: &Endpoint, core: usize, clients: usize) -> u64 {
     let exchanges = Rc::new(Cell::new(0));
     let counted = exchanges.clone();
-    let core = (asked.reactors > 1).then_some(core);
-    executor::run(asked.backend, Instant::now(), core, clients, |io| {
-        let end_ns = asked.time.as_nanos() as u64;
+    let core = (settings.reactors > 1).then_some(core);
+    executor::run(settings.backend, Instant::now(), core, clients, |io| {
+        let end_ns = settings.time.as_nanos() as u64;
         (0..clients)
             .map(|_| -> Task {
                 let (io, endpoint, counted) = (io.clone(), endpoint.clone(), counted.clone());
-                let (count, bytes) = (asked.count, asked.bytes);
+                let (count, bytes) = (settings.count, settings.bytes);
                 Box::pin(async move {
                     let done = client(&io, &endpoint, count, bytes, end_ns).await;
                     counted.set(counted.get() + done);
@@ -144,12 +145,12 @@ async fn client(io: &Io, endpoint: &Endpoint, count: u64, bytes: usize, end_ns: 
     done
 }
 
-/// Each reactor accepts its share of the clients, then answers until all have left.
-fn serve(asked: &Asked) {
+/// Each reactor accepts its share of the clients, then answers until all have disconnected.
+fn serve(settings: &Settings) {
     let folder = tempfile::tempdir().unwrap();
-    let share = asked.clients / asked.reactors;
-    let listeners: Vec<_> = (0..asked.reactors)
-        .map(|n| listen(asked.tcp, &folder.path().join(n.to_string())))
+    let share = settings.clients / settings.reactors;
+    let listeners: Vec<_> = (0..settings.reactors)
+        .map(|n| listen(settings.tcp, &folder.path().join(n.to_string())))
         .collect();
     let peers: Vec<Vec<OwnedFd>> = listeners
         .into_iter()
@@ -157,7 +158,7 @@ fn serve(asked: &Asked) {
         .collect();
     let cpu_before_us = cpu_us();
     let answers: u64 = std::thread::scope(|scope| {
-        let reactor = |(core, peers)| scope.spawn(move || answer_all(asked, core, peers));
+        let reactor = |(core, peers)| scope.spawn(move || answer_all(settings, core, peers));
         let reactors: Vec<_> = peers.into_iter().enumerate().map(reactor).collect();
         reactors
             .into_iter()
@@ -172,7 +173,7 @@ fn serve(asked: &Asked) {
     );
 }
 
-/// Prints where it listens; the function accepts one client.
+/// Listens and prints the address. The returned function accepts one client.
 fn listen(tcp: bool, path: &Path) -> Box<dyn FnMut() -> OwnedFd> {
     if tcp {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -188,11 +189,11 @@ fn listen(tcp: bool, path: &Path) -> Box<dyn FnMut() -> OwnedFd> {
     Box::new(move || listener.accept().unwrap().0.into())
 }
 
-fn answer_all(asked: &Asked, core: usize, peers: Vec<OwnedFd>) -> u64 {
+fn answer_all(settings: &Settings, core: usize, peers: Vec<OwnedFd>) -> u64 {
     let answers = Rc::new(Cell::new(0));
     let counted = answers.clone();
-    let core = (asked.reactors > 1).then_some(core);
-    executor::run(asked.backend, Instant::now(), core, peers.len(), |io| {
+    let core = (settings.reactors > 1).then_some(core);
+    executor::run(settings.backend, Instant::now(), core, peers.len(), |io| {
         peers
             .into_iter()
             .map(|peer| -> Task {
@@ -211,18 +212,18 @@ fn answer_all(asked: &Asked, core: usize, peers: Vec<OwnedFd>) -> u64 {
 async fn answer(io: &Io, peer: OwnedFd) -> u64 {
     let mut stream = io.adopt(peer).unwrap();
     let mut answers = 0;
-    let mut asked = stream.receive().await;
-    while asked.is_ok() {
+    let mut received = stream.receive().await;
+    while received.is_ok() {
         let bytes = stream.incoming().len();
         stream.outgoing().resize(bytes, b'a');
         stream.consume(bytes);
-        asked = stream.exchange().await;
+        received = stream.exchange().await;
         answers += 1;
     }
     answers
 }
 
-/// Of this process: user and system.
+/// CPU time of this process: user and system, in microseconds.
 fn cpu_us() -> (f64, f64) {
     // SAFETY: an all-zero rusage is valid, and getrusage only writes into it.
     let usage = unsafe {

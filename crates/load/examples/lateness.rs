@@ -1,8 +1,8 @@
-//! How late sleepers wake: an open loop without a server.
+//! Measures how late sleeping tasks wake: an open loop without a server.
 //!
 //!     lateness rate=20000 workers=64 reactors=2 backend=uring time=5
 //!
-//! Workers take tickets of one uniform schedule, as an open loop's do, and sleep until their times.
+//! Workers take tickets of one uniform schedule, as in an open loop, and sleep until their times.
 
 mod arguments;
 
@@ -16,10 +16,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Everybody is there by then.
+/// All workers have started by then.
 const BEGIN_NS: u64 = 100_000_000;
 
-struct Asked {
+struct Settings {
     rate: u64,
     workers: usize,
     reactors: usize,
@@ -28,17 +28,17 @@ struct Asked {
 }
 
 fn main() {
-    let asked = asked();
+    let settings = settings();
     let ticket = Arc::new(AtomicU64::new(0));
     let origin = Instant::now();
     let cpu_before_us = cpu_us();
     let mut late_ns = nanoseconds();
     std::thread::scope(|scope| {
         let reactor = |core| {
-            let (asked, ticket) = (&asked, ticket.clone());
-            scope.spawn(move || sleep_all(asked, origin, core, ticket))
+            let (settings, ticket) = (&settings, ticket.clone());
+            scope.spawn(move || sleep_all(settings, origin, core, ticket))
         };
-        let reactors: Vec<_> = (0..asked.reactors).map(reactor).collect();
+        let reactors: Vec<_> = (0..settings.reactors).map(reactor).collect();
         for reactor in reactors {
             late_ns.add(reactor.join().unwrap()).unwrap();
         }
@@ -46,10 +46,10 @@ fn main() {
     let late_us = |quantile| late_ns.value_at_quantile(quantile) as f64 / 1e3;
     println!(
         "{:?}, {}/s, {} workers, {} reactors: {} wake-ups, late p50 {:.1} us, p99 {:.1} us, p99.9 {:.1} us, max {:.0} us; {:.2} us of CPU each",
-        asked.backend,
-        asked.rate,
-        asked.workers,
-        asked.reactors,
+        settings.backend,
+        settings.rate,
+        settings.workers,
+        settings.reactors,
         late_ns.len(),
         late_us(0.5),
         late_us(0.99),
@@ -59,8 +59,8 @@ fn main() {
     );
 }
 
-fn asked() -> Asked {
-    Asked {
+fn settings() -> Settings {
+    Settings {
         rate: number("rate", "20000"),
         workers: number("workers", "64") as usize,
         reactors: number("reactors", "2") as usize,
@@ -74,17 +74,17 @@ fn nanoseconds() -> Histogram<u64> {
 }
 
 fn sleep_all(
-    asked: &Asked,
+    settings: &Settings,
     origin: Instant,
     core: usize,
     ticket: Arc<AtomicU64>,
 ) -> Histogram<u64> {
     let late_ns = Rc::new(RefCell::new(nanoseconds()));
-    let core = (asked.reactors > 1).then_some(core);
-    executor::run(asked.backend, origin, core, asked.workers, |io| {
+    let core = (settings.reactors > 1).then_some(core);
+    executor::run(settings.backend, origin, core, settings.workers, |io| {
         let worker = |_| -> Task {
             let (io, ticket, late_ns) = (io.clone(), ticket.clone(), late_ns.clone());
-            let (rate, time_ns) = (asked.rate, asked.time_ns);
+            let (rate, time_ns) = (settings.rate, settings.time_ns);
             Box::pin(async move {
                 loop {
                     let number = ticket.fetch_add(1, Ordering::Relaxed);
@@ -98,13 +98,15 @@ fn sleep_all(
                 }
             })
         };
-        (0..asked.workers / asked.reactors).map(worker).collect()
+        (0..settings.workers / settings.reactors)
+            .map(worker)
+            .collect()
     })
     .unwrap();
     late_ns.replace(nanoseconds())
 }
 
-/// Of this process, user and system.
+/// CPU time of this process, user and system, in microseconds.
 fn cpu_us() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     time.tv_sec as f64 * 1e6 + time.tv_nsec as f64 / 1e3

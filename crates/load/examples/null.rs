@@ -1,4 +1,4 @@
-//! The engine's own ceiling: a workload in process that is done at once, in closed loop, and in open loop at a rate.
+//! Measures the engine's maximum throughput: an in-process workload whose operations do nothing, in closed loop and in open loop.
 //!
 //! cargo run --release -p load --example null [-- SECONDS [CLIENTS [RATE]]]
 //!
@@ -37,7 +37,7 @@ impl Workload for Null {
 }
 
 fn driven(load: Load, time: Duration) -> Driven {
-    let asked = Drive {
+    let settings = Drive {
         load,
         time,
         warmup: Duration::ZERO,
@@ -45,22 +45,22 @@ fn driven(load: Load, time: Duration) -> Driven {
         reactors: None,
         backend: None,
         reconnect_for: Duration::ZERO,
-        stalled: None,
+        drain_timeout: None,
     };
     let watch = Watch {
         begun: &mut |_| (),
         second: &mut |_| (),
         window: &mut |_| (),
     };
-    drive(&Null, &asked, &AtomicBool::new(false), watch).expect("nothing can fail")
+    drive(&Null, &settings, &AtomicBool::new(false), watch).expect("the null workload cannot fail")
 }
 
-fn tell(name: &str, driven: &Driven) {
+fn print(name: &str, driven: &Driven) {
     let elapsed_s = driven.elapsed.as_secs_f64();
     let operations = driven.started as f64;
     let cpu_s = driven.cpu_user_s + driven.cpu_system_s;
     println!(
-        "{name}: {:.0} operations/s, {:.0} ns of CPU each, {} reactors on {:?}",
+        "{name}: {:.0} ops/s, {:.0} ns of CPU each, {} reactors on {:?}",
         operations / elapsed_s,
         cpu_s / operations * 1e9,
         driven.reactors,
@@ -80,7 +80,7 @@ fn main() {
         clients,
         think: Duration::ZERO,
     };
-    tell(
+    print(
         &format!("closed, {clients} clients"),
         &driven(Load::Closed(closed), time),
     );
@@ -92,13 +92,13 @@ fn main() {
         when_full: WhenFull::Drop,
     };
     let driven = driven(Load::Open(open), time);
-    tell(
-        &format!("open, {clients} workers, {rate} a second"),
+    print(
+        &format!("open, {clients} workers, {rate} requests/s"),
         &driven,
     );
     let late_us = |quantile| driven.lateness.value_at_quantile(quantile) as f64 / 1e3;
     println!(
-        "  lateness p50 {:.1} us, p99 {:.1} us, max {:.1} us of {} that were waited for; {} queued at the end, {} dropped",
+        "  lateness p50 {:.1} us, p99 {:.1} us, max {:.1} us over {} operations that a worker waited for; {} queued at the end, {} dropped",
         late_us(0.5),
         late_us(0.99),
         late_us(1.0),

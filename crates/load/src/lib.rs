@@ -1,8 +1,8 @@
-//! The load engine: who asks for operations and when, at a cost that leaves the machine to the server.
+//! The load engine: issues operations in closed or open loop, at a low CPU cost, so that the machine is left to the server.
 //!
-//! Goals: every operation has a scheduled, a started and an ended time; closed and open loop drive the same workload;
-//! nothing is allocated, formatted or waited for on an operation's way but what its workload does. Non-goals: any
-//! protocol (crate `wire`), any workload, keeping results (crate `record`).
+//! Goals: every operation has a scheduled, a start and an end time; closed and open loop run the same workload; the engine does not
+//! allocate, format or block on the hot path. Non-goals: protocols (crate `wire`), workloads (crate `workload`), storing results
+//! (crate `record`).
 
 pub mod arrivals;
 pub mod drive;

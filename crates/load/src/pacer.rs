@@ -1,57 +1,59 @@
-//! Open loop without a dispatcher: the next arrival is a ticket, and an idle worker takes it.
+//! The arrival queue of open loop, without a dispatcher: idle workers take arrivals as tickets.
 //!
-//! Goal: exact first come, first served over all reactors, with a queue that has a bound, from a schedule alone. Nothing
-//! happens between two takes but arrivals, so the queue at any moment follows from the times of the takes: no
-//! process has to run for it. Non-goals: waiting for a ticket's time, the lock around it (`drive`).
+//! Goal: exact first come, first served over all reactors, with a bounded queue. Only arrivals happen between two takes, so the
+//! queue at any time follows from the schedule and the times of the takes, and no thread has to maintain it. Non-goals: waiting
+//! for a ticket's due time, locking (`drive`).
 
 use crate::arrivals::Schedule;
 use std::collections::VecDeque;
 
-/// Room for a queue that is allocated at the beginning; a longer one grows.
+/// Maximum initial allocation of the queue. A longer queue grows.
 const QUEUE_ALLOCATED: u64 = 16 * 1024;
 
 /// What happens to an arrival that finds the queue full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFull {
-    /// The drive ends there and says so.
+    /// The drive ends and reports why.
     Stop,
-    /// It is dropped and counted.
+    /// The arrival is dropped and counted.
     Drop,
-    /// The schedule stops until a worker takes an arrival; how long it stopped is reported.
+    /// The schedule pauses until a worker takes an arrival. The total pause is reported.
     Wait,
 }
 
-/// One arrival. The time is nanoseconds since the drive's beginning.
+/// One arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ticket {
-    /// From 0, in the order of arrival; dropped ones have numbers too.
+pub(crate) struct Ticket {
+    /// From 0, in order of arrival. Dropped arrivals have numbers too.
     pub number: u64,
+    /// Due time in nanoseconds since the start of the drive.
     pub scheduled_ns: u64,
 }
 
-/// What a worker that is free is given.
+/// What an idle worker gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Take {
-    /// It was queued: start it now. Where a take with a later time came before, it can have arrived after this one's.
+pub(crate) enum Take {
+    /// A queued arrival to start now. It can be later than this take's time if an earlier take had a later time.
     Queued(Ticket),
-    /// Nothing is queued: this is the next arrival, wait for it.
+    /// The queue is empty: wait for this next arrival.
     Ahead(Ticket),
-    /// Nothing is due any more before the end.
+    /// No more arrivals before the end.
     Over,
 }
 
+/// The arrival queue of one drive.
 #[derive(Debug)]
-pub struct Pacer {
+pub(crate) struct Pacer {
     schedule: Schedule,
-    /// The schedule's next time, without what it was held.
+    /// The schedule's next arrival, without pauses.
     next_ns: Option<u64>,
     next_number: u64,
-    /// The last arrival's.
+    /// Time of the last arrival.
     last_ns: u64,
     queue: VecDeque<Ticket>,
-    room: u64,
+    capacity: u64,
     when_full: WhenFull,
-    /// Arrivals from here on do not count.
+    /// Arrivals from this time on do not count.
     end_ns: u64,
     now_ns: u64,
     dropped: u64,
@@ -61,15 +63,20 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// `room` is how many arrivals may wait for a worker; those before `end_ns` count.
-    pub fn new(mut schedule: Schedule, room: u64, when_full: WhenFull, end_ns: u64) -> Pacer {
+    /// `capacity` is how many arrivals may wait for a worker. Arrivals before `end_ns` count.
+    pub(crate) fn new(
+        mut schedule: Schedule,
+        capacity: u64,
+        when_full: WhenFull,
+        end_ns: u64,
+    ) -> Pacer {
         Pacer {
             next_ns: schedule.next(),
             schedule,
             next_number: 0,
             last_ns: 0,
-            queue: VecDeque::with_capacity(room.min(QUEUE_ALLOCATED) as usize),
-            room,
+            queue: VecDeque::with_capacity(capacity.min(QUEUE_ALLOCATED) as usize),
+            capacity,
             when_full,
             end_ns,
             now_ns: 0,
@@ -80,8 +87,8 @@ impl Pacer {
         }
     }
 
-    /// What a worker that is free at `now_ns` is to do.
-    pub fn take(&mut self, now_ns: u64) -> Take {
+    /// Returns what a worker that is idle at `now_ns` does next.
+    pub(crate) fn take(&mut self, now_ns: u64) -> Take {
         self.advance(now_ns);
         if self.now_ns >= self.end_ns {
             return Take::Over;
@@ -94,14 +101,14 @@ impl Pacer {
         }
     }
 
-    /// Lets everything arrive that is due by `now_ns`. Times before the last one asked about count as that one.
-    pub fn advance(&mut self, now_ns: u64) {
+    /// Processes all arrivals due by `now_ns`. A time before the latest one so far counts as that latest time.
+    pub(crate) fn advance(&mut self, now_ns: u64) {
         self.now_ns = self.now_ns.max(now_ns);
         while self.held_since_ns.is_none()
             && let Some(due_ns) = self.due_before_end()
             && due_ns <= self.now_ns
         {
-            if (self.queue.len() as u64) < self.room {
+            if (self.queue.len() as u64) < self.capacity {
                 let ticket = self.arrive(due_ns);
                 self.queue.push_back(ticket);
             } else {
@@ -110,38 +117,37 @@ impl Pacer {
         }
     }
 
-    /// Ends the schedule at `at_ns`, if it does not end before. What has arrived and was not taken stays queued.
-    pub fn end(&mut self, at_ns: u64) {
+    /// Ends the schedule at `at_ns`, unless it ends earlier. Queued arrivals stay queued.
+    pub(crate) fn end(&mut self, at_ns: u64) {
         self.advance(at_ns);
         self.end_ns = self.end_ns.min(at_ns);
     }
 
-    /// Arrived and not taken.
-    pub fn queued(&self) -> u64 {
+    /// The number of queued arrivals.
+    pub(crate) fn queued(&self) -> u64 {
         self.queue.len() as u64
     }
 
-    pub fn dropped(&self) -> u64 {
+    pub(crate) fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    pub fn room(&self) -> u64 {
-        self.room
+    pub(crate) fn capacity(&self) -> u64 {
+        self.capacity
     }
 
-    /// Nothing arrives from here on. It comes forward where the queue was full, or where a trace is
-    /// over and all of it was taken.
-    pub fn end_ns(&self) -> u64 {
+    /// The end of the schedule. It moves forward when the queue was full, or when all arrivals of a trace were taken.
+    pub(crate) fn end_ns(&self) -> u64 {
         self.end_ns
     }
 
     /// When an arrival found the queue full (`WhenFull::Stop`).
-    pub fn full_at_ns(&self) -> Option<u64> {
+    pub(crate) fn full_at_ns(&self) -> Option<u64> {
         self.full_at_ns
     }
 
-    /// How long the schedule has stood still (`WhenFull::Wait`).
-    pub fn held_ns(&self) -> u64 {
+    /// How long the schedule was paused (`WhenFull::Wait`).
+    pub(crate) fn held_ns(&self) -> u64 {
         let until_ns = self.now_ns.min(self.end_ns);
         let held = |since_ns| until_ns.saturating_sub(since_ns);
         self.held_ns + self.held_since_ns.map_or(0, held)
@@ -177,14 +183,14 @@ impl Pacer {
         }
     }
 
-    /// A take made room: the schedule goes on from now, and what it stood at arrives.
+    /// Resumes a paused schedule after a take: the held arrival arrives now.
     fn resume(&mut self) {
-        if self.room > 0 && self.release() {
+        if self.capacity > 0 && self.release() {
             self.advance(self.now_ns);
         }
     }
 
-    /// Where there is no queue at all, the arrival that the schedule stood at goes to the worker at once.
+    /// With a queue capacity of 0, the held arrival goes directly to the worker.
     fn arrived_without_a_queue(&mut self) -> Option<Ticket> {
         self.release().then(|| self.arrive(self.now_ns))
     }

@@ -1,4 +1,4 @@
-//! Who may import whom within the crate: what a drive is made of knows nothing of drives.
+//! Checks the module layers: modules below `drive` do not import it.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,10 @@ fn modules_below_drive_do_not_import_it() {
     for module in BELOW_DRIVE {
         let files = [src.join(module), src.join(format!("{module}.rs"))];
         let files: Vec<PathBuf> = files.iter().flat_map(|at| sources(at)).collect();
-        assert!(!files.is_empty(), "{module} is gone: take it off the list");
+        assert!(
+            !files.is_empty(),
+            "module {module} does not exist: remove it from the list"
+        );
         for file in files {
             let text = std::fs::read_to_string(&file).unwrap();
             assert!(!text.contains("crate::drive"), "{}", file.display());

@@ -63,8 +63,8 @@ impl Running {
             password: dsn.password.clone(),
             schema: None,
             tls: Tls::Off,
-            within: Duration::from_secs(20),
-            stalled: Some(Duration::from_secs(60)),
+            login_timeout: Duration::from_secs(20),
+            stall_timeout: Some(Duration::from_secs(60)),
         };
         Some(Running {
             server,
@@ -504,7 +504,7 @@ fn what_cannot_go_on_is_lost_or_not_opened(build: &'static str) {
         .execute("set global max_prepared_stmt_count = 0")
         .unwrap();
     let refused = failure(&driver);
-    assert_eq!((refused.code, refused.passing), (1461, false));
+    assert_eq!((refused.code, refused.transient), (1461, false));
     assert!(
         refused.text.contains("raise max_prepared_stmt_count"),
         "{}",
@@ -517,7 +517,7 @@ fn what_cannot_go_on_is_lost_or_not_opened(build: &'static str) {
 
     let unknown = sql("operation.a.statements = \"select a from nowhere\"");
     let refused = failure(&running.driver(&unknown));
-    assert_eq!((refused.code, refused.passing), (1146, false));
+    assert_eq!((refused.code, refused.transient), (1146, false));
     assert!(
         refused.text.starts_with("select a from nowhere: "),
         "{}",
@@ -530,7 +530,7 @@ fn what_cannot_go_on_is_lost_or_not_opened(build: &'static str) {
         operate(&driver, &mut session, 0),
         Outcome::Lost(_)
     ));
-    assert!(failure(&driver).passing);
+    assert!(failure(&driver).transient);
 }
 
 macro_rules! on_each {

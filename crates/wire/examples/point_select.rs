@@ -43,8 +43,8 @@ fn run_all(socket: &str, backend: Backend, clients: u32, count: i64) {
         password: None,
         schema: None,
         tls: Tls::Off,
-        within: Duration::from_secs(60),
-        stalled: None,
+        login_timeout: Duration::from_secs(60),
+        stall_timeout: None,
     };
     let begin = Instant::now();
     executor::run(backend, begin, None, clients as usize, |io| {

@@ -77,8 +77,8 @@ pub(crate) async fn open(
 }
 
 async fn log_in(io: &Io, endpoint: &Endpoint, login: &Login) -> Result<LoggedIn, WireError> {
-    let deadline = Deadline::new(io, login.within);
-    let stream = io.connect(endpoint, login.within).await?;
+    let deadline = Deadline::new(io, login.login_timeout);
+    let stream = io.connect(endpoint, login.login_timeout).await?;
     let mut conversation = Conversation {
         link: Link::new(Channel::Plain(stream)),
         deadline,
@@ -98,7 +98,7 @@ async fn log_in(io: &Io, endpoint: &Endpoint, login: &Login) -> Result<LoggedIn,
     conversation.respond(&greeting, capabilities, login).await?;
     conversation.authenticate(greeting.nonce).await?;
     let mut link = conversation.link;
-    link.channel.stalled_after(login.stalled)?;
+    link.channel.set_stall_timeout(login.stall_timeout)?;
     Ok(LoggedIn {
         link,
         version: greeting.version,
@@ -163,7 +163,7 @@ impl Conversation<'_> {
     /// Limits the next operation to the time that the login has left.
     fn apply_deadline(&mut self) -> io::Result<()> {
         let left = self.deadline.left()?;
-        self.link.channel.stalled_after(Some(left))
+        self.link.channel.set_stall_timeout(Some(left))
     }
 
     /// Requests TLS and continues on the encrypted channel.

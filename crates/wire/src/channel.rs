@@ -67,10 +67,10 @@ impl Channel {
         }
     }
 
-    pub(crate) fn stalled_after(&mut self, limit: Option<Duration>) -> io::Result<()> {
+    pub(crate) fn set_stall_timeout(&mut self, limit: Option<Duration>) -> io::Result<()> {
         match self {
-            Channel::Plain(stream) => stream.stalled_after(limit),
-            Channel::Encrypted(stream) => stream.stalled_after(limit),
+            Channel::Plain(stream) => stream.set_stall_timeout(limit),
+            Channel::Encrypted(stream) => stream.set_stall_timeout(limit),
         }
     }
 }

@@ -15,9 +15,9 @@ pub struct Login {
     pub schema: Option<String>,
     pub tls: Tls,
     /// Limit for connecting to and logging in at one endpoint, in total.
-    pub within: Duration,
-    /// Limit for each operation after the login, see [`load::Stream::stalled_after`].
-    pub stalled: Option<Duration>,
+    pub login_timeout: Duration,
+    /// Limit for each operation after the login, see [`load::Stream::set_stall_timeout`].
+    pub stall_timeout: Option<Duration>,
 }
 
 /// Whether a connection is encrypted.
@@ -68,8 +68,8 @@ mod tests {
             password: Some("secret word".into()),
             schema: None,
             tls: Tls::Off,
-            within: Duration::from_secs(1),
-            stalled: None,
+            login_timeout: Duration::from_secs(1),
+            stall_timeout: None,
         }
     }
 

@@ -63,7 +63,7 @@ impl Encrypted {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         if self.stream.incoming().is_empty() {
-            self.stream.stalled_after(Some(deadline.left()?))?;
+            self.stream.set_stall_timeout(Some(deadline.left()?))?;
             self.stream.receive().await?;
         }
         self.decrypt()?;
@@ -71,7 +71,7 @@ impl Encrypted {
     }
 
     async fn flush(&mut self, deadline: &Deadline<'_>) -> io::Result<()> {
-        self.stream.stalled_after(Some(deadline.left()?))?;
+        self.stream.set_stall_timeout(Some(deadline.left()?))?;
         self.send().await
     }
 
@@ -128,8 +128,8 @@ impl Encrypted {
         }
     }
 
-    pub(crate) fn stalled_after(&mut self, limit: Option<Duration>) -> io::Result<()> {
-        self.stream.stalled_after(limit)
+    pub(crate) fn set_stall_timeout(&mut self, limit: Option<Duration>) -> io::Result<()> {
+        self.stream.set_stall_timeout(limit)
     }
 
     /// Passes the outgoing data and the session's own messages to the stream, encrypted.

@@ -131,8 +131,8 @@ fn login(port: u16, tls: Tls) -> Login {
         password: Some("Secret-word-7".into()),
         schema: None,
         tls,
-        within: Duration::from_secs(5),
-        stalled: Some(Duration::from_secs(5)),
+        login_timeout: Duration::from_secs(5),
+        stall_timeout: Some(Duration::from_secs(5)),
     }
 }
 

@@ -22,8 +22,8 @@ fn login(server: &NullServer) -> Login {
         password: Some("secret word".into()),
         schema: Some("sbtest".into()),
         tls: Tls::Off,
-        within: Duration::from_secs(20),
-        stalled: Some(Duration::from_millis(300)),
+        login_timeout: Duration::from_secs(20),
+        stall_timeout: Some(Duration::from_millis(300)),
     }
 }
 
@@ -153,8 +153,8 @@ fn unreachable(endpoint: load::Endpoint) -> WireError {
         password: None,
         schema: None,
         tls: Tls::Off,
-        within: Duration::from_secs(20),
-        stalled: None,
+        login_timeout: Duration::from_secs(20),
+        stall_timeout: None,
     };
     let opened = now(Connection::open(&Io::blocking(), &login, 0));
     opened.err().expect("the login fails")

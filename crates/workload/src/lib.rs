@@ -124,8 +124,8 @@ mod tests {
             password: None,
             schema: Some("theirs".into()),
             tls: wire::Tls::Off,
-            within: std::time::Duration::ZERO,
-            stalled: None,
+            login_timeout: std::time::Duration::ZERO,
+            stall_timeout: None,
         }
     }
 

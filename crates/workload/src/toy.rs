@@ -406,7 +406,7 @@ fn failure(path: &Path, error: &std::io::Error) -> Failure {
     Failure {
         code: CANNOT_WRITE,
         text: format!("cannot write {}: {error}", path.display()),
-        passing: false,
+        transient: false,
     }
 }
 

@@ -25,7 +25,7 @@ impl Write for Sum {
 
 /// Compares what `write` writes with the line of `checksums` for this scale and table, and returns the number of rows. A line has
 /// scale, table, rows, bytes, SHA-256.
-pub fn check(
+pub(crate) fn check(
     checksums: &str,
     scale: &str,
     table: &str,

@@ -15,12 +15,12 @@ impl Write for Full {
     }
 }
 
-pub fn assert_returns_write_errors(write: impl FnOnce(&mut dyn Write) -> io::Result<u64>) {
+pub(crate) fn assert_returns_write_errors(write: impl FnOnce(&mut dyn Write) -> io::Result<u64>) {
     let error = write(&mut Full).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::StorageFull);
 }
 
-pub fn assert_within_10_percent(table: &str, estimate: u64, written: &str) {
+pub(crate) fn assert_within_10_percent(table: &str, estimate: u64, written: &str) {
     let (estimate, real) = (estimate as f64, written.len() as f64);
     assert!(
         (estimate / real - 1.0).abs() < 0.1,

@@ -1,20 +1,20 @@
-//! What the examples are asked: `NAME=VALUE` on their command line.
+//! Command-line arguments of the examples: `NAME=VALUE`.
 
 use load::{Backend, executor};
 
-fn value(name: &str, usual: &str) -> String {
+fn value(name: &str, default: &str) -> String {
     let prefix = format!("{name}=");
     let found =
         std::env::args().find_map(|argument| Some(argument.strip_prefix(&prefix)?.to_string()));
-    found.unwrap_or(usual.to_string())
+    found.unwrap_or(default.to_string())
 }
 
-pub fn number(name: &str, usual: &str) -> u64 {
-    value(name, usual).parse().unwrap()
+pub(crate) fn number(name: &str, default: &str) -> u64 {
+    value(name, default).parse().unwrap()
 }
 
-/// The one that the load engine would take, where none is named.
-pub fn backend() -> Backend {
+/// The requested backend, or the load engine's default.
+pub(crate) fn backend() -> Backend {
     match value("backend", "").as_str() {
         "epoll" => Backend::Epoll,
         "uring" => Backend::Uring,

@@ -1,10 +1,11 @@
-//! Rates that vary in time: when the expected number of arrivals reaches a value.
+//! Arrival rates over time: computes when the expected number of arrivals reaches a value.
 //!
 //! A nonhomogeneous Poisson process is a unit process under the inverse of its integrated rate (Çinlar, "Introduction to
 //! Stochastic Processes", 1975, section 4.7: the time change).
 
+/// The arrival rate as a function of time.
 #[derive(Clone, Debug)]
-pub enum Intensity {
+pub(crate) enum Intensity {
     Constant {
         rate: f64,
     },
@@ -22,11 +23,11 @@ pub enum Intensity {
 }
 
 impl Intensity {
-    pub fn constant(rate: f64) -> Intensity {
+    pub(super) fn constant(rate: f64) -> Intensity {
         Intensity::Constant { rate }
     }
 
-    pub fn bursts(rate: f64, burst_rate: f64, every_s: f64, burst_s: f64) -> Intensity {
+    pub(super) fn bursts(rate: f64, burst_rate: f64, every_s: f64, burst_s: f64) -> Intensity {
         Intensity::Bursts {
             rate,
             burst_rate,
@@ -35,12 +36,12 @@ impl Intensity {
         }
     }
 
-    pub fn ramp(from: f64, to: f64, over_s: f64) -> Intensity {
+    pub(super) fn ramp(from: f64, to: f64, over_s: f64) -> Intensity {
         Intensity::Ramp { from, to, over_s }
     }
 
-    /// Seconds until `expected` arrivals are expected: the inverse of the integrated rate.
-    pub fn time_s(&self, expected: f64) -> f64 {
+    /// Time in seconds at which `expected` arrivals are expected: the inverse of the integrated rate.
+    pub(super) fn time_s(&self, expected: f64) -> f64 {
         match *self {
             Intensity::Constant { rate } => expected / rate,
             Intensity::Bursts {
@@ -67,7 +68,7 @@ fn bursts_time_s(rate: f64, burst_rate: f64, every_s: f64, burst_s: f64, expecte
     }
 }
 
-/// Solves `from t + (to - from) t^2 / (2 over) = expected`, in the form that cancels nothing where both rates are near.
+/// Solves `from t + (to - from) t^2 / (2 over) = expected`, in the form without cancellation where both rates are close.
 fn ramp_time_s(from: f64, to: f64, over_s: f64, expected: f64) -> f64 {
     let in_ramp = over_s * (from + to) / 2.0;
     if expected >= in_ramp {

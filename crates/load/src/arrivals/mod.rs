@@ -1,8 +1,8 @@
-//! When operations are due: schedules as pure functions of a seed.
+//! Arrival schedules for open loop: when operations are due, as pure functions of a seed.
 //!
-//! Goal: exact schedules. Each is one sequence of unit arrivals (exponential gaps of mean 1, or equal ones) seen through
-//! the inverse of its integrated rate, so that nothing is thinned out by chance and one seed serves every kind.
-//! Non-goals: waiting for the times (`drive`), queues (`pacer`).
+//! Goal: exact schedules. Each schedule maps one sequence of unit arrivals (exponential gaps of mean 1, or equal gaps) through the
+//! inverse of its integrated rate. There is no random thinning, and one seed serves every kind of schedule.
+//! Non-goals: waiting for due times (`drive`), queues (`pacer`).
 
 mod intensity;
 
@@ -12,36 +12,40 @@ use rand_distr::Exp1;
 use rand_pcg::Pcg64;
 use std::sync::Arc;
 
-/// Arrivals closer than the clock's nanosecond cannot be told apart.
+/// The clock's resolution is a nanosecond, so a higher rate cannot be scheduled.
 const RATE_MAX: f64 = 1e9;
 const NS_PER_S: f64 = 1e9;
 
-/// Rates are operations a second; times seconds since the drive's beginning.
+/// When operations arrive. Rates are operations per second, times are seconds since the start of the drive.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arrivals {
-    /// Exponential gaps.
+    /// Exponentially distributed gaps.
     Poisson { rate: f64 },
     /// Equal gaps, the first arrival at 0.
     Uniform { rate: f64 },
-    /// Poisson at `rate`, and at `burst_rate` for `burst_s` at the beginning of every `every_s`.
+    /// Poisson arrivals at `rate`, and at `burst_rate` for the first `burst_s` of every `every_s`.
     Bursts {
         rate: f64,
         burst_rate: f64,
         every_s: f64,
         burst_s: f64,
     },
-    /// Poisson, the rate growing linearly from one to the other over `over_s`, then staying.
+    /// Poisson arrivals whose rate changes linearly over `over_s` and then stays constant.
     Ramp { from: f64, to: f64, over_s: f64 },
-    /// Recorded times, ascending; it ends with the last.
+    /// Recorded times, ascending. The schedule ends with the last one.
     Trace { at_ns: Arc<[u64]> },
 }
 
 impl Arrivals {
+    /// Checks that the values can be scheduled.
+    ///
     /// # Errors
-    /// What a schedule cannot express: one sentence with the value, the cause and the way out.
+    /// One sentence with the value, the cause and the fix.
     pub fn check(&self) -> Result<(), String> {
         match self {
-            Arrivals::Poisson { rate } | Arrivals::Uniform { rate } => above_zero("rate", *rate),
+            Arrivals::Poisson { rate } | Arrivals::Uniform { rate } => {
+                above_zero("the rate", *rate)
+            }
             Arrivals::Bursts {
                 rate,
                 burst_rate,
@@ -49,12 +53,12 @@ impl Arrivals {
                 burst_s,
             } => {
                 not_negative("the rate between bursts", *rate)?;
-                above_zero("burst rate", *burst_rate)?;
+                above_zero("the burst rate", *burst_rate)?;
                 burst_lengths(*every_s, *burst_s)
             }
             Arrivals::Ramp { from, to, over_s } => {
-                not_negative("the rate at the ramp's beginning", *from)?;
-                above_zero("rate at the ramp's end", *to)?;
+                not_negative("the rate at the start of the ramp", *from)?;
+                above_zero("the rate at the end of the ramp", *to)?;
                 a_length("the ramp", *over_s)
             }
             Arrivals::Trace { at_ns } => ascending(at_ns),
@@ -65,32 +69,32 @@ impl Arrivals {
 fn above_zero(name: &str, rate: f64) -> Result<(), String> {
     if rate == 0.0 {
         return Err(format!(
-            "a {name} of zero asks for nothing: give operations a second, above 0"
+            "{name} is 0: give a number of operations per second above 0"
         ));
     }
-    not_negative(&format!("the {name}"), rate)
+    not_negative(name, rate)
 }
 
 fn not_negative(name: &str, rate: f64) -> Result<(), String> {
     if !rate.is_finite() || rate < 0.0 {
         return Err(format!(
-            "{name} is {rate}: give a finite number of operations a second, not below 0"
+            "{name} is {rate}: give a finite number of operations per second, at least 0"
         ));
     }
     if rate > RATE_MAX {
         return Err(format!(
-            "{name} is {rate} a second, but a schedule counts nanoseconds: give at most 1e9"
+            "{name} is {rate} per second, but schedules count in nanoseconds: give at most 1e9"
         ));
     }
     Ok(())
 }
 
 fn burst_lengths(every_s: f64, burst_s: f64) -> Result<(), String> {
-    a_length("the time from burst to burst", every_s)?;
+    a_length("the time between bursts", every_s)?;
     a_length("a burst", burst_s)?;
     if burst_s > every_s {
         return Err(format!(
-            "a burst of {burst_s} s does not end before the next one, {every_s} s later: make it shorter or rarer"
+            "a burst of {burst_s} s is longer than the time between bursts, {every_s} s: make it shorter or less frequent"
         ));
     }
     Ok(())
@@ -101,13 +105,13 @@ fn a_length(name: &str, seconds: f64) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "{name} lasts {seconds} s: give a finite time above 0"
+        "{name} lasts {seconds} s: give a finite duration above 0"
     ))
 }
 
 fn ascending(at_ns: &[u64]) -> Result<(), String> {
     if at_ns.is_empty() {
-        return Err("the trace is empty: it needs at least one time".into());
+        return Err("the trace is empty: add at least one time".into());
     }
     match at_ns.windows(2).position(|pair| pair[0] > pair[1]) {
         Some(place) => Err(format!(
@@ -120,7 +124,7 @@ fn ascending(at_ns: &[u64]) -> Result<(), String> {
     }
 }
 
-/// The times of arrivals, nanoseconds since the drive's beginning, ascending. Only a trace's ends.
+/// Iterates over arrival times: nanoseconds since the start of the drive, ascending. Only the schedule of a trace ends.
 #[derive(Clone, Debug)]
 pub struct Schedule(Source);
 
@@ -131,7 +135,7 @@ enum Source {
 }
 
 impl Schedule {
-    /// The arrivals have to pass [`Arrivals::check`].
+    /// Makes a schedule. The arrivals must pass [`Arrivals::check`].
     pub fn new(arrivals: &Arrivals, seed: u64) -> Schedule {
         let units = match arrivals {
             Arrivals::Trace { at_ns } => {
@@ -175,7 +179,7 @@ impl Iterator for Schedule {
     }
 }
 
-/// Arrivals at a rate of one a second, as seconds since the beginning.
+/// Arrivals at a rate of one per second, as seconds since the start.
 #[derive(Clone, Debug)]
 enum Units {
     Equal { next: f64 },

@@ -12,7 +12,7 @@ fn count_between(times: &[u64], from_s: f64, to_s: f64) -> f64 {
     times.iter().filter(inside).count() as f64
 }
 
-/// Kolmogorov-Smirnov: the largest distance of the gaps' distribution from 1 - exp(-rate gap), times sqrt(n).
+/// Kolmogorov-Smirnov statistic: the largest distance of the gaps' distribution from 1 - exp(-rate gap), times sqrt(n).
 fn kolmogorov(times: &[u64], rate: f64) -> f64 {
     let mut gaps: Vec<f64> = times
         .windows(2)
@@ -28,7 +28,7 @@ fn kolmogorov(times: &[u64], rate: f64) -> f64 {
     distance.fold(0.0, f64::max) * n.sqrt()
 }
 
-/// Variance over mean of the counts a second: 1 for a Poisson process.
+/// Index of dispersion, the variance over the mean of the counts per second: 1 for a Poisson process.
 fn dispersion(times: &[u64], seconds: usize) -> f64 {
     let mut counts = vec![0.0; seconds];
     for second in times.iter().map(|at| (at / SECOND_NS) as usize) {
@@ -43,7 +43,7 @@ fn dispersion(times: &[u64], seconds: usize) -> f64 {
 
 #[test]
 fn poisson_gaps_are_exponential() {
-    // 1.36 / sqrt(n) is the 5 % point of the test.
+    // 1.36 / sqrt(n) is the critical value at 5 %.
     for (seed, rate) in [(1, 1.0), (2, 500.0), (3, 20_000.0)] {
         let arrivals = times(&Arrivals::Poisson { rate }, seed, 100_000);
         let distance = kolmogorov(&arrivals, rate);
@@ -52,13 +52,13 @@ fn poisson_gaps_are_exponential() {
 }
 
 #[test]
-fn the_test_for_exponential_gaps_finds_equal_ones() {
+fn the_test_for_exponential_gaps_rejects_equal_gaps() {
     let arrivals = times(&Arrivals::Uniform { rate: 500.0 }, 1, 10_000);
     assert!(kolmogorov(&arrivals, 500.0) > 10.0);
 }
 
 #[test]
-fn poisson_counts_a_second_vary_as_much_as_their_mean() {
+fn poisson_counts_per_second_have_a_variance_equal_to_their_mean() {
     let seconds = 2_000;
     let arrivals = times(&Arrivals::Poisson { rate: 100.0 }, 4, 100 * seconds);
     let dispersion = dispersion(&arrivals, seconds - 20);
@@ -66,7 +66,7 @@ fn poisson_counts_a_second_vary_as_much_as_their_mean() {
 }
 
 #[test]
-fn two_halves_of_a_rate_with_seeds_of_their_own_add_up_to_the_whole() {
+fn two_poisson_processes_with_different_seeds_add_up_to_one() {
     let half = Arrivals::Poisson { rate: 250.0 };
     let mut both = times(&half, 5, 50_000);
     both.extend(times(&half, 6, 50_000));
@@ -76,21 +76,21 @@ fn two_halves_of_a_rate_with_seeds_of_their_own_add_up_to_the_whole() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_schedule_and_another_one_another() {
+fn schedules_are_reproducible_and_depend_on_the_seed() {
     let arrivals = Arrivals::Poisson { rate: 1_000.0 };
     assert_eq!(times(&arrivals, 7, 1_000), times(&arrivals, 7, 1_000));
     assert_ne!(times(&arrivals, 7, 1_000), times(&arrivals, 8, 1_000));
 }
 
 #[test]
-fn uniform_arrivals_begin_at_zero_and_keep_their_distance() {
+fn uniform_arrivals_start_at_zero_and_are_equidistant() {
     let arrivals = times(&Arrivals::Uniform { rate: 200.0 }, 0, 2_001);
     assert_eq!(arrivals[..3], [0, 5_000_000, 10_000_000]);
     assert_eq!(arrivals[2_000], 10 * SECOND_NS);
 }
 
 #[test]
-fn bursts_have_their_own_rate_and_come_back() {
+fn bursts_have_their_own_rate_and_repeat() {
     let bursts = Arrivals::Bursts {
         rate: 100.0,
         burst_rate: 2_000.0,
@@ -122,7 +122,7 @@ fn nothing_arrives_between_bursts_where_the_rate_is_zero() {
 }
 
 #[test]
-fn a_ramp_reaches_the_counts_of_its_integrated_rate() {
+fn a_ramp_matches_its_integrated_rate() {
     for (from, to) in [(0.0, 1_000.0), (1_000.0, 100.0), (500.0, 500.0)] {
         let ramp = Arrivals::Ramp {
             from,
@@ -154,10 +154,10 @@ fn a_trace_is_replayed_and_ends() {
 }
 
 #[test]
-fn what_no_schedule_can_express_is_refused_with_the_value() {
+fn invalid_arrivals_are_refused_with_the_value() {
     let refused = |arrivals: Arrivals| arrivals.check().expect_err("refused");
     let poisson = |rate| refused(Arrivals::Poisson { rate });
-    assert!(poisson(0.0).contains("of zero"));
+    assert!(poisson(0.0).contains("the rate is 0"));
     assert!(poisson(-3.0).contains("-3"));
     assert!(poisson(f64::NAN).contains("NaN"));
     assert!(poisson(2e9).contains("nanoseconds"));
@@ -174,7 +174,7 @@ fn what_no_schedule_can_express_is_refused_with_the_value() {
         every_s: 1.0,
         burst_s: 2.0,
     });
-    assert!(bursts.contains("2 s does not end"));
+    assert!(bursts.contains("2 s is longer"));
     let ramp = refused(Arrivals::Ramp {
         from: 1.0,
         to: 2.0,
@@ -207,7 +207,7 @@ fn any_arrivals() -> impl Strategy<Value = Arrivals> {
 
 proptest! {
     #[test]
-    fn what_passes_the_check_gives_ascending_times(arrivals in any_arrivals(), seed: u64) {
+    fn valid_arrivals_give_ascending_times(arrivals in any_arrivals(), seed: u64) {
         prop_assert_eq!(arrivals.check(), Ok(()));
         let arrived = times(&arrivals, seed, 300);
         prop_assert_eq!(arrived.len(), 300);
@@ -215,7 +215,7 @@ proptest! {
     }
 
     #[test]
-    fn one_seed_serves_every_rate(seed: u64, rate in 1.0..1e6f64) {
+    fn one_seed_gives_the_same_gaps_scaled_by_the_rate(seed: u64, rate in 1.0..1e6f64) {
         let slow = times(&Arrivals::Poisson { rate: 1.0 }, seed, 50);
         let fast = times(&Arrivals::Poisson { rate }, seed, 50);
         for (slow, fast) in slow.iter().zip(fast) {

@@ -1,22 +1,22 @@
-//! The pauses between attempts to open a session.
+//! Backoff between attempts to open a session.
 
 const FIRST_NS: u64 = 10_000_000;
 const LONGEST_NS: u64 = 1_000_000_000;
 /// Doublings from the first pause to the longest.
 const DOUBLINGS: u32 = 7;
-/// Multiples of the golden ratio's fraction spread evenly, however many clients there are.
+/// 2^64 times the fractional part of the golden ratio. Its multiples are evenly spread for any number of clients.
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Pauses that double from 10 ms to 1 s, each shortened by up to a half. By how much follows from the client's number, so that
-/// clients that lose a server together do not come back together.
+/// Exponential backoff from 10 ms to 1 s, each pause shortened by up to half. The jitter depends on the client's number, so that
+/// clients that lose the server at the same time do not reconnect at the same time.
 #[derive(Debug)]
-pub struct Backoff {
+pub(super) struct Backoff {
     client: u32,
     attempts: u32,
 }
 
 impl Backoff {
-    pub fn new(client: u32) -> Backoff {
+    pub(super) fn new(client: u32) -> Backoff {
         Backoff {
             client,
             attempts: 0,
@@ -24,7 +24,7 @@ impl Backoff {
     }
 
     /// The pause before the next attempt.
-    pub fn next_ns(&mut self) -> u64 {
+    pub(super) fn next_ns(&mut self) -> u64 {
         let doubled = FIRST_NS << self.attempts.min(DOUBLINGS);
         let pause_ns = doubled.min(LONGEST_NS);
         let turn = u64::from(self.client) + u64::from(self.attempts) + 1;
@@ -33,13 +33,13 @@ impl Backoff {
         pause_ns - ((pause_ns / 2 * part) >> 32)
     }
 
-    /// Pauses so far.
-    pub fn attempts(&self) -> u32 {
+    /// The number of pauses so far.
+    pub(super) fn attempts(&self) -> u32 {
         self.attempts
     }
 
-    /// The next pause is the first one again.
-    pub fn reset(&mut self) {
+    /// Starts again with the first pause.
+    pub(super) fn reset(&mut self) {
         self.attempts = 0;
     }
 }
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_double_up_to_a_second_and_lose_at_most_half() {
+    fn pauses_double_up_to_a_second_with_at_most_half_jitter() {
         for client in 0..300 {
             for (attempt, pause_ns) in pauses(client, 100).into_iter().enumerate() {
                 let whole_ns = (FIRST_NS << attempt.min(30)).min(LONGEST_NS);
@@ -65,11 +65,11 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_lose_a_server_together_come_back_spread_over_half_a_second() {
+    fn clients_that_lose_a_server_together_reconnect_spread_over_half_a_second() {
         let mut tenth: Vec<u64> = (0..256).map(|client| pauses(client, 10)[9]).collect();
         tenth.sort_unstable();
         let largest_gap = tenth.windows(2).map(|pair| pair[1] - pair[0]).max();
-        // Evenly spread, 256 clients come 2 ms apart.
+        // Evenly spread, 256 clients are 2 ms apart.
         assert!(largest_gap < Some(5_000_000), "{largest_gap:?}");
         assert!(tenth[255] - tenth[0] > 480_000_000);
     }

@@ -1,8 +1,8 @@
-//! One client: its session, one operation after another, and what happens when the session is lost.
+//! One client: runs its operations one after another and reconnects when its session is lost.
 //!
-//! A lost session hides no waiting. In open loop a worker without a session takes no arrival: arrivals queue, and the queue's
-//! wait counts. In closed loop the next operation is due as always, and the time until there is a session again counts as
-//! its own; where no session comes, it counts as lost after that time.
+//! The time without a session is measured. In open loop, a worker without a session takes no arrival: arrivals wait in the queue,
+//! and that wait counts. In closed loop, the next operation is due as usual and its service time includes the reconnect. If the
+//! client cannot reconnect, that operation counts as lost.
 
 use super::backoff::Backoff;
 use super::shared::Shared;
@@ -10,34 +10,35 @@ use crate::io::Io;
 use crate::recorder::{Ended, Recorder};
 use crate::seam::{Failure, Outcome, Request, Workload};
 
-/// A client that sleeps looks so often whether the drive has ended early.
-const LOOK_EVERY_NS: u64 = 500_000_000;
+/// How often a sleeping client checks whether the drive has ended early.
+const CHECK_INTERVAL_NS: u64 = 500_000_000;
 
-pub struct Client<'a, W: Workload> {
+/// A client of a drive, in closed loop, or a worker in open loop.
+pub(super) struct Client<'a, W: Workload> {
     pub shared: &'a Shared<'a, W>,
     pub recorder: &'a Recorder,
     pub io: Io,
     pub number: u32,
-    /// The drive's beginning on the reactor's clock.
+    /// The start of the drive on the reactor's clock.
     pub zero_ns: u64,
-    /// None: lost, see [`Client::reopen`].
+    /// None after it was lost, see [`Client::reopen`].
     pub session: Option<W::Session>,
-    /// What is known of the outage since the last operation that was answered.
+    /// The outage since the last answered operation.
     pub outage: Outage,
 }
 
-/// How a client fares without a server.
+/// The state of a client that lost its session.
 #[derive(Debug)]
-pub struct Outage {
+pub(super) struct Outage {
     backoff: Backoff,
-    /// When it began to open a session again.
+    /// When the client started to reconnect.
     since_ns: Option<u64>,
-    /// The last error, of the session or of an attempt to open another one.
+    /// The last error, of the session or of an attempt to reconnect.
     why: Option<Failure>,
 }
 
 impl Outage {
-    pub fn new(client: u32) -> Outage {
+    pub(super) fn new(client: u32) -> Outage {
         Outage {
             backoff: Backoff::new(client),
             since_ns: None,
@@ -46,39 +47,39 @@ impl Outage {
     }
 
     #[cold]
-    fn is_over(&mut self) {
+    fn clear(&mut self) {
         self.backoff.reset();
         self.since_ns = None;
         self.why = None;
     }
 }
 
-/// The client has no session any more, and starts no operation again. The code is that of the last error.
-pub struct Gone(pub u16);
+/// The client has no session and starts no more operations. The code is that of the last error.
+pub(super) struct Gone(pub u16);
 
 impl<W: Workload> Client<'_, W> {
     #[inline]
-    pub fn now_ns(&self) -> u64 {
+    pub(super) fn now_ns(&self) -> u64 {
         self.io.now_ns() - self.zero_ns
     }
 
-    /// Sleeps until then, or until the drive ends.
-    pub async fn sleep_until(&self, at_ns: u64) {
+    /// Sleeps until `at_ns`, or until the drive ends.
+    pub(super) async fn sleep_until(&self, at_ns: u64) {
         loop {
             let now_ns = self.now_ns();
             let until_ns = at_ns.min(self.shared.end.at_ns());
             if now_ns >= until_ns {
                 return;
             }
-            let look_ns = until_ns.min(now_ns + LOOK_EVERY_NS);
-            self.io.sleep_until(self.zero_ns + look_ns).await;
+            let check_ns = until_ns.min(now_ns + CHECK_INTERVAL_NS);
+            self.io.sleep_until(self.zero_ns + check_ns).await;
         }
     }
 
-    /// Does an operation and records it. Gives the time from which the client is free again. `late_ns`: how late it was
-    /// begun by a client that waited for its time. The session may be lost afterwards.
+    /// Runs an operation, with retries, and records it. Returns when the client was free again. `late_ns` is how late the operation
+    /// started if the client waited for its due time. The session may be lost afterwards.
     #[inline]
-    pub async fn operate(
+    pub(super) async fn operate(
         &mut self,
         mut request: Request,
         late_ns: Option<u64>,
@@ -93,8 +94,8 @@ impl<W: Workload> Client<'_, W> {
         let ended_ns = self.now_ns();
         self.record(&request, ended_ns, late_ns, outcome);
         match outcome {
-            Outcome::Lost(code) | Outcome::Unknown(code) => self.lose(code).await,
-            _ if self.outage.why.is_some() => self.outage.is_over(),
+            Outcome::Lost(code) | Outcome::Unknown(code) => self.close_lost(code).await,
+            _ if self.outage.why.is_some() => self.outage.clear(),
             _ => {}
         }
         Ok(ended_ns)
@@ -120,35 +121,35 @@ impl<W: Workload> Client<'_, W> {
         request.retries = request.retries.saturating_add(1);
     }
 
-    /// Closes the session that was lost.
-    async fn lose(&mut self, code: u16) {
+    /// Closes a lost session.
+    async fn close_lost(&mut self, code: u16) {
         self.outage.why = Some(Failure {
             code,
             text: format!("the session was lost (error {code})"),
-            passing: true,
+            transient: true,
         });
         self.close().await;
     }
 
-    /// Opens a session again, with growing pauses, for as long as the drive allows.
+    /// Reconnects with backoff, for as long as the settings allow.
     ///
     /// # Errors
-    /// The drive ended, or the client gave up.
-    pub async fn reopen(&mut self) -> Result<(), Gone> {
-        self.recorder.rest();
-        let reopened = self.try_to_reopen().await;
-        self.recorder.run();
+    /// If the drive ended or the time for reconnecting is over.
+    pub(super) async fn reopen(&mut self) -> Result<(), Gone> {
+        self.recorder.mark_idle();
+        let reopened = self.reopen_with_backoff().await;
+        self.recorder.mark_busy();
         reopened
     }
 
-    async fn try_to_reopen(&mut self) -> Result<(), Gone> {
+    async fn reopen_with_backoff(&mut self) -> Result<(), Gone> {
         let since_ns = *self.outage.since_ns.get_or_insert(self.now_ns());
         let budget_ns = u64::try_from(self.shared.drive.reconnect_for.as_nanos());
         let give_up_ns = since_ns.saturating_add(budget_ns.unwrap_or(u64::MAX));
         let mut was_refused = false;
         while !self.is_over() {
             if self.is_final() || self.now_ns() >= give_up_ns {
-                return Err(self.leave());
+                return Err(self.end_early());
             }
             let pause_ns = self.outage.backoff.next_ns();
             self.sleep_until(give_up_ns.min(self.now_ns() + pause_ns))
@@ -167,41 +168,41 @@ impl<W: Workload> Client<'_, W> {
                 }
             }
         }
-        // The end came between two sessions, or the client was refused until then.
+        // The drive ended between two sessions, or the client was refused until its end.
         match was_refused {
-            true => Err(self.leave()),
+            true => Err(self.end_early()),
             false => Err(Gone(self.outage.why.as_ref().map_or(0, |why| why.code))),
         }
     }
 
-    /// Counts an operation that was due and got no session.
-    pub fn give_up(&self, request: &Request, Gone(code): Gone) {
+    /// Counts an operation that was due and got no session as lost.
+    pub(super) fn count_lost(&self, request: &Request, Gone(code): Gone) {
         self.record(request, self.now_ns(), None, Outcome::Lost(code));
     }
 
-    /// Trying again does not help.
+    /// Whether the last error is permanent.
     fn is_final(&self) -> bool {
         let why = self.outage.why.as_ref();
-        why.is_some_and(|why| !why.passing)
+        why.is_some_and(|why| !why.transient)
     }
 
-    pub async fn close(&mut self) {
+    pub(super) async fn close(&mut self) {
         if let Some(session) = self.session.take() {
             self.shared.workload.close(session).await;
         }
     }
 
     #[inline]
-    pub fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.now_ns() >= self.shared.end.at_ns()
     }
 
-    fn leave(&self) -> Gone {
+    fn end_early(&self) -> Gone {
         let now_ns = self.now_ns();
         let mut why = self.outage.why.clone().unwrap_or_else(|| Failure {
             code: 0,
             text: "the session was lost".into(),
-            passing: true,
+            transient: true,
         });
         let attempts = self.outage.backoff.attempts();
         if attempts > 0 {
@@ -211,7 +212,7 @@ impl<W: Workload> Client<'_, W> {
             why.text += &format!(", after {attempts} {times} to reconnect in {waited_s:.1} s");
         }
         let gone = Gone(why.code);
-        self.shared.leave(self.number, now_ns, why);
+        self.shared.client_ended(self.number, now_ns, why);
         gone
     }
 }

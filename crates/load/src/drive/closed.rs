@@ -1,28 +1,28 @@
-//! Closed loop: a client starts its next operation when it was answered and has thought.
+//! Closed loop: a client starts its next operation after the previous reply and its think time.
 
-use super::asked::Closed;
 use super::client::Client;
+use super::settings::Closed;
 use crate::seam::{Request, Workload};
 use rand::{RngExt, SeedableRng};
 use rand_distr::Exp1;
 use rand_pcg::Pcg64;
 
-/// Operations in a row after which the other clients of the reactor get their turn, also where none of them waited.
+/// Operations after which a client yields to the other clients of its reactor, even if none of its operations had to wait.
 const TURN: u32 = 256;
-/// Spreads clients over the seeds (the golden ratio's fraction).
+/// Spreads the clients' seeds: 2^64 times the fractional part of the golden ratio.
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 
-pub async fn run<W: Workload>(client: &mut Client<'_, W>, closed: &Closed) {
+pub(super) async fn run<W: Workload>(client: &mut Client<'_, W>, closed: &Closed) {
     let mut thinking = Thinking::new(closed, client.shared.drive.seed, client.number);
     let mut numbers = client.shared.numbers();
     let mut turn = TURN;
     let mut free_ns = client.now_ns();
-    client.recorder.run();
+    client.recorder.mark_busy();
     loop {
         if let Some(thinking) = &mut thinking {
-            client.recorder.rest();
+            client.recorder.mark_idle();
             client.sleep_until(free_ns + thinking.next_ns()).await;
-            client.recorder.run();
+            client.recorder.mark_busy();
             free_ns = client.now_ns();
         }
         if free_ns >= client.shared.end.at_ns() {
@@ -36,11 +36,11 @@ pub async fn run<W: Workload>(client: &mut Client<'_, W>, closed: &Closed) {
             started_ns: free_ns,
             retries: 0,
         };
-        // Only now: what the client waits for a session is a part of the operation that is due.
+        // Reconnect only after the operation is due, so that the wait for a session counts in its service time.
         if client.session.is_none()
             && let Err(gone) = client.reopen().await
         {
-            client.give_up(&request, gone);
+            client.count_lost(&request, gone);
             break;
         }
         match client.operate(request, None).await {
@@ -54,10 +54,10 @@ pub async fn run<W: Workload>(client: &mut Client<'_, W>, closed: &Closed) {
             free_ns = client.now_ns();
         }
     }
-    client.recorder.rest();
+    client.recorder.mark_idle();
 }
 
-/// Exponential think times, from the drive's seed for each client.
+/// Exponential think times of one client, from the drive's seed.
 struct Thinking {
     random: Pcg64,
     mean_ns: f64,
@@ -93,8 +93,8 @@ mod tests {
     }
 
     #[test]
-    fn think_times_are_exponential_with_the_mean_that_was_asked_for() {
-        let times = think_times(20, 1, 0).expect("it thinks");
+    fn think_times_are_exponential_with_the_configured_mean() {
+        let times = think_times(20, 1, 0).expect("think times");
         let mean = times.iter().sum::<u64>() as f64 / times.len() as f64;
         let longer = times.iter().filter(|time| **time > 20_000_000).count() as f64;
         assert!((mean / 2e7 - 1.0).abs() < 0.03, "{mean}");
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn each_client_thinks_by_itself_and_the_same_with_the_same_seed() {
+    fn think_times_differ_per_client_and_are_reproducible() {
         assert_eq!(think_times(20, 1, 3), think_times(20, 1, 3));
         assert_ne!(think_times(20, 1, 3), think_times(20, 1, 4));
         assert_eq!(think_times(0, 1, 3), None);

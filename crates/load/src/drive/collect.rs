@@ -1,7 +1,7 @@
-//! Seconds: what all reactors counted in one, together, in order and on time, also while nothing ends.
+//! Merges the counts of all reactors, second by second, in order and on time, even while no operation ends.
 
-use super::alarm::Alarm;
 use super::driven::{Second, Window};
+use super::panic_guard::PanicGuard;
 use super::shared::Shared;
 use crate::recorder::{Recorder, Sample};
 use crate::seam::Workload;
@@ -9,22 +9,23 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// A second is collected so long after its end: for operations that ended in it and are just being recorded.
+/// Delay after the end of a second until it is collected, for operations that are just being recorded.
 const GRACE_NS: u64 = 1_000_000;
 const WINDOW_S: u32 = 10;
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
-pub struct Collector<'a, W: Workload> {
+/// Collects seconds and windows.
+pub(super) struct Collector<'a, W: Workload> {
     shared: &'a Shared<'a, W>,
     second: u32,
-    /// The second that it begins with.
+    /// The first second of the current window.
     window_s: u32,
     window: Sample,
     dropped: u64,
 }
 
 impl<'a, W: Workload> Collector<'a, W> {
-    pub fn new(shared: &'a Shared<'a, W>) -> Collector<'a, W> {
+    pub(super) fn new(shared: &'a Shared<'a, W>) -> Collector<'a, W> {
         Collector {
             shared,
             second: 0,
@@ -34,14 +35,14 @@ impl<'a, W: Workload> Collector<'a, W> {
         }
     }
 
-    /// Collects until `over` is closed, and then what is left.
-    pub fn run(
+    /// Collects until `over` is closed, then collects the rest.
+    pub(super) fn run(
         mut self,
         over: &Receiver<()>,
         each_second: &mut (dyn FnMut(Second) + Send),
         each_window: &mut (dyn FnMut(Window) + Send),
     ) {
-        let _alarm = Alarm(self.shared);
+        let _guard = PanicGuard(self.shared);
         let warmup_s = self.shared.drive.warmup.as_secs_f64().ceil() as u32;
         let mut collect = |collector: &mut Self| {
             each_second(collector.collect());
@@ -67,7 +68,7 @@ impl<'a, W: Workload> Collector<'a, W> {
     }
 
     fn until_next(&self) -> Duration {
-        self.shared.now_ns().map_or(LOOK_EVERY, |now_ns| {
+        self.shared.now_ns().map_or(CHECK_INTERVAL, |now_ns| {
             Duration::from_nanos(self.due_ns().saturating_sub(now_ns))
         })
     }
@@ -77,7 +78,7 @@ impl<'a, W: Workload> Collector<'a, W> {
         now_ns.is_some_and(|now_ns| now_ns >= self.due_ns())
     }
 
-    /// All seconds until the drive's end, and those in which something ended after it.
+    /// The last second of the drive, or the last in which an operation ended after it.
     fn last_second(&self) -> u32 {
         let until_end = self.shared.end.at_ns().saturating_sub(1) / SECOND_NS;
         let recorders = self.shared.recorders.iter();
@@ -112,7 +113,7 @@ impl<'a, W: Workload> Collector<'a, W> {
         }
     }
 
-    /// How many of those that arrived by the second's end are queued now, and how many were dropped since the last second.
+    /// How many arrivals until the end of the second are queued now, and how many were dropped since the previous second.
     fn queue(&mut self) -> (u64, u64) {
         let Some(mut pacer) = self.shared.pacer() else {
             return (0, 0);
@@ -137,8 +138,8 @@ impl<'a, W: Workload> Collector<'a, W> {
     }
 }
 
-/// Whether a window that began with `from_s` is over before `second`. They begin anew where the warm-up ends, so that each
-/// holds either what is counted or what is not.
+/// Whether a window that started with `from_s` ends before `second`. A new window starts at the end of the warm-up, so that no
+/// window spans it.
 fn ends_window(from_s: u32, second: u32, warmup_s: u32) -> bool {
     second == warmup_s || second - from_s == WINDOW_S
 }
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_of_ten_seconds_begin_anew_where_the_warm_up_ends() {
+    fn a_new_window_starts_when_the_warm_up_ends() {
         assert_eq!(windows(30, 0), [0, 10, 20]);
         assert_eq!(windows(30, 2), [0, 2, 12, 22]);
         assert_eq!(windows(30, 13), [0, 10, 13, 23]);

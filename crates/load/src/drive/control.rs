@@ -1,32 +1,32 @@
-//! Watching over a drive: an interrupt, the end, and what does not end by itself.
+//! Supervises a drive: handles interrupts, the end, and operations that do not end by themselves.
 
-use super::alarm::Alarm;
 use super::driven::DriveError;
+use super::panic_guard::PanicGuard;
 use super::shared::Shared;
 use crate::seam::Workload;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// What is under way when the drive is interrupted, or will not begin, has so long to end by itself.
+const CHECK_INTERVAL: Duration = Duration::from_millis(10);
+/// How long operations in flight may take after an interrupt or a failed start.
 const GRACE: Duration = Duration::from_secs(1);
-/// The same at the drive's end, where the drive does not say after how long a client has stalled.
-const STALLED: Duration = Duration::from_secs(30);
+/// Default of `Drive::drain_timeout`.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Returns when all threads have ended.
-pub fn watch<W: Workload>(
+/// Supervises the drive. Returns when all threads have ended.
+pub(super) fn watch<W: Workload>(
     shared: &Shared<'_, W>,
     stop: &AtomicBool,
     begun: &mut dyn FnMut(Instant),
     all_ended: impl Fn() -> bool,
 ) {
-    let _alarm = Alarm(shared);
+    let _guard = PanicGuard(shared);
     let mut given_up: Option<Instant> = None;
-    let mut is_told = false;
+    let mut has_begun = false;
     while !all_ended() {
-        if let (false, Some(zero_ns)) = (is_told, shared.gate.zero_ns()) {
+        if let (false, Some(zero_ns)) = (has_begun, shared.gate.zero_ns()) {
             begun(shared.origin + Duration::from_nanos(zero_ns));
-            is_told = true;
+            has_begun = true;
         }
         if given_up.is_none() && stop.load(Relaxed) {
             interrupt(shared);
@@ -35,11 +35,11 @@ pub fn watch<W: Workload>(
         if given_up.is_none() && shared.gate.is_refused() {
             given_up = Some(Instant::now());
         }
-        keep_schedule(shared);
+        advance_schedule(shared);
         if given_up.is_some_and(|at| at.elapsed() > GRACE) || is_overdue(shared) {
             shared.interrupt_waits();
         }
-        std::thread::sleep(LOOK_EVERY);
+        std::thread::sleep(CHECK_INTERVAL);
     }
 }
 
@@ -52,8 +52,8 @@ fn interrupt<W: Workload>(shared: &Shared<'_, W>) {
     shared.end_at(now_ns, format!("interrupted at {at_s:.1} s"));
 }
 
-/// Arrivals find the queue full also while no worker takes one.
-fn keep_schedule<W: Workload>(shared: &Shared<'_, W>) {
+/// Advances the schedule, so that a full queue is detected even while no worker takes an arrival.
+fn advance_schedule<W: Workload>(shared: &Shared<'_, W>) {
     if let (Some(now_ns), Some(mut pacer)) = (shared.now_ns(), shared.pacer()) {
         pacer.advance(now_ns);
         shared.end.bring_forward(pacer.end_ns(), None);
@@ -61,7 +61,7 @@ fn keep_schedule<W: Workload>(shared: &Shared<'_, W>) {
 }
 
 fn is_overdue<W: Workload>(shared: &Shared<'_, W>) -> bool {
-    let wait = shared.drive.stalled.unwrap_or(STALLED);
+    let wait = shared.drive.drain_timeout.unwrap_or(DRAIN_TIMEOUT);
     let over_ns = shared
         .now_ns()
         .and_then(|now_ns| now_ns.checked_sub(shared.end.at_ns()));

@@ -1,14 +1,14 @@
-//! A workload behind a pointer, for those who choose it at run time.
+//! An object-safe interface to workloads, for callers that choose the workload at run time.
 //!
-//! One dynamic call drives a whole trial; the operations within are monomorphic.
+//! One dynamic call runs a whole drive; the operations within are monomorphic.
 
-use super::asked::Drive;
 use super::driven::{DriveError, Driven};
+use super::settings::Drive;
 use super::{Watch, drive};
 use crate::seam::{Placement, Workload};
 use std::sync::atomic::AtomicBool;
 
-/// What a trial provides for a workload. Counts are for one client.
+/// What a workload needs from a trial. Counts are per client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     pub placement: Placement,
@@ -17,10 +17,11 @@ pub struct Needs {
     pub statements: usize,
 }
 
-/// Any [`Workload`], whatever its sessions are: it is implemented for all of them.
+/// The object-safe form of [`Workload`]. It is implemented for every workload.
 pub trait Drivable: Sync {
     /// The names of its operations.
     fn operations(&self) -> Vec<String>;
+    /// What it needs from a trial.
     fn needs(&self) -> Needs;
     /// As [`drive`](super::drive).
     ///
@@ -28,7 +29,7 @@ pub trait Drivable: Sync {
     /// As [`drive`](super::drive).
     fn drive(
         &self,
-        asked: &Drive,
+        settings: &Drive,
         stop: &AtomicBool,
         watch: Watch<'_>,
     ) -> Result<Driven, DriveError>;
@@ -49,10 +50,10 @@ impl<W: Workload> Drivable for W {
 
     fn drive(
         &self,
-        asked: &Drive,
+        settings: &Drive,
         stop: &AtomicBool,
         watch: Watch<'_>,
     ) -> Result<Driven, DriveError> {
-        drive(self, asked, stop, watch)
+        drive(self, settings, stop, watch)
     }
 }

@@ -1,4 +1,4 @@
-//! What came of a drive.
+//! The results of a drive: seconds, windows, totals, errors.
 
 use crate::io::Backend;
 use crate::recorder::{Fault, Kind, Tally};
@@ -7,26 +7,26 @@ use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What one second of a drive was like, all clients together.
+/// The results of one second, over all clients.
 #[derive(Clone, Debug)]
 pub struct Second {
-    /// From 0, since the drive's beginning. The last one is as long as the last operation needed.
+    /// Seconds since the start of the drive, from 0. The last second is the one in which the last operation ended.
     pub second: u32,
-    /// Nanoseconds of response (closed loop: service) of the operations that ended in it.
+    /// Response times (closed loop: service times) of the operations that ended in this second, in nanoseconds.
     pub response: Histogram<u64>,
-    /// How they ended.
+    /// How these operations ended.
     pub tally: Tally,
-    /// The errors behind what was not done, and those behind retries.
+    /// Errors of operations that were not done, and errors that led to retries.
     pub errors: BTreeMap<Fault, u64>,
-    /// Arrived by the second's end and not started when it was collected, 1 ms later or more.
+    /// Operations that arrived until the end of the second and had not started when it was collected, 1 ms or more later.
     pub queued: u64,
-    /// Clients that had an operation under way at its end, and those that had none.
+    /// Clients with an operation in flight at the end of the second, and clients without one.
     pub running: u32,
     pub idle: u32,
     pub dropped: u64,
 }
 
-/// Histograms of one operation over ten seconds. In closed loop there is only service.
+/// A histogram of one operation over ten seconds. In closed loop there are only service times.
 #[derive(Clone, Debug)]
 pub struct Window {
     pub start_s: u32,
@@ -35,48 +35,51 @@ pub struct Window {
     pub nanoseconds: Histogram<u64>,
 }
 
-/// What a drive came to.
+/// The results of a whole drive.
 #[derive(Clone, Debug)]
 pub struct Driven {
-    /// Nanoseconds since the Unix epoch at the drive's beginning, when all sessions were open.
+    /// Start of the drive, when all sessions were open: nanoseconds since the Unix epoch.
     pub started_ns: i64,
-    /// From when on nothing was started, counted from the beginning.
+    /// When the last operation could start, since the start of the drive.
     pub until: Duration,
-    /// When the last operation ended: later than `until` where one was under way then, earlier where none was.
+    /// When the last operation ended, since the start of the drive. Later than `until` if an operation was in flight then.
     pub elapsed: Duration,
-    /// How late an idle worker began what it was waiting for, nanoseconds after the schedule: the engine's own fault.
+    /// How late idle workers started operations that they waited for, in nanoseconds: the engine's own error.
     pub lateness: Histogram<u64>,
-    /// How the operations of each kind ended, in the order of the workload's list.
+    /// How operations ended, per operation in the order of [`crate::Workload::operations`].
     pub tallies: Vec<Tally>,
-    /// Started, queued at the end and dropped.
+    /// The sum of `started`, `queued_at_end` and `dropped`.
     pub arrived: u64,
     pub started: u64,
     pub queued_at_end: u64,
     pub dropped: u64,
-    /// How long the schedule stood still (`WhenFull::Wait`).
+    /// How long the schedule was paused (`WhenFull::Wait`).
     pub held: Duration,
-    /// Clients that ended before the time, and why.
+    /// Clients that ended early, and why.
     pub ended_early: Vec<(u32, Failure)>,
-    /// Why it ended before its time: `the queue of 10000 was full at 12.4 s`.
+    /// Why the drive ended early, such as `the queue of 10000 was full at 12.4 s`.
     pub stopped: Option<String>,
-    /// CPU seconds of the threads that clients live on, user and system, from the drive's beginning.
+    /// CPU time of the client threads since the start of the drive, in seconds.
     pub cpu_user_s: f64,
     pub cpu_system_s: f64,
     pub backend: Backend,
-    /// Threads that clients live on.
+    /// Number of client threads.
     pub reactors: usize,
-    /// Seconds that opening all sessions took.
+    /// Time to open all sessions, in seconds.
     pub open_s: f64,
 }
 
+/// Why a drive could not start.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum DriveError {
-    #[error("client {client} could not begin: {failure}")]
+    #[error("client {client} could not open its session: {failure}")]
     Open { client: u32, failure: Failure },
+    /// The settings are invalid.
     #[error("{0}")]
-    Asked(String),
+    Invalid(String),
+    /// The operating system refused something, or a thread panicked.
     #[error("{0}")]
     System(String),
-    #[error("interrupted before it began")]
+    #[error("interrupted before the load started")]
     Interrupted,
 }

@@ -1,14 +1,12 @@
-//! Driving a workload: its sessions are opened, its operations asked for in closed or open loop, everything counted.
+//! Drives a workload: opens its sessions, issues its operations in closed or open loop, and counts the results.
 //!
-//! Goals: one code path for reactors and for threads that block; exact numbers at any end: the time, a full queue, an
-//! interrupt, a stall, no client left. Non-goals: waiting and polling (`io`, `executor`); keeping what was measured.
+//! Goals: one code path for reactors and blocking threads; exact counts however a drive ends: by time, a full queue, an
+//! interrupt, a stall, or no client left. Non-goals: waiting and polling (`io`, `executor`); storing results.
 //!
-//! A client is a task (`client`, `closed`, `open`), one of those of its thread (`sessions`, `threads`). The caller's thread
-//! watches (`control`), one thread hands over the seconds (`collect`). Times are nanoseconds since the drive's
-//! beginning, which is when all sessions are open (`gate`).
+//! A client is a task (`client`, `closed`, `open`) on one of the client threads (`sessions`, `threads`). The caller's thread
+//! supervises (`control`), and one thread collects the seconds (`collect`). Times are nanoseconds since the start of the drive,
+//! which is when all sessions are open (`gate`).
 
-mod alarm;
-mod asked;
 mod backoff;
 mod client;
 mod closed;
@@ -18,14 +16,16 @@ mod drivable;
 mod driven;
 mod gate;
 mod open;
+mod panic_guard;
 mod sessions;
+mod settings;
 mod shared;
 mod threads;
 mod usage;
 
-pub use asked::{Closed, Drive, Load, Open, RECONNECT_FOR};
 pub use drivable::{Drivable, Needs};
 pub use driven::{DriveError, Driven, Second, Window};
+pub use settings::{Closed, Drive, Load, Open, RECONNECT_FOR};
 pub use threads::cores;
 
 use crate::executor;
@@ -38,36 +38,36 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
-use threads::{ClientThread, deal, no_thread};
+use threads::{ClientThread, assign, thread_not_started};
 use usage::Usage;
 
-/// What the caller is told while a drive goes on.
+/// Callbacks during a drive.
 pub struct Watch<'w> {
-    /// When all sessions are open, a few milliseconds before the beginning, with the moment that seconds count from.
+    /// Called when all sessions are open, a few milliseconds before the start, with the time from which seconds are counted.
     pub begun: &'w mut (dyn FnMut(Instant) + Send),
-    /// Once a second and in order, from a thread of its own.
+    /// Called once per second, in order, from a separate thread.
     pub second: &'w mut (dyn FnMut(Second) + Send),
-    /// After the last second of each ten, and at the end: nothing of a drive of hours stays in memory here.
+    /// Called for each window of ten seconds and at the end, so that memory use does not grow with the duration.
     pub window: &'w mut (dyn FnMut(Window) + Send),
 }
 
-/// Opens all sessions, drives the workload, closes them. `stop` ends the drive soon, with everything that was measured.
+/// Opens all sessions, runs the load, and closes them. Setting `stop` ends the drive early, with the results so far.
 ///
 /// # Errors
-/// What makes it impossible to begin; nothing is left open then.
+/// Why the drive could not start. No session is left open.
 ///
 /// # Panics
-/// Where the workload or the `watch` does, after all clients have ended.
+/// If the workload or a callback of `watch` panics, after all clients have ended.
 pub fn drive<W: Workload>(
     workload: &W,
     drive: &Drive,
     stop: &AtomicBool,
     watch: Watch,
 ) -> Result<Driven, DriveError> {
-    drive.check().map_err(DriveError::Asked)?;
+    drive.check().map_err(DriveError::Invalid)?;
     let backend = backend(workload, drive);
     let cores = cores();
-    let threads = deal(
+    let threads = assign(
         workload.placement(),
         drive.load.clients(),
         drive.reactors,
@@ -110,7 +110,7 @@ fn start<'scope, 'a, W: Workload>(
         {
             Ok(handle) => started.push(handle),
             Err(error) => {
-                shared.gate.refuse(no_thread(one, &error));
+                shared.gate.refuse(thread_not_started(one, &error));
                 break;
             }
         }

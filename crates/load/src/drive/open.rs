@@ -1,17 +1,17 @@
-//! Open loop: a worker that is free takes the next arrival as a ticket and waits for its time.
+//! Open loop: an idle worker takes the next arrival as a ticket and waits for its due time.
 
 use super::client::Client;
 use super::shared::Shared;
 use crate::pacer::{Take, Ticket};
 use crate::seam::{Request, Workload};
 
-/// Operations in a row after which the other workers of the reactor get their turn, also where none of them waited.
+/// Operations after which a worker yields to the other workers of its reactor, even if none of its operations had to wait.
 const TURN: u32 = 16;
 
-pub async fn run<W: Workload>(worker: &mut Client<'_, W>) {
+pub(super) async fn run<W: Workload>(worker: &mut Client<'_, W>) {
     let mut turn = TURN;
     let mut free_ns = worker.now_ns();
-    worker.recorder.run();
+    worker.recorder.mark_busy();
     while let Some(due) = next(worker, free_ns).await {
         let Ticket {
             number,
@@ -28,7 +28,7 @@ pub async fn run<W: Workload>(worker: &mut Client<'_, W>) {
             Ok(ended_ns) => free_ns = ended_ns,
             Err(_) => break,
         }
-        // Before the next arrival is taken: the other workers take those that come meanwhile.
+        // Reconnect before taking the next arrival, so that the other workers take those that arrive in the meantime.
         if worker.session.is_none() {
             match worker.reopen().await {
                 Ok(()) => free_ns = worker.now_ns(),
@@ -42,29 +42,29 @@ pub async fn run<W: Workload>(worker: &mut Client<'_, W>) {
             free_ns = worker.now_ns();
         }
     }
-    worker.recorder.rest();
+    worker.recorder.mark_idle();
 }
 
-/// An arrival that is to be started.
+/// An arrival to start now.
 struct Due {
     ticket: Ticket,
     started_ns: u64,
-    /// Where it was waited for.
+    /// How late it starts. None if the worker did not wait for it.
     late_ns: Option<u64>,
 }
 
-/// The next arrival; none once the drive is over.
+/// The next arrival. None once the drive is over.
 #[inline]
 async fn next<W: Workload>(worker: &Client<'_, W>, free_ns: u64) -> Option<Due> {
     match take(worker.shared, free_ns)? {
-        // Another worker's clock can be ahead of when this one was free, and what had arrived by then is queued.
+        // A queued arrival can be later than `free_ns`: another worker may have advanced the queue to a later time.
         Take::Queued(ticket) => Some(Due {
             ticket,
             started_ns: free_ns.max(ticket.scheduled_ns),
             late_ns: None,
         }),
         Take::Ahead(ticket) => {
-            let started_ns = await_time(worker, ticket.scheduled_ns).await?;
+            let started_ns = await_due(worker, ticket.scheduled_ns).await?;
             Some(Due {
                 ticket,
                 started_ns,
@@ -72,9 +72,9 @@ async fn next<W: Workload>(worker: &Client<'_, W>, free_ns: u64) -> Option<Due> 
             })
         }
         Take::Over => {
-            worker.recorder.rest();
+            worker.recorder.mark_idle();
             worker.sleep_until(u64::MAX).await;
-            worker.recorder.run();
+            worker.recorder.mark_busy();
             None
         }
     }
@@ -90,10 +90,11 @@ fn take<W: Workload>(shared: &Shared<'_, W>, free_ns: u64) -> Option<Take> {
     Some(taken)
 }
 
-/// None: the drive ended before that time came. An arrival before the end is started, however late its worker woke.
-async fn await_time<W: Workload>(worker: &Client<'_, W>, scheduled_ns: u64) -> Option<u64> {
-    worker.recorder.rest();
+/// Waits until an arrival is due. None if the drive ends before. An arrival before the end is started, however late its worker
+/// wakes.
+async fn await_due<W: Workload>(worker: &Client<'_, W>, scheduled_ns: u64) -> Option<u64> {
+    worker.recorder.mark_idle();
     worker.sleep_until(scheduled_ns).await;
-    worker.recorder.run();
+    worker.recorder.mark_busy();
     (scheduled_ns < worker.shared.end.at_ns()).then(|| worker.now_ns().max(scheduled_ns))
 }

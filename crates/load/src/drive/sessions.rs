@@ -1,10 +1,10 @@
-//! Opening sessions: a few at a time on each reactor, and all of them before anything begins.
+//! Opens the sessions of one thread, a few at a time and all of them before the drive starts, and runs its clients.
 
-use super::asked::Load;
 use super::backoff::Backoff;
 use super::client::{Client, Outage};
 use super::driven::DriveError;
 use super::gate::Waiting;
+use super::settings::Load;
 use super::shared::Shared;
 use super::usage::Usage;
 use super::{closed, open};
@@ -14,26 +14,26 @@ use crate::seam::{Failure, Workload};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// Sessions that a reactor opens at the same time.
-const AT_ONCE: usize = 32;
-/// How long a passing failure is tried again.
-const PATIENCE_NS: u64 = 5_000_000_000;
+/// Number of sessions that a reactor opens concurrently.
+const CONCURRENT_OPENS: usize = 32;
+/// How long opening a session is retried after transient errors.
+const OPEN_RETRY_NS: u64 = 5_000_000_000;
 
 /// The clients of one thread.
-pub struct ReactorClients<'a, W: Workload> {
+pub(super) struct ReactorClients<'a, W: Workload> {
     shared: &'a Shared<'a, W>,
     recorder: &'a Recorder,
     io: Io,
     clients: Vec<u32>,
-    /// Opened and not yet taken by its client, in the order of `clients`.
+    /// Sessions that are open and not yet taken by their clients, in the order of `clients`.
     sessions: RefCell<Vec<Option<W::Session>>>,
     waiting: Waiting,
-    /// The thread's CPU time when the drive began.
+    /// The thread's CPU time at the start of the drive.
     began: Rc<Cell<Option<Usage>>>,
 }
 
 impl<'a, W: Workload> ReactorClients<'a, W> {
-    pub fn new(
+    pub(super) fn new(
         shared: &'a Shared<'a, W>,
         recorder: &'a Recorder,
         io: &Io,
@@ -51,9 +51,9 @@ impl<'a, W: Workload> ReactorClients<'a, W> {
         })
     }
 
-    /// The client at a place, from beginning to end: it opens its share of the thread's sessions, drives its own, closes it.
-    pub async fn run_client(self: Rc<Self>, place: usize) {
-        if place < AT_ONCE {
+    /// Runs the client at index `place`: opens a share of the thread's sessions, runs the client's own load, closes its session.
+    pub(super) async fn run_client(self: Rc<Self>, place: usize) {
+        if place < CONCURRENT_OPENS {
             self.open_share(place).await;
         }
         let zero_ns = self.shared.gate.pass(&self.io, &self.waiting).await;
@@ -77,16 +77,16 @@ impl<'a, W: Workload> ReactorClients<'a, W> {
             outage: Outage::new(self.clients[place]),
         };
         match &self.shared.drive.load {
-            Load::Closed(asked) => closed::run(&mut client, asked).await,
+            Load::Closed(settings) => closed::run(&mut client, settings).await,
             Load::Open(_) => open::run(&mut client).await,
         }
         client.close().await;
     }
 
     async fn open_share(&self, first: usize) {
-        for place in (first..self.clients.len()).step_by(AT_ONCE) {
+        for place in (first..self.clients.len()).step_by(CONCURRENT_OPENS) {
             let client = self.clients[place];
-            let opened = self.open_patiently(client).await;
+            let opened = self.open_with_retries(client).await;
             match opened {
                 Ok(session) if self.shared.gate.is_refused() => {
                     return self.shared.workload.close(session).await;
@@ -102,12 +102,12 @@ impl<'a, W: Workload> ReactorClients<'a, W> {
         }
     }
 
-    async fn open_patiently(&self, client: u32) -> Result<W::Session, Failure> {
-        let give_up_ns = self.io.now_ns() + PATIENCE_NS;
+    async fn open_with_retries(&self, client: u32) -> Result<W::Session, Failure> {
+        let give_up_ns = self.io.now_ns() + OPEN_RETRY_NS;
         let mut backoff = Backoff::new(client);
         loop {
             match self.shared.workload.open(&self.io, client).await {
-                Err(failure) if failure.passing && self.may_wait(give_up_ns) => {
+                Err(failure) if failure.transient && self.may_retry(give_up_ns) => {
                     let pause_ns = backoff.next_ns();
                     self.io.sleep_until(self.io.now_ns() + pause_ns).await;
                 }
@@ -116,7 +116,7 @@ impl<'a, W: Workload> ReactorClients<'a, W> {
         }
     }
 
-    fn may_wait(&self, give_up_ns: u64) -> bool {
+    fn may_retry(&self, give_up_ns: u64) -> bool {
         self.io.now_ns() < give_up_ns && !self.shared.gate.is_refused()
     }
 }

@@ -1,7 +1,7 @@
-//! What all clients of a drive share.
+//! State that all clients of a drive share.
 
-use super::asked::{Drive, Load};
 use super::gate::Gate;
+use super::settings::{Drive, Load};
 use crate::arrivals::Schedule;
 use crate::io::Stopper;
 use crate::pacer::Pacer;
@@ -11,13 +11,14 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Numbers that a client takes at once, so that clients do not meet at one counter.
+/// Number of operation numbers that a client reserves at a time, to avoid contention on the shared counter.
 const NUMBERS: u64 = 32;
 
-pub struct Shared<'a, W> {
+/// The shared state of one drive.
+pub(super) struct Shared<'a, W> {
     pub workload: &'a W,
     pub drive: &'a Drive,
-    /// Where the reactors' clock begins; times of the drive are since `gate.zero_ns()` on it.
+    /// Origin of the reactors' clock. Times of the drive are relative to `gate.zero_ns()` on it.
     pub origin: Instant,
     pub origin_unix_ns: i64,
     pub operations: usize,
@@ -33,7 +34,7 @@ pub struct Shared<'a, W> {
 }
 
 impl<'a, W: Workload> Shared<'a, W> {
-    pub fn new(workload: &'a W, drive: &'a Drive, recorders: usize) -> Shared<'a, W> {
+    pub(super) fn new(workload: &'a W, drive: &'a Drive, recorders: usize) -> Shared<'a, W> {
         let end_ns = u64::try_from(drive.time.as_nanos()).unwrap_or(u64::MAX / 2);
         let operations = workload.operations().len();
         let kinds = match drive.load {
@@ -60,20 +61,20 @@ impl<'a, W: Workload> Shared<'a, W> {
         }
     }
 
-    /// Nanoseconds since the drive's beginning; none before it.
-    pub fn now_ns(&self) -> Option<u64> {
+    /// Nanoseconds since the start of the drive. None before it.
+    pub(super) fn now_ns(&self) -> Option<u64> {
         let now_ns = self.origin.elapsed().as_nanos() as u64;
         now_ns.checked_sub(self.gate.zero_ns()?)
     }
 
-    /// Open loop alone.
+    /// The arrival queue. None in closed loop.
     #[inline]
-    pub fn pacer(&self) -> Option<MutexGuard<'_, Pacer>> {
+    pub(super) fn pacer(&self) -> Option<MutexGuard<'_, Pacer>> {
         let pacer = self.pacer.as_ref()?;
         Some(pacer.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub fn numbers(&self) -> Numbers<'_> {
+    pub(super) fn numbers(&self) -> Numbers<'_> {
         Numbers {
             shared: &self.numbers,
             next: 0,
@@ -81,16 +82,16 @@ impl<'a, W: Workload> Shared<'a, W> {
         }
     }
 
-    /// Nothing is started any more from `at_ns` on.
-    pub fn end_at(&self, at_ns: u64, why: String) {
+    /// Ends the drive: no operation starts from `at_ns` on.
+    pub(super) fn end_at(&self, at_ns: u64, why: String) {
         if let Some(mut pacer) = self.pacer() {
             pacer.end(at_ns);
         }
         self.end.bring_forward(at_ns, Some(why));
     }
 
-    /// A client will not ask again. The last one to go ends the drive.
-    pub fn leave(&self, client: u32, now_ns: u64, why: Failure) {
+    /// Removes a client that ended early. The last one ends the drive.
+    pub(super) fn client_ended(&self, client: u32, now_ns: u64, why: Failure) {
         let last = self.alive.fetch_sub(1, Relaxed) == 1;
         if last {
             let at_s = now_ns as f64 / 1e9;
@@ -102,12 +103,12 @@ impl<'a, W: Workload> Shared<'a, W> {
         self.early().push((client, why));
     }
 
-    pub fn alive(&self) -> u32 {
+    pub(super) fn alive(&self) -> u32 {
         self.alive.load(Relaxed)
     }
 
-    /// What the queue came to; the drive has to be over.
-    pub fn queue_at_end(&self) -> QueueAtEnd {
+    /// The final state of the queue. The drive must be over.
+    pub(super) fn queue_at_end(&self) -> QueueAtEnd {
         let Some(mut pacer) = self.pacer() else {
             return QueueAtEnd::default();
         };
@@ -115,7 +116,7 @@ impl<'a, W: Workload> Shared<'a, W> {
         self.end.bring_forward(pacer.end_ns(), None);
         let full = pacer.full_at_ns().map(|at_ns| {
             let at_s = at_ns as f64 / 1e9;
-            format!("the queue of {} was full at {at_s:.1} s", pacer.room())
+            format!("the queue of {} was full at {at_s:.1} s", pacer.capacity())
         });
         QueueAtEnd {
             queued: pacer.queued(),
@@ -125,14 +126,14 @@ impl<'a, W: Workload> Shared<'a, W> {
         }
     }
 
-    /// Every wait of every client ends now; what is under way is lost.
-    pub fn interrupt_waits(&self) {
+    /// Ends every wait of every client now. Operations in flight are lost.
+    pub(super) fn interrupt_waits(&self) {
         for stopper in self.stoppers().iter() {
             stopper.interrupt();
         }
     }
 
-    pub fn can_be_stopped(&self, reactor: Stopper) {
+    pub(super) fn add_stopper(&self, reactor: Stopper) {
         self.stoppers().push(reactor);
     }
 
@@ -140,7 +141,7 @@ impl<'a, W: Workload> Shared<'a, W> {
         self.stoppers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn take_ended_early(&self) -> Vec<(u32, Failure)> {
+    pub(super) fn take_ended_early(&self) -> Vec<(u32, Failure)> {
         let mut ended_early = std::mem::take(&mut *self.early());
         ended_early.sort_by_key(|(client, _)| *client);
         ended_early
@@ -168,17 +169,17 @@ fn unix_now_ns() -> i64 {
 }
 
 #[derive(Debug, Default)]
-pub struct QueueAtEnd {
+pub(super) struct QueueAtEnd {
     pub queued: u64,
     pub dropped: u64,
     pub held_ns: u64,
-    /// `WhenFull::Stop`: when that was.
+    /// The message that the queue was full (`WhenFull::Stop`).
     pub full: Option<String>,
 }
 
-/// From when on nothing is started, and why, where that is before the time.
+/// The end of the drive, from which on no operation starts, and why if it is early.
 #[derive(Debug)]
-pub struct End {
+pub(super) struct End {
     at_ns: AtomicU64,
     why: Mutex<Option<String>>,
 }
@@ -192,26 +193,26 @@ impl End {
     }
 
     #[inline]
-    pub fn at_ns(&self) -> u64 {
+    pub(super) fn at_ns(&self) -> u64 {
         self.at_ns.load(Relaxed)
     }
 
-    /// The earliest end counts, with its cause.
-    pub fn bring_forward(&self, at_ns: u64, why: Option<String>) {
+    /// Moves the end forward. The earliest end applies, with its cause.
+    pub(super) fn bring_forward(&self, at_ns: u64, why: Option<String>) {
         let mut kept = self.why.lock().unwrap_or_else(PoisonError::into_inner);
         if at_ns < self.at_ns.fetch_min(at_ns, Relaxed) {
             *kept = why;
         }
     }
 
-    pub fn why(&self) -> Option<String> {
+    pub(super) fn why(&self) -> Option<String> {
         let kept = self.why.lock().unwrap_or_else(PoisonError::into_inner);
         kept.clone()
     }
 }
 
-/// A client's share of the numbers of operations.
-pub struct Numbers<'a> {
+/// The operation numbers that a client has reserved.
+pub(super) struct Numbers<'a> {
     shared: &'a AtomicU64,
     next: u64,
     end: u64,
@@ -219,7 +220,7 @@ pub struct Numbers<'a> {
 
 impl Numbers<'_> {
     #[inline]
-    pub fn next(&mut self) -> u64 {
+    pub(super) fn next(&mut self) -> u64 {
         if self.next == self.end {
             self.next = self.shared.fetch_add(NUMBERS, Relaxed);
             self.end = self.next + NUMBERS;

@@ -1,9 +1,9 @@
-//! Which client lives on which thread, and what a thread does with its clients.
+//! Assigns clients to threads and runs the threads.
 //!
 //! Non-goals: what a client does (`sessions`, `client`), polling (`executor`).
 
-use super::alarm::Alarm;
 use super::driven::DriveError;
+use super::panic_guard::PanicGuard;
 use super::sessions::ReactorClients;
 use super::shared::Shared;
 use super::usage::Usage;
@@ -13,12 +13,12 @@ use crate::seam::{Placement, Workload};
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Recorders for threads that block, for each core: few, for they are large, and a blocked thread needs none.
+/// Recorders per core for blocking threads. Recorders are large, and a blocked thread does not need one.
 const RECORDERS_A_CORE: usize = 2;
 
-/// One OS thread.
+/// An OS thread with its clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClientThread {
+pub(super) struct ClientThread {
     pub placement: Placement,
     pub clients: Vec<u32>,
     pub recorder: usize,
@@ -26,8 +26,8 @@ pub struct ClientThread {
     pub core: Option<usize>,
 }
 
-/// Deals the clients out round robin: to one reactor per core by default, or to a thread each.
-pub fn deal(
+/// Assigns clients to threads round-robin: to one reactor per core by default, or to one thread per client.
+pub(super) fn assign(
     placement: Placement,
     clients: u32,
     reactors: Option<usize>,
@@ -65,10 +65,10 @@ pub fn cores() -> Vec<usize> {
 }
 
 impl ClientThread {
-    /// Runs its clients to their end. Gives the CPU time since the drive's beginning.
-    pub fn run<W: Workload>(&self, shared: &Shared<'_, W>, backend: Backend) -> Usage {
+    /// Runs the thread's clients to their end. Returns the CPU time since the start of the drive.
+    pub(super) fn run<W: Workload>(&self, shared: &Shared<'_, W>, backend: Backend) -> Usage {
         let began = Rc::new(Cell::new(None));
-        let _alarm = Alarm(shared);
+        let _guard = PanicGuard(shared);
         let ran = executor::run(
             backend,
             shared.origin,
@@ -77,7 +77,7 @@ impl ClientThread {
             |io| self.tasks(shared, io, &began),
         );
         if let Err(error) = ran {
-            self.broken(shared, &error);
+            self.fail(shared, &error);
         }
         began
             .get()
@@ -90,27 +90,27 @@ impl ClientThread {
         io: &Io,
         began: &Rc<Cell<Option<Usage>>>,
     ) -> Vec<Task<'a>> {
-        shared.can_be_stopped(io.stopper());
+        shared.add_stopper(io.stopper());
         let recorder = &shared.recorders[self.recorder];
         let clients = ReactorClients::new(shared, recorder, io, &self.clients, began);
         let task = |place| -> Task<'a> { Box::pin(clients.clone().run_client(place)) };
         (0..self.clients.len()).map(task).collect()
     }
 
-    /// A reactor that breaks takes its clients with it.
-    fn broken<W: Workload>(&self, shared: &Shared<'_, W>, error: &std::io::Error) {
-        let text = format!("the reactor of client {} broke: {error}", self.clients[0]);
+    /// Ends the drive, or refuses its start, because the reactor failed.
+    fn fail<W: Workload>(&self, shared: &Shared<'_, W>, error: &std::io::Error) {
+        let text = format!("the reactor of client {} failed: {error}", self.clients[0]);
         if !shared.gate.refuse(DriveError::System(text.clone())) {
             shared.end_at(shared.now_ns().unwrap_or(0), text);
         }
     }
 }
 
-/// What could not be started, as the drive's error.
-pub fn no_thread(thread: &ClientThread, error: &std::io::Error) -> DriveError {
+/// The error for a thread that could not be started.
+pub(super) fn thread_not_started(thread: &ClientThread, error: &std::io::Error) -> DriveError {
     let client = thread.clients[0];
     DriveError::System(format!(
-        "the thread of client {client} could not be started: {error}; ask for fewer clients"
+        "the thread of client {client} could not be started: {error}; use fewer clients"
     ))
 }
 
@@ -120,10 +120,13 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn reactors_are_pinned_where_there_is_one_for_each_core() {
+    fn reactors_are_pinned_if_there_is_one_per_core() {
         let cores_of = |reactors| {
-            let dealt = deal(Placement::Reactors, 8, reactors, &[3, 5]);
-            dealt.iter().map(|thread| thread.core).collect::<Vec<_>>()
+            let assigned = assign(Placement::Reactors, 8, reactors, &[3, 5]);
+            assigned
+                .iter()
+                .map(|thread| thread.core)
+                .collect::<Vec<_>>()
         };
         assert_eq!(cores_of(None), [Some(3), Some(5)]);
         assert_eq!(cores_of(Some(1)), [None]);
@@ -131,24 +134,24 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_block_are_one_a_client_and_share_recorders() {
-        let dealt = deal(Placement::Threads, 100, None, &[0, 1]);
-        assert_eq!(dealt.len(), 100);
-        assert_eq!(dealt.iter().map(|thread| thread.recorder).max(), Some(3));
-        assert!(dealt.iter().all(|thread| thread.core.is_none()));
+    fn each_client_has_its_own_blocking_thread_and_recorders_are_shared() {
+        let assigned = assign(Placement::Threads, 100, None, &[0, 1]);
+        assert_eq!(assigned.len(), 100);
+        assert_eq!(assigned.iter().map(|thread| thread.recorder).max(), Some(3));
+        assert!(assigned.iter().all(|thread| thread.core.is_none()));
     }
 
     proptest! {
         #[test]
-        fn every_client_lives_on_one_thread_and_no_thread_is_empty(
+        fn every_client_has_one_thread_and_no_thread_is_empty(
             clients in 1..200u32, reactors in proptest::option::of(1..20usize), blocking: bool,
         ) {
             let placement = if blocking { Placement::Threads } else { Placement::Reactors };
-            let dealt = deal(placement, clients, reactors, &[0, 1, 2]);
-            let mut clients_dealt: Vec<u32> = dealt.iter().flat_map(|thread| thread.clients.clone()).collect();
-            clients_dealt.sort_unstable();
-            prop_assert_eq!(clients_dealt, (0..clients).collect::<Vec<_>>());
-            prop_assert!(dealt.iter().all(|thread| !thread.clients.is_empty()));
+            let assigned = assign(placement, clients, reactors, &[0, 1, 2]);
+            let mut clients_assigned: Vec<u32> = assigned.iter().flat_map(|thread| thread.clients.clone()).collect();
+            clients_assigned.sort_unstable();
+            prop_assert_eq!(clients_assigned, (0..clients).collect::<Vec<_>>());
+            prop_assert!(assigned.iter().all(|thread| !thread.clients.is_empty()));
         }
     }
 }

@@ -2,16 +2,16 @@
 
 use std::ops::{Add, Sub};
 
-/// Seconds.
+/// CPU time in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Usage {
+pub(super) struct Usage {
     pub user_s: f64,
     pub system_s: f64,
 }
 
 impl Usage {
-    pub fn of_this_thread() -> Usage {
-        // SAFETY: an all-zero `rusage` is a valid one (integers only), and the kernel fills it; the call keeps no pointer.
+    pub(super) fn of_this_thread() -> Usage {
+        // SAFETY: an all-zero `rusage` is valid (integers only), the kernel fills it, and the call keeps no pointer.
         let usage = unsafe {
             let mut usage: libc::rusage = std::mem::zeroed();
             libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
@@ -56,7 +56,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     #[test]
-    fn a_thread_that_computes_uses_its_own_time() {
+    fn cpu_time_is_counted_per_thread() {
         let before = Usage::of_this_thread();
         let began = Instant::now();
         let mut used = Usage::default();

@@ -1,8 +1,8 @@
-//! The executor: the tasks of one reactor, on one thread, until all have ended.
+//! The executor: runs the tasks of one reactor on one thread until all have ended.
 //!
-//! Goals: a wake-up costs a few instructions; a ready task is polled once a turn, so that none starves another.
-//! Non-goals: wakers (a task waits for its own [`Io`] alone, so the one it is polled with does nothing), moving tasks
-//! between threads.
+//! Goals: a wake-up costs a few instructions; a ready task is polled once per turn of the event loop, so that no task starves
+//! another. Non-goals: wakers (a task only waits for its own [`Io`], so it is polled with a no-op waker), moving tasks between
+//! threads.
 
 mod probe;
 mod tasks;
@@ -19,12 +19,12 @@ use std::task::{Context, Waker};
 use std::time::Instant;
 use tasks::Tasks;
 
-/// Runs the futures of one reactor on this thread until all have ended. `make` is called on this thread with the
-/// reactor's [`Io`] and gives the tasks, one per client; `capacity` is how many streams to expect. The thread stays
-/// pinned to `core`. Times are counted from `origin`.
+/// Runs the tasks of one reactor on this thread until all have ended. `make` is called on this thread with the reactor's [`Io`]
+/// and returns the tasks, one per client. `capacity` is the expected number of streams. The thread stays pinned to `core`. Times
+/// are relative to `origin`.
 ///
 /// # Errors
-/// Where the kernel lacks what `backend` needs, the core does not exist, or the reactor breaks; the tasks are dropped.
+/// If the kernel lacks what `backend` needs, the core does not exist, or the reactor fails. The tasks are dropped.
 pub fn run<'a>(
     backend: Backend,
     origin: Instant,
@@ -37,8 +37,8 @@ pub fn run<'a>(
     })
 }
 
-/// [`run`], for tasks that are not all known at the beginning: `make` spawns the first ones, and whoever has the spawner
-/// more of them as long as one has not ended.
+/// Like [`run`], for tasks that are not all known at the start. `make` spawns the first ones; a clone of the spawner can spawn
+/// more while any task is running.
 ///
 /// # Errors
 /// As [`run`].
@@ -62,36 +62,36 @@ fn poll_all(io: &Io, spawner: &Spawner<'_>) -> io::Result<()> {
     let mut tasks = Tasks::default();
     let mut context = Context::from_waker(Waker::noop());
     let mut batch = Vec::new();
-    tasks.take_in(spawner, io);
-    while tasks.are_left() {
+    tasks.add_spawned(spawner, io);
+    while tasks.any_left() {
         schedule.take_ready(&mut batch);
         for &place in &batch {
             schedule.set_current(place);
             tasks.poll(place, &mut context);
         }
         batch.clear();
-        tasks.take_in(spawner, io);
-        if tasks.are_left() {
+        tasks.add_spawned(spawner, io);
+        if tasks.any_left() {
             io.turn()?;
         }
     }
     Ok(())
 }
 
-/// Timers of this thread are exact to what the kernel can; by default it is 50 us late on purpose.
+/// Sets the timer slack of this thread to the minimum (the default is 50 us) and pins it to `core`.
 fn prepare_thread(core: Option<usize>) -> io::Result<()> {
-    // A kernel that refuses only makes timers later.
+    // If the kernel refuses, timers are only less precise.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     core.map_or(Ok(()), pin)
 }
 
-/// This thread runs on that core alone from now on.
+/// Pins this thread to a core.
 ///
 /// # Errors
-/// Where there is no such core, or it is not this process's.
+/// If the core does not exist or this process may not use it.
 pub fn pin(core: usize) -> io::Result<()> {
     if core >= CpuSet::MAX_CPU {
-        return Err(io::Error::other(format!("there is no core {core}")));
+        return Err(io::Error::other(format!("core {core} does not exist")));
     }
     let mut only = CpuSet::new();
     only.set(core);
@@ -103,14 +103,14 @@ pub fn pin(core: usize) -> io::Result<()> {
     })
 }
 
-/// Every connection is an open file; the usual limit of 1,024 is a soft one.
+/// Raises the soft limit of open files (often 1,024) to the hard limit. Every connection is an open file.
 fn allow_open_files() {
     let limits = getrlimit(Resource::Nofile);
     let most = Rlimit {
         current: limits.maximum,
         maximum: limits.maximum,
     };
-    // Where it is refused, connecting tells what is missing.
+    // If it is refused, connecting reports the error.
     let _ = setrlimit(Resource::Nofile, most);
 }
 

@@ -1,4 +1,4 @@
-//! Which backend this machine can use.
+//! Detects the backend that this machine supports.
 
 use super::Spawner;
 use crate::io::{Backend, Io};
@@ -9,10 +9,11 @@ use std::rc::Rc;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// An exchange that takes longer is one that does not work.
+/// Time limit of the test exchange.
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// io_uring where the kernel has everything that is needed, else epoll. Found out once, by an exchange.
+/// The default backend: io_uring if the kernel supports everything that is needed, otherwise epoll. Detected once per process by a
+/// test exchange.
 pub fn backend() -> Backend {
     static FOUND: OnceLock<Backend> = OnceLock::new();
     *FOUND.get_or_init(|| match exchanges(Backend::Uring) {
@@ -21,7 +22,7 @@ pub fn backend() -> Backend {
     })
 }
 
-/// A ring stays with the thread that made it, so the probe has one of its own.
+/// Runs the test exchange on a separate thread, because a ring belongs to the thread that created it.
 fn exchanges(backend: Backend) -> bool {
     let probe = std::thread::spawn(move || exchange(backend).is_ok());
     probe.join().unwrap_or(false)
@@ -30,10 +31,10 @@ fn exchanges(backend: Backend) -> bool {
 fn exchange(backend: Backend) -> io::Result<()> {
     let io = Io::new(backend, Instant::now(), 1)?;
     let outcome = Rc::new(RefCell::new(Err(io::ErrorKind::Unsupported.into())));
-    let (asking, found) = (io.clone(), outcome.clone());
+    let (task_io, result) = (io.clone(), outcome.clone());
     let task = async move {
-        let asked = ask(&asking).await;
-        *found.borrow_mut() = asked;
+        let exchanged = exchange_with_peer(&task_io).await;
+        *result.borrow_mut() = exchanged;
     };
     let spawner = Spawner::default();
     spawner.spawn(task);
@@ -41,12 +42,12 @@ fn exchange(backend: Backend) -> io::Result<()> {
     outcome.replace(Ok(()))
 }
 
-/// Sends to a peer whose answer lies ready.
-async fn ask(io: &Io) -> io::Result<()> {
+/// Exchanges a message with a peer that has already sent its answer.
+async fn exchange_with_peer(io: &Io) -> io::Result<()> {
     let (near, mut far) = UnixStream::pair()?;
     far.write_all(b"answer")?;
     let mut stream = io.adopt(near.into())?;
-    stream.stalled_after(Some(LONGEST))?;
+    stream.set_stall_timeout(Some(LONGEST))?;
     stream.outgoing().extend_from_slice(b"question");
     stream.exchange().await?;
     match stream.incoming() {

@@ -1,4 +1,4 @@
-//! The tasks of one reactor, by the numbers that they are woken by.
+//! The tasks of one reactor, indexed by the number with which they are woken.
 
 use crate::io::Io;
 use std::cell::RefCell;
@@ -7,10 +7,10 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::Context;
 
-/// What one client does, from beginning to end.
+/// The future of one client, from start to end.
 pub type Task<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
-/// Gives tasks to a reactor, from its own thread. They are polled from its next turn on.
+/// Spawns tasks on a reactor, from its own thread. They are polled from its next turn on.
 #[derive(Clone, Default)]
 pub struct Spawner<'a>(Rc<RefCell<Vec<Task<'a>>>>);
 
@@ -24,23 +24,23 @@ impl<'a> Spawner<'a> {
     }
 }
 
-/// A place whose task has ended is given to the next one. A wake-up that was meant for the task before then finds the wrong
-/// one, which does no harm: every future of an [`Io`] looks again whether it is its time.
+/// All tasks. The index of a task that has ended is reused. A late wake-up of the old task then polls the new one, which does no
+/// harm: every future of an [`Io`] checks again whether it is ready.
 #[derive(Default)]
-pub struct Tasks<'a> {
+pub(super) struct Tasks<'a> {
     places: Vec<Option<Task<'a>>>,
     free: Vec<u32>,
 }
 
 impl<'a> Tasks<'a> {
     #[inline]
-    pub fn are_left(&self) -> bool {
+    pub(super) fn any_left(&self) -> bool {
         self.free.len() < self.places.len()
     }
 
-    /// Takes in what was spawned, and wakes it.
+    /// Adds the spawned tasks and wakes them.
     #[inline]
-    pub fn take_in(&mut self, spawner: &Spawner<'a>, io: &Io) {
+    pub(super) fn add_spawned(&mut self, spawner: &Spawner<'a>, io: &Io) {
         if !spawner.0.borrow().is_empty() {
             for task in spawner.0.take() {
                 io.schedule().wake(self.place(task));
@@ -61,9 +61,9 @@ impl<'a> Tasks<'a> {
         }
     }
 
-    /// A task that has ended can have been woken by a wait that it gave up.
+    /// Polls a task. It may have ended already, with a wake-up from a wait that it cancelled.
     #[inline]
-    pub fn poll(&mut self, place: u32, context: &mut Context<'_>) {
+    pub(super) fn poll(&mut self, place: u32, context: &mut Context<'_>) {
         let Some(Some(task)) = self.places.get_mut(place as usize) else {
             return;
         };

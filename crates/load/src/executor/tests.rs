@@ -99,14 +99,14 @@ fn a_task_that_only_yields_sees_an_interrupt() {
 }
 
 #[test]
-fn no_task_at_all_ends_at_once() {
+fn a_reactor_without_tasks_ends_immediately() {
     for backend in [Backend::Blocking].into_iter().chain(reactors()) {
         run(backend, Instant::now(), None, 0, |_| Vec::new()).unwrap();
     }
 }
 
 #[test]
-fn blocking_tasks_run_one_after_the_other() {
+fn blocking_tasks_run_one_after_another() {
     let seen = Rc::new(RefCell::new(Vec::new()));
     let list = seen.clone();
     run(Backend::Blocking, Instant::now(), None, 0, |io| {
@@ -124,14 +124,14 @@ fn blocking_tasks_run_one_after_the_other() {
 }
 
 #[test]
-fn a_capacity_beyond_what_a_ring_can_hold_is_no_error() {
+fn a_capacity_beyond_the_rings_maximum_is_accepted() {
     for backend in reactors() {
         run(backend, Instant::now(), None, 100_000, |_| Vec::new()).unwrap();
     }
 }
 
 #[test]
-fn a_core_that_does_not_exist_is_named() {
+fn the_error_for_a_missing_core_names_it() {
     for core in [1000, usize::MAX] {
         let error = run(Backend::Epoll, Instant::now(), Some(core), 0, |_| {
             Vec::new()
@@ -141,7 +141,7 @@ fn a_core_that_does_not_exist_is_named() {
 }
 
 #[test]
-fn two_reactors_of_two_threads_agree_on_the_time() {
+fn reactors_on_different_threads_share_the_clock() {
     let origin = Instant::now();
     let now_ns = || {
         let now_ns = Rc::new(RefCell::new(0));

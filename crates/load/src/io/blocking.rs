@@ -1,7 +1,7 @@
-//! Io by calls that block the thread: a thread per client.
+//! The blocking backend: calls block the thread, one thread per client.
 //!
-//! Goal: the same behaviour as on a reactor, for workloads whose operations block anyway. Non-goal: speed; a receive
-//! costs two system calls.
+//! Goal: the same behaviour as on a reactor, for workloads whose operations block anyway. Non-goal: speed. A receive costs two
+//! system calls.
 
 use super::Operation;
 use super::buffers::Buffers;
@@ -14,18 +14,18 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-pub struct Reactor {
+pub(super) struct Reactor {
     pub schedule: Schedule,
 }
 
 impl Reactor {
-    pub fn new(origin: Instant) -> io::Result<Reactor> {
+    pub(super) fn new(origin: Instant) -> io::Result<Reactor> {
         Ok(Reactor {
             schedule: Schedule::new(origin)?,
         })
     }
 
-    pub fn sleep_until(&self, at_ns: u64) {
+    pub(super) fn sleep_until(&self, at_ns: u64) {
         loop {
             let left_ns = at_ns.saturating_sub(self.schedule.now_ns());
             if left_ns == 0 || self.schedule.stopper.is_interrupted() {
@@ -35,8 +35,8 @@ impl Reactor {
         }
     }
 
-    /// Waits for what every task of this thread is given up for: another thread's interrupt, or a time.
-    pub fn turn(&self) {
+    /// Waits for an interrupt from another thread, or for the next timer.
+    pub(super) fn turn(&self) {
         match self.schedule.wait() {
             Wait::No => {}
             Wait::For(time) => self.pause(time),
@@ -45,16 +45,16 @@ impl Reactor {
     }
 
     fn pause(&self, time: Duration) {
-        let mut bell = [PollFd::from_borrowed_fd(
-            self.schedule.stopper.bell(),
+        let mut wake_fd = [PollFd::from_borrowed_fd(
+            self.schedule.stopper.wake_fd(),
             PollFlags::IN,
         )];
-        // A signal only ends the pause early.
-        let _ = poll(&mut bell, Some(&timespec(time)));
+        // A signal can end the pause early, which is harmless.
+        let _ = poll(&mut wake_fd, Some(&timespec(time)));
     }
 }
 
-pub struct Stream {
+pub(super) struct Stream {
     reactor: Rc<Reactor>,
     socket: OwnedFd,
     pub buffers: Box<Buffers>,
@@ -62,7 +62,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    pub fn adopt(reactor: &Rc<Reactor>, socket: OwnedFd) -> io::Result<Stream> {
+    pub(super) fn adopt(reactor: &Rc<Reactor>, socket: OwnedFd) -> io::Result<Stream> {
         rustix::io::ioctl_fionbio(&socket, true)?;
         Ok(Stream {
             reactor: reactor.clone(),
@@ -72,7 +72,7 @@ impl Stream {
         })
     }
 
-    pub fn run(&mut self, operation: Operation) -> io::Result<()> {
+    pub(super) fn run(&mut self, operation: Operation) -> io::Result<()> {
         match operation {
             Operation::Send => self.send(),
             Operation::Receive => self.receive(),
@@ -81,12 +81,12 @@ impl Stream {
         }
     }
 
-    pub fn stalled_after(&mut self, limit: Option<Duration>) {
+    pub(super) fn set_stall_timeout(&mut self, limit: Option<Duration>) {
         self.limit = limit;
     }
 
-    /// What came of connecting, after it was writable.
-    pub fn connected(&self) -> io::Result<()> {
+    /// The result of connecting, once the socket is writable.
+    pub(super) fn connected(&self) -> io::Result<()> {
         super::socket::outcome(&self.socket)
     }
 
@@ -106,10 +106,10 @@ impl Stream {
     fn receive(&mut self) -> io::Result<()> {
         loop {
             self.wait_for(PollFlags::IN)?;
-            match recv(&self.socket, self.buffers.room(), RecvFlags::empty()) {
+            match recv(&self.socket, self.buffers.free_space(), RecvFlags::empty()) {
                 Ok((_, 0)) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok((_, bytes)) => {
-                    // SAFETY: `recv` wrote so many bytes into the room.
+                    // SAFETY: `recv` initialised `bytes` bytes of the free space.
                     unsafe { self.buffers.received(bytes) };
                     return Ok(());
                 }
@@ -128,7 +128,7 @@ impl Stream {
             let left = until.map(|until| timespec(until.saturating_duration_since(Instant::now())));
             let mut both = [
                 PollFd::new(&self.socket, flags),
-                PollFd::from_borrowed_fd(stopper.bell(), PollFlags::IN),
+                PollFd::from_borrowed_fd(stopper.wake_fd(), PollFlags::IN),
             ];
             match poll(&mut both, left.as_ref()) {
                 _ if stopper.is_interrupted() => return Err(io::ErrorKind::Interrupted.into()),

@@ -1,25 +1,25 @@
-//! The two buffers of a stream.
+//! The send and receive buffers of a stream.
 //!
-//! Goal: no byte is moved and nothing is allocated on the way of an ordinary exchange. Non-goal: a bound on what is
-//! unread, which is the reader's.
+//! Goal: an ordinary exchange moves no bytes and allocates nothing. Non-goal: a bound on unread data, which is the reader's
+//! responsibility.
 
 use std::mem::MaybeUninit;
 
 const OUTGOING_BYTES: usize = 4 * 1024;
 const INCOMING_BYTES: usize = 16 * 1024;
 
-/// Bytes to be sent, and bytes that have arrived.
+/// Bytes to send and received bytes.
 #[derive(Default)]
-pub struct Buffers {
+pub(super) struct Buffers {
     pub outgoing: Vec<u8>,
-    /// How many of `outgoing` the kernel has taken.
+    /// How many bytes of `outgoing` the kernel has accepted.
     sent: usize,
     incoming: Vec<u8>,
     consumed: usize,
 }
 
 impl Buffers {
-    pub fn new() -> Buffers {
+    pub(super) fn new() -> Buffers {
         Buffers {
             outgoing: Vec::with_capacity(OUTGOING_BYTES),
             sent: 0,
@@ -29,28 +29,28 @@ impl Buffers {
     }
 
     #[inline]
-    pub fn unsent(&self) -> &[u8] {
+    pub(super) fn unsent(&self) -> &[u8] {
         &self.outgoing[self.sent..]
     }
 
-    pub fn sent(&mut self, bytes: usize) {
+    pub(super) fn sent(&mut self, bytes: usize) {
         self.sent += bytes;
     }
 
-    /// All of it is sent: room for the next.
+    /// Empties the send buffer once all of it is sent.
     #[inline]
-    pub fn clear_outgoing(&mut self) {
+    pub(super) fn clear_outgoing(&mut self) {
         self.outgoing.clear();
         self.sent = 0;
     }
 
     #[inline]
-    pub fn unread(&self) -> &[u8] {
+    pub(super) fn unread(&self) -> &[u8] {
         &self.incoming[self.consumed..]
     }
 
     #[inline]
-    pub fn consume(&mut self, bytes: usize) {
+    pub(super) fn consume(&mut self, bytes: usize) {
         self.consumed = (self.consumed + bytes).min(self.incoming.len());
         if self.consumed == self.incoming.len() {
             self.incoming.clear();
@@ -58,17 +58,17 @@ impl Buffers {
         }
     }
 
-    /// The free tail for what arrives next, never empty. It grows when what is unread fills three quarters.
+    /// The free space of the receive buffer, never empty. The buffer grows when unread bytes fill three quarters of it.
     #[inline]
-    pub fn room(&mut self) -> &mut [MaybeUninit<u8>] {
+    pub(super) fn free_space(&mut self) -> &mut [MaybeUninit<u8>] {
         if self.incoming.capacity() - self.incoming.len() < INCOMING_BYTES / 4 {
-            self.make_room();
+            self.grow();
         }
         self.incoming.spare_capacity_mut()
     }
 
     #[cold]
-    fn make_room(&mut self) {
+    fn grow(&mut self) {
         self.incoming.drain(..self.consumed);
         self.consumed = 0;
         if self.incoming.capacity() - self.incoming.len() < INCOMING_BYTES / 4 {
@@ -78,12 +78,12 @@ impl Buffers {
     }
 
     /// # Safety
-    /// The first `bytes` of the last [`Buffers::room`] were written.
+    /// The first `bytes` of the last [`Buffers::free_space`] must be initialised.
     #[inline]
-    pub unsafe fn received(&mut self, bytes: usize) {
+    pub(super) unsafe fn received(&mut self, bytes: usize) {
         let length = self.incoming.len() + bytes;
         debug_assert!(length <= self.incoming.capacity());
-        // SAFETY: the caller's promise; `room` lies directly behind the length and nothing has moved since.
+        // SAFETY: the caller's promise; the free space directly follows the length, and the buffer was not reallocated since.
         unsafe { self.incoming.set_len(length) }
     }
 }
@@ -95,9 +95,9 @@ mod tests {
 
     fn arrive(buffers: &mut Buffers, mut bytes: &[u8]) {
         while !bytes.is_empty() {
-            let room = buffers.room();
-            let taken = room.len().min(bytes.len());
-            for (place, byte) in room.iter_mut().zip(bytes) {
+            let space = buffers.free_space();
+            let taken = space.len().min(bytes.len());
+            for (place, byte) in space.iter_mut().zip(bytes) {
                 place.write(*byte);
             }
             // SAFETY: `taken` bytes were just written.
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_in_time_never_grows_the_buffer() {
+    fn data_read_promptly_never_grows_the_buffer() {
         let mut buffers = Buffers::new();
         for _ in 0..100 {
             arrive(&mut buffers, &[7; 3000]);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn consuming_more_than_has_arrived_leaves_it_empty() {
+    fn consuming_more_than_has_arrived_empties_the_buffer() {
         let mut buffers = Buffers::new();
         arrive(&mut buffers, b"abc");
         buffers.consume(usize::MAX / 2);
@@ -126,7 +126,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bytes_come_out_as_they_went_in(steps in prop::collection::vec((prop::collection::vec(any::<u8>(), 0..9000), 0usize..12000), 1..40)) {
+        fn bytes_are_read_as_they_were_received(steps in prop::collection::vec((prop::collection::vec(any::<u8>(), 0..9000), 0usize..12000), 1..40)) {
             let mut buffers = Buffers::new();
             let mut expected: Vec<u8> = Vec::new();
             for (bytes, consumed) in steps {

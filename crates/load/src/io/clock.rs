@@ -1,16 +1,16 @@
-//! The reactors' clock: nanoseconds since an origin that they share.
+//! The reactors' clock: nanoseconds since a shared origin.
 //!
-//! Goal: a look at it costs the kernel's answer and a subtraction. Non-goal: the time of day.
+//! Goal: reading it costs `clock_gettime` and a subtraction. Non-goal: the time of day.
 
 use std::mem::MaybeUninit;
 use std::sync::LazyLock;
 use std::time::Instant;
 
-/// Pairs that are read for the anchor: an interrupt between the two readings of one does not come three times in a row.
+/// Number of reading pairs for the anchor. An interrupt between the two readings is unlikely in all of them.
 const PAIRS: usize = 3;
 
-/// One moment, as an [`Instant`] and as the number that the kernel has for it, which no `Instant` tells. It is read once
-/// in a process, so that all reactors count from the same origin to the nanosecond.
+/// One point in time, both as an [`Instant`] and as the kernel's value, which an `Instant` does not expose. It is read once per
+/// process, so that all reactors use the same origin to the nanosecond.
 static ANCHOR: LazyLock<Anchor> = LazyLock::new(Anchor::read);
 
 struct Anchor {
@@ -18,14 +18,14 @@ struct Anchor {
     at_ns: u64,
 }
 
-/// `Instant::elapsed` does the same by way of `Duration` and 128 bits, for 60 user instructions more.
+/// A clock that starts at its origin. `Instant::elapsed` is equivalent, but costs 60 more user instructions.
 #[derive(Clone, Copy, Debug)]
-pub struct Clock {
+pub(super) struct Clock {
     origin_ns: u64,
 }
 
 impl Clock {
-    pub fn since(origin: Instant) -> Clock {
+    pub(super) fn since(origin: Instant) -> Clock {
         let anchor = &*ANCHOR;
         let origin_ns = match anchor.instant.checked_duration_since(origin) {
             Some(before) => anchor.at_ns.saturating_sub(before.as_nanos() as u64),
@@ -34,15 +34,15 @@ impl Clock {
         Clock { origin_ns }
     }
 
-    /// 0 before the origin.
+    /// Nanoseconds since the origin; 0 before it.
     #[inline]
-    pub fn now_ns(self) -> u64 {
+    pub(super) fn now_ns(self) -> u64 {
         monotonic_ns().saturating_sub(self.origin_ns)
     }
 }
 
 impl Anchor {
-    /// The pair whose readings lie closest together.
+    /// Reads several pairs and keeps the one whose readings are closest.
     fn read() -> Anchor {
         let pairs = (0..PAIRS).map(|_| {
             let before_ns = monotonic_ns();
@@ -55,12 +55,12 @@ impl Anchor {
     }
 }
 
-/// The clock of `Instant`, as a number. By the C library: `rustix` looks for the kernel's page itself, and ends the process
-/// where valgrind has hidden it.
+/// The clock of `Instant` in nanoseconds. It uses the C library, because `rustix` looks for the vDSO itself and aborts where
+/// valgrind hides it.
 #[inline]
 fn monotonic_ns() -> u64 {
     let mut now = MaybeUninit::<libc::timespec>::uninit();
-    // SAFETY: the place is one for a `timespec`, and this clock is always there, so it is written.
+    // SAFETY: the pointer is to a `timespec`, and this clock always exists, so the call initialises it.
     let now = unsafe {
         libc::clock_gettime(libc::CLOCK_MONOTONIC, now.as_mut_ptr());
         now.assume_init()
@@ -74,7 +74,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn it_counts_as_instants_do_from_before_and_after_the_anchor() {
+    fn the_clock_agrees_with_instant_before_and_after_the_anchor() {
         LazyLock::force(&ANCHOR);
         for origin in [Instant::now(), Instant::now() - Duration::from_secs(30)] {
             let clock = Clock::since(origin);
@@ -82,7 +82,7 @@ mod tests {
             let now_ns = clock.now_ns();
             let after_ns = origin.elapsed().as_nanos() as u64;
             assert!(now_ns <= after_ns);
-            // What lies between the two readings of the anchor.
+            // Tolerance: the time between the two readings of the anchor.
             assert!(now_ns + 10_000_000 >= before_ns);
         }
     }
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn before_its_origin_it_stands_at_zero() {
+    fn the_clock_is_zero_before_its_origin() {
         let clock = Clock::since(Instant::now() + Duration::from_secs(3600));
         assert_eq!(clock.now_ns(), 0);
     }

@@ -1,11 +1,11 @@
-//! What a session's code awaits: connections, streams, time. One interface over io_uring, epoll and blocking calls.
+//! Asynchronous I/O for sessions: connections, streams, timers. One interface for io_uring, epoll and blocking calls.
 //!
-//! Goal: a session's code is the same on every backend, and pays for none of the others. Non-goals: protocols; what
-//! operations are due when (`drive`); waiting for anything else: a future that is no `Io`'s has nobody to wake it.
+//! Goal: the same session code on every backend, without overhead from the others. Non-goals: protocols; scheduling operations
+//! (`drive`); futures of other libraries, which nothing here would wake.
 //!
-//! A stream owns its two buffers, so that nothing is copied, and lends them to the reactor while an operation is in
-//! flight, so that the kernel never writes into memory that was freed. A stream whose operation was given up half-way
-//! (its future dropped) is of no use any more and says so.
+//! A stream owns its buffers, so nothing is copied. It lends them to the reactor while an operation is in flight, so the kernel
+//! never writes to freed memory. A stream whose operation was cancelled (its future was dropped) is unusable: every later
+//! operation fails.
 
 mod blocking;
 mod buffers;
@@ -31,9 +31,10 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 use stream::Inner;
 
-/// How long a client waits for room in a server's queue of connections before it asks again.
+/// How long a client waits before it connects again when the server's accept queue is full.
 const BUSY_NS: u64 = 2_000_000;
 
+/// How I/O is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
     Uring,
@@ -42,17 +43,18 @@ pub enum Backend {
     Blocking,
 }
 
+/// Where a server listens.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Endpoint {
     Tcp { host: String, port: u16 },
     Unix(PathBuf),
 }
 
-/// The reactor that a session lives on. Cheap to clone; it never leaves its thread.
+/// A handle to the reactor of the current thread. Cheap to clone; it never leaves its thread.
 #[derive(Clone)]
 pub struct Io {
     reactor: Reactor,
-    /// Asking the resolver blocks the whole reactor: once per name.
+    /// Cache of resolved names, because the resolver blocks the whole reactor.
     resolved: Rc<RefCell<HashMap<Endpoint, Vec<Address>>>>,
 }
 
@@ -63,21 +65,21 @@ enum Reactor {
     Blocking(Rc<blocking::Reactor>),
 }
 
-/// What a stream can be doing.
+/// An operation of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operation {
     Send,
     Receive,
     Exchange,
-    /// A connection that is under way is decided when its socket is writable.
+    /// Waits until the socket is writable, which completes a pending connection.
     Writable,
 }
 
 impl Io {
-    /// Times are counted from `origin`; `capacity` is how many streams to expect, no limit.
+    /// Makes a reactor. Times are relative to `origin`; `capacity` is the expected number of streams, not a limit.
     ///
     /// # Errors
-    /// Where the kernel lacks what the backend needs; see [`crate::executor::backend`].
+    /// If the kernel lacks what the backend needs, see [`crate::executor::backend`].
     pub fn new(backend: Backend, origin: Instant, capacity: usize) -> io::Result<Io> {
         let reactor = match backend {
             Backend::Uring => Reactor::Uring(Rc::new(uring::Reactor::new(origin, capacity)?)),
@@ -90,7 +92,7 @@ impl Io {
         })
     }
 
-    /// For tests and for [`crate::Placement::Threads`]: every await ends at once, after blocking. Time begins now.
+    /// Makes a blocking reactor, for tests and [`crate::Placement::Threads`]: futures block and are then ready. Time starts now.
     ///
     /// # Panics
     /// See [`Io::blocking_from`].
@@ -98,12 +100,12 @@ impl Io {
         Io::blocking_from(Instant::now())
     }
 
-    /// Like [`Io::blocking`], on a clock that others share.
+    /// Like [`Io::blocking`], with a shared origin of time.
     ///
     /// # Panics
-    /// Where this process has no file descriptor left.
+    /// If this process has no file descriptor left.
     pub fn blocking_from(origin: Instant) -> Io {
-        Io::new(Backend::Blocking, origin, 0).expect("one more file descriptor")
+        Io::new(Backend::Blocking, origin, 0).expect("a free file descriptor")
     }
 
     #[inline]
@@ -115,25 +117,24 @@ impl Io {
         }
     }
 
-    /// Nanoseconds since the origin that it was made with.
+    /// Nanoseconds since the origin.
     #[inline]
     pub fn now_ns(&self) -> u64 {
         self.schedule().now_ns()
     }
 
-    /// Ends every wait of this reactor from another thread.
+    /// A handle that ends every wait of this reactor from another thread.
     pub fn stopper(&self) -> Stopper {
         self.schedule().stopper.clone()
     }
 
-    /// Whether its [`Stopper`] was used: every await ends at once from then on.
+    /// Whether its [`Stopper`] was used. From then on every wait ends immediately.
     #[inline]
     pub fn is_interrupted(&self) -> bool {
         self.schedule().stopper.is_interrupted()
     }
 
-    /// Wakes at the time, late by what the kernel needs. A time that has passed costs nothing. An interrupt ends it
-    /// early.
+    /// Sleeps until `at_ns`, plus the kernel's wake-up latency. Returns immediately for a time in the past. An interrupt ends it early.
     pub async fn sleep_until(&self, at_ns: u64) {
         match &self.reactor {
             Reactor::Uring(reactor) => reactor.schedule.sleep_until(at_ns).await,
@@ -142,7 +143,7 @@ impl Io {
         }
     }
 
-    /// Lets every other ready task of this reactor go first: for code that would never wait otherwise.
+    /// Lets every other ready task of this reactor run first, for code that would otherwise never wait.
     pub async fn yield_now(&self) {
         match &self.reactor {
             Reactor::Uring(reactor) => Yielding::new(&reactor.schedule).await,
@@ -151,10 +152,10 @@ impl Io {
         }
     }
 
-    /// The first call for a host's name blocks the reactor for as long as the resolver takes.
+    /// Connects to an endpoint. The first call for a host name blocks the reactor while the name is resolved.
     ///
     /// # Errors
-    /// What the system says of the last address; [`io::ErrorKind::TimedOut`] after `within`, at most 0.2 s late;
+    /// The I/O error of the last address; [`io::ErrorKind::TimedOut`] after `within`, at most 0.2 s late;
     /// [`io::ErrorKind::Interrupted`].
     pub async fn connect(&self, endpoint: &Endpoint, within: Duration) -> io::Result<Stream> {
         let until_ns = self.now_ns().saturating_add(within.as_nanos() as u64);
@@ -201,17 +202,17 @@ impl Io {
     async fn finish(&self, socket: OwnedFd, until_ns: u64) -> io::Result<Stream> {
         let mut stream = self.adopt(socket)?;
         let left_ns = until_ns.saturating_sub(self.now_ns());
-        stream.stalled_after(Some(Duration::from_nanos(left_ns)))?;
+        stream.set_stall_timeout(Some(Duration::from_nanos(left_ns)))?;
         stream.run(Operation::Writable).await?;
         stream.connected()?;
-        stream.stalled_after(None)?;
+        stream.set_stall_timeout(None)?;
         Ok(stream)
     }
 
-    /// Makes a stream of a connected socket from elsewhere: an accepted one, or half of a pair.
+    /// Makes a stream from a connected socket, such as an accepted one or half of a pair.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors of registering the socket.
     pub fn adopt(&self, socket: OwnedFd) -> io::Result<Stream> {
         Ok(Stream(match &self.reactor {
             Reactor::Uring(reactor) => Inner::Uring(uring::Stream::adopt(reactor, socket)?),

@@ -1,7 +1,7 @@
-//! What every reactor shares: which tasks are ready, which sleep until when, and how long operations may stall.
+//! State common to all reactors: ready tasks, timers, and the clock of stall timeouts.
 //!
-//! Goal: a wake-up costs a few instructions and no allocation. Non-goals: what a task waits for (the reactors);
-//! polling (`executor`).
+//! Goal: a wake-up costs a few instructions and no allocation. Non-goals: what tasks wait for (the reactors); polling
+//! (`executor`).
 
 use super::clock::Clock;
 use super::stopper::Stopper;
@@ -14,18 +14,18 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-/// How often stalled operations are looked for.
-pub const SWEEP: Duration = Duration::from_millis(100);
+/// Interval of the check for stalled operations.
+pub(super) const SWEEP: Duration = Duration::from_millis(100);
 
-/// No limit, in sweeps.
-pub const UNLIMITED: u32 = u32::MAX;
+/// No timeout, in sweeps.
+pub(super) const UNLIMITED: u32 = u32::MAX;
 
-pub struct Schedule {
+pub(crate) struct Schedule {
     clock: Clock,
-    /// The task that is being polled.
+    /// The task that is currently polled.
     current: Cell<u32>,
     tasks: RefCell<Tasks>,
-    /// Sweeps so far: the clock of stalls.
+    /// Number of sweeps so far, the clock of stall timeouts.
     sweeps: Cell<u32>,
     interrupted: Cell<bool>,
     pub stopper: Stopper,
@@ -33,24 +33,24 @@ pub struct Schedule {
 
 #[derive(Default)]
 struct Tasks {
-    /// To be polled in the next turn, each once.
+    /// Tasks to poll in the next turn, each once.
     ready: Vec<u32>,
-    /// Whether a task is among them.
+    /// Whether a task is in `ready`.
     listed: Vec<bool>,
-    /// Until when, and who.
+    /// Wake-up times and their tasks.
     sleeping: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
-/// How long a turn may wait for the kernel.
+/// How long a turn may block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
+pub(crate) enum Wait {
     No,
     For(Duration),
     Forever,
 }
 
 impl Schedule {
-    pub fn new(origin: Instant) -> io::Result<Schedule> {
+    pub(crate) fn new(origin: Instant) -> io::Result<Schedule> {
         Ok(Schedule {
             clock: Clock::since(origin),
             current: Cell::new(0),
@@ -62,28 +62,28 @@ impl Schedule {
     }
 
     #[inline]
-    pub fn now_ns(&self) -> u64 {
+    pub(crate) fn now_ns(&self) -> u64 {
         self.clock.now_ns()
     }
 
     #[inline]
-    pub fn current(&self) -> u32 {
+    pub(crate) fn current(&self) -> u32 {
         self.current.get()
     }
 
     #[inline]
-    pub fn set_current(&self, task: u32) {
+    pub(crate) fn set_current(&self, task: u32) {
         self.current.set(task);
     }
 
     #[inline]
-    pub fn wake(&self, task: u32) {
+    pub(crate) fn wake(&self, task: u32) {
         self.tasks.borrow_mut().wake(task);
     }
 
-    /// Swaps the ready tasks into `batch`, which has to be empty.
+    /// Swaps the ready tasks into `batch`, which must be empty.
     #[inline]
-    pub fn take_ready(&self, batch: &mut Vec<u32>) {
+    pub(crate) fn take_ready(&self, batch: &mut Vec<u32>) {
         let tasks = &mut *self.tasks.borrow_mut();
         std::mem::swap(&mut tasks.ready, batch);
         for task in batch {
@@ -91,9 +91,9 @@ impl Schedule {
         }
     }
 
-    /// Wakes who has slept enough, and says how long the turn may wait for anything else.
+    /// Wakes the tasks whose timers have expired. Returns how long the turn may block.
     #[inline]
-    pub fn wait(&self) -> Wait {
+    pub(crate) fn wait(&self) -> Wait {
         let tasks = &mut *self.tasks.borrow_mut();
         if !tasks.sleeping.is_empty() {
             return tasks.wait_for_sleepers(self.now_ns());
@@ -105,22 +105,22 @@ impl Schedule {
     }
 
     #[inline]
-    pub fn sweeps(&self) -> u32 {
+    pub(crate) fn sweeps(&self) -> u32 {
         self.sweeps.get()
     }
 
-    pub fn count_sweep(&self) {
+    pub(crate) fn count_sweep(&self) {
         self.sweeps.set(self.sweeps.get().wrapping_add(1));
     }
 
     #[inline]
-    pub fn is_interrupted(&self) -> bool {
+    pub(crate) fn is_interrupted(&self) -> bool {
         self.interrupted.get()
     }
 
-    /// Whether an interrupt has come since the last call. Every sleep ends then, and so does every later one.
+    /// Whether an interrupt arrived since the last call. It ends all sleeps, including later ones.
     #[inline]
-    pub fn take_interrupt(&self) -> bool {
+    pub(crate) fn take_interrupt(&self) -> bool {
         let news = self.stopper.is_interrupted() && !self.interrupted.replace(true);
         if news {
             self.tasks.borrow_mut().wake_sleepers();
@@ -128,7 +128,7 @@ impl Schedule {
         news
     }
 
-    pub fn sleep_until(&self, at_ns: u64) -> Sleep<'_> {
+    pub(crate) fn sleep_until(&self, at_ns: u64) -> Sleep<'_> {
         Sleep {
             schedule: self,
             at_ns,
@@ -172,15 +172,15 @@ impl Tasks {
     }
 }
 
-/// The limit in whole sweeps; an operation that saw more of them has stalled.
-pub fn sweeps_in(limit: Option<Duration>) -> u32 {
+/// Converts a timeout to whole sweeps, rounded up. An operation that saw more sweeps has stalled.
+pub(super) fn sweeps_in(limit: Option<Duration>) -> u32 {
     limit.map_or(UNLIMITED, |limit| {
         let sweeps = limit.as_nanos().div_ceil(SWEEP.as_nanos());
         u32::try_from(sweeps).map_or(UNLIMITED, |sweeps| sweeps.clamp(1, UNLIMITED))
     })
 }
 
-pub struct Sleep<'a> {
+pub(crate) struct Sleep<'a> {
     schedule: &'a Schedule,
     at_ns: u64,
     listed: bool,
@@ -202,14 +202,14 @@ impl Future for Sleep<'_> {
     }
 }
 
-/// Lets every other ready task go first, once.
-pub struct Yielding<'a> {
+/// Lets every other ready task run first, once.
+pub(super) struct Yielding<'a> {
     schedule: &'a Schedule,
     yielded: bool,
 }
 
 impl<'a> Yielding<'a> {
-    pub fn new(schedule: &'a Schedule) -> Yielding<'a> {
+    pub(super) fn new(schedule: &'a Schedule) -> Yielding<'a> {
         Yielding {
             schedule,
             yielded: false,
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_is_woken_twice_is_ready_once() {
+    fn a_task_woken_twice_is_ready_once() {
         let schedule = Schedule::new(Instant::now()).unwrap();
         for task in [3, 1, 3] {
             schedule.wake(task);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_ready_and_nobody_asleep_waits_forever() {
+    fn without_ready_or_sleeping_tasks_a_turn_waits_forever() {
         let schedule = Schedule::new(Instant::now()).unwrap();
         assert_eq!(schedule.wait(), Wait::Forever);
         schedule.wake(0);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_rounded_up_to_whole_sweeps() {
+    fn a_timeout_is_rounded_up_to_whole_sweeps() {
         assert_eq!(sweeps_in(None), UNLIMITED);
         assert_eq!(sweeps_in(Some(Duration::ZERO)), 1);
         assert_eq!(sweeps_in(Some(Duration::from_millis(100))), 1);

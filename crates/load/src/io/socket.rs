@@ -1,4 +1,4 @@
-//! Sockets that are about to be connected.
+//! Resolves endpoints and connects sockets.
 
 use super::Endpoint;
 use rustix::io::Errno;
@@ -10,24 +10,24 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-/// Where a socket can be connected to.
+/// A resolved address.
 #[derive(Clone, Debug)]
-pub enum Address {
+pub(super) enum Address {
     Tcp(SocketAddr),
     Unix(PathBuf),
 }
 
-/// How far a connection came without waiting.
-pub enum Begun {
+/// The result of a non-blocking connect.
+pub(super) enum Begun {
     Connected(OwnedFd),
-    /// Writable when it is decided; see [`outcome`].
+    /// In progress. When the socket is writable, [`outcome`] returns the result.
     Pending(OwnedFd),
-    /// The server's queue of connections is full.
+    /// The server's accept queue is full.
     Busy,
 }
 
-/// All addresses of an endpoint. The resolver blocks, except for an address in numbers.
-pub fn resolve(endpoint: &Endpoint) -> io::Result<Vec<Address>> {
+/// Resolves an endpoint to its addresses. The resolver blocks, except for numeric addresses.
+pub(super) fn resolve(endpoint: &Endpoint) -> io::Result<Vec<Address>> {
     match endpoint {
         Endpoint::Unix(path) => Ok(vec![Address::Unix(path.clone())]),
         Endpoint::Tcp { host, port } => {
@@ -46,8 +46,8 @@ pub fn resolve(endpoint: &Endpoint) -> io::Result<Vec<Address>> {
     }
 }
 
-/// Begins to connect; the socket is non-blocking.
-pub fn begin(address: &Address) -> io::Result<Begun> {
+/// Starts connecting. The socket is non-blocking.
+pub(super) fn begin(address: &Address) -> io::Result<Begun> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let family = match address {
         Address::Unix(_) => AddressFamily::UNIX,
@@ -55,14 +55,14 @@ pub fn begin(address: &Address) -> io::Result<Begun> {
         Address::Tcp(SocketAddr::V6(_)) => AddressFamily::INET6,
     };
     let socket = socket_with(family, SocketType::STREAM, flags, None)?;
-    let asked = match address {
+    let connected = match address {
         Address::Unix(path) => connect(&socket, &SocketAddrUnix::new(path.as_path())?),
         Address::Tcp(address) => {
             sockopt::set_tcp_nodelay(&socket, true)?;
             connect(&socket, address)
         }
     };
-    match asked {
+    match connected {
         Ok(()) => Ok(Begun::Connected(socket)),
         Err(Errno::INPROGRESS) => Ok(Begun::Pending(socket)),
         Err(Errno::AGAIN) => Ok(Begun::Busy),
@@ -70,7 +70,7 @@ pub fn begin(address: &Address) -> io::Result<Begun> {
     }
 }
 
-/// What came of a pending connection.
-pub fn outcome(socket: &OwnedFd) -> io::Result<()> {
+/// The result of a pending connection.
+pub(super) fn outcome(socket: &OwnedFd) -> io::Result<()> {
     Ok(sockopt::socket_error(socket)??)
 }

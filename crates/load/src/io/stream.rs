@@ -1,6 +1,6 @@
-//! One stream over every backend.
+//! The stream type for all backends.
 //!
-//! Goal: choosing the backend costs an operation one predictable branch. Non-goal: connecting ([`super::Io`]).
+//! Goal: dispatching to the backend costs one predictable branch per operation. Non-goal: connecting ([`super::Io`]).
 
 use super::buffers::Buffers;
 use super::{Operation, blocking, epoll, uring};
@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// A connected byte stream with a buffer for each direction. Dropping it closes the connection.
+/// A connected byte stream with a send and a receive buffer. Dropping it closes the connection.
 pub struct Stream(pub(super) Inner);
 
 pub(super) enum Inner {
@@ -29,13 +29,13 @@ impl Stream {
         }
     }
 
-    /// What is to be sent: append to it.
+    /// The send buffer. Append data to it.
     #[inline]
     pub fn outgoing(&mut self) -> &mut Vec<u8> {
         &mut self.buffers().outgoing
     }
 
-    /// What has arrived and was not consumed.
+    /// The bytes that were received and not consumed.
     #[inline]
     pub fn incoming(&self) -> &[u8] {
         match &self.0 {
@@ -45,7 +45,7 @@ impl Stream {
         }
     }
 
-    /// Forgets the first bytes of `incoming`.
+    /// Removes the first bytes of `incoming`.
     #[inline]
     pub fn consume(&mut self, bytes: usize) {
         self.buffers().consume(bytes);
@@ -54,30 +54,30 @@ impl Stream {
     /// Sends all of `outgoing` and leaves it empty.
     ///
     /// # Errors
-    /// What the system says, and those of [`Stream::receive`].
+    /// I/O errors, and those of [`Stream::receive`].
     #[inline]
     pub fn send(&mut self) -> Running<'_> {
         self.run(Operation::Send)
     }
 
-    /// Appends what arrives to `incoming`, at least one byte.
+    /// Receives at least one byte and appends it to `incoming`.
     ///
     /// # Errors
-    /// [`io::ErrorKind::UnexpectedEof`] where the other side closed; [`io::ErrorKind::TimedOut`], see
-    /// [`Stream::stalled_after`]; [`io::ErrorKind::Interrupted`], see [`crate::Stopper`].
+    /// [`io::ErrorKind::UnexpectedEof`] if the peer closed the connection; [`io::ErrorKind::TimedOut`], see
+    /// [`Stream::set_stall_timeout`]; [`io::ErrorKind::Interrupted`], see [`crate::Stopper`].
     #[inline]
     pub fn receive(&mut self) -> Running<'_> {
         self.run(Operation::Receive)
     }
 
-    /// [`Stream::send`] and [`Stream::receive`] in one step: what a query does. Nothing is received before all is
-    /// sent: a server that answers before it has read the question through needs the two steps.
+    /// [`Stream::send`] and [`Stream::receive`] in one step, for a request and its reply. It does not receive before everything is
+    /// sent. A server that answers before it has read the whole request needs the separate steps.
     #[inline]
     pub fn exchange(&mut self) -> Running<'_> {
         self.run(Operation::Exchange)
     }
 
-    /// [`Stream::exchange`] for a future written by hand, which polls it until it is ready; `begun` is false at first.
+    /// [`Stream::exchange`] for hand-written futures, which poll it until it is ready. `begun` is initially false.
     ///
     /// # Errors
     /// As [`Stream::receive`].
@@ -104,7 +104,7 @@ impl Stream {
         }
     }
 
-    /// What came of connecting, after it was writable.
+    /// The result of connecting, once the socket is writable.
     pub(super) fn connected(&self) -> io::Result<()> {
         match &self.0 {
             Inner::Uring(stream) => stream.connected(),
@@ -113,24 +113,24 @@ impl Stream {
         }
     }
 
-    /// An operation that waits longer ends with [`io::ErrorKind::TimedOut`], at most 0.2 s late; the stream is of no
-    /// use then. None: forever.
+    /// Sets the timeout of each operation, None for no timeout. An operation that waits longer ends with
+    /// [`io::ErrorKind::TimedOut`], at most 0.2 s late, and the stream is unusable then.
     ///
     /// # Errors
-    /// What the system says.
-    pub fn stalled_after(&mut self, limit: Option<Duration>) -> io::Result<()> {
+    /// I/O errors of setting the timer.
+    pub fn set_stall_timeout(&mut self, limit: Option<Duration>) -> io::Result<()> {
         match &mut self.0 {
-            Inner::Uring(stream) => stream.stalled_after(limit),
-            Inner::Epoll(stream) => stream.stalled_after(limit),
+            Inner::Uring(stream) => stream.set_stall_timeout(limit),
+            Inner::Epoll(stream) => stream.set_stall_timeout(limit),
             Inner::Blocking(stream) => {
-                stream.stalled_after(limit);
+                stream.set_stall_timeout(limit);
                 Ok(())
             }
         }
     }
 }
 
-/// An operation of a stream: await it. A future written by hand, since it is on the way of every query.
+/// The future of a stream's operation. It is hand-written because every query awaits one.
 #[must_use = "nothing happens until it is awaited"]
 pub struct Running<'a> {
     stream: &'a mut Stream,

@@ -1,4 +1,4 @@
-//! Streams behave the same on every backend, also where the other side does not.
+//! Streams behave the same on every backend, including when the peer misbehaves.
 
 use super::*;
 use crate::executor::{self, Task};
@@ -13,7 +13,7 @@ use std::task::Poll;
 
 use std::thread::JoinHandle;
 
-/// Longer than anything here takes, even on a busy machine.
+/// A timeout that no test reaches, even on a busy machine.
 const LONG: Duration = Duration::from_secs(60);
 
 fn backends() -> Vec<Backend> {
@@ -68,7 +68,7 @@ async fn read_exactly(stream: &mut Stream, bytes: usize) -> io::Result<Vec<u8>> 
 }
 
 #[test]
-fn an_exchange_brings_the_answer_and_empties_the_question() {
+fn an_exchange_receives_the_answer_and_empties_the_send_buffer() {
     for backend in backends() {
         let (endpoint, server) = serve(echo);
         alone(backend, async move |io| {
@@ -88,7 +88,7 @@ fn an_exchange_brings_the_answer_and_empties_the_question() {
 }
 
 #[test]
-fn a_unix_socket_and_a_hosts_name_can_be_connected_to() {
+fn unix_sockets_and_host_names_can_be_connected() {
     let folder = tempfile::tempdir().unwrap();
     for (n, backend) in backends().into_iter().enumerate() {
         let path = folder.path().join(n.to_string());
@@ -113,7 +113,7 @@ fn a_unix_socket_and_a_hosts_name_can_be_connected_to() {
 }
 
 #[test]
-fn a_megabyte_goes_both_ways_unharmed() {
+fn a_megabyte_is_echoed_unchanged() {
     const BYTES: usize = 1 << 20;
     let sent: Vec<u8> = (0..BYTES).map(|n| (n * n / 7) as u8).collect();
     for backend in backends() {
@@ -134,7 +134,7 @@ fn a_megabyte_goes_both_ways_unharmed() {
 }
 
 #[test]
-fn a_send_that_the_peer_takes_slowly_is_sent_to_its_end() {
+fn a_send_to_a_slow_reader_completes() {
     const BYTES: usize = 3 << 20;
     for backend in backends() {
         let (endpoint, server) = serve(|mut peer| {
@@ -156,7 +156,7 @@ fn a_send_that_the_peer_takes_slowly_is_sent_to_its_end() {
 }
 
 #[test]
-fn a_peer_that_closes_is_an_unexpected_end_after_its_last_bytes() {
+fn a_closed_peer_is_an_unexpected_eof_after_its_last_bytes() {
     for backend in backends() {
         let (endpoint, server) = serve(|mut peer| peer.write_all(b"bye").unwrap());
         let (last, then) = alone(backend, async move |io| {
@@ -171,7 +171,7 @@ fn a_peer_that_closes_is_an_unexpected_end_after_its_last_bytes() {
 }
 
 #[test]
-fn a_peer_that_resets_is_a_reset() {
+fn a_reset_by_the_peer_is_reported() {
     for backend in backends() {
         let (endpoint, server) = serve(|mut peer| {
             peer.read_exact(&mut [0; 1]).unwrap();
@@ -189,7 +189,7 @@ fn a_peer_that_resets_is_a_reset() {
 }
 
 #[test]
-fn an_exchange_with_a_peer_that_is_gone_says_so() {
+fn an_exchange_with_a_closed_peer_is_a_broken_pipe() {
     let folder = tempfile::tempdir().unwrap();
     for (n, backend) in backends().into_iter().enumerate() {
         let path = folder.path().join(n.to_string());
@@ -205,7 +205,7 @@ fn an_exchange_with_a_peer_that_is_gone_says_so() {
 }
 
 #[test]
-fn nobody_listening_is_a_refusal_and_no_such_socket_is_not_found() {
+fn a_closed_port_refuses_and_a_missing_socket_is_not_found() {
     let folder = tempfile::tempdir().unwrap();
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = free.local_addr().unwrap().port();
@@ -228,7 +228,7 @@ fn nobody_listening_is_a_refusal_and_no_such_socket_is_not_found() {
 }
 
 #[test]
-fn a_server_that_never_accepts_is_given_up_in_time() {
+fn connecting_to_a_server_that_never_accepts_times_out() {
     let folder = tempfile::tempdir().unwrap();
     for (n, backend) in backends().into_iter().enumerate() {
         let path = folder.path().join(n.to_string());
@@ -244,7 +244,7 @@ fn a_server_that_never_accepts_is_given_up_in_time() {
 }
 
 #[test]
-fn a_tcp_connection_that_is_never_answered_is_given_up_in_time() {
+fn an_unanswered_tcp_connection_times_out() {
     for backend in backends() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         rustix::net::listen(&listener, 0).unwrap();
@@ -254,7 +254,7 @@ fn a_tcp_connection_that_is_never_answered_is_given_up_in_time() {
         };
         let error = alone(backend, async move |io| {
             let mut held = Vec::new();
-            // The queue holds one more than it was asked to.
+            // The kernel's accept queue holds one more than its backlog.
             for _ in 0..3 {
                 match io.connect(&endpoint, Duration::from_millis(200)).await {
                     Ok(stream) => held.push(stream),
@@ -268,7 +268,7 @@ fn a_tcp_connection_that_is_never_answered_is_given_up_in_time() {
 }
 
 #[test]
-fn a_peer_that_stalls_ends_the_wait_and_the_stream() {
+fn a_stalled_peer_times_out() {
     for backend in backends() {
         let (done, wait) = mpsc::channel::<()>();
         let (endpoint, server) = serve(move |peer| {
@@ -278,7 +278,7 @@ fn a_peer_that_stalls_ends_the_wait_and_the_stream() {
         let limit = Duration::from_millis(150);
         let (error, waited) = alone(backend, async move |io| {
             let mut stream = io.connect(&endpoint, LONG).await.unwrap();
-            stream.stalled_after(Some(limit)).unwrap();
+            stream.set_stall_timeout(Some(limit)).unwrap();
             let began = Instant::now();
             stream.outgoing().push(1);
             (stream.exchange().await.unwrap_err(), began.elapsed())
@@ -291,12 +291,12 @@ fn a_peer_that_stalls_ends_the_wait_and_the_stream() {
 }
 
 #[test]
-fn a_limit_does_not_touch_who_is_answered_in_time() {
+fn a_timeout_does_not_affect_timely_answers() {
     for backend in backends() {
         let (endpoint, server) = serve(echo);
         alone(backend, async move |io| {
             let mut stream = io.connect(&endpoint, LONG).await.unwrap();
-            stream.stalled_after(Some(LONG)).unwrap();
+            stream.set_stall_timeout(Some(LONG)).unwrap();
             // Longer than several sweeps.
             for _ in 0..8 {
                 stream.outgoing().push(1);
@@ -310,20 +310,20 @@ fn a_limit_does_not_touch_who_is_answered_in_time() {
 }
 
 #[test]
-fn an_interrupt_from_another_thread_ends_every_wait_and_every_later_one() {
+fn an_interrupt_ends_every_current_and_later_wait() {
     for backend in backends() {
         let (endpoint, server) = serve(|mut peer| {
             let _ = peer.read(&mut [0; 1]);
         });
-        let (tell, told) = mpsc::channel::<Stopper>();
+        let (sender, stoppers) = mpsc::channel::<Stopper>();
         let stopping = std::thread::spawn(move || {
-            let stopper = told.recv().unwrap();
+            let stopper = stoppers.recv().unwrap();
             std::thread::sleep(Duration::from_millis(20));
             stopper.interrupt();
         });
         let kinds = alone(backend, async move |io| {
             let mut stream = io.connect(&endpoint, LONG).await.unwrap();
-            tell.send(io.stopper()).unwrap();
+            sender.send(io.stopper()).unwrap();
             let first = stream.receive().await.unwrap_err().kind();
             io.sleep_until(u64::MAX).await;
             stream.outgoing().push(1);
@@ -354,7 +354,7 @@ fn reactors() -> Vec<Backend> {
 }
 
 #[test]
-fn a_stream_whose_receive_was_given_up_is_of_no_use_and_says_so() {
+fn a_stream_with_a_cancelled_receive_returns_an_error() {
     for backend in reactors() {
         let (endpoint, server) = serve(echo);
         let error = alone(backend, async move |io| {
@@ -364,13 +364,13 @@ fn a_stream_whose_receive_was_given_up_is_of_no_use_and_says_so() {
             stream.outgoing().push(1);
             stream.exchange().await.unwrap_err()
         });
-        assert!(error.to_string().contains("given up"), "{error}");
+        assert!(error.to_string().contains("was cancelled"), "{error}");
         server.join().unwrap();
     }
 }
 
 #[test]
-fn streams_dropped_in_flight_leave_the_next_ones_alone() {
+fn streams_dropped_in_flight_do_not_affect_later_ones() {
     for backend in reactors() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let endpoint = Endpoint::Tcp {
@@ -398,7 +398,7 @@ fn streams_dropped_in_flight_leave_the_next_ones_alone() {
 }
 
 #[test]
-fn a_reactor_that_ends_with_operations_in_flight_closes_their_connections() {
+fn dropping_a_reactor_closes_connections_in_flight() {
     for backend in reactors() {
         let (endpoint, server) = serve(|mut peer| {
             assert!(matches!(peer.read(&mut [0; 1]), Ok(0) | Err(_)));
@@ -412,14 +412,14 @@ fn a_reactor_that_ends_with_operations_in_flight_closes_their_connections() {
 }
 
 #[test]
-fn a_thousand_connections_live_on_one_reactor() {
+fn one_reactor_serves_a_thousand_connections() {
     const CLIENTS: usize = 1000;
     let folder = tempfile::tempdir().unwrap();
     for backend in reactors() {
         let path = folder.path().join(format!("{backend:?}"));
         let listener = UnixListener::bind(&path).unwrap();
         let server = std::thread::spawn(move || {
-            // Nobody is answered before everybody is here.
+            // Answers no client before all have connected.
             let peers: Vec<UnixStream> =
                 (0..CLIENTS).map(|_| listener.accept().unwrap().0).collect();
             for mut peer in &peers {
@@ -452,7 +452,7 @@ fn a_thousand_connections_live_on_one_reactor() {
 }
 
 #[test]
-fn more_operations_than_the_ring_has_places_are_all_done() {
+fn more_operations_than_ring_entries_all_complete() {
     for backend in reactors() {
         let pairs: Vec<_> = (0..300).map(|_| UnixStream::pair().unwrap()).collect();
         let answered = Rc::new(Cell::new(0));
@@ -481,7 +481,7 @@ fn more_operations_than_the_ring_has_places_are_all_done() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn however_a_reply_is_cut_the_same_bytes_arrive(
+    fn a_reply_arrives_unchanged_however_it_is_split(
         chunks in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..30_000), 1..12),
         consumed in prop::collection::vec(1usize..40_000, 1..12),
     ) {

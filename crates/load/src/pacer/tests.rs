@@ -4,11 +4,11 @@ use proptest::prelude::*;
 
 const FOREVER_NS: u64 = 1_000_000;
 
-fn pacer(at_ns: &[u64], room: u64, when_full: WhenFull, end_ns: u64) -> Pacer {
+fn pacer(at_ns: &[u64], capacity: u64, when_full: WhenFull, end_ns: u64) -> Pacer {
     let arrivals = Arrivals::Trace {
         at_ns: at_ns.into(),
     };
-    Pacer::new(Schedule::new(&arrivals, 0), room, when_full, end_ns)
+    Pacer::new(Schedule::new(&arrivals, 0), capacity, when_full, end_ns)
 }
 
 fn ticket(number: u64, scheduled_ns: u64) -> Ticket {
@@ -27,7 +27,7 @@ fn an_idle_worker_gets_the_next_arrival_ahead_of_its_time() {
 }
 
 #[test]
-fn what_arrived_while_all_were_busy_is_taken_first_come_first_served() {
+fn queued_arrivals_are_taken_first_come_first_served() {
     let mut pacer = pacer(&[10, 20, 30, 99], 5, WhenFull::Stop, FOREVER_NS);
     pacer.take(0);
     pacer.advance(30);
@@ -38,14 +38,14 @@ fn what_arrived_while_all_were_busy_is_taken_first_come_first_served() {
 }
 
 #[test]
-fn arrivals_from_the_end_on_do_not_count_and_earlier_ones_stay_queued() {
+fn arrivals_after_the_end_do_not_count_and_earlier_ones_stay_queued() {
     let mut pacer = pacer(&[10, 20, 30], 5, WhenFull::Stop, 30);
     assert_eq!(pacer.take(30), Take::Over);
     assert_eq!(pacer.queued(), 2);
 }
 
 #[test]
-fn a_full_queue_stops_the_schedule_at_the_arrival_that_found_it_full() {
+fn a_full_queue_stops_the_schedule_at_the_next_arrival() {
     let mut pacer = pacer(&[1, 2, 3, 4, 5], 3, WhenFull::Stop, FOREVER_NS);
     assert_eq!(pacer.take(50), Take::Over);
     assert_eq!(pacer.full_at_ns(), Some(4));
@@ -62,7 +62,7 @@ fn a_full_queue_drops_the_newest_arrival_and_counts_it() {
 }
 
 #[test]
-fn a_schedule_that_waits_stands_still_until_there_is_room_and_tells_how_long() {
+fn a_full_queue_pauses_the_schedule_and_reports_how_long() {
     let mut pacer = pacer(&[1, 2, 3, 10], 2, WhenFull::Wait, FOREVER_NS);
     pacer.advance(40);
     assert_eq!(pacer.held_ns(), 37);
@@ -75,14 +75,14 @@ fn a_schedule_that_waits_stands_still_until_there_is_room_and_tells_how_long() {
 }
 
 #[test]
-fn without_a_queue_a_waiting_schedule_hands_over_to_the_next_free_worker() {
+fn without_a_queue_the_held_arrival_goes_to_the_next_idle_worker() {
     let mut pacer = pacer(&[1, 5], 0, WhenFull::Wait, FOREVER_NS);
     assert_eq!(pacer.take(9), Take::Queued(ticket(0, 9)));
     assert_eq!(pacer.take(10), Take::Ahead(ticket(1, 13)));
 }
 
 #[test]
-fn an_early_end_keeps_what_has_arrived_queued() {
+fn an_early_end_keeps_queued_arrivals() {
     let mut pacer = pacer(&[1, 2, 30], 5, WhenFull::Stop, FOREVER_NS);
     pacer.end(20);
     assert_eq!(pacer.take(21), Take::Over);
@@ -91,7 +91,7 @@ fn an_early_end_keeps_what_has_arrived_queued() {
 }
 
 #[test]
-fn a_take_from_before_the_last_one_counts_as_that_one() {
+fn a_take_with_an_earlier_time_counts_as_the_latest_time() {
     let mut pacer = pacer(&[10, 20, 99], 5, WhenFull::Stop, FOREVER_NS);
     pacer.advance(30);
     assert_eq!(pacer.take(5), Take::Queued(ticket(0, 10)));
@@ -99,10 +99,10 @@ fn a_take_from_before_the_last_one_counts_as_that_one() {
     assert_eq!(pacer.take(4), Take::Ahead(ticket(2, 99)));
 }
 
-/// The same queue, moment by moment: arrivals of a moment come before its takes.
+/// A simulation of the queue in time steps. Arrivals of a step precede its takes.
 struct Naive {
     due: VecDeque<u64>,
-    room: usize,
+    capacity: usize,
     when_full: WhenFull,
     end: u64,
     number: u64,
@@ -135,7 +135,7 @@ impl Naive {
         while !self.stopped && self.due.front().is_some_and(|due| *due <= moment) {
             if let Some(taker) = self.idle.pop_front() {
                 self.given[taker] = Some((self.number, moment));
-            } else if self.queue.len() < self.room {
+            } else if self.queue.len() < self.capacity {
                 self.queue.push_back(self.number);
             } else if self.when_full == WhenFull::Drop {
                 self.dropped += 1;
@@ -180,18 +180,18 @@ fn moments(most: usize) -> impl Strategy<Value = Vec<u64>> {
 
 proptest! {
     #[test]
-    fn every_take_is_what_a_simulation_moment_by_moment_gives(
+    fn takes_match_a_step_by_step_simulation(
         due in moments(60),
         takes in moments(60),
-        room in 0..6usize,
+        capacity in 0..6usize,
         when_full in any_when_full(),
         end in 1..220u64,
     ) {
         let naive = Naive {
-            due: due.iter().copied().collect(), room, when_full, end, number: 0, queue: VecDeque::new(),
+            due: due.iter().copied().collect(), capacity, when_full, end, number: 0, queue: VecDeque::new(),
             idle: VecDeque::new(), held: false, stopped: false, dropped: 0, held_moments: 0, given: Vec::new(),
         }.run(&takes);
-        let mut pacer = pacer(&due, room as u64, when_full, end);
+        let mut pacer = pacer(&due, capacity as u64, when_full, end);
         for (taker, moment) in takes.iter().enumerate() {
             let given = match pacer.take(*moment) {
                 Take::Queued(ticket) => {
@@ -211,15 +211,15 @@ proptest! {
     }
 
     #[test]
-    fn takes_in_any_order_are_given_what_their_latest_so_far_is_given(
+    fn takes_out_of_order_use_the_latest_time_so_far(
         due in moments(60),
         takes in proptest::collection::vec(0..200u64, 1..60),
-        room in 0..6u64,
+        capacity in 0..6u64,
         when_full in any_when_full(),
         end in 1..220u64,
     ) {
-        let mut unsorted = pacer(&due, room, when_full, end);
-        let mut sorted = pacer(&due, room, when_full, end);
+        let mut unsorted = pacer(&due, capacity, when_full, end);
+        let mut sorted = pacer(&due, capacity, when_full, end);
         let mut latest = 0;
         for moment in takes {
             latest = moment.max(latest);
@@ -232,13 +232,13 @@ proptest! {
     }
 
     #[test]
-    fn nothing_that_arrived_is_forgotten(
+    fn every_arrival_is_taken_queued_or_dropped(
         due in moments(80),
         takes in moments(80),
-        room in 0..6u64,
+        capacity in 0..6u64,
         when_full in any_when_full(),
     ) {
-        let mut pacer = pacer(&due, room, when_full, 500);
+        let mut pacer = pacer(&due, capacity, when_full, 500);
         let taken = takes.iter().filter(|moment| pacer.take(**moment) != Take::Over).count();
         pacer.advance(499);
         let counted = taken as u64 + pacer.queued() + pacer.dropped();

@@ -1,14 +1,14 @@
-//! A histogram to count into: 2,048 steps, doubled in width with each power of two, from 1 ns to an hour.
+//! A histogram for recording, from 1 ns to one hour. Its 2,048 steps double in width with each power of two.
 //!
-//! Goal: one addition for a value, and the same buckets as an hdrhistogram of three digits, so that handing over and
+//! Goals: recording a value costs one addition; the buckets are those of an hdrhistogram with three digits, so that conversion and
 //! merging are exact. Non-goal: percentiles (hdrhistogram).
 
 use hdrhistogram::Histogram;
 
-/// An hour; what lasts longer counts as that.
-pub const LONGEST_NS: u64 = 3_600_000_000_000;
-/// hdrhistogram's number of steps for 3 significant digits is 2,048: the error is at most 1 in 1,024.
-pub const DIGITS: u8 = 3;
+/// One hour. Longer values count as one hour.
+pub(super) const LONGEST_NS: u64 = 3_600_000_000_000;
+/// Significant digits. hdrhistogram uses 2,048 steps for 3 digits, so the error is at most 1 in 1,024.
+pub(super) const DIGITS: u8 = 3;
 
 const HALF_BITS: u32 = 10;
 const HALF: usize = 1 << HALF_BITS;
@@ -20,22 +20,22 @@ const fn place_of(value_ns: u64) -> usize {
     doublings as usize * HALF + (value_ns >> doublings) as usize
 }
 
-/// The lowest value of a place.
+/// The lowest value of a bucket.
 fn value_of(place: usize) -> u64 {
     let doublings = (place / HALF).saturating_sub(1);
     ((place - doublings * HALF) as u64) << doublings
 }
 
-/// Pages that no value has reached are not in memory: the array is asked for as zeros.
+/// The buckets. They are allocated as zeroed memory, so pages without values take no physical memory.
 #[derive(Clone, Debug)]
-pub struct Counts {
+pub(crate) struct Counts {
     counts: Box<[u32]>,
-    /// A bit for each run of `HALF` places that holds something.
+    /// One bit per run of `HALF` buckets, set if the run is not empty.
     reached: u64,
 }
 
 impl Counts {
-    pub fn new() -> Counts {
+    pub(crate) fn new() -> Counts {
         Counts {
             counts: vec![0; PLACES].into_boxed_slice(),
             reached: 0,
@@ -43,18 +43,18 @@ impl Counts {
     }
 
     #[inline]
-    pub fn record(&mut self, value_ns: u64) {
+    pub(crate) fn record(&mut self, value_ns: u64) {
         let place = place_of(value_ns.min(LONGEST_NS));
         self.counts[place] += 1;
         self.reached |= 1 << (place >> HALF_BITS);
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.reached == 0
     }
 
-    /// Adds what the other one counted: exact.
-    pub fn add(&mut self, other: &Counts) {
+    /// Adds the counts of another histogram, exactly.
+    pub(crate) fn add(&mut self, other: &Counts) {
         for run in other.runs() {
             let sums = self.counts[run.clone()].iter_mut();
             for (sum, count) in sums.zip(&other.counts[run]) {
@@ -64,15 +64,15 @@ impl Counts {
         self.reached |= other.reached;
     }
 
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         for run in self.runs() {
             self.counts[run].fill(0);
         }
         self.reached = 0;
     }
 
-    /// As a histogram of three digits that grows by itself, no longer than its largest value needs.
-    pub fn histogram(&self) -> Histogram<u64> {
+    /// Converts to an auto-resizing hdrhistogram of three digits, no longer than its largest value needs.
+    pub(crate) fn histogram(&self) -> Histogram<u64> {
         let mut histogram = Histogram::new(DIGITS).expect("three digits are allowed");
         let recorded = self.runs().flat_map(|run| {
             let base = run.start;
@@ -83,7 +83,7 @@ impl Counts {
         for (place, count) in recorded.into_iter().rev() {
             histogram
                 .record_n(value_of(place), u64::from(count))
-                .expect("a histogram that grows takes an hour");
+                .expect("an auto-resizing histogram accepts one hour");
         }
         histogram
     }
@@ -113,23 +113,23 @@ mod tests {
     }
 
     #[test]
-    fn what_lasts_longer_than_an_hour_counts_as_an_hour() {
+    fn values_above_an_hour_count_as_an_hour() {
         let histogram = counted(&[u64::MAX]).histogram();
         assert!(histogram.equivalent(histogram.max(), LONGEST_NS));
     }
 
     proptest! {
-        // Each case goes through hundreds of kilobytes.
+        // Each case processes hundreds of kilobytes.
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn a_value_comes_back_within_a_thousandth(value in 0..=LONGEST_NS) {
+        fn values_are_recorded_within_0_1_percent(value in 0..=LONGEST_NS) {
             let back = counted(&[value]).histogram().value_at_quantile(0.5);
             prop_assert!(back.abs_diff(value) as f64 <= value as f64 / 1000.0, "{back}");
         }
 
         #[test]
-        fn it_becomes_the_histogram_that_the_values_give_by_themselves(values in any_values()) {
+        fn counts_convert_to_the_same_hdrhistogram(values in any_values()) {
             let mut expected = Histogram::<u64>::new(DIGITS).expect("three digits");
             for value in &values {
                 expected.record((*value).min(LONGEST_NS)).expect("it grows");
@@ -138,7 +138,7 @@ mod tests {
         }
 
         #[test]
-        fn merging_is_counting_both(left in any_values(), right in any_values()) {
+        fn merging_equals_recording_all_values(left in any_values(), right in any_values()) {
             let mut merged = counted(&left);
             merged.add(&counted(&right));
             let both: Vec<u64> = left.iter().chain(&right).copied().collect();
@@ -146,7 +146,7 @@ mod tests {
         }
 
         #[test]
-        fn nothing_is_left_after_clearing(values in any_values()) {
+        fn clearing_removes_all_counts(values in any_values()) {
             let mut counts = counted(&values);
             counts.clear();
             prop_assert!(counts.is_empty());

@@ -1,15 +1,15 @@
-//! What a reactor counts: each second apart, nothing allocated on an operation's way.
+//! Records the results of one reactor per second, without allocating on the hot path.
 //!
-//! Goal: a second is handed over at its end also while no operation ends, and while the reactor's thread is blocked; so
-//! the collector reaches in. The lock that this needs is free but once a second (measured: bench/results/load-null.md).
-//! Non-goals: merging reactors and calling anybody (`drive::collect`).
+//! Goal: a second can be collected at its end even if no operation ends or the reactor's thread is blocked. The collector therefore
+//! takes the data itself, under a lock that is contended once per second (measured in bench/results/load-null.md).
+//! Non-goals: merging reactors, callbacks (`drive::collect`).
 
 mod counts;
 mod sample;
 mod tally;
 
-pub use counts::Counts;
-pub use sample::{Ended, Sample};
+pub(crate) use counts::Counts;
+pub(crate) use sample::{Ended, Sample};
 pub use tally::{Ending, Fault, Tally};
 
 use crate::seam::Outcome;
@@ -21,53 +21,52 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Which time of an operation a histogram holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// From when it was scheduled to its end.
+    /// From the scheduled time to the end.
     Response,
-    /// From when it was scheduled to its start.
+    /// From the scheduled time to the start.
     Wait,
-    /// From its start to its end. In closed loop an operation starts when it is due, also when its session has to be opened
-    /// again first.
+    /// From the start to the end. In closed loop an operation starts when it is due, even if its client has to reconnect first.
     Service,
 }
 
 /// Open loop.
-pub const RESPONSE_WAIT_SERVICE: &[Kind] = &[Kind::Response, Kind::Wait, Kind::Service];
-/// Closed loop: there is no schedule to respond to.
-pub const SERVICE: &[Kind] = &[Kind::Service];
+pub(crate) const RESPONSE_WAIT_SERVICE: &[Kind] = &[Kind::Response, Kind::Wait, Kind::Service];
+/// Closed loop, which has no schedule.
+pub(crate) const SERVICE: &[Kind] = &[Kind::Service];
 
-/// One reactor's; threads that block share some.
+/// The results of one reactor. Blocking threads share recorders.
 #[derive(Debug)]
-pub struct Recorder {
-    book: Mutex<Book>,
+pub(crate) struct Recorder {
+    state: Mutex<State>,
     running: AtomicU32,
 }
 
 #[derive(Debug)]
-struct Book {
+struct State {
     second: u32,
     second_ends_ns: u64,
     current: Sample,
-    /// Seconds that are over and were not collected, ascending.
+    /// Finished seconds that were not collected, ascending.
     finished: Vec<(u32, Sample)>,
     spare: Vec<Sample>,
     totals: Totals,
 }
 
-/// What counts for the whole drive.
+/// Totals of the whole drive.
 #[derive(Clone, Debug)]
-pub struct Totals {
-    /// Of workers that were waiting for what they began.
+pub(crate) struct Totals {
+    /// Lateness of operations that a worker waited for.
     pub lateness: Counts,
-    /// Each operation's.
+    /// Per operation.
     pub tallies: Vec<Tally>,
     pub last_ended_ns: u64,
 }
 
 impl Recorder {
-    pub fn new(operations: usize, kinds: &'static [Kind]) -> Recorder {
+    pub(crate) fn new(operations: usize, kinds: &'static [Kind]) -> Recorder {
         let sample = || Sample::new(operations, kinds);
         Recorder {
-            book: Mutex::new(Book {
+            state: Mutex::new(State {
                 second: 0,
                 second_ends_ns: SECOND_NS,
                 current: sample(),
@@ -83,69 +82,71 @@ impl Recorder {
         }
     }
 
-    /// An operation counts in the second in which it ended; in the next one where that was handed over just before.
+    /// Records an operation in the second in which it ended, or in the next one if that second was just collected.
     #[inline]
-    pub fn record(&self, ended: &Ended) {
-        let mut book = self.book();
-        book.reach(ended.ended_ns);
-        book.current.record(ended);
-        book.totals.record(ended);
+    pub(crate) fn record(&self, ended: &Ended) {
+        let mut state = self.state();
+        state.advance_to(ended.ended_ns);
+        state.current.record(ended);
+        state.totals.record(ended);
     }
 
-    /// An error after which an operation is tried again.
+    /// Records an error after which an operation is retried.
     #[cold]
-    pub fn retry(&self, operation: u16, code: u16, at_ns: u64) {
-        let mut book = self.book();
-        book.reach(at_ns);
+    pub(crate) fn retry(&self, operation: u16, code: u16, at_ns: u64) {
+        let mut state = self.state();
+        state.advance_to(at_ns);
         if let Some(fault) = Fault::of(operation, Outcome::Retry(code)) {
-            book.current.error(fault, 1);
+            state.current.error(fault, 1);
         }
     }
 
-    /// A client has an operation under way from now on.
+    /// A client starts an operation.
     #[inline]
-    pub fn run(&self) {
+    pub(crate) fn mark_busy(&self) {
         self.running.fetch_add(1, Relaxed);
     }
 
+    /// A client has no operation in flight any more.
     #[inline]
-    pub fn rest(&self) {
+    pub(crate) fn mark_idle(&self) {
         self.running.fetch_sub(1, Relaxed);
     }
 
-    pub fn running(&self) -> u32 {
+    /// The number of clients with an operation in flight.
+    pub(crate) fn running(&self) -> u32 {
         self.running.load(Relaxed)
     }
 
-    /// Ends a second and adds what was counted in it.
-    pub fn collect(&self, second: u32, into: &mut Sample) {
-        let finished = self.book().hand_over(second);
+    /// Ends a second and adds its counts to `into`.
+    pub(crate) fn collect(&self, second: u32, into: &mut Sample) {
+        let finished = self.state().take_finished(second);
         if let Some(mut sample) = finished {
             into.add(&sample);
             sample.clear();
-            self.book().spare.push(sample);
+            self.state().spare.push(sample);
         }
     }
 
-    /// The last second in which something was counted and not collected.
-    pub fn last_uncollected(&self) -> Option<u32> {
-        let book = self.book();
-        match book.current.tally().ended() {
-            0 => book.finished.last().map(|(second, _)| *second),
-            _ => Some(book.second),
+    /// The last second with counts that were not collected.
+    pub(crate) fn last_uncollected(&self) -> Option<u32> {
+        let state = self.state();
+        match state.current.tally().ended() {
+            0 => state.finished.last().map(|(second, _)| *second),
+            _ => Some(state.second),
         }
     }
 
-    pub fn totals(&self) -> Totals {
-        let book = self.book();
-        let mut totals = book.totals.clone();
-        totals.add_tallies(&book.current);
+    pub(crate) fn totals(&self) -> Totals {
+        let state = self.state();
+        let mut totals = state.totals.clone();
+        totals.add_tallies(&state.current);
         totals
     }
 
     #[inline]
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -158,7 +159,7 @@ impl Totals {
         self.last_ended_ns = self.last_ended_ns.max(ended.ended_ns);
     }
 
-    /// Of a second that is over, so that nothing is added up on an operation's way.
+    /// Adds a finished second. Tallies are summed here and not per operation, to keep the hot path short.
     fn add_tallies(&mut self, second: &Sample) {
         for (sum, tally) in self.tallies.iter_mut().zip(second.tallies()) {
             *sum += tally;
@@ -166,16 +167,16 @@ impl Totals {
     }
 }
 
-impl Book {
+impl State {
     #[inline]
-    fn reach(&mut self, at_ns: u64) {
+    fn advance_to(&mut self, at_ns: u64) {
         if at_ns >= self.second_ends_ns {
-            self.turn((at_ns / SECOND_NS) as u32);
+            self.start_second((at_ns / SECOND_NS) as u32);
         }
     }
 
     #[cold]
-    fn turn(&mut self, to_second: u32) {
+    fn start_second(&mut self, to_second: u32) {
         let next = self.spare.pop().unwrap_or_else(|| {
             let mut sample = self.current.clone();
             sample.clear();
@@ -188,9 +189,9 @@ impl Book {
         self.second_ends_ns = (u64::from(to_second) + 1) * SECOND_NS;
     }
 
-    fn hand_over(&mut self, second: u32) -> Option<Sample> {
+    fn take_finished(&mut self, second: u32) -> Option<Sample> {
         if self.second <= second {
-            self.turn(second + 1);
+            self.start_second(second + 1);
         }
         let (finished, _) = self.finished.first()?;
         (*finished <= second).then(|| self.finished.remove(0).1)

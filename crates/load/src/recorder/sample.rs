@@ -1,37 +1,38 @@
-//! What one reactor counted in one second.
+//! The counts of one reactor in one second.
 
 use super::counts::Counts;
 use super::{Ending, Fault, Kind, Tally};
 use crate::seam::Outcome;
 
-/// Different errors for which memory is allocated at the beginning; more of them grow it.
+/// Initial capacity for different errors.
 const FAULTS: usize = 32;
 
-/// An operation that ended. Times are nanoseconds since the drive's beginning.
+/// An operation that ended. Times are nanoseconds since the start of the drive.
 #[derive(Clone, Copy, Debug)]
-pub struct Ended {
+pub(crate) struct Ended {
     pub operation: u16,
     pub scheduled_ns: u64,
     pub started_ns: u64,
     pub ended_ns: u64,
-    /// How late it was begun by a worker that was waiting for it.
+    /// How late it started, if a worker waited for it.
     pub late_ns: Option<u64>,
     pub is_retried: bool,
     pub outcome: Outcome,
 }
 
+/// Counts of all operations.
 #[derive(Clone, Debug)]
-pub struct Sample {
-    /// Each operation's, in the order of `kinds`.
+pub(crate) struct Sample {
+    /// Per operation, in the order of `kinds`.
     counts: Vec<Counts>,
     kinds: &'static [Kind],
-    /// Each operation's.
+    /// Per operation.
     tallies: Vec<Tally>,
     errors: Vec<(Fault, u64)>,
 }
 
 impl Sample {
-    pub fn new(operations: usize, kinds: &'static [Kind]) -> Sample {
+    pub(crate) fn new(operations: usize, kinds: &'static [Kind]) -> Sample {
         Sample {
             counts: vec![Counts::new(); operations * kinds.len()],
             kinds,
@@ -41,7 +42,7 @@ impl Sample {
     }
 
     #[inline]
-    pub fn record(&mut self, ended: &Ended) {
+    pub(crate) fn record(&mut self, ended: &Ended) {
         let first = usize::from(ended.operation) * self.kinds.len();
         let counts = &mut self.counts[first..first + self.kinds.len()];
         for (counts, kind) in counts.iter_mut().zip(self.kinds) {
@@ -59,29 +60,29 @@ impl Sample {
     }
 
     #[cold]
-    pub fn error(&mut self, fault: Fault, times: u64) {
+    pub(crate) fn error(&mut self, fault: Fault, times: u64) {
         match self.errors.iter_mut().find(|(known, _)| *known == fault) {
             Some((_, count)) => *count += times,
             None => self.errors.push((fault, times)),
         }
     }
 
-    pub fn errors(&self) -> &[(Fault, u64)] {
+    pub(crate) fn errors(&self) -> &[(Fault, u64)] {
         &self.errors
     }
 
-    /// Each operation's.
-    pub fn tallies(&self) -> &[Tally] {
+    /// Tallies per operation.
+    pub(crate) fn tallies(&self) -> &[Tally] {
         &self.tallies
     }
 
-    /// All operations together.
-    pub fn tally(&self) -> Tally {
+    /// The sum over all operations.
+    pub(crate) fn tally(&self) -> Tally {
         self.tallies.iter().sum()
     }
 
-    /// Adds what another reactor, or another second, counted.
-    pub fn add(&mut self, other: &Sample) {
+    /// Adds the counts of another reactor or another second.
+    pub(crate) fn add(&mut self, other: &Sample) {
         for (sum, counts) in self.counts.iter_mut().zip(&other.counts) {
             sum.add(counts);
         }
@@ -93,14 +94,14 @@ impl Sample {
         }
     }
 
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.counts.iter_mut().for_each(Counts::clear);
         self.tallies.fill(Tally::default());
         self.errors.clear();
     }
 
-    /// All operations' first kind: response in open loop, service in closed loop.
-    pub fn all_operations(&self) -> Counts {
+    /// The histogram over all operations: response times in open loop, service times in closed loop.
+    pub(crate) fn all_operations(&self) -> Counts {
         let mut all = Counts::new();
         for counts in self.counts.iter().step_by(self.kinds.len()) {
             all.add(counts);
@@ -108,8 +109,8 @@ impl Sample {
         all
     }
 
-    /// Each operation and kind that was counted.
-    pub fn each(&self) -> impl Iterator<Item = (u16, Kind, &Counts)> {
+    /// The histograms that are not empty, by operation and kind.
+    pub(crate) fn each(&self) -> impl Iterator<Item = (u16, Kind, &Counts)> {
         let kinds = self.kinds;
         let counted = self.counts.iter().enumerate();
         counted

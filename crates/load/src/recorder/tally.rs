@@ -1,4 +1,4 @@
-//! How operations ended: counts, and the errors behind what was not done.
+//! How operations ended: counts and errors.
 
 use crate::seam::Outcome;
 use std::ops::{AddAssign, Index, IndexMut};
@@ -6,14 +6,14 @@ use std::ops::{AddAssign, Index, IndexMut};
 /// How an operation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ending {
-    /// At the first try.
+    /// Done at the first attempt.
     Done,
-    /// Done after at least one retry. Of a [`Fault`]: the error after which the operation was repeated.
+    /// Done after at least one retry. In a [`Fault`]: the error led to a retry.
     Retried,
     Failed,
-    /// The connection was lost, and nothing of the operation is left on the server.
+    /// The connection was lost and the operation had no effect on the server.
     Lost,
-    /// The connection was lost after a commit was sent: the server may have done the operation or not.
+    /// The connection was lost after COMMIT was sent: the server may have committed or not.
     Unknown,
 }
 
@@ -27,7 +27,7 @@ impl Ending {
     ];
 }
 
-/// Operations by how they ended: `tally[Ending::Unknown]`. Each operation counts once.
+/// Numbers of operations by how they ended: `tally[Ending::Unknown]`. Each operation counts once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally([u64; Ending::ALL.len()]);
 
@@ -42,7 +42,7 @@ impl Tally {
         self[Ending::Failed] + self[Ending::Lost] + self[Ending::Unknown]
     }
 
-    /// All of them.
+    /// All operations.
     pub fn ended(&self) -> u64 {
         self.done() + self.not_done()
     }
@@ -81,10 +81,10 @@ impl<'t> std::iter::Sum<&'t Tally> for Tally {
     }
 }
 
-/// An error of an operation, as errors are counted.
+/// A kind of error, for counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fault {
-    /// The operation's place in the workload's list.
+    /// Index in [`crate::Workload::operations`].
     pub operation: u16,
     /// What the error led to; never [`Ending::Done`].
     pub ending: Ending,
@@ -93,7 +93,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// None: the operation was done.
+    /// None if the operation was done.
     #[inline]
     pub fn of(operation: u16, outcome: Outcome) -> Option<Fault> {
         let (ending, code) = match outcome {

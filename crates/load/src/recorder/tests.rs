@@ -22,7 +22,7 @@ fn collected(recorder: &Recorder, second: u32) -> Sample {
 }
 
 #[test]
-fn response_wait_and_service_are_apart() {
+fn response_wait_and_service_times_are_separate() {
     let recorder = Recorder::new(2, RESPONSE_WAIT_SERVICE);
     recorder.record(&ended(100, Outcome::Done));
     let sample = collected(&recorder, 0);
@@ -52,7 +52,7 @@ fn an_operation_counts_in_the_second_in_which_it_ended() {
 }
 
 #[test]
-fn a_second_in_which_nothing_ended_is_handed_over_as_zeros() {
+fn a_second_without_operations_is_collected_as_zeros() {
     let recorder = Recorder::new(2, RESPONSE_WAIT_SERVICE);
     for second in 0..3 {
         assert_eq!(collected(&recorder, second).tally().ended(), 0);
@@ -63,7 +63,7 @@ fn a_second_in_which_nothing_ended_is_handed_over_as_zeros() {
 }
 
 #[test]
-fn what_is_recorded_after_its_second_was_handed_over_is_not_lost() {
+fn an_operation_recorded_after_its_second_was_collected_counts_in_the_next() {
     let recorder = Recorder::new(2, RESPONSE_WAIT_SERVICE);
     collected(&recorder, 0);
     recorder.record(&ended(SECOND_NS - 1, Outcome::Done));
@@ -71,7 +71,7 @@ fn what_is_recorded_after_its_second_was_handed_over_is_not_lost() {
 }
 
 #[test]
-fn errors_are_counted_by_ending_and_code_with_those_before_a_retry() {
+fn errors_and_retries_are_counted_by_ending_and_code() {
     let recorder = Recorder::new(2, RESPONSE_WAIT_SERVICE);
     let outcomes = [
         Outcome::Done,
@@ -110,7 +110,7 @@ fn errors_are_counted_by_ending_and_code_with_those_before_a_retry() {
 }
 
 #[test]
-fn an_error_before_a_retry_counts_in_the_second_in_which_it_came() {
+fn an_error_before_a_retry_counts_in_its_own_second() {
     let recorder = Recorder::new(2, RESPONSE_WAIT_SERVICE);
     recorder.retry(0, 1213, SECOND_NS - 1);
     recorder.record(&ended(SECOND_NS, Outcome::Done));
@@ -128,7 +128,7 @@ fn an_error_before_a_retry_counts_in_the_second_in_which_it_came() {
 }
 
 #[test]
-fn only_what_was_waited_for_counts_as_late() {
+fn lateness_counts_only_operations_that_a_worker_waited_for() {
     let recorder = Recorder::new(2, RESPONSE_WAIT_SERVICE);
     for late_ns in [None, Some(70)] {
         recorder.record(&Ended {
@@ -141,10 +141,10 @@ fn only_what_was_waited_for_counts_as_late() {
 }
 
 proptest! {
-    // Each case merges some megabytes.
+    // Each case merges several megabytes.
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn reactors_merged_are_what_one_of_them_would_have_counted(
+    fn merged_reactors_equal_one_reactor(
         operations in proptest::collection::vec(
             (0..3usize, 0..2u16, 0..5_000_000_000u64, 0..10_000_000u64, 0..10_000_000u64, 0..4u16), 0..200
         )
@@ -156,7 +156,7 @@ proptest! {
         for (reactor, operation, scheduled_ns, wait_ns, service_ns, code) in operations {
             let started_ns = scheduled_ns + wait_ns;
             let outcome = if code == 0 { Outcome::Done } else { Outcome::Failed(code) };
-            // in ascending order of their ends, as on a reactor
+            // In ascending order of end times, as on a reactor.
             let ended_ns = scheduled_ns + 20_000_000;
             let started_ns = started_ns.min(ended_ns - service_ns);
             let ended = Ended { operation, scheduled_ns, started_ns, ..self::ended(ended_ns, outcome) };

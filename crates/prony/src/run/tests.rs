@@ -389,7 +389,7 @@ fn a_client_that_ends_early_makes_a_load_invalid() {
             _ => Err(Failure {
                 code: 1040,
                 text: "too many connections".into(),
-                passing: false,
+                transient: false,
             }),
         },
         ..Toy::timed()

@@ -70,8 +70,8 @@ fn refusal(backend: Backend, endpoint: Endpoint, within: Duration) -> WireError 
         password: None,
         schema: None,
         tls: Tls::Off,
-        within,
-        stalled: None,
+        login_timeout: within,
+        stall_timeout: None,
     };
     executor::run(backend, Instant::now(), None, 1, |io| {
         let io = io.clone();

@@ -152,8 +152,8 @@ mod tests {
             password: None,
             schema: None,
             tls: Tls::Off,
-            within: Duration::from_secs(20),
-            stalled: Some(Duration::from_millis(200)),
+            login_timeout: Duration::from_secs(20),
+            stall_timeout: Some(Duration::from_millis(200)),
         };
         Driver::new(Arc::new(builder.finish(policy)), login, &[], 1)
     }

@@ -131,6 +131,6 @@ fn failure(what: &str, error: WireError) -> Failure {
     Failure {
         code,
         text: format!("{what}: {error}{way_out}"),
-        passing: error.is_transient(),
+        transient: error.is_transient(),
     }
 }

@@ -107,8 +107,8 @@ fn server_target() -> Target<'static> {
             password: None,
             schema: None,
             tls: Tls::Off,
-            within: Duration::ZERO,
-            stalled: None,
+            login_timeout: Duration::ZERO,
+            stall_timeout: None,
         },
         session: &[],
     }
@@ -127,7 +127,7 @@ fn drive(toy: &Toy, target: &Target) -> Driven {
         reactors: None,
         backend: None,
         reconnect_for: Duration::ZERO,
-        stalled: None,
+        drain_timeout: None,
     };
     let watch = Watch {
         begun: &mut |_| (),

@@ -1,22 +1,22 @@
-//! Closed loop, and what both loops count alike.
+//! Closed loop, and counting that both loops share.
 
 use super::*;
 
 #[test]
-fn in_closed_loop_each_client_asks_when_it_was_answered() {
+fn in_closed_loop_each_client_waits_for_its_reply() {
     let workload = fake(|_| (MS, Outcome::Done));
-    let (driven, heard) = driven(&workload, &closed(4, 500));
+    let (driven, observed) = driven(&workload, &closed(4, 500));
     assert!(driven.started >= 4 && driven.started <= 4 * 501);
     assert!(driven.elapsed >= Duration::from_millis(499));
-    let service = heard.of(Kind::Service);
+    let service = observed.of(Kind::Service);
     assert_eq!(service.len(), driven.started);
     assert!(service.min() >= MS * 999 / 1000);
-    assert_eq!(heard.of(Kind::Response).len(), 0);
+    assert_eq!(observed.of(Kind::Response).len(), 0);
     assert_eq!((driven.stopped, driven.ended_early.len()), (None, 0));
 }
 
 #[test]
-fn every_operation_has_a_number_of_its_own_and_its_numbers_operation() {
+fn every_operation_has_a_unique_number_that_selects_it() {
     let workload = fake(|_| (MS / 10, Outcome::Done));
     let (driven, _) = driven(&workload, &closed(3, 100));
     let mut numbers: Vec<u64> = Vec::new();
@@ -30,7 +30,7 @@ fn every_operation_has_a_number_of_its_own_and_its_numbers_operation() {
 }
 
 #[test]
-fn operations_of_threads_that_block_are_counted_alike() {
+fn operations_on_blocking_threads_are_counted() {
     let mut workload = fake(|_| (MS, Outcome::Done));
     workload.placement = Placement::Threads;
     let (driven, _) = driven(&workload, &closed(5, 500));
@@ -39,15 +39,15 @@ fn operations_of_threads_that_block_are_counted_alike() {
 }
 
 #[test]
-fn who_thinks_asks_less_often() {
+fn think_times_reduce_the_throughput() {
     let workload = fake(|_| (0, Outcome::Done));
-    let mut asked = closed(10, 400);
-    asked.load = Load::Closed(Closed {
+    let mut settings = closed(10, 400);
+    settings.load = Load::Closed(Closed {
         clients: 10,
         think: Duration::from_millis(20),
     });
-    let (driven, _) = driven(&workload, &asked);
-    // 10 clients in 400 ms at one operation in 20 ms: 200 expected, fewer where the machine is busy.
+    let (driven, _) = driven(&workload, &settings);
+    // 10 clients, 400 ms, one operation per 20 ms and client: 200 are expected, fewer on a busy machine.
     assert!((1..300).contains(&driven.started), "{}", driven.started);
 }
 
@@ -61,12 +61,12 @@ fn errors_are_counted_by_operation_ending_and_code() {
         };
         (MS / 2, outcome)
     });
-    let (driven, heard) = driven(&workload, &closed(1, 200));
-    let tally = heard.tally();
+    let (driven, observed) = driven(&workload, &closed(1, 200));
+    let tally = observed.tally();
     let (retried, failed) = (tally[Ending::Retried], tally[Ending::Failed]);
     assert!(retried > 0 && failed > 0);
-    assert_eq!(heard.errors(Ending::Retried, 1213), 2 * retried);
-    assert_eq!(heard.errors(Ending::Failed, 1062), failed);
+    assert_eq!(observed.errors(Ending::Retried, 1213), 2 * retried);
+    assert_eq!(observed.errors(Ending::Failed, 1062), failed);
     let [even, odd] = driven.tallies[..] else {
         panic!("{:?}", driven.tallies);
     };
@@ -78,10 +78,10 @@ fn errors_are_counted_by_operation_ending_and_code() {
 }
 
 #[test]
-fn seconds_come_also_while_every_client_stalls() {
+fn seconds_are_reported_while_every_client_stalls() {
     let workload = fake(|_| (1_500 * MS, Outcome::Done));
     let seen = AtomicU64::new(0);
-    let asked = closed(2, 1_000);
+    let settings = closed(2, 1_000);
     let watch = Watch {
         begun: &mut |_| (),
         window: &mut |_| (),
@@ -92,7 +92,7 @@ fn seconds_come_also_while_every_client_stalls() {
             }
         },
     };
-    let driven = drive(&workload, &asked, &AtomicBool::new(false), watch);
-    assert_eq!(driven.expect("it begins").started, 2);
+    let driven = drive(&workload, &settings, &AtomicBool::new(false), watch);
+    assert_eq!(driven.expect("it starts").started, 2);
     assert_eq!(seen.load(SeqCst), 2);
 }

@@ -1,9 +1,9 @@
-//! What is lost, refused, interrupted or asked for wrongly.
+//! Faults: lost and refused sessions, interrupts, invalid settings, panics.
 
 use super::*;
 
 #[test]
-fn a_lost_session_is_opened_again_and_its_client_goes_on() {
+fn a_client_reconnects_after_a_lost_session() {
     let workload = fake(|request| match request.number {
         1 => (MS, Outcome::Lost(2013)),
         _ => (MS, Outcome::Done),
@@ -14,24 +14,24 @@ fn a_lost_session_is_opened_again_and_its_client_goes_on() {
         counted.fetch_add(1, SeqCst);
         Ok(())
     });
-    let (driven, heard) = driven(&workload, &closed(1, 500));
+    let (driven, observed) = driven(&workload, &closed(1, 500));
     assert_eq!(opened.load(SeqCst), 2);
-    assert_eq!(heard.errors(Ending::Lost, 2013), 1);
+    assert_eq!(observed.errors(Ending::Lost, 2013), 1);
     assert!(driven.started > 2 && driven.ended_early.is_empty());
 }
 
-fn refused(passing: bool) -> Failure {
+fn refused(transient: bool) -> Failure {
     Failure {
         code: 2002,
         text: "127.0.0.1:1 refuses".into(),
-        passing,
+        transient,
     }
 }
 
 #[test]
 fn a_session_that_is_always_lost_ends_its_client_and_the_last_client_ends_the_drive() {
     let workload = fake(|_| (0, Outcome::Lost(2013)));
-    let (driven, heard) = driven(&workload, &closed(2, 60_000));
+    let (driven, observed) = driven(&workload, &closed(2, 60_000));
     let clients: Vec<u32> = driven
         .ended_early
         .iter()
@@ -45,11 +45,11 @@ fn a_session_that_is_always_lost_ends_its_client_and_the_last_client_ends_the_dr
         "{why}"
     );
     assert!(driven.started >= 4, "the sessions are opened again");
-    assert_eq!(heard.tally()[Ending::Lost], driven.started);
+    assert_eq!(observed.tally()[Ending::Lost], driven.started);
 }
 
 #[test]
-fn an_error_that_does_not_pass_ends_the_client_with_its_text() {
+fn a_permanent_error_ends_the_client_with_its_text() {
     let workload = fake(|_| (0, Outcome::Lost(2013)));
     let mut first = true;
     *workload.open.lock().unwrap() = Box::new(move |_| match std::mem::take(&mut first) {
@@ -76,11 +76,11 @@ fn a_client_that_is_still_refused_at_the_end_is_reported() {
         true => Ok(()),
         false => Err(refused(true)),
     });
-    let asked = Drive {
+    let settings = Drive {
         reconnect_for: Duration::MAX,
         ..closed(1, 300)
     };
-    let (driven, _) = driven(&workload, &asked);
+    let (driven, _) = driven(&workload, &settings);
     let (_, failure) = &driven.ended_early[0];
     assert!(failure.text.starts_with("127.0.0.1:1 refuses"), "{failure}");
 }
@@ -94,12 +94,12 @@ fn no_session_is_opened_after_the_end() {
         counted.fetch_add(1, SeqCst);
         Ok(())
     });
-    let asked = Drive {
+    let settings = Drive {
         reconnect_for: Duration::MAX,
         ..closed(1, 100)
     };
-    // Pauses of at most 10, 20, 40, 80 ms and so on: the end comes in one of them.
-    let (driven, _) = driven(&workload, &asked);
+    // Pauses of at most 10, 20, 40, 80 ms and so on: the drive ends during one of them.
+    let (driven, _) = driven(&workload, &settings);
     let operated = workload.started.lock().unwrap().len() as u64;
     assert_eq!(opened.load(SeqCst), operated, "each session is used once");
     assert_eq!(
@@ -110,7 +110,7 @@ fn no_session_is_opened_after_the_end() {
 }
 
 #[test]
-fn a_passing_failure_to_open_is_tried_again() {
+fn a_transient_failure_to_open_is_retried() {
     let workload = fake(|_| (MS, Outcome::Done));
     let mut left = 3;
     *workload.open.lock().unwrap() = Box::new(move |_| {
@@ -122,23 +122,23 @@ fn a_passing_failure_to_open_is_tried_again() {
 }
 
 #[test]
-fn a_session_that_cannot_be_opened_ends_the_drive_and_closes_the_others() {
+fn a_permanent_failure_to_open_refuses_the_drive_and_closes_the_others() {
     let workload = fake(|_| (0, Outcome::Done));
     *workload.open.lock().unwrap() = Box::new(|client| match client {
         70 => Err(refused(false)),
         _ => Ok(()),
     });
-    let asked = closed(100, 60_000);
-    let refusal = unwatched(&workload, &asked, &AtomicBool::new(false)).unwrap_err();
+    let settings = closed(100, 60_000);
+    let refusal = unwatched(&workload, &settings, &AtomicBool::new(false)).unwrap_err();
     assert_eq!(
         refusal.to_string(),
-        "client 70 could not begin: 127.0.0.1:1 refuses"
+        "client 70 could not open its session: 127.0.0.1:1 refuses"
     );
     assert_eq!(workload.sessions.load(SeqCst), 0);
 }
 
 #[test]
-fn an_interrupt_before_the_beginning_closes_what_is_open() {
+fn an_interrupt_before_the_start_closes_all_sessions() {
     let workload = fake(|_| (0, Outcome::Done));
     *workload.open.lock().unwrap() = Box::new(|client| match client {
         1 => Err(refused(true)),
@@ -150,7 +150,7 @@ fn an_interrupt_before_the_beginning_closes_what_is_open() {
 }
 
 /// Interrupts after `after_ms`.
-fn interrupted<F>(workload: &Fake<F>, asked: &Drive, after_ms: u64) -> Driven
+fn interrupted<F>(workload: &Fake<F>, settings: &Drive, after_ms: u64) -> Driven
 where
     F: Fn(&Request) -> Answer + Sync,
 {
@@ -160,18 +160,18 @@ where
             thread::sleep(Duration::from_millis(after_ms));
             stop.store(true, SeqCst);
         });
-        unwatched(workload, asked, &stop).expect("it begins")
+        unwatched(workload, settings, &stop).expect("it starts")
     })
 }
 
 #[test]
-fn an_interrupt_ends_the_drive_soon_with_everything_counted() {
+fn an_interrupt_ends_the_drive_and_keeps_the_counts() {
     let workload = fake(|_| (MS, Outcome::Done));
     let driven = interrupted(&workload, &closed(4, 600_000), 200);
     assert!(
         driven
             .stopped
-            .expect("it says so")
+            .expect("it was stopped")
             .starts_with("interrupted at")
     );
     assert_eq!(
@@ -182,7 +182,7 @@ fn an_interrupt_ends_the_drive_soon_with_everything_counted() {
 }
 
 #[test]
-fn an_interrupt_ends_waits_that_would_not_end_by_themselves() {
+fn an_interrupt_ends_stalled_operations() {
     for placement in [Placement::Reactors, Placement::Threads] {
         let mut workload = fake(|_| (600_000 * MS, Outcome::Lost(60_001)));
         workload.placement = placement;
@@ -194,27 +194,27 @@ fn an_interrupt_ends_waits_that_would_not_end_by_themselves() {
 }
 
 #[test]
-fn what_stalls_at_the_end_is_given_up_after_the_time_that_was_asked_for() {
+fn stalled_operations_at_the_end_are_abandoned_after_the_drain_timeout() {
     let workload = fake(|_| (600_000 * MS, Outcome::Lost(60_001)));
-    let mut asked = closed(2, 500);
-    asked.stalled = Some(Duration::from_millis(100));
-    let (driven, _) = driven(&workload, &asked);
+    let mut settings = closed(2, 500);
+    settings.drain_timeout = Some(Duration::from_millis(100));
+    let (driven, _) = driven(&workload, &settings);
     assert_eq!((driven.started, driven.stopped), (2, None));
     assert_eq!(driven.until, Duration::from_millis(500));
     assert!(driven.elapsed >= Duration::from_millis(600));
 }
 
 #[test]
-fn what_cannot_be_driven_is_refused_before_anything_is_opened() {
+fn invalid_settings_are_refused_before_any_session_is_opened() {
     let workload = fake(|_| (0, Outcome::Done));
-    let refusal = |asked: &Drive| {
-        let refused = unwatched(&workload, asked, &AtomicBool::new(false));
+    let refusal = |settings: &Drive| {
+        let refused = unwatched(&workload, settings, &AtomicBool::new(false));
         refused.unwrap_err().to_string()
     };
     assert!(refusal(&closed(0, 100)).contains("at least 1"));
-    assert!(refusal(&closed(1, 0)).contains("time of zero"));
+    assert!(refusal(&closed(1, 0)).contains("the time is 0"));
     let never = Arrivals::Poisson { rate: 0.0 };
-    assert!(refusal(&open(never, 1, 1, WhenFull::Stop, 100)).contains("rate of zero"));
+    assert!(refusal(&open(never, 1, 1, WhenFull::Stop, 100)).contains("the rate is 0"));
 }
 
 #[test]
@@ -229,8 +229,8 @@ fn a_workload_that_panics_ends_the_drive_and_panics() {
 
 #[test]
 fn a_watch_that_panics_ends_the_drive_and_panics() {
-    let mut asked = closed(2, 600_000);
-    asked.warmup = Duration::from_secs(1);
+    let mut settings = closed(2, 600_000);
+    settings.warmup = Duration::from_secs(1);
     for which in ["begun", "second", "window"] {
         let workload = fake(|_| (MS, Outcome::Done));
         let watched = std::panic::AssertUnwindSafe(|| {
@@ -239,7 +239,7 @@ fn a_watch_that_panics_ends_the_drive_and_panics() {
                 second: &mut |_| assert!(which != "second", "on purpose"),
                 window: &mut |_| assert!(which != "window", "on purpose"),
             };
-            drive(&workload, &asked, &AtomicBool::new(false), watch)
+            drive(&workload, &settings, &AtomicBool::new(false), watch)
         });
         assert!(std::panic::catch_unwind(watched).is_err(), "{which}");
         assert_eq!(workload.sessions.load(SeqCst), 0, "{which}");

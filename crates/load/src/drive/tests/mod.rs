@@ -1,4 +1,4 @@
-//! Drives of fake workloads. Times are short; what is asserted are counts and orders that hold on a busy machine.
+//! Drives of fake workloads. Times are short, so the tests assert counts and orders, which also hold on a busy machine.
 
 mod closed;
 mod faults;
@@ -16,10 +16,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 
 const MS: u64 = 1_000_000;
 
-/// What a fake says to a client that opens a session.
+/// How a fake answers a client that opens a session.
 type Opening = dyn FnMut(u32) -> Result<(), Failure> + Send;
 
-/// A server that is asked by `answer`; sessions are numbered by their client.
+/// A workload on a fake server, whose behaviour is `answer`.
 struct Fake<F> {
     placement: Placement,
     answer: F,
@@ -29,7 +29,7 @@ struct Fake<F> {
     started: Mutex<Vec<Request>>,
 }
 
-/// What a fake does with a request: sleep so many nanoseconds, and then this.
+/// How a fake handles a request: the service time in nanoseconds, and the outcome.
 type Answer = (u64, Outcome);
 
 fn fake<F: Fn(&Request) -> Answer + Sync>(answer: F) -> Fake<F> {
@@ -89,7 +89,7 @@ fn closed(clients: u32, time_ms: u64) -> Drive {
         reactors: None,
         backend: None,
         reconnect_for: Duration::from_millis(100),
-        stalled: None,
+        drain_timeout: None,
     }
 }
 
@@ -107,7 +107,7 @@ fn open(arrivals: Arrivals, workers: u32, queue: u64, when_full: WhenFull, time_
 
 fn unwatched<W: Workload>(
     workload: &W,
-    asked: &Drive,
+    settings: &Drive,
     stop: &AtomicBool,
 ) -> Result<Driven, DriveError> {
     let watch = Watch {
@@ -115,16 +115,16 @@ fn unwatched<W: Workload>(
         second: &mut |_| (),
         window: &mut |_| (),
     };
-    drive(workload, asked, stop, watch)
+    drive(workload, settings, stop, watch)
 }
 
-/// What was told while the drive went on.
-struct Heard {
+/// Everything that the callbacks of a drive received.
+struct Observed {
     seconds: Vec<Second>,
     windows: Vec<Window>,
 }
 
-fn driven<F>(workload: &Fake<F>, asked: &Drive) -> (Driven, Heard)
+fn driven<F>(workload: &Fake<F>, settings: &Drive) -> (Driven, Observed)
 where
     F: Fn(&Request) -> Answer + Sync,
 {
@@ -135,8 +135,8 @@ where
         second: &mut |second| seconds.push(second),
         window: &mut |window| windows.push(window),
     };
-    let driven = drive(workload, asked, &AtomicBool::new(false), watch).expect("it begins");
-    assert_eq!(begun.len(), 1, "the beginning is told once");
+    let driven = drive(workload, settings, &AtomicBool::new(false), watch).expect("it starts");
+    assert_eq!(begun.len(), 1, "the start is reported once");
     assert_eq!(workload.sessions.load(SeqCst), 0, "every session is closed");
     let counted: Tally = seconds.iter().map(|second| &second.tally).sum();
     assert_eq!(
@@ -151,25 +151,25 @@ where
     );
     let places: Vec<u32> = seconds.iter().map(|second| second.second).collect();
     assert_eq!(places, (0..seconds.len() as u32).collect::<Vec<_>>());
-    let heard = Heard { seconds, windows };
-    let counted = heard.of(Kind::Service).len();
+    let observed = Observed { seconds, windows };
+    let counted = observed.of(Kind::Service).len();
     assert_eq!(counted, driven.started, "every operation is in a window");
-    (driven, heard)
+    (driven, observed)
 }
 
-impl Heard {
+impl Observed {
     fn tally(&self) -> Tally {
         self.seconds.iter().map(|second| &second.tally).sum()
     }
 
-    /// How often an error ended a try so.
+    /// How many attempts ended with this error and ending.
     fn errors(&self, ending: Ending, code: u16) -> u64 {
         let errors = self.seconds.iter().flat_map(|second| &second.errors);
         let own = errors.filter(|(fault, _)| fault.ending == ending && fault.code == code);
         own.map(|(_, count)| count).sum()
     }
 
-    /// All windows together.
+    /// The sum of all windows.
     fn of(&self, kind: Kind) -> hdrhistogram::Histogram<u64> {
         let mut all = hdrhistogram::Histogram::new(3).unwrap();
         for window in self.windows.iter().filter(|window| window.kind == kind) {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Nothing is answered from `from_ms` to `to_ms` after the drive's beginning.
+/// A server that stalls from `from_ms` to `to_ms` after the start of the drive.
 fn stalling(from_ms: u64, to_ms: u64) -> impl Fn(&Request) -> Answer + Sync {
     move |request| {
         let stalled = (from_ms * MS..to_ms * MS).contains(&request.started_ns);
@@ -14,25 +14,25 @@ fn stalling(from_ms: u64, to_ms: u64) -> impl Fn(&Request) -> Answer + Sync {
 #[test]
 fn open_loop_shows_a_stall_that_closed_loop_hides() {
     let arrivals = Arrivals::Uniform { rate: 200.0 };
-    let asked = open(arrivals, 2, 1_000, WhenFull::Stop, 2_000);
+    let settings = open(arrivals, 2, 1_000, WhenFull::Stop, 2_000);
     let workload = fake(stalling(1_000, 1_200));
-    let (opened, heard) = driven(&workload, &asked);
+    let (opened, observed) = driven(&workload, &settings);
     assert_eq!((opened.arrived, opened.started), (400, 400));
-    let response = heard.of(Kind::Response);
-    // 40 arrivals fall into the 200 ms; the first of them waits for all of it, the last for nothing.
+    let response = observed.of(Kind::Response);
+    // 40 operations arrive during the stall of 200 ms: the first waits for all of it, the last for almost nothing.
     let late = response.count_between(100 * MS, 10_000 * MS);
     assert!(late >= 19, "{late}");
     let at_p99 = response.value_at_quantile(0.99);
     assert!(at_p99 > 170 * MS, "{at_p99}");
-    let service = heard.of(Kind::Service);
+    let service = observed.of(Kind::Service);
     assert!(service.count_between(100 * MS, 10_000 * MS) < 19);
 
     let workload = fake(|request| {
         let (stall_ns, outcome) = stalling(1_000, 1_200)(request);
         (stall_ns.max(MS), outcome)
     });
-    let (closed, heard) = driven(&workload, &closed(2, 2_000));
-    let at_p99 = heard.of(Kind::Service).value_at_quantile(0.99);
+    let (closed, observed) = driven(&workload, &closed(2, 2_000));
+    let at_p99 = observed.of(Kind::Service).value_at_quantile(0.99);
     assert!(closed.started < 400 || at_p99 < 100 * MS, "{at_p99}");
 }
 
@@ -40,16 +40,16 @@ fn open_loop_shows_a_stall_that_closed_loop_hides() {
 fn overload_leaves_a_queue_that_is_counted() {
     let arrivals = Arrivals::Uniform { rate: 1_000.0 };
     let workload = fake(|_| (20 * MS, Outcome::Done));
-    let (driven, heard) = driven(&workload, &open(arrivals, 2, 100_000, WhenFull::Stop, 500));
+    let (driven, observed) = driven(&workload, &open(arrivals, 2, 100_000, WhenFull::Stop, 500));
     assert_eq!(driven.arrived, 500);
     assert!(driven.started <= 52, "{}", driven.started);
     assert_eq!(driven.queued_at_end, 500 - driven.started);
-    assert_eq!(heard.seconds[0].queued, driven.queued_at_end);
+    assert_eq!(observed.seconds[0].queued, driven.queued_at_end);
     assert_eq!(driven.stopped, None);
 }
 
 #[test]
-fn a_full_queue_ends_the_drive_and_says_when() {
+fn a_full_queue_ends_the_drive_and_reports_when() {
     let arrivals = Arrivals::Uniform { rate: 1_000.0 };
     let workload = fake(|_| (60 * MS, Outcome::Done));
     let (driven, _) = driven(&workload, &open(arrivals, 1, 20, WhenFull::Stop, 20_000));
@@ -62,28 +62,28 @@ fn a_full_queue_ends_the_drive_and_says_when() {
 }
 
 #[test]
-fn a_full_queue_is_found_also_while_nothing_is_answered() {
+fn a_full_queue_is_detected_while_the_server_stalls() {
     let arrivals = Arrivals::Uniform { rate: 1_000.0 };
     let workload = fake(|_| (1_500 * MS, Outcome::Done));
-    let asked = open(arrivals, 1, 600, WhenFull::Stop, 20_000);
-    let (driven, _) = driven(&workload, &asked);
+    let settings = open(arrivals, 1, 600, WhenFull::Stop, 20_000);
+    let (driven, _) = driven(&workload, &settings);
     assert_eq!((driven.started, driven.queued_at_end), (1, 600));
 }
 
 #[test]
-fn a_full_queue_drops_arrivals_and_counts_them_each_second() {
+fn arrivals_dropped_by_a_full_queue_are_counted_per_second() {
     let arrivals = Arrivals::Uniform { rate: 1_000.0 };
     let workload = fake(|_| (20 * MS, Outcome::Done));
-    let (driven, heard) = driven(&workload, &open(arrivals, 1, 5, WhenFull::Drop, 1_300));
+    let (driven, observed) = driven(&workload, &open(arrivals, 1, 5, WhenFull::Drop, 1_300));
     assert_eq!(driven.arrived, 1_300);
     assert!(driven.dropped >= 1_300 - 66 - 5, "{}", driven.dropped);
     assert!(driven.queued_at_end <= 5);
-    let dropped: u64 = heard.seconds.iter().map(|second| second.dropped).sum();
+    let dropped: u64 = observed.seconds.iter().map(|second| second.dropped).sum();
     assert_eq!(dropped, driven.dropped);
 }
 
 #[test]
-fn a_schedule_that_waits_for_room_drops_nothing_and_tells_how_long_it_stood() {
+fn a_schedule_that_pauses_drops_nothing_and_reports_the_pause() {
     let arrivals = Arrivals::Uniform { rate: 1_000.0 };
     let workload = fake(|_| (20 * MS, Outcome::Done));
     let (driven, _) = driven(&workload, &open(arrivals, 1, 5, WhenFull::Wait, 500));
@@ -97,7 +97,7 @@ fn a_schedule_that_waits_for_room_drops_nothing_and_tells_how_long_it_stood() {
 }
 
 #[test]
-fn arrivals_before_the_end_are_started_and_numbered_in_their_order() {
+fn arrivals_before_the_end_are_started_and_numbered_in_order() {
     let workload = fake(|_| (0, Outcome::Done));
     let arrivals = Arrivals::Poisson { rate: 2_000.0 };
     let (driven, _) = driven(&workload, &open(arrivals, 8, 10_000, WhenFull::Stop, 300));
@@ -119,8 +119,8 @@ fn arrivals_before_the_end_are_started_and_numbered_in_their_order() {
 fn a_trace_ends_the_drive_with_its_last_arrival() {
     let at_ns: std::sync::Arc<[u64]> = [0, 5 * MS, 9 * MS].into();
     let workload = fake(|_| (0, Outcome::Done));
-    let asked = open(Arrivals::Trace { at_ns }, 2, 10, WhenFull::Stop, 60_000);
-    let (driven, _) = driven(&workload, &asked);
+    let settings = open(Arrivals::Trace { at_ns }, 2, 10, WhenFull::Stop, 60_000);
+    let (driven, _) = driven(&workload, &settings);
     assert_eq!(
         (driven.arrived, driven.started, driven.stopped),
         (3, 3, None)

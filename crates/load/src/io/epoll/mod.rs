@@ -1,12 +1,12 @@
-//! A reactor on epoll, for kernels without a usable io_uring.
+//! The epoll backend, for kernels without a usable io_uring.
 //!
-//! Goals: the same behaviour as on io_uring; a send at once, a receive only when something has arrived. Non-goal: fewer
-//! system calls than three an exchange.
+//! Goals: the same behaviour as on io_uring; send immediately, receive only when data has arrived. Non-goal: fewer than three
+//! system calls per exchange.
 
 mod slot;
 mod stream;
 
-pub use stream::Stream;
+pub(super) use stream::Stream;
 
 use super::schedule::{SWEEP, Schedule, UNLIMITED, Wait};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
@@ -20,16 +20,16 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// Events that one turn takes; more wait for the next.
+/// Maximum number of events per turn.
 const EVENTS: usize = 512;
 
-const BELL: u64 = u64::MAX;
+const WAKE_UP: u64 = u64::MAX;
 const SWEEPER: u64 = u64::MAX - 1;
 
-pub struct Reactor {
+pub(super) struct Reactor {
     pub schedule: Schedule,
     epoll: OwnedFd,
-    /// Ticks every [`SWEEP`] as long as a stream has a limit.
+    /// Fires every [`SWEEP`] while any stream has a timeout.
     sweeper: OwnedFd,
     state: RefCell<State>,
 }
@@ -42,7 +42,7 @@ struct State {
 }
 
 impl Reactor {
-    pub fn new(origin: Instant, capacity: usize) -> io::Result<Reactor> {
+    pub(super) fn new(origin: Instant, capacity: usize) -> io::Result<Reactor> {
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let reactor = Reactor {
             schedule: Schedule::new(origin)?,
@@ -56,21 +56,21 @@ impl Reactor {
             }),
         };
         let once = EventFlags::IN | EventFlags::ET;
-        let bell = reactor.schedule.stopper.bell();
-        epoll::add(&reactor.epoll, bell, EventData::new_u64(BELL), once)?;
+        let wake_fd = reactor.schedule.stopper.wake_fd();
+        epoll::add(&reactor.epoll, wake_fd, EventData::new_u64(WAKE_UP), once)?;
         let data = EventData::new_u64(SWEEPER);
         epoll::add(&reactor.epoll, &reactor.sweeper, data, EventFlags::IN)?;
         Ok(reactor)
     }
 
-    /// Waits until anything can go on, and wakes whose it was.
+    /// Waits for events and wakes their tasks.
     ///
     /// # Errors
-    /// Where epoll itself fails; nothing can be awaited any more.
-    pub fn turn(&self) -> io::Result<()> {
+    /// If epoll itself fails. The reactor is unusable then.
+    pub(super) fn turn(&self) -> io::Result<()> {
         let state = &mut *self.state.borrow_mut();
         if self.schedule.take_interrupt() {
-            self.doom(state, io::ErrorKind::Interrupted, |_| true);
+            self.cancel(state, io::ErrorKind::Interrupted, |_| true);
         }
         let wait = self.schedule.wait();
         match self.wait(&mut state.events, wait) {
@@ -81,7 +81,7 @@ impl Reactor {
         let mut swept = false;
         for event in state.events.drain(..) {
             match event.data.u64() {
-                BELL => {}
+                WAKE_UP => {}
                 SWEEPER => swept = true,
                 slot => {
                     let slot = &mut state.slots[slot as usize];
@@ -97,7 +97,7 @@ impl Reactor {
         Ok(())
     }
 
-    /// Fills `events`. The clock of `epoll_wait` ticks in milliseconds on older kernels, that of `ppoll` nowhere.
+    /// Fills `events`. Older kernels round the timeout of `epoll_wait` to milliseconds, but never that of `ppoll`.
     fn wait(&self, events: &mut Vec<Event>, wait: Wait) -> io::Result<()> {
         let buffer = rustix::buffer::spare_capacity(events);
         match wait {
@@ -113,19 +113,19 @@ impl Reactor {
     }
 
     fn sweep(&self, state: &mut State) {
-        // A read only quiets the timer; how often it has ticked does not matter.
+        // Reading resets the timer's event. The number of expirations does not matter.
         let _ = rustix::io::read(&self.sweeper, &mut [0; 8]);
         self.schedule.count_sweep();
         let sweeps = self.schedule.sweeps();
-        self.doom(state, io::ErrorKind::TimedOut, |slot| {
+        self.cancel(state, io::ErrorKind::TimedOut, |slot| {
             slot.has_stalled(sweeps)
         });
     }
 
-    fn doom(&self, state: &mut State, why: io::ErrorKind, which: impl Fn(&Slot) -> bool) {
+    fn cancel(&self, state: &mut State, why: io::ErrorKind, which: impl Fn(&Slot) -> bool) {
         for slot in &mut state.slots {
             if slot.is_waiting() && which(slot) {
-                slot.doom(why);
+                slot.cancel(why);
                 self.schedule.wake(slot.task);
             }
         }
@@ -181,7 +181,7 @@ impl Reactor {
     }
 
     fn vacate(&self, slot: u32) {
-        // A timer that ticks on costs ten wake-ups a second.
+        // If disarming fails, the timer costs ten wake-ups per second.
         let _ = self.limit(slot, UNLIMITED);
         let state = &mut *self.state.borrow_mut();
         state.slots[slot as usize] = Slot::default();

@@ -1,4 +1,4 @@
-//! A stream on a non-blocking socket.
+//! A stream of the epoll backend, on a non-blocking socket.
 
 use super::Reactor;
 use super::slot::Need;
@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::task::{Poll, ready};
 use std::time::Duration;
 
-/// What is left to do of an operation.
+/// The remaining steps of an operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     Send,
@@ -22,33 +22,33 @@ enum Step {
     Writable,
 }
 
-pub struct Stream {
+pub(crate) struct Stream {
     reactor: Rc<Reactor>,
     slot: u32,
     socket: OwnedFd,
     pub buffers: Box<Buffers>,
-    /// Registered for becoming writable, too: it was full.
-    awaits_room: bool,
+    /// The socket was full, so it is also registered for becoming writable.
+    was_full: bool,
     step: Step,
 }
 
 impl Stream {
-    pub fn adopt(reactor: &Rc<Reactor>, socket: OwnedFd) -> io::Result<Stream> {
+    pub(crate) fn adopt(reactor: &Rc<Reactor>, socket: OwnedFd) -> io::Result<Stream> {
         Ok(Stream {
             slot: reactor.adopt(&socket)?,
             reactor: reactor.clone(),
             socket,
             buffers: Box::new(Buffers::new()),
-            awaits_room: false,
+            was_full: false,
             step: Step::Receive,
         })
     }
 
-    /// Begins at the first call of an operation, and is ready when it has ended.
-    pub fn poll(&mut self, operation: Operation, begun: &mut bool) -> Poll<io::Result<()>> {
+    /// Starts the operation at the first call. Ready when it has ended.
+    pub(crate) fn poll(&mut self, operation: Operation, begun: &mut bool) -> Poll<io::Result<()>> {
         match std::mem::replace(begun, true) {
             false => self.begin(operation)?,
-            true => self.go_on()?,
+            true => self.resume()?,
         }
         match self.step {
             Step::Send => self.send_rest(),
@@ -62,12 +62,12 @@ impl Stream {
         }
     }
 
-    pub fn stalled_after(&mut self, limit: Option<Duration>) -> io::Result<()> {
+    pub(crate) fn set_stall_timeout(&mut self, limit: Option<Duration>) -> io::Result<()> {
         self.reactor.limit(self.slot, sweeps_in(limit))
     }
 
-    /// What came of connecting, after it was writable.
-    pub fn connected(&self) -> io::Result<()> {
+    /// The result of connecting, once the socket is writable.
+    pub(crate) fn connected(&self) -> io::Result<()> {
         crate::io::socket::outcome(&self.socket)
     }
 
@@ -88,11 +88,11 @@ impl Stream {
         Ok(())
     }
 
-    /// Ends with what the operation was cut off for.
-    fn go_on(&mut self) -> io::Result<()> {
+    /// Resumes the operation, or returns why it was cancelled.
+    fn resume(&mut self) -> io::Result<()> {
         self.reactor.with(self.slot, |slot| {
-            slot.go_on();
-            slot.doomed().map_or(Ok(()), |why| Err(why.into()))
+            slot.resume();
+            slot.cancelled().map_or(Ok(()), |why| Err(why.into()))
         })
     }
 
@@ -106,11 +106,11 @@ impl Stream {
             }
         }
         self.buffers.clear_outgoing();
-        Poll::Ready(self.has_room())
+        Poll::Ready(self.restore_interest())
     }
 
-    fn has_room(&mut self) -> io::Result<()> {
-        match std::mem::replace(&mut self.awaits_room, false) {
+    fn restore_interest(&mut self) -> io::Result<()> {
+        match std::mem::replace(&mut self.was_full, false) {
             true => self
                 .reactor
                 .interest(self.slot, &self.socket, Need::Readable),
@@ -118,9 +118,9 @@ impl Stream {
         }
     }
 
-    /// Registering anew tells of a socket that is writable already, too.
+    /// Waits until the socket is writable. Registering again also reports a socket that is already writable.
     fn await_writable(&mut self) -> Poll<io::Result<()>> {
-        self.awaits_room = true;
+        self.was_full = true;
         self.reactor
             .with(self.slot, |slot| slot.wait_for(Need::Writable));
         match self
@@ -136,7 +136,7 @@ impl Stream {
         if !self.reactor.with(self.slot, |slot| slot.is_writable()) {
             return self.await_writable();
         }
-        Poll::Ready(self.has_room())
+        Poll::Ready(self.restore_interest())
     }
 
     fn receive_some(&mut self) -> Poll<io::Result<()>> {
@@ -149,9 +149,9 @@ impl Stream {
         if !readable {
             return Poll::Pending;
         }
-        let room = self.buffers.room();
-        let asked = room.len();
-        let received = match recv(&self.socket, room, RecvFlags::empty()) {
+        let space = self.buffers.free_space();
+        let capacity = space.len();
+        let received = match recv(&self.socket, space, RecvFlags::empty()) {
             Ok((_, received)) => received,
             Err(Errno::INTR) => return self.receive_some(),
             Err(Errno::AGAIN) => {
@@ -163,10 +163,10 @@ impl Stream {
         if received == 0 {
             return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
         }
-        if received < asked {
+        if received < capacity {
             self.reactor.with(self.slot, |slot| slot.drained());
         }
-        // SAFETY: `recv` wrote so many bytes into the room.
+        // SAFETY: `recv` initialised `received` bytes of the free space.
         unsafe { self.buffers.received(received) };
         Poll::Ready(Ok(()))
     }

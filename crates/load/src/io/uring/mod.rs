@@ -1,14 +1,14 @@
-//! A reactor on io_uring: everything that its tasks ask for between two turns goes to the kernel in one call.
+//! The io_uring backend: all operations started between two turns are submitted in one system call.
 //!
-//! Goals: one system call a turn, one completion an exchange, no allocation. Non-goal: kernels that lack what this
-//! needs (5.19); `epoll` serves those.
+//! Goals: one system call per turn, one completion per exchange, no allocation. Non-goal: kernels older than 5.19, which use
+//! `epoll`.
 
 mod slot;
 mod state;
 mod stream;
 mod tag;
 
-pub use stream::Stream;
+pub(super) use stream::Stream;
 
 use super::Operation;
 use super::buffers::Buffers;
@@ -20,18 +20,20 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// How long the end of a reactor waits for what is in flight.
+/// How long dropping a reactor waits for operations in flight.
 const DRAIN: Duration = Duration::from_secs(5);
 
-pub struct Reactor {
+pub(super) struct Reactor {
     pub schedule: Rc<Schedule>,
     state: RefCell<State>,
 }
 
 impl Reactor {
+    /// Makes a reactor.
+    ///
     /// # Errors
-    /// Where the kernel has no io_uring, forbids it, or lacks what is needed.
-    pub fn new(origin: Instant, capacity: usize) -> io::Result<Reactor> {
+    /// If the kernel has no io_uring, forbids it, or lacks a feature that is needed.
+    pub(super) fn new(origin: Instant, capacity: usize) -> io::Result<Reactor> {
         let schedule = Rc::new(Schedule::new(origin)?);
         let state = State::new(schedule.clone(), capacity)?;
         Ok(Reactor {
@@ -40,26 +42,26 @@ impl Reactor {
         })
     }
 
-    /// Submits what was asked for, waits until anything has ended, and wakes whose it was.
+    /// Submits the queued operations, waits for completions, and wakes their tasks.
     ///
     /// # Errors
-    /// Where the ring itself fails; nothing can be awaited any more.
+    /// If the ring itself fails. The reactor is unusable then.
     #[inline]
-    pub fn turn(&self) -> io::Result<()> {
+    pub(super) fn turn(&self) -> io::Result<()> {
         let state = &mut *self.state.borrow_mut();
         if self.schedule.take_interrupt() {
-            state.doom_all();
+            state.cancel_all();
         }
         let wait = self.schedule.wait();
         if wait == Wait::No && state.is_idle() {
             return Ok(());
         }
         state.enter(wait)?;
-        state.land_all();
+        state.reap();
         state.follow_up()
     }
 
-    pub fn adopt(&self, socket: OwnedFd) -> io::Result<u32> {
+    pub(super) fn adopt(&self, socket: OwnedFd) -> io::Result<u32> {
         rustix::io::ioctl_fionbio(&socket, false)?;
         Ok(self.state.borrow_mut().occupy(socket))
     }
@@ -92,7 +94,7 @@ impl Reactor {
     }
 
     fn abandon(&self, slot: u32) {
-        // Arming the sweeper cannot matter to a stream that is gone.
+        // A failure to arm the sweeper does not matter to a closed stream.
         let _ = self.limit(slot, UNLIMITED);
         let state = &mut *self.state.borrow_mut();
         if state.slots[slot as usize].abandon() {
@@ -102,16 +104,17 @@ impl Reactor {
 }
 
 impl Drop for Reactor {
-    /// The kernel may write into a slot's buffers until its completion arrives, even after the ring was closed.
+    /// Waits for the operations in flight, because the kernel may write to a slot's buffers until its completion arrives, even after
+    /// the ring was closed. After [`DRAIN`] the buffers are leaked instead.
     fn drop(&mut self) {
         let state = self.state.get_mut();
         let until = Instant::now() + DRAIN;
-        state.doom_all();
+        state.cancel_all();
         while state.in_flight > 0 && Instant::now() < until {
             if state.enter(Wait::For(SWEEP)).is_err() {
                 break;
             }
-            state.land_all();
+            state.reap();
         }
         if state.in_flight > 0 {
             std::mem::forget(std::mem::take(&mut state.slots));

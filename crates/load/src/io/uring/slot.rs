@@ -1,7 +1,7 @@
-//! One stream's place in the ring: its socket, its operation in flight and, as long as that lasts, its buffers.
+//! One stream's state in the ring: its socket, its operation in flight and, during that operation, its buffers.
 //!
-//! Goal: the kernel never reads or writes memory that was freed, whatever is dropped when. A slot is used again only
-//! after every completion that writes has arrived; one that comes later is told by its generation.
+//! Goal: the kernel never accesses freed memory, in whatever order things are dropped. A slot is reused only after the completions
+//! of all writing operations have arrived. Later completions are recognised by their generation.
 
 use super::tag::{Part, Tag};
 use crate::io::Operation;
@@ -15,55 +15,55 @@ use std::os::fd::OwnedFd;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Idle,
-    Flying,
-    Landed,
+    InFlight,
+    Completed,
 }
 
 /// What a completion means for its operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Landing {
-    /// Nothing: it belongs to an earlier one.
+pub(super) enum Progress {
+    /// None: it belongs to an earlier operation.
     Stale,
-    /// The kernel took only a part: the rest has to be submitted.
-    Again,
+    /// The kernel processed only a part, and the rest must be submitted.
+    Resubmit,
     Done,
 }
 
-/// An operation's.
-pub const ENTRIES_MAX: usize = 2;
+/// Maximum number of ring entries per operation.
+pub(super) const ENTRIES_MAX: usize = 2;
 
-/// The kernel tries to receive only when something has arrived: right after a send nothing has.
+/// `IORING_RECVSEND_POLL_FIRST`: the kernel waits for data before it tries to receive. Right after a send none has arrived.
 const POLL_FIRST: u16 = 1;
 
-/// What entries name a socket by: a number, and how it is to be read.
+/// How an entry refers to its socket: a number and its type.
 #[derive(Clone, Copy, Debug)]
-pub struct Target(types::Fd, Flags);
+pub(super) struct Target(types::Fd, Flags);
 
 impl Target {
-    /// A place in the ring's own table, which costs the kernel less than a socket that it has to look up.
-    pub fn table(place: u32) -> Target {
+    /// An index in the ring's table of registered files, which costs less than looking up a descriptor.
+    pub(super) fn table(place: u32) -> Target {
         Target(types::Fd(place as i32), Flags::FIXED_FILE)
     }
 
-    pub fn descriptor(descriptor: i32) -> Target {
+    pub(super) fn descriptor(descriptor: i32) -> Target {
         Target(types::Fd(descriptor), Flags::empty())
     }
 }
 
-pub struct Slot {
-    /// None: free.
+pub(super) struct Slot {
+    /// None if the slot is free.
     pub socket: Option<OwnedFd>,
     target: Target,
     pub task: u32,
     generation: u32,
     phase: Phase,
     operation: Operation,
-    /// Here from the operation's beginning until its stream has seen the end of it.
+    /// The stream's buffers, from the start of an operation until the stream has seen its result.
     buffers: Option<Box<Buffers>>,
-    /// Of an operation that has landed; none: it went well.
+    /// The error of a completed operation. None if it succeeded.
     error: Option<io::Error>,
-    /// Why it was cut off, whatever its completion says.
-    doomed: Option<io::ErrorKind>,
+    /// Why the operation was cancelled. It overrides the completion's result.
+    cancelled: Option<io::ErrorKind>,
     /// In sweeps.
     pub limit: u32,
     begun: u32,
@@ -72,7 +72,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    pub fn new() -> Slot {
+    pub(super) fn new() -> Slot {
         Slot {
             socket: None,
             target: Target::descriptor(-1),
@@ -82,14 +82,14 @@ impl Slot {
             operation: Operation::Receive,
             buffers: None,
             error: None,
-            doomed: None,
+            cancelled: None,
             limit: UNLIMITED,
             begun: 0,
             abandoned: false,
         }
     }
 
-    pub fn occupy(&mut self, socket: OwnedFd, target: Target) {
+    pub(super) fn occupy(&mut self, socket: OwnedFd, target: Target) {
         *self = Slot {
             generation: self.generation,
             socket: Some(socket),
@@ -98,10 +98,12 @@ impl Slot {
         };
     }
 
+    /// Starts an operation.
+    ///
     /// # Errors
-    /// Where an earlier operation was given up half-way.
+    /// If an earlier operation was cancelled.
     #[inline]
-    pub fn begin(
+    pub(super) fn begin(
         &mut self,
         operation: Operation,
         task: u32,
@@ -110,63 +112,63 @@ impl Slot {
     ) -> io::Result<()> {
         if self.phase != Phase::Idle {
             return Err(io::Error::other(
-                "an operation of this stream was given up half-way; it is of no use any more",
+                "an earlier operation of this stream was cancelled: open another connection",
             ));
         }
-        self.phase = Phase::Flying;
+        self.phase = Phase::InFlight;
         self.operation = operation;
         self.task = task;
         self.begun = sweeps;
-        // An assignment would have to drop what was there, which is nothing.
+        // An assignment would generate code to drop the old value, which is always None.
         std::mem::swap(&mut self.buffers, buffers);
         Ok(())
     }
 
-    pub fn is_flying(&self) -> bool {
-        self.phase == Phase::Flying
+    pub(super) fn is_in_flight(&self) -> bool {
+        self.phase == Phase::InFlight
     }
 
-    pub fn has_stalled(&self, sweeps: u32) -> bool {
-        self.is_flying()
+    pub(super) fn has_stalled(&self, sweeps: u32) -> bool {
+        self.is_in_flight()
             && self.limit != UNLIMITED
             && sweeps.wrapping_sub(self.begun) > self.limit
-            && self.doomed.is_none()
+            && self.cancelled.is_none()
     }
 
-    /// Cuts the operation off: shutting the socket down makes it end.
-    pub fn doom(&mut self, why: io::ErrorKind) {
-        self.doomed.get_or_insert(why);
+    /// Cancels the operation by shutting the socket down.
+    pub(super) fn cancel(&mut self, why: io::ErrorKind) {
+        self.cancelled.get_or_insert(why);
         if let Some(socket) = &self.socket {
-            // It fails where there is no connection any more: the operation ends by that.
+            // It fails if the connection is already closed, which ends the operation as well.
             let _ = rustix::net::shutdown(socket, rustix::net::Shutdown::Both);
         }
     }
 
-    /// The stream is gone. True: the slot is free; else it will be when its operation has ended.
-    pub fn abandon(&mut self) -> bool {
+    /// The stream was dropped. True if the slot is free; otherwise it becomes free when its operation has ended.
+    pub(super) fn abandon(&mut self) -> bool {
         self.abandoned = true;
-        if self.is_flying() {
-            self.doom(io::ErrorKind::Interrupted);
+        if self.is_in_flight() {
+            self.cancel(io::ErrorKind::Interrupted);
             return false;
         }
         true
     }
 
-    pub fn is_abandoned(&self) -> bool {
+    pub(super) fn is_abandoned(&self) -> bool {
         self.abandoned
     }
 
     /// Closes the socket and frees the buffers.
-    pub fn vacate(&mut self) {
-        debug_assert!(!self.is_flying());
+    pub(super) fn vacate(&mut self) {
+        debug_assert!(!self.is_in_flight());
         self.socket = None;
         self.buffers = None;
     }
 
-    /// Queues the entries that submit the operation, or what is left of it, at most [`ENTRIES_MAX`]; a second one is
-    /// linked to the first. Each is queued as soon as it is built: two of 64 bytes would be copied twice.
+    /// Queues the entries for the operation or its rest, at most [`ENTRIES_MAX`]. A second entry is linked to the first. Each entry
+    /// is queued as soon as it is built, which saves a copy of its 64 bytes.
     #[inline]
-    pub fn submit(
+    pub(super) fn submit(
         &mut self,
         slot: u32,
         mut queue: impl FnMut(&Entry) -> io::Result<()>,
@@ -208,8 +210,8 @@ impl Slot {
     #[inline]
     fn receive_entry(&mut self, slot: u32, how: u16) -> Entry {
         let Target(target, flags) = self.target;
-        let room = self.buffers.get_or_insert_with(lost).room();
-        opcode::Recv::new(target, room.as_mut_ptr().cast(), room.len() as u32)
+        let space = self.buffers.get_or_insert_with(empty_buffers).free_space();
+        opcode::Recv::new(target, space.as_mut_ptr().cast(), space.len() as u32)
             .ioprio(how)
             .build()
             .flags(flags)
@@ -224,49 +226,49 @@ impl Slot {
             .user_data(self.tag(slot, Part::Poll))
     }
 
-    /// Takes a completion in. In an exchange a send that succeeds has none; one that does not breaks the link, and the
-    /// receive has none.
+    /// Handles a completion. In an exchange, a successful send has no completion; a failed send breaks the link, and then the receive
+    /// has none.
     #[inline]
-    pub fn land(&mut self, tag: Tag, result: i32) -> Landing {
-        if tag.generation != self.generation || !self.is_flying() {
-            return Landing::Stale;
+    pub(super) fn complete(&mut self, tag: Tag, result: i32) -> Progress {
+        if tag.generation != self.generation || !self.is_in_flight() {
+            return Progress::Stale;
         }
         if tag.part != Part::Receive {
-            return self.land_other(result);
+            return self.complete_other(result);
         }
-        let buffers = self.buffers.get_or_insert_with(lost);
+        let buffers = self.buffers.get_or_insert_with(empty_buffers);
         if self.operation == Operation::Exchange {
             buffers.clear_outgoing();
         }
         if result <= 0 {
             return self.fail(result);
         }
-        // SAFETY: the kernel wrote so many bytes into the room of this operation's entry.
+        // SAFETY: the kernel initialised `result` bytes of the free space that this operation's entry points to.
         unsafe { buffers.received(result as usize) };
         self.end()
     }
 
     #[cold]
-    fn land_other(&mut self, result: i32) -> Landing {
+    fn complete_other(&mut self, result: i32) -> Progress {
         if result < 0 {
             return self.fail(result);
         }
         if self.operation == Operation::Writable {
             return self.end();
         }
-        let buffers = self.buffers.get_or_insert_with(lost);
+        let buffers = self.buffers.get_or_insert_with(empty_buffers);
         buffers.sent(result as usize);
         if self.operation == Operation::Exchange || !buffers.unsent().is_empty() {
-            return self.again();
+            return self.resubmit();
         }
         buffers.clear_outgoing();
         self.end()
     }
 
     #[cold]
-    fn fail(&mut self, result: i32) -> Landing {
+    fn fail(&mut self, result: i32) -> Progress {
         if result == -libc::EINTR || result == -libc::EAGAIN {
-            return self.again();
+            return self.resubmit();
         }
         self.error = Some(match result {
             0 => io::ErrorKind::UnexpectedEof.into(),
@@ -275,26 +277,26 @@ impl Slot {
         self.end()
     }
 
-    fn again(&mut self) -> Landing {
-        match self.doomed {
+    fn resubmit(&mut self) -> Progress {
+        match self.cancelled {
             Some(_) => self.end(),
-            None => Landing::Again,
+            None => Progress::Resubmit,
         }
     }
 
     #[inline]
-    fn end(&mut self) -> Landing {
-        self.phase = Phase::Landed;
-        if let Some(why) = self.doomed {
+    fn end(&mut self) -> Progress {
+        self.phase = Phase::Completed;
+        if let Some(why) = self.cancelled {
             self.error = Some(why.into());
         }
-        Landing::Done
+        Progress::Done
     }
 
-    /// Gives the buffers back with what came of the operation. None: it is still in flight.
+    /// Returns the buffers and the operation's result. None while it is in flight.
     #[inline]
-    pub fn outcome(&mut self, buffers: &mut Option<Box<Buffers>>) -> Option<io::Result<()>> {
-        if self.phase != Phase::Landed {
+    pub(super) fn outcome(&mut self, buffers: &mut Option<Box<Buffers>>) -> Option<io::Result<()>> {
+        if self.phase != Phase::Completed {
             return None;
         }
         self.phase = Phase::Idle;
@@ -303,10 +305,9 @@ impl Slot {
     }
 }
 
-/// Stands in for buffers that an operation given up half-way has kept. Out of line, so that what asks for buffers is short
-/// enough to be inlined.
+/// Replaces the buffers that a cancelled operation has kept. Out of line, so that its callers are short enough to be inlined.
 #[cold]
-pub fn lost() -> Box<Buffers> {
+pub(super) fn empty_buffers() -> Box<Buffers> {
     Box::default()
 }
 
@@ -315,7 +316,7 @@ mod tests {
     use super::*;
     use std::os::unix::net::UnixStream;
 
-    fn flying(operation: Operation, outgoing: &[u8]) -> Slot {
+    fn in_flight(operation: Operation, outgoing: &[u8]) -> Slot {
         let mut slot = Slot::new();
         let socket = UnixStream::pair().unwrap().0.into();
         slot.occupy(socket, Target::descriptor(-1));
@@ -335,55 +336,55 @@ mod tests {
     }
 
     #[test]
-    fn a_send_that_the_kernel_took_in_part_goes_on_with_the_rest() {
+    fn a_partial_send_continues_with_the_rest() {
         for operation in [Operation::Send, Operation::Exchange] {
-            let mut slot = flying(operation, b"abcdef");
+            let mut slot = in_flight(operation, b"abcdef");
             let first = tag(&slot, Part::Send);
-            assert_eq!(slot.land(first, 4), Landing::Again);
+            assert_eq!(slot.complete(first, 4), Progress::Resubmit);
             assert_eq!(slot.buffers.as_ref().unwrap().unsent(), b"ef");
             submit(&mut slot);
-            assert_eq!(slot.land(first, 4), Landing::Stale);
-            assert!(slot.is_flying());
+            assert_eq!(slot.complete(first, 4), Progress::Stale);
+            assert!(slot.is_in_flight());
         }
     }
 
     #[test]
-    fn a_completion_of_an_earlier_operation_changes_nothing() {
-        let mut slot = flying(Operation::Receive, b"");
+    fn a_stale_completion_is_ignored() {
+        let mut slot = in_flight(Operation::Receive, b"");
         let old = tag(&slot, Part::Receive);
         submit(&mut slot);
-        assert_eq!(slot.land(old, -libc::ECANCELED), Landing::Stale);
-        assert!(slot.is_flying());
+        assert_eq!(slot.complete(old, -libc::ECANCELED), Progress::Stale);
+        assert!(slot.is_in_flight());
     }
 
     #[test]
-    fn a_broken_send_ends_the_exchange() {
-        let mut slot = flying(Operation::Exchange, b"abc");
+    fn a_failed_send_ends_the_exchange() {
+        let mut slot = in_flight(Operation::Exchange, b"abc");
         let tag = tag(&slot, Part::Send);
-        assert_eq!(slot.land(tag, -libc::EPIPE), Landing::Done);
+        assert_eq!(slot.complete(tag, -libc::EPIPE), Progress::Done);
         let error = slot.outcome(&mut None).unwrap().unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
     }
 
     #[test]
-    fn a_doomed_operation_ends_with_its_doom_however_it_lands() {
+    fn a_cancelled_operation_ends_with_its_cause_whatever_the_completion() {
         for result in [7, 0, -libc::EPIPE, -libc::EINTR] {
-            let mut slot = flying(Operation::Receive, b"");
-            slot.buffers.as_mut().unwrap().room()[..7].fill(std::mem::MaybeUninit::new(1));
-            slot.doom(io::ErrorKind::TimedOut);
+            let mut slot = in_flight(Operation::Receive, b"");
+            slot.buffers.as_mut().unwrap().free_space()[..7].fill(std::mem::MaybeUninit::new(1));
+            slot.cancel(io::ErrorKind::TimedOut);
             let tag = tag(&slot, Part::Receive);
-            assert_eq!(slot.land(tag, result), Landing::Done);
+            assert_eq!(slot.complete(tag, result), Progress::Done);
             let error = slot.outcome(&mut None).unwrap().unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         }
     }
 
     #[test]
-    fn a_slot_in_flight_is_not_free_when_its_stream_is_dropped() {
-        let mut slot = flying(Operation::Receive, b"");
+    fn a_slot_in_flight_is_not_freed_when_its_stream_is_dropped() {
+        let mut slot = in_flight(Operation::Receive, b"");
         assert!(!slot.abandon());
         let tag = tag(&slot, Part::Receive);
-        assert_eq!(slot.land(tag, 0), Landing::Done);
+        assert_eq!(slot.complete(tag, 0), Progress::Done);
         assert!(slot.is_abandoned());
         slot.vacate();
         assert!(slot.socket.is_none() && slot.buffers.is_none());

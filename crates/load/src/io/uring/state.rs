@@ -1,9 +1,9 @@
-//! The ring and what is in flight in it.
+//! The ring and its operations in flight.
 //!
-//! Goal: whatever order submissions, completions and dropped streams come in, a slot is freed after its last completion.
-//! Non-goal: what one completion means for its operation (`slot`).
+//! Goal: a slot is freed after its last completion, in whatever order submissions, completions and drops happen.
+//! Non-goal: the meaning of a completion for its operation (`slot`).
 
-use super::slot::{self, Landing, Slot, Target};
+use super::slot::{self, Progress, Slot, Target};
 use super::tag::{Part, Tag};
 use crate::io::schedule::{SWEEP, Schedule, UNLIMITED, Wait};
 use io_uring::squeue::{Entry, SubmissionQueue};
@@ -19,32 +19,32 @@ const ENTRIES_MAX: u32 = 4096;
 /// `IORING_ENTER_GETEVENTS`
 const GET_EVENTS: u32 = 1;
 
-const BELL: u64 = service(0);
+const WAKE_UP: u64 = service(0);
 const SWEEPER: u64 = service(1);
 
 const fn service(number: u64) -> u64 {
     number << 2 | Part::Service as u64
 }
 
-pub struct State {
+pub(super) struct State {
     schedule: Rc<Schedule>,
     ring: IoUring,
     pub slots: Vec<Slot>,
     free: Vec<u32>,
-    /// What the kernel took only in part.
-    again: Vec<u32>,
-    /// Dropped in flight, and landed.
-    gone: Vec<u32>,
-    /// How many of the first slots have their sockets in the ring's own table.
+    /// Slots whose operation the kernel processed only in part.
+    to_resubmit: Vec<u32>,
+    /// Slots whose stream was dropped during an operation that has now completed.
+    to_free: Vec<u32>,
+    /// Number of slots whose sockets are registered in the ring's table.
     table: u32,
     pub in_flight: usize,
-    /// Streams that have a limit; without one nobody sweeps.
+    /// Number of streams with a timeout. If it is 0, there are no sweeps.
     limited: usize,
     sweeper: Sweeper,
     every: Box<Timespec>,
 }
 
-/// A timeout in the ring that tells when to look for stalled operations.
+/// A timeout in the ring that triggers the check for stalled operations.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sweeper {
     Idle,
@@ -53,14 +53,14 @@ enum Sweeper {
 }
 
 impl State {
-    pub fn new(schedule: Rc<Schedule>, capacity: usize) -> io::Result<State> {
+    pub(super) fn new(schedule: Rc<Schedule>, capacity: usize) -> io::Result<State> {
         let mut state = State {
             schedule,
             ring: ring(capacity)?,
             slots: Vec::with_capacity(capacity),
             free: Vec::new(),
-            again: Vec::new(),
-            gone: Vec::new(),
+            to_resubmit: Vec::new(),
+            to_free: Vec::new(),
             table: 0,
             in_flight: 0,
             limited: 0,
@@ -72,14 +72,14 @@ impl State {
         Ok(state)
     }
 
-    /// A turn that waits ends when another thread rings.
+    /// Lets another thread end a turn that waits.
     fn listen(&mut self) -> io::Result<()> {
-        let bell = types::Fd(self.schedule.stopper.bell().as_raw_fd());
-        let listen = opcode::PollAdd::new(bell, libc::POLLIN as u32);
-        self.push(&listen.build().user_data(BELL))
+        let wake_fd = types::Fd(self.schedule.stopper.wake_fd().as_raw_fd());
+        let listen = opcode::PollAdd::new(wake_fd, libc::POLLIN as u32);
+        self.push(&listen.build().user_data(WAKE_UP))
     }
 
-    /// Spares the kernel from looking up descriptors; where it refuses, it looks them up.
+    /// Registers a table of files, which saves descriptor lookups. If the kernel refuses, plain descriptors are used.
     fn make_table(&mut self, capacity: usize) {
         let table = capacity.min(ENTRIES_MAX as usize) as u32;
         if table > 0 && self.ring.submitter().register_files_sparse(table).is_ok() {
@@ -87,12 +87,12 @@ impl State {
         }
     }
 
-    /// Nothing to submit and nothing to wait for.
-    pub fn is_idle(&mut self) -> bool {
+    /// Whether there is nothing to submit and nothing to wait for.
+    pub(super) fn is_idle(&mut self) -> bool {
         self.in_flight == 0 && self.ring.submission().is_empty()
     }
 
-    pub fn occupy(&mut self, socket: OwnedFd) -> u32 {
+    pub(super) fn occupy(&mut self, socket: OwnedFd) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot::new());
             self.slots.len() as u32 - 1
@@ -102,50 +102,51 @@ impl State {
         slot
     }
 
-    pub fn limit(&mut self, slot: u32, sweeps: u32) -> io::Result<()> {
+    pub(super) fn limit(&mut self, slot: u32, sweeps: u32) -> io::Result<()> {
         let before = std::mem::replace(&mut self.slots[slot as usize].limit, sweeps);
         self.limited += usize::from(sweeps != UNLIMITED);
         self.limited -= usize::from(before != UNLIMITED);
         self.arm_sweeper()
     }
 
-    /// The kernel sees it at the next [`State::enter`].
+    /// Queues an entry, which the next [`State::enter`] submits.
     fn push(&mut self, entry: &Entry) -> io::Result<()> {
-        self.make_room(1)?;
+        self.reserve_entries(1)?;
         queue(&mut self.ring.submission(), entry)
     }
 
     #[inline]
-    pub fn submit(&mut self, slot: u32) -> io::Result<()> {
-        self.make_room(slot::ENTRIES_MAX)?;
+    pub(super) fn submit(&mut self, slot: u32) -> io::Result<()> {
+        self.reserve_entries(slot::ENTRIES_MAX)?;
         let mut submission = self.ring.submission();
         self.slots[slot as usize].submit(slot, |entry| queue(&mut submission, entry))
     }
 
-    /// So that entries which belong together go to the kernel together.
+    /// Ensures free entries, so that linked entries are submitted together.
     #[inline]
-    fn make_room(&mut self, entries: usize) -> io::Result<()> {
-        if room(&self.ring.submission()) < entries {
+    fn reserve_entries(&mut self, entries: usize) -> io::Result<()> {
+        if free_entries(&self.ring.submission()) < entries {
             self.submit_queued(entries)?;
         }
         Ok(())
     }
 
-    /// A kernel whose own queue is full takes more when completions were reaped.
+    /// Submits until enough entries are free. If the completion queue is full, the kernel accepts more only after completions are
+    /// reaped.
     #[cold]
-    fn submit_queued(&mut self, until_room: usize) -> io::Result<()> {
+    fn submit_queued(&mut self, needed: usize) -> io::Result<()> {
         for _ in 0..ENTRIES_MAX {
             self.enter(Wait::No)?;
-            if room(&self.ring.submission()) >= until_room {
+            if free_entries(&self.ring.submission()) >= needed {
                 return Ok(());
             }
-            self.land_all();
+            self.reap();
         }
-        Err(io::Error::other("the kernel takes no more submissions"))
+        Err(io::Error::other("the kernel accepts no more submissions"))
     }
 
     #[inline]
-    pub fn enter(&mut self, wait: Wait) -> io::Result<()> {
+    pub(super) fn enter(&mut self, wait: Wait) -> io::Result<()> {
         let entered = match wait {
             Wait::No => self.enter_for(0),
             Wait::Forever => self.enter_for(1),
@@ -161,19 +162,19 @@ impl State {
         }
     }
 
-    /// Submits what is queued and waits for so many completions; deferred ones arrive only when they are asked for.
-    /// `submit_and_wait` does the same after it has looked for what this ring was not set up with.
+    /// Submits the queued entries and waits for `completions` completions. GET_EVENTS is needed because deferred completions are
+    /// delivered only on request. `submit_and_wait` is equivalent, but checks for features that this ring does not use.
     #[inline]
     fn enter_for(&mut self, completions: u32) -> io::Result<usize> {
         let queued = self.ring.submission().len() as u32;
         let submitter = self.ring.submitter();
-        // SAFETY: no argument is passed, and no more is submitted than was queued.
+        // SAFETY: no argument is passed, and no more entries are submitted than are queued.
         unsafe { submitter.enter::<libc::sigset_t>(queued, completions, GET_EVENTS, None) }
     }
 
-    /// Takes every completion in and wakes whose it was.
+    /// Handles all completions and wakes their tasks.
     #[inline]
-    pub fn land_all(&mut self) {
+    pub(super) fn reap(&mut self) {
         for completion in self.ring.completion() {
             let tag = Tag::unpacked(completion.user_data());
             if tag.part == Part::Service {
@@ -183,25 +184,25 @@ impl State {
                 continue;
             }
             let slot = &mut self.slots[tag.slot as usize];
-            match slot.land(tag, completion.result()) {
-                Landing::Stale => {}
-                Landing::Again => self.again.push(tag.slot),
-                Landing::Done => {
+            match slot.complete(tag, completion.result()) {
+                Progress::Stale => {}
+                Progress::Resubmit => self.to_resubmit.push(tag.slot),
+                Progress::Done => {
                     self.in_flight -= 1;
                     self.schedule.wake(slot.task);
                     if slot.is_abandoned() {
-                        self.gone.push(tag.slot);
+                        self.to_free.push(tag.slot);
                     }
                 }
             }
         }
     }
 
-    /// What completions ask for, which is nothing most of the time.
+    /// Does the follow-up work of completions, of which there is usually none.
     #[inline]
-    pub fn follow_up(&mut self) -> io::Result<()> {
+    pub(super) fn follow_up(&mut self) -> io::Result<()> {
         let due = self.sweeper == Sweeper::Due;
-        if due || !self.again.is_empty() || !self.gone.is_empty() {
+        if due || !self.to_resubmit.is_empty() || !self.to_free.is_empty() {
             return self.follow();
         }
         Ok(())
@@ -209,10 +210,10 @@ impl State {
 
     #[cold]
     fn follow(&mut self) -> io::Result<()> {
-        while let Some(slot) = self.again.pop() {
+        while let Some(slot) = self.to_resubmit.pop() {
             self.submit(slot)?;
         }
-        while let Some(slot) = self.gone.pop() {
+        while let Some(slot) = self.to_free.pop() {
             self.vacate(slot);
         }
         if self.sweeper == Sweeper::Due {
@@ -234,10 +235,10 @@ impl State {
         }
     }
 
-    /// A connection is closed only when the table has forgotten it, too.
-    pub fn vacate(&mut self, slot: u32) {
+    /// Frees a slot. The connection is closed only after it is removed from the ring's table.
+    pub(super) fn vacate(&mut self, slot: u32) {
         if slot < self.table {
-            // It fails only where it was never registered.
+            // It fails only if the socket was never registered.
             let _ = self.ring.submitter().register_files_update(slot, &[-1]);
         }
         self.slots[slot as usize].vacate();
@@ -259,41 +260,41 @@ impl State {
         let sweeps = self.schedule.sweeps();
         for slot in &mut self.slots {
             if slot.has_stalled(sweeps) {
-                slot.doom(io::ErrorKind::TimedOut);
+                slot.cancel(io::ErrorKind::TimedOut);
             }
         }
     }
 
-    pub fn doom_all(&mut self) {
+    pub(super) fn cancel_all(&mut self) {
         for slot in &mut self.slots {
-            if slot.is_flying() {
-                slot.doom(io::ErrorKind::Interrupted);
+            if slot.is_in_flight() {
+                slot.cancel(io::ErrorKind::Interrupted);
             }
         }
     }
 }
 
-fn room(submission: &SubmissionQueue) -> usize {
+fn free_entries(submission: &SubmissionQueue) -> usize {
     submission.capacity() - submission.len()
 }
 
 #[inline]
 fn queue(submission: &mut SubmissionQueue, entry: &Entry) -> io::Result<()> {
-    // SAFETY: what an entry points at stays where it is until its completion arrives: the buffers of a slot are on the
-    // heap and given back only then, the sweeper's time and the bell live as long as the ring.
+    // SAFETY: what an entry points to is not moved or freed before its completion: a slot's buffers are on the heap and
+    // returned only then; the sweeper's timespec and the eventfd live as long as the ring.
     unsafe { submission.push(entry) }.map_err(io::Error::other)
 }
 
 #[cold]
 fn unless_passing(error: io::Error) -> io::Result<()> {
     match error.raw_os_error() {
-        // The time is over, a signal came, or completions have to be reaped first.
+        // Timeout, a signal, or completions must be reaped first.
         Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => Ok(()),
         _ => Err(error),
     }
 }
 
-/// A ring with the best of what this kernel has.
+/// Makes a ring with the best setup that this kernel supports.
 fn ring(capacity: usize) -> io::Result<IoUring> {
     let wanted = capacity.min(ENTRIES_MAX as usize) as u32 * 2;
     let entries = wanted.next_power_of_two().clamp(ENTRIES_MIN, ENTRIES_MAX);

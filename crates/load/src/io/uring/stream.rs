@@ -1,4 +1,4 @@
-//! A stream on a ring's slot.
+//! A stream of the io_uring backend.
 
 use super::{Reactor, slot};
 use crate::io::Operation;
@@ -10,15 +10,15 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
-pub struct Stream {
+pub(crate) struct Stream {
     reactor: Rc<Reactor>,
     slot: u32,
-    /// With the slot while an operation is in flight.
+    /// None during an operation, while the slot has them.
     buffers: Option<Box<Buffers>>,
 }
 
 impl Stream {
-    pub fn adopt(reactor: &Rc<Reactor>, socket: OwnedFd) -> io::Result<Stream> {
+    pub(crate) fn adopt(reactor: &Rc<Reactor>, socket: OwnedFd) -> io::Result<Stream> {
         Ok(Stream {
             slot: reactor.adopt(socket)?,
             reactor: reactor.clone(),
@@ -27,20 +27,20 @@ impl Stream {
     }
 
     #[inline]
-    pub fn buffers(&self) -> Option<&Buffers> {
+    pub(crate) fn buffers(&self) -> Option<&Buffers> {
         self.buffers.as_deref()
     }
 
-    /// After an operation was given up half-way they are empty, and of no use.
+    /// The buffers. After a cancelled operation they are empty and unused.
     #[inline]
-    pub fn buffers_mut(&mut self) -> &mut Buffers {
-        self.buffers.get_or_insert_with(slot::lost)
+    pub(crate) fn buffers_mut(&mut self) -> &mut Buffers {
+        self.buffers.get_or_insert_with(slot::empty_buffers)
     }
 
-    /// Begins at the first call of an operation, and is ready when it has ended. It goes on in the kernel, whatever
-    /// becomes of the future that asked.
+    /// Starts the operation at the first call. Ready when it has ended. The kernel continues an operation even if its future is
+    /// dropped.
     #[inline]
-    pub fn poll(&mut self, operation: Operation, begun: &mut bool) -> Poll<io::Result<()>> {
+    pub(crate) fn poll(&mut self, operation: Operation, begun: &mut bool) -> Poll<io::Result<()>> {
         if !std::mem::replace(begun, true) {
             return match self.reactor.begin(self.slot, operation, &mut self.buffers) {
                 Ok(()) => Poll::Pending,
@@ -53,12 +53,12 @@ impl Stream {
         }
     }
 
-    pub fn stalled_after(&mut self, limit: Option<Duration>) -> io::Result<()> {
+    pub(crate) fn set_stall_timeout(&mut self, limit: Option<Duration>) -> io::Result<()> {
         self.reactor.limit(self.slot, sweeps_in(limit))
     }
 
-    /// What came of connecting, after it was writable.
-    pub fn connected(&self) -> io::Result<()> {
+    /// The result of connecting, once the socket is writable.
+    pub(crate) fn connected(&self) -> io::Result<()> {
         let state = self.reactor.state.borrow();
         match &state.slots[self.slot as usize].socket {
             Some(socket) => crate::io::socket::outcome(socket),

@@ -1,20 +1,20 @@
-//! What a submission is marked with, so that its completion finds its slot.
+//! The `user_data` of a submission, which maps its completion to a slot.
 //!
-//! Goal: a completion of an operation that is over is told from one of the slot's next. Non-goal: what it means.
+//! Goal: distinguish the completions of successive operations of a slot. Non-goal: their meaning.
 
-/// A part of an operation: what one completion tells of.
+/// The part of an operation that a completion belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub(super) enum Part {
     Send,
     Receive,
     Poll,
-    /// The reactor's own: no slot's.
+    /// The reactor's own entries, without a slot.
     Service,
 }
 
-/// What a completion's `user_data` says.
+/// The contents of `user_data`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tag {
+pub(super) struct Tag {
     pub generation: u32,
     pub slot: u32,
     pub part: Part,
@@ -22,12 +22,12 @@ pub struct Tag {
 
 impl Tag {
     #[inline]
-    pub fn packed(self) -> u64 {
+    pub(super) fn packed(self) -> u64 {
         u64::from(self.generation) << 32 | u64::from(self.slot) << 2 | self.part as u64
     }
 
     #[inline]
-    pub fn unpacked(packed: u64) -> Tag {
+    pub(super) fn unpacked(packed: u64) -> Tag {
         Tag {
             generation: (packed >> 32) as u32,
             slot: packed as u32 >> 2,
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_is_what_it_was_packed_from() {
+    fn tags_round_trip() {
         for part in [Part::Send, Part::Receive, Part::Poll, Part::Service] {
             let tag = Tag {
                 generation: u32::MAX,

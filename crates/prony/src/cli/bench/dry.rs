@@ -170,8 +170,8 @@ impl Null {
             password: None,
             schema: None,
             tls: Tls::Off,
-            within: STARTED_WITHIN,
-            stalled: None,
+            login_timeout: STARTED_WITHIN,
+            stall_timeout: None,
         }
     }
 }

@@ -28,8 +28,8 @@ pub fn login(dsn: Dsn) -> Login {
         } else {
             Tls::Off
         },
-        within: LOGIN_WITHIN,
-        stalled: None,
+        login_timeout: LOGIN_WITHIN,
+        stall_timeout: None,
     }
 }
 
@@ -45,7 +45,7 @@ pub fn drive(planned: &PlannedTrial, protocol: &Protocol, seed: u64) -> Drive {
         reactors: None,
         backend: None,
         reconnect_for: protocol.reconnect.unwrap_or(load::RECONNECT_FOR),
-        stalled: None,
+        drain_timeout: None,
     }
 }
 

@@ -144,7 +144,9 @@ fn pass_on_an_interruption(stop: &AtomicBool, ended: &AtomicBool) {
 
 fn explain(error: DriveError) -> ServerError {
     match &error {
-        DriveError::Open { failure, .. } if failure.passing => ServerError::Lost(error.to_string()),
+        DriveError::Open { failure, .. } if failure.transient => {
+            ServerError::Lost(error.to_string())
+        }
         _ => ServerError::Unusable(error.to_string()),
     }
 }

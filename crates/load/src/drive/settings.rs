@@ -1,0 +1,97 @@
+//! The settings of a drive: load, duration, reconnects.
+
+use crate::arrivals::Arrivals;
+use crate::io::Backend;
+use crate::pacer::WhenFull;
+use std::time::Duration;
+
+/// Default of [`Drive::reconnect_for`]. A trial that restarts its server sets more, because recovery can take minutes.
+pub const RECONNECT_FOR: Duration = Duration::from_secs(14);
+
+/// The settings of a drive.
+#[derive(Clone, Debug)]
+pub struct Drive {
+    pub load: Load,
+    /// How long operations are started. Those in flight at the end are awaited.
+    pub time: Duration,
+    /// A new window starts after this time, so that no window spans the end of the warm-up.
+    pub warmup: Duration,
+    pub seed: u64,
+    /// Number of reactor threads. None: one per core that this process may use.
+    pub reactors: Option<usize>,
+    /// None: io_uring if the kernel supports what is needed, otherwise epoll.
+    pub backend: Option<Backend>,
+    /// How long a client tries to reconnect after it lost its session. Zero: it ends at the first loss. The last attempt starts when
+    /// this time is over. See [`RECONNECT_FOR`].
+    pub reconnect_for: Duration,
+    /// How long operations in flight are awaited at the end. None: 30 s. Before the end, the workload's own timeout ends stalled
+    /// operations, see [`crate::Stream::set_stall_timeout`].
+    pub drain_timeout: Option<Duration>,
+}
+
+/// How operations are issued.
+#[derive(Clone, Debug)]
+pub enum Load {
+    Closed(Closed),
+    Open(Open),
+}
+
+/// Closed loop: each client issues its next operation after the previous reply and its think time.
+#[derive(Clone, Debug)]
+pub struct Closed {
+    pub clients: u32,
+    /// Mean of the exponential think times; zero: none. Clients start with a think time, so that they do not start simultaneously.
+    pub think: Duration,
+}
+
+/// Open loop: operations arrive on a schedule, whether or not the server keeps up.
+#[derive(Clone, Debug)]
+pub struct Open {
+    pub arrivals: Arrivals,
+    pub workers: u32,
+    /// Capacity of the queue of operations that wait for a worker.
+    pub queue: u64,
+    pub when_full: WhenFull,
+}
+
+impl Drive {
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// One sentence with the value and the fix.
+    pub fn check(&self) -> Result<(), String> {
+        if self.time.is_zero() {
+            return Err("the time is 0: give a time above 0".into());
+        }
+        if self.reactors == Some(0) {
+            return Err(
+                "the number of reactors is 0: give at least 1, or omit it for one per core".into(),
+            );
+        }
+        if self.backend == Some(Backend::Blocking) {
+            return Err(
+                "a reactor cannot use the blocking backend: choose io_uring or epoll".into(),
+            );
+        }
+        match &self.load {
+            Load::Closed(closed) if closed.clients == 0 => {
+                Err("the number of clients is 0: give at least 1".into())
+            }
+            Load::Open(open) if open.workers == 0 => {
+                Err("the number of workers is 0: give at least 1".into())
+            }
+            Load::Closed(_) => Ok(()),
+            Load::Open(open) => open.arrivals.check(),
+        }
+    }
+}
+
+impl Load {
+    /// The number of sessions: clients in closed loop, workers in open loop.
+    pub fn clients(&self) -> u32 {
+        match self {
+            Load::Closed(closed) => closed.clients,
+            Load::Open(open) => open.workers,
+        }
+    }
+}
