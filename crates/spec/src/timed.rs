@@ -9,6 +9,7 @@ use super::experiment::{
 use super::load::{LoadPatch, LoadSpec};
 use super::mistake::SpecError;
 use super::place::{Late, Path, answer, path};
+use super::served;
 use super::unit;
 
 /// `has_driver` says whether the workload has operations for the load engine; else it has rounds of queries.
@@ -82,7 +83,9 @@ fn pauses_of_others(experiment: &Experiment) -> Vec<Late> {
         let is_other = |server: &&ServerSpec| {
             matches!(server.build, BuildSpec::External(_) | BuildSpec::Sqlite)
         };
-        let server = experiment.servers.iter().filter(is_meant).find(is_other)?;
+        let meant = experiment.servers.iter().filter(is_meant);
+        let mut run = meant.flat_map(|server| served::of(experiment, server, None));
+        let server = run.find(|server| is_other(&server))?;
         Some(Late {
             path: path(&["event", &index.to_string(), "pause"]),
             says: format!(
