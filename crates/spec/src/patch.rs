@@ -59,16 +59,10 @@ impl<'s, 'c> WorkloadBase<'s, 'c> {
             of_base.into_iter().for_each(|mistake| notes.add(mistake));
             return;
         };
-        let is_in_level = |place: &Span| {
-            let mut keys = over.iter();
-            keys.any(|(key, value)| {
-                key.span().start <= place.start && place.end <= value.span().end
-            })
-        };
         let merged = self.mistakes(&laid_over(base, over), at);
         // A mistake of the base is reported once, not again for every level.
         for mistake in merged.into_iter().filter(|one| !of_base.contains(one)) {
-            notes.add(if is_in_level(&mistake.at()) {
+            notes.add(if holds(over, &mistake.at()) {
                 mistake
             } else {
                 // The level's keys do not go with those of the base.
@@ -91,6 +85,17 @@ impl<'s, 'c> WorkloadBase<'s, 'c> {
         });
         target.unwrap_or(TargetKind::Server)
     }
+}
+
+/// Whether a place is in one of the table's keys, in those of `[a.b]` headings too.
+fn holds(table: &DeTable, place: &Span) -> bool {
+    table.iter().any(|(key, value)| {
+        let is_in = |at: Span| at.start <= place.start && place.end <= at.end;
+        let inner = value.get_ref().as_table();
+        is_in(key.span())
+            || is_in(key.span().start..value.span().end)
+            || inner.is_some_and(|inner| holds(inner, place))
+    })
 }
 
 /// As `merge`, with the places kept.
