@@ -12,7 +12,7 @@ const MAY_USE: [(&str, &[&str]); 12] = [
     ("report", &["record", "explain"]),
     ("spec", &["record"]),
     ("host", &["record"]),
-    ("server", &["spec", "host", "record"]),
+    ("server", &["spec", "host", "record", "wire"]),
     ("workload", &["server", "spec", "wire", "load", "datagen"]),
     ("observe", &["server", "host", "record"]),
     (

@@ -11,7 +11,12 @@ use std::time::Duration;
 /// The first argument of the child.
 pub(crate) const AS_CHILD: &str = "--as-child";
 
-pub(crate) fn figure(settings: &Settings, running: &Running, operation: &str, clients: u32) -> Figure {
+pub(crate) fn figure(
+    settings: &Settings,
+    running: &Running,
+    operation: &str,
+    clients: u32,
+) -> Figure {
     let address = match settings.tcp {
         true => running.port.to_string(),
         false => running.socket.display().to_string(),

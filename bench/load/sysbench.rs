@@ -5,7 +5,12 @@ use crate::measured::{Figure, run};
 use crate::server::{ROWS, Running, TABLES};
 use std::process::Command;
 
-pub(crate) fn figure(settings: &Settings, running: &Running, operation: &str, clients: u32) -> Figure {
+pub(crate) fn figure(
+    settings: &Settings,
+    running: &Running,
+    operation: &str,
+    clients: u32,
+) -> Figure {
     let mut command = Command::new("sysbench");
     command
         .arg(script(operation))

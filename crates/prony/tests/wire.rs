@@ -158,7 +158,7 @@ macro_rules! for_each_server {
                 let mut wrong = running.socket();
                 wrong.schema = Some("no_such_schema".into());
                 let says = login_fails(&wrong);
-                assert!(says.contains("(1049 ") && says.ends_with("create the schema, or leave it out"), "{says}");
+                assert!(says.contains("(1049 ") && says.ends_with("create the schema, or omit it from the DSN"), "{says}");
             }
 
             #[test]

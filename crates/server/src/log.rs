@@ -2,6 +2,7 @@
 //!
 //! Goal: one message that holds the cause and the way out. Non-goal: a full understanding of every server's log.
 
+use spec::known::plain;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::process::ExitStatusExt;
@@ -181,7 +182,7 @@ fn with_settings(sign: &Sign, settings: &[(String, String)]) -> String {
     let is_suspect = |name: &str| {
         sign.settings
             .iter()
-            .any(|beginning| canonical(name).starts_with(beginning))
+            .any(|beginning| plain(name).starts_with(beginning))
     };
     let suspect: Vec<String> = settings
         .iter()
@@ -212,12 +213,7 @@ fn is_error(line: &str) -> bool {
 }
 
 fn names(line: &str, setting: &str) -> bool {
-    canonical(line).contains(&canonical(setting))
-}
-
-/// Servers spell their settings with dashes or underscores.
-fn canonical(name: &str) -> String {
-    name.replace('-', "_").to_lowercase()
+    plain(line).contains(&plain(setting))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::ServerError;
 use crate::builds::{Distribution, failed, not_started};
 use host::Leases;
 use serde::{Deserialize, Serialize};
+use spec::known::{plain, without_prefix};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
@@ -92,7 +93,7 @@ impl SettingTable {
     }
 
     fn found(&self, name: &str) -> Option<&Option<String>> {
-        let name = normalized(name);
+        let name = plain(name);
         self.defaults
             .get(&name)
             .or_else(|| self.defaults.get(without_prefix(&name)?))
@@ -106,7 +107,7 @@ impl SettingTable {
         if is_name(name) {
             let value = value.trim();
             let value = (value != "(No default value)").then(|| value.to_string());
-            self.defaults.insert(normalized(name), value);
+            self.defaults.insert(plain(name), value);
         }
     }
 
@@ -123,21 +124,9 @@ impl SettingTable {
             .find(|character: char| !is_name_character(character))
             .unwrap_or(option.len());
         if is_name(&option[..end]) {
-            self.defaults
-                .entry(normalized(&option[..end]))
-                .or_insert(None);
+            self.defaults.entry(plain(&option[..end])).or_insert(None);
         }
     }
-}
-
-fn normalized(name: &str) -> String {
-    name.to_ascii_lowercase().replace('-', "_")
-}
-
-fn without_prefix(name: &str) -> Option<&str> {
-    ["loose_", "skip_", "disable_", "enable_"]
-        .iter()
-        .find_map(|prefix| name.strip_prefix(prefix))
 }
 
 fn is_name(text: &str) -> bool {

@@ -4,6 +4,7 @@
 
 use super::experiment::{BuildSpec, Dsn};
 use super::mistake::nearest;
+use super::read::Node;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -294,6 +295,22 @@ fn is_port(text: &str) -> bool {
             node.rsplit_once(':')
                 .is_some_and(|(_, port)| is_number(port))
         })
+}
+
+/// Reads a key that names a build, and notes what is wrong with it.
+pub(crate) fn read(node: &Node) -> Option<BuildSpec> {
+    match node.text("build = \"mariadb\"")?.parse::<BuildSpec>() {
+        Ok(build) => Some(build),
+        Err(error) => {
+            let label = if matches!(error, BuildError::Dsn(_)) {
+                "not a DSN"
+            } else {
+                "no such build"
+            };
+            node.note(error.to_string(), label, error.help());
+            None
+        }
+    }
 }
 
 #[cfg(test)]

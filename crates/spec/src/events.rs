@@ -9,7 +9,7 @@ use super::mistake::{Notes, SpecError};
 use super::place::{Late, answer, path};
 use super::read::{Node, Section};
 use super::sections::tables;
-use super::unit;
+use super::{served, unit};
 use toml::de::DeTable;
 
 /// The words of kinds that exist. What they mean is up to their readers.
@@ -94,14 +94,16 @@ fn refused<A>(experiment: &Experiment, event: &EventSpec, kind: &EventKind<A>) -
 }
 
 /// A server of the event's trials that runs in no process of prony's.
-fn another_ones<'e>(experiment: &'e Experiment, event: &EventSpec) -> Option<&'e ServerSpec> {
+fn another_ones(experiment: &Experiment, event: &EventSpec) -> Option<ServerSpec> {
     let is_meant = |server: &&ServerSpec| {
         let only = event.only.iter().find(|(factor, _)| factor == "server");
         only.is_none_or(|(_, names)| names.contains(&server.name))
     };
     let is_other =
-        |server: &&ServerSpec| matches!(server.build, BuildSpec::External(_) | BuildSpec::Sqlite);
-    experiment.servers.iter().filter(is_meant).find(is_other)
+        |server: &ServerSpec| matches!(server.build, BuildSpec::External(_) | BuildSpec::Sqlite);
+    let meant = experiment.servers.iter().filter(is_meant);
+    let mut run = meant.flat_map(|server| served::of(experiment, server, None));
+    run.find(is_other)
 }
 
 /// An event of a timed load that would never happen.

@@ -27,6 +27,7 @@ pub struct Experiment {
     pub title: String,
     pub question: String,
     pub published: Option<String>,
+    /// Empty where the workload runs on a folder.
     pub servers: Vec<ServerSpec>,
     /// The sections at the file's top level: they hold in every trial.
     pub base: Patch,
@@ -136,6 +137,8 @@ pub struct Patch {
     pub settings: Option<Pairs<Setting>>,
     /// SET SESSION on each connection.
     pub session: Option<Pairs<Setting>>,
+    /// Of levels alone: `server = { build = ... }`, instead of the server's own.
+    pub build: Option<BuildSpec>,
     /// Keys of the workload's own section, already checked by the workload.
     pub workload: Option<toml::Table>,
     pub load: Option<LoadPatch>,

@@ -3,8 +3,8 @@
 //! Goal: servers, factors and levels in the file's order. Non-goals: the names that they use of each other (see
 //! `names`), crossing them (see `plan`).
 
-use super::build::BuildError;
-use super::experiment::{BuildSpec, FactorSpec, LevelSpec, Pairs, ServerSpec};
+use super::build;
+use super::experiment::{BuildSpec, FactorSpec, LevelSpec, Pairs, ServerSpec, TargetKind};
 use super::patch::{WorkloadBase, patch, settings};
 use super::read::{Node, Section};
 
@@ -13,8 +13,15 @@ const RESERVED: [&str; 8] = [
     "server", "clients", "rate", "workers", "round", "query", "block", "variant",
 ];
 
-pub fn servers(file: &Section) -> Vec<ServerSpec> {
+/// The servers; none for a workload that runs on a folder.
+pub fn servers(file: &Section, workload: &WorkloadBase) -> Vec<ServerSpec> {
     let example = "[server.\"5.6\"] with build = \"mysql@5.6.14\" below it";
+    if workload.target() == TargetKind::Folder {
+        if let Some(node) = file.get("server") {
+            without_server(&node, &workload.name);
+        }
+        return Vec::new();
+    }
     let Some(section) = file
         .require("the file", "server", example)
         .and_then(|node| node.section(example))
@@ -41,7 +48,7 @@ fn server(node: &Node, section: &Section) -> ServerSpec {
     section.allow(&name, &["build", "dataset_from", "settings"]);
     let build = section
         .require(&name, "build", "build = \"mariadb\"")
-        .and_then(|node| build(&node));
+        .and_then(|node| build::read(&node));
     ServerSpec {
         name: node.key.to_string(),
         // The mistake is noted, so that this one is never used.
@@ -56,19 +63,14 @@ fn server(node: &Node, section: &Section) -> ServerSpec {
     }
 }
 
-fn build(node: &Node) -> Option<BuildSpec> {
-    match node.text("build = \"mariadb\"")?.parse::<BuildSpec>() {
-        Ok(build) => Some(build),
-        Err(error) => {
-            let label = if matches!(error, BuildError::Dsn(_)) {
-                "not a DSN"
-            } else {
-                "no such build"
-            };
-            node.note(error.to_string(), label, error.help());
-            None
-        }
-    }
+/// Notes a key that only a server could have.
+pub fn without_server(node: &Node, workload: &str) {
+    let says = format!(
+        "the workload \"{workload}\" runs on a folder, without a server: nothing takes \"{}\"",
+        node.key
+    );
+    node.notes
+        .note(node.key_at.clone(), says, "no server", "take it out");
 }
 
 /// The factors of the file but for servers and those of the load, in the order in which their first levels stand in it.

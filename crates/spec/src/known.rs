@@ -143,10 +143,8 @@ impl Known {
             Wanted::Variable(name) => {
                 let name = plain(name);
                 let has = |name: &str| self.variables.contains(name);
-                let prefixed = || {
-                    let bare = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix));
-                    name.starts_with("loose_") || bare.is_some_and(has)
-                };
+                let prefixed =
+                    || name.starts_with("loose_") || without_prefix(&name).is_some_and(has);
                 match kind {
                     Kind::Settings => has(&name) || prefixed(),
                     Kind::Session => has(&name) || SESSION_ALONE.contains(&name.as_str()),
@@ -177,7 +175,12 @@ impl Known {
     }
 }
 
-/// A name as servers list it: `innodb-buffer-pool-size` is the same setting.
+/// An option's plain name without `loose_`, `skip_` and the like; None where it has no such prefix.
+pub fn without_prefix(name: &str) -> Option<&str> {
+    PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix))
+}
+
+/// The name of a setting as servers list it: with underscores, in lower case. `Innodb-Buffer-Pool-Size` is the same setting.
 pub fn plain(name: &str) -> String {
     name.replace('-', "_").to_ascii_lowercase()
 }

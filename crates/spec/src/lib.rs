@@ -35,6 +35,7 @@ mod place;
 mod protocol;
 pub mod read;
 mod sections;
+mod served;
 mod texts;
 
 #[cfg(test)]
@@ -150,13 +151,16 @@ fn read_file(
         .require("the file", "title", "title = \"What is compared\"")
         .and_then(|node| node.words("title = \"...\""));
     let workload = sections::workload(file, folder, check_workload);
-    let servers = factors::servers(file);
+    let servers = factors::servers(file, &workload);
     let load = load::load(file, folder);
     let mut factors = factors::factors(file, &workload);
     factors.extend(load.factors);
     let protocol = protocol::protocol(file);
     let names = Names::new(&servers, &factors, &load.spec, &protocol);
     names::check(file, &servers, &names);
+    if workload.target() == TargetKind::Folder {
+        names::check_without_server(file, &workload.name);
+    }
     let claims = claims::claims(file, &names);
     let table = workload.table();
     let in_place = load.trace.into_iter().chain(workload.texts.in_place());
@@ -170,6 +174,7 @@ fn read_file(
             settings: file.get("settings").and_then(|node| patch::settings(&node)),
             session: file.get("session").and_then(|node| patch::settings(&node)),
             workload: table,
+            build: None,
             load: None,
             limits: file.get("limits").and_then(|node| limits::limits(&node)),
             observe: None,

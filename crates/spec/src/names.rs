@@ -4,6 +4,7 @@
 //! the workload (see `queries`).
 
 use super::experiment::{FactorSpec, LevelSpec, Protocol, RoundKind, ServerSpec};
+use super::factors::without_server;
 use super::load::{LOAD_FACTORS, LoadSpec};
 use super::mistake::suggestion;
 use super::read::{Node, Section};
@@ -124,6 +125,18 @@ pub fn check(file: &Section, servers: &[ServerSpec], names: &Names) {
     }
 }
 
+/// Everything that only a server could have, where the workload runs on a folder.
+pub fn check_without_server(file: &Section, workload: &str) {
+    let note = |section: &Section, keys: &[&str]| {
+        let nodes = keys.iter().filter_map(|key| section.get(key));
+        nodes.for_each(|node| without_server(&node, workload));
+    };
+    note(file, &["settings", "session", "limits", "event"]);
+    for (_, level) in level_sections(file) {
+        note(&level, &["settings", "session", "limits", "server", "on"]);
+    }
+}
+
 fn check_dataset_from(file: &Section, servers: &[ServerSpec], names: &Names) {
     let sections = file.get("server").and_then(|node| section(&node));
     for server in servers {
@@ -197,7 +210,7 @@ fn check_level(factor: &str, level: &Section, names: &Names) {
     if let Some(on) = level.get("on").and_then(|node| section(&node)) {
         for node in on
             .entries()
-            .filter(|node| !names.servers.contains(&node.key))
+            .filter(|node| !names.servers.is_empty() && !names.servers.contains(&node.key))
         {
             node.notes
                 .unknown(node.key_at.clone(), "the server", node.key, &names.servers);

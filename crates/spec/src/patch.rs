@@ -1,9 +1,11 @@
-//! The sections that a server, a level or the file's top level changes: settings, session, workload, load, limits, observe,
-//! protocol.
+//! Reads the sections that a level or the file's top level changes: settings, session, limits, server, workload, load,
+//! observe, protocol.
 //!
-//! Goal: one reader for them wherever they stand. Non-goal: laying them over each other (see `plan`).
+//! One reader for them wherever they stand. `plan` lays them over each other.
 
-use super::experiment::{Pairs, Patch, Setting, TargetKind};
+use super::build;
+use super::experiment::{BuildSpec, Pairs, Patch, Setting, TargetKind};
+use super::known::plain;
 use super::limits;
 use super::load;
 use super::mistake::{Mistake, Notes, Span};
@@ -15,12 +17,6 @@ use toml::de::{DeTable, DeValue};
 
 /// A workload's reading of its own section: it notes every mistake, and says what it runs on where there is none.
 pub type CheckWorkload<'c> = &'c dyn Fn(&str, &Section) -> Option<TargetKind>;
-
-/// The key of a patch that the design knows and that comes later, and what to do until then.
-const LATER: (&str, &str) = (
-    "server",
-    "levels that change the server itself; write a [server.NAME] for each instead",
-);
 
 /// The file's workload, as its own section and the levels' patches describe it.
 pub struct WorkloadBase<'s, 'c> {
@@ -63,16 +59,10 @@ impl<'s, 'c> WorkloadBase<'s, 'c> {
             of_base.into_iter().for_each(|mistake| notes.add(mistake));
             return;
         };
-        let is_in_level = |place: &Span| {
-            let mut keys = over.iter();
-            keys.any(|(key, value)| {
-                key.span().start <= place.start && place.end <= value.span().end
-            })
-        };
         let merged = self.mistakes(&laid_over(base, over), at);
         // A mistake of the base is reported once, not again for every level.
         for mistake in merged.into_iter().filter(|one| !of_base.contains(one)) {
-            notes.add(if is_in_level(&mistake.at()) {
+            notes.add(if holds(over, &mistake.at()) {
                 mistake
             } else {
                 // The level's keys do not go with those of the base.
@@ -86,6 +76,26 @@ impl<'s, 'c> WorkloadBase<'s, 'c> {
         (self.check)(&self.name, &Section::new(&notes, table, at.clone()));
         notes.into_vec()
     }
+
+    /// What the workload runs on; a server where it cannot tell, because its section is wrong.
+    pub fn target(&self) -> TargetKind {
+        let notes = Notes::default();
+        let target = self.section.as_ref().and_then(|(at, table)| {
+            (self.check)(&self.name, &Section::new(&notes, table, at.clone()))
+        });
+        target.unwrap_or(TargetKind::Server)
+    }
+}
+
+/// Whether a place is in one of the table's keys, in those of `[a.b]` headings too.
+fn holds(table: &DeTable, place: &Span) -> bool {
+    table.iter().any(|(key, value)| {
+        let is_in = |at: Span| at.start <= place.start && place.end <= at.end;
+        let inner = value.get_ref().as_table();
+        is_in(key.span())
+            || is_in(key.span().start..value.span().end)
+            || inner.is_some_and(|inner| holds(inner, place))
+    })
 }
 
 /// As `merge`, with the places kept.
@@ -115,17 +125,13 @@ pub fn patch<'s>(
 ) -> Patch {
     let keys = [
         &[
-            "settings", "session", "workload", "load", "limits", "observe", "protocol",
+            "settings", "session", "limits", "server", "workload", "load", "observe", "protocol",
         ],
         others,
     ]
     .concat();
     for node in section.entries().filter(|node| !keys.contains(&node.key)) {
         match node.key {
-            key if key == LATER.0 => {
-                let what = format!("\"{key}\" in {name}");
-                node.notes.not_built(node.at(), &what, LATER.1);
-            }
             "clients" => node.note(
                 "clients belong to the load",
                 "not here",
@@ -137,6 +143,9 @@ pub fn patch<'s>(
     Patch {
         settings: section.get("settings").and_then(|node| settings(&node)),
         session: section.get("session").and_then(|node| settings(&node)),
+        build: section
+            .get("server")
+            .and_then(|node| server_patch(&node, name)),
         workload: section
             .get("workload")
             .and_then(|node| workload_patch(&node, workload)),
@@ -149,6 +158,31 @@ pub fn patch<'s>(
             .get("protocol")
             .and_then(|node| protocol::level(&node)),
     }
+}
+
+/// `server = { build = "mariadb@11.4.5" }`: of a server's keys a level may give the build.
+fn server_patch(node: &Node, level: &str) -> Option<BuildSpec> {
+    let section = node.section("server = { build = \"mariadb@11.4.5\" }")?;
+    let elsewhere = [
+        (
+            "settings",
+            format!("write settings = {{ ... }} in {level} itself"),
+        ),
+        (
+            "dataset_from",
+            "write it in [server.NAME]; it holds for every build of that server".to_string(),
+        ),
+    ];
+    for (key, help) in &elsewhere {
+        if let Some(node) = section.get(key) {
+            let says = format!("\"{key}\" of a server cannot be changed by a level");
+            node.note(says, "not here", help);
+        }
+    }
+    let noted = elsewhere.each_ref().map(|(key, _)| *key);
+    let name = format!("\"server\" of {level}");
+    section.allow_besides(&name, &["build"], &noted);
+    build::read(&section.require(&name, "build", "build = \"mariadb@11.4.5\"")?)
 }
 
 fn workload_patch<'s>(node: &Node<'s>, workload: &WorkloadBase<'s, '_>) -> Option<toml::Table> {
@@ -166,7 +200,7 @@ pub fn settings(node: &Node) -> Option<Pairs<Setting>> {
     ))?;
     let mut pairs: Pairs<Setting> = Vec::new();
     for node in section.entries() {
-        let name = node.key.replace('-', "_");
+        let name = plain(node.key);
         if pairs.iter().any(|(earlier, _)| *earlier == name) {
             node.note(
                 format!("\"{name}\" is set twice: - and _ are the same in a setting's name"),

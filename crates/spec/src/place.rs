@@ -4,7 +4,7 @@
 
 use super::experiment::Experiment;
 use super::mistake::{Mistake, Notes, Span, SpecError};
-use super::read::Section;
+use super::read::{Section, same_key};
 use toml::de::DeTable;
 
 /// A way through the file's tables by key, through its lists by index.
@@ -33,7 +33,8 @@ fn place(source: &str, path: &Path) -> Span {
         Some(short)
             if long
                 .as_ref()
-                .is_none_or(|node| Some(&node.key.replace('-', "_")) != path.last()) =>
+                .zip(path.last())
+                .is_none_or(|(node, last)| !same_key(node.key, last)) =>
         {
             file.follow(&short).or(long).map_or(0..0, |node| node.at())
         }

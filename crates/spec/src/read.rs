@@ -5,6 +5,7 @@
 //! crate directly.) The parts of `spec` read the file with it, and each workload reads its own section. What the keys
 //! mean is up to them.
 
+use super::known::plain;
 use super::mistake::{Mistake, Notes, Span, suggestion};
 use super::unit;
 use std::fmt;
@@ -181,18 +182,15 @@ impl<'s> Section<'s> {
     /// Where a key leads: tables by key, lists by index. The last node that exists of the path, if any.
     pub fn follow(&self, path: &[String]) -> Option<Node<'s>> {
         let (first, rest) = path.split_first()?;
-        let node = self.entries().find(|node| same_key(node.key, first))?;
+        let node = entry(self, first)?;
         let mut place = node.clone();
         let mut here = node;
         for step in rest {
             let next = match here.value {
-                DeValue::Table(table) => Section {
-                    notes: self.notes,
-                    table,
-                    at: here.key_at.clone(),
+                DeValue::Table(table) => {
+                    let at = here.key_at.clone();
+                    entry(&Section::new(self.notes, table, at), step)
                 }
-                .entries()
-                .find(|node| same_key(node.key, step)),
                 DeValue::Array(_) => step
                     .parse::<usize>()
                     .ok()
@@ -210,9 +208,15 @@ impl<'s> Section<'s> {
     }
 }
 
-/// Servers take a setting's name with dashes or underscores.
-fn same_key(a: &str, b: &str) -> bool {
-    a == b || a.replace('-', "_") == b
+/// The same key, or the same setting in another spelling.
+pub(crate) fn same_key(a: &str, b: &str) -> bool {
+    a == b || plain(a) == plain(b)
+}
+
+/// A level may be called like another one in another spelling, so the exact key comes first.
+fn entry<'s>(section: &Section<'s>, key: &str) -> Option<Node<'s>> {
+    let alike = || section.entries().find(|node| same_key(node.key, key));
+    section.get(key).or_else(alike)
 }
 
 impl<'s> Node<'s> {

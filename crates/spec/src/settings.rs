@@ -3,10 +3,11 @@
 //! Goal: mistakes that would stop a server are found before anything is loaded, and shown in the file.
 //! Non-goal: asking the server; the caller hands over what it knows.
 
-use super::experiment::{Experiment, LevelSpec, Pairs, Setting};
+use super::experiment::{Experiment, LevelSpec, Pairs, ServerSpec, Setting};
 use super::known::{Kind, Known, Wanted};
 use super::mistake::SpecError;
 use super::place::{Late, Path, answer, path};
+use super::served;
 use super::switches;
 use super::unit::size_text;
 
@@ -170,16 +171,20 @@ struct Group<'e> {
     kind: Kind,
     pairs: &'e Pairs<Setting>,
     /// The servers that they come to.
-    targets: Vec<&'e str>,
+    targets: Vec<String>,
     is_level: bool,
 }
 
 /// Every group of settings of the file.
 fn groups(experiment: &Experiment) -> Vec<Group<'_>> {
-    let servers: Vec<&str> = experiment
+    let names = |server: &ServerSpec, fixed| -> Vec<String> {
+        let servers = served::of(experiment, server, fixed).into_iter();
+        servers.map(|server| server.name).collect()
+    };
+    let servers: Vec<String> = experiment
         .servers
         .iter()
-        .map(|spec| spec.name.as_str())
+        .flat_map(|server| names(server, None))
         .collect();
     let mut found = Vec::new();
     for kind in [Kind::Settings, Kind::Session] {
@@ -195,16 +200,20 @@ fn groups(experiment: &Experiment) -> Vec<Group<'_>> {
         path: path(&["server", &spec.name, "settings"]),
         kind: Kind::Settings,
         pairs: &spec.settings,
-        targets: vec![&spec.name],
+        targets: names(spec, None),
         is_level: false,
     }));
     for factor in &experiment.factors {
         for level in &factor.levels {
             let at = path(&["factor", &factor.name, &level.name]);
-            let own: Vec<&str> = servers
+            let own: Vec<(&str, Vec<String>)> = experiment
+                .servers
                 .iter()
-                .copied()
-                .filter(|server| is_for(level, server))
+                .filter(|server| served::is_for(level, &server.name))
+                .map(|server| {
+                    let fixed = Some((factor.name.as_str(), level));
+                    (server.name.as_str(), names(server, fixed))
+                })
                 .collect();
             for kind in [Kind::Settings, Kind::Session] {
                 found.extend(of_level(level, &at, kind, &own));
@@ -214,12 +223,13 @@ fn groups(experiment: &Experiment) -> Vec<Group<'_>> {
     found
 }
 
-/// The level's own section, and those that replace it for one server.
+/// The level's own section, and those that replace it for one server. `servers` are those of the file, each with those
+/// that trials make of it.
 fn of_level<'e>(
     level: &'e LevelSpec,
     at: &Path,
     kind: Kind,
-    servers: &[&'e str],
+    servers: &[(&'e str, Vec<String>)],
 ) -> Vec<Group<'e>> {
     let replaced = |server: &str| {
         let on = level.on.iter().find(|(name, _)| name == server);
@@ -231,17 +241,17 @@ fn of_level<'e>(
         pairs,
         targets: servers
             .iter()
-            .copied()
-            .filter(|server| replaced(server).is_none())
+            .filter(|(server, _)| replaced(server).is_none())
+            .flat_map(|(_, targets)| targets.clone())
             .collect(),
         is_level: true,
     });
-    let on = servers.iter().filter_map(|server| {
+    let on = servers.iter().filter_map(|(server, targets)| {
         Some(Group {
             path: [at.clone(), path(&["on", server, kind.key()])].concat(),
             kind,
             pairs: replaced(server)?,
-            targets: vec![server],
+            targets: targets.clone(),
             is_level: true,
         })
     });
@@ -250,16 +260,11 @@ fn of_level<'e>(
 
 /// Every group of server settings that can come to this server.
 fn settings_of<'e>(experiment: &'e Experiment, server: &str) -> Vec<(Path, &'e Pairs<Setting>)> {
-    let comes = |group: &Group| group.kind == Kind::Settings && group.targets.contains(&server);
+    let comes = |group: &Group| {
+        group.kind == Kind::Settings && group.targets.iter().any(|target| target == server)
+    };
     let groups = groups(experiment).into_iter().filter(comes);
     groups.map(|group| (group.path, group.pairs)).collect()
-}
-
-fn is_for(level: &LevelSpec, server: &str) -> bool {
-    level
-        .only
-        .iter()
-        .all(|(factor, names)| factor != "server" || names.iter().any(|name| name == server))
 }
 
 fn step(path: &Path, key: &str) -> Path {

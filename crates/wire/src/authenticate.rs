@@ -396,26 +396,27 @@ fn explain(endpoint: &Endpoint, login: &Login, error: WireError) -> WireError {
                 "the server refused the login of `{}` ({code} {message})",
                 login.user
             );
-            refusal(code, cause, fix(code))
+            let fix = login_fix(code).map(|fix| format!("; {fix}"));
+            refusal(code, cause, &fix.unwrap_or_default())
         }
         WireError::Login { text, .. } => refusal(code, text, ""),
         other => refusal(code, other.to_string(), ""),
     }
 }
 
-/// What the user can do about a refused login.
-fn fix(code: u16) -> &'static str {
-    match code {
+/// What the user can do about a login that the server refuses with this error; None for any other error.
+pub fn login_fix(code: u16) -> Option<&'static str> {
+    Some(match code {
         1045 | 1698 => {
-            "; check the user name, the password, and that the user may connect from this host"
+            "set the password in PRONY_PASSWORD, in the DSN, or in ~/.my.cnf under [client], and check that the user may connect from this host"
         }
-        1044 => "; grant the user privileges on the schema",
-        1049 => "; create the schema, or omit it",
-        1040 | 1203 => "; close other connections, or raise max_connections",
-        1129 => "; run FLUSH HOSTS on the server",
-        1130 => "; create a user that may connect from this host",
-        _ => "",
-    }
+        1044 => "grant the user privileges on the schema",
+        1049 => "create the schema, or omit it from the DSN",
+        1040 | 1203 => "close other connections, or raise max_connections",
+        1129 => "run FLUSH HOSTS on the server",
+        1130 => "create a user that may connect from this host",
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

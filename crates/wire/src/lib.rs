@@ -19,6 +19,7 @@ mod request;
 mod row;
 mod tls;
 
+pub use authenticate::login_fix;
 pub use connection::{Connection, PendingReply, Statement};
 pub use error::WireError;
 pub use login::{Login, Tls};

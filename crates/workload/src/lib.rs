@@ -98,6 +98,7 @@ mod tests {
             "[workload.tpch]\nhints = { Q33 = \"MRR(t)\" }\nforce_idx = true\n",
             "[workload.oltp]\nrows = \"1000\"\n[workload.oltp.operations]\npoint-selct = 1\n",
             "[workload.sql.operation.a]\nstatement = \"select :p\"\n[workload.sql.oltp]\nrow = 1\n",
+            "[workload.sql.operation.a]\nstatements = \"select 1\"\n[variant.b.workload.operation.a]\nstatements = \"select 1\"\nwieght = 2\n",
             "[workload.oltp]\nrows = 1000\n[factor.size.large]\nworkload = { rwos = 2000 }\n",
         ];
         insta::assert_snapshot!(sections.map(shown).join("\n"));

@@ -49,7 +49,7 @@ pub fn run(args: Args) -> Result<Status, Failure> {
         Progress::stderr().say(&format!("note: {sentence}"));
     }
     print(&expected(&request, &plan, &trials)?);
-    limits(&request, &trials)?;
+    limits(&trials)?;
     known_settings(&request, &trials)
 }
 
@@ -65,7 +65,7 @@ fn expected(request: &Request, plan: &Plan, trials: &[PlannedTrial]) -> Result<S
             estimates.insert(section.clone(), estimate.unwrap_or_default());
         }
         let estimate = &estimates[&section];
-        let server = trial.key.server_name().to_string();
+        let server = trial.server_name().to_string();
         costs
             .entry((server.clone(), section))
             .or_insert(DatasetCost {
@@ -112,15 +112,10 @@ fn expected(request: &Request, plan: &Plan, trials: &[PlannedTrial]) -> Result<S
 }
 
 /// Whether this machine can set them.
-fn limits(request: &Request, trials: &[PlannedTrial]) -> Result<(), Failure> {
+fn limits(trials: &[PlannedTrial]) -> Result<(), Failure> {
     let home = Home::from_environment().map_err(Failure::asked)?;
     let leases = Leases::open(&home).map_err(Failure::failed)?;
-    Ok(limits::check(
-        trials,
-        &request.experiment.servers,
-        &home,
-        &leases,
-    )?)
+    Ok(limits::check(trials, &home, &leases)?)
 }
 
 fn cold_rounds(trial: &PlannedTrial) -> f64 {
@@ -158,7 +153,7 @@ fn known_settings(request: &Request, trials: &[PlannedTrial]) -> Result<Status, 
     let cache = Cache::new(&home);
     let memory_bytes = machine::environment(&home.work()).memory_bytes;
     let mut known = Vec::new();
-    for spec in &request.experiment.servers {
+    for spec in &spec::plan::servers(&request.experiment, trials) {
         let held = matches!(spec.build, BuildSpec::Path(_))
             || cache
                 .held()

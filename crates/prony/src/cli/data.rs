@@ -278,7 +278,7 @@ mod tests {
         assert!(mistake(&["tpch"]).contains("--scale"));
         assert!(mistake(&["ssb", "--scale", "1", "--rows", "9"]).contains("cannot be used with"));
         assert!(mistake(&["oltp", "--scale", "1"]).contains("--rows"));
-        assert!(mistake(&["oltp", "--rows", "0"]).contains("1 to 2147483647 rows"));
+        assert!(mistake(&["oltp", "--rows", "0"]).contains("give 1 to 2147483647"));
         assert!(mistake(&["oltp", "--rows", "9", "--tables", "0"]).contains("--tables"));
         for shard in ["0/4", "5/4", "2", "a/b", "1/0", "-1/4"] {
             assert!(

@@ -45,7 +45,7 @@ pub fn check(trials: &[PlannedTrial], server: &Provided) -> Result<(), RunError>
     let usual = server.provider.max_connections()?;
     let own = trials
         .iter()
-        .filter(|planned| planned.key.server_name() == server.spec.name);
+        .filter(|planned| planned.server_name() == server.spec.name);
     for planned in own {
         let Some(most) = set(planned).filter(|_| server.is_managed()).or(usual) else {
             continue;

@@ -8,8 +8,8 @@ use host::limits::figure;
 use host::{Group, LimitError, Limits, Verified, verify};
 use host::{Home, Leases, machine};
 use record::{Flag, FlagKind, LimitNote};
+use spec::LimitsPatch;
 use spec::plan::PlannedTrial;
-use spec::{LimitsPatch, ServerSpec};
 use std::path::Path;
 
 /// Bytes of data that a part of them is tried with before they are known.
@@ -96,12 +96,7 @@ fn not_reached(verified: &Verified) -> Option<Flag> {
 ///
 /// # Errors
 /// A server that prony does not start, more processors or memory than there are, a machine without the means.
-pub fn check(
-    trials: &[PlannedTrial],
-    servers: &[ServerSpec],
-    home: &Home,
-    leases: &Leases,
-) -> Result<(), RunError> {
+pub fn check(trials: &[PlannedTrial], home: &Home, leases: &Leases) -> Result<(), RunError> {
     let cores = std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64);
     // A machine that does not tell has room for any.
     let machine_bytes = Some(machine::memory_bytes()).filter(|bytes| *bytes > 0);
@@ -112,8 +107,8 @@ pub fn check(
         if limits.are_none() {
             continue;
         }
-        let server = trial.key.server_name();
-        let own = servers.iter().find(|spec| spec.name == server);
+        let server = trial.server_name();
+        let own = trial.server.as_ref();
         if own.is_none_or(|spec| !spec.build.is_managed()) {
             return Err(RunError::Asked(format!(
                 "server \"{server}\" is none that prony starts, so it cannot be limited: take it out of the trials with limits (only = {{ server = [...] }}), or take the limits out"

@@ -81,7 +81,7 @@ impl<'r> Measuring<'r> {
         if let Some(why) = preflight::lacking(planned, &self.prepared.known) {
             return Ok(Err(why));
         }
-        let server = &self.prepared.servers[planned.key.server_name()];
+        let server = &self.prepared.servers[planned.server_name()];
         let ready = self.prepared.ready.of(self.request, planned);
         let ready = ready.ok_or_else(|| RunError::Failed("a trial without a dataset".into()))?;
         Ok(match ready {

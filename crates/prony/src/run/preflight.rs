@@ -39,7 +39,7 @@ pub fn fits(
 
 /// Why this trial is not measured, where its server lacks something that it would set.
 pub fn lacking(trial: &PlannedTrial, known: &[Known]) -> Option<String> {
-    let server = trial.key.server_name();
+    let server = trial.server_name();
     let known = known.iter().find(|known| known.server == server)?;
     let lacks = known.lacks(&trial.settings, &trial.session);
     let mut lacks: Vec<String> = lacks.iter().map(ToString::to_string).collect();

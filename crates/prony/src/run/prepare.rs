@@ -14,7 +14,7 @@ use super::{RunError, connections, in_place, limits, preflight, stop_if_interrup
 use host::{machine, now_ns};
 use record::{Environment, Run, Store, WorkloadNote};
 use spec::known::Known;
-use spec::plan::{Plan, PlannedTrial};
+use spec::plan::{self, Plan, PlannedTrial};
 use spec::{events, queries, question, settings, timed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -43,7 +43,7 @@ pub fn prepare(
     let actions = check_workload(request, trials)?;
     check_in_place(request, trials)?;
     let experiment = &request.experiment;
-    limits::check(trials, &experiment.servers, means.home, means.leases)?;
+    limits::check(trials, means.home, means.leases)?;
     let servers = servers(request, trials, means)?;
     check_connections(request, trials, &servers)?;
     let environment = environment(means, &servers);
@@ -93,17 +93,17 @@ pub fn check_workload(request: &Request, trials: &[PlannedTrial]) -> Result<Vec<
 /// What the experiment asks of servers that are not prony's.
 pub fn check_in_place(request: &Request, trials: &[PlannedTrial]) -> Result<(), RunError> {
     let on_theirs = |trial: &&PlannedTrial| {
-        let servers = &mut request.experiment.servers.iter();
-        servers.any(|spec| spec.name == trial.key.server_name() && spec.build.is_external())
+        let server = trial.server.as_ref();
+        server.is_some_and(|server| server.build.is_external())
     };
     let wanted = trials.iter().filter(on_theirs).map(|trial| {
         let workload = workload(request, trial)?;
-        let server = trial.key.server_name().to_string();
+        let server = trial.server_name().to_string();
         let fingerprint = workload.data().map(|data| data.fingerprint());
         Ok((server, fingerprint.unwrap_or_default(), workload.summary()))
     });
     let wanted = wanted.collect::<Result<Vec<_>, RunError>>()?;
-    in_place::check(&request.experiment.servers, &wanted)
+    in_place::check(&plan::servers(&request.experiment, trials), &wanted)
 }
 
 fn servers(
@@ -112,20 +112,10 @@ fn servers(
     means: &Means,
 ) -> Result<BTreeMap<String, Provided>, RunError> {
     let mut servers = BTreeMap::new();
-    for spec in &request.experiment.servers {
-        let used = trials
-            .iter()
-            .any(|trial| trial.key.server_name() == spec.name);
-        let lends = request
-            .experiment
-            .servers
-            .iter()
-            .any(|other| other.dataset_from.as_deref() == Some(&spec.name));
-        if used || lends {
-            means.progress.now(&format!("getting {}", spec.build));
-            servers.insert(spec.name.clone(), Provided::get(spec, means.provide)?);
-            stop_if_interrupted()?;
-        }
+    for spec in plan::servers(&request.experiment, trials) {
+        means.progress.now(&format!("getting {}", spec.build));
+        servers.insert(spec.name.clone(), Provided::get(&spec, means.provide)?);
+        stop_if_interrupted()?;
     }
     Ok(servers)
 }
@@ -198,9 +188,7 @@ fn load(
 
 /// Bytes of the largest dataset that a server's trials need, before it is loaded.
 pub fn largest_estimate(request: &Request, trials: &[PlannedTrial], server: &str) -> u64 {
-    let own = trials
-        .iter()
-        .filter(|trial| trial.key.server_name() == server);
+    let own = trials.iter().filter(|trial| trial.server_name() == server);
     own.filter_map(|trial| Some(workload(request, trial).ok()?.data()?.estimate().data_bytes))
         .max()
         .unwrap_or(0)

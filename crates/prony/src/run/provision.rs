@@ -25,30 +25,24 @@ pub type Available = Result<Ready, String>;
 impl Provisioned {
     pub fn of(&self, request: &Request, trial: &PlannedTrial) -> Option<&Available> {
         let workload = workload(request, trial).ok()?;
-        self.ready.get(&key(request, trial, workload.data()?))
+        self.ready.get(&key(trial, workload.data()?))
     }
 
     /// Bytes of the largest dataset that a server's trials start from.
     pub fn largest(&self, request: &Request, trials: &[PlannedTrial], server: &str) -> u64 {
-        let own = trials
-            .iter()
-            .filter(|trial| trial.key.server_name() == server);
+        let own = trials.iter().filter(|trial| trial.server_name() == server);
         own.filter_map(|trial| Some(self.of(request, trial)?.as_ref().ok()?.note.data_bytes))
             .max()
             .unwrap_or(0)
     }
 }
 
-fn key(request: &Request, trial: &PlannedTrial, dataset: &dyn Dataset) -> DatasetKey {
-    let lender = request
-        .experiment
-        .servers
-        .iter()
-        .find(|server| server.name == trial.key.server_name())
-        .and_then(|server| server.dataset_from.clone());
+fn key(trial: &PlannedTrial, dataset: &dyn Dataset) -> DatasetKey {
+    let server = trial.server.as_ref();
+    let lender = server.and_then(|server| server.dataset_from.clone());
     let layout = settings::layout(&settings::resolve(&trial.settings, 0));
     (
-        lender.unwrap_or_else(|| trial.key.server_name().to_string()),
+        lender.unwrap_or_else(|| trial.server_name().to_string()),
         dataset.fingerprint(),
         layout,
     )
@@ -66,7 +60,7 @@ pub fn provision(
         let Some(dataset) = workload.data() else {
             continue;
         };
-        let key = key(request, trial, dataset);
+        let key = key(trial, dataset);
         if ready.contains_key(&key) {
             continue;
         }

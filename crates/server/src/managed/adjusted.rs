@@ -4,6 +4,7 @@
 //! does not show under the same name.
 
 use crate::{ServerError, Session};
+use spec::known::plain;
 use std::collections::BTreeMap;
 
 /// A setting as it was asked for and as it is in force.
@@ -41,7 +42,7 @@ pub fn differences(
     // A later value of the same setting wins.
     let last: BTreeMap<String, &String> = asked
         .iter()
-        .map(|(name, value)| (name.replace('-', "_").to_lowercase(), value))
+        .map(|(name, value)| (plain(name), value))
         .collect();
     let differs = |(name, asked): (String, &String)| {
         let runs = in_force.get(&name)?;

@@ -5,6 +5,7 @@
 
 use crate::ServerError;
 use crate::managed::place::Place;
+use spec::known::plain;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -64,7 +65,7 @@ pub fn all(
 }
 
 fn from_experiment(name: &str, value: &str) -> Result<OsString, ServerError> {
-    let canonical = name.replace('-', "_").to_lowercase();
+    let canonical = plain(name);
     if OWN.contains(&canonical.as_str()) {
         let says = format!(
             "the setting `{name}` is prony's own choice for a managed server: leave it out"

@@ -109,28 +109,15 @@ fn explain(dsn: &Dsn, error: mysql::Error) -> ServerError {
 }
 
 fn refused(dsn: &Dsn, code: u16, message: String) -> ServerError {
-    let (cause, way_out) = match code {
-        1045 | 1698 => (
-            format!(
-                "the server refused the login of `{}` ({code} {message})",
-                dsn.user
-            ),
-            "set the password in PRONY_PASSWORD, in the DSN, or in ~/.my.cnf under [client], and check that the user may come from this host",
+    let Some(way_out) = wire::login_fix(code) else {
+        return ServerError::Refused { code, message };
+    };
+    let cause = match code {
+        1045 | 1698 => format!(
+            "the server refused the login of `{}` ({code} {message})",
+            dsn.user
         ),
-        1049 => (
-            format!("{code} {message}"),
-            "create the schema, or leave it out of the DSN",
-        ),
-        1040 | 1203 => (
-            format!("{code} {message}"),
-            "close other connections, or raise max_connections",
-        ),
-        1129 => (format!("{code} {message}"), "run FLUSH HOSTS on the server"),
-        1130 => (
-            format!("{code} {message}"),
-            "create a user that may come from this host",
-        ),
-        _ => return ServerError::Refused { code, message },
+        _ => format!("{code} {message}"),
     };
     unusable(dsn, &cause, way_out)
 }

@@ -4,7 +4,7 @@
 
 mod load;
 
-use super::experiment::{BuildSpec, Experiment, Pairs};
+use super::experiment::{BuildSpec, Experiment, LevelSpec, Pairs};
 use super::load::RateSpec;
 use super::load::rate::MAX;
 use super::mistake::suggestion;
@@ -222,6 +222,23 @@ impl Experiment {
             return Err(mistake(
                 format!("--server: the file has no server \"{name}\""),
                 suggestion(name, &known),
+            ));
+        }
+        let builds = |level: &LevelSpec| {
+            let is_meant = |server: &str| name.is_none_or(|name| name == server);
+            let mut on = level.on.iter();
+            level.patch.build.is_some()
+                || on.any(|(server, patch)| is_meant(server) && patch.build.is_some())
+        };
+        if let Some(factor) = self
+            .factors
+            .iter()
+            .find(|factor| factor.levels.iter().any(builds))
+        {
+            let factor = &factor.name;
+            return Err(mistake(
+                format!("--server cannot replace the build: the factor \"{factor}\" varies it"),
+                format!("choose its levels with --only {factor}=LEVEL"),
             ));
         }
         for server in self

@@ -73,7 +73,9 @@ pub fn text(experiment: &Experiment, expectation: &Expectation) -> String {
 
 /// `30: 2 server x 5 variant x 2 joins x 3 blocks, without the 30 that "only" excludes or another shard has`
 fn trials_text(experiment: &Experiment, trials: u64) -> String {
-    let mut counts = vec![("server", experiment.servers.len())];
+    let servers = experiment.servers.len();
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    counts.extend((servers > 0).then_some(("server", servers)));
     counts.extend(
         experiment
             .factors

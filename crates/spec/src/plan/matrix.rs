@@ -3,7 +3,7 @@
 //! Goal: the size before anything is expanded, then the points in the file's order. Non-goals: blocks and their order.
 
 use super::PlanError;
-use crate::{Experiment, LevelSpec, Pairs, RateSpec};
+use crate::{Experiment, LevelSpec, Pairs, RateSpec, ServerSpec};
 
 /// More trials than this are refused.
 pub const TRIALS_MAX: u128 = 100_000;
@@ -11,7 +11,8 @@ pub const TRIALS_MAX: u128 = 100_000;
 /// A point of the matrix, as indices into the experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Point {
-    pub server: usize,
+    /// None: the trials run on a folder.
+    pub server: Option<usize>,
     /// One level of each factor.
     pub levels: Vec<usize>,
 }
@@ -20,7 +21,11 @@ pub struct Point {
 pub fn points(experiment: &Experiment) -> Result<Vec<Point>, PlanError> {
     refuse_a_large_matrix(experiment)?;
     let mut found = Vec::new();
-    for server in 0..experiment.servers.len() {
+    let servers: Vec<Option<usize>> = match experiment.servers.len() {
+        0 => vec![None],
+        count => (0..count).map(Some).collect(),
+    };
+    for server in servers {
         for levels in choices(
             &experiment
                 .factors
@@ -42,7 +47,7 @@ pub fn points(experiment: &Experiment) -> Result<Vec<Point>, PlanError> {
 }
 
 fn refuse_a_large_matrix(experiment: &Experiment) -> Result<(), PlanError> {
-    let mut counts = vec![("server".to_string(), experiment.servers.len())];
+    let mut counts = vec![("server".to_string(), experiment.servers.len().max(1))];
     counts.extend(
         experiment
             .factors
@@ -102,10 +107,15 @@ fn holds(
     (factor, allowed): &(String, Vec<String>),
 ) -> bool {
     match factor.as_str() {
-        "server" => allowed.contains(&experiment.servers[point.server].name),
+        "server" => server(experiment, point).is_some_and(|server| allowed.contains(&server.name)),
         _ => levels(experiment, point)
             .any(|(name, level)| name == factor && allowed.contains(&level.name)),
     }
+}
+
+/// The point's server as the file has it.
+pub fn server<'e>(experiment: &'e Experiment, point: &Point) -> Option<&'e ServerSpec> {
+    experiment.servers.get(point.server?)
 }
 
 /// The point's level of each factor.

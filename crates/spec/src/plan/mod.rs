@@ -21,7 +21,7 @@ pub use finished::{Finished, LatencyMs};
 pub use shard::{Shard, ShardError};
 pub use trial::PlannedTrial;
 
-use crate::{Experiment, LOAD_FACTORS, LoadSpec, SearchSpec};
+use crate::{Experiment, LOAD_FACTORS, LoadSpec, SearchSpec, ServerSpec};
 use finished::Known;
 use matrix::{Point, levels};
 use record::TrialKey;
@@ -263,7 +263,8 @@ impl<'e> Plan<'e> {
         let own = levels(self.experiment, point).filter(|(factor, _)| !of_load(factor));
         self.experiment.protocol.series
             && last.block == place.block
-            && last.server_name() == self.experiment.servers[point.server].name
+            && last.server.as_ref()
+                == matrix::server(self.experiment, point).map(|server| &server.name)
             && own
                 .map(|(_, level)| &level.name)
                 .eq(others.map(|(_, level)| level))
@@ -290,6 +291,27 @@ impl<'e> Plan<'e> {
 /// A matrix that is too large or empty.
 pub fn expand(experiment: &Experiment, seed: u64) -> Result<Vec<PlannedTrial>, PlanError> {
     Ok(Plan::new(experiment, seed)?.trials().collect())
+}
+
+/// The servers that these trials run on and those whose datasets others start from, each once, in the file's order.
+pub fn servers(experiment: &Experiment, trials: &[PlannedTrial]) -> Vec<ServerSpec> {
+    let mut found: Vec<ServerSpec> = Vec::new();
+    for own in &experiment.servers {
+        let of_own = trials
+            .iter()
+            .filter(|trial| trial.key.server.as_ref() == Some(&own.name));
+        let lends = experiment
+            .servers
+            .iter()
+            .any(|other| other.dataset_from.as_ref() == Some(&own.name));
+        let used = of_own.filter_map(|trial| trial.server.as_ref());
+        for server in lends.then_some(own).into_iter().chain(used) {
+            if !found.contains(server) {
+                found.push(server.clone());
+            }
+        }
+    }
+    found
 }
 
 /// The next trial; none where all are finished, or where `expand` refuses the matrix. It makes the plan anew: where many

@@ -1,7 +1,9 @@
 //! A trial as it is planned: every level chosen, every patch applied.
 
-use super::matrix::{Point, agrees, is_max, levels};
+use super::matrix::{Point, agrees, is_max, levels, server};
+use crate::served;
 use crate::{EventSpec, Experiment, LimitsPatch, Observe, Pairs, Patch, RoundKind, Setting, merge};
+use crate::{LevelSpec, ServerSpec};
 use crate::{LoadSpec, PlannedLoad, RateSpec};
 use record::TrialKey;
 use std::time::Duration;
@@ -9,6 +11,8 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedTrial {
     pub key: TrialKey,
+    /// Where it runs, with the build that the levels give it; its name then is its own. None: on a folder.
+    pub server: Option<ServerSpec>,
     /// Server configuration, later patches winning; sizes relative to the data are still open.
     pub settings: Pairs<Setting>,
     pub session: Pairs<Setting>,
@@ -32,7 +36,7 @@ pub fn key(experiment: &Experiment, point: &Point, block: u32, probed: Option<f6
         .collect();
     TrialKey {
         block,
-        server: Some(experiment.servers[point.server].name.clone()),
+        server: server(experiment, point).map(|server| server.name.clone()),
         levels: chosen,
     }
 }
@@ -53,9 +57,11 @@ pub fn planned(
     block: u32,
     measured: Measured,
 ) -> PlannedTrial {
-    let server = &experiment.servers[point.server];
+    let own = server(experiment, point);
+    let all = || levels(experiment, point).map(|(_, level)| level);
     let mut trial = PlannedTrial {
         key: key(experiment, point, block, measured.probed),
+        server: own.map(|own| served::with_levels(own, all())),
         settings: Vec::new(),
         session: Vec::new(),
         workload: toml::Table::new(),
@@ -74,25 +80,28 @@ pub fn planned(
         observe: experiment.observe.clone(),
     };
     trial.apply(&experiment.base, None);
-    lay_over(&mut trial.settings, &server.settings);
-    for (_, level) in levels(experiment, point) {
-        let replaced = level
-            .on
-            .iter()
-            .find(|(name, _)| *name == server.name)
-            .map(|(_, patch)| patch);
-        trial.apply(&level.patch, replaced);
+    if let Some(own) = own {
+        lay_over(&mut trial.settings, &own.settings);
+    }
+    for level in all() {
+        trial.apply(&level.patch, replaced(level, own));
     }
     trial
 }
 
+/// The sections that a level has for this server alone.
+fn replaced<'e>(level: &'e LevelSpec, server: Option<&ServerSpec>) -> Option<&'e Patch> {
+    let on = level.on.iter();
+    let mut own = on.filter(|(name, _)| server.is_some_and(|server| server.name == *name));
+    own.next().map(|(_, patch)| patch)
+}
+
 /// The file's load with the levels' laid over it.
 pub fn load(experiment: &Experiment, point: &Point) -> LoadSpec {
-    let server = &experiment.servers[point.server].name;
+    let server = server(experiment, point);
     let patches = levels(experiment, point).filter_map(|(_, level)| {
-        let replaced = level.on.iter().find(|(name, _)| name == server);
-        replaced
-            .and_then(|(_, patch)| patch.load.as_ref())
+        replaced(level, server)
+            .and_then(|patch| patch.load.as_ref())
             .or(level.patch.load.as_ref())
     });
     patches.fold(experiment.load.clone(), LoadSpec::patched)
@@ -125,6 +134,12 @@ fn resolved(load: LoadSpec, measured: Measured) -> PlannedLoad {
 }
 
 impl PlannedTrial {
+    /// The name of the server that it runs on; empty where it runs on a folder.
+    pub fn server_name(&self) -> &str {
+        let name = self.server.as_ref().map(|server| server.name.as_str());
+        name.unwrap_or_default()
+    }
+
     /// `replaced` holds the sections that this server has instead of the patch's own.
     fn apply(&mut self, patch: &Patch, replaced: Option<&Patch>) {
         let empty = Patch::default();

@@ -54,6 +54,8 @@ added! {
     an_unknown_factor_in_only: "[variant.x]\nonly = { join = \"ansi\" }\n";
     an_unknown_server_in_on: "[variant.x]\non.\"8.0\".settings = { x = 1 }\n";
     a_level_with_a_wrong_workload_key: "[factor.joins.x]\nworkload = { joins = \"anis\" }\n";
+    a_level_that_changes_more_of_a_server_than_its_build: "[variant.x]\nserver = { bild = \"mariadb\", settings = { x = 1 }, dataset_from = \"5.5\" }\n";
+    a_level_with_a_build_that_does_not_exist: "[variant.x]\nserver = { build = \"mysql@5.6.41\" }\n";
     a_factor_without_levels: "[factor.joins]\n";
     a_factor_with_a_reserved_name: "[factor.round.x]\n";
     a_variant_in_both_forms: "[factor.variant.\"old\"]\n";

@@ -5,6 +5,7 @@ mod format;
 mod load;
 mod mistakes;
 mod observe;
+mod server;
 
 use super::{Experiment, Section, SpecError, TargetKind, parse};
 

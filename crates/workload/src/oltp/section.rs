@@ -84,20 +84,24 @@ impl Section {
     /// The section; its mistakes are noted.
     pub fn read(section: &spec::Section) -> Option<Section> {
         section.allow("[workload.oltp]", &KEYS);
+        let data = Data::read(section);
+        let range_size = count(section, "range_size", ROWS_MAX, 100) as u64;
+        let transactions = truth(section, "transactions", true);
+        let mut policy = Policy::read(section);
+        let distribution = of_ids(section);
         let mix = match section.get("operations") {
             Some(node) => mix(&node)?,
             None => vec![(operations::find("read-write").expect("the default"), 1)],
         };
-        let mut policy = Policy::read(section);
         if mix.iter().any(|(operation, _)| operation.deletes()) {
             policy.also.push(DUPLICATE);
         }
         let read = Section {
-            data: Data::read(section),
+            data,
             mix,
-            distribution: of_ids(section)?,
-            range_size: count(section, "range_size", ROWS_MAX, 100) as u64,
-            transactions: truth(section, "transactions", true),
+            distribution: distribution?,
+            range_size,
+            transactions,
             policy,
         };
         read.ranges_fit(section);

@@ -1,0 +1,70 @@
+//! The servers that trials run on: a server of the file, with the builds that levels give it instead of its own.
+//!
+//! A level with a `build` makes another server of it, with a name of its own here: `5.6 with mariadb@11.4.5`. The key of a
+//! trial names the server of the file and the level.
+
+use super::experiment::{BuildSpec, Experiment, LevelSpec, ServerSpec};
+
+/// The server of a trial with these levels.
+pub fn with_levels<'e>(
+    server: &ServerSpec,
+    levels: impl Iterator<Item = &'e LevelSpec>,
+) -> ServerSpec {
+    let build = levels.filter_map(|level| build(level, &server.name)).last();
+    with_build(server, build.unwrap_or(&server.build))
+}
+
+/// Every server that trials make of this one, each once; of those with a level of a factor, where one is given.
+pub fn of(
+    experiment: &Experiment,
+    server: &ServerSpec,
+    fixed: Option<(&str, &LevelSpec)>,
+) -> Vec<ServerSpec> {
+    let mut found = vec![server.clone()];
+    for factor in &experiment.factors {
+        let levels = factor.levels.iter().filter(|level| {
+            let is_fixed = fixed.is_some_and(|(name, _)| name == factor.name);
+            is_for(level, &server.name)
+                && (!is_fixed || fixed.is_some_and(|(_, one)| one.name == level.name))
+        });
+        let mut next: Vec<ServerSpec> = Vec::new();
+        for level in levels {
+            for earlier in &found {
+                let one = match build(level, &server.name) {
+                    Some(build) => with_build(server, build),
+                    None => earlier.clone(),
+                };
+                if !next.contains(&one) {
+                    next.push(one);
+                }
+            }
+        }
+        found = next;
+    }
+    found
+}
+
+/// Whether a level may have trials on a server of the file.
+pub fn is_for(level: &LevelSpec, server: &str) -> bool {
+    level
+        .only
+        .iter()
+        .all(|(factor, names)| factor != "server" || names.iter().any(|name| name == server))
+}
+
+fn build<'e>(level: &'e LevelSpec, server: &str) -> Option<&'e BuildSpec> {
+    let replaced = level.on.iter().find(|(name, _)| name == server);
+    let replaced = replaced.and_then(|(_, patch)| patch.build.as_ref());
+    replaced.or(level.patch.build.as_ref())
+}
+
+fn with_build(server: &ServerSpec, build: &BuildSpec) -> ServerSpec {
+    if *build == server.build {
+        return server.clone();
+    }
+    ServerSpec {
+        name: format!("{} with {build}", server.name),
+        build: build.clone(),
+        ..server.clone()
+    }
+}

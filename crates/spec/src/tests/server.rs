@@ -1,0 +1,140 @@
+//! Levels that give a server another build, and workloads that run without any server.
+
+use super::{RIGHT, read, shown};
+use crate::known::Known;
+use crate::plan::{expand, servers};
+use crate::{Experiment, Section, SpecError, TargetKind, settings};
+
+const BUILDS: &str = "[factor.engine.own]\n\
+    [factor.engine.other]\n\
+    server = { build = \"mariadb@11.4.5\" }\n\
+    on.\"5.5\".server = { build = \"mysql@5.6.21\" }\n\
+    settings = { aria_block_size = 1 }\n";
+
+fn experiment(added: &str) -> Experiment {
+    read(&format!("{RIGHT}{added}")).unwrap_or_else(|error| panic!("{}", shown(&error)))
+}
+
+#[test]
+fn the_trials_of_a_level_with_a_build_run_on_that_build() {
+    let experiment = experiment(BUILDS);
+    let trials = expand(&experiment, 1).unwrap();
+    let of = |server: &str, level: &str| {
+        let mut own = trials.iter().filter(|trial| {
+            trial.key.server_name() == server && trial.key.level("engine") == Some(level)
+        });
+        let spec = own.next().unwrap().server.clone().unwrap();
+        (spec.name, spec.build.to_string())
+    };
+    let named = |name: &str, build: &str| (name.to_string(), build.to_string());
+    assert_eq!(of("5.5", "own"), named("5.5", "mysql@5.5.34"));
+    assert_eq!(
+        of("5.5", "other"),
+        named("5.5 with mysql@5.6.21", "mysql@5.6.21")
+    );
+    assert_eq!(
+        of("5.6", "other"),
+        named("5.6 with mariadb@11.4.5", "mariadb@11.4.5")
+    );
+    let names: Vec<String> = servers(&experiment, &trials)
+        .into_iter()
+        .map(|server| server.name)
+        .collect();
+    assert_eq!(names.len(), 4, "{names:?}");
+}
+
+#[test]
+fn a_level_with_the_servers_own_build_makes_no_other_server() {
+    let own = "[factor.engine.own]\nonly = { server = \"5.6\" }\nserver = { build = \"mysql@5.6.14\" }\n[factor.engine.none]\n";
+    let experiment = experiment(own);
+    let trials = expand(&experiment, 1).unwrap();
+    assert_eq!(servers(&experiment, &trials), experiment.servers);
+}
+
+#[test]
+fn a_server_with_another_build_starts_from_the_same_lender() {
+    let source =
+        format!("{RIGHT}[factor.engine.other]\nserver = {{ build = \"mariadb@11.4.5\" }}\n")
+            .replace(
+                "\"mysql@5.6.14\"",
+                "\"mysql@5.6.14\"\ndataset_from = \"5.5\"",
+            );
+    let experiment = read(&source).unwrap();
+    let trials = expand(&experiment, 1).unwrap();
+    let all = servers(&experiment, &trials);
+    let names: Vec<&str> = all.iter().map(|server| server.name.as_str()).collect();
+    assert_eq!(
+        names,
+        ["5.5", "5.5 with mariadb@11.4.5", "5.6 with mariadb@11.4.5"]
+    );
+    assert_eq!(all[2].dataset_from.as_deref(), Some("5.5"));
+}
+
+#[test]
+fn a_setting_of_a_level_is_checked_against_the_build_of_that_level() {
+    let experiment = experiment(BUILDS);
+    let known = |server: &str, variables: &[&str]| Known {
+        server: server.into(),
+        variables: variables.iter().map(|name| name.to_string()).collect(),
+        takes_settings: true,
+        ..Known::default()
+    };
+    let common = ["innodb_buffer_pool_size", "innodb_old_blocks_time"];
+    let with = [&common[..], &["aria_block_size"]].concat();
+    let others = |last: &[&str]| {
+        [
+            known("5.5", &common),
+            known("5.6", &common),
+            known("5.5 with mysql@5.6.21", &common),
+            known("5.6 with mariadb@11.4.5", last),
+        ]
+    };
+    assert!(settings::unknown(&experiment, &others(&with)).is_ok());
+    let error = settings::unknown(&experiment, &others(&common)).unwrap_err();
+    assert!(
+        shown(&error).contains("aria_block_size"),
+        "{}",
+        shown(&error)
+    );
+}
+
+#[test]
+fn a_build_that_varies_cannot_be_replaced_by_the_command_line() {
+    let error = experiment(BUILDS).with_server("5.6=mariadb").unwrap_err();
+    assert!(error.says.contains("\"engine\" varies it"), "{error}");
+    assert!(experiment("").with_server("5.6=mariadb").is_ok());
+}
+
+fn on_folder(added: &str) -> Result<Experiment, SpecError> {
+    let check = |_: &str, _: &Section| Some(TargetKind::Folder);
+    let source = format!("title = \"t\"\n[workload.fileio]\nfiles = 1\n{added}");
+    crate::parse("x", "x.toml", &source, &check)
+}
+
+#[test]
+fn a_workload_on_a_folder_has_trials_without_a_server() {
+    let experiment =
+        on_folder("[factor.size.small]\nworkload = { files = 2 }\n[factor.size.large]\n").unwrap();
+    assert_eq!(experiment.servers, []);
+    let trials = expand(&experiment, 1).unwrap();
+    assert_eq!(trials.len(), 2);
+    for trial in &trials {
+        assert_eq!((&trial.key.server, &trial.server), (&None, &None));
+    }
+    let text = crate::plan::estimate::text(
+        &experiment,
+        &crate::plan::estimate::expect(
+            &crate::plan::Plan::new(&experiment, 1).unwrap(),
+            &[],
+            &|_| 0.0,
+        ),
+    );
+    assert!(text.starts_with("trials  2: 2 size x 1 block\n"), "{text}");
+}
+
+#[test]
+fn what_only_a_server_has_is_a_mistake_in_a_workload_on_a_folder() {
+    let added = "[server.a]\nbuild = \"mariadb\"\n[settings]\nx = 1\n[limits]\nmemory = \"1G\"\n\
+        [factor.size.large]\nsession = { x = 1 }\non.a.settings = { x = 2 }\n";
+    insta::assert_snapshot!(shown(&on_folder(added).unwrap_err()));
+}
