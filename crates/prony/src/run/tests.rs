@@ -24,22 +24,22 @@ fn in_memory() -> TempDir {
 }
 
 /// What the runs of a test share: a home, a results folder and one fake server.
-struct Rig {
+struct Setup {
     folder: TempDir,
     home: Home,
     leases: Leases,
     node: Arc<Fake>,
 }
 
-impl Rig {
-    fn new() -> Rig {
-        Rig::with(fake())
+impl Setup {
+    fn new() -> Setup {
+        Setup::with(fake())
     }
 
-    fn with(node: Fake) -> Rig {
+    fn with(node: Fake) -> Setup {
         let folder = in_memory();
         let home = Home::at(folder.path().join("home")).unwrap();
-        Rig {
+        Setup {
             leases: Leases::open_with(&home, None).unwrap(),
             home,
             folder,
@@ -131,8 +131,8 @@ fn states(conducted: &Conducted) -> Vec<TrialState> {
 
 #[test]
 fn every_trial_of_the_matrix_is_measured_on_a_server_of_its_own() {
-    let rig = Rig::new();
-    let conducted = rig.run(rounds(2), Toy::rounds);
+    let setup = Setup::new();
+    let conducted = setup.run(rounds(2), Toy::rounds);
     assert!(conducted.valid(), "{:?}", conducted.trials);
     let variants: Vec<&str> = conducted
         .trials
@@ -151,24 +151,28 @@ fn every_trial_of_the_matrix_is_measured_on_a_server_of_its_own() {
         .collect();
     assert_eq!(queries, ["Q1", "Q2"]);
     // Two starts make the snapshot, one starts each trial.
-    assert_eq!(rig.node.starts(), 2 + 4);
-    assert_eq!(rig.left_behind(), Vec::<String>::new());
+    assert_eq!(setup.node.starts(), 2 + 4);
+    assert_eq!(setup.left_behind(), Vec::<String>::new());
     assert!(conducted.folder.join("report.html").exists());
 }
 
 #[test]
 fn the_second_run_starts_from_the_snapshot_of_the_first() {
-    let rig = Rig::new();
-    rig.run(rounds(1), Toy::rounds);
-    let starts = rig.node.starts();
-    rig.run(rounds(1), Toy::rounds);
-    assert_eq!(rig.node.starts() - starts, 2, "one per trial, none to load");
+    let setup = Setup::new();
+    setup.run(rounds(1), Toy::rounds);
+    let starts = setup.node.starts();
+    setup.run(rounds(1), Toy::rounds);
+    assert_eq!(
+        setup.node.starts() - starts,
+        2,
+        "one per trial, none to load"
+    );
 }
 
 #[test]
 fn resume_measures_failed_trials_again_and_keeps_the_others() {
-    let rig = Rig::new();
-    let mut conducted = rig.run(rounds(1), || Toy {
+    let setup = Setup::new();
+    let mut conducted = setup.run(rounds(1), || Toy {
         reference: Some(Reference::Rows(Vec::new())),
         ..Toy::rounds()
     });
@@ -184,13 +188,13 @@ fn resume_measures_failed_trials_again_and_keeps_the_others() {
             (),
         )
         .unwrap();
-    let starts = rig.node.starts();
+    let starts = setup.node.starts();
     let request = Request {
         resume: Some(conducted.folder.display().to_string()),
-        ..rig.request(rounds(1), Toy::rounds)
+        ..setup.request(rounds(1), Toy::rounds)
     };
-    let resumed = rig.conduct(&request).unwrap();
-    assert_eq!(rig.node.starts() - starts, 1);
+    let resumed = setup.conduct(&request).unwrap();
+    assert_eq!(setup.node.starts() - starts, 1);
     let keys: Vec<_> = resumed.trials.iter().map(|trial| &trial.key).collect();
     assert_eq!(keys, [&kept.key, &gone.key]);
     assert_eq!(resumed.trials[0].started_ns, kept.started_ns);
@@ -199,15 +203,15 @@ fn resume_measures_failed_trials_again_and_keeps_the_others() {
 
 #[test]
 fn resuming_a_complete_run_measures_nothing() {
-    let rig = Rig::new();
-    let conducted = rig.run(rounds(1), Toy::rounds);
-    let starts = rig.node.starts();
+    let setup = Setup::new();
+    let conducted = setup.run(rounds(1), Toy::rounds);
+    let starts = setup.node.starts();
     let request = Request {
         resume: Some(conducted.folder.display().to_string()),
-        ..rig.request(rounds(1), Toy::rounds)
+        ..setup.request(rounds(1), Toy::rounds)
     };
-    assert_eq!(rig.conduct(&request).unwrap().trials.len(), 2);
-    assert_eq!(rig.node.starts(), starts);
+    assert_eq!(setup.conduct(&request).unwrap().trials.len(), 2);
+    assert_eq!(setup.node.starts(), starts);
 }
 
 #[test]
@@ -215,8 +219,8 @@ fn a_server_that_dies_fails_its_trial_and_the_run_goes_on() {
     let mut node = fake();
     // The snapshot takes some statements, then the first trial begins.
     node.dies_at = Some(statements_of_a_snapshot() + 1);
-    let rig = Rig::with(node);
-    let conducted = rig.run(rounds(1), Toy::rounds);
+    let setup = Setup::with(node);
+    let conducted = setup.run(rounds(1), Toy::rounds);
     assert_eq!(states(&conducted), [TrialState::Failed, TrialState::Done]);
     let says = flags(&conducted.trials[0]);
     assert!(
@@ -226,50 +230,45 @@ fn a_server_that_dies_fails_its_trial_and_the_run_goes_on() {
 
     let request = Request {
         resume: Some(conducted.folder.display().to_string()),
-        ..rig.request(rounds(1), Toy::rounds)
+        ..setup.request(rounds(1), Toy::rounds)
     };
-    let resumed = rig.conduct(&request).unwrap();
+    let resumed = setup.conduct(&request).unwrap();
     assert!(resumed.valid(), "a failed trial is measured once more");
 }
 
 /// The statements that loading and settling the toy's data take.
 fn statements_of_a_snapshot() -> u64 {
-    let rig = Rig::new();
-    let none = Toy {
-        queries: vec!["Q1"],
-        ..Toy::rounds()
-    };
-    drop(none);
-    let before_trials = rig.run(rounds(1), Toy::rounds);
-    let all = rig.node.statements();
-    let starts = rig.node.starts();
-    rig.run(rounds(1), Toy::rounds);
+    let setup = Setup::new();
+    let before_trials = setup.run(rounds(1), Toy::rounds);
+    let all = setup.node.statements();
+    let starts = setup.node.starts();
+    setup.run(rounds(1), Toy::rounds);
     assert_eq!(
-        (before_trials.trials.len(), rig.node.starts() - starts),
+        (before_trials.trials.len(), setup.node.starts() - starts),
         (2, 2)
     );
-    all - (rig.node.statements() - all)
+    all - (setup.node.statements() - all)
 }
 
 #[test]
 fn a_server_that_does_not_start_fails_the_run_before_any_trial() {
     let mut node = fake();
     node.does_not_start = Some("no such luck".into());
-    let rig = Rig::with(node);
-    let error = rig
-        .conduct(&rig.request(rounds(1), Toy::rounds))
+    let setup = Setup::with(node);
+    let error = setup
+        .conduct(&setup.request(rounds(1), Toy::rounds))
         .err()
         .unwrap();
     assert!(
         matches!(&error, RunError::Failed(says) if says.contains("no such luck")),
         "{error}"
     );
-    assert_eq!(rig.left_behind(), Vec::<String>::new());
+    assert_eq!(setup.left_behind(), Vec::<String>::new());
 }
 
 #[test]
 fn a_load_of_data_that_fails_ends_the_run_and_leaves_nothing() {
-    let rig = Rig::new();
+    let setup = Setup::new();
     let full = || Toy {
         data: Some(ToyData::failing(10, || LoadError::Full {
             table: "toy".into(),
@@ -280,14 +279,17 @@ fn a_load_of_data_that_fails_ends_the_run_and_leaves_nothing() {
         })),
         ..Toy::rounds()
     };
-    let error = rig.conduct(&rig.request(rounds(1), full)).err().unwrap();
+    let error = setup
+        .conduct(&setup.request(rounds(1), full))
+        .err()
+        .unwrap();
     assert!(error.to_string().contains("out of disk space"), "{error}");
-    assert_eq!(rig.left_behind(), Vec::<String>::new());
+    assert_eq!(setup.left_behind(), Vec::<String>::new());
 }
 
 #[test]
 fn an_engine_that_a_server_lacks_leaves_its_cells_empty() {
-    let rig = Rig::new();
+    let setup = Setup::new();
     let lacking = || Toy {
         data: Some(ToyData::failing(10, || LoadError::NoEngine {
             engine: "RocksDB".into(),
@@ -295,7 +297,7 @@ fn an_engine_that_a_server_lacks_leaves_its_cells_empty() {
         })),
         ..Toy::rounds()
     };
-    let conducted = rig.run(rounds(1), lacking);
+    let conducted = setup.run(rounds(1), lacking);
     assert!(
         conducted
             .trials
@@ -307,19 +309,19 @@ fn an_engine_that_a_server_lacks_leaves_its_cells_empty() {
 
 #[test]
 fn a_wrong_answer_makes_a_trial_invalid() {
-    let rig = Rig::new();
+    let setup = Setup::new();
     let expects_a_row = || Toy {
         reference: Some(Reference::Rows(vec![vec!["1".into()]])),
         ..Toy::rounds()
     };
-    let conducted = rig.run(rounds(1), expects_a_row);
+    let conducted = setup.run(rounds(1), expects_a_row);
     assert_eq!(states(&conducted), [TrialState::Invalid; 2]);
     assert!(flags(&conducted.trials[0]).contains("wrong_answer"));
 }
 
 #[test]
 fn a_query_that_the_server_refuses_makes_a_trial_invalid() {
-    let rig = Rig::with(Fake::new("fake", |sql| {
+    let setup = Setup::with(Fake::new("fake", |sql| {
         match sql.contains("'Q2'") && !sql.starts_with("EXPLAIN") {
             true => Err(ServerError::Refused {
                 code: 1064,
@@ -328,7 +330,7 @@ fn a_query_that_the_server_refuses_makes_a_trial_invalid() {
             false => Ok(Reply::default()),
         }
     }));
-    let conducted = rig.run(rounds(1), Toy::rounds);
+    let conducted = setup.run(rounds(1), Toy::rounds);
     assert_eq!(states(&conducted), [TrialState::Invalid; 2]);
     assert!(
         flags(&conducted.trials[0]).contains("1064"),
@@ -339,8 +341,8 @@ fn a_query_that_the_server_refuses_makes_a_trial_invalid() {
 
 #[test]
 fn a_series_runs_on_one_started_server_in_ascending_order() {
-    let rig = Rig::new();
-    let conducted = rig.run(
+    let setup = Setup::new();
+    let conducted = setup.run(
         timed("[1, 2, 4]", "series = true\nblocks = 2\n"),
         Toy::timed,
     );
@@ -350,21 +352,21 @@ fn a_series_runs_on_one_started_server_in_ascending_order() {
         .filter_map(|trial| trial.key.level("clients"))
         .collect();
     assert_eq!(clients, ["1", "2", "4", "1", "2", "4"]);
-    assert_eq!(rig.node.starts(), 2 + 2, "one start for each block");
+    assert_eq!(setup.node.starts(), 2 + 2, "one start for each block");
     let started = |trial: &&Trial| !trial.start_s.is_empty();
     assert_eq!(conducted.trials.iter().filter(started).count(), 2);
 }
 
 #[test]
 fn without_a_series_every_load_has_a_server_of_its_own() {
-    let rig = Rig::new();
-    rig.run(timed("[1, 2]", ""), Toy::timed);
-    assert_eq!(rig.node.starts(), 2 + 2);
+    let setup = Setup::new();
+    setup.run(timed("[1, 2]", ""), Toy::timed);
+    assert_eq!(setup.node.starts(), 2 + 2);
 }
 
 #[test]
 fn a_timed_load_counts_every_ending_of_its_operations() {
-    let rig = Rig::new();
+    let setup = Setup::new();
     let mixed = || Toy {
         outcome: |request| match request.number % 4 {
             0 => Outcome::Failed(1205),
@@ -373,7 +375,7 @@ fn a_timed_load_counts_every_ending_of_its_operations() {
         },
         ..Toy::timed()
     };
-    let conducted = rig.run(timed("2", ""), mixed);
+    let conducted = setup.run(timed("2", ""), mixed);
     let load = conducted.trials[0].load.as_ref().unwrap();
     let sum = |name: &str| load.seconds(name).iter().flatten().sum::<f64>();
     assert!(sum("throughput") > 0.0 && sum("unknown") > 0.0 && sum("errors") > 0.0);
@@ -382,7 +384,7 @@ fn a_timed_load_counts_every_ending_of_its_operations() {
 
 #[test]
 fn a_client_that_ends_early_makes_a_load_invalid() {
-    let rig = Rig::new();
+    let setup = Setup::new();
     let refused = || Toy {
         opens: |client| match client {
             0 => Ok(()),
@@ -394,14 +396,14 @@ fn a_client_that_ends_early_makes_a_load_invalid() {
         },
         ..Toy::timed()
     };
-    let conducted = rig.run(timed("2", ""), refused);
+    let conducted = setup.run(timed("2", ""), refused);
     assert_ne!(conducted.trials[0].state, TrialState::Done);
     assert!(flags(&conducted.trials[0]).contains("too many connections"));
 }
 
 #[test]
 fn an_audit_that_finds_a_violation_makes_its_trial_invalid() {
-    let rig = Rig::new();
+    let setup = Setup::new();
     let audited = || Toy {
         audit: Some(|_, _| {
             Ok(Audit {
@@ -411,14 +413,14 @@ fn an_audit_that_finds_a_violation_makes_its_trial_invalid() {
         }),
         ..Toy::timed()
     };
-    let conducted = rig.run(timed("1", ""), audited);
+    let conducted = setup.run(timed("1", ""), audited);
     assert_eq!(states(&conducted), [TrialState::Invalid]);
     assert!(flags(&conducted.trials[0]).contains("one order has no lines"));
 }
 
 #[test]
 fn an_audit_that_passes_leaves_its_trial_valid() {
-    let rig = Rig::new();
+    let setup = Setup::new();
     let audited = || Toy {
         audit: Some(|_, driven| {
             assert!(driven.iter().map(load::Tally::done).sum::<u64>() > 0);
@@ -426,18 +428,18 @@ fn an_audit_that_passes_leaves_its_trial_valid() {
         }),
         ..Toy::timed()
     };
-    assert!(rig.run(timed("1", ""), audited).valid());
+    assert!(setup.run(timed("1", ""), audited).valid());
 }
 
 #[test]
 fn a_shard_measures_its_part_of_the_matrix() {
-    let rig = Rig::new();
+    let setup = Setup::new();
     let parts = ["1/2", "2/2"].map(|shard| {
         let request = Request {
             shard: Some(shard.parse().unwrap()),
-            ..rig.request(rounds(1), Toy::rounds)
+            ..setup.request(rounds(1), Toy::rounds)
         };
-        rig.conduct(&request).unwrap().trials
+        setup.conduct(&request).unwrap().trials
     });
     assert_eq!((parts[0].len(), parts[1].len()), (1, 1));
     assert_ne!(parts[0][0].key, parts[1][0].key);
@@ -445,8 +447,78 @@ fn a_shard_measures_its_part_of_the_matrix() {
 
 #[test]
 fn a_load_takes_the_time_that_the_file_gives_it() {
-    let rig = Rig::new();
-    let conducted = rig.run(timed("1", ""), Toy::timed);
+    let setup = Setup::new();
+    let conducted = setup.run(timed("1", ""), Toy::timed);
     let load = conducted.trials[0].load.as_ref().unwrap();
-    assert!(load.elapsed_s >= Duration::from_millis(30).as_secs_f64());
+    assert!(load.driven_s() >= Duration::from_millis(30).as_secs_f64());
+}
+
+/// A file without a server, for a workload on a folder.
+fn on_folder(clients: &str, more: &str) -> Experiment {
+    let source = format!(
+        "title = 't'\nquestion = 'q'\n[workload.toy]\n[load.closed]\nclients = {clients}\n[protocol]\ntime = '30ms'\n{more}"
+    );
+    spec::parse("t", "t.toml", &source, &|_, _| {
+        Some(spec::TargetKind::Folder)
+    })
+    .unwrap()
+}
+
+#[test]
+fn a_workload_on_a_folder_runs_without_a_server() {
+    let setup = Setup::new();
+    let conducted = setup.run(on_folder("[1, 2]", "blocks = 2\n"), Toy::on_folder);
+    assert!(conducted.valid(), "{}", flags(&conducted.trials[0]));
+    assert_eq!((conducted.trials.len(), setup.node.starts()), (4, 0));
+    for trial in &conducted.trials {
+        assert_eq!(trial.key.server, None);
+        let load = trial.load.as_ref().unwrap();
+        assert!(load.seconds("throughput").iter().flatten().sum::<f64>() > 0.0);
+    }
+    assert_eq!(setup.left_behind(), Vec::<String>::new());
+}
+
+#[test]
+fn an_audit_of_a_folder_finds_what_was_lost() {
+    let setup = Setup::new();
+    let forgetful = || Toy {
+        audit: Some(|place, driven| {
+            if let workload::Audited::Folder(folder) = place {
+                std::fs::write(folder.join("client-0"), "").unwrap();
+            }
+            workload::toy::count_bytes(place, driven)
+        }),
+        ..Toy::on_folder()
+    };
+    let conducted = setup.run(on_folder("1", ""), forgetful);
+    assert_eq!(states(&conducted), [TrialState::Invalid]);
+    let says = flags(&conducted.trials[0]);
+    assert!(
+        says.contains("operations were done, 0 bytes are there"),
+        "{says}"
+    );
+}
+
+#[test]
+fn a_series_on_a_folder_keeps_the_folder() {
+    let setup = Setup::new();
+    let keeps = || Toy {
+        audit: Some(|place, _| {
+            let workload::Audited::Folder(folder) = place else {
+                panic!("the target is a folder")
+            };
+            let seen = folder.join("seen");
+            let violations = match std::fs::create_dir(&seen) {
+                Ok(()) => Vec::new(),
+                Err(_) => vec!["an earlier trial was here".to_string()],
+            };
+            Ok(Audit {
+                violations,
+                notes: Vec::new(),
+            })
+        }),
+        ..Toy::on_folder()
+    };
+    let conducted = setup.run(on_folder("[1, 2]", "series = true\n"), keeps);
+    assert_eq!(states(&conducted), [TrialState::Done, TrialState::Invalid]);
 }
