@@ -1,7 +1,7 @@
-//! The machine below: where prony keeps its things, what must not outlive it, cold files, disks.
+//! The machine that prony runs on: its home folder, leases on what must not outlive prony, the page cache, disks, control
+//! groups, processes and /proc.
 //!
-//! Goal: facts and means of this machine, each checked on the machine itself. Non-goals: what a server is, what a
-//! round is.
+//! It knows nothing of servers or of the measurement protocol.
 
 pub mod clock;
 pub mod clone;

@@ -1,7 +1,7 @@
-//! What a server tells about its work: counters, plans, profiles, effective settings, and each second's sample of them.
+//! Observes a server: status counters, query plans, profiles, effective settings, resource use, and samples per second.
 //!
-//! Goal: readings that can be subtracted, with the cost of looking taken out, and plans that can be compared.
-//! Non-goals: judging them (`record::stats`), timing anything, knowing any workload.
+//! Counter readings can be subtracted, without the cost of the reading itself, and plans can be compared. It does not
+//! interpret the values (crates `record` and `explain`), and knows nothing of workloads.
 
 pub mod counters;
 pub mod plans;

@@ -75,7 +75,7 @@ impl Held {
 fn note(verified: &Verified) -> LimitNote {
     LimitNote {
         name: verified.name.to_string(),
-        asked: verified.asked,
+        asked: verified.requested,
         measured: verified.measured,
     }
 }
@@ -181,7 +181,7 @@ mod tests {
     fn verified(allowed: f64, measured: f64) -> Verified {
         Verified {
             name: "read_iops",
-            asked: allowed,
+            requested: allowed,
             measured,
             allowed,
         }
