@@ -223,7 +223,7 @@ fn get(build: &str) -> bool {
     false
 }
 
-/// The keys of the trials that a run has finished so far, read beside the prony that writes it.
+/// The keys of the trials that a run has finished so far. The prony process that writes the run may still be running.
 pub fn finished(store: &Path) -> Result<Vec<TrialKey>, StoreError> {
     Store::open(store)?.finished()
 }

@@ -4,13 +4,13 @@
 //! interpret the values (crates `record` and `explain`), and knows nothing of workloads.
 
 pub mod counters;
-pub mod plans;
+mod plans;
 pub mod process;
 pub mod profile;
-pub mod sampler;
+mod sampler;
 pub mod variables;
 
 pub use counters::{Observer, Reading};
 pub use plans::{Explainer, Plan};
 pub use process::ServerProcess;
-pub use sampler::{PidOf, Prepared, Sample, Sampled, Sampler, Targets};
+pub use sampler::{Live, PidOf, Prepared, Sample, Sampled, Sampler, Targets};

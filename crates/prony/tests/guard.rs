@@ -94,7 +94,9 @@ impl Holder {
     }
 
     fn holds_nothing(&self) -> bool {
-        !self.children.iter().any(Process::is_running) && !self.folder.exists() && !self.is_mounted()
+        !self.children.iter().any(Process::is_running)
+            && !self.folder.exists()
+            && !self.is_mounted()
     }
 
     fn is_mounted(&self) -> bool {

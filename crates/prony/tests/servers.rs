@@ -6,7 +6,7 @@
 mod skip;
 
 use host::{Home, Leases};
-use server::builds::{Cache, Distribution};
+use server::{Cache, Distribution};
 use server::{ServerError, Session};
 use spec::{BuildSpec, Dsn};
 use std::path::Path;
@@ -148,7 +148,7 @@ fn works(build: &BuildSpec) {
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner());
     let leases = leases();
-    let Some(distribution) = have(build, &leases) else {
+    let Some(distribution) = get(build, &leases) else {
         return;
     };
     let known = distribution.known_settings(&leases).unwrap();

@@ -25,10 +25,10 @@ fn one(connection: &mut Connection, sql: &str) -> String {
 fn login_fails(login: &Login) -> String {
     let error = wired::open(login).err().expect("this login is wrong");
     assert!(error.is_lost());
-    let says = error.to_string();
+    let message = error.to_string();
     let password = login.password.as_deref().unwrap_or("\0");
-    assert!(!says.contains(password), "{says}");
-    says
+    assert!(!message.contains(password), "{message}");
+    message
 }
 
 /// Logs in twice by socket and by TCP: a server that caches password hashes uses the cache the second time.
@@ -153,12 +153,12 @@ macro_rules! for_each_server {
                 let Some(running) = running() else { return };
                 let mut wrong = running.tcp();
                 wrong.password = Some("not-this-one".into());
-                let says = login_fails(&wrong);
-                assert!(says.starts_with("127.0.0.1:") && says.contains("the login of `root` (1045 ") && says.ends_with("from this host"), "{says}");
+                let message = login_fails(&wrong);
+                assert!(message.starts_with("127.0.0.1:") && message.contains("the login of `root` (1045 ") && message.ends_with("from this host"), "{message}");
                 let mut wrong = running.socket();
                 wrong.schema = Some("no_such_schema".into());
-                let says = login_fails(&wrong);
-                assert!(says.contains("(1049 ") && says.ends_with("create the schema, or leave it out"), "{says}");
+                let message = login_fails(&wrong);
+                assert!(message.contains("(1049 ") && message.ends_with("create the schema, or leave it out"), "{message}");
             }
 
             #[test]
@@ -168,8 +168,8 @@ macro_rules! for_each_server {
                 let mut login = running.tcp();
                 login.tls = Tls::Required;
                 if !running.has_tls {
-                    let says = login_fails(&login);
-                    assert!(says.contains("TLS: the server does not offer it"), "{says}");
+                    let message = login_fails(&login);
+                    assert!(message.contains("TLS: the server does not offer it"), "{message}");
                     return;
                 }
                 let mut connection = wired::open(&login).unwrap();
@@ -294,8 +294,8 @@ macro_rules! for_each_server {
                     let mut connection = wired::open(&login).unwrap();
                     let statement = now(connection.prepare("SELECT length(?)")).unwrap();
                     let error = now(connection.execute(&statement, &[Param::Bytes(&vec![b'x'; 70 << 20])])).unwrap_err();
-                    let says = error.to_string();
-                    assert!(says.contains("max_allowed_packet"), "{says}");
+                    let message = error.to_string();
+                    assert!(message.contains("max_allowed_packet"), "{message}");
                     let lost = now(connection.query("SELECT 1"));
                     assert!(lost.is_ok() || lost.unwrap_err().is_lost());
                 }

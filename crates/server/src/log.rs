@@ -13,7 +13,7 @@ const TAIL_BYTES: u64 = 256 << 10;
 
 /// The non-empty lines of a log from a byte offset on (where this start begins), at most the last 256 KiB. Empty if
 /// there is no log.
-pub fn lines_from(log: &Path, offset: u64) -> Vec<String> {
+pub(crate) fn lines_from(log: &Path, offset: u64) -> Vec<String> {
     let text = read_from(log, offset).unwrap_or_default();
     String::from_utf8_lossy(&text)
         .lines()
@@ -34,18 +34,18 @@ fn read_from(log: &Path, offset: u64) -> io::Result<Vec<u8>> {
 }
 
 /// The last `count` lines.
-pub fn tail(lines: &[String], count: usize) -> &[String] {
+pub(crate) fn tail(lines: &[String], count: usize) -> &[String] {
     &lines[lines.len().saturating_sub(count)..]
 }
 
 /// The lines without the notes about each plugin's shutdown, which would hide the cause.
-pub fn relevant(lines: &[String]) -> Vec<String> {
+pub(crate) fn relevant(lines: &[String]) -> Vec<String> {
     let is_relevant = |line: &&String| !line.contains("[Note] Shutting down plugin");
     lines.iter().filter(is_relevant).cloned().collect()
 }
 
 /// Describes how a process ended: `it was killed by signal 9 (SIGKILL ...)`.
-pub fn ending(status: ExitStatus) -> String {
+pub(crate) fn ending(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
         (Some(signal), _) => format!("it was killed by signal {signal}{}", signal_meaning(signal)),
         (None, Some(code)) => format!("it exited with status {code}"),
@@ -163,7 +163,7 @@ const fn sign(
 
 /// Explains a failed start from the log, one sentence per finding: known causes, and the settings of the experiment that
 /// may be responsible.
-pub fn suspects(lines: &[String], settings: &[(String, String)]) -> Vec<String> {
+pub(crate) fn suspects(lines: &[String], settings: &[(String, String)]) -> Vec<String> {
     let mut found: Vec<String> = lines
         .iter()
         .filter_map(|line| unknown_setting(line))

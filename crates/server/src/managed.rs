@@ -3,7 +3,7 @@
 //! A start succeeds with the first answered connection, or fails with the reason. A stop leaves a clean data folder. No
 //! server outlives prony (see `host::Leases`). Creating data folders (`initialise`) and choosing settings happen elsewhere.
 
-pub mod adjusted;
+pub(crate) mod adjusted;
 mod options;
 mod password;
 mod place;
@@ -12,7 +12,8 @@ use crate::builds::Distribution;
 use crate::session::option_file;
 use crate::{Abilities, Connector, Node, ServerError, Session, StartRequest, Started, log};
 use adjusted::Adjusted;
-use host::{LeaseError, Leases, interrupted, join, wait_within};
+use host::process::wait_within;
+use host::{LeaseError, Leases, interrupted, join};
 use place::Place;
 use record::ServerIdentity;
 use rustix::process::{Pid, Signal, kill_process};

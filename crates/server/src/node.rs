@@ -176,9 +176,9 @@ mod tests {
         let nodes = [fake("one"), fake("two")];
         let server = Server::of_all(nodes.iter().map(|node| node.clone() as _).collect()).unwrap();
         for end in [Server::stop, Server::kill] {
-            nodes
-                .iter()
-                .for_each(|node| drop(node.start(&StartRequest::default()).unwrap()));
+            for node in &nodes {
+                node.start(&StartRequest::default()).unwrap();
+            }
             end(&server).unwrap();
             assert!(nodes.iter().all(|node| node.connect().is_err()));
         }

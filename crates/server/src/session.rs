@@ -5,7 +5,7 @@
 
 mod connect;
 mod cutter;
-pub mod option_file;
+pub(crate) mod option_file;
 
 pub use cutter::Cutter;
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// A resource controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Controller {
+pub(super) enum Controller {
     Io,
     Memory,
     Cpu,
@@ -18,14 +18,14 @@ pub enum Controller {
 
 /// The cgroup version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version {
+pub(super) enum Version {
     V1,
     V2,
 }
 
 impl Controller {
     /// The controller's name in this cgroup version.
-    pub fn name(self, version: Version) -> &'static str {
+    pub(super) fn name(self, version: Version) -> &'static str {
         match (self, version) {
             (Controller::Io, Version::V1) => "blkio",
             (Controller::Io, Version::V2) => "io",
@@ -37,20 +37,20 @@ impl Controller {
 
 /// A folder in which groups with the controller can be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parent {
+pub(super) struct Parent {
     pub version: Version,
     pub folder: PathBuf,
 }
 
 /// The contents of `/proc/self/mountinfo` and `/proc/self/cgroup`.
-pub struct Hierarchies {
+pub(super) struct Hierarchies {
     mounts: String,
     own: String,
 }
 
 impl Hierarchies {
     /// Reads those of this process.
-    pub fn of_this_machine() -> io::Result<Hierarchies> {
+    pub(super) fn of_this_machine() -> io::Result<Hierarchies> {
         Ok(Hierarchies {
             mounts: fs::read_to_string("/proc/self/mountinfo")?,
             own: fs::read_to_string("/proc/self/cgroup")?,
@@ -58,7 +58,7 @@ impl Hierarchies {
     }
 
     /// The parent folder for a controller; None if neither version has it.
-    pub fn parent(&self, controller: Controller) -> Option<Parent> {
+    pub(super) fn parent(&self, controller: Controller) -> Option<Parent> {
         self.version_2(controller)
             .or_else(|| self.version_1(controller))
     }

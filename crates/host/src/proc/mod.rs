@@ -8,7 +8,7 @@ mod process;
 mod turns;
 
 pub use machine::{Processors, network_bytes};
-pub use process::Process;
+pub use process::{Io, Process};
 pub use turns::Turns;
 
 use std::time::Duration;

@@ -22,7 +22,7 @@ const LEFT_OUT: [&str; 12] = [
 ];
 
 /// Reduces a plan and formats it on one line. Text that is not JSON is returned unchanged.
-pub fn decisive(text: &str) -> String {
+pub(super) fn decisive(text: &str) -> String {
     match serde_json::from_str(text) {
         Ok(value) => reduced(value).to_string(),
         Err(_) => text.to_string(),

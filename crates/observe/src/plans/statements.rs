@@ -8,7 +8,7 @@
 
 /// The EXPLAIN statements of one server version; None for unsupported formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Statements {
+pub(super) struct Statements {
     /// Tabular format, with the column `filtered` if the server has it.
     pub table: &'static str,
     pub json: Option<&'static str>,
@@ -19,7 +19,7 @@ pub struct Statements {
 const JSON: &str = "EXPLAIN FORMAT=JSON";
 
 impl Statements {
-    pub const SQLITE: Statements = Statements {
+    pub(super) const SQLITE: Statements = Statements {
         table: "EXPLAIN QUERY PLAN",
         json: None,
         analysis: None,
@@ -27,7 +27,7 @@ impl Statements {
 
     /// The statements for a version as VERSION() returns it: `8.0.33`, `9.7.4-2`, `10.11.18-MariaDB-0+deb12u1`. A version that
     /// cannot be parsed gets the tabular format only.
-    pub fn of(version: &str) -> Statements {
+    pub(super) fn of(version: &str) -> Statements {
         let Some(number) = number(version) else {
             return Statements {
                 table: "EXPLAIN",

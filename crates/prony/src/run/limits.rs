@@ -4,7 +4,7 @@
 //! starts, and the figures go into the record. Non-goal: how the kernel is told (`host::limits`).
 
 use super::{RunError, settings};
-use host::limits::figure;
+use host::limit_figure as figure;
 use host::{Group, LimitError, Limits, Verified, verify};
 use host::{Home, Leases, machine};
 use record::{Flag, FlagKind, LimitNote};

@@ -8,7 +8,7 @@ mod skip;
 
 use host::{Home, Lease, Leases, clone};
 use server::Managed;
-use server::builds::{Cache, Distribution};
+use server::{Cache, Distribution};
 use spec::BuildSpec;
 use std::collections::BTreeMap;
 use std::path::PathBuf;

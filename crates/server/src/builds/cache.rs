@@ -88,8 +88,7 @@ impl Cache {
 
     /// Lists the builds in the cache, by name.
     pub fn held(&self) -> Vec<Held> {
-        let names = catalogue::BUILDS.iter().map(|(name, _)| *name);
-        names
+        catalogue::build_names()
             .filter_map(|name| read_record(&self.builds.join(name)).ok())
             .map(Record::held)
             .collect()
@@ -410,7 +409,7 @@ fn installed_mariadb() -> Option<PathBuf> {
 }
 
 fn unknown(name: &str) -> ServerError {
-    let known: Vec<&str> = catalogue::BUILDS.iter().map(|(name, _)| *name).collect();
+    let known: Vec<&str> = catalogue::build_names().collect();
     ServerError::Unusable(format!(
         "{name} is not a build that prony can download ({}); unpack it yourself and give its folder as path:BASEDIR",
         known.join(", ")

@@ -7,14 +7,14 @@ use spec::BuildSpec;
 
 /// Where a build's files come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub(super) enum Source {
     Maven(Artifact),
     Debian(Packages),
 }
 
 /// A zip or jar file that contains the server's folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Artifact {
+pub(super) struct Artifact {
     pub group: &'static str,
     pub name: &'static str,
     pub version: &'static str,
@@ -28,7 +28,7 @@ pub struct Artifact {
 
 /// Debian packages of one suite and architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Packages {
+pub(super) struct Packages {
     /// None: the machine's own suite.
     pub suite: Option<&'static str>,
     /// None: the machine's own architecture.
@@ -94,7 +94,7 @@ const fn debian(suite: Option<&'static str>, names: &'static [&'static str]) -> 
 const MARIADB_PACKAGES: &[&str] = &["mariadb-server-core", "mariadb-client-core"];
 
 /// Every build that prony can download, by its name in an experiment file.
-pub const BUILDS: [(&str, Source); 9] = [
+pub(super) const BUILDS: [(&str, Source); 9] = [
     (
         "mysql@5.5.34",
         mysql("5.5.34", "linux-amd64", OLD_LIBRARIES),
@@ -128,8 +128,13 @@ pub const BUILDS: [(&str, Source); 9] = [
     ("mariadb@11.8", debian(Some("trixie"), MARIADB_PACKAGES)),
 ];
 
+/// The names of all builds that prony can download, as an experiment file spells them.
+pub fn build_names() -> impl Iterator<Item = &'static str> {
+    BUILDS.iter().map(|(name, _)| *name)
+}
+
 /// The name of a downloadable build, as an experiment file spells it; None for other kinds of servers.
-pub fn name(build: &BuildSpec) -> Option<String> {
+pub(super) fn name(build: &BuildSpec) -> Option<String> {
     match build {
         BuildSpec::Mysql(version) => Some(format!("mysql@{version}")),
         BuildSpec::MariaDb(None) => Some("mariadb".to_string()),
@@ -139,7 +144,7 @@ pub fn name(build: &BuildSpec) -> Option<String> {
 }
 
 /// The source of a build; None for an unknown name.
-pub fn source(name: &str) -> Option<Source> {
+pub(super) fn source(name: &str) -> Option<Source> {
     BUILDS
         .iter()
         .find(|(known, _)| *known == name)

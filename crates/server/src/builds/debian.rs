@@ -20,7 +20,7 @@ const NO_APT: &str =
 const C_LIBRARY: &str = "libc6_";
 
 /// A private apt in a temporary folder.
-pub struct Apt<'a> {
+pub(super) struct Apt<'a> {
     folder: &'a Path,
     leases: &'a Leases,
     archive: Archive,
@@ -30,7 +30,7 @@ pub struct Apt<'a> {
 
 impl<'a> Apt<'a> {
     /// Sets up a private apt in `folder` for the requested suite (by default the machine's own) and downloads the lists.
-    pub fn open(
+    pub(super) fn open(
         folder: &'a Path,
         packages: &Packages,
         leases: &'a Leases,
@@ -59,12 +59,12 @@ impl<'a> Apt<'a> {
     }
 
     /// The suite that packages come from.
-    pub fn suite(&self) -> &str {
+    pub(super) fn suite(&self) -> &str {
         &self.archive.suite
     }
 
     /// Downloads the packages and all their dependencies, except the C library if the machine has the same one.
-    pub fn closure(&self, names: &[&str]) -> Result<Vec<PathBuf>, ServerError> {
+    pub(super) fn closure(&self, names: &[&str]) -> Result<Vec<PathBuf>, ServerError> {
         program::output(
             self.command("apt-get")
                 .args(["-q", "-y", "--download-only", "install"])
@@ -77,7 +77,7 @@ impl<'a> Apt<'a> {
     }
 
     /// Downloads these packages without their dependencies.
-    pub fn exact(&self, names: &[&str]) -> Result<Vec<PathBuf>, ServerError> {
+    pub(super) fn exact(&self, names: &[&str]) -> Result<Vec<PathBuf>, ServerError> {
         let to = self.folder.join("exact");
         std::fs::create_dir_all(&to)
             .map_err(|error| ServerError::Unusable(format!("{}: {error}", to.display())))?;
@@ -217,7 +217,7 @@ fn debs(folder: &Path) -> Result<Vec<PathBuf>, ServerError> {
 }
 
 /// A package's file name, such as `mariadb-server-core_1%3a10.11.11-0+deb12u1_amd64.deb`.
-pub fn file_name(package: &Path) -> String {
+pub(super) fn file_name(package: &Path) -> String {
     package
         .file_name()
         .unwrap_or_default()

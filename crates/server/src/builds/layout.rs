@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Where the parts of a server are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub(crate) struct Layout {
     pub basedir: PathBuf,
     pub server: PathBuf,
     pub client: Option<PathBuf>,
@@ -39,7 +39,7 @@ const PLUGINS: [&str; 4] = [
 
 impl Layout {
     /// Finds the server in a base folder, or in a root folder that contains `usr`.
-    pub fn find(folder: &Path) -> Result<Layout, ServerError> {
+    pub(crate) fn find(folder: &Path) -> Result<Layout, ServerError> {
         let server = SERVERS
             .iter()
             .map(|name| folder.join(name))

@@ -11,21 +11,21 @@ use std::path::{Path, PathBuf};
 
 /// The files and links of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Manifest {
+pub(super) struct Manifest {
     /// By path relative to the folder.
     pub files: BTreeMap<PathBuf, Entry>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Entry {
+pub(super) enum Entry {
     File { bytes: u64, sha256: String },
     Link { to: PathBuf },
 }
 
 impl Manifest {
     /// Reads and hashes every file below the folder.
-    pub fn of(folder: &Path) -> io::Result<Manifest> {
+    pub(super) fn of(folder: &Path) -> io::Result<Manifest> {
         let mut manifest = Manifest::default();
         manifest.add(folder, Path::new(""))?;
         Ok(manifest)
@@ -61,7 +61,7 @@ impl Manifest {
 
     /// Describes the first difference between the folder and the manifest; None if they agree. Compares the checksums of the
     /// files that `read` selects, and only the sizes of the others.
-    pub fn difference(&self, folder: &Path, read: &dyn Fn(&Path) -> bool) -> Option<String> {
+    pub(super) fn difference(&self, folder: &Path, read: &dyn Fn(&Path) -> bool) -> Option<String> {
         self.files.iter().find_map(|(path, entry)| {
             let here = folder.join(path);
             match entry {
@@ -89,7 +89,7 @@ impl Manifest {
     }
 
     /// The checksum of a file; None if it is a link or not in the manifest.
-    pub fn sha256_of(&self, path: &Path) -> Option<&str> {
+    pub(super) fn sha256_of(&self, path: &Path) -> Option<&str> {
         match self.files.get(path)? {
             Entry::File { sha256, .. } => Some(sha256),
             Entry::Link { .. } => None,
@@ -98,7 +98,7 @@ impl Manifest {
 }
 
 /// The SHA-256 of a file's contents, in hexadecimal.
-pub fn sha256(file: &Path) -> io::Result<String> {
+pub(super) fn sha256(file: &Path) -> io::Result<String> {
     let mut file = File::open(file)?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 20];

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 const GET: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:get";
 
 /// An artifact's file. A file that prony downloaded is deleted on drop.
-pub struct Fetched {
+pub(super) struct Fetched {
     pub file: PathBuf,
     is_download: bool,
 }
@@ -30,7 +30,7 @@ impl Drop for Fetched {
 }
 
 /// Returns the artifact's file, from the user's local repository or downloaded into `repository`, which is prony's own.
-pub fn fetch(
+pub(super) fn fetch(
     artifact: &Artifact,
     repository: &Path,
     leases: &Leases,
@@ -78,7 +78,7 @@ pub fn fetch(
 }
 
 /// Maven coordinates: `group:name:version[:extension[:classifier]]`.
-pub fn coordinates(artifact: &Artifact) -> String {
+pub(super) fn coordinates(artifact: &Artifact) -> String {
     let Artifact {
         group,
         name,

@@ -4,7 +4,7 @@
 //! build, with its `manifest`) -> `distribution` (how to run its programs).
 
 mod cache;
-pub mod catalogue;
+mod catalogue;
 mod debian;
 mod distribution;
 mod layout;
@@ -15,5 +15,6 @@ mod sources;
 mod unpack;
 
 pub use cache::{Cache, Held};
+pub use catalogue::build_names;
 pub use distribution::{Distribution, Flavor};
 pub(crate) use program::{failed, not_started};

@@ -10,7 +10,7 @@ const SHOWN_LINES: usize = 12;
 
 /// Runs the command without standard input and returns its standard output. `missing` is the advice for a program that
 /// is not installed.
-pub fn output(command: &mut Command, missing: &str) -> Result<String, ServerError> {
+pub(super) fn output(command: &mut Command, missing: &str) -> Result<String, ServerError> {
     let name = name(command);
     let done = command
         .stdin(Stdio::null())
@@ -23,7 +23,7 @@ pub fn output(command: &mut Command, missing: &str) -> Result<String, ServerErro
 }
 
 /// The error for a program that failed, with the last lines of its output.
-pub fn failed(name: &str, done: &Output) -> ServerError {
+pub(crate) fn failed(name: &str, done: &Output) -> ServerError {
     let text = [&done.stdout[..], &done.stderr[..]]
         .map(String::from_utf8_lossy)
         .join("\n");
@@ -35,14 +35,14 @@ pub fn failed(name: &str, done: &Output) -> ServerError {
 }
 
 /// The error for a program that could not be started, with advice.
-pub fn not_started(name: &str, error: &std::io::Error, missing: &str) -> ServerError {
+pub(crate) fn not_started(name: &str, error: &std::io::Error, missing: &str) -> ServerError {
     ServerError::Unusable(match error.kind() {
         ErrorKind::NotFound => format!("the program `{name}` is not installed; {missing}"),
         _ => format!("the program `{name}` cannot be started ({error}); {missing}"),
     })
 }
 
-pub fn name(command: &Command) -> String {
+pub(super) fn name(command: &Command) -> String {
     Path::new(command.get_program())
         .file_name()
         .unwrap_or(command.get_program())

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// One archive in the machine's apt sources.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Archive {
+pub(super) struct Archive {
     pub uri: String,
     pub suite: String,
     pub components: Vec<String>,
@@ -17,7 +17,7 @@ pub struct Archive {
 const ROLES: [&str; 5] = ["stable", "testing", "unstable", "sid", "oldstable"];
 
 /// The archive of the distribution's own main suite.
-pub fn main_archive(archives: &[Archive], codename: &str) -> Option<Archive> {
+pub(super) fn main_archive(archives: &[Archive], codename: &str) -> Option<Archive> {
     let has_main = |archive: &&Archive| {
         archive
             .components
@@ -46,7 +46,7 @@ fn signed_by_the_distribution(archive: &Archive) -> bool {
 }
 
 /// Reads `sources.list` and the files of `sources.list.d` below the folder (`/etc/apt`). Skips what cannot be read.
-pub fn read(folder: &Path) -> Vec<Archive> {
+pub(super) fn read(folder: &Path) -> Vec<Archive> {
     let mut files = vec![folder.join("sources.list")];
     let mut parts: Vec<PathBuf> = std::fs::read_dir(folder.join("sources.list.d"))
         .into_iter()
@@ -69,7 +69,7 @@ fn parse_file(file: &Path) -> Vec<Archive> {
 }
 
 /// Parses lines such as `deb [signed-by=/path arch=amd64] http://host/debian bookworm main contrib`.
-pub fn parse_lines(text: &str) -> Vec<Archive> {
+pub(super) fn parse_lines(text: &str) -> Vec<Archive> {
     text.lines().filter_map(parse_line).collect()
 }
 
@@ -97,7 +97,7 @@ fn parse_line(line: &str) -> Option<Archive> {
 }
 
 /// Parses stanzas of `Field: value` lines; one stanza may name several URIs and suites.
-pub fn parse_deb822(text: &str) -> Vec<Archive> {
+pub(super) fn parse_deb822(text: &str) -> Vec<Archive> {
     let mut archives = Vec::new();
     let mut stanza = Vec::new();
     for line in text.lines().chain([""]) {

@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Unpacks the server below `folder` of a zip or jar into `to`, and verifies each file's CRC.
-pub fn zip(archive: &Path, folder: &str, to: &Path) -> Result<(), ServerError> {
+pub(super) fn zip(archive: &Path, folder: &str, to: &Path) -> Result<(), ServerError> {
     unzip(archive, folder, to).map_err(|error| {
         ServerError::Unusable(format!(
             "cannot unpack {}: {error}; delete it if it is damaged, and try again",
@@ -77,7 +77,11 @@ fn is_used(path: &Path) -> bool {
 }
 
 /// Unpacks Debian packages into `to` and removes unused files.
-pub fn packages(archives: &[PathBuf], to: &Path, leases: &Leases) -> Result<(), ServerError> {
+pub(super) fn packages(
+    archives: &[PathBuf],
+    to: &Path,
+    leases: &Leases,
+) -> Result<(), ServerError> {
     for archive in archives {
         let mut command = leases.command("dpkg-deb");
         command.arg("-x").arg(archive).arg(to);

@@ -15,7 +15,7 @@ pub struct Adjusted {
 }
 
 /// Compares the requested settings with SHOW GLOBAL VARIABLES.
-pub fn find(
+pub(crate) fn find(
     requested: &[(String, String)],
     session: &mut Session,
 ) -> Result<Vec<Adjusted>, ServerError> {

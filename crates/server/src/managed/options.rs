@@ -36,7 +36,7 @@ const OWN: [&str; 11] = [
 ];
 
 /// All options for a start, in command-line order.
-pub fn all(
+pub(super) fn all(
     place: &Place,
     data_folder: &Path,
     port: u16,

@@ -12,7 +12,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Generates a password, with several kinds of characters for servers with `validate_password`.
-pub fn generate() -> Result<String, ServerError> {
+pub(super) fn generate() -> Result<String, ServerError> {
     let digits = random_hex(16)
         .map_err(|error| ServerError::Unusable(format!("cannot read /dev/urandom: {error}")))?;
     Ok(format!("Pr-{digits}"))
@@ -23,7 +23,7 @@ pub fn generate() -> Result<String, ServerError> {
 ///
 /// A data folder of MariaDB or of MySQL before 5.7 has other accounts without a password. MariaDB keeps accounts in
 /// `global_priv` since 10.4; there SET PASSWORD fails after FLUSH PRIVILEGES, and the log does not say so.
-pub fn statements(flavor: Flavor, version: (u32, u32, u32), password: &str) -> String {
+pub(super) fn statements(flavor: Flavor, version: (u32, u32, u32), password: &str) -> String {
     let has_alter_user = match flavor {
         Flavor::MySql => version >= (5, 7, 6),
         Flavor::MariaDb => version >= (10, 2, 0),
@@ -46,7 +46,7 @@ pub fn statements(flavor: Flavor, version: (u32, u32, u32), password: &str) -> S
 }
 
 /// Writes a file that only this user can read, and replaces an existing one.
-pub fn write(path: &Path, statements: &str) -> io::Result<()> {
+pub(super) fn write(path: &Path, statements: &str) -> io::Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

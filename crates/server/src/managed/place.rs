@@ -17,7 +17,7 @@ const SOCKET_PATH_BYTES_MAX: usize = 106;
 const PORTS: std::ops::Range<u16> = 20_000..32_768;
 
 /// The folder of an instance.
-pub struct Place {
+pub(super) struct Place {
     folder: PathBuf,
     socket: PathBuf,
     /// A short folder in /tmp, if the instance folder's path is too long for a socket.
@@ -26,7 +26,7 @@ pub struct Place {
 
 impl Place {
     /// Uses this folder, and creates it if it is missing.
-    pub fn make(folder: &Path, leases: &Leases) -> Result<Place, ServerError> {
+    pub(super) fn make(folder: &Path, leases: &Leases) -> Result<Place, ServerError> {
         std::fs::create_dir_all(folder.join("tmp")).map_err(|error| unusable(folder, &error))?;
         let folder = folder
             .canonicalize()
@@ -51,27 +51,27 @@ impl Place {
     }
 
     /// The socket.
-    pub fn socket(&self) -> &Path {
+    pub(super) fn socket(&self) -> &Path {
         &self.socket
     }
 
     /// The folder for temporary files.
-    pub fn temporary(&self) -> PathBuf {
+    pub(super) fn temporary(&self) -> PathBuf {
         self.folder.join("tmp")
     }
 
     /// The pid file.
-    pub fn pid_file(&self) -> PathBuf {
+    pub(super) fn pid_file(&self) -> PathBuf {
         self.folder.join("pid")
     }
 
     /// The server's error log.
-    pub fn log(&self) -> PathBuf {
+    pub(super) fn log(&self) -> PathBuf {
         self.folder.join("server.log")
     }
 
     /// The SQL file that sets the password; it exists only while the server starts.
-    pub fn init_file(&self) -> PathBuf {
+    pub(super) fn init_file(&self) -> PathBuf {
         self.folder.join("first.sql")
     }
 }
@@ -85,7 +85,7 @@ fn unusable(folder: &Path, error: &io::Error) -> ServerError {
 
 /// Finds a loopback port that no program listens on. If another program takes it before the server does, the start is
 /// repeated with another port.
-pub fn free_port() -> Result<u16, ServerError> {
+pub(super) fn free_port() -> Result<u16, ServerError> {
     let random = random_hex(4)
         .ok()
         .and_then(|digits| u32::from_str_radix(&digits, 16).ok())

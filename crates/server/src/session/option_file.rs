@@ -6,7 +6,7 @@
 use spec::Dsn;
 
 /// The content of an option file that connects to this server, by socket if it has one, else by TCP.
-pub fn text(dsn: &Dsn) -> String {
+pub(crate) fn text(dsn: &Dsn) -> String {
     let mut text = format!("[client]\nuser={}\n", quoted(&dsn.user));
     if let Some(password) = &dsn.password {
         text.push_str(&format!("password={}\n", quoted(password)));
@@ -25,7 +25,7 @@ fn quoted(value: &str) -> String {
 }
 
 /// The password of the last [client] section that has one.
-pub fn password(text: &str) -> Option<String> {
+pub(crate) fn password(text: &str) -> Option<String> {
     let mut section = "";
     let mut found = None;
     for line in text.lines().map(str::trim) {
