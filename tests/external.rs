@@ -99,7 +99,7 @@ fn is_measured_as_it_is_and_left_as_it_was(build: &str) {
         "{trial}"
     );
 
-    let tables = theirs.ask("SELECT table_name, create_time FROM information_schema.tables WHERE table_schema = 'prony_ssb' ORDER BY 1");
+    let tables = theirs.query("SELECT table_name, create_time FROM information_schema.tables WHERE table_schema = 'prony_ssb' ORDER BY 1");
     assert_eq!(tables.len(), 6, "{tables:?}");
     let second = bench.run(&["run", &file, "--server", &theirs.dsn_with_password()]);
     done(&second);
@@ -108,7 +108,7 @@ fn is_measured_as_it_is_and_left_as_it_was(build: &str) {
         "{}",
         second.stderr
     );
-    let again = theirs.ask("SELECT table_name, create_time FROM information_schema.tables WHERE table_schema = 'prony_ssb' ORDER BY 1");
+    let again = theirs.query("SELECT table_name, create_time FROM information_schema.tables WHERE table_schema = 'prony_ssb' ORDER BY 1");
     assert_eq!(again, tables, "the second run reuses the tables");
     assert_eq!((theirs.pid(), theirs.surroundings()), before);
 
@@ -210,7 +210,7 @@ fn a_load_that_did_not_end_is_replaced_only_with_leave_to_drop() {
     theirs.execute("DROP TABLE prony_ssb.prony_dataset");
     theirs.execute("DELETE FROM prony_ssb.lineorder LIMIT 100");
     theirs.execute("CREATE TABLE prony_ssb.notes (n INT)");
-    let rows = theirs.ask("SELECT COUNT(*) FROM prony_ssb.lineorder");
+    let rows = theirs.query("SELECT COUNT(*) FROM prony_ssb.lineorder");
 
     let refused = run(&bench, &["run", &file]);
     assert_eq!(refused.status, 2, "{}", refused.stderr);
@@ -220,7 +220,10 @@ fn a_load_that_did_not_end_is_replaced_only_with_leave_to_drop() {
         refused.stderr
     );
     assert!(refused.stderr.contains("prony_ssb"), "{}", refused.stderr);
-    assert_eq!(theirs.ask("SELECT COUNT(*) FROM prony_ssb.lineorder"), rows);
+    assert_eq!(
+        theirs.query("SELECT COUNT(*) FROM prony_ssb.lineorder"),
+        rows
+    );
 
     let replaced = run(&bench, &["run", &file, "--allow-drop"]);
     done(&replaced);
@@ -229,9 +232,12 @@ fn a_load_that_did_not_end_is_replaced_only_with_leave_to_drop() {
         "{}",
         replaced.stderr
     );
-    assert_ne!(theirs.ask("SELECT COUNT(*) FROM prony_ssb.lineorder"), rows);
+    assert_ne!(
+        theirs.query("SELECT COUNT(*) FROM prony_ssb.lineorder"),
+        rows
+    );
     assert_eq!(
-        theirs.ask("SELECT COUNT(*) FROM prony_ssb.notes"),
+        theirs.query("SELECT COUNT(*) FROM prony_ssb.notes"),
         ["0"],
         "a table that is not prony's stays"
     );
@@ -276,7 +282,7 @@ fn two_datasets_in_one_run_are_refused_before_anything_is_loaded() {
         "{}",
         refused.stderr
     );
-    assert!(theirs.ask("SHOW DATABASES LIKE 'prony%'").is_empty());
+    assert!(theirs.query("SHOW DATABASES LIKE 'prony%'").is_empty());
 }
 
 #[test]
@@ -300,7 +306,7 @@ fn tables_that_are_replaced_during_a_run_fail_the_trials_that_are_left() {
         ended.stderr
     );
     assert_eq!(
-        theirs.ask("SELECT fingerprint FROM prony_ssb.prony_dataset"),
+        theirs.query("SELECT fingerprint FROM prony_ssb.prony_dataset"),
         ["another"]
     );
 }

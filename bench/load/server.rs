@@ -1,7 +1,7 @@
 //! The server of a comparison: started by prony, with the tables for both clients and a user without a password.
 
 use host::{Home, Lease, Leases};
-use server::builds::Cache;
+use server::Cache;
 use server::{Managed, Node, Session, StartRequest};
 use spec::BuildSpec;
 use std::path::PathBuf;

@@ -1,14 +1,15 @@
-//! A server that somebody else runs: with data of its own, an account for prony, and a look at all that is not prony's.
+//! An external server for tests: with its own data, an account for prony, and a view of everything that is not prony's.
 
 use super::{Bench, has};
 use host::{Home, Leases};
 use server::{Cache, Managed, Node, Session, StartRequest};
 use std::collections::BTreeMap;
 
-/// Of the account `guest`; with characters that mean something in a DSN.
+/// The password of the account `guest`, with characters that are special in a DSN.
 pub const PASSWORD: &str = "0pen/Sesame@7";
 pub const PASSWORD_IN_A_DSN: &str = "0pen%2FSesame%407";
 
+/// A running external server.
 pub struct Elsewhere {
     pub port: u16,
     owner: Session,
@@ -16,13 +17,14 @@ pub struct Elsewhere {
     _bench: Bench,
 }
 
-/// Of any that listens there.
+/// The DSN, with password, of a server on this port.
 pub fn dsn_with_password(port: u16) -> String {
     format!("mysql://guest:{PASSWORD_IN_A_DSN}@127.0.0.1:{port}/")
 }
 
 impl Elsewhere {
-    /// None where the build cannot be had. `rights`: what the account may do, as GRANT takes it (`ALL ON *.*`).
+    /// Starts a server whose account has these privileges, in GRANT syntax (`ALL ON *.*`); None if the build is not
+    /// available.
     pub fn start(build: &str, rights: &str) -> Option<Elsewhere> {
         if !has(build) {
             return None;
@@ -45,7 +47,7 @@ impl Elsewhere {
         let mut owner = server.connect().unwrap();
         for statement in [
             &format!("GRANT {rights} TO 'guest'@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'"),
-            // Names that prony has too, in a schema that is not prony's.
+            // Table names that prony uses too, in a schema that is not prony's.
             "CREATE DATABASE shop",
             "CREATE TABLE shop.lineorder (n INT PRIMARY KEY)",
             "CREATE TABLE shop.prony_dataset (n INT PRIMARY KEY)",
@@ -62,7 +64,7 @@ impl Elsewhere {
         })
     }
 
-    /// Without a password.
+    /// The DSN without a password.
     pub fn dsn(&self) -> String {
         format!("mysql://guest@127.0.0.1:{}/", self.port)
     }
@@ -79,8 +81,8 @@ impl Elsewhere {
         self.owner.execute(sql).unwrap();
     }
 
-    /// A line a row.
-    pub fn ask(&mut self, sql: &str) -> Vec<String> {
+    /// Runs a query as the owner; returns one line per row, with tabs between the columns.
+    pub fn query(&mut self, sql: &str) -> Vec<String> {
         let cell = |cell: &Option<Vec<u8>>| match cell {
             Some(text) => String::from_utf8_lossy(text).into_owned(),
             None => "NULL".into(),
@@ -91,14 +93,14 @@ impl Elsewhere {
             .collect()
     }
 
-    /// All that is not in a schema of prony's: accounts, rights, settings, what is counted, schemas, tables, rows.
+    /// Everything outside prony's schemas: accounts, privileges, settings, enabled metrics, schemas, tables, rows.
     pub fn surroundings(&mut self) -> BTreeMap<&'static str, Vec<String>> {
-        // The same column under the two families' names.
-        let metrics = match self.ask("SELECT version()")[0].contains("MariaDB") {
+        // The two families name this column differently.
+        let metrics = match self.query("SELECT version()")[0].contains("MariaDB") {
             true => "SELECT name, enabled FROM information_schema.innodb_metrics ORDER BY name",
             false => "SELECT name, status FROM information_schema.innodb_metrics ORDER BY name",
         };
-        let looks = [
+        let queries = [
             "SELECT * FROM mysql.user ORDER BY user, host",
             "SELECT * FROM mysql.db ORDER BY user, host, db",
             "SHOW GLOBAL VARIABLES",
@@ -109,6 +111,6 @@ impl Elsewhere {
             "SELECT routine_schema, routine_name FROM information_schema.routines ORDER BY 1, 2",
             "SELECT event_schema, event_name FROM information_schema.events ORDER BY 1, 2",
         ];
-        looks.map(|sql| (sql, self.ask(sql))).into()
+        queries.map(|sql| (sql, self.query(sql))).into()
     }
 }

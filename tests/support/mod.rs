@@ -1,4 +1,4 @@
-//! What the end-to-end tests share: a home of their own over the user's cache of builds, real servers, the binary.
+//! Shared by the end-to-end tests: a private home on top of the user's build cache, real servers, and the prony binary.
 
 use record::{Store, StoreError, TrialKey};
 
@@ -14,18 +14,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
-/// Snapshots that several tests measure. The guard removes them when the test binary has ended.
+/// Snapshots shared by several tests. The guard removes them after the test binary has ended.
 static SNAPSHOTS: LazyLock<Lease> = LazyLock::new(|| {
     let home = Home::at(user_home()).unwrap();
     let leases = Leases::open(&home).unwrap();
     leases.temporary("snapshots").unwrap()
 });
 
-/// Whether a build can be had, asked once for each.
+/// Whether a build is available, checked once per build.
 static BUILDS: Mutex<BTreeMap<String, Arc<OnceLock<bool>>>> = Mutex::new(BTreeMap::new());
 
-/// A folder with a PRONY_HOME of its own and a results folder, removed at the end. Builds come from the user's cache, so
-/// that they are fetched once.
+/// A temporary folder with its own PRONY_HOME and a results folder. Builds come from the user's cache, so they are
+/// downloaded only once.
 pub struct Bench {
     pub folder: tempfile::TempDir,
 }
@@ -60,7 +60,7 @@ impl Bench {
         self.folder.path().join("results")
     }
 
-    /// `prony ARGS`, ready to be run.
+    /// The command `prony ARGUMENTS`, ready to run.
     pub fn prony(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
         command
@@ -78,7 +78,7 @@ impl Bench {
         Ended::from(self.prony(arguments).output().unwrap())
     }
 
-    /// The words of a line, of which none is quoted.
+    /// Runs `prony WORDS`; the words are separated by spaces and not quoted.
     pub fn line(&self, words: &str) -> Ended {
         self.run(&words.split(' ').collect::<Vec<_>>())
     }
@@ -112,7 +112,7 @@ impl Bench {
         serde_json::from_str(&shown.stdout).unwrap()
     }
 
-    /// Processes whose command line or environment names this bench's home: servers, guards, helpers.
+    /// Processes whose command line or environment mentions this bench's home: servers, guards, helpers.
     pub fn processes(&self) -> Vec<String> {
         let home = self.home().display().to_string();
         let mut found = Vec::new();
@@ -136,7 +136,7 @@ impl Bench {
         found
     }
 
-    /// Waits until nothing of this bench runs any more; the guard needs a moment after a kill.
+    /// Waits until no process of this bench is running; the guard needs a moment after a kill.
     pub fn wait_until_quiet(&self) {
         for _ in 0..600 {
             if self.processes().is_empty() {
@@ -147,7 +147,7 @@ impl Bench {
         panic!("still running: {:#?}", self.processes());
     }
 
-    /// Files that a dead prony must not leave: instances and copies, unfinished snapshots, leases.
+    /// Files that an ended prony process must not leave: instances and clones, unfinished snapshots, journals.
     pub fn leftovers(&self) -> Vec<PathBuf> {
         let below = |name: &str| {
             std::fs::read_dir(self.home().join(name))
@@ -156,7 +156,7 @@ impl Bench {
                 .flatten()
                 .map(|entry| entry.path())
         };
-        // In a shared folder another test may be loading.
+        // In a shared folder another test may be loading a dataset.
         let is_shared = self.snapshots().is_symlink();
         let building = below("snapshots").filter(|path| {
             !is_shared
@@ -198,7 +198,7 @@ fn user_home() -> PathBuf {
         .join("prony")
 }
 
-/// Whether a build is in the user's cache, got once for all tests; false, with the reason, where it is not available.
+/// Whether a build is available. Downloads it into the user's cache once for all tests, and prints the reason if it fails.
 pub fn has(build: &str) -> bool {
     let known = BUILDS
         .lock()
@@ -219,11 +219,11 @@ fn get(build: &str) -> bool {
         return true;
     }
     let reason = String::from_utf8_lossy(&got.stderr);
-    skip::skipped(&format!("{build} cannot be had: {reason}"));
+    skip::skipped(&format!("{build} is not available: {reason}"));
     false
 }
 
-/// The keys of the trials that a run has finished so far, read beside the prony that writes it.
+/// The keys of the trials that a run has finished so far. The prony process that writes the run may still be running.
 pub fn finished(store: &Path) -> Result<Vec<TrialKey>, StoreError> {
     Store::open(store)?.finished()
 }

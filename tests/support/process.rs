@@ -1,4 +1,4 @@
-//! Programs that a test has started: signals for them, their end, what they leave.
+//! Processes started by a test: signals, exit, leftovers.
 
 use super::{Bench, Ended};
 use rustix::process::{Pid, Signal, kill_process};
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// One that has ended meanwhile is left alone.
+/// Sends a signal; the process may have ended already.
 pub fn send(pid: u32, signal: Signal) {
     let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
     let _ = kill_process(pid, signal);
@@ -16,19 +16,19 @@ pub fn ended(child: Child) -> Ended {
     child.wait_with_output().unwrap().into()
 }
 
-/// Waits for something that a running prony brings about.
-pub fn until(what: &str, mut there: impl FnMut() -> bool) {
+/// Waits until the condition holds.
+pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let began = Instant::now();
-    while !there() {
+    while !condition() {
         assert!(
             began.elapsed() < Duration::from_secs(120),
-            "{what} did not come about"
+            "timed out waiting for: {what}"
         );
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
-/// (pid, socket) of the servers of this bench, not prony or its guard.
+/// (pid, socket) of the servers of this bench, without prony and its guard.
 pub fn servers(bench: &Bench) -> Vec<(u32, String)> {
     let lines = bench.processes();
     let servers = lines.iter().filter_map(|line| {

@@ -1,10 +1,12 @@
-//! A test whose server or right cannot be had here: said aloud, or a failure where it must not happen.
+//! Skips tests whose server or privilege is not available: prints the reason, or fails where skipping is forbidden.
 
 use std::io::Write;
 
-/// Says that a test is skipped, and why. cargo hides what a passing test prints with macros, so this goes past them.
+/// Prints that a test is skipped, and why. It writes to standard error directly, because cargo hides what a passing test
+/// prints with macros.
 ///
-/// Where PRONY_REQUIRE_SERVERS is set (as in .ci/run) a skip is a failure.
+/// # Panics
+/// If PRONY_REQUIRE_SERVERS is set, as in .ci/run.
 pub fn skipped(reason: &str) {
     assert!(
         std::env::var_os("PRONY_REQUIRE_SERVERS").is_none(),

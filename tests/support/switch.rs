@@ -1,4 +1,4 @@
-//! A port behind which one server after another stands, as where an address moves to another host.
+//! A TCP proxy whose target can change, like an address that moves to another host.
 
 use std::io;
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -13,7 +13,7 @@ pub struct Switch {
 struct State {
     target: AtomicU16,
     is_over: AtomicBool,
-    /// Both halves of each connection.
+    /// Both sockets of each connection.
     open: Mutex<Vec<TcpStream>>,
 }
 
@@ -32,14 +32,14 @@ impl Switch {
                 if serving.is_over.load(Ordering::SeqCst) {
                     return;
                 }
-                // A server that takes nobody is one that hangs up.
+                // If the server accepts no connection, the client's is closed.
                 let _ = serving.join(client);
             }
         });
         Switch { port, state }
     }
 
-    /// Who was connected is cut off; who comes from now on is let through to that port.
+    /// Closes all connections and forwards new ones to this port.
     pub fn turn_to(&self, port: u16) {
         self.state.target.store(port, Ordering::SeqCst);
         for half in self.state.open.lock().unwrap().drain(..) {
@@ -72,7 +72,7 @@ impl Drop for Switch {
     fn drop(&mut self) {
         self.turn_to(0);
         self.state.is_over.store(true, Ordering::SeqCst);
-        // So that the one who waits for clients sees it.
+        // Wakes the thread that waits for clients.
         let _ = TcpStream::connect(("127.0.0.1", self.port));
     }
 }

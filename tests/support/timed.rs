@@ -1,11 +1,11 @@
-//! Experiments with timed loads, and what is read of their runs.
+//! Experiments with timed loads, and accessors for their results.
 
 use super::{Bench, Ended};
 use record::{Kind, Store};
 use serde_json::Value;
 use std::path::Path;
 
-/// A run of `workload` on MariaDB; `rest` holds its load, its protocol and what else it needs.
+/// Writes an experiment with `workload` on MariaDB; `rest` is its load, protocol and everything else.
 pub fn experiment(bench: &Bench, name: &str, workload: &str, rest: &str) -> String {
     let text = format!(
         "title = \"{name}\"\nquestion = \"What does a timed load come to?\"\n\n[server.one]\nbuild = \"mariadb\"\n\n{workload}\n{rest}"
@@ -13,7 +13,7 @@ pub fn experiment(bench: &Bench, name: &str, workload: &str, rest: &str) -> Stri
     bench.experiment(name, &text)
 }
 
-/// What a verb with `--format json` printed.
+/// Parses the output of a command with `--format json`.
 pub fn shown(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout).unwrap_or_else(|error| {
         panic!(
@@ -23,7 +23,7 @@ pub fn shown(ended: &Ended) -> Value {
     })
 }
 
-/// Runs a file and gives its result, however busy the machine was.
+/// Runs an experiment and returns its JSON result, even if the machine was busy.
 pub fn measured(bench: &Bench, file: &str) -> Value {
     let ended = bench.run(&["run", file]);
     assert!([0, 3].contains(&ended.status), "{}", ended.stderr);
@@ -38,7 +38,7 @@ pub fn measured(bench: &Bench, file: &str) -> Value {
     shown
 }
 
-/// `[workload.oltp]` on a thousand rows.
+/// The section `[workload.oltp]` with 1,000 rows.
 pub fn oltp(operations: &str) -> String {
     format!("[workload.oltp]\noperations = \"{operations}\"\nrows = 1000\n")
 }
@@ -47,7 +47,7 @@ pub fn trials(shown: &Value) -> Vec<Value> {
     shown["trials"].as_array().unwrap().clone()
 }
 
-/// The one trial at this level of a factor.
+/// The only trial at this level of a factor.
 pub fn at_level(shown: &Value, factor: &str, level: &str) -> Value {
     let at = |trial: &Value| trial["levels"][factor] == level;
     let mut found = trials(shown).into_iter().filter(at);
@@ -59,10 +59,10 @@ pub fn at_level(shown: &Value, factor: &str, level: &str) -> Value {
 pub fn number(value: &Value) -> f64 {
     value
         .as_f64()
-        .unwrap_or_else(|| panic!("{value} is no number"))
+        .unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
-/// All of a trial without failed ones, those too that ended after its last whole second.
+/// The successful operations of a trial, including those that ended after its last whole second.
 pub fn ended_operations(trial: &Value) -> f64 {
     let samples = trial["samples"].as_array().unwrap().iter();
     samples.map(|sample| number(&sample["throughput"])).sum()
@@ -75,12 +75,12 @@ pub fn flags(trial: &Value, kind: &str) -> String {
     texts.map(|flag| flag["text"].to_string()).collect()
 }
 
-/// Measured whole. On a machine that is busy with other things the engine may say that it was late itself.
+/// Whether a trial was measured completely. On a busy machine the engine may flag that it was late itself.
 pub fn is_whole(trial: &Value) -> bool {
     trial["state"] == "done" || !flags(trial, "engine_limit").is_empty()
 }
 
-/// How often each trial started a server, in the order of execution.
+/// How many server starts each trial had, in execution order.
 pub fn starts(run: &Path) -> Vec<usize> {
     let trials = Store::open(&run.join("run.sqlite"))
         .unwrap()
@@ -89,7 +89,7 @@ pub fn starts(run: &Path) -> Vec<usize> {
     trials.iter().map(|trial| trial.start_s.len()).collect()
 }
 
-/// A percentile of all responses of a run's only trial, however few they are: a report says none of too few.
+/// A percentile of all responses of a run's only trial in ms, even with too few responses for a report.
 pub fn response_ms(run: &Path, quantile: f64) -> f64 {
     let trials = Store::open(&run.join("run.sqlite"))
         .unwrap()
@@ -108,7 +108,7 @@ pub fn response_ms(run: &Path, quantile: f64) -> f64 {
     all.unwrap().value_at_quantile(quantile) as f64 / 1e6
 }
 
-/// The seconds of the trial that is under way, by its levels: `clients=1`.
+/// How many seconds of the running trial with these levels (`clients=1`) are recorded so far.
 pub fn seconds_under_way(run: &Path, levels: &str) -> usize {
     let Ok(store) = Store::open(&run.join("run.sqlite")) else {
         return 0;

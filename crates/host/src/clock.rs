@@ -1,8 +1,8 @@
-//! The wall clock, for what a record dates. Durations are measured with `Instant`.
+//! The wall clock, for timestamps in the record. Durations are measured with `Instant`.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Nanoseconds since the Unix epoch.
+/// The current time in nanoseconds since the Unix epoch.
 pub fn now_ns() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| {

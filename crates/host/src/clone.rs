@@ -1,7 +1,6 @@
-//! A copy of a data folder, as fast as the file system can: by sharing blocks, or else inside the kernel.
+//! Clones a data folder as fast as the file system allows: by reflink, or else by a copy inside the kernel.
 //!
-//! Goal: every trial starts from the same bytes. Non-goals: extended attributes, owners other than this user's where this
-//! user may not set them.
+//! Every trial thus starts from the same bytes. Extended attributes are not copied, and the owner only if this user is root.
 
 use crate::disk;
 use rustix::fs::{copy_file_range, fsync, ioctl_ficlone};
@@ -11,10 +10,11 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+/// Why a folder could not be cloned.
 #[derive(Debug, thiserror::Error)]
 pub enum CloneError {
-    #[error("no room for a copy of {from}: it needs {needs}, and {to} has {has} free; make room, or set PRONY_HOME to a larger disk", from = from.display(), to = to.display(), needs = disk::shown(*needs_bytes), has = disk::shown(*has_bytes))]
-    NoRoom {
+    #[error("cannot copy {from} to {to}: not enough disk space, {needs} needed and {has} free; free some space, or set PRONY_HOME to a larger disk", from = from.display(), to = to.display(), needs = disk::shown(*needs_bytes), has = disk::shown(*has_bytes))]
+    NoSpace {
         from: PathBuf,
         to: PathBuf,
         needs_bytes: u64,
@@ -24,17 +24,17 @@ pub enum CloneError {
     Failed { path: PathBuf, cause: io::Error },
 }
 
-/// How the bytes got there.
+/// How a folder was cloned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Means {
-    /// The file system shares the blocks until one side writes (FICLONE, ioctl_ficlonerange(2)).
+    /// The files share blocks until one side writes (FICLONE, ioctl_ficlonerange(2)).
     Reflink,
     /// copy_file_range(2), or read and write.
     Copy,
 }
 
-/// Copies a folder with its permissions to `to`, which must not exist, and waits until it is on the disk (so that no
-/// writing of old pages disturbs what is measured next). Sockets and the like are left out.
+/// Clones a folder with its permissions to `to`, which must not exist, and waits until it is on disk, so that writeback
+/// does not disturb the next measurement. Skips sockets and other special files.
 pub fn folder(from: &Path, to: &Path) -> Result<Means, CloneError> {
     let failed = |path: &Path| {
         let path = path.to_path_buf();
@@ -48,7 +48,7 @@ pub fn folder(from: &Path, to: &Path) -> Result<Means, CloneError> {
         Means::Copy
     };
     if means == Means::Copy && needs_bytes > has_bytes {
-        return Err(CloneError::NoRoom {
+        return Err(CloneError::NoSpace {
             from: from.to_path_buf(),
             to: to.to_path_buf(),
             needs_bytes,
@@ -59,7 +59,7 @@ pub fn folder(from: &Path, to: &Path) -> Result<Means, CloneError> {
     Ok(means)
 }
 
-/// Tries it on the first file with bytes in it, beside the target.
+/// Tries a reflink of the first non-empty file into the target's parent.
 fn can_reflink(from: &Path, to: &Path) -> bool {
     let Some(parent) = to.parent().filter(|parent| parent.is_dir()) else {
         return false;
@@ -139,11 +139,11 @@ fn copy_bytes(mut source: &File, mut target: &File, length: u64) -> io::Result<(
     let mut left = length;
     while left > 0 {
         match copy_file_range(source, None, target, None, left.min(1 << 30) as usize) {
-            // The file has become shorter: a running server's, which a snapshot never is.
+            // The file became shorter, which happens only if a server is running on it.
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(copied) => left -= copied as u64,
             Err(Errno::INTR) => {}
-            // Between two file systems on an old kernel, or a file system without it. The offsets stand where it stopped.
+            // Not supported across these file systems. The file offsets are where it stopped, so copying resumes there.
             Err(Errno::XDEV | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
                 io::copy(&mut source, &mut target)?;
                 return Ok(());
@@ -154,7 +154,7 @@ fn copy_bytes(mut source: &File, mut target: &File, length: u64) -> io::Result<(
     Ok(())
 }
 
-/// Only root can, and then a server under another user still owns its files.
+/// Only root can set the owner; a server that runs as another user then still owns its files.
 fn keep_owner(path: &Path, about: &fs::Metadata) {
     if rustix::process::geteuid().is_root() {
         let _ = std::os::unix::fs::lchown(path, Some(about.uid()), Some(about.gid()));
@@ -189,12 +189,12 @@ mod tests {
         assert!(!to.join("socket").exists());
         assert!(
             fs::read_dir(place.path()).unwrap().count() == 2,
-            "no file of the trial is left"
+            "the reflink trial leaves no file"
         );
     }
 
     #[test]
-    fn a_clone_never_goes_over_what_is_there() {
+    fn a_clone_never_overwrites_an_existing_folder() {
         let place = tempfile::tempdir().unwrap();
         fs::create_dir(place.path().join("from")).unwrap();
         fs::create_dir(place.path().join("to")).unwrap();
@@ -205,17 +205,15 @@ mod tests {
     }
 
     #[test]
-    fn a_clone_that_has_no_room_says_how_much_is_missing() {
-        let error = CloneError::NoRoom {
+    fn the_error_for_a_full_disk_shows_the_needed_and_the_free_space() {
+        let error = CloneError::NoSpace {
             from: "/a".into(),
             to: "/b".into(),
             needs_bytes: 2_000_000,
             has_bytes: 1_000,
         };
-        assert!(
-            error
-                .to_string()
-                .starts_with("no room for a copy of /a: it needs 2.0 MB, and /b has 1.0 kB free")
-        );
+        assert!(error.to_string().starts_with(
+            "cannot copy /a to /b: not enough disk space, 2.0 MB needed and 1.0 kB free"
+        ));
     }
 }

@@ -1,6 +1,6 @@
-//! Cold files: emptying the page cache, and what shows that it was empty (rule 6 of the design).
+//! Evicts files from the page cache, and measures whether they are gone (rule 6 of the design).
 //!
-//! Goal: evidence, each piece with what it covers. Non-goals: the server's own pool, caches inside the device.
+//! It covers the kernel's page cache only, not the server's buffer pool and not caches inside the disk.
 
 use crate::device;
 use rustix::fs::{Advice, fadvise, fsync};
@@ -10,17 +10,17 @@ use std::io;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
-/// How the page cache was emptied.
+/// How files were evicted from the page cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Eviction {
-    /// /proc/sys/vm/drop_caches: all clean pages of the machine.
+    /// /proc/sys/vm/drop_caches: drops all clean pages of the machine.
     DropCaches,
-    /// posix_fadvise(DONTNEED) for each file, after its fsync: its clean pages that nobody has mapped.
+    /// fsync and posix_fadvise(DONTNEED) per file: drops its clean pages that no process has mapped.
     Fadvise,
 }
 
 impl Eviction {
-    /// As the record writes it.
+    /// The name used in the record.
     pub fn text(self) -> &'static str {
         match self {
             Eviction::DropCaches => "drop_caches",
@@ -29,12 +29,11 @@ impl Eviction {
     }
 }
 
-/// Puts the files below the paths out of the page cache: as root with everything else on the machine, otherwise by
-/// `advise`.
+/// Evicts the files below the paths from the page cache. As root, drops the whole page cache; otherwise uses `advise`.
 pub fn evict(paths: &[PathBuf]) -> io::Result<Eviction> {
     if rustix::process::geteuid().is_root() {
         rustix::fs::sync();
-        // A container's root may not; then the files alone.
+        // Root in a container may lack the permission; then evict file by file.
         if fs::write("/proc/sys/vm/drop_caches", "3").is_ok() {
             return Ok(Eviction::DropCaches);
         }
@@ -43,23 +42,23 @@ pub fn evict(paths: &[PathBuf]) -> io::Result<Eviction> {
     Ok(Eviction::Fadvise)
 }
 
-/// Puts one file, or each file of a folder, out of the page cache, without touching what else is in it.
+/// Evicts one file, or each file of a folder, from the page cache, and leaves the rest of the cache alone.
 pub fn advise(path: &Path) -> io::Result<()> {
     each_file(path, &mut |file, _| {
-        // Dirty pages stay whatever is advised.
+        // The kernel keeps dirty pages regardless of the advice.
         fsync(file)?;
         Ok(fadvise(file, 0, None::<NonZeroU64>, Advice::DontNeed)?)
     })
 }
 
-/// How much of some files is in the page cache.
+/// How much of a set of files is in the page cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Residency {
     pub resident_bytes: u64,
     pub file_bytes: u64,
 }
 
-/// Of one file, or of all files of a folder, by mincore(2). Whole pages count.
+/// Measures the residency of one file, or of all files of a folder, with mincore(2), in whole pages.
 pub fn residency(path: &Path) -> io::Result<Residency> {
     let mut all = Residency::default();
     each_file(path, &mut |file, length| {
@@ -70,7 +69,7 @@ pub fn residency(path: &Path) -> io::Result<Residency> {
     Ok(all)
 }
 
-/// Mapped a window at a time, so that the answer of mincore stays small.
+/// Files are mapped one window at a time, so that the result of mincore stays small.
 const WINDOW_BYTES: u64 = 1 << 30;
 
 fn resident_bytes(file: &File, length: u64) -> io::Result<u64> {
@@ -79,7 +78,7 @@ fn resident_bytes(file: &File, length: u64) -> io::Result<u64> {
     for start in (0..length).step_by(WINDOW_BYTES as usize) {
         let bytes = WINDOW_BYTES.min(length - start);
         let pages = resident_pages(file, start, bytes)?;
-        // The last page of a file is whole in the cache, though the file ends within it.
+        // The last page is cached whole, though the file ends inside it.
         resident += (pages * page_bytes).min(bytes);
     }
     Ok(resident)
@@ -88,8 +87,8 @@ fn resident_bytes(file: &File, length: u64) -> io::Result<u64> {
 fn resident_pages(file: &File, start: u64, bytes: u64) -> io::Result<u64> {
     let page_bytes = rustix::param::page_size();
     let mut answer = vec![0u8; (bytes as usize).div_ceil(page_bytes)];
-    // SAFETY: a fresh mapping at an address of the kernel's choice, never read through, unmapped below; `answer` has a byte
-    // for each page, as mincore(2) wants it.
+    // SAFETY: a fresh mapping at an address chosen by the kernel, never read through, unmapped below; `answer` has a byte
+    // for each page, as mincore(2) requires.
     let result = unsafe {
         let address = mmap(
             std::ptr::null_mut(),
@@ -108,12 +107,12 @@ fn resident_pages(file: &File, start: u64, bytes: u64) -> io::Result<u64> {
     Ok(answer.iter().filter(|page| **page & 1 == 1).count() as u64)
 }
 
-/// Bytes that the device below a path has read since boot, whoever asked; or why that cannot be told.
+/// Bytes that the disk below a path has read since boot, for all processes; or why they cannot be determined.
 pub fn device_reads(path: &Path) -> Result<u64, String> {
     device::below(path)?.read_bytes()
 }
 
-/// Calls `with` for a file, or for each file of a folder, with its length. A file that vanishes meanwhile is passed over.
+/// Calls `with` for a file, or for each file of a folder, with its length. Skips files that vanish meanwhile.
 fn each_file(path: &Path, with: &mut dyn FnMut(&File, u64) -> io::Result<()>) -> io::Result<()> {
     let about = fs::symlink_metadata(path)?;
     if about.is_dir() {
@@ -133,7 +132,7 @@ fn each_file(path: &Path, with: &mut dyn FnMut(&File, u64) -> io::Result<()>) ->
 mod tests {
     use super::*;
 
-    /// Beside the sources' target and not in /tmp, which may be a file system that lives in the page cache.
+    /// In the build folder and not in /tmp, which may be a tmpfs.
     fn folder_on_a_disk() -> tempfile::TempDir {
         tempfile::tempdir_in(std::env::current_exe().unwrap().parent().unwrap()).unwrap()
     }
@@ -159,14 +158,14 @@ mod tests {
         };
         advise(folder.path()).unwrap();
         assert_eq!(residency(folder.path()).unwrap(), cold);
-        // In the same test, because as root it empties the cache of all others.
+        // In the same test, because as root it would drop the cache of concurrent tests.
         fs::write(folder.path().join("below/file"), vec![8; bytes]).unwrap();
         evict(&[folder.path().to_path_buf()]).unwrap();
         assert_eq!(residency(folder.path()).unwrap(), cold);
     }
 
     #[test]
-    fn reading_an_evicted_file_is_seen_at_the_device() {
+    fn reading_an_evicted_file_reads_the_disk() {
         let folder = folder_on_a_disk();
         let file = folder.path().join("file");
         fs::write(&file, vec![7; 8 << 20]).unwrap();
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_not_there_is_an_error() {
+    fn a_missing_path_is_an_error() {
         assert!(residency(Path::new("/nowhere/at/all")).is_err());
     }
 }

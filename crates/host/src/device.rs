@@ -1,40 +1,36 @@
-//! The file system and the block device below a path.
+//! Finds the file system and the block device below a path, and reads the device's I/O counts.
 //!
-//! Goal: the type and device for the environment, and the device's counts. Non-goal: devices that the kernel
-//! does not count (network file systems, a file system of several devices).
+//! File systems without a single block device (network file systems, overlay, btrfs) have no counts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A mounted file system, a line of `/proc/self/mountinfo` (proc_pid_mountinfo(5)).
+/// A mounted file system: a line of `/proc/self/mountinfo` (proc_pid_mountinfo(5)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
     pub point: PathBuf,
-    /// `ext4`
+    /// The file system type, such as `ext4`.
     pub kind: String,
-    /// `/dev/vda1`, or a word where there is no device (`tmpfs`).
+    /// The device, such as `/dev/vda1`, or a name if there is no device (`tmpfs`).
     pub source: String,
-    /// `254:1`
+    /// The device number, such as `254:1`.
     number: String,
-    /// The file system's own: `rw,blkio`
+    /// The file system's own options, such as `rw,blkio`.
     options: String,
 }
 
-/// The mount that a path lies on.
+/// The mounted file system that contains a path.
 pub fn below(path: &Path) -> Result<Mount, String> {
     let unknown = |error: std::io::Error| {
-        format!(
-            "the file system of {} cannot be found: {error}",
-            path.display()
-        )
+        format!("cannot find the file system of {}: {error}", path.display())
     };
     let path = path.canonicalize().map_err(unknown)?;
     choose(mounts().map_err(unknown)?, &path)
         .ok_or_else(|| format!("{} is on no mounted file system", path.display()))
 }
 
-/// Every mounted file system that this process sees.
-pub fn mounts() -> std::io::Result<Vec<Mount>> {
+/// All mounted file systems visible to this process.
+pub(crate) fn mounts() -> std::io::Result<Vec<Mount>> {
     Ok(parsed(&fs::read_to_string("/proc/self/mountinfo")?))
 }
 
@@ -42,7 +38,7 @@ fn parsed(table: &str) -> Vec<Mount> {
     table.lines().filter_map(Mount::parse).collect()
 }
 
-/// The longest mount point counts; of several on the same point the last one, which hides the others.
+/// The mount with the longest matching mount point; of several on the same point the last one, which hides the others.
 fn choose(mounts: Vec<Mount>, path: &Path) -> Option<Mount> {
     let above = mounts
         .into_iter()
@@ -51,7 +47,7 @@ fn choose(mounts: Vec<Mount>, path: &Path) -> Option<Mount> {
 }
 
 impl Mount {
-    /// `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw`: optional fields end with a dash.
+    /// Parses `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw`, where a dash ends the optional fields.
     pub(super) fn parse(line: &str) -> Option<Mount> {
         let (about, system) = line.split_once(" - ")?;
         let about: Vec<&str> = about.split(' ').collect();
@@ -65,12 +61,12 @@ impl Mount {
         })
     }
 
-    /// Whether the file system itself has this option; of cgroup v1 these are the controllers.
+    /// Whether the file system has this option; in cgroup v1 the options include the controllers.
     pub(super) fn has_option(&self, option: &str) -> bool {
         self.options.split(',').any(|one| one == option)
     }
 
-    /// `254:0`: the device, of a partition the one that it is a part of.
+    /// The number of the whole device, such as `254:0`; for a partition, that of its disk.
     pub fn whole_device(&self) -> Result<String, String> {
         self.has_device()?;
         let own = Path::new("/sys/dev/block").join(&self.number);
@@ -83,11 +79,11 @@ impl Mount {
         Ok(number.trim().to_string())
     }
 
-    /// Major number 0: no block device of its own (overlay, tmpfs, NFS, btrfs).
+    /// Fails for major number 0, which means no single block device (overlay, tmpfs, NFS, btrfs).
     fn has_device(&self) -> Result<(), String> {
         match self.number.starts_with("0:") {
             true => Err(format!(
-                "{} has no block device of its own whose reads could be counted",
+                "{} has no block device whose reads can be counted",
                 self.kind
             )),
             false => Ok(()),
@@ -99,32 +95,32 @@ impl Mount {
         Ok(self.counts()?.read_bytes)
     }
 
-    /// What the device has done since boot: the same figures as a line of `/proc/diskstats`, without the other devices.
+    /// The device's I/O counts since boot, as in its line of `/proc/diskstats`.
     pub fn counts(&self) -> Result<DeviceCounts, String> {
         self.has_device()?;
         let file = format!("/sys/dev/block/{}/stat", self.number);
         let text =
             fs::read_to_string(&file).map_err(|error| format!("cannot read {file}: {error}"))?;
-        DeviceCounts::parse(&text)
-            .ok_or_else(|| format!("{file} does not hold what it should: {text}"))
+        DeviceCounts::parse(&text).ok_or_else(|| format!("{file} has an unexpected format: {text}"))
     }
 }
 
-/// What a block device has done since boot, and what it is doing.
+/// The I/O counts of a block device since boot, and its queue now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceCounts {
     pub reads: u64,
     pub read_bytes: u64,
     pub writes: u64,
     pub written_bytes: u64,
-    /// Milliseconds in which it had anything to do.
+    /// Time with at least one request in flight, in milliseconds.
     pub busy_ms: u64,
-    /// Requests that are under way now.
+    /// Requests in flight now.
     pub in_flight: u64,
 }
 
 impl DeviceCounts {
-    /// Documentation/block/stat.rst: reads, merges, sectors, ms; the same for writes; in flight, ms busy, ... A sector has 512 bytes.
+    /// Parses the format of Documentation/block/stat.rst: reads, merges, sectors, ms; the same for writes; in flight, ms busy.
+    /// A sector is 512 bytes.
     fn parse(stat: &str) -> Option<DeviceCounts> {
         let fields: Vec<u64> = stat
             .split_whitespace()
@@ -157,7 +153,7 @@ impl DeviceCounts {
     }
 }
 
-/// Blanks and the like stand as `\040`.
+/// Decodes octal escapes, such as `\040` for a space.
 fn unescape(field: &str) -> String {
     let mut parts = field.split('\\');
     let mut text = parts.next().unwrap_or_default().to_string();
@@ -188,7 +184,7 @@ mod tests {
                           31 22 8:16 / /data\\040disk rw master:3 propagate_from:2 - xfs /dev/sdb rw\n";
 
     #[test]
-    fn the_longest_mount_point_above_a_path_counts() {
+    fn the_longest_matching_mount_point_is_chosen() {
         let kind = |path: &str| choose(parsed(MOUNTS), Path::new(path)).unwrap().kind;
         assert_eq!(
             ["/var/x", "/tmp/y", "/tmpfile", "/data disk/z"].map(kind),
@@ -197,19 +193,19 @@ mod tests {
     }
 
     #[test]
-    fn a_file_system_without_a_device_says_so() {
-        let says = choose(parsed(MOUNTS), Path::new("/tmp"))
+    fn the_error_for_a_file_system_without_a_device_names_its_type() {
+        let message = choose(parsed(MOUNTS), Path::new("/tmp"))
             .unwrap()
             .read_bytes()
             .unwrap_err();
         assert_eq!(
-            says,
-            "tmpfs has no block device of its own whose reads could be counted"
+            message,
+            "tmpfs has no block device whose reads can be counted"
         );
         assert!(below(Path::new("/proc")).unwrap().read_bytes().is_err());
     }
     #[test]
-    fn a_device_is_read_as_the_kernel_writes_it() {
+    fn the_kernels_block_stat_format_is_parsed() {
         let text = "   30540     6004  2722738    22627    27074    83034 37238680   442349        3    14888   470522    10790       46  3211000     5523      886       22\n";
         let expected = DeviceCounts {
             reads: 30540,

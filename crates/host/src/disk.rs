@@ -1,10 +1,10 @@
-//! Space on a file system, and the size of a folder.
+//! Free space of a file system, the size of a folder, and sizes as text.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Bytes that this user may still write below a path (statvfs(3), `f_bavail`). The path need not exist yet.
+/// Free bytes for this user on the file system of a path (statvfs(3), `f_bavail`). The path need not exist yet.
 pub fn free(path: &Path) -> io::Result<u64> {
     let there = path
         .ancestors()
@@ -14,7 +14,7 @@ pub fn free(path: &Path) -> io::Result<u64> {
     Ok(system.f_bavail * system.f_frsize)
 }
 
-/// Bytes that the files of a folder take on the disk (a sparse file less than its length).
+/// Bytes that the files of a folder occupy on disk (less than their length for sparse files).
 pub fn used(folder: &Path) -> io::Result<u64> {
     use std::os::unix::fs::MetadataExt;
     let mut bytes = 0;
@@ -30,7 +30,7 @@ pub fn used(folder: &Path) -> io::Result<u64> {
     Ok(bytes)
 }
 
-/// A size for people: `1.4 GB`, powers of 1000.
+/// A size as text: `1.4 GB`, in powers of 1000.
 pub fn shown(bytes: u64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB", "PB"];
     let power = (bytes.max(1).ilog10() / 3).min(5);
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_takes_what_its_files_take_also_below_it() {
+    fn the_size_of_a_folder_includes_its_subfolders() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("below")).unwrap();
         fs::write(folder.path().join("below/file"), vec![1; 100_000]).unwrap();
@@ -60,13 +60,13 @@ mod tests {
     }
 
     #[test]
-    fn free_space_is_told_for_a_folder_that_is_not_there_yet() {
+    fn free_space_is_known_for_a_folder_that_does_not_exist_yet() {
         let folder = tempfile::tempdir().unwrap();
         assert!(free(&folder.path().join("a/b")).unwrap() > 0);
     }
 
     #[test]
-    fn sizes_are_shown_with_one_digit_behind_the_point() {
+    fn sizes_are_shown_with_one_decimal() {
         assert_eq!(
             [0, 999, 1_000, 1_440_000_000].map(shown),
             ["0 B", "999 B", "1.0 kB", "1.4 GB"]

@@ -1,7 +1,7 @@
-//! The guard: a process beside prony that cleans up when prony is gone, however it went.
+//! The guard: a child process that cleans up after prony has ended for any reason, even SIGKILL.
 //!
-//! It reads a pipe whose write end prony alone holds; the end of the pipe is the end of prony. A child that prony has
-//! forked holds that end too, until its exec, so no child can slip through between the two. Non-goals: watching servers.
+//! It reads a pipe whose write end only prony holds, so end of file means that prony is gone. A child between fork and exec
+//! holds the write end too, so the guard cleans up only once every child carries its mark. It does not watch servers.
 
 use crate::{leftovers, process};
 use std::io::{self, PipeWriter, Read, Write};
@@ -19,7 +19,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Starts the guard of a journal and waits until it is on duty.
+    /// Starts the guard of a journal and waits until it is ready.
     pub fn start(program: &Path, journal: &Path) -> io::Result<Guard> {
         let (read, life) = io::pipe()?;
         let mut child = Command::new(program)
@@ -51,45 +51,45 @@ impl Guard {
         })
     }
 
-    /// The guard's own process.
+    /// The guard's process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 }
 
-/// Lets the guard do its work and waits for it.
+/// Lets the guard clean up and waits for it.
 impl Drop for Guard {
     fn drop(&mut self) {
         self.life = None;
-        // A guard that was killed has done nothing; whoever drops it looks at the journal.
+        // A killed guard has done nothing; the caller then reads the journal.
         let _ = self.child.wait();
     }
 }
 
-/// The guard's whole life: waits for the end of its standard input, then works off the journal.
+/// The guard process's main function: waits for the end of its standard input, then cleans up by the journal.
 pub fn serve(journal: &Path) -> io::Result<()> {
-    // A session of its own: what the terminal sends to prony's group (Ctrl-C, hang-up) is not for the guard. It fails only
-    // for the leader of a process group, who is out of that group already.
+    // A new session: signals that the terminal sends to prony's process group (Ctrl-C, hang-up) do not reach the guard. It
+    // fails only for the leader of a process group, which no longer is in prony's group.
     let _ = rustix::process::setsid();
-    ignore_polite_signals();
+    ignore_termination_signals();
     io::stdout().write_all(b"+")?;
     io::stdout().flush()?;
     io::copy(&mut io::stdin().lock(), &mut io::sink())?;
     leftovers::work_off(journal, true).map(drop)
 }
 
-/// `killall prony` means prony, and then the guard has work to do.
-fn ignore_polite_signals() {
+/// `killall prony` reaches the guard too, and that is when it has to clean up.
+fn ignore_termination_signals() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
         // SAFETY: SIG_IGN installs no code.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
 }
 
-/// The program that knows the verb: PRONY_GUARD_PROGRAM, or this one.
+/// The prony program, for starting guards and gauges: PRONY_GUARD_PROGRAM, or this executable.
 ///
-/// A test binary of cargo does not know it, and would take `guard` for the name of tests to run. It lies in a folder
-/// `deps`, and prony beside that folder; None where it is not there.
+/// A cargo test binary would take `guard` for the name of tests to run. It is in a folder `deps`, and prony is next to
+/// that folder. None if prony is not there.
 pub fn program() -> Option<PathBuf> {
     if let Some(given) = std::env::var_os("PRONY_GUARD_PROGRAM") {
         return Some(given.into());
@@ -102,7 +102,7 @@ pub fn program() -> Option<PathBuf> {
         Some(folder) if folder.ends_with("deps") => {
             Some(folder.with_file_name("prony")).filter(|prony| prony.exists())
         }
-        // Not its path: the file may have been replaced by a newer build since the start.
+        // Not its path: a newer build may have replaced the file since the start.
         _ => Some(PathBuf::from("/proc/self/exe")),
     }
 }

@@ -1,25 +1,25 @@
-//! PRONY_HOME: the one folder outside the results that prony writes to.
+//! PRONY_HOME: the only folder besides the results folder that prony writes to.
 //!
-//! Goal: its four rooms exist and can be written to, or a message says which cannot and what to do. Non-goals: what
-//! lies in them.
+//! It creates the four subfolders and checks that they are writable. Their contents belong to other modules.
 
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The cache folder of the user: servers, snapshots, work in progress, leases.
+/// The user's cache folder: builds, snapshots, temporary work, leases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Home {
     root: PathBuf,
 }
 
+/// Why there is no usable home.
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
     #[error(
-        "no folder for servers and snapshots: neither PRONY_HOME nor XDG_CACHE_HOME nor HOME is set; set PRONY_HOME to a folder with a few GB free"
+        "no folder for builds and snapshots: PRONY_HOME, XDG_CACHE_HOME and HOME are all unset; set PRONY_HOME to a folder with a few GB free"
     )]
     Nowhere,
-    #[error("PRONY_HOME is {0:?}, which is not an absolute path; name the folder from the root on")]
+    #[error("PRONY_HOME is {0:?}, which is not an absolute path; set it to an absolute path")]
     Relative(PathBuf),
     #[error(
         "cannot write to {folder}: {cause}; set PRONY_HOME to a folder of your own with a few GB free"
@@ -33,7 +33,7 @@ impl Home {
         Home::at(choose(&|name| std::env::var_os(name))?)
     }
 
-    /// The home in a given folder, which is made where it is missing.
+    /// The home in a given folder, which is created if it is missing.
     pub fn at(root: impl Into<PathBuf>) -> Result<Home, HomeError> {
         let home = Home { root: root.into() };
         for folder in [home.builds(), home.snapshots(), home.work(), home.leases()] {
@@ -42,26 +42,27 @@ impl Home {
         Ok(home)
     }
 
+    /// The home folder itself.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Servers, one folder a build.
+    /// Downloaded server builds, one folder each.
     pub fn builds(&self) -> PathBuf {
         self.root.join("builds")
     }
 
-    /// Loaded data folders that trials start from.
+    /// Snapshots: loaded data folders that trials start from.
     pub fn snapshots(&self) -> PathBuf {
         self.root.join("snapshots")
     }
 
-    /// What lives no longer than a prony: instances, clones, temporary folders.
+    /// Temporary work that ends with the prony process: instances, clones, temporary folders.
     pub fn work(&self) -> PathBuf {
         self.root.join("work")
     }
 
-    /// Journals of what a prony has made (see `leases`).
+    /// Journals of what each prony process has created (see `Leases`).
     pub fn leases(&self) -> PathBuf {
         self.root.join("leases")
     }
@@ -80,7 +81,7 @@ fn choose(variable: &dyn Fn(&str) -> Option<OsString>) -> Result<PathBuf, HomeEr
             Err(HomeError::Relative(root))
         };
     }
-    // The XDG specification has a relative XDG_CACHE_HOME ignored.
+    // The XDG specification says to ignore a relative XDG_CACHE_HOME.
     let cache = given("XDG_CACHE_HOME").filter(|folder| folder.is_absolute());
     let cache = cache.or_else(|| given("HOME").map(|home| home.join(".cache")));
     Ok(cache.ok_or(HomeError::Nowhere)?.join("prony"))
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_home_is_what_prony_home_says_and_otherwise_in_the_users_cache() {
+    fn the_home_is_prony_home_or_else_in_the_users_cache() {
         assert_eq!(
             chosen(&[("PRONY_HOME", "/p"), ("HOME", "/h")]).unwrap(),
             Path::new("/p")
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn without_any_folder_the_message_says_what_to_set() {
+    fn the_error_for_an_unset_home_says_what_to_set() {
         assert!(
             chosen(&[])
                 .unwrap_err()
@@ -141,19 +142,19 @@ mod tests {
     }
 
     #[test]
-    fn a_home_that_cannot_be_written_is_named() {
+    fn the_error_for_an_unwritable_home_names_it() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         std::fs::write(&file, "").unwrap();
-        let says = Home::at(&file).unwrap_err().to_string();
+        let message = Home::at(&file).unwrap_err().to_string();
         assert!(
-            says.contains("cannot write to") && says.contains("file/builds"),
-            "{says}"
+            message.contains("cannot write to") && message.contains("file/builds"),
+            "{message}"
         );
     }
 
     #[test]
-    fn a_fresh_home_has_its_rooms() {
+    fn a_new_home_has_its_subfolders() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::at(folder.path().join("a/b")).unwrap();
         assert!(

@@ -1,14 +1,14 @@
-//! Ctrl-C and SIGTERM: the first asks, the second ends at once (the guard cleans up).
+//! Ctrl-C and SIGTERM: the first one sets a flag, the second one ends prony at once (the guard cleans up).
 //!
-//! Goal: a flag that the protocol looks at between two steps. Non-goal: stopping anything by itself.
+//! The protocol checks the flag between its steps. This module stops nothing itself.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 
-/// The exit status of an interrupted prony.
+/// prony's exit status after an interrupt.
 pub const EXIT_STATUS: u8 = 130;
 
-static ASKED: AtomicU32 = AtomicU32::new(0);
+static SIGNALS: AtomicU32 = AtomicU32::new(0);
 static CTRL_C_IS_LENT: AtomicBool = AtomicBool::new(false);
 
 /// Installs the handler for SIGINT and SIGTERM; once, at the start of the program.
@@ -29,12 +29,13 @@ pub fn install() -> io::Result<()> {
     Ok(())
 }
 
-/// Whether prony was asked to end.
+/// Whether the user interrupted prony.
 pub fn asked() -> bool {
-    ASKED.load(SeqCst) > 0
+    SIGNALS.load(SeqCst) > 0
 }
 
-/// While another program has the terminal its Ctrl-C, which reaches all of the foreground, is that program's to answer.
+/// Makes prony ignore Ctrl-C (true) while another program, such as a client, uses the terminal: Ctrl-C reaches all
+/// foreground processes, and that program handles it.
 pub fn lend_ctrl_c(lent: bool) {
     CTRL_C_IS_LENT.store(lent, SeqCst);
 }
@@ -43,7 +44,7 @@ extern "C" fn on_signal(signal: libc::c_int) {
     if signal == libc::SIGINT && CTRL_C_IS_LENT.load(SeqCst) {
         return;
     }
-    if ASKED.fetch_add(1, SeqCst) > 0 {
+    if SIGNALS.fetch_add(1, SeqCst) > 0 {
         // SAFETY: `_exit` is async-signal-safe (signal-safety(7)).
         unsafe { libc::_exit(EXIT_STATUS.into()) };
     }

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Line {
+pub(crate) enum Line {
     /// The first line: whose journal it is, and the mark in the environment of every process it starts.
     Prony {
         pid: u32,
@@ -35,21 +35,21 @@ pub enum Line {
 
 impl Line {
     /// The line of a new lease.
-    pub fn leased(id: u64, kind: Kind, path: PathBuf) -> Line {
+    pub(crate) fn leased(id: u64, kind: Kind, path: PathBuf) -> Line {
         Line::Leased(BTreeMap::from([(kind, Place { id, path })]))
     }
 }
 
 /// A lease's number, and where the thing is.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub struct Place {
+pub(crate) struct Place {
     id: u64,
     path: PathBuf,
 }
 
 /// What a journal still holds.
 #[derive(Debug, Default, PartialEq)]
-pub struct Held {
+pub(crate) struct Held {
     /// None: the prony died before its first line, and so before it made anything.
     pub mark: Option<String>,
     /// In the order they were leased.
@@ -58,7 +58,7 @@ pub struct Held {
 
 /// A lease that is not released.
 #[derive(Debug, PartialEq)]
-pub struct HeldLease {
+pub(crate) struct HeldLease {
     id: u64,
     pub kind: Kind,
     pub path: PathBuf,
@@ -66,7 +66,7 @@ pub struct HeldLease {
 
 impl Held {
     /// Kind after kind; within a kind the last leased first, since it may lie in an earlier one.
-    pub fn in_teardown_order(&self) -> impl Iterator<Item = &HeldLease> {
+    pub(crate) fn in_teardown_order(&self) -> impl Iterator<Item = &HeldLease> {
         let mut leases: Vec<&HeldLease> = self.leases.iter().rev().collect();
         leases.sort_by_key(|lease| lease.kind);
         leases.into_iter()
@@ -75,7 +75,7 @@ impl Held {
 
 /// Creates a journal and locks it. A cleanup may take an empty one for a dead prony's and remove it before it is locked;
 /// then it is created again.
-pub fn create(path: &Path) -> io::Result<File> {
+pub(crate) fn create(path: &Path) -> io::Result<File> {
     loop {
         let file = OpenOptions::new()
             .create(true)
@@ -90,7 +90,7 @@ pub fn create(path: &Path) -> io::Result<File> {
 }
 
 /// The journal with its lock, or None where it is gone or, unless `wait`, its lock is held.
-pub fn take(path: &Path, wait: bool) -> io::Result<Option<File>> {
+pub(crate) fn take(path: &Path, wait: bool) -> io::Result<Option<File>> {
     let file = match OpenOptions::new().append(true).read(true).open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened?,
@@ -108,13 +108,13 @@ pub fn take(path: &Path, wait: bool) -> io::Result<Option<File>> {
 }
 
 /// Appends a line in one write. It begins with a line feed too, so that one torn before it (a full disk) stays alone.
-pub fn append(mut file: &File, line: &Line) -> io::Result<()> {
+pub(crate) fn append(mut file: &File, line: &Line) -> io::Result<()> {
     let json = serde_json::to_string(line).map_err(io::Error::other)?;
     file.write_all(format!("\n{json}\n").as_bytes())
 }
 
 /// What is leased and not released. Skips a line that a kill has torn: what it announces was not made yet.
-pub fn read(mut file: &File) -> io::Result<Held> {
+pub(crate) fn read(mut file: &File) -> io::Result<Held> {
     let mut text = Vec::new();
     file.read_to_end(&mut text)?;
     let mut held = Held::default();

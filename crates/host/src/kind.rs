@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// next. A loop device goes between mounts and control groups. A FUSE file system is a mount whose daemon carries the mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub(crate) enum Kind {
     /// A mount point.
     Mount,
     /// A control group.
@@ -28,7 +28,7 @@ pub enum Kind {
 
 impl Kind {
     /// Releases what is at this path. Does nothing where it is gone already.
-    pub fn release(self, path: &Path) -> io::Result<()> {
+    pub(crate) fn release(self, path: &Path) -> io::Result<()> {
         let (what, released) = match self {
             Kind::Mount => ("unmount", unmount(path)),
             Kind::Group => ("remove the control group", remove_group(path)),

@@ -17,7 +17,7 @@ pub struct Swept {
 }
 
 /// Works off the journals of all dead prony processes of this home. Two prony processes may do so at once.
-pub fn sweep(leases: &Path) -> io::Result<Swept> {
+pub(crate) fn sweep(leases: &Path) -> io::Result<Swept> {
     let mut swept = Swept::default();
     for entry in fs::read_dir(leases)? {
         let path = entry?.path();
@@ -40,7 +40,7 @@ pub fn sweep(leases: &Path) -> io::Result<Swept> {
 }
 
 /// Works off one journal; false where it is gone already or, unless `wait`, its prony lives (or another one works on it).
-pub fn work_off(path: &Path, wait: bool) -> io::Result<bool> {
+pub(crate) fn work_off(path: &Path, wait: bool) -> io::Result<bool> {
     let Some(locked) = journal::take(path, wait)? else {
         return Ok(false);
     };

@@ -1,6 +1,6 @@
-//! The machine as the record's environment tells it.
+//! Describes the machine for the record's environment, so that runs on different machines can be told apart.
 //!
-//! Goal: two runs on different machines never look alike. Non-goal: the servers' part, which the protocol adds.
+//! The protocol adds the servers.
 
 use crate::device;
 use record::Environment;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// All of the environment but the servers. What the machine does not tell is `unknown`.
+/// The environment without the servers. Unavailable values are `unknown`.
 pub fn environment(work: &Path) -> Environment {
     let kernel = rustix::system::uname();
     let text = |name: &std::ffi::CStr| name.to_string_lossy().into_owned();
@@ -28,7 +28,7 @@ pub fn environment(work: &Path) -> Environment {
     }
 }
 
-/// Of the whole machine; 0 where it does not tell.
+/// Memory of the machine in bytes; 0 if unknown.
 pub fn memory_bytes() -> u64 {
     memory_total(&read("/proc/meminfo")).unwrap_or(0)
 }
@@ -41,7 +41,7 @@ fn unknown() -> String {
     "unknown".to_string()
 }
 
-/// Of the first processor; ARM's kernel gives no name, so there the architecture stands.
+/// The model name of the first CPU, or the architecture if there is none (ARM).
 fn cpu(cpuinfo: &str, architecture: &str) -> String {
     let name = cpuinfo
         .lines()
@@ -50,7 +50,7 @@ fn cpu(cpuinfo: &str, architecture: &str) -> String {
         .to_string()
 }
 
-/// `MemTotal:       24689532 kB`, where kB is 1024 bytes.
+/// Parses `MemTotal:       24689532 kB`, where kB is 1024 bytes.
 fn memory_total(meminfo: &str) -> Option<u64> {
     let line = meminfo
         .lines()
@@ -58,7 +58,7 @@ fn memory_total(meminfo: &str) -> Option<u64> {
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
 }
 
-/// `PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"` (os-release(5)).
+/// Parses `PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"` (os-release(5)).
 fn system(os_release: &str) -> String {
     let name = os_release
         .lines()
@@ -66,7 +66,7 @@ fn system(os_release: &str) -> String {
     name.map_or_else(unknown, |name| name.trim_matches(['"', '\'']).to_string())
 }
 
-/// Cores that this process may use.
+/// CPU cores that this process may use.
 pub fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32)
 }
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_parts_are_read_as_the_kernel_writes_them() {
+    fn the_kernels_formats_are_parsed() {
         assert_eq!(
             cpu(
                 "processor\t: 0\nmodel name\t: Some CPU @ 2.0: GHz\n",
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_has_an_environment() {
+    fn the_environment_of_this_machine_is_complete() {
         let here = environment(Path::new("/"));
         assert!(here.memory_bytes > 0 && here.cores > 0 && here.kernel.starts_with("Linux "));
         assert!(here.file_system.contains(" on "), "{}", here.file_system);

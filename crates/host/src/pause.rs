@@ -1,14 +1,14 @@
-//! A process that stands still for a while: SIGSTOP, and SIGCONT in any case.
+//! Pauses a process: SIGSTOP, and always SIGCONT afterwards.
 //!
-//! Goal: nobody leaves a stopped process behind. A prony that is killed meanwhile cannot continue it, but then the guard kills it,
-//! which works on stopped processes. Non-goal: how long it stands still.
+//! No process stays stopped. If prony is killed meanwhile, the guard kills the process, which works on stopped processes too.
+//! The caller decides how long the pause lasts.
 
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// A stopped process. It goes on when this value is dropped.
+/// A stopped process. It continues when this value is dropped.
 pub struct Paused {
     process: OwnedFd,
 }
@@ -17,11 +17,11 @@ impl Paused {
     /// Stops a process.
     ///
     /// # Errors
-    /// There is no such process, or it belongs to another user.
+    /// The process does not exist, or belongs to another user.
     pub fn stop(pid: u32) -> io::Result<Paused> {
         let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
         let process = pidfd_open(pid.ok_or(Errno::SRCH)?, PidfdFlags::empty())?;
-        // Made before the signal is sent: from then on it is continued whatever happens.
+        // Created before the signal is sent, so that the process is continued whatever happens.
         let paused = Paused { process };
         pidfd_send_signal(&paused.process, Signal::STOP)?;
         Ok(paused)
@@ -30,7 +30,7 @@ impl Paused {
 
 impl Drop for Paused {
     fn drop(&mut self) {
-        // One that has ended meanwhile needs no signal.
+        // It may have ended meanwhile.
         let _ = pidfd_send_signal(&self.process, Signal::CONT);
     }
 }
@@ -47,7 +47,7 @@ mod tests {
         stat[stat.rfind(')').unwrap() + 2..].chars().next().unwrap()
     }
 
-    fn comes_to(pid: u32, states: &[char]) -> bool {
+    fn reaches(pid: u32, states: &[char]) -> bool {
         let began = Instant::now();
         while !states.contains(&state(pid)) {
             if began.elapsed() > Duration::from_secs(60) {
@@ -67,15 +67,15 @@ mod tests {
     }
 
     #[test]
-    fn a_process_stands_still_until_the_value_is_dropped_even_by_a_panic() {
+    fn a_process_stays_stopped_until_the_value_is_dropped_even_by_a_panic() {
         let mut child = sleeper("nobody's");
         let pid = child.id();
         let unwound = std::panic::catch_unwind(|| {
             let _paused = Paused::stop(pid).unwrap();
-            assert!(comes_to(pid, &['T']));
-            panic!("as this test wants it");
+            assert!(reaches(pid, &['T']));
+            panic!("deliberate");
         });
-        assert!(unwound.is_err() && comes_to(pid, &['S']));
+        assert!(unwound.is_err() && reaches(pid, &['S']));
         child.kill().unwrap();
         child.wait().unwrap();
     }
@@ -85,14 +85,14 @@ mod tests {
         let mark = crate::random::hex(8).unwrap();
         let mut child = sleeper(&mark);
         let paused = Paused::stop(child.id()).unwrap();
-        assert!(comes_to(child.id(), &['T']));
+        assert!(reaches(child.id(), &['T']));
         assert_eq!(kill_marked(&mark).unwrap(), 1);
         child.wait().unwrap();
         drop(paused);
     }
 
     #[test]
-    fn a_process_that_is_not_there_cannot_be_stopped() {
+    fn a_missing_process_cannot_be_stopped() {
         assert!(Paused::stop(0).is_err() && Paused::stop(u32::MAX).is_err());
     }
 }

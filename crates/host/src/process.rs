@@ -1,9 +1,8 @@
-//! Processes of this machine, found by a mark in their environment and killed without a race.
+//! Finds processes by a mark in their environment, and kills them without race conditions.
 //!
-//! Goal: after `kill_marked` no process with the mark is left. Non-goals: polite ends (see `server::managed`).
-//!
-//! The mark is inherited by everything that a marked process starts, and it is there from the moment of exec on: there
-//! is no gap between starting a process and noting its id.
+//! After `kill_marked` no process with the mark is left. Every child of a marked process inherits the mark, and has it from
+//! exec on: there is no gap between starting a process and recording its id. A server's clean shutdown is the task of
+//! `server::Managed`.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -15,29 +14,29 @@ use std::os::unix::fs::MetadataExt;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// The name of the variable that carries the mark.
+/// The environment variable with the mark.
 pub const MARK: &str = "PRONY_LEASE";
 
-/// How long a killed process may take to be gone; one that writes back gigabytes takes seconds.
+/// Time limit for a killed process to end; one that writes back gigabytes takes seconds.
 const GONE_WITHIN: Duration = Duration::from_secs(60);
-/// How long a process may be in the middle of its exec, where its environment cannot be read yet.
+/// Time limit for a process to finish its exec, during which its environment cannot be read.
 const EXEC_WITHIN: Duration = Duration::from_secs(2);
 
-/// The time of a process's start in clock ticks since boot, field 22 of `/proc/PID/stat` (proc(5)); with the id it
-/// names one process for ever. None where there is no such process.
+/// A process's start time in clock ticks since boot, field 22 of `/proc/PID/stat` (proc(5)). Together with the id it
+/// identifies the process uniquely. None if the process does not exist.
 pub fn start_ticks(pid: u32) -> Option<u64> {
     Some(Stat::of(pid)?.start_ticks)
 }
 
-/// Kills (SIGKILL) every process that carries the mark and waits until all are gone. Returns how many there were.
+/// Sends SIGKILL to every process with the mark and waits until all have ended. Returns how many were killed.
 ///
-/// A process may start another one just before it dies, so it looks again until it finds none.
+/// A process may start another one just before it dies, so the search repeats until it finds none.
 pub fn kill_marked(mark: &str) -> io::Result<usize> {
     let entry = format!("{MARK}={mark}");
     let began = Instant::now();
     let mut killed = 0;
     loop {
-        let found = look_for(entry.as_bytes())?;
+        let found = find(entry.as_bytes())?;
         for pid in &found.marked {
             killed += usize::from(kill(*pid, entry.as_bytes())?);
         }
@@ -51,12 +50,12 @@ pub fn kill_marked(mark: &str) -> io::Result<usize> {
     }
 }
 
-/// How a child ended, or None where it still runs after the limit.
+/// Waits for a child to end; None if it is still running after the limit.
 pub fn wait_within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     if let Some(ended) = child.try_wait()? {
         return Ok(Some(ended));
     }
-    // Not collected yet, so the number is still the child's.
+    // The child is not reaped yet, so the id is still its own.
     let Some(process) = open(child.id())? else {
         return child.wait().map(Some);
     };
@@ -67,13 +66,13 @@ pub fn wait_within(child: &mut Child, limit: Duration) -> io::Result<Option<Exit
     }
 }
 
-/// Asks a process to end (SIGTERM) and waits until it has. False where it had ended before; a process with its number
-/// that started at another time is not it.
+/// Sends SIGTERM to a process and waits until it has ended. Returns false if it had already ended, which includes a reused
+/// process id (other start time).
 pub fn end(pid: u32, start_ticks: u64, limit: Duration) -> io::Result<bool> {
     let Some(process) = open(pid)? else {
         return Ok(false);
     };
-    // From here on the descriptor names one process.
+    // From here on the descriptor refers to one process.
     if self::start_ticks(pid) != Some(start_ticks) {
         return Ok(false);
     }
@@ -86,24 +85,24 @@ pub fn end(pid: u32, start_ticks: u64, limit: Duration) -> io::Result<bool> {
     }
     let waited_s = limit.as_secs();
     Err(io::Error::other(format!(
-        "process {pid} is still there {waited_s} s after it was asked to end"
+        "process {pid} is still running {waited_s} s after SIGTERM"
     )))
 }
 
 #[derive(Default)]
 struct Found {
     marked: Vec<u32>,
-    /// A process of ours is between two programs: it may carry the mark in a moment.
+    /// A process of this user is in the middle of an exec, and may have the mark in a moment.
     in_exec: bool,
 }
 
-fn look_for(entry: &[u8]) -> io::Result<Found> {
+fn find(entry: &[u8]) -> io::Result<Found> {
     let mut found = Found::default();
     for pid in all_pids()? {
-        match Bearing::of(pid, entry) {
-            Bearing::Marked => found.marked.push(pid),
-            Bearing::InExec => found.in_exec = true,
-            Bearing::Foreign => {}
+        match MarkState::of(pid, entry) {
+            MarkState::Marked => found.marked.push(pid),
+            MarkState::InExec => found.in_exec = true,
+            MarkState::Foreign => {}
         }
     }
     Ok(found)
@@ -116,31 +115,31 @@ fn all_pids() -> io::Result<Vec<u32>> {
 }
 
 #[derive(PartialEq)]
-enum Bearing {
+enum MarkState {
     Marked,
     InExec,
     Foreign,
 }
 
-impl Bearing {
-    fn of(pid: u32, entry: &[u8]) -> Bearing {
+impl MarkState {
+    fn of(pid: u32, entry: &[u8]) -> MarkState {
         let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else {
-            return Bearing::Foreign;
+            return MarkState::Foreign;
         };
         if environment
             .split(|byte| *byte == 0)
             .any(|variable| variable == entry)
         {
-            // A zombie has no environment any more, so this one lives.
-            return Bearing::Marked;
+            // A zombie has no environment, so this process is alive.
+            return MarkState::Marked;
         }
         if environment.is_empty()
             && is_ours(pid)
             && Stat::of(pid).is_some_and(|stat| stat.is_in_exec())
         {
-            return Bearing::InExec;
+            return MarkState::InExec;
         }
-        Bearing::Foreign
+        MarkState::Foreign
     }
 }
 
@@ -150,13 +149,13 @@ fn is_ours(pid: u32) -> bool {
         || fs::metadata(format!("/proc/{pid}")).is_ok_and(|process| process.uid() == own.as_raw())
 }
 
-/// False where the process was gone, or another one has its number, before the signal.
+/// Returns false if the process had already ended or its id was reused.
 fn kill(pid: u32, entry: &[u8]) -> io::Result<bool> {
     let Some(process) = open(pid)? else {
         return Ok(false);
     };
-    // The number may have been given to another process since; from here on the descriptor names one process.
-    if Bearing::of(pid, entry) != Bearing::Marked {
+    // The id may have been reused; from here on the descriptor refers to one process.
+    if MarkState::of(pid, entry) != MarkState::Marked {
         return Ok(false);
     }
     match pidfd_send_signal(&process, Signal::KILL) {
@@ -166,7 +165,7 @@ fn kill(pid: u32, entry: &[u8]) -> io::Result<bool> {
     if !is_gone_within(&process, GONE_WITHIN)? {
         let waited_s = GONE_WITHIN.as_secs();
         return Err(io::Error::other(format!(
-            "process {pid} is still there {waited_s} s after SIGKILL"
+            "process {pid} is still running {waited_s} s after SIGKILL"
         )));
     }
     Ok(true)
@@ -182,7 +181,7 @@ fn open(pid: u32) -> io::Result<Option<OwnedFd>> {
     }
 }
 
-/// A process descriptor is readable once the process has ended, whether or not its parent has collected it.
+/// A pidfd is readable once the process has ended, even if its parent has not reaped it.
 fn is_gone_within(process: &OwnedFd, limit: Duration) -> io::Result<bool> {
     let limit = Timespec {
         tv_sec: limit.as_secs() as i64,
@@ -191,7 +190,7 @@ fn is_gone_within(process: &OwnedFd, limit: Duration) -> io::Result<bool> {
     let mut waited_for = [PollFd::new(process, PollFlags::IN)];
     loop {
         match poll(&mut waited_for, Some(&limit)) {
-            // A Ctrl-C, which asks for an end as well: go on waiting.
+            // Interrupted by Ctrl-C: keep waiting.
             Err(Errno::INTR) => {}
             count => return Ok(count? > 0),
         }
@@ -214,7 +213,8 @@ impl Stat {
         Stat::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// Numbered from 1 as in proc(5). The name (2) stands in brackets and may hold anything, so fields count from the last one.
+    /// Parses the fields, numbered from 1 as in proc(5). The name (field 2) is in parentheses and may contain anything, so
+    /// parsing starts after the last parenthesis.
     fn parse(text: &str) -> Option<Stat> {
         let fields: Vec<&str> = text[text.rfind(')')? + 1..].split_whitespace().collect();
         let number = |n: usize| fields.get(n - 3)?.parse().ok();
@@ -226,7 +226,7 @@ impl Stat {
         })
     }
 
-    /// The new program's memory is there and its environment is not: also a kernel thread and a zombie have none.
+    /// Whether the new program's memory exists but its environment does not. Kernel threads and zombies have none either.
     fn is_in_exec(&self) -> bool {
         self.env_end == 0 && self.flags & KERNEL_THREAD == 0 && !matches!(self.state, 'Z' | 'X')
     }
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_with_the_mark_are_killed_and_no_others() {
+    fn only_processes_with_the_mark_are_killed() {
         let (ours, theirs) = (
             crate::random::hex(8).unwrap(),
             crate::random::hex(8).unwrap(),
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_of_a_marked_process_dies_with_it() {
+    fn children_of_a_marked_process_are_killed_too() {
         let mark = crate::random::hex(8).unwrap();
         let mut shell = Command::new("sh");
         shell
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_process_that_was_meant_is_asked_to_end() {
+    fn a_process_with_another_start_time_is_not_terminated() {
         let mut child = sleeper("nobody's");
         let began = start_ticks(child.id()).unwrap();
         let limit = Duration::from_secs(60);
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn the_start_of_a_process_is_read_whatever_its_name_holds() {
+    fn a_process_name_with_parentheses_does_not_break_parsing() {
         let tail = (4..=52)
             .map(|n| n.to_string())
             .collect::<Vec<_>>()

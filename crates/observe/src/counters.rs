@@ -1,18 +1,18 @@
-//! Cumulative counters: SHOW GLOBAL STATUS, INNODB_METRICS and the pool's young and not-young pages as one reading.
+//! Cumulative counters: SHOW GLOBAL STATUS, INNODB_METRICS and the buffer pool's young and not-young pages as one reading.
 //!
-//! Goal: the difference of two readings is what the statements between them did, and nothing that the reading itself did.
-//! Non-goals: rates and ratios; the server's own per-second lines, which count from whoever read them last.
-//! Where the names come from, and which server has which: docs/COUNTERS.md.
+//! The difference of two readings is what the statements between them did, without the cost of the reading itself. There are
+//! no rates or ratios here. The server's own per-second values are not used: any client that reads them resets them.
+//! docs/COUNTERS.md lists the names and the servers that have them.
 
 use record::Counters;
 use server::{Reply, ServerError, Session};
 use std::collections::BTreeMap;
 
-/// Cumulative values by name, as the server spells the names. What a server lacks is not in it.
+/// Cumulative values, by the server's names. Values that a server lacks are absent.
 pub type Reading = BTreeMap<String, i64>;
 
-/// The INNODB_METRICS modules that are switched on, the same on every server that has them: most are off by default, and
-/// two servers with different modules cannot be compared.
+/// The INNODB_METRICS modules to enable. Most are off by default, and servers with different modules enabled cannot be
+/// compared.
 const METRIC_MODULES: [&str; 8] = [
     "module_buffer",
     "module_buffer_page",
@@ -24,27 +24,27 @@ const METRIC_MODULES: [&str; 8] = [
     "module_icp",
 ];
 
-/// Metrics that count. The type `value` is a state at a moment, which has no meaningful difference, but for two counts that
-/// MariaDB calls so and MySQL `counter`.
+/// Selects cumulative metrics. The type `value` is a gauge, whose difference means nothing, except for two counters that
+/// MariaDB labels `value` and MySQL `counter`.
 const COUNTS: &str = "(type IN ('counter', 'status_counter', 'set_owner', 'set_member') \
      OR name IN ('lock_deadlocks', 'lock_timeouts'))";
 
-/// The condition that a metric is switched on: MySQL and MariaDB before 10.5, MariaDB from 10.5 on. One that is off stands in
-/// the table with 0, and is absent all the same.
-const SWITCHED_ON: [&str; 2] = ["status = 'enabled'", "enabled = 1"];
+/// Selects enabled metrics: in MySQL and MariaDB before 10.5, and in MariaDB since 10.5. A disabled metric shows 0, and is
+/// treated as absent.
+const IS_ENABLED: [&str; 2] = ["status = 'enabled'", "enabled = 1"];
 
-/// MySQL from 5.5.34 at the latest, and every MariaDB; the sums go over the pool's instances.
+/// Works in MySQL since 5.5.34 or earlier and in every MariaDB. Sums over the buffer pool instances.
 const POOL_SQL: &str = "SELECT SUM(pages_made_young), SUM(pages_not_made_young) FROM information_schema.innodb_buffer_pool_stats";
 
-/// The names under which MariaDB shows the pool's counters in its status.
+/// MariaDB's status names of these counters.
 const POOL_NAMES: [&str; 2] = [
     "Innodb_buffer_pool_pages_made_young",
     "Innodb_buffer_pool_pages_made_not_young",
 ];
 
-/// Statements that this house sends around a query show up in these; InnoDB's own counters move in the background, so
-/// that a measured cost of looking would be noise there.
-const MOVED_BY_LOOKING: [&str; 12] = [
+/// Prefixes of the counters that the observer's own statements increase. InnoDB's counters change in the background, so a
+/// measured reading cost would be noise there.
+const MOVED_BY_READING: [&str; 12] = [
     "Bytes_",
     "Com_",
     "Created_tmp_",
@@ -59,26 +59,27 @@ const MOVED_BY_LOOKING: [&str; 12] = [
     "Last_",
 ];
 
-/// Reads counters on a connection of its own, so that the measured connection's session stays as it is.
+/// Reads counters on a separate connection, so that the measured session is not affected.
 pub struct Observer {
     session: Session,
-    /// None where the server has no INNODB_METRICS (MySQL 5.5).
+    /// None if the server has no INNODB_METRICS (MySQL 5.5).
     metrics_sql: Option<String>,
     pool: bool,
-    /// What one reading adds to the next.
+    /// How much one reading increases the counters of the next.
     cost: Reading,
 }
 
 impl Observer {
-    /// `configure`: whether this server may be told to count more (never an external one).
+    /// Prepares an observer on this session and measures the cost of a reading. `configure` allows it to enable metrics in the
+    /// server, which is never done to an external one.
     pub fn new(mut session: Session, configure: bool) -> Result<Observer, ServerError> {
         if configure {
             for module in METRIC_MODULES {
-                // A server without metrics, or without this module, answers with an error; then they are absent.
+                // A server without metrics, or without this module, returns an error; then its metrics are absent.
                 let _ = session.execute(&format!("SET GLOBAL innodb_monitor_enable = '{module}'"));
             }
         }
-        let metrics_sql = SWITCHED_ON
+        let metrics_sql = IS_ENABLED
             .map(metrics_sql)
             .into_iter()
             .find(|sql| session.query(sql).is_ok());
@@ -89,19 +90,19 @@ impl Observer {
             pool,
             cost: Reading::new(),
         };
-        observer.cost = observer.cost_of_looking()?;
+        observer.cost = observer.reading_cost()?;
         Ok(observer)
     }
 
-    /// Two readings with nothing between them.
-    fn cost_of_looking(&mut self) -> Result<Reading, ServerError> {
+    /// The difference of two readings with nothing between them.
+    fn reading_cost(&mut self) -> Result<Reading, ServerError> {
         self.read()?; // the first opens tables and fills caches
         let before = self.read()?;
         let after = self.read()?;
         Ok(after
             .iter()
             .filter(|(name, _)| {
-                MOVED_BY_LOOKING
+                MOVED_BY_READING
                     .iter()
                     .any(|prefix| name.starts_with(prefix))
             })
@@ -110,7 +111,7 @@ impl Observer {
             .collect())
     }
 
-    /// Everything that counts, now. About 2 ms on an idle server.
+    /// Reads all counters. Takes about 2 ms on an idle server.
     pub fn read(&mut self) -> Result<Reading, ServerError> {
         let mut reading = numbers(&self.session.query("SHOW GLOBAL STATUS")?);
         if let Some(sql) = &self.metrics_sql {
@@ -127,7 +128,7 @@ impl Observer {
         Ok(reading)
     }
 
-    /// What happened between two readings, without what the reading did itself.
+    /// The change between two readings, without the cost of the reading.
     pub fn difference(&self, before: &Reading, after: &Reading) -> Counters {
         after
             .iter()
@@ -142,7 +143,7 @@ impl Observer {
             .collect()
     }
 
-    /// One status value, for the proof of coldness.
+    /// Reads one status value, to prove that a round was cold.
     pub fn status(&mut self, name: &str) -> Result<Option<i64>, ServerError> {
         let reply = self
             .session
@@ -151,13 +152,13 @@ impl Observer {
     }
 }
 
-fn metrics_sql(switched_on: &str) -> String {
+fn metrics_sql(is_enabled: &str) -> String {
     format!(
-        "SELECT name, `count` FROM information_schema.innodb_metrics WHERE {COUNTS} AND {switched_on}"
+        "SELECT name, `count` FROM information_schema.innodb_metrics WHERE {COUNTS} AND {is_enabled}"
     )
 }
 
-/// Adds up differences: the counters of a round are the sum over its queries.
+/// Adds up counters: those of a round are the sum over its queries.
 pub fn sum<'a>(parts: impl Iterator<Item = &'a Counters>) -> Counters {
     let mut total = Counters::new();
     for part in parts {
@@ -168,7 +169,7 @@ pub fn sum<'a>(parts: impl Iterator<Item = &'a Counters>) -> Counters {
     total
 }
 
-/// The rows (name, number, ...) of a reply; values that are no whole numbers are left out.
+/// The rows (name, number, ...) of a reply; values that are not integers are skipped.
 fn numbers(reply: &Reply) -> Reading {
     reply
         .rows
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn only_whole_numbers_count() {
+    fn only_integers_are_counters() {
         let reading = numbers(&reply(&[
             ("Questions", "12"),
             ("Ssl_cipher", ""),
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_is_the_sum_of_its_queries() {
+    fn the_counters_of_a_round_are_the_sum_over_its_queries() {
         let one = Counters::from([("A".into(), 1), ("B".into(), 2)]);
         let two = Counters::from([("A".into(), 10)]);
         assert_eq!(

@@ -1,16 +1,16 @@
-//! What a server tells about its work: counters, plans, profiles, effective settings, and each second's sample of them.
+//! Observes a server: status counters, query plans, profiles, effective settings, resource use, and samples per second.
 //!
-//! Goal: readings that can be subtracted, with the cost of looking taken out, and plans that can be compared.
-//! Non-goals: judging them (`record::stats`), timing anything, knowing any workload.
+//! Counter readings can be subtracted, without the cost of the reading itself, and plans can be compared. It does not
+//! interpret the values (crates `record` and `explain`), and knows nothing of workloads.
 
 pub mod counters;
-pub mod plans;
+mod plans;
 pub mod process;
 pub mod profile;
-pub mod sampler;
+mod sampler;
 pub mod variables;
 
 pub use counters::{Observer, Reading};
 pub use plans::{Explainer, Plan};
 pub use process::ServerProcess;
-pub use sampler::{PidOf, Prepared, Sample, Sampled, Sampler, Targets};
+pub use sampler::{Live, PidOf, Prepared, Sample, Sampled, Sampler, Targets};

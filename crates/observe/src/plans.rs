@@ -1,7 +1,7 @@
-//! Plans: EXPLAIN in the forms that a server has, and a hash that is the same when the server does the same.
+//! Query plans: EXPLAIN in the formats that a server supports, and a hash that stays the same as long as the plan does.
 //!
-//! Goal: notice that a plan changed, on one server and between servers, and say what it does in the server's own words.
-//! Non-goals: comparing plans (`explain::plan`), deciding when to ask (`run`).
+//! The hash detects that a plan changed, on one server or between servers. Comparing plans is the task of `explain::plan`;
+//! `prony::run` decides when to explain.
 
 mod json;
 mod statements;
@@ -10,28 +10,29 @@ use server::{Reply, ServerError, Session};
 use sha2::{Digest, Sha256};
 use statements::Statements;
 
+/// A query plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// 16 hexadecimal digits.
+    /// Hash of what the server does, without estimates: 16 hexadecimal digits.
     pub hash: String,
-    /// A line a step, the columns that the server gives, tab-separated, with a header.
+    /// A header line and one line per step: the server's columns, separated by tabs.
     pub text: String,
 }
 
-/// Estimates: they move with the sampled statistics from one start to the next while the server does the same.
+/// Columns left out of the hash: estimates, which change with the sampled statistics while the plan stays the same.
 const ESTIMATES: [&str; 4] = ["rows", "filtered", "possible_keys", "partitions"];
 
-/// Asks one server for plans.
+/// Explains statements on one server.
 pub struct Explainer {
     statements: Statements,
     version: String,
 }
 
 impl Explainer {
-    /// What it has is known by its version.
+    /// Chooses the EXPLAIN statements by the server's version.
     ///
     /// # Errors
-    /// The connection is gone.
+    /// The connection was lost.
     pub fn of(session: &mut Session) -> Result<Explainer, ServerError> {
         if !session.is_mysql() {
             return Ok(Explainer {
@@ -50,13 +51,13 @@ impl Explainer {
         })
     }
 
-    /// The plan of a statement, which is not executed. It reads index pages, so it must not come before a cold round's query.
+    /// Explains a statement without executing it. This reads index pages, so it must not precede the query in a cold round.
     pub fn plan(&self, session: &mut Session, sql: &str) -> Result<Plan, ServerError> {
-        let asked = format!("{} {sql}", self.statements.table);
-        Ok(plan(&session.query(&asked)?))
+        let statement = format!("{} {sql}", self.statements.table);
+        Ok(plan(&session.query(&statement)?))
     }
 
-    /// The same as JSON, without what is estimated, only possible, or false; None where the server has no such form.
+    /// The plan as JSON, without estimates, unused alternatives and false members; None if the server has no JSON format.
     pub fn json(&self, session: &mut Session, sql: &str) -> Result<Option<String>, ServerError> {
         let Some(statement) = self.statements.json else {
             return Ok(None);
@@ -65,10 +66,10 @@ impl Explainer {
         Ok(reply.first_text().map(|text| json::decisive(&text)))
     }
 
-    /// Executes the statement and gives its plan with what was counted, as the server writes it.
+    /// Executes the statement and returns its plan with actual row counts and times, as the server formats it.
     ///
     /// # Errors
-    /// [`ServerError::Unusable`] with the version where the server has no such form.
+    /// [`ServerError::Unusable`] with the version if the server does not support it.
     pub fn analysis(&self, session: &mut Session, sql: &str) -> Result<String, ServerError> {
         let Some(statement) = self.statements.analysis else {
             return Err(ServerError::Unusable(format!(
@@ -124,7 +125,7 @@ fn cell(row: &[Option<Vec<u8>>], column: usize) -> String {
     }
 }
 
-/// Where one server says NULL in Extra another one says nothing.
+/// Treats empty cells as NULL: some servers leave Extra empty where others return NULL.
 fn decisive_cell(row: &[Option<Vec<u8>>], column: usize) -> String {
     match cell(row, column) {
         empty if empty.is_empty() => "NULL".into(),
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn an_estimate_of_rows_does_not_make_another_plan() {
+    fn row_estimates_do_not_change_the_hash() {
         assert_eq!(
             hash("lineorder", "lo_orderdate", "2500", None),
             hash("lineorder", "lo_orderdate", "2514", None)
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn another_index_makes_another_plan() {
+    fn another_index_changes_the_hash() {
         assert_ne!(
             hash("lineorder", "lo_orderdate", "2500", None),
             hash("lineorder", "lo_partkey", "2500", None)
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_says_nothing_and_one_that_says_null_have_the_same_plan() {
+    fn an_empty_cell_and_null_have_the_same_hash() {
         assert_eq!(
             hash("part", "PRIMARY", "1", Some("")),
             hash("part", "PRIMARY", "1", None)
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_keeps_the_estimates_and_shows_null() {
+    fn the_text_contains_estimates_and_null() {
         assert_eq!(
             plan(&step("part", "PRIMARY", "1", None)).text,
             "id\ttable\tkey\trows\tExtra\n1\tpart\tPRIMARY\t1\tNULL"
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_without_an_analysis_is_named() {
+    fn the_error_for_a_server_without_explain_analyze_names_it() {
         let mut session = Session::Sqlite(rusqlite::Connection::open_in_memory().unwrap());
         let explainer = Explainer::of(&mut session).unwrap();
         let error = explainer.analysis(&mut session, "select 1").unwrap_err();

@@ -1,7 +1,7 @@
-//! What the server's process used and its device read between two moments: processor time, bytes, requests.
+//! Resource use of the server process, and its disk's reads, between two points in time.
 //!
-//! Goal: a reading of microseconds, so that it can stand right around a statement; the sampler's names, with their units behind
-//! them. Non-goals: each second's rates (`sampler`); whose reads of the device they were: it serves all.
+//! A reading takes microseconds, so it can directly surround a statement. Names are those of the sampler plus the unit. Rates
+//! per second come from `sampler`. Disk reads include those of all other processes.
 
 use super::Reading;
 use host::{Mount, Process, mount_below, process_cpu};
@@ -9,7 +9,7 @@ use record::Counters;
 use record::stats::used::{DEVICE_READ, DEVICE_READS, SERVER_CPU, SERVER_CPU_SYSTEM, SERVER_READ};
 use std::path::Path;
 
-/// The process of a managed server, and the device below its data.
+/// The process of a managed server, and the disk with its data.
 pub struct ServerProcess {
     pid: u32,
     start_ticks: u64,
@@ -17,7 +17,7 @@ pub struct ServerProcess {
 }
 
 impl ServerProcess {
-    /// None where there is no such process.
+    /// Describes a running process; None if it does not exist.
     pub fn of(pid: u32, data_folder: Option<&Path>) -> Option<ServerProcess> {
         let device = data_folder
             .and_then(|folder| mount_below(folder).ok())
@@ -29,7 +29,7 @@ impl ServerProcess {
         })
     }
 
-    /// What it used so far. What cannot be read is left out.
+    /// Its resource use so far. Unavailable values are absent.
     fn read(&self) -> Reading {
         let mut reading = Reading::new();
         let mut enter = |name: &str, amount: u64| {
@@ -53,7 +53,7 @@ impl ServerProcess {
     }
 }
 
-/// Empty where there is no process.
+/// The resource use of a process so far; empty for None.
 pub fn read(process: &Option<ServerProcess>) -> Reading {
     process
         .as_ref()
@@ -61,7 +61,7 @@ pub fn read(process: &Option<ServerProcess>) -> Reading {
         .unwrap_or_default()
 }
 
-/// What was used between two readings, where both have it.
+/// The resource use between two readings, for the values in both.
 pub fn since(before: &Reading, after: &Reading) -> Counters {
     let used = |(name, after): (&String, &i64)| {
         let before = before.get(name)?;
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_that_works_uses_processor_time() {
+    fn a_busy_process_uses_cpu_time() {
         let own = ServerProcess::of(std::process::id(), None);
         let before = read(&own);
         let began = host::thread_cpu();
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_ended_in_between_has_used_nothing_that_can_be_told() {
+    fn resource_use_of_an_ended_process_is_absent() {
         let mut child = std::process::Command::new("sleep")
             .arg("1000")
             .spawn()
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_without_a_process_is_absent() {
+    fn resource_use_without_a_process_is_empty() {
         assert!(since(&read(&None), &read(&None)).is_empty());
     }
 }

@@ -1,15 +1,15 @@
-//! SHOW PROFILE, where a server has it: in which stage a statement spent its time.
+//! SHOW PROFILE: the time that a statement spent in each stage.
 //!
-//! Goal: the stages of one statement, added up by name. Non-goal: servers without it; there the list is empty.
+//! Stages of the same name are added up. For a server without SHOW PROFILE the list is empty.
 
 use server::{Reply, Session};
 
-/// Switches profiling on for this connection; false where the server cannot.
+/// Enables profiling for this connection; returns false if the server does not support it.
 pub fn begin(session: &mut Session) -> bool {
     session.is_mysql() && session.execute("SET SESSION profiling = 1").is_ok()
 }
 
-/// The stages of the last statement in the order of their first appearance, in seconds; switches profiling off again.
+/// Returns the stages of the last statement in the order of their first appearance, in seconds, and disables profiling.
 pub fn end(session: &mut Session) -> Vec<(String, f64)> {
     let stages = session
         .query("SHOW PROFILE")
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stage_that_comes_again_is_added_up() {
+    fn repeated_stages_are_added_up() {
         let row = |name: &str, elapsed: &str| {
             vec![
                 Some(name.as_bytes().to_vec()),

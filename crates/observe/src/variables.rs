@@ -1,14 +1,14 @@
-//! The settings that are in force, as the server reports them.
+//! The effective settings, as the server reports them.
 
 use server::{ServerError, Session};
 use std::collections::BTreeMap;
 
-/// SHOW GLOBAL VARIABLES; empty for a server that has none.
+/// Reads SHOW GLOBAL VARIABLES; empty for SQLite.
 pub fn effective(session: &mut Session) -> Result<BTreeMap<String, String>, ServerError> {
     shown(session, "SHOW GLOBAL VARIABLES")
 }
 
-/// SHOW SESSION VARIABLES: what holds on this connection; empty for a server that has none.
+/// Reads SHOW SESSION VARIABLES of this connection; empty for SQLite.
 pub fn of_session(session: &mut Session) -> Result<BTreeMap<String, String>, ServerError> {
     shown(session, "SHOW SESSION VARIABLES")
 }

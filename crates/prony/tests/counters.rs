@@ -1,4 +1,5 @@
-//! Counters of real servers: which exist where (docs/COUNTERS.md), and that a difference is the query's own.
+//! Tests of counters with real servers: which server has which (docs/COUNTERS.md), and that a difference contains only the
+//! query's own work.
 
 mod fresh;
 
@@ -6,8 +7,8 @@ use fresh::Fresh;
 use observe::{Observer, Reading};
 use server::{Node, Session, StartRequest};
 
-/// An observer of a started server, and a session to be observed.
-fn observed(fresh: &Fresh, then: impl FnOnce(&mut Observer, &mut Session)) {
+/// Starts a server and runs the function with an observer and a session.
+fn with_observer(fresh: &Fresh, then: impl FnOnce(&mut Observer, &mut Session)) {
     let server = fresh.managed();
     let request = StartRequest {
         data_folder: fresh.data_folder.clone(),
@@ -20,7 +21,7 @@ fn observed(fresh: &Fresh, then: impl FnOnce(&mut Observer, &mut Session)) {
     server.stop().unwrap();
 }
 
-/// `t` with the rows (0, 0) to (999, 999), its definition and statistics read.
+/// Creates `t` with the rows (0, 0) to (999, 999), and reads it once so that its definition and statistics are cached.
 fn thousand_rows(session: &mut Session) {
     let rows: Vec<String> = (0..1000).map(|row| format!("({row}, {row})")).collect();
     for statement in [
@@ -35,7 +36,7 @@ fn thousand_rows(session: &mut Session) {
     }
 }
 
-/// What a statement moved of the counters with these prefixes.
+/// The change of the counters with these prefixes by a statement.
 fn moved(
     observer: &mut Observer,
     session: &mut Session,
@@ -56,15 +57,15 @@ fn moved(
 
 type Moved = &'static [(&'static str, i64)];
 
-/// How a server reads the thousand rows.
+/// The counter changes of a server that reads the thousand rows.
 struct Reads {
-    /// `SELECT COUNT(*) FROM t`
+    /// By `SELECT COUNT(*) FROM t`.
     count: Moved,
-    /// `SELECT SUM(v) FROM t`
+    /// By `SELECT SUM(v) FROM t`.
     sum: Moved,
 }
 
-/// MySQL begins a scan with a lookup of the first key, and asks once more at the end of a table (1001).
+/// MySQL begins a scan with a lookup of the first key, and a table scan has one extra read at its end (1001).
 const MYSQL_SUM: Moved = &[
     ("Handler_read_first", 1),
     ("Handler_read_key", 1),
@@ -72,7 +73,7 @@ const MYSQL_SUM: Moved = &[
     ("Innodb_rows_read", 1000),
 ];
 
-/// By an index scan in the server.
+/// COUNT(*) is an index scan in the server.
 const MYSQL_5: Reads = Reads {
     count: &[
         ("Handler_read_first", 1),
@@ -83,7 +84,7 @@ const MYSQL_5: Reads = Reads {
     sum: MYSQL_SUM,
 };
 
-/// InnoDB counts the rows by itself, and no counter of reading moves.
+/// InnoDB counts the rows internally for COUNT(*), and no read counter changes.
 const MYSQL_8: Reads = Reads {
     count: &[],
     sum: MYSQL_SUM,
@@ -100,14 +101,14 @@ const MARIADB_10: Reads = Reads {
     sum: MARIADB_SUM,
 };
 
-/// By a table scan.
+/// COUNT(*) is a table scan.
 const MARIADB_11: Reads = Reads {
     count: MARIADB_SUM,
     sum: MARIADB_SUM,
 };
 
-/// A reading itself fills temporary tables, scans them and reads dozens of rows; none of that is in a difference.
-fn a_difference_is_the_query_alone(build: &'static str, reads: &Reads) {
+/// A reading itself fills and scans temporary tables and reads dozens of rows; a difference contains none of that.
+fn a_difference_contains_only_the_query(build: &'static str, reads: &Reads) {
     let Some(fresh) = Fresh::of(build) else {
         return;
     };
@@ -120,7 +121,7 @@ fn a_difference_is_the_query_alone(build: &'static str, reads: &Reads) {
         "Questions",
         "Sort_",
     ];
-    observed(&fresh, |observer, session| {
+    with_observer(&fresh, |observer, session| {
         thousand_rows(session);
         for (sql, expected) in [
             ("SELECT COUNT(*) FROM t", reads.count),
@@ -145,27 +146,27 @@ fn a_difference_is_the_query_alone(build: &'static str, reads: &Reads) {
     });
 }
 
-macro_rules! a_difference_is_the_query_alone {
+macro_rules! a_difference_contains_only_the_query {
     ($($(#[$attribute:meta])* $name:ident => $build:literal, $reads:ident;)*) => { $(
         #[test]
         $(#[$attribute])*
         fn $name() {
-            a_difference_is_the_query_alone($build, &$reads);
+            a_difference_contains_only_the_query($build, &$reads);
         }
     )* }
 }
 
-a_difference_is_the_query_alone! {
-    a_difference_is_the_query_alone_on_mariadb => "mariadb", MARIADB_10;
-    a_difference_is_the_query_alone_on_mysql_5_6 => "mysql@5.6.14", MYSQL_5;
-    #[ignore = "fetches 200 MB at its first run"]
-    a_difference_is_the_query_alone_on_mysql_5_5 => "mysql@5.5.34", MYSQL_5;
-    #[ignore = "fetches 553 MB at its first run"]
-    a_difference_is_the_query_alone_on_mysql_8_0 => "mysql@8.0.33", MYSQL_8;
-    #[ignore = "fetches 66 MB at its first run"]
-    a_difference_is_the_query_alone_on_mysql_9_7 => "mysql@9.7", MYSQL_8;
-    #[ignore = "fetches 50 MB at its first run"]
-    a_difference_is_the_query_alone_on_mariadb_11_8 => "mariadb@11.8", MARIADB_11;
+a_difference_contains_only_the_query! {
+    a_difference_contains_only_the_query_on_mariadb => "mariadb", MARIADB_10;
+    a_difference_contains_only_the_query_on_mysql_5_6 => "mysql@5.6.14", MYSQL_5;
+    #[ignore = "downloads 200 MB at its first run"]
+    a_difference_contains_only_the_query_on_mysql_5_5 => "mysql@5.5.34", MYSQL_5;
+    #[ignore = "downloads 553 MB at its first run"]
+    a_difference_contains_only_the_query_on_mysql_8_0 => "mysql@8.0.33", MYSQL_8;
+    #[ignore = "downloads 66 MB at its first run"]
+    a_difference_contains_only_the_query_on_mysql_9_7 => "mysql@9.7", MYSQL_8;
+    #[ignore = "downloads 50 MB at its first run"]
+    a_difference_contains_only_the_query_on_mariadb_11_8 => "mariadb@11.8", MARIADB_11;
 }
 
 /// The counters that explain differences, by topic.
@@ -324,11 +325,11 @@ const BUILDS: [&str; 6] = [
     "mariadb@11.8",
 ];
 
-/// Where one server has its counters.
+/// Where a server shows its counters.
 struct Sources {
     version: String,
     status: Vec<Vec<String>>,
-    /// Name, type, whether it is on.
+    /// Name, type, whether it is enabled.
     metrics: Vec<Vec<String>>,
     reading: Reading,
 }
@@ -351,7 +352,7 @@ impl Sources {
         }
     }
 
-    /// A word for the table; what prony records as a count is in the reading.
+    /// The table cell for a counter. A counter that prony records is in the reading.
     fn of_counter(&self, name: &str) -> &'static str {
         let metric = self.metrics.iter().find(|row| row[0] == name);
         let status = self.status.iter().any(|row| row[0] == name);
@@ -366,7 +367,7 @@ impl Sources {
     }
 }
 
-/// Empty where the server refuses the statement.
+/// The rows of a reply; empty if the server rejects the statement.
 fn rows(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
     let text = |cell: Option<Vec<u8>>| String::from_utf8(cell.unwrap_or_default()).unwrap();
     let reply = session.query(sql).unwrap_or_default();
@@ -377,12 +378,12 @@ fn rows(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
 
 /// The table of docs/COUNTERS.md: `cargo test -p prony --test counters -- --ignored --nocapture table`
 #[test]
-#[ignore = "prints the table of docs/COUNTERS.md; fetches 900 MB at its first run"]
+#[ignore = "prints the table of docs/COUNTERS.md; downloads 900 MB at its first run"]
 fn table() {
     let mut servers: Vec<Sources> = Vec::new();
     for build in BUILDS {
         let fresh = Fresh::of(build).expect("every build of the table");
-        observed(&fresh, |observer, session| {
+        with_observer(&fresh, |observer, session| {
             servers.push(Sources::of(observer, session));
         });
     }

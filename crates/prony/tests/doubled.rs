@@ -1,4 +1,4 @@
-//! Which counters of real servers count a row twice under multi-range read (docs/COUNTERS.md).
+//! Tests which counters of real servers count a row twice with multi-range read (docs/COUNTERS.md).
 
 mod fresh;
 
@@ -6,7 +6,7 @@ use fresh::Fresh;
 use observe::Observer;
 use server::{Node, Session, StartRequest};
 
-/// Of the range that is read: its rows are scattered over the table by their key.
+/// The rows in the range of `QUERY`. They are scattered over the table's primary key.
 const ROWS: i64 = 501;
 const QUERY: &str = "SELECT SUM(LENGTH(pad)) FROM t FORCE INDEX (k) WHERE k BETWEEN 100 AND 600";
 const COUNTERS: [&str; 5] = [
@@ -17,7 +17,7 @@ const COUNTERS: [&str; 5] = [
     "Handler_mrr_init",
 ];
 
-fn scattered(session: &mut Session) {
+fn create_scattered_rows(session: &mut Session) {
     let rows: Vec<String> = (0..10_000)
         .map(|n| format!("({n}, {}, REPEAT('x', 60))", n * 7919 % 10_000))
         .collect();
@@ -33,7 +33,7 @@ fn scattered(session: &mut Session) {
     }
 }
 
-/// What the query moves of the counters above with these switches; none where the server lacks one.
+/// How much the query increases each of `COUNTERS` with these optimizer switches; None if the server lacks the counter.
 fn counts(observer: &mut Observer, session: &mut Session, switches: &str) -> [Option<i64>; 5] {
     session
         .query(&format!("SET optimizer_switch = '{switches}'"))
@@ -59,14 +59,14 @@ fn under_mrr(build: &'static str, without: [Option<i64>; 5], with: [Option<i64>;
         .unwrap();
     let mut observer = Observer::new(server.connect().unwrap(), true).unwrap();
     let mut session = server.connect().unwrap();
-    scattered(&mut session);
+    create_scattered_rows(&mut session);
     let off = counts(&mut observer, &mut session, "mrr=off");
     let on = counts(&mut observer, &mut session, "mrr=on,mrr_cost_based=off");
     server.stop().unwrap();
     assert_eq!((off, on), (without, with), "{build}: {COUNTERS:?}");
 }
 
-/// Each row is looked up once more by its position, and counted; the counter of multi-range reads does not move.
+/// Each row is fetched a second time by its position, and counted again; Handler_mrr_init does not change.
 fn mysql(build: &'static str) {
     under_mrr(
         build,
@@ -75,7 +75,7 @@ fn mysql(build: &'static str) {
     );
 }
 
-/// Only the fetches by position move.
+/// Only Handler_read_rnd and Handler_mrr_init change.
 fn mariadb(build: &'static str) {
     under_mrr(
         build,
@@ -97,10 +97,10 @@ macro_rules! counts_under_mrr {
 counts_under_mrr! {
     mysql_5_6_counts_each_row_twice => mysql, "mysql@5.6.14";
     mariadb_counts_each_row_once => mariadb, "mariadb";
-    #[ignore = "fetches 553 MB at its first run"]
+    #[ignore = "downloads 553 MB at its first run"]
     mysql_8_0_counts_each_row_twice => mysql, "mysql@8.0.33";
-    #[ignore = "fetches 66 MB at its first run"]
+    #[ignore = "downloads 66 MB at its first run"]
     mysql_9_7_counts_each_row_twice => mysql, "mysql@9.7";
-    #[ignore = "fetches 50 MB at its first run"]
+    #[ignore = "downloads 50 MB at its first run"]
     mariadb_11_8_counts_each_row_once => mariadb, "mariadb@11.8";
 }

@@ -1,7 +1,7 @@
-//! A killed prony leaves nothing behind.
+//! Tests that a killed prony process leaves nothing behind.
 //!
-//! The prony of these tests is this test binary, started again for one ignored test that makes things and waits. As
-//! root it mounts a file system too.
+//! The killed process is this test binary, started again for one ignored test that creates leases and waits. As root it
+//! mounts a file system too.
 
 use host::process::start_ticks;
 use host::{Home, Leases};
@@ -12,8 +12,8 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 const HOME: &str = "PRONY_TEST_HOLDER_HOME";
 
 #[test]
-#[ignore = "is not a test: it is the prony that the other tests kill"]
-fn the_prony_that_is_killed() {
+#[ignore = "not a test: the process that the other tests kill"]
+fn the_process_to_kill() {
     let Some(home) = std::env::var_os(HOME) else {
         return;
     };
@@ -53,7 +53,7 @@ fn the_prony_that_is_killed() {
     shell.wait().unwrap();
 }
 
-/// A prony that holds a folder with a file system mounted in it, and three processes.
+/// A prony process with a leased folder, a file system mounted in it (as root), and three child processes.
 struct Holder {
     process: Child,
     guard: Process,
@@ -64,12 +64,7 @@ struct Holder {
 impl Holder {
     fn start(home: &Path) -> Holder {
         let mut process = Command::new(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "the_prony_that_is_killed",
-                "--ignored",
-                "--nocapture",
-            ])
+            .args(["--exact", "the_process_to_kill", "--ignored", "--nocapture"])
             .env(HOME, home)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -77,12 +72,12 @@ impl Holder {
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(process.stdout.take().unwrap());
-        let mut pids = told(&mut lines)
+        let mut pids = held(&mut lines)
             .split(' ')
             .map(|pid| Process::now(pid.parse().unwrap()))
             .collect::<Vec<_>>();
-        let folder = PathBuf::from(told(&mut lines));
-        // The rest of what it says (nothing, as a rule) must not meet a closed pipe.
+        let folder = PathBuf::from(held(&mut lines));
+        // Drain the rest of its output, so that it never writes to a closed pipe.
         std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
         Holder {
             process,
@@ -93,13 +88,15 @@ impl Holder {
     }
 
     fn holds_everything(&self) -> bool {
-        self.children.iter().all(Process::lives)
+        self.children.iter().all(Process::is_running)
             && self.folder.join("data").exists()
             && self.is_mounted() == rustix::process::geteuid().is_root()
     }
 
     fn holds_nothing(&self) -> bool {
-        !self.children.iter().any(Process::lives) && !self.folder.exists() && !self.is_mounted()
+        !self.children.iter().any(Process::is_running)
+            && !self.folder.exists()
+            && !self.is_mounted()
     }
 
     fn is_mounted(&self) -> bool {
@@ -118,7 +115,7 @@ impl Holder {
     }
 }
 
-fn told(lines: &mut BufReader<ChildStdout>) -> String {
+fn held(lines: &mut BufReader<ChildStdout>) -> String {
     let mut line = String::new();
     while !line.starts_with("holds ") {
         line.clear();
@@ -127,7 +124,7 @@ fn told(lines: &mut BufReader<ChildStdout>) -> String {
     line["holds ".len()..].trim_end().to_string()
 }
 
-/// A process, by its number and its start.
+/// A process, identified by its id and start time.
 struct Process {
     pid: u32,
     start_ticks: u64,
@@ -141,8 +138,8 @@ impl Process {
         }
     }
 
-    /// A zombie has ended; whoever should collect it is not the matter here.
-    fn lives(&self) -> bool {
+    /// Whether the process is running. A zombie is not.
+    fn is_running(&self) -> bool {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
         let state = stat
             .rsplit(") ")
@@ -159,7 +156,7 @@ impl Process {
     }
 
     fn wait(&self) {
-        while self.lives() {
+        while self.is_running() {
             std::thread::yield_now();
         }
     }
@@ -188,7 +185,7 @@ fn the_guard_of_a_killed_prony_kills_its_processes_unmounts_and_removes_its_fold
 }
 
 #[test]
-fn where_the_guard_was_killed_too_the_next_start_cleans_and_leaves_the_living_alone() {
+fn the_next_start_cleans_up_after_a_killed_guard_but_spares_running_processes() {
     let home = tempfile::tempdir().unwrap();
     let mut dead = Holder::start(home.path());
     let living = Holder::start(home.path());
@@ -204,7 +201,7 @@ fn where_the_guard_was_killed_too_the_next_start_cleans_and_leaves_the_living_al
 }
 
 #[test]
-fn a_clean_end_leaves_no_process_no_folder_and_no_journal() {
+fn a_clean_exit_leaves_no_process_folder_or_journal() {
     let home = tempfile::tempdir().unwrap();
     let leases = Leases::open_with(&Home::at(home.path()).unwrap(), Some(&prony())).unwrap();
     let guard = Process::now(leases.guard_pid().unwrap());
@@ -213,16 +210,16 @@ fn a_clean_end_leaves_no_process_no_folder_and_no_journal() {
     let mut child = leases.command("sleep").arg("1000").spawn().unwrap();
     drop(leases);
     assert!(
-        guard.lives() && path.exists(),
-        "a lease keeps the guard on duty"
+        guard.is_running() && path.exists(),
+        "a lease keeps the guard running"
     );
     drop(folder);
-    assert!(!guard.lives() && !path.exists() && journals(home.path()) == 0);
+    assert!(!guard.is_running() && !path.exists() && journals(home.path()) == 0);
     assert!(!child.wait().unwrap().success());
 }
 
 #[test]
-fn a_guard_lives_on_when_the_terminal_ends_everything_politely() {
+fn the_guard_ignores_termination_signals_of_the_terminal() {
     let home = tempfile::tempdir().unwrap();
     let mut dead = Holder::start(home.path());
     for signal in ["-INT", "-HUP", "-TERM"] {
@@ -231,14 +228,14 @@ fn a_guard_lives_on_when_the_terminal_ends_everything_politely() {
             .status()
             .unwrap();
     }
-    assert!(dead.guard.lives());
+    assert!(dead.guard.is_running());
     dead.kill();
     dead.guard.wait();
     assert!(dead.holds_nothing());
 }
 
 #[test]
-fn two_starts_at_once_clean_the_leftovers_of_one_prony_once() {
+fn concurrent_starts_clean_up_the_same_leftovers_only_once() {
     let home = tempfile::tempdir().unwrap();
     let mut dead = Holder::start(home.path());
     dead.guard.kill();
@@ -255,7 +252,10 @@ fn two_starts_at_once_clean_the_leftovers_of_one_prony_once() {
     });
     assert_eq!(swept, 1);
     assert_eq!(
-        dead.children.iter().filter(|child| child.lives()).count(),
+        dead.children
+            .iter()
+            .filter(|child| child.is_running())
+            .count(),
         0
     );
 }

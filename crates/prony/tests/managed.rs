@@ -1,4 +1,4 @@
-//! Real servers, started and ended by prony.
+//! Tests of managed servers with real builds: start, stop, kill, failures.
 
 mod fresh;
 
@@ -29,7 +29,7 @@ fn one(server: &Managed, sql: &str) -> String {
         .unwrap()
 }
 
-/// The test for each server that every machine of ours must have.
+/// The tests for each build that must be available on every development machine.
 macro_rules! for_each_server {
     ($($name:ident => $build:literal,)*) => { $(
         mod $name {
@@ -40,7 +40,7 @@ macro_rules! for_each_server {
             }
 
             #[test]
-            fn it_starts_with_the_settings_asked_for_and_stops_cleanly() {
+            fn it_starts_with_the_requested_settings_and_stops_cleanly() {
                 let Some(fresh) = fresh() else { return };
                 let server = fresh.managed();
                 let pool = [("innodb_buffer_pool_size", "13M"), ("innodb_old_blocks_time", "7")];
@@ -64,7 +64,7 @@ macro_rules! for_each_server {
             }
 
             #[test]
-            fn only_the_password_of_this_start_opens_it() {
+            fn only_the_generated_password_can_log_in() {
                 let Some(fresh) = fresh() else { return };
                 let server = fresh.managed();
                 server.start(&request(&fresh, &[])).unwrap();
@@ -81,7 +81,7 @@ macro_rules! for_each_server {
             }
 
             #[test]
-            fn what_was_written_before_a_kill_is_there_after_the_next_start() {
+            fn committed_data_survives_a_kill() {
                 let Some(fresh) = fresh() else { return };
                 let server = fresh.managed();
                 server.start(&request(&fresh, &[])).unwrap();
@@ -97,26 +97,26 @@ macro_rules! for_each_server {
             }
 
             #[test]
-            fn an_unknown_setting_is_named_in_the_message() {
+            fn the_error_for_an_unknown_setting_names_it() {
                 let Some(fresh) = fresh() else { return };
                 let server = fresh.managed();
-                let says = server.start(&request(&fresh, &[("inodb_flush", "1")])).unwrap_err().to_string();
-                assert!(says.contains(concat!($build, " does not start: it ended with status")), "{says}");
-                assert!(says.contains("this server does not know the setting `inodb_flush`"), "{says}");
+                let message = server.start(&request(&fresh, &[("inodb_flush", "1")])).unwrap_err().to_string();
+                assert!(message.contains(concat!($build, " does not start: it exited with status")), "{message}");
+                assert!(message.contains("this server does not know the setting `inodb_flush`"), "{message}");
                 assert!(server.pid().is_none());
             }
 
             #[test]
-            fn a_value_that_it_cannot_have_is_named_in_the_message() {
+            fn the_error_for_an_invalid_value_names_it() {
                 let Some(fresh) = fresh() else { return };
                 let server = fresh.managed();
                 let wrong = [("innodb_flush_method", "with_a_broom")];
-                let says = server.start(&request(&fresh, &wrong)).unwrap_err().to_string();
-                assert!(says.contains("innodb_flush_method") || says.contains("with_a_broom"), "{says}");
+                let message = server.start(&request(&fresh, &wrong)).unwrap_err().to_string();
+                assert!(message.contains("innodb_flush_method") || message.contains("with_a_broom"), "{message}");
             }
 
             #[test]
-            fn a_server_that_dies_by_itself_says_why() {
+            fn the_exit_reason_of_a_killed_server_names_the_signal() {
                 let Some(fresh) = fresh() else { return };
                 let server = fresh.managed();
                 server.start(&request(&fresh, &[])).unwrap();
@@ -129,20 +129,20 @@ macro_rules! for_each_server {
             }
 
             #[test]
-            fn it_is_gone_when_its_value_is_dropped() {
+            fn the_process_ends_when_the_value_is_dropped() {
                 let Some(fresh) = fresh() else { return };
                 let server = fresh.managed();
                 server.start(&request(&fresh, &[])).unwrap();
                 let process = format!("/proc/{}", server.pid().unwrap());
                 let environment = std::fs::read(format!("{process}/environ")).unwrap();
                 let is_mark = |variable: &[u8]| variable.starts_with(b"PRONY_LEASE=");
-                assert!(environment.split(|byte| *byte == 0).any(is_mark), "the guard finds it by its mark");
+                assert!(environment.split(|byte| *byte == 0).any(is_mark), "the guard finds the process by its mark");
                 drop(server);
                 assert!(!Path::new(&process).exists());
             }
 
             #[test]
-            fn it_starts_in_a_folder_whose_name_is_too_long_for_a_socket() {
+            fn it_starts_in_a_folder_with_a_path_too_long_for_a_socket() {
                 let Some(fresh) = fresh() else { return };
                 let folder = fresh.instance().join("long".repeat(30));
                 let server = Managed::new(fresh.distribution.clone(), fresh.leases.clone(), folder);
@@ -160,7 +160,7 @@ for_each_server! {
 }
 
 #[test]
-fn a_data_folder_that_is_not_there_is_named() {
+fn the_error_for_a_missing_data_folder_names_it() {
     let Some(fresh) = Fresh::of("mysql@5.6.14") else {
         return;
     };
@@ -170,12 +170,12 @@ fn a_data_folder_that_is_not_there_is_named() {
         settings: Vec::new(),
         groups: Vec::new(),
     };
-    let says = server.start(&nowhere).unwrap_err().to_string();
-    assert!(says.contains("nowhere"), "{says}");
+    let message = server.start(&nowhere).unwrap_err().to_string();
+    assert!(message.contains("nowhere"), "{message}");
 }
 
 #[test]
-fn two_servers_run_at_once() {
+fn two_servers_run_concurrently() {
     let (Some(one_of), Some(other_of)) = (Fresh::of("mysql@5.6.14"), Fresh::of("mysql@5.6.14"))
     else {
         return;
@@ -186,9 +186,9 @@ fn two_servers_run_at_once() {
     assert_ne!(one(&first, "SELECT @@port"), one(&second, "SELECT @@port"));
 }
 
-/// The home of these tests lies in a temporary folder, so that no other prony's leftovers are touched.
+/// In a temporary home, so that it does not touch the leftovers of other prony processes.
 #[test]
-fn a_home_of_its_own_has_leases_with_a_guard() {
+fn leases_of_a_new_home_have_a_guard() {
     let home = tempfile::tempdir().unwrap();
     assert!(
         Leases::open(&Home::at(home.path()).unwrap())
@@ -198,7 +198,7 @@ fn a_home_of_its_own_has_leases_with_a_guard() {
     );
 }
 
-macro_rules! each_generation_starts {
+macro_rules! each_version_starts {
     ($($name:ident => $build:literal,)*) => { $(
         #[test]
         fn $name() {
@@ -212,8 +212,8 @@ macro_rules! each_generation_starts {
     )* }
 }
 
-// A password is set in another way in each.
-each_generation_starts! {
+// Each sets its password in a different way.
+each_version_starts! {
     mysql_5_5_34_starts => "mysql@5.5.34",
     mysql_8_0_33_starts => "mysql@8.0.33",
     mysql_9_7_starts => "mysql@9.7",

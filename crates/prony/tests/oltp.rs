@@ -1,4 +1,4 @@
-//! The workloads `oltp` and `sql` on real servers: loaded, preloaded, every operation driven, conflicts provoked.
+//! Tests of the workloads `oltp` and `sql` with real servers: load, preload, every operation, conflicts.
 
 mod fresh;
 
@@ -16,7 +16,7 @@ use workload::script::{Driver, Script};
 use workload::sql::Statements;
 use workload::{Dataset, LoadError, State, Target, Workload};
 
-/// Servers need memory and disk; one at a time is kind to small machines.
+/// Servers need memory and disk, so only one runs at a time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 const TABLES: u64 = 2;
@@ -24,7 +24,7 @@ const ROWS: u64 = 3_000;
 const OPERATIONS: u64 = 200;
 const SEED: u64 = 11;
 
-/// The future's value; on blocking streams every await ends at once.
+/// Runs a future to its end; on blocking streams no await is ever pending.
 fn now<T>(future: impl Future<Output = T>) -> T {
     match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -49,7 +49,7 @@ impl Running {
             settings: vec![
                 setting("local_infile", "1"),
                 setting("innodb_buffer_pool_size", "64M"),
-                // A commit that waits for a busy disk says nothing about the statements.
+                // Commits do not wait for the disk, which is irrelevant to these tests.
                 setting("innodb_flush_log_at_trx_commit", "0"),
                 setting("innodb_flush_log_at_trx_commit", "0"),
             ],
@@ -102,7 +102,7 @@ impl Running {
         Driver::on(&target, &opened.script, opened.data().schema(), SEED).unwrap()
     }
 
-    /// Opens a session, runs so many operations and closes it.
+    /// Opens a session, runs `OPERATIONS` operations and closes it.
     fn drive(&self, opened: &Opened) -> Vec<Outcome> {
         let driver = self.driver(opened);
         let mut session = now(driver.open(&Io::blocking(), 0)).unwrap();
@@ -121,7 +121,7 @@ fn operate(
     with_retries(driver, session, number).1
 }
 
-/// Operates as the engine does; gives the errors that came before a retry, too.
+/// Runs an operation as the engine does; returns the error codes before each retry, and the outcome.
 fn with_retries(
     driver: &Driver,
     session: &mut <Driver as load::Workload>::Session,
@@ -144,7 +144,7 @@ fn with_retries(
     }
 }
 
-/// A workload's data, and its script for tests that operate by hand.
+/// A workload's data and script, for tests that run operations themselves.
 struct Opened {
     workload: Box<dyn Workload>,
     script: Arc<Script>,
@@ -275,7 +275,7 @@ fn every_operation_runs(build: &'static str) {
     assert_eq!(k() - before, updates as i64);
 }
 
-fn statements_of_ones_own_run_on_numbered_tables(build: &'static str) {
+fn user_defined_statements_run_on_numbered_tables(build: &'static str) {
     let _alone = alone();
     let Some(running) = Running::of(build) else {
         return;
@@ -297,7 +297,7 @@ fn statements_of_ones_own_run_on_numbered_tables(build: &'static str) {
     assert!(rows(1) > 100 && rows(2) > 100, "{} {}", rows(1), rows(2));
 }
 
-fn tables_and_views_of_any_name_are_made_preloaded_and_replaced(build: &'static str) {
+fn tables_and_views_with_any_name_are_created_preloaded_and_replaced(build: &'static str) {
     let _alone = alone();
     let Some(running) = Running::of(build) else {
         return;
@@ -315,7 +315,7 @@ fn tables_and_views_of_any_name_are_made_preloaded_and_replaced(build: &'static 
     "#);
     assert_eq!(running.load(&dataset, false).rows, 3);
     let session = &mut running.session();
-    // The table without a key, the marker's, which has none either, and the two indexes of the other.
+    // Two tables without indexes (one is the marker), and the two indexes of the third.
     let preloaded = dataset.data().preload(session).unwrap();
     assert_eq!((preloaded.indexes, preloaded.held), (4, Some(true)));
     let refused = dataset
@@ -340,7 +340,7 @@ fn tables_and_views_of_any_name_are_made_preloaded_and_replaced(build: &'static 
     dataset.data().verify(session).unwrap();
 }
 
-fn a_setup_that_is_cancelled_ends_within_its_statement(build: &'static str) {
+fn a_cancelled_setup_ends_during_its_statement(build: &'static str) {
     let _alone = alone();
     let Some(running) = Running::of(build) else {
         return;
@@ -372,7 +372,7 @@ const ACCOUNTS: &str = r#"
     setup = "create table accounts (id int primary key, balance int not null) engine=InnoDB; insert into accounts values (1, 100), (2, 100)"
 "#;
 
-/// Runs one operation on each of two sessions at about the same time.
+/// Runs one operation on each of two sessions concurrently.
 fn at_once(driver: &Driver, numbers: [u64; 2]) -> [(Vec<u16>, Outcome); 2] {
     let barrier = Barrier::new(2);
     std::thread::scope(|scope| {
@@ -390,7 +390,7 @@ fn at_once(driver: &Driver, numbers: [u64; 2]) -> [(Vec<u16>, Outcome); 2] {
     })
 }
 
-/// A number that picks the operation.
+/// A request number that selects the operation.
 fn number_of(driver: &Driver, operation: u16) -> u64 {
     (0..)
         .find(|&number| driver.pick(number) == operation)
@@ -416,7 +416,7 @@ fn conflicts_are_reported_by_their_codes(build: &'static str) {
     retried.data().verify(&mut running.session()).unwrap();
     let driver = running.driver(&retried);
     let numbers = [0, 1].map(|operation| number_of(&driver, operation));
-    // On a machine that is busy for 0.3 s they pass each other by.
+    // If the machine is busy for 0.3 s, the operations do not conflict.
     let outcomes = (0..20)
         .map(|_| at_once(&driver, numbers))
         .find(|outcomes| outcomes.iter().any(|(errors, _)| errors.contains(&1213)))
@@ -432,7 +432,7 @@ fn conflicts_are_reported_by_their_codes(build: &'static str) {
     let driver = running.driver(&failing);
     let failed = (Vec::new(), Outcome::Failed(1213));
     assert!((0..20).any(|_| at_once(&driver, numbers).contains(&failed)));
-    // What failed was rolled back, what was retried counts once.
+    // Failed operations were rolled back, and a retried operation counts once.
     assert_eq!(
         running.number("select sum(balance) from prony_sql.accounts"),
         200
@@ -459,7 +459,7 @@ fn a_lock_wait_fails_and_leaves_nothing_behind(build: &'static str) {
         .unwrap();
     let mut session = now(driver.open(&Io::blocking(), 0)).unwrap();
     assert_eq!(operate(&driver, &mut session, 0), Outcome::Failed(1205));
-    // What the operation had locked before is free again.
+    // The operation's earlier locks are released.
     for free in [
         "set session innodb_lock_wait_timeout = 5",
         "update prony_sql.accounts set balance = 0 where id = 1",
@@ -478,7 +478,7 @@ fn a_lock_wait_fails_and_leaves_nothing_behind(build: &'static str) {
     );
 }
 
-fn what_cannot_go_on_is_lost_or_not_opened(build: &'static str) {
+fn a_failed_prepare_fails_the_open_and_a_killed_server_loses_the_connection(build: &'static str) {
     let _alone = alone();
     let Some(running) = Running::of(build) else {
         return;
@@ -559,10 +559,10 @@ macro_rules! on_each {
 on_each!(
     tables_are_loaded_and_counted,
     every_operation_runs,
-    statements_of_ones_own_run_on_numbered_tables,
-    tables_and_views_of_any_name_are_made_preloaded_and_replaced,
-    a_setup_that_is_cancelled_ends_within_its_statement,
+    user_defined_statements_run_on_numbered_tables,
+    tables_and_views_with_any_name_are_created_preloaded_and_replaced,
+    a_cancelled_setup_ends_during_its_statement,
     conflicts_are_reported_by_their_codes,
     a_lock_wait_fails_and_leaves_nothing_behind,
-    what_cannot_go_on_is_lost_or_not_opened
+    a_failed_prepare_fails_the_open_and_a_killed_server_loses_the_connection
 );

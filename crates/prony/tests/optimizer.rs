@@ -1,4 +1,4 @@
-//! The tables of docs/OPTIMIZER.md against what the servers say.
+//! Tests that the tables of docs/OPTIMIZER.md agree with the servers.
 
 mod fresh;
 
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const PAGE: &str = include_str!("../../../docs/OPTIMIZER.md");
 const ABSENT: &str = "-";
 
-/// name -> value of the table whose first column has this head; one column of it.
+/// Names and values of one column of the page's table whose first column has this heading.
 fn column(head: &str, column: usize) -> BTreeMap<String, String> {
     let start = format!("| {head} |");
     let lines = PAGE.lines().skip_while(|line| !line.starts_with(&start));
@@ -23,8 +23,8 @@ fn column(head: &str, column: usize) -> BTreeMap<String, String> {
     .collect()
 }
 
-/// What the server says when nothing is set, under the names of the page.
-fn said(fresh: &Fresh) -> BTreeMap<String, String> {
+/// The server's default variables.
+fn defaults(fresh: &Fresh) -> BTreeMap<String, String> {
     let server = fresh.managed();
     server
         .start(&StartRequest {
@@ -38,59 +38,59 @@ fn said(fresh: &Fresh) -> BTreeMap<String, String> {
     variables
 }
 
-fn agrees(build: &'static str, place: usize) {
+fn agrees(build: &'static str, number: usize) {
     let Some(fresh) = Fresh::of(build) else {
         return;
     };
-    let variables = said(&fresh);
+    let variables = defaults(&fresh);
     let flags: BTreeMap<String, String> = variables["optimizer_switch"]
         .split(',')
         .filter_map(|part| part.split_once('='))
         .map(|(flag, state)| (flag.to_string(), state.to_string()))
         .collect();
     let on_page = |head: &str, known: &BTreeMap<String, String>| {
-        for (name, value) in column(head, place) {
-            let says = known.get(&name).map_or(ABSENT, String::as_str);
-            assert_eq!(value, says, "{build}: {name}");
+        for (name, value) in column(head, number) {
+            let actual = known.get(&name).map_or(ABSENT, String::as_str);
+            assert_eq!(value, actual, "{build}: {name}");
         }
     };
     on_page("flag", &flags);
     on_page("variable", &variables);
-    let listed: BTreeSet<String> = column("flag", place).into_keys().collect();
+    let listed: BTreeSet<String> = column("flag", number).into_keys().collect();
     let missing: Vec<&String> = flags
         .keys()
         .filter(|flag| !listed.contains(*flag))
         .collect();
     assert_eq!(missing, [""; 0], "{build}: not on the page");
-    // What is asked of the build before a run is what the running server has.
-    let asked = fresh.distribution.known_settings(&fresh.leases).unwrap();
-    let asked: Vec<&str> = asked.switches().collect();
+    // The flags known before a start are those of the running server.
+    let known = fresh.distribution.known_settings(&fresh.leases).unwrap();
+    let known: Vec<&str> = known.switches().collect();
     let running: Vec<&str> = flags.keys().map(String::as_str).collect();
-    assert_eq!(asked, running, "{build}");
+    assert_eq!(known, running, "{build}");
 }
 
 macro_rules! the_page_agrees {
-    ($($(#[$attribute:meta])* $name:ident => $build:literal, $place:literal;)*) => { $(
+    ($($(#[$attribute:meta])* $name:ident => $build:literal, $column:literal;)*) => { $(
         #[test]
         $(#[$attribute])*
         fn $name() {
-            agrees($build, $place);
+            agrees($build, $column);
         }
     )* }
 }
 
 the_page_agrees! {
-    #[ignore = "fetches 200 MB at its first run"]
+    #[ignore = "downloads 200 MB at its first run"]
     the_page_agrees_with_mysql_5_5 => "mysql@5.5.34", 1;
     the_page_agrees_with_mysql_5_6 => "mysql@5.6.14", 2;
-    #[ignore = "fetches 553 MB at its first run"]
+    #[ignore = "downloads 553 MB at its first run"]
     the_page_agrees_with_mysql_8_0 => "mysql@8.0.33", 3;
-    #[ignore = "fetches 66 MB at its first run"]
+    #[ignore = "downloads 66 MB at its first run"]
     the_page_agrees_with_mysql_9_7 => "mysql@9.7", 4;
     the_page_agrees_with_mariadb => "mariadb", 5;
-    #[ignore = "fetches 80 MB at its first run"]
+    #[ignore = "downloads 80 MB at its first run"]
     the_page_agrees_with_mariadb_11_4 => "mariadb@11.4.5", 6;
-    #[ignore = "fetches 50 MB at its first run"]
+    #[ignore = "downloads 50 MB at its first run"]
     the_page_agrees_with_mariadb_11_8 => "mariadb@11.8", 7;
 }
 

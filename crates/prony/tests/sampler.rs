@@ -1,4 +1,4 @@
-//! The sampler on real servers: what it counts, what it costs, and servers that stand still.
+//! Tests of the sampler with real servers: counts, cost, and stalled servers.
 
 mod fresh;
 
@@ -26,7 +26,7 @@ fn started(fresh: &Fresh) -> Arc<Managed> {
     server
 }
 
-/// A sampler of the server, and its seconds as they come.
+/// A running sampler, and the seconds that it publishes.
 fn sampling(server: &Arc<Managed>) -> (Sampler, Receiver<Second>) {
     let targets = Targets {
         connector: Some(server.connector().unwrap()),
@@ -45,11 +45,11 @@ fn sampling(server: &Arc<Managed>) -> (Sampler, Receiver<Second>) {
     (prepared.start(Instant::now(), 0, live), seconds)
 }
 
-/// Waits for a second in which the server told of itself, or did not.
-fn wait_for(seconds: &Receiver<Second>, told: bool) -> u32 {
+/// Waits for a second with (or without) the server's values, and returns its number.
+fn wait_for(seconds: &Receiver<Second>, has_status: bool) -> u32 {
     loop {
         let (second, values) = seconds.recv_timeout(PATIENCE).expect("a second");
-        if values.contains_key("Uptime") == told {
+        if values.contains_key("Uptime") == has_status {
             return second;
         }
     }
@@ -61,7 +61,7 @@ fn mean(series: &[Option<f64>]) -> f64 {
 }
 
 #[test]
-fn the_statements_of_a_load_are_counted_and_the_samplers_own_are_not() {
+fn only_the_loads_statements_are_counted() {
     let Some(fresh) = Fresh::of("mariadb") else {
         return;
     };
@@ -75,7 +75,7 @@ fn the_statements_of_a_load_are_counted_and_the_samplers_own_are_not() {
         sent += 1;
         match seconds.try_recv() {
             Ok((second, values)) if values.get("Com_select") > Some(&0.0) => break second,
-            _ => assert!(began.elapsed() < PATIENCE, "no second shows them"),
+            _ => assert!(began.elapsed() < PATIENCE, "no second counts them"),
         }
     };
     let Sampled {
@@ -96,14 +96,14 @@ fn the_statements_of_a_load_are_counted_and_the_samplers_own_are_not() {
     ] {
         assert!(series[name].iter().flatten().count() > 0, "{name}");
     }
-    // Without optimisation, on a machine that others use; bench/results/sampler.md has the figures.
+    // A loose bound for an unoptimised build on a shared machine; bench/results/sampler.md has the figures.
     let share = mean(&series["sampler cpu"]);
     assert!(share > 0.0 && share < 0.1, "{share} of a core");
     server.stop().unwrap();
 }
 
 #[test]
-fn a_server_that_stands_still_is_absent_until_it_goes_on() {
+fn a_stalled_server_is_absent_until_it_resumes() {
     let Some(fresh) = Fresh::of("mariadb") else {
         return;
     };
@@ -120,14 +120,17 @@ fn a_server_that_stands_still_is_absent_until_it_goes_on() {
     assert!(uptime[from as usize].is_none() && uptime[to as usize].is_some());
     let machine = &sampled.series["machine cpu"];
     let meanwhile = &machine[from as usize..to as usize];
-    assert!(meanwhile.iter().any(Option::is_some), "/proc goes on");
+    assert!(
+        meanwhile.iter().any(Option::is_some),
+        "the machine is still sampled"
+    );
     assert_eq!(sampled.flags, [], "nothing was lost");
     assert!(sampled.counters.contains_key("Com_select"));
     server.stop().unwrap();
 }
 
 #[test]
-fn a_sampler_ends_even_while_the_server_stands_still() {
+fn a_sampler_stops_even_if_the_server_stalls() {
     let Some(fresh) = Fresh::of("mariadb") else {
         return;
     };
@@ -149,14 +152,14 @@ fn a_sampler_ends_even_while_the_server_stands_still() {
     server.stop().unwrap();
 }
 
-/// What a reading costs, in milliseconds.
+/// The cost of a reading in milliseconds.
 struct Cost {
     wall: f64,
     prony_cpu: f64,
     server_cpu: f64,
 }
 
-/// Of one execution, over many one after the other.
+/// The mean cost of one execution, over many.
 fn cost_of(server: &Managed, mut act: impl FnMut()) -> Cost {
     const TIMES: u32 = 400;
     let cpu_s = || {
@@ -178,7 +181,7 @@ fn cost_of(server: &Managed, mut act: impl FnMut()) -> Cost {
 /// Writes the tables of bench/results/sampler.md.
 #[test]
 #[ignore = "a measurement of some minutes"]
-fn what_a_reading_costs() {
+fn measure_the_cost_of_a_reading() {
     println!(
         "| server | connections | reading | wall, ms | prony's CPU, ms | the server's CPU, ms |"
     );

@@ -1,12 +1,12 @@
-//! Builds for real: got, initialised, started, asked for their version, stopped.
+//! End-to-end tests of server builds: download, initialise, start, query, stop.
 //!
-//! They come into PRONY_HOME, or the user's cache, so that only the first run of the tests fetches anything.
+//! Builds are cached in PRONY_HOME or the user's cache, so only the first test run downloads anything.
 
 #[path = "../../../tests/support/skip.rs"]
 mod skip;
 
 use host::{Home, Leases};
-use server::builds::{Cache, Distribution};
+use server::{Cache, Distribution};
 use server::{ServerError, Session};
 use spec::{BuildSpec, Dsn};
 use std::path::Path;
@@ -14,7 +14,7 @@ use std::process::{Child, Stdio};
 use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
-/// Servers need memory and disk; one at a time is kind to small machines.
+/// Servers need memory and disk, so only one runs at a time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 static HOME: LazyLock<Home> =
@@ -24,12 +24,12 @@ fn leases() -> Leases {
     Leases::open_with(&HOME, None).expect("a journal")
 }
 
-/// The build, or None where it cannot be had on this machine and need not be.
-fn have(build: &BuildSpec, leases: &Leases) -> Option<Distribution> {
+/// The build; None if it is not available on this machine and not required.
+fn get(build: &BuildSpec, leases: &Leases) -> Option<Distribution> {
     match Cache::new(&HOME).get_verified(build, leases, &|line| eprintln!("{line}")) {
         Ok(distribution) => Some(distribution),
         Err(reason) => {
-            skip::skipped(&format!("{build} cannot be had: {reason}"));
+            skip::skipped(&format!("{build} is not available: {reason}"));
             None
         }
     }
@@ -123,14 +123,14 @@ fn text(session: &mut Session, sql: &str) -> String {
     session.query(sql).unwrap().first_text().unwrap_or_default()
 }
 
-/// A data folder keeps the size of its pages for life, so the start that makes it has to know.
+/// A data folder keeps its page size forever, so the setting must apply when the folder is created.
 #[test]
-fn a_data_folder_is_made_with_the_settings_that_it_keeps() {
+fn a_data_folder_is_created_with_its_permanent_settings() {
     let _alone = ONE_AT_A_TIME
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner());
     let leases = leases();
-    let Some(distribution) = have(&BuildSpec::MariaDb(None), &leases) else {
+    let Some(distribution) = get(&BuildSpec::MariaDb(None), &leases) else {
         return;
     };
     let folder = leases.temporary("test").unwrap();
@@ -143,12 +143,12 @@ fn a_data_folder_is_made_with_the_settings_that_it_keeps() {
     assert_eq!(text(&mut session, "select @@innodb_page_size"), "8192");
 }
 
-fn lives(build: &BuildSpec) {
+fn works(build: &BuildSpec) {
     let _alone = ONE_AT_A_TIME
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner());
     let leases = leases();
-    let Some(distribution) = have(build, &leases) else {
+    let Some(distribution) = get(build, &leases) else {
         return;
     };
     let known = distribution.known_settings(&leases).unwrap();
@@ -163,7 +163,7 @@ fn lives(build: &BuildSpec) {
     let options: Vec<&str> = wanted.into_iter().filter(understood).collect();
     let instance = Instance::start(&distribution, &leases, &data, None, &options);
     eprintln!(
-        "{}: {} initialised in {initialised:?}, answers after {:?}, {} settings",
+        "{}: {} initialised in {initialised:?}, first answer after {:?}, {} settings",
         distribution.build,
         distribution.version_text,
         begun.elapsed() - initialised,
@@ -193,12 +193,12 @@ fn lives(build: &BuildSpec) {
         "0"
     );
     assert_eq!(text(&mut session, "select @@character_sets_dir <> ''"), "1");
-    works_with_tables(&mut session);
-    loads_as_a_client(&mut session);
+    tables_work(&mut session);
+    load_data_local_works(&mut session);
     instance.stop();
 }
 
-fn works_with_tables(session: &mut Session) {
+fn tables_work(session: &mut Session) {
     session.execute("create database t").unwrap();
     for engine in ["InnoDB", "MyISAM"] {
         session
@@ -227,7 +227,7 @@ fn works_with_tables(session: &mut Session) {
     );
 }
 
-fn loads_as_a_client(session: &mut Session) {
+fn load_data_local_works(session: &mut Session) {
     let load = "load data local infile 'rows' into table t.InnoDB fields terminated by '|'";
     let rows = |from: u32| -> server::Producer {
         Box::new(move |to| (from..from + 1000).try_for_each(|row| writeln!(to, "{row}|r{row}")))
@@ -259,66 +259,66 @@ fn mariadb(version: &str) -> BuildSpec {
 }
 
 #[test]
-fn mariadb_of_the_distribution_lives() {
-    lives(&BuildSpec::MariaDb(None));
+fn mariadb_of_the_distribution_works() {
+    works(&BuildSpec::MariaDb(None));
 }
 
 #[test]
-fn mysql_5_6_14_lives() {
-    lives(&mysql("5.6.14"));
+fn mysql_5_6_14_works() {
+    works(&mysql("5.6.14"));
 }
 
 #[test]
-#[ignore = "fetches 200 MB at its first run"]
-fn mysql_5_5_34_lives() {
-    lives(&mysql("5.5.34"));
+#[ignore = "downloads 200 MB at its first run"]
+fn mysql_5_5_34_works() {
+    works(&mysql("5.5.34"));
 }
 
 #[test]
-#[ignore = "fetches 325 MB at its first run"]
-fn mysql_5_6_21_lives() {
-    lives(&mysql("5.6.21"));
+#[ignore = "downloads 325 MB at its first run"]
+fn mysql_5_6_21_works() {
+    works(&mysql("5.6.21"));
 }
 
 #[test]
-#[ignore = "fetches 553 MB at its first run"]
-fn mysql_8_0_33_lives() {
-    lives(&mysql("8.0.33"));
+#[ignore = "downloads 553 MB at its first run"]
+fn mysql_8_0_33_works() {
+    works(&mysql("8.0.33"));
 }
 
 #[test]
-#[ignore = "fetches 66 MB at its first run"]
-fn mysql_9_7_lives() {
-    lives(&mysql("9.7"));
+#[ignore = "downloads 66 MB at its first run"]
+fn mysql_9_7_works() {
+    works(&mysql("9.7"));
 }
 
 #[test]
-#[ignore = "fetches 60 MB at its first run"]
-fn mariadb_10_2_11_lives() {
-    lives(&mariadb("10.2.11"));
+#[ignore = "downloads 60 MB at its first run"]
+fn mariadb_10_2_11_works() {
+    works(&mariadb("10.2.11"));
 }
 
 #[test]
-#[ignore = "fetches 90 MB at its first run"]
-fn mariadb_11_4_5_lives() {
-    lives(&mariadb("11.4.5"));
+#[ignore = "downloads 90 MB at its first run"]
+fn mariadb_11_4_5_works() {
+    works(&mariadb("11.4.5"));
 }
 
 #[test]
-#[ignore = "fetches 50 MB at its first run"]
-fn mariadb_11_8_lives() {
-    lives(&mariadb("11.8"));
+#[ignore = "downloads 50 MB at its first run"]
+fn mariadb_11_8_works() {
+    works(&mariadb("11.8"));
 }
 
-/// The password's first login over TCP goes by the server's RSA key, the next by its cache; `tls=required` by TLS.
+/// The first login over TCP uses the server's RSA key, the second one its password cache, and `tls=required` uses TLS.
 #[test]
-#[ignore = "fetches 553 MB at its first run"]
-fn mysql_8_0_33_is_reached_over_tcp_and_tls_with_a_password() {
+#[ignore = "downloads 553 MB at its first run"]
+fn mysql_8_0_33_accepts_a_password_over_tcp_and_tls() {
     let _alone = ONE_AT_A_TIME
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner());
     let leases = leases();
-    let Some(distribution) = have(&mysql("8.0.33"), &leases) else {
+    let Some(distribution) = get(&mysql("8.0.33"), &leases) else {
         return;
     };
     let folder = leases.temporary("test").unwrap();
@@ -357,15 +357,15 @@ fn mysql_8_0_33_is_reached_over_tcp_and_tls_with_a_password() {
     instance.stop();
 }
 
-/// What a load costs beside the server's own work: 600 MB into a table that keeps nothing. A figure, no verdict.
+/// Measures the client cost of a load: 600 MB into a BLACKHOLE table. It prints a figure and asserts nothing.
 #[test]
 #[ignore = "a measurement"]
-fn loading_six_hundred_megabytes() {
+fn measure_loading_600_mb() {
     let _alone = ONE_AT_A_TIME
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner());
     let leases = leases();
-    let Some(distribution) = have(&mysql("5.6.14"), &leases) else {
+    let Some(distribution) = get(&mysql("5.6.14"), &leases) else {
         return;
     };
     let folder = leases.temporary("test").unwrap();

@@ -1,4 +1,4 @@
-//! TPC-H on real servers: the schema, the load, the indexes afterwards (SSB's too), and what the 22 queries answer.
+//! Tests of TPC-H with real servers: schema, load, deferred indexes (also SSB's), and the answers of the 22 queries.
 
 mod fresh;
 
@@ -16,7 +16,7 @@ fn opened(name: &str, section: &str) -> Arc<dyn Workload> {
     workload::open(name, &section.parse().unwrap()).unwrap()
 }
 
-/// A server that is set up for a load of so much memory, and what is done with it; nothing if the build is not available.
+/// Starts a server with this buffer pool size and runs the function; does nothing if the build is not available.
 fn on(build: &'static str, pool: &str, then: impl FnOnce(Connect<'_>)) {
     let Some(fresh) = Fresh::of(build) else {
         return;
@@ -51,7 +51,7 @@ fn load(dataset: &dyn Dataset, connect: Connect<'_>) -> Loaded {
     loaded
 }
 
-/// Every query that differs from its reference, in words; with how long each took on standard error. `but` are left out.
+/// Describes every query whose answer differs from the reference, except those in `but`. Prints the time of each query.
 fn differences(workload: &dyn Workload, session: &mut Session, but: &[&str]) -> Vec<String> {
     workload.data().unwrap().enter(session).unwrap();
     let mut differences = Vec::new();
@@ -68,11 +68,11 @@ fn differences(workload: &dyn Workload, session: &mut Session, but: &[&str]) -> 
     differences
 }
 
-fn answers_right(build: &'static str, pool: &str, section: &str) {
-    answers_right_but(build, pool, section, &[]);
+fn answers_are_right(build: &'static str, pool: &str, section: &str) {
+    answers_are_right_but(build, pool, section, &[]);
 }
 
-fn answers_right_but(build: &'static str, pool: &str, section: &str, but: &[&str]) {
+fn answers_are_right_but(build: &'static str, pool: &str, section: &str, but: &[&str]) {
     on(build, pool, |connect| {
         let tpch = opened("tpch", section);
         load(tpch.data().unwrap(), connect);
@@ -82,68 +82,68 @@ fn answers_right_but(build: &'static str, pool: &str, section: &str, but: &[&str
 }
 
 #[test]
-fn all_queries_answer_right_on_mariadb() {
-    answers_right("mariadb", "64M", "scale = 0.01");
+fn all_queries_return_the_right_answers_on_mariadb() {
+    answers_are_right("mariadb", "64M", "scale = 0.01");
 }
 
 #[test]
-fn all_queries_answer_right_on_mysql_5_6_14() {
-    answers_right("mysql@5.6.14", "64M", "scale = 0.01");
+fn all_queries_return_the_right_answers_on_mysql_5_6_14() {
+    answers_are_right("mysql@5.6.14", "64M", "scale = 0.01");
 }
 
-/// 5.5 runs the subquery of Q18, which groups all of lineitem, once for each order: hours even at this scale.
+/// MySQL 5.5 runs the subquery of Q18, which groups all of lineitem, once per order: that takes hours even at this scale.
 #[test]
-#[ignore = "fetches 200 MB at its first run"]
-fn all_queries_but_q18_answer_right_on_mysql_5_5_34() {
-    answers_right_but("mysql@5.5.34", "64M", "scale = 0.01", &["Q18"]);
-}
-
-#[test]
-#[ignore = "fetches 553 MB at its first run"]
-fn all_queries_answer_right_on_mysql_8_0_33() {
-    answers_right("mysql@8.0.33", "64M", "scale = 0.01");
+#[ignore = "downloads 200 MB at its first run"]
+fn all_queries_but_q18_return_the_right_answers_on_mysql_5_5_34() {
+    answers_are_right_but("mysql@5.5.34", "64M", "scale = 0.01", &["Q18"]);
 }
 
 #[test]
-#[ignore = "fetches 66 MB at its first run"]
-fn all_queries_answer_right_on_mysql_9_7() {
-    answers_right("mysql@9.7", "64M", "scale = 0.01");
+#[ignore = "downloads 553 MB at its first run"]
+fn all_queries_return_the_right_answers_on_mysql_8_0_33() {
+    answers_are_right("mysql@8.0.33", "64M", "scale = 0.01");
 }
 
 #[test]
-#[ignore = "fetches 50 MB at its first run"]
-fn all_queries_answer_right_on_mariadb_11_8() {
-    answers_right("mariadb@11.8", "64M", "scale = 0.01");
+#[ignore = "downloads 66 MB at its first run"]
+fn all_queries_return_the_right_answers_on_mysql_9_7() {
+    answers_are_right("mysql@9.7", "64M", "scale = 0.01");
+}
+
+#[test]
+#[ignore = "downloads 50 MB at its first run"]
+fn all_queries_return_the_right_answers_on_mariadb_11_8() {
+    answers_are_right("mariadb@11.8", "64M", "scale = 0.01");
 }
 
 #[test]
 #[ignore = "takes a minute"]
-fn all_queries_answer_right_at_scale_0_1() {
-    answers_right("mariadb", "512M", "scale = 0.1");
+fn all_queries_return_the_right_answers_at_scale_0_1() {
+    answers_are_right("mariadb", "512M", "scale = 0.1");
 }
 
-/// The validation of the specification.
+/// The validation that the specification prescribes.
 #[test]
 #[ignore = "takes minutes and 3 GB"]
 fn all_queries_answer_as_the_specification_says_at_scale_1_on_mariadb() {
-    answers_right("mariadb", "3G", "scale = 1");
+    answers_are_right("mariadb", "3G", "scale = 1");
 }
 
 #[test]
 #[ignore = "takes minutes and 3 GB"]
 fn all_queries_answer_as_the_specification_says_at_scale_1_on_mysql_5_6_14() {
-    answers_right("mysql@5.6.14", "3G", "scale = 1");
+    answers_are_right("mysql@5.6.14", "3G", "scale = 1");
 }
 
 #[test]
 #[ignore = "takes minutes and 3 GB"]
 fn all_queries_answer_as_the_specification_says_at_scale_1_on_mysql_8_0_33() {
-    answers_right("mysql@8.0.33", "3G", "scale = 1");
+    answers_are_right("mysql@8.0.33", "3G", "scale = 1");
 }
 
-/// The hints name indexes that there are, and change no answer.
+/// The hints name existing indexes and do not change the answers.
 #[test]
-fn the_published_forms_read_by_the_indexes_that_they_force_and_answer_the_same() {
+fn the_published_variants_use_their_forced_indexes_and_return_the_same_answers() {
     on("mariadb", "64M", |connect| {
         let tpch = opened("tpch", "scale = 0.01\nform = \"published\"");
         load(tpch.data().unwrap(), connect);
@@ -171,7 +171,7 @@ fn the_published_forms_read_by_the_indexes_that_they_force_and_answer_the_same()
     });
 }
 
-/// Table, index and columns, for every index of the schema.
+/// Table, index and columns of every index of the schema.
 fn indexes(session: &mut Session, schema: &str) -> Vec<String> {
     let sql = format!(
         "SELECT CONCAT_WS(' ', table_name, index_name, GROUP_CONCAT(column_name ORDER BY seq_in_index), MAX(comment)) FROM information_schema.statistics WHERE table_schema = '{schema}' GROUP BY table_name, index_name ORDER BY 1"
@@ -182,7 +182,7 @@ fn indexes(session: &mut Session, schema: &str) -> Vec<String> {
     texts.map(Result::unwrap).collect()
 }
 
-/// The tables whose indexes were timed by themselves, with and without waiting for the rows; the indexes are the same.
+/// The tables whose indexes were built and timed after the load. Asserts that the indexes equal those built during the load.
 fn built_afterwards(connect: Connect<'_>, name: &str, engine: &str) -> Vec<String> {
     let section =
         |build: &str| format!("scale = 0.01\nengine = {engine:?}\nindex_build = {build:?}");
@@ -203,7 +203,7 @@ fn built_afterwards(connect: Connect<'_>, name: &str, engine: &str) -> Vec<Strin
 }
 
 #[test]
-fn indexes_that_are_built_after_the_rows_are_those_that_come_with_them() {
+fn deferred_indexes_equal_immediate_indexes() {
     on("mariadb", "64M", |connect| {
         for engine in ["InnoDB", "MyISAM"] {
             assert_eq!(
@@ -223,7 +223,7 @@ fn indexes_that_are_built_after_the_rows_are_those_that_come_with_them() {
 }
 
 #[test]
-fn a_load_that_is_cancelled_while_it_builds_indexes_ends_at_once() {
+fn a_load_can_be_cancelled_during_the_index_build() {
     on("mariadb", "64M", |connect| {
         connect().execute("CREATE DATABASE t").unwrap();
         connect().execute("CREATE TABLE t.t (n INT)").unwrap();
@@ -249,7 +249,7 @@ fn a_load_that_is_cancelled_while_it_builds_indexes_ends_at_once() {
             data_bytes: 1,
         };
         let begun = Instant::now();
-        // Asked ten times a second; by then the one row is in.
+        // The loader polls this ten times per second; after 2 s the only row is loaded.
         let cancel = || begun.elapsed() > Duration::from_secs(2);
         let ended = loader::run(job, &|| Ok(connect()), &|_| {}, &cancel);
         assert!(

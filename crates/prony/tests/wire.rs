@@ -1,6 +1,6 @@
-//! The protocol of crate `wire` against real servers of each generation.
+//! Tests of the crate `wire` with real servers of each version.
 //!
-//! One server of each build for all its tests: each test has a schema of its own, and the guard ends what is left.
+//! All tests of a build share one server. Each test uses its own schema, and the guard ends the server.
 
 mod fresh;
 mod wired;
@@ -10,7 +10,7 @@ use std::time::Instant;
 use wire::{Connection, Login, Param, Tls, Value, WireError};
 use wired::{Running, now};
 
-/// A text of the server's own: what it says about itself.
+/// The single value that a query returns, as text.
 fn one(connection: &mut Connection, sql: &str) -> String {
     let mut text = String::new();
     now(connection.query_rows(sql, &mut |row| {
@@ -25,13 +25,13 @@ fn one(connection: &mut Connection, sql: &str) -> String {
 fn login_fails(login: &Login) -> String {
     let error = wired::open(login).err().expect("this login is wrong");
     assert!(error.is_lost());
-    let says = error.to_string();
+    let message = error.to_string();
     let password = login.password.as_deref().unwrap_or("\0");
-    assert!(!says.contains(password), "{says}");
-    says
+    assert!(!message.contains(password), "{message}");
+    message
 }
 
-/// Logs in twice by socket and by TCP: a server that caches what it hashed takes another way the second time.
+/// Logs in twice by socket and by TCP: a server that caches password hashes uses the cache the second time.
 fn logs_in_by(running: &Running, plugin: &str, user: &str) {
     for login in [running.socket(), running.tcp()] {
         for round in ["first", "second"] {
@@ -79,7 +79,7 @@ fn large_packets_on_every_backend(login: &Login) {
                 })
                 .collect()
         });
-        // A kernel without io_uring has nothing to test here.
+        // A kernel without io_uring cannot run this backend.
         assert!(ran.is_ok() || backend == Backend::Uring, "{ran:?}");
     }
 }
@@ -100,7 +100,7 @@ async fn send_large(io: &Io, login: &Login, client: u32) {
     connection.close().await;
 }
 
-/// The tests for each server that every machine of ours must have.
+/// The tests for each build.
 macro_rules! for_each_server {
     ($($(#[$ignore:meta])? $name:ident => $build:literal,)*) => { $(
         mod $name {
@@ -115,7 +115,7 @@ macro_rules! for_each_server {
 
             #[test]
             $(#[$ignore])?
-            fn a_login_by_socket_and_by_tcp_tells_the_version() {
+            fn a_login_by_socket_or_tcp_reports_the_version() {
                 let Some(running) = running() else { return };
                 for login in [running.socket(), running.tcp()] {
                     let mut connection = wired::open(&login).unwrap();
@@ -127,7 +127,7 @@ macro_rules! for_each_server {
 
             #[test]
             $(#[$ignore])?
-            fn every_plugin_that_the_server_has_logs_in() {
+            fn every_authentication_plugin_of_the_server_works() {
                 let Some(running) = running() else { return };
                 let users = running.users();
                 assert!(!users.is_empty());
@@ -138,7 +138,7 @@ macro_rules! for_each_server {
 
             #[test]
             $(#[$ignore])?
-            fn an_empty_password_and_a_schema_log_in() {
+            fn a_login_without_a_password_and_with_a_schema_works() {
                 let Some(running) = running() else { return };
                 let mut login = running.socket();
                 (login.user, login.password) = (running.user_without_password(), None);
@@ -149,27 +149,27 @@ macro_rules! for_each_server {
 
             #[test]
             $(#[$ignore])?
-            fn wrong_logins_say_what_is_wrong_and_no_password() {
+            fn errors_for_failed_logins_name_the_cause_but_not_the_password() {
                 let Some(running) = running() else { return };
                 let mut wrong = running.tcp();
                 wrong.password = Some("not-this-one".into());
-                let says = login_fails(&wrong);
-                assert!(says.starts_with("127.0.0.1:") && says.contains("the login of `root` (1045 ") && says.ends_with("from this host"), "{says}");
+                let message = login_fails(&wrong);
+                assert!(message.starts_with("127.0.0.1:") && message.contains("the login of `root` (1045 ") && message.ends_with("from this host"), "{message}");
                 let mut wrong = running.socket();
                 wrong.schema = Some("no_such_schema".into());
-                let says = login_fails(&wrong);
-                assert!(says.contains("(1049 ") && says.ends_with("create the schema, or omit it from the DSN"), "{says}");
+                let message = login_fails(&wrong);
+                assert!(message.contains("(1049 ") && message.ends_with("create the schema, or omit it from the DSN"), "{message}");
             }
 
             #[test]
             $(#[$ignore])?
-            fn tls_is_used_or_refused_clearly() {
+            fn tls_works_or_fails_with_a_clear_error() {
                 let Some(running) = running() else { return };
                 let mut login = running.tcp();
                 login.tls = Tls::Required;
                 if !running.has_tls {
-                    let says = login_fails(&login);
-                    assert!(says.contains("TLS: the server does not offer it"), "{says}");
+                    let message = login_fails(&login);
+                    assert!(message.contains("TLS: the server does not offer it"), "{message}");
                     return;
                 }
                 let mut connection = wired::open(&login).unwrap();
@@ -182,7 +182,7 @@ macro_rules! for_each_server {
 
             #[test]
             $(#[$ignore])?
-            fn an_endpoint_that_refuses_is_passed_over() {
+            fn an_unreachable_endpoint_is_skipped() {
                 let Some(running) = running() else { return };
                 let mut login = running.socket();
                 login.endpoints.insert(0, load::Endpoint::Unix("/no/such.sock".into()));
@@ -193,7 +193,7 @@ macro_rules! for_each_server {
 
             #[test]
             $(#[$ignore])?
-            fn every_kind_of_parameter_comes_back_as_it_went() {
+            fn parameters_of_every_type_are_returned_unchanged() {
                 let Some(running) = running() else { return };
                 let mut connection = running.schema("params");
                 now(connection.query("CREATE TABLE t (id int PRIMARY KEY, i bigint, d double, s varchar(40), b blob, n decimal(10,2)) CHARACTER SET utf8mb4")).unwrap();
@@ -224,7 +224,7 @@ macro_rules! for_each_server {
 
             #[test]
             $(#[$ignore])?
-            fn numbers_of_every_width_and_sign_are_read() {
+            fn numbers_of_every_width_and_sign_are_decoded() {
                 let Some(running) = running() else { return };
                 let mut connection = running.schema("numbers");
                 now(connection.query("CREATE TABLE t (a tinyint, b tinyint unsigned, c smallint, d smallint unsigned, e mediumint, f mediumint unsigned, g int, h int unsigned, i bigint unsigned, j year, k float, l date, m bit(9), n enum('x','y'))")).unwrap();
@@ -254,7 +254,7 @@ macro_rules! for_each_server {
 
             #[test]
             $(#[$ignore])?
-            fn rows_and_requests_of_more_than_a_packet_are_joined_and_split() {
+            fn rows_and_requests_larger_than_a_packet_work() {
                 let Some(running) = running() else { return };
                 let mut connection = running.schema("large");
                 const CHUNK: usize = 0xff_ffff;
@@ -279,7 +279,7 @@ macro_rules! for_each_server {
 
             #[test]
             $(#[$ignore])?
-            fn every_backend_of_the_engine_takes_and_sends_large_packets() {
+            fn every_io_backend_sends_and_receives_large_packets() {
                 let Some(running) = running() else { return };
                 for login in [running.socket(), running.tcp()] {
                     large_packets_on_every_backend(&login);
@@ -288,14 +288,14 @@ macro_rules! for_each_server {
 
             #[test]
             $(#[$ignore])?
-            fn a_request_that_is_too_large_for_the_server_is_told_as_such() {
+            fn the_error_for_a_too_large_request_names_max_allowed_packet() {
                 let Some(running) = running() else { return };
                 for login in [running.socket(), running.tcp()] {
                     let mut connection = wired::open(&login).unwrap();
                     let statement = now(connection.prepare("SELECT length(?)")).unwrap();
                     let error = now(connection.execute(&statement, &[Param::Bytes(&vec![b'x'; 70 << 20])])).unwrap_err();
-                    let says = error.to_string();
-                    assert!(says.contains("max_allowed_packet"), "{says}");
+                    let message = error.to_string();
+                    assert!(message.contains("max_allowed_packet"), "{message}");
                     let lost = now(connection.query("SELECT 1"));
                     assert!(lost.is_ok() || lost.unwrap_err().is_lost());
                 }
@@ -303,7 +303,7 @@ macro_rules! for_each_server {
 
             #[test]
             $(#[$ignore])?
-            fn after_an_error_the_connection_goes_on() {
+            fn a_connection_is_usable_after_an_error() {
                 let Some(running) = running() else { return };
                 let mut connection = running.schema("errors");
                 let error = now(connection.prepare("SELECT nothing FROM nowhere")).unwrap_err();
@@ -316,7 +316,7 @@ macro_rules! for_each_server {
                 let error = now(connection.execute(&insert, &[Param::Int(1)])).unwrap_err();
                 assert_eq!((error.code(), error.is_lost()), (1062, false));
                 now(connection.execute(&insert, &[Param::Int(2)])).unwrap();
-                // The first row comes, the second one is the error.
+                // The server sends the first row, then an error.
                 let middle = "SELECT (SELECT id FROM t u WHERE u.id <= t.id) FROM t ORDER BY id";
                 let error = now(connection.query(middle)).unwrap_err();
                 assert_eq!((error.code(), error.is_lost()), (1242, false));
@@ -329,7 +329,7 @@ macro_rules! for_each_server {
 
             #[test]
             $(#[$ignore])?
-            fn the_results_of_a_call_are_all_taken() {
+            fn all_result_sets_of_a_call_are_read() {
                 let Some(running) = running() else { return };
                 let mut connection = running.schema("calls");
                 now(connection.query("CREATE PROCEDURE p() BEGIN SELECT 1 UNION SELECT 2; SELECT 3; DO 0; END")).unwrap();
@@ -340,7 +340,7 @@ macro_rules! for_each_server {
 
             #[test]
             $(#[$ignore])?
-            fn a_table_that_is_altered_between_executions_is_read_anew() {
+            fn a_statement_is_decoded_correctly_after_its_table_was_altered() {
                 let Some(running) = running() else { return };
                 let mut connection = running.schema("altered");
                 now(connection.query("CREATE TABLE t (id int)")).unwrap();
@@ -355,13 +355,13 @@ macro_rules! for_each_server {
 
             #[test]
             $(#[$ignore])?
-            fn a_killed_connection_is_lost_and_stays_so() {
+            fn a_killed_connection_stays_lost() {
                 let Some(running) = running() else { return };
                 for login in [running.socket(), running.tcp()] {
                     let mut connection = wired::open(&login).unwrap();
                     let id = one(&mut connection, "SELECT connection_id()");
                     running.admin(&format!("KILL {id}"));
-                    // The server notices on its own time.
+                    // The server reacts to KILL with a delay.
                     let error = std::iter::repeat_with(|| now(connection.query("SELECT 1"))).find_map(Result::err).unwrap();
                     assert!(error.is_lost(), "{error}");
                     assert!(now(connection.query("SELECT 1")).unwrap_err().is_lost());
@@ -374,12 +374,12 @@ macro_rules! for_each_server {
 for_each_server! {
     mariadb => "mariadb",
     mysql_5_6_14 => "mysql@5.6.14",
-    #[ignore = "fetches 200 MB"]
+    #[ignore = "downloads 200 MB"]
     mysql_5_5_34 => "mysql@5.5.34",
-    #[ignore = "fetches 553 MB"]
+    #[ignore = "downloads 553 MB"]
     mysql_8_0_33 => "mysql@8.0.33",
-    #[ignore = "fetches 66 MB"]
+    #[ignore = "downloads 66 MB"]
     mysql_9_7 => "mysql@9.7",
-    #[ignore = "fetches 59 MB"]
+    #[ignore = "downloads 59 MB"]
     mariadb_11_8 => "mariadb@11.8",
 }

@@ -1,7 +1,7 @@
-//! A server that somebody else runs, named by a DSN.
+//! External servers: servers that somebody else runs, addressed by a DSN.
 //!
-//! Goal: to be measured as it is. It is never stopped and never reconfigured: there is no code here that could.
-//! Non-goal: cold rounds, settings, snapshots (see [`Abilities`]; the protocol marks them "not available").
+//! prony measures such a server as it is. This module contains no code that could stop or reconfigure it. Cold rounds,
+//! settings and snapshots are therefore not available (see [`Abilities`]).
 
 use crate::session::option_file;
 use crate::{Abilities, Connector, Node, ServerError, Session, StartRequest, Started};
@@ -11,26 +11,28 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+/// A server that prony does not control.
 pub struct External {
     dsn: Dsn,
     identity: Mutex<Option<ServerIdentity>>,
 }
 
 impl External {
-    /// A password that the DSN lacks is taken from PRONY_PASSWORD, or else from `~/.my.cnf` under [client].
+    /// A server addressed by this DSN. If the DSN has no password, PRONY_PASSWORD provides it, or else `~/.my.cnf` under
+    /// [client].
     pub fn new(dsn: Dsn) -> External {
-        let password = dsn.password.clone().or_else(password_of_the_environment);
+        let password = dsn.password.clone().or_else(password_from_environment);
         External {
             dsn: Dsn { password, ..dsn },
             identity: Mutex::default(),
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, Option<ServerIdentity>> {
+    fn lock_identity(&self) -> MutexGuard<'_, Option<ServerIdentity>> {
         self.identity.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ask_who_it_is(&self) -> Result<ServerIdentity, ServerError> {
+    fn query_identity(&self) -> Result<ServerIdentity, ServerError> {
         let mut session = self.connect()?;
         let mut text = |sql: &str| {
             Ok::<String, ServerError>(session.query(sql)?.first_text().unwrap_or_default())
@@ -55,13 +57,13 @@ impl Node for External {
     }
 
     fn identity(&self) -> Option<ServerIdentity> {
-        self.known().clone()
+        self.lock_identity().clone()
     }
 
     fn start(&self, _request: &StartRequest) -> Result<Started, ServerError> {
         let begun = Instant::now();
-        let identity = self.ask_who_it_is()?;
-        *self.known() = Some(identity);
+        let identity = self.query_identity()?;
+        *self.lock_identity() = Some(identity);
         Ok(Started {
             elapsed_s: begun.elapsed().as_secs_f64(),
         })
@@ -73,7 +75,7 @@ impl Node for External {
 
     fn kill(&self) -> Result<(), ServerError> {
         Err(ServerError::Unusable(format!(
-            "{} is not prony's to kill; use a build that prony starts itself",
+            "{}: prony never kills an external server; use a build that prony starts itself",
             self.dsn
         )))
     }
@@ -100,7 +102,7 @@ impl Node for External {
     }
 }
 
-fn password_of_the_environment() -> Option<String> {
+fn password_from_environment() -> Option<String> {
     let given = std::env::var("PRONY_PASSWORD").ok();
     given.or_else(|| {
         let file = PathBuf::from(std::env::var_os("HOME")?).join(".my.cnf");
@@ -112,7 +114,7 @@ fn password_of_the_environment() -> Option<String> {
 mod tests {
     use super::*;
 
-    fn nowhere() -> External {
+    fn unreachable() -> External {
         External::new(Dsn {
             user: "app".into(),
             password: Some("secret word".into()),
@@ -126,15 +128,15 @@ mod tests {
     }
 
     #[test]
-    fn it_is_never_stopped_and_never_killed() {
-        let server = nowhere();
+    fn an_external_server_is_never_stopped_or_killed() {
+        let server = unreachable();
         assert!(server.stop().is_ok());
         assert!(
             server
                 .kill()
                 .unwrap_err()
                 .to_string()
-                .contains("not prony's to kill")
+                .contains("never kills an external server")
         );
         assert!(
             !server.abilities().restart && !server.abilities().settings && server.pid().is_none()
@@ -142,8 +144,8 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_is_not_there_is_told_without_the_password() {
-        let message = nowhere()
+    fn the_error_for_an_unreachable_server_hides_the_password() {
+        let message = unreachable()
             .start(&StartRequest::default())
             .unwrap_err()
             .to_string();

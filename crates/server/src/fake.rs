@@ -1,6 +1,6 @@
-//! A server that is a script: starts, answers and dies as it is told, in microseconds.
+//! A scripted fake server for tests: it starts, answers and dies on command, in microseconds.
 //!
-//! Goal: the protocol, resuming and reports are tested without a server. Non-goal: any SQL.
+//! It lets tests exercise the protocol, resume and reports without a server. It understands no SQL.
 
 use crate::session::Script;
 use crate::{Abilities, Connector, Node, Reply, ServerError, Session, StartRequest, Started};
@@ -10,14 +10,15 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Its fields say how it fails; as it is made it never does.
+/// A fake server. Its public fields configure failures; by default it never fails.
 pub struct Fake {
+    /// What it claims to support.
     pub abilities: Abilities,
-    /// The message of a start that fails.
+    /// Makes every start fail with this message.
     pub does_not_start: Option<String>,
-    /// It dies at this statement, counted from 1 over all sessions and starts.
+    /// Makes the server die at this statement, counted from 1 over all sessions and starts.
     pub dies_at: Option<u64>,
-    /// The process that it says is its own.
+    /// The process id that it reports as its own.
     pub process: Option<u32>,
     identity: ServerIdentity,
     script: Arc<Mutex<Box<Script>>>,
@@ -34,15 +35,15 @@ struct Life {
 }
 
 impl Life {
-    fn gone() -> ServerError {
+    fn not_running() -> ServerError {
         ServerError::Lost("the fake server is not running".into())
     }
 
-    /// It runs, and was not started again since.
-    fn is_of(&self, start: u64) -> Result<(), ServerError> {
+    /// Fails unless the server still runs since this start.
+    fn check_start(&self, start: u64) -> Result<(), ServerError> {
         match self.runs.load(SeqCst) && self.starts.load(SeqCst) == start {
             true => Ok(()),
-            false => Err(Life::gone()),
+            false => Err(Life::not_running()),
         }
     }
 
@@ -52,12 +53,12 @@ impl Life {
         }
         self.runs.store(false, SeqCst);
         self.died.store(true, SeqCst);
-        Err(Life::gone())
+        Err(Life::not_running())
     }
 }
 
 impl Fake {
-    /// A server that can do everything, with the script's answers.
+    /// A server that supports everything and answers with the script.
     pub fn new(
         build: &str,
         script: impl FnMut(&str) -> Result<Reply, ServerError> + Send + 'static,
@@ -84,18 +85,18 @@ impl Fake {
         }
     }
 
-    /// Statements that its sessions were asked, over all starts.
+    /// How many statements its sessions received, over all starts.
     pub fn statements(&self) -> u64 {
         self.life.statements.load(SeqCst)
     }
 
-    /// Starts that succeeded.
+    /// How many starts succeeded.
     pub fn starts(&self) -> u64 {
         self.life.starts.load(SeqCst)
     }
 }
 
-/// A reply of one column, NULL as None.
+/// A reply with one column; None is NULL.
 pub fn reply(column: &str, cells: &[Option<&str>]) -> Reply {
     Reply {
         columns: vec![column.into()],
@@ -146,14 +147,14 @@ impl Node for Fake {
             self.dies_at,
         );
         if self.starts() == 0 {
-            return Err(Life::gone());
+            return Err(Life::not_running());
         }
         Ok(Box::new(move || {
             let (life, script) = (Arc::clone(&life), Arc::clone(&script));
             let start = life.starts.load(SeqCst);
-            life.is_of(start)?;
+            life.check_start(start)?;
             Ok(Session::Scripted(Box::new(move |sql| {
-                life.is_of(start)?;
+                life.check_start(start)?;
                 life.count_statement(dies_at)?;
                 let mut script = script
                     .lock()
@@ -197,7 +198,7 @@ impl Node for Fake {
         self.life
             .died
             .load(SeqCst)
-            .then(|| "it died as its script says".into())
+            .then(|| "it died as configured".into())
     }
 }
 
@@ -206,11 +207,11 @@ mod tests {
     use super::*;
 
     fn fake() -> Fake {
-        Fake::new("fake", |sql| Ok(reply("said", &[Some(sql)])))
+        Fake::new("fake", |sql| Ok(reply("statement", &[Some(sql)])))
     }
 
     #[test]
-    fn a_session_answers_by_the_script_until_the_server_stops() {
+    fn a_session_answers_with_the_script_until_the_server_stops() {
         let server = fake();
         assert!(server.connect().is_err());
         server.start(&StartRequest::default()).unwrap();
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn it_dies_at_the_statement_that_it_is_told() {
+    fn it_dies_at_the_configured_statement() {
         let mut server = fake();
         server.dies_at = Some(2);
         server.start(&StartRequest::default()).unwrap();
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn it_does_not_start_where_it_is_told_not_to() {
+    fn a_configured_start_failure_is_returned() {
         let mut server = fake();
         server.does_not_start = Some("no".into());
         assert_eq!(

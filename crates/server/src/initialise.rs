@@ -1,8 +1,8 @@
-//! An empty system data folder: the tables of the schema `mysql`, root without a password, nobody else, no schema `test`.
+//! Initialises a data folder: the system tables, root without a password, no other accounts, no schema `test`.
 //!
-//! Goal: the same for every build, without perl and without the build's own install script. Servers since MySQL 5.7.6
-//! do it themselves; to all others their own SQL scripts are fed in bootstrap mode.
-//! Non-goal: a password, which each start sets by an init file (`managed`).
+//! The result is the same for every build, and needs neither perl nor the build's install script. MySQL since 5.7.6
+//! initialises itself; every other server runs its own SQL scripts in bootstrap mode. The password is not set here: each
+//! start sets a new one with an init file (`managed`).
 
 use crate::ServerError;
 use crate::builds::{Distribution, Flavor, failed, not_started};
@@ -12,8 +12,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The scripts in their order, under the names that the families and versions gave them. Those that a build lacks it
-/// does not need, but for the first two.
+/// The scripts in order, each with its names in the various families and versions. A build needs the first two, and of
+/// the others those that it has.
 const SCRIPTS: [&[&str]; 6] = [
     &["mariadb_system_tables.sql", "mysql_system_tables.sql"],
     &[
@@ -30,26 +30,26 @@ const SCRIPTS: [&[&str]; 6] = [
 ];
 const NECESSARY: usize = 2;
 
-/// Before the scripts, a statement a line. The variables are read by MariaDB's: root logs in with a password, not by
-/// the name of the system's user, and nobody logs in without a name.
+/// Runs before the scripts, one statement per line. MariaDB's scripts read the variables: root logs in with a password
+/// instead of the system user's name, and there are no anonymous accounts.
 const BEGINNING: &str = "create database if not exists mysql;\nuse mysql;\nset @auth_root_socket = NULL;\nset @skip_auth_anonymous = 1;\n";
 
-/// After the scripts. The older ones add users without a name, and rights on the schema `test` for everybody.
+/// Runs after the scripts. Older scripts create anonymous accounts, and grant everybody rights on the schema `test`.
 const END: &str = "use mysql;\ndelete from user where User = '' or Host not in ('localhost', '127.0.0.1', '::1');\ndelete from db where Db like 'test%';\n";
 
-/// As `END`: since MariaDB 10.4 `user` is a view.
+/// Like `END`, for MariaDB since 10.4, where `user` is a view.
 const END_WITH_GLOBAL_PRIV: &str = "use mysql;\ndelete from global_priv where User = '' or (User = 'root' and Host not in ('localhost', '127.0.0.1', '::1'));\ndelete from db where Db like 'test%';\n";
 
 impl Distribution {
-    /// Makes `folder` (which must not exist or be empty) a data folder with the system tables only. `settings` are
-    /// those that a data folder keeps for its life, such as the size of InnoDB's pages.
+    /// Initialises `folder`, which must be empty or not exist, as a data folder with only the system tables. `settings`
+    /// are those that a data folder keeps for its lifetime, such as InnoDB's page size.
     pub fn initialise(
         &self,
         leases: &Leases,
         folder: &Path,
         settings: &[(String, String)],
     ) -> Result<(), ServerError> {
-        fs::create_dir_all(folder).map_err(|error| about(folder, &error))?;
+        fs::create_dir_all(folder).map_err(|error| file_error(folder, &error))?;
         let mut options: Vec<String> = settings
             .iter()
             .map(|(name, value)| format!("--{name}={value}"))
@@ -73,15 +73,15 @@ impl Distribution {
         mut options: Vec<String>,
     ) -> Result<(), ServerError> {
         let scripts = self.scripts()?;
-        // The statements go by a file: then nobody has to feed the server while it writes.
+        // A file instead of a pipe: otherwise writing to a server that itself waits for a reader could deadlock.
         let mut statements = tempfile::tempfile_in(folder.parent().unwrap_or(folder))
-            .map_err(|error| about(folder, &error))?;
+            .map_err(|error| file_error(folder, &error))?;
         self.write_statements(&scripts, &mut statements)
-            .map_err(|error| about(folder, &error))?;
+            .map_err(|error| file_error(folder, &error))?;
         options.push("--bootstrap".to_string());
         if self.version < (5, 6, 0) {
-            // Without InnoDB's files, whose sizes the settings of the first real start decide: 5.5 refuses to start
-            // when they differ. Its system tables are all MyISAM.
+            // Without InnoDB's files: the settings of the first real start determine their sizes, and 5.5 refuses to
+            // start if they differ. Its system tables are all MyISAM.
             let without = ["--loose-skip-innodb", "--default-storage-engine=MyISAM"];
             options.extend(without.map(String::from));
         }
@@ -109,7 +109,7 @@ impl Distribution {
     fn scripts(&self) -> Result<Vec<PathBuf>, ServerError> {
         let folder = self.layout.scripts.as_ref().ok_or_else(|| {
             ServerError::Unusable(format!(
-                "{}: the scripts that make the system tables (mysql_system_tables.sql) are not below {}; take a complete copy of the server",
+                "{}: the scripts that create the system tables (mysql_system_tables.sql) are not below {}; use a complete copy of the server",
                 self.build,
                 self.basedir.display()
             ))
@@ -126,7 +126,7 @@ impl Distribution {
             .find(|names| find(names).is_none())
         {
             Some(names) => Err(ServerError::Unusable(format!(
-                "{}: {} is not in {}",
+                "{}: {} is missing in {}; use a complete copy of the server",
                 self.build,
                 names[0],
                 folder.display()
@@ -142,9 +142,9 @@ impl Distribution {
         options: &[String],
         input: Stdio,
     ) -> Result<(), ServerError> {
-        // Of its own: in a shared one a server that starts removes the temporary tables of all others.
+        // A private folder: in a shared one a starting server removes the temporary tables of all others.
         let temporary = tempfile::tempdir_in(folder.parent().unwrap_or(folder))
-            .map_err(|error| about(folder, &error))?;
+            .map_err(|error| file_error(folder, &error))?;
         let mut command: Command = self.command(leases);
         command
             .arg(format!("--datadir={}", folder.display()))
@@ -153,14 +153,14 @@ impl Distribution {
             .stdin(input);
         let done = command
             .output()
-            .map_err(|error| not_started(&self.build, &error, "get the build again"))?;
-        // In bootstrap mode a mistake in a statement is told and not always the exit status.
+            .map_err(|error| not_started(&self.build, &error, "download the build again"))?;
+        // In bootstrap mode an error in a statement does not always change the exit status.
         let complete = folder.join("mysql").is_dir();
         match done.status.success() && complete {
             true => Ok(()),
             false => Err(failed(
                 &format!(
-                    "{}: making the system tables in {}",
+                    "{}: creating the system tables in {}",
                     self.build,
                     folder.display()
                 ),
@@ -170,6 +170,6 @@ impl Distribution {
     }
 }
 
-fn about(path: &Path, error: &io::Error) -> ServerError {
+fn file_error(path: &Path, error: &io::Error) -> ServerError {
     ServerError::Unusable(format!("{}: {error}", path.display()))
 }

@@ -1,29 +1,29 @@
-//! Servers: where builds come from, and instances of them.
+//! Servers: downloads builds, and starts, stops, kills and connects to server instances.
 //!
-//! Goal: whatever a build's age or origin, one way to start, stop, kill and reach it. Non-goals: what is asked of a
-//! server (`workload`, `observe`), when (`run`).
+//! Builds of all ages and sources, external servers, SQLite and fakes share one interface, [`Node`]. Which statements to run
+//! is decided by the crates `workload` and `observe`, and when by `prony::run`.
 
-pub mod builds;
-pub mod external;
-pub mod fake;
+mod builds;
+mod external;
+mod fake;
 mod initialise;
-pub mod log;
-pub mod managed;
-pub mod node;
-pub mod provider;
-pub mod session;
+mod log;
+mod managed;
+mod node;
+mod provider;
+mod session;
 mod settings;
-pub mod sqlite;
-pub mod start;
+mod sqlite;
+mod start;
 
-pub use builds::{Cache, Distribution, Flavor};
+pub use builds::{Cache, Distribution, Flavor, Held, build_names};
 pub use external::External;
-pub use fake::Fake;
+pub use fake::{Fake, reply as fake_reply};
 pub use managed::Managed;
 pub use managed::adjusted::{Adjusted, differences as adjusted};
 pub use node::{Abilities, Connector, Node, Server, Started};
 pub use provider::{FakeProvider, Provider, provider};
-pub use session::{Cutter, Producer, Reply, ServerError, Session};
+pub use session::{Cutter, Producer, Reply, Script, ServerError, Session};
 pub use settings::SettingTable;
 pub use sqlite::Sqlite;
 pub use start::StartRequest;

@@ -1,6 +1,6 @@
-//! A server's own log: its last lines, why it ended, and which settings are suspect when it does not start.
+//! Reads a server's error log: its last lines, why the server ended, and which settings may have prevented its start.
 //!
-//! Goal: one message that holds the cause and the way out. Non-goal: a full understanding of every server's log.
+//! The aim is one message with the cause and the fix. It recognises common errors only.
 
 use spec::known::plain;
 use std::fs::File;
@@ -9,12 +9,12 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
 
-/// How much of a log's end is looked at, in bytes.
-const LOOKED_AT_BYTES: u64 = 256 << 10;
+/// How much of the log's end is read.
+const TAIL_BYTES: u64 = 256 << 10;
 
-/// The lines of a log from an offset in bytes on (where this start began), at most the last 256 KiB of them. Empty where
+/// The non-empty lines of a log from a byte offset on (where this start begins), at most the last 256 KiB. Empty if
 /// there is no log.
-pub fn lines_from(log: &Path, offset: u64) -> Vec<String> {
+pub(crate) fn lines_from(log: &Path, offset: u64) -> Vec<String> {
     let text = read_from(log, offset).unwrap_or_default();
     String::from_utf8_lossy(&text)
         .lines()
@@ -27,48 +27,50 @@ fn read_from(log: &Path, offset: u64) -> io::Result<Vec<u8>> {
     let mut file = File::open(log)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(
-        offset.max(length.saturating_sub(LOOKED_AT_BYTES)),
+        offset.max(length.saturating_sub(TAIL_BYTES)),
     ))?;
     let mut text = Vec::new();
     file.read_to_end(&mut text)?;
     Ok(text)
 }
 
-/// The last `most` lines.
-pub fn tail(lines: &[String], most: usize) -> &[String] {
-    &lines[lines.len().saturating_sub(most)..]
+/// The last `count` lines.
+pub(crate) fn tail(lines: &[String], count: usize) -> &[String] {
+    &lines[lines.len().saturating_sub(count)..]
 }
 
-/// The lines without those that a server writes about every plugin while it ends, and under which the cause is lost.
-pub fn telling(lines: &[String]) -> Vec<String> {
-    let tells = |line: &&String| !line.contains("[Note] Shutting down plugin");
-    lines.iter().filter(tells).cloned().collect()
+/// The lines without the notes about each plugin's shutdown, which would hide the cause.
+pub(crate) fn relevant(lines: &[String]) -> Vec<String> {
+    let is_relevant = |line: &&String| !line.contains("[Note] Shutting down plugin");
+    lines.iter().filter(is_relevant).cloned().collect()
 }
 
-/// How a process ended, in words: `it was ended by signal 9 (SIGKILL)`.
-pub fn ending(status: ExitStatus) -> String {
+/// Describes how a process ended: `it was killed by signal 9 (SIGKILL ...)`.
+pub(crate) fn ending(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
-        (Some(signal), _) => format!("it was ended by signal {signal}{}", signal_meaning(signal)),
-        (None, Some(code)) => format!("it ended with status {code}"),
+        (Some(signal), _) => format!("it was killed by signal {signal}{}", signal_meaning(signal)),
+        (None, Some(code)) => format!("it exited with status {code}"),
         (None, None) => format!("it ended: {status}"),
     }
 }
 
 fn signal_meaning(signal: i32) -> &'static str {
     match signal {
-        libc::SIGKILL => " (SIGKILL: by hand, or by the kernel when memory ran out; `dmesg` tells)",
-        libc::SIGABRT => " (SIGABRT: the server gave up by itself, its log says why)",
-        libc::SIGSEGV => " (SIGSEGV: a crash of the server)",
-        libc::SIGTERM => " (SIGTERM: someone asked it to stop)",
+        libc::SIGKILL => {
+            " (SIGKILL: sent by a user, or by the kernel because memory ran out; see `dmesg`)"
+        }
+        libc::SIGABRT => " (SIGABRT: the server aborted; see its log)",
+        libc::SIGSEGV => " (SIGSEGV: the server crashed)",
+        libc::SIGTERM => " (SIGTERM: another process stopped it)",
         _ => "",
     }
 }
 
-/// What a line of a log tells, by a text that it holds.
+/// A known error: a text in the log and what it means.
 struct Sign {
-    holds: &'static str,
-    says: &'static str,
-    /// The beginnings of the settings that may be at fault.
+    contains: &'static str,
+    meaning: &'static str,
+    /// Prefixes of the settings that may be the cause.
     settings: &'static [&'static str],
 }
 
@@ -80,7 +82,7 @@ const MEMORY: &[&str] = &[
     "table_open_cache",
 ];
 
-/// In the order of what explains more.
+/// Known errors, the most specific explanation first.
 const SIGNS: &[Sign] = &[
     sign(
         "error while loading shared libraries",
@@ -89,7 +91,7 @@ const SIGNS: &[Sign] = &[
     ),
     sign(
         "Address already in use",
-        "another program has its port or socket",
+        "another program uses its port or socket",
         &[],
     ),
     sign("No space left on device", "the disk is full", &[]),
@@ -103,22 +105,22 @@ const SIGNS: &[Sign] = &[
     sign("Out of memory", "there is not enough memory", MEMORY),
     sign(
         "is of different size",
-        "the data folder was made with another size of log file",
+        "the data folder was created with another redo log file size",
         &["innodb_log_file"],
     ),
     sign(
         "is of a different size",
-        "the data folder was made with another size of data file",
+        "the data folder was created with another data file size",
         &["innodb_data_file_path"],
     ),
     sign(
         "different page size",
-        "the data folder was made with another page size",
+        "the data folder was created with another page size",
         &["innodb_page_size"],
     ),
     sign(
         "data dictionary upgrade",
-        "the data folder was made by another version",
+        "the data folder was created by another version",
         &[],
     ),
     sign(
@@ -128,12 +130,12 @@ const SIGNS: &[Sign] = &[
     ),
     sign(
         "Permission denied",
-        "the server may not read or write its folders",
+        "the server has no permission to read or write its folders",
         &[],
     ),
     sign(
         "Errcode: 13",
-        "the server may not read or write its folders",
+        "the server has no permission to read or write its folders",
         &[],
     ),
     sign(
@@ -148,30 +150,36 @@ const SIGNS: &[Sign] = &[
     ),
 ];
 
-const fn sign(holds: &'static str, says: &'static str, settings: &'static [&'static str]) -> Sign {
+const fn sign(
+    contains: &'static str,
+    meaning: &'static str,
+    settings: &'static [&'static str],
+) -> Sign {
     Sign {
-        holds,
-        says,
+        contains,
+        meaning,
         settings,
     }
 }
 
-/// What the log says about a failed start, one sentence each: the cause where it is known, and the settings of the
-/// experiment that are suspect.
-pub fn suspects(lines: &[String], settings: &[(String, String)]) -> Vec<String> {
+/// Explains a failed start from the log, one sentence per finding: known causes, and the settings of the experiment that
+/// may be responsible.
+pub(crate) fn suspects(lines: &[String], settings: &[(String, String)]) -> Vec<String> {
     let mut found: Vec<String> = lines
         .iter()
         .filter_map(|line| unknown_setting(line))
         .collect();
     for sign in SIGNS
         .iter()
-        .filter(|sign| lines.iter().any(|line| line.contains(sign.holds)))
+        .filter(|sign| lines.iter().any(|line| line.contains(sign.contains)))
     {
         found.push(with_settings(sign, settings));
     }
     let named = |name: &str| lines.iter().any(|line| is_error(line) && names(line, name));
     for (name, value) in settings.iter().filter(|(name, _)| named(name)) {
-        found.push(format!("its log names `{name}` (asked for: {value})"));
+        found.push(format!(
+            "its log names the setting `{name}` (value in the experiment: {value})"
+        ));
     }
     let mut seen = std::collections::BTreeSet::new();
     found.retain(|sentence| seen.insert(sentence.clone()));
@@ -182,7 +190,7 @@ fn with_settings(sign: &Sign, settings: &[(String, String)]) -> String {
     let is_suspect = |name: &str| {
         sign.settings
             .iter()
-            .any(|beginning| plain(name).starts_with(beginning))
+            .any(|prefix| plain(name).starts_with(prefix))
     };
     let suspect: Vec<String> = settings
         .iter()
@@ -190,14 +198,14 @@ fn with_settings(sign: &Sign, settings: &[(String, String)]) -> String {
         .map(|(name, value)| format!("{name} = {value}"))
         .collect();
     if suspect.is_empty() {
-        sign.says.to_string()
+        sign.meaning.to_string()
     } else {
-        format!("{}: suspect is {}", sign.says, suspect.join(", "))
+        format!("{}: check {}", sign.meaning, suspect.join(", "))
     }
 }
 
-/// `unknown variable 'x=y'` and `unknown option '--x'` are how all servers refuse a setting. What begins with `loose` is
-/// prony's own and only a warning.
+/// Finds a setting that the server rejects: all servers print `unknown variable 'x=y'` or `unknown option '--x'`.
+/// Settings that begin with `loose` are prony's own and cause only a warning.
 fn unknown_setting(line: &str) -> Option<String> {
     let at = ["unknown variable '", "unknown option '"]
         .iter()
@@ -232,17 +240,17 @@ mod tests {
     }
 
     #[test]
-    fn the_plugins_that_shut_down_do_not_hide_the_cause() {
+    fn plugin_shutdown_notes_do_not_hide_the_cause() {
         let log =
             lines("[ERROR] the cause\n[Note] Shutting down plugin 'CSV'\n[Note] Shutdown complete");
         assert_eq!(
-            telling(&log),
+            relevant(&log),
             ["[ERROR] the cause", "[Note] Shutdown complete"]
         );
     }
 
     #[test]
-    fn a_setting_that_the_server_does_not_know_is_named() {
+    fn an_unknown_setting_is_named() {
         let log = lines(
             "131 [Warning] unknown variable 'loose-mysqlx=OFF'\n131 [ERROR] mysqld: unknown variable 'inodb_x=1'",
         );
@@ -258,11 +266,11 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_beyond_the_memory_makes_the_pool_suspect() {
+    fn an_allocation_failure_points_to_the_buffer_pool_size() {
         let log = lines(
             "InnoDB: mmap(137363456 bytes) failed; errno 12\n[ERROR] InnoDB: Cannot allocate memory for the buffer pool",
         );
-        let says = suspects(
+        let found = suspects(
             &log,
             &settings(&[
                 ("innodb_buffer_pool_size", "900G"),
@@ -270,36 +278,36 @@ mod tests {
             ]),
         );
         assert_eq!(
-            says,
-            ["there is not enough memory: suspect is innodb_buffer_pool_size = 900G"]
+            found,
+            ["there is not enough memory: check innodb_buffer_pool_size = 900G"]
         );
     }
 
     #[test]
-    fn a_log_file_of_another_size_makes_its_setting_suspect() {
+    fn a_log_file_size_mismatch_points_to_its_setting() {
         let log =
             lines("InnoDB: Error: log file ./ib_logfile0 is of different size 0 5242880 bytes");
-        let says = suspects(&log, &settings(&[("innodb_log_file_size", "64M")]));
+        let found = suspects(&log, &settings(&[("innodb_log_file_size", "64M")]));
         assert_eq!(
-            says,
+            found,
             [
-                "the data folder was made with another size of log file: suspect is innodb_log_file_size = 64M"
+                "the data folder was created with another redo log file size: check innodb_log_file_size = 64M"
             ]
         );
     }
 
     #[test]
-    fn a_setting_that_an_error_names_is_suspect_however_it_is_spelled() {
+    fn a_setting_named_by_an_error_is_found_in_any_spelling() {
         let log = lines("[ERROR] Error while setting value 'warm' to 'innodb-flush-method'");
-        let says = suspects(&log, &settings(&[("innodb_flush_method", "warm")]));
+        let found = suspects(&log, &settings(&[("innodb_flush_method", "warm")]));
         assert_eq!(
-            says,
-            ["its log names `innodb_flush_method` (asked for: warm)"]
+            found,
+            ["its log names the setting `innodb_flush_method` (value in the experiment: warm)"]
         );
     }
 
     #[test]
-    fn only_the_log_of_this_start_counts() {
+    fn lines_before_this_start_are_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log");
         std::fs::write(&log, "old\nnew\n\n").unwrap();
@@ -311,11 +319,11 @@ mod tests {
     }
 
     #[test]
-    fn an_ending_names_the_signal() {
-        assert!(ending(ExitStatus::from_raw(9)).starts_with("it was ended by signal 9 (SIGKILL"));
+    fn the_exit_description_names_the_signal() {
+        assert!(ending(ExitStatus::from_raw(9)).starts_with("it was killed by signal 9 (SIGKILL"));
         assert_eq!(
             ending(ExitStatus::from_raw(2 << 8)),
-            "it ended with status 2"
+            "it exited with status 2"
         );
     }
 }

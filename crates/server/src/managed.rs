@@ -1,9 +1,9 @@
-//! A server that prony starts and stops itself, in a folder of its own, reachable from this machine alone.
+//! Managed servers: prony starts and stops them. Only this machine can connect to them.
 //!
-//! Goal: a start that either answers or says why not; an end that leaves a clean data folder; nothing that outlives prony
-//! (see `host::leases`). Non-goals: making data folders (`builds`), choosing settings.
+//! A start succeeds with the first answered connection, or fails with the reason. A stop leaves a clean data folder. No
+//! server outlives prony (see `host::Leases`). Creating data folders (`initialise`) and choosing settings happen elsewhere.
 
-pub mod adjusted;
+pub(crate) mod adjusted;
 mod options;
 mod password;
 mod place;
@@ -12,7 +12,8 @@ use crate::builds::Distribution;
 use crate::session::option_file;
 use crate::{Abilities, Connector, Node, ServerError, Session, StartRequest, Started, log};
 use adjusted::Adjusted;
-use host::{LeaseError, Leases, interrupted, join, wait_within};
+use host::process::wait_within;
+use host::{LeaseError, Leases, interrupted, join};
 use place::Place;
 use record::ServerIdentity;
 use rustix::process::{Pid, Signal, kill_process};
@@ -24,34 +25,34 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a start may take: recovery after a kill reads the whole redo log.
+/// Time limit of a start: crash recovery reads the whole redo log.
 const START_WITHIN: Duration = Duration::from_secs(900);
-/// How long a stop may take: it writes all that the pool holds.
+/// Time limit of a stop: it writes all dirty pages of the buffer pool.
 const STOP_WITHIN: Duration = Duration::from_secs(600);
-/// How long a server may take to be gone after SIGKILL.
+/// Time limit for the process to end after SIGKILL.
 const KILL_WITHIN: Duration = Duration::from_secs(60);
-/// Between two looks at a server that is starting; a small part of the shortest start (0.2 s).
-const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// Starts with another port, where another program was faster at taking it.
+/// Poll interval during a start; a small part of the shortest start (0.2 s).
+const POLL_EVERY: Duration = Duration::from_millis(5);
+/// How many ports a start tries, if other programs take them first.
 const PORTS_TRIED: u32 = 3;
-/// Lines of its log in the message about a server that does not start.
+/// How many log lines the error for a failed start shows.
 const SHOWN_LINES: usize = 15;
 
-/// An instance of a build. It dies with this value, and with prony.
+/// A server instance of a build. The process is killed when this value is dropped, and when prony ends.
 pub struct Managed {
     distribution: Distribution,
     leases: Leases,
     folder: PathBuf,
     identity: Mutex<Option<ServerIdentity>>,
-    /// Fixed by the first start that succeeds.
+    /// Fixed by the first successful start.
     access: Mutex<Option<Arc<Access>>>,
     running: Mutex<Option<Running>>,
     started_with: Mutex<Option<StartRequest>>,
-    /// Held during a start, so that a second one does not begin beside it.
+    /// Held during a start, so that no second one begins meanwhile.
     starting: Mutex<()>,
 }
 
-/// Where the node listens, and what opens it.
+/// Where the node listens, and its password.
 struct Access {
     place: Place,
     port: u16,
@@ -63,7 +64,7 @@ struct Running {
     access: Arc<Access>,
     data_folder: PathBuf,
     settings: Vec<(String, String)>,
-    /// Where in the log this start begins, in bytes.
+    /// The byte offset in the log where this start begins.
     log_from: u64,
 }
 
@@ -74,7 +75,7 @@ impl From<LeaseError> for ServerError {
 }
 
 impl Managed {
-    /// An instance with its temporary files, socket and log in `folder`, not started.
+    /// A new instance that is not started, with its temporary files, socket and log in `folder`.
     pub fn new(distribution: Distribution, leases: Leases, folder: PathBuf) -> Managed {
         Managed {
             distribution,
@@ -88,12 +89,12 @@ impl Managed {
         }
     }
 
-    /// Its log over all starts.
+    /// The server's error log, over all starts.
     pub fn log_path(&self) -> PathBuf {
         self.folder.join("server.log")
     }
 
-    /// Writes the option file (mode 0600) by which clients of the family get in as the administrator.
+    /// Writes an option file (mode 0600) with which the standard clients connect as the administrator.
     pub fn write_option_file(&self, path: &Path) -> Result<(), ServerError> {
         let dsn = self.endpoint().ok_or_else(|| self.not_running())?;
         password::write(path, &option_file::text(&dsn)).map_err(|error| {
@@ -105,7 +106,7 @@ impl Managed {
         ServerError::Lost(format!("{} is not running", self.distribution.build))
     }
 
-    /// The access of the starts before, or a new one.
+    /// The endpoint and password of earlier starts, or new ones.
     fn access(&self) -> Result<Arc<Access>, ServerError> {
         if let Some(access) = lock(&self.access).as_ref() {
             return Ok(access.clone());
@@ -113,7 +114,7 @@ impl Managed {
         Ok(Arc::new(Access {
             place: Place::make(&self.folder, &self.leases)?,
             port: place::free_port()?,
-            password: password::draw()?,
+            password: password::generate()?,
         }))
     }
 
@@ -132,7 +133,7 @@ impl Managed {
             self.distribution.version,
             &access.password,
         );
-        password::write(&place.first_statements(), &statements)
+        password::write(&place.init_file(), &statements)
             .map_err(|error| self.not_launched(&error))?;
         let mut command = self.distribution.command(&self.leases);
         command.args(options);
@@ -148,13 +149,13 @@ impl Managed {
         })
     }
 
-    /// Waits until the launched process answers or ends. The lock is taken for each look only, so that an event can kill
-    /// a node that is starting.
+    /// Waits until the launched process answers or ends. It holds the lock only for each poll, so that an event can kill a
+    /// starting node.
     fn first_answer(&self, access: &Access) -> io::Result<Answer> {
         let began = Instant::now();
         loop {
             match lock(&self.running).as_mut() {
-                None => return Ok(Answer::Refused("it was killed while it started".into())),
+                None => return Ok(Answer::Refused("it was killed during the start".into())),
                 Some(running) => {
                     if let Some(status) = running.process.try_wait()? {
                         return Ok(Answer::Ended(status));
@@ -175,30 +176,30 @@ impl Managed {
                     START_WITHIN.as_secs()
                 )));
             }
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(POLL_EVERY);
         }
     }
 
     fn not_launched(&self, error: &io::Error) -> ServerError {
         ServerError::Unusable(format!(
-            "{} cannot be started in {}: {error}",
+            "cannot start {} in {}: {error}",
             self.distribution.build,
             self.folder.display()
         ))
     }
 
-    /// The message about a server that ended, or had to be ended, before it answered.
+    /// The error for a server that ended, or had to be killed, before it answered.
     fn does_not_start(&self, running: Option<&Running>, how: &str) -> ServerError {
         let lines = running.map(Running::log_lines).unwrap_or_default();
         let settings = running.map_or(&[][..], |running| &running.settings);
-        let mut says = format!("{} does not start: {how}", self.distribution.build);
+        let mut message = format!("{} does not start: {how}", self.distribution.build);
         for suspect in log::suspects(&lines, settings) {
-            says.push_str(&format!("\n  - {suspect}"));
+            message.push_str(&format!("\n  - {suspect}"));
         }
-        let telling = log::telling(&lines);
+        let relevant = log::relevant(&lines);
         ServerError::NotStarted {
-            says,
-            log: log::tail(&telling, SHOWN_LINES).to_vec(),
+            message,
+            log: log::tail(&relevant, SHOWN_LINES).to_vec(),
         }
     }
 
@@ -219,7 +220,8 @@ impl Managed {
     }
 }
 
-/// What it says goes to its log, also what the dynamic loader says before it lives. Gives where in the log that begins.
+/// Starts the process with its output, including the dynamic loader's errors, appended to its log. Returns the process
+/// and the log's length before the start.
 fn spawn(mut command: Command, place: &Place) -> io::Result<(Child, u64)> {
     let log = OpenOptions::new()
         .create(true)
@@ -236,9 +238,9 @@ fn spawn(mut command: Command, place: &Place) -> io::Result<(Child, u64)> {
 
 enum Answer {
     Session(Box<Session>),
-    /// It ended before.
+    /// The process ended before it answered.
     Ended(ExitStatus),
-    /// It lives and does not let prony in; why.
+    /// The process runs but rejects connections, for this reason.
     Refused(String),
 }
 
@@ -263,7 +265,7 @@ impl Running {
         match wait_within(&mut self.process, KILL_WITHIN)? {
             Some(_) => Ok(()),
             None => Err(io::Error::other(format!(
-                "process {} is still there after SIGKILL",
+                "process {} still runs after SIGKILL",
                 self.process.id()
             ))),
         }
@@ -273,7 +275,7 @@ impl Running {
         log::lines_from(&self.access.place.log(), self.log_from)
     }
 
-    /// Another program has the port: only a race, the next port will do.
+    /// Whether another program took the port first; the next port will do.
     fn lost_its_port(&self) -> bool {
         self.log_lines()
             .iter()
@@ -288,7 +290,7 @@ impl Running {
             .find(|line| line.contains("[ERROR]"))
             .or(lines.last());
         let last = last
-            .map(|line| format!("; its log says: {line}"))
+            .map(|line| format!("; from its log: {line}"))
             .unwrap_or_default();
         format!("{}{last}", log::ending(status))
     }
@@ -297,11 +299,11 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.kill();
-        let _ = std::fs::remove_file(self.access.place.first_statements());
+        let _ = std::fs::remove_file(self.access.place.init_file());
     }
 }
 
-/// A value that a panicking thread left is as good as before: each is replaced whole.
+/// Ignores poisoning: each value is replaced as a whole, so a panic cannot leave it half-written.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -324,7 +326,7 @@ impl Node for Managed {
         let _starting = lock(&self.starting);
         if let Some(pid) = self.pid() {
             return Err(ServerError::Unusable(format!(
-                "{} runs already, as process {pid}: stop it before it is started",
+                "{} is already running as process {pid}; stop it first",
                 self.distribution.build
             )));
         }
@@ -338,7 +340,7 @@ impl Node for Managed {
                 .map_err(|error| self.not_launched(&error))?;
             let elapsed_s = began.elapsed().as_secs_f64();
             if let Answer::Session(mut session) = answer {
-                let _ = std::fs::remove_file(access.place.first_statements());
+                let _ = std::fs::remove_file(access.place.init_file());
                 *lock(&self.identity) = Some(self.identify(&mut session)?);
                 *lock(&self.access) = Some(access);
                 return Ok(Started { elapsed_s });
@@ -356,7 +358,7 @@ impl Node for Managed {
                 Answer::Session(_) => unreachable!("a session ends the loop"),
             }
         }
-        unreachable!("the loop has no end of its own")
+        unreachable!("the loop only returns")
     }
 
     fn started_with(&self) -> Option<StartRequest> {
@@ -369,14 +371,14 @@ impl Node for Managed {
         };
         let build = &self.distribution.build;
         let failed =
-            |error: io::Error| ServerError::Unusable(format!("{build} cannot be stopped: {error}"));
+            |error: io::Error| ServerError::Unusable(format!("cannot stop {build}: {error}"));
         if let Some(status) = running.process.try_wait().map_err(failed)? {
             return Err(ServerError::Lost(format!(
-                "{build} had ended before it was stopped: {}",
+                "{build} ended before it was stopped: {}",
                 running.ending(status)
             )));
         }
-        // All servers take SIGTERM for SHUTDOWN; the statement is missing before 5.7.9.
+        // All servers treat SIGTERM as SHUTDOWN, a statement that is missing before 5.7.9.
         kill_process(Pid::from_child(&running.process), Signal::TERM)
             .map_err(|error| failed(error.into()))?;
         match wait_within(&mut running.process, STOP_WITHIN).map_err(failed)? {
@@ -402,7 +404,7 @@ impl Node for Managed {
         let build = &self.distribution.build;
         running
             .kill()
-            .map_err(|error| ServerError::Unusable(format!("{build} cannot be killed: {error}")))
+            .map_err(|error| ServerError::Unusable(format!("cannot kill {build}: {error}")))
     }
 
     fn connector(&self) -> Result<Connector, ServerError> {

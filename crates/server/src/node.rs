@@ -1,7 +1,7 @@
-//! The seam `Node`: one server process as the protocol sees it, whoever runs it; and `Server`, a list of nodes.
+//! The trait `Node`, one server process, and `Server`, the list of nodes of a trial.
 //!
-//! Implementations: `managed` (prony starts and stops it), `external` (a DSN), `sqlite` (in process), `fake` (for tests
-//! that take milliseconds). Outside this module: SQL (`workload`, `observe`).
+//! Implementations: `managed` (prony starts and stops it), `external` (a DSN), `sqlite` (in process) and `fake` (for fast
+//! tests). SQL belongs to the crates `workload` and `observe`.
 
 use crate::{Adjusted, ServerError, Session, StartRequest};
 use record::ServerIdentity;
@@ -12,8 +12,8 @@ use std::sync::Arc;
 /// Opens a connection as the administrator, any number of times and from any thread.
 pub type Connector = Box<dyn Fn() -> Result<Session, ServerError> + Send + Sync>;
 
-/// One server process. A handle: it is shared between the trial, its events and its observers, and every method may be
-/// called from any thread, also while another one waits for a start.
+/// One server process. A handle shared by the trial, its events and its observers. Every method may be called from any
+/// thread, even while another thread waits for a start.
 pub trait Node: Send + Sync {
     /// What this node supports; the protocol marks everything else "not available".
     fn abilities(&self) -> Abilities;
@@ -23,38 +23,37 @@ pub trait Node: Send + Sync {
     /// For an external server: connects and checks that it answers.
     ///
     /// # Errors
-    /// It runs already, it ended or was killed before it answered, or it did not answer in time.
+    /// The node is already running, ended or was killed before it answered, or did not answer in time.
     fn start(&self, request: &StartRequest) -> Result<Started, ServerError>;
-    /// What the node was last started with, to start it again after a kill or a stop; None where prony never started it.
+    /// The last start request, to start the node again after a kill or a stop; None if prony never started it.
     fn started_with(&self) -> Option<StartRequest> {
         None
     }
-    /// Stops the node cleanly and leaves a data folder that can be copied. Does nothing where it is not running.
+    /// Stops the node cleanly and leaves a data folder that can be copied. Does nothing if it is not running.
     fn stop(&self) -> Result<(), ServerError>;
-    /// Sends SIGKILL and waits until the process is gone. Does nothing where it is not running.
+    /// Sends SIGKILL and waits until the process has ended. Does nothing if it is not running.
     fn kill(&self) -> Result<(), ServerError>;
     /// Opens a connection as the administrator: autocommit on, no schema chosen.
     fn connect(&self) -> Result<Session, ServerError> {
         self.connector()?()
     }
-    /// What opens such connections on another thread, also to later starts of this node.
+    /// A function that opens such connections from any thread, also after this node is restarted.
     ///
     /// # Errors
     /// The node was never started.
     fn connector(&self) -> Result<Connector, ServerError>;
-    /// How a client reaches the node, password included. It is known from the first start on and stays the same for the
-    /// node's life, so that a client that reconnects after a restart finds the same server. None where there is nothing to
-    /// connect to.
+    /// The address of the node, including the password. It is known from the first start on and never changes, so that a
+    /// client that reconnects after a restart finds the same server. None if the node takes no connections.
     fn endpoint(&self) -> Option<Dsn> {
         None
     }
-    /// The process, where it is prony's own and runs.
+    /// The process id, if prony started the process and it is running.
     fn pid(&self) -> Option<u32>;
-    /// The folder whose files hold the data, where prony may look at it.
+    /// The folder with the data files, if prony may read it.
     fn data_folder(&self) -> Option<PathBuf>;
-    /// The last lines of its log, for messages.
+    /// The last lines of the server's log, for error messages.
     fn log_tail(&self, lines: usize) -> Vec<String>;
-    /// Why the process ended although nothing in prony ended it; None while it runs, and where prony cannot know.
+    /// Why the process ended although prony did not stop it; None while it is running, or if prony cannot know.
     fn exit_reason(&self) -> Option<String> {
         None
     }
@@ -77,7 +76,7 @@ impl Server {
         Server::shared(Arc::new(node))
     }
 
-    /// A server of one node that others hold too.
+    /// A server of one node that is also used elsewhere.
     pub fn shared(first: Arc<dyn Node>) -> Server {
         Server {
             first,
@@ -85,7 +84,7 @@ impl Server {
         }
     }
 
-    /// A server of several nodes; None without any.
+    /// A server of several nodes; None if the list is empty.
     pub fn of_all(nodes: Vec<Arc<dyn Node>>) -> Option<Server> {
         let mut nodes = nodes.into_iter();
         Some(Server {
@@ -94,25 +93,25 @@ impl Server {
         })
     }
 
-    /// Node 1.
+    /// The first node, which has number 1.
     pub fn first(&self) -> &Arc<dyn Node> {
         &self.first
     }
 
-    /// All nodes in the order of their numbers.
+    /// All nodes, in numeric order.
     pub fn nodes(&self) -> impl DoubleEndedIterator<Item = &Arc<dyn Node>> {
         std::iter::once(&self.first).chain(&self.others)
     }
 
-    /// The node with this number, which counts from 1.
+    /// The node with this number, counted from 1.
     pub fn node(&self, number: usize) -> Option<&Arc<dyn Node>> {
         self.nodes().nth(number.checked_sub(1)?)
     }
 
-    /// Stops the nodes, the last one first.
+    /// Stops all nodes, the last one first.
     ///
     /// # Errors
-    /// The first one that failed; the others are stopped all the same.
+    /// The first error; the other nodes are stopped anyway.
     pub fn stop(&self) -> Result<(), ServerError> {
         first_error(self.nodes().rev().map(|node| node.stop()))
     }
@@ -120,7 +119,7 @@ impl Server {
     /// Kills all nodes.
     ///
     /// # Errors
-    /// The first one that failed; the others are killed all the same.
+    /// The first error; the other nodes are killed anyway.
     pub fn kill(&self) -> Result<(), ServerError> {
         first_error(self.nodes().map(|node| node.kill()))
     }
@@ -131,21 +130,23 @@ fn first_error(results: impl Iterator<Item = Result<(), ServerError>>) -> Result
     failed.into_iter().next().map_or(Ok(()), Err)
 }
 
+/// What a server supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abilities {
-    /// prony can restart it, so that rounds can be cold.
+    /// prony can restart it, so rounds can be cold.
     pub restart: bool,
-    /// `settings` can be applied.
+    /// prony can apply `settings`.
     pub settings: bool,
-    /// It speaks MySQL: SET SESSION, SHOW STATUS, EXPLAIN as a table, LOAD DATA.
+    /// It understands MySQL's SET SESSION, SHOW STATUS, tabular EXPLAIN and LOAD DATA.
     pub mysql: bool,
     /// Datasets can be kept as snapshots of the data folder.
     pub snapshots: bool,
 }
 
+/// The result of a start.
 #[derive(Clone, Debug)]
 pub struct Started {
-    /// Seconds from the start of the process to the first answer.
+    /// Seconds from launching the process to its first answer.
     pub elapsed_s: f64,
 }
 
@@ -156,11 +157,11 @@ mod tests {
     use crate::fake::reply;
 
     fn fake(build: &str) -> Arc<Fake> {
-        Arc::new(Fake::new(build, |sql| Ok(reply("said", &[Some(sql)]))))
+        Arc::new(Fake::new(build, |sql| Ok(reply("statement", &[Some(sql)]))))
     }
 
     #[test]
-    fn nodes_count_from_one() {
+    fn nodes_are_numbered_from_one() {
         let (one, two) = (fake("one"), fake("two"));
         let server = Server::of_all(vec![one.clone(), two.clone()]).unwrap();
         two.start(&StartRequest::default()).unwrap();
@@ -171,13 +172,13 @@ mod tests {
     }
 
     #[test]
-    fn all_nodes_stop_and_are_killed_together() {
+    fn stop_and_kill_reach_all_nodes() {
         let nodes = [fake("one"), fake("two")];
         let server = Server::of_all(nodes.iter().map(|node| node.clone() as _).collect()).unwrap();
         for end in [Server::stop, Server::kill] {
-            nodes
-                .iter()
-                .for_each(|node| drop(node.start(&StartRequest::default()).unwrap()));
+            for node in &nodes {
+                node.start(&StartRequest::default()).unwrap();
+            }
             end(&server).unwrap();
             assert!(nodes.iter().all(|node| node.connect().is_err()));
         }

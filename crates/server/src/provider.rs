@@ -1,7 +1,7 @@
-//! The seam `Provider`: where the servers of a trial come from, and what is known of them before one is started.
+//! The trait `Provider`: creates the servers of trials, and describes them before the first start.
 //!
-//! Implementations: `Build` (a distribution in the cache), `Theirs` (a DSN), `InProcess` (SQLite), `FakeProvider` (for
-//! tests that take milliseconds). Outside this module: datasets and trials (`prony::run`).
+//! Implementations: `Build` (a build in the cache), `ByDsn` (an external server), `InProcess` (SQLite) and `FakeProvider`
+//! (for fast tests). Datasets and trials belong to `prony::run`.
 
 use crate::fake::reply;
 use crate::{
@@ -15,19 +15,19 @@ use spec::{BuildSpec, Dsn, switches};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A source of servers of one build, ready to be started.
+/// Creates servers of one build, ready to start.
 pub trait Provider: Send + Sync {
-    /// What identifies the server before its first start.
+    /// The server's identity as known before its first start.
     fn identity(&self) -> &ServerIdentity;
-    /// What its servers support.
+    /// The features that its servers support.
     fn abilities(&self) -> Abilities;
-    /// A new server, not started, with `folder` for its sockets, logs and temporary files.
+    /// Creates a server that is not started; `folder` is for its sockets, logs and temporary files.
     fn server(&self, folder: &Path) -> Server;
-    /// The settings that prony can start it with; None where prony does not configure it.
+    /// The settings that prony can start it with; None if prony does not configure it.
     fn settings(&self) -> Result<Option<SettingTable>, ServerError> {
         Ok(None)
     }
-    /// Makes an empty data folder with these settings. Does nothing where the server makes its own.
+    /// Initialises an empty data folder with these settings. Does nothing if the server creates its own.
     fn initialise(
         &self,
         _data_folder: &Path,
@@ -35,23 +35,24 @@ pub trait Provider: Send + Sync {
     ) -> Result<(), ServerError> {
         Ok(())
     }
-    /// The settings, session variables, switches and hints that a trial can use. `Known::server` is left empty.
+    /// The settings, session variables, switches and hints that a trial can use. `Known::server` stays empty.
     fn known(&self) -> Result<Known, ServerError>;
-    /// The connections that it takes where no trial sets `max_connections`; None where nothing limits them.
+    /// The default of `max_connections`; None if connections are not limited.
     fn max_connections(&self) -> Result<Option<u32>, ServerError> {
         Ok(None)
     }
-    /// Whether it refuses to start on redo log files of another size than its settings name: MySQL before 5.6.8 and
-    /// MariaDB 5.5.
+    /// Whether it refuses to start if its redo log files differ in size from its settings: MySQL before 5.6.8 and MariaDB
+    /// 5.5.
     fn keeps_redo_log_size(&self) -> bool {
         false
     }
 }
 
-/// Gets the build that an experiment names, from the cache or from where it comes from; asks an external server who it is.
+/// Returns the provider of a build, and downloads the build if the cache lacks it. An external server is queried for its
+/// identity.
 ///
 /// # Errors
-/// A build that is not available, an external server that does not answer.
+/// The build is not available, or the external server does not answer.
 pub fn provider(
     build: &BuildSpec,
     home: &Home,
@@ -59,7 +60,7 @@ pub fn provider(
     say: &dyn Fn(&str),
 ) -> Result<Box<dyn Provider>, ServerError> {
     Ok(match build {
-        BuildSpec::External(dsn) => Box::new(Theirs::ask(dsn)?),
+        BuildSpec::External(dsn) => Box::new(ByDsn::connect(dsn)?),
         BuildSpec::Sqlite => Box::new(InProcess::new()),
         build => Box::new(Build::new(
             Cache::new(home).get(build, leases, say)?,
@@ -145,24 +146,24 @@ impl Provider for Build {
     }
 }
 
-/// A server that somebody else runs.
-struct Theirs {
+/// An external server.
+struct ByDsn {
     dsn: Dsn,
     identity: ServerIdentity,
     max_connections: Option<u32>,
 }
 
-impl Theirs {
-    fn ask(dsn: &Dsn) -> Result<Theirs, ServerError> {
-        let (node, mut session) = Theirs::session(dsn)?;
-        let most = session.query("SELECT @@max_connections")?.first_text();
-        let identity = node
-            .identity()
-            .ok_or_else(|| ServerError::Unusable(format!("{dsn} does not say what it is")))?;
-        Ok(Theirs {
+impl ByDsn {
+    fn connect(dsn: &Dsn) -> Result<ByDsn, ServerError> {
+        let (node, mut session) = ByDsn::session(dsn)?;
+        let max_connections = session.query("SELECT @@max_connections")?.first_text();
+        let identity = node.identity().ok_or_else(|| {
+            ServerError::Unusable(format!("{dsn}: the server reports no version"))
+        })?;
+        Ok(ByDsn {
             dsn: dsn.clone(),
             identity,
-            max_connections: most.and_then(|most| most.parse().ok()),
+            max_connections: max_connections.and_then(|text| text.parse().ok()),
         })
     }
 
@@ -174,7 +175,7 @@ impl Theirs {
     }
 }
 
-impl Provider for Theirs {
+impl Provider for ByDsn {
     fn identity(&self) -> &ServerIdentity {
         &self.identity
     }
@@ -187,9 +188,9 @@ impl Provider for Theirs {
         Server::of(External::new(self.dsn.clone()))
     }
 
-    /// It is never reconfigured, so only session variables are available.
+    /// prony never reconfigures it, so only session variables are available.
     fn known(&self) -> Result<Known, ServerError> {
-        let (_, mut session) = Theirs::session(&self.dsn)?;
+        let (_, mut session) = ByDsn::session(&self.dsn)?;
         let rows = session.query("SHOW SESSION VARIABLES")?.rows;
         Ok(Known {
             takes_hints: has_hints(&self.identity),
@@ -225,7 +226,7 @@ fn known_of_session(rows: &[Vec<Option<Vec<u8>>>]) -> Known {
     known
 }
 
-/// MySQL from 5.7.7 and MariaDB from 12.0 on read `/*+ ... */` as hints; to all others it is a comment.
+/// Whether the server reads `/*+ ... */` as hints: MySQL since 5.7.7 and MariaDB since 12.0. For others it is a comment.
 fn has_hints(identity: &ServerIdentity) -> bool {
     let is_mariadb = [&identity.version, &identity.comment]
         .iter()
@@ -277,14 +278,14 @@ impl Provider for InProcess {
     }
 }
 
-/// Hands out one fake node, the same one each time, so that a test sees what became of it.
+/// A provider for tests. It returns the same fake node each time, so that a test can inspect it.
 pub struct FakeProvider {
     node: Arc<Fake>,
     identity: ServerIdentity,
 }
 
 impl FakeProvider {
-    /// A provider of this fake.
+    /// A provider of this fake node.
     pub fn of(node: Arc<Fake>) -> FakeProvider {
         FakeProvider {
             identity: ServerIdentity {
@@ -297,7 +298,7 @@ impl FakeProvider {
         }
     }
 
-    /// A provider of a fake that answers every statement with no rows.
+    /// A provider of a fake node that answers every statement with an empty result.
     pub fn silent() -> FakeProvider {
         let script = |_: &str| -> Result<Reply, ServerError> { Ok(reply("nothing", &[])) };
         FakeProvider::of(Arc::new(Fake::new("fake", script)))
@@ -348,7 +349,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hints_are_known_by_family_and_version() {
+    fn hint_support_depends_on_family_and_version() {
         let takes = |version: &str, comment: &str| {
             has_hints(&ServerIdentity {
                 build: String::new(),
@@ -379,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fake_provider_hands_out_the_same_node_each_time() {
+    fn a_fake_provider_returns_the_same_node_each_time() {
         let provider = FakeProvider::silent();
         let server = provider.server(Path::new("a"));
         server.first().start(&StartRequest::default()).unwrap();

@@ -1,10 +1,11 @@
-//! A connection to a server, as the parts that are not hot use it: the blocking `mysql` crate in the text protocol, or SQLite.
+//! A blocking connection to a server: the `mysql` crate with the text protocol, or SQLite.
 //!
-//! Goal: one statement, its rows as text, its time. Non-goals: load at speed (`crates/wire`), pooling, prepared statements.
+//! It runs one statement at a time and returns its rows as text and its duration. It has no connection pool and no prepared
+//! statements. Timed loads use the crate `wire` instead.
 
 mod connect;
 mod cutter;
-pub mod option_file;
+pub(crate) mod option_file;
 
 pub use cutter::Cutter;
 
@@ -13,42 +14,43 @@ use mysql::{LocalInfileHandler, Value};
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-/// The rows of one statement in text form; NULL is None.
+/// The rows of one statement as text; NULL is None.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
     pub columns: Vec<String>,
     pub rows: Vec<Vec<Option<Vec<u8>>>>,
-    /// From sending the statement to having read the last row.
+    /// From sending the statement to reading the last row.
     pub elapsed: Duration,
 }
 
 impl Reply {
-    /// The first column of the first row as text, where there is one that is not NULL.
+    /// The first column of the first row as text; None if there is no row or the value is NULL.
     pub fn first_text(&self) -> Option<String> {
         let cell = self.rows.first()?.first()?.as_deref()?;
         Some(String::from_utf8_lossy(cell).into_owned())
     }
 }
 
+/// Why a server or a statement failed. The texts are for users.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// The server answered with an error: the statement is at fault, the connection lives.
+    /// The server rejected the statement; the connection is still usable.
     #[error("{code} {message}")]
     Refused { code: u16, message: String },
-    /// The connection is gone, or could not be had.
+    /// The connection was lost or could not be opened.
     #[error("{0}")]
     Lost(String),
-    /// The server cannot be had or does not start; the text is meant for the user and says what to do.
+    /// The server is not available or does not start; the text says what to do.
     #[error("{0}")]
     Unusable(String),
-    /// It ended, or had to be ended, before it answered: what is known of the cause, and the end of its log.
-    #[error("{says}\nthe end of its log:\n  {}", log.join("\n  "))]
-    NotStarted { says: String, log: Vec<String> },
+    /// The server ended, or had to be killed, before it answered: the cause if known, and the last lines of its log.
+    #[error("{message}\nlast lines of its log:\n  {}", log.join("\n  "))]
+    NotStarted { message: String, log: Vec<String> },
 }
 
 impl ServerError {
-    /// The server does not let clients send files (LOAD DATA LOCAL): by its own setting, or by ours as it sees it.
-    /// The rows have to go by INSERT. Codes: 1148 (5.x, MariaDB), 3948 (MySQL 8.0), 4166 (MariaDB 10.5 and later).
+    /// Whether the server rejected LOAD DATA LOCAL because local_infile is off, so that rows must be sent with INSERT.
+    /// Codes: 1148 (5.x, MariaDB), 3948 (MySQL 8.0), 4166 (MariaDB 10.5 and later).
     pub fn is_local_infile_refused(&self) -> bool {
         matches!(
             self,
@@ -60,26 +62,28 @@ impl ServerError {
     }
 }
 
+/// An open connection.
 pub enum Session {
     MySql(Box<mysql::Conn>),
     Sqlite(rusqlite::Connection),
-    /// Answers by a function of the statement (see `fake`).
+    /// A fake connection that answers with a script (see `fake`).
     Scripted(Box<Script>),
 }
 
-/// What answers in place of a server. A load is one statement to it, whose rows are counted.
+/// A function from a statement to its reply, in place of a server. A load counts as one statement; the number of rows in
+/// its reply is the number of rows loaded.
 pub type Script = dyn FnMut(&str) -> Result<Reply, ServerError> + Send;
 
-/// A producer of the bytes of LOAD DATA LOCAL INFILE.
+/// Writes the file contents for LOAD DATA LOCAL INFILE.
 pub type Producer = Box<dyn FnMut(&mut dyn Write) -> std::io::Result<()> + Send>;
 
 impl Session {
-    /// It speaks MySQL: SET SESSION, SHOW STATUS, EXPLAIN as a table, LOAD DATA.
+    /// Whether the server understands MySQL's SET SESSION, SHOW STATUS, tabular EXPLAIN and LOAD DATA.
     pub fn is_mysql(&self) -> bool {
         matches!(self, Session::MySql(_) | Session::Scripted(_))
     }
 
-    /// The number by which another session can KILL this one; None in SQLite.
+    /// The connection id for KILL; None for SQLite and scripts.
     pub fn connection_id(&self) -> Option<u32> {
         match self {
             Session::MySql(connection) => Some(connection.connection_id()),
@@ -87,7 +91,7 @@ impl Session {
         }
     }
 
-    /// Runs one statement and reads all its rows. A statement without rows gives an empty reply.
+    /// Runs one statement and returns all its rows. A statement without rows returns an empty reply.
     pub fn query(&mut self, sql: &str) -> Result<Reply, ServerError> {
         let sent = Instant::now();
         let mut reply = match self {
@@ -99,8 +103,8 @@ impl Session {
         Ok(reply)
     }
 
-    /// Runs a statement whose rows, if any, do not matter, and gives the number of rows that it changed.
-    /// In SQLite the text may hold several statements; the last one's number counts.
+    /// Runs a statement, discards its rows, and returns the number of changed rows. For SQLite the text may contain several
+    /// statements; the result is that of the last one.
     pub fn execute(&mut self, sql: &str) -> Result<u64, ServerError> {
         match self {
             Session::MySql(connection) => execute_mysql(connection, sql).map_err(statement_error),
@@ -112,7 +116,7 @@ impl Session {
         }
     }
 
-    /// Runs one statement, reads its rows one after the other without keeping them, and gives their number.
+    /// Runs one statement, reads and discards its rows one by one, and returns their number.
     pub fn drain(&mut self, sql: &str) -> Result<u64, ServerError> {
         match self {
             Session::MySql(connection) => drain_mysql(connection, sql).map_err(statement_error),
@@ -121,21 +125,23 @@ impl Session {
         }
     }
 
-    /// Runs `LOAD DATA LOCAL INFILE 'any name' ...` with the producer's bytes as the file, and gives the rows loaded.
+    /// Runs `LOAD DATA LOCAL INFILE 'any name' ...` with the producer's bytes as the file, and returns the number of loaded
+    /// rows.
     ///
-    /// A server that refuses LOCAL answers [`ServerError::Refused`] before the producer is asked for anything. If the
-    /// producer fails the protocol has no way to take back what was sent, so the session is [`ServerError::Lost`].
+    /// # Errors
+    /// [`ServerError::Refused`] if the server forbids LOCAL; the producer is not called then. [`ServerError::Lost`] if the
+    /// producer fails, because the protocol cannot take back what was sent.
     pub fn load(&mut self, sql: &str, mut producer: Producer) -> Result<u64, ServerError> {
         let connection = match self {
             Session::MySql(connection) => connection,
             Session::Sqlite(_) => {
                 return Err(ServerError::Unusable(
-                    "SQLite has no LOAD DATA: insert the rows instead".into(),
+                    "SQLite has no LOAD DATA; insert the rows instead".into(),
                 ));
             }
             Session::Scripted(script) => {
                 producer(&mut std::io::sink())
-                    .map_err(|cause| ServerError::Lost(format!("the load broke off: {cause}")))?;
+                    .map_err(|cause| ServerError::Lost(format!("the load was aborted: {cause}")))?;
                 return Ok(script(sql)?.rows.len() as u64);
             }
         };
@@ -145,7 +151,7 @@ impl Session {
         connection.set_local_infile_handler(None);
         loaded.map_err(|error| match error {
             mysql::Error::IoError(cause) => {
-                ServerError::Lost(format!("the load broke off: {cause}"))
+                ServerError::Lost(format!("the load was aborted: {cause}"))
             }
             other => statement_error(other),
         })
@@ -199,7 +205,7 @@ fn drain_sqlite(connection: &rusqlite::Connection, sql: &str) -> rusqlite::Resul
     Ok(rows)
 }
 
-/// The text protocol sends bytes or NULL and nothing else.
+/// The text protocol sends only bytes or NULL.
 fn text(value: Value) -> Option<Vec<u8>> {
     match value {
         Value::NULL => None,
@@ -237,7 +243,7 @@ fn sqlite_text(value: rusqlite::types::ValueRef<'_>) -> Option<Vec<u8>> {
     }
 }
 
-/// Error codes after which the server closes the connection: shutdown, KILL of the connection, inactivity.
+/// Error codes after which the server closes the connection: shutdown, KILL of the connection, timeout.
 const CLOSING: [u16; 5] = [1053, 1152, 1184, 1927, 4031];
 
 fn statement_error(error: mysql::Error) -> ServerError {
@@ -285,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn sqlite_answers_as_text_with_null_apart() {
+    fn sqlite_returns_text_and_distinguishes_null() {
         let reply = sqlite()
             .query("select 7 as n, 'x' as t, null as nil, 0.5 as half")
             .unwrap();
@@ -304,20 +310,20 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_are_not_kept_are_counted() {
+    fn drain_counts_rows() {
         let sql = "select 1 union all select 2 union all select 3";
         assert_eq!(sqlite().drain(sql).unwrap(), 3);
     }
 
     #[test]
-    fn sqlite_counts_the_changed_rows() {
+    fn sqlite_counts_changed_rows() {
         let mut session = sqlite();
         session.execute("create table t (n)").unwrap();
         assert_eq!(session.execute("insert into t values (1), (2)").unwrap(), 2);
     }
 
     #[test]
-    fn a_mistake_in_a_statement_is_a_refusal() {
+    fn a_syntax_error_is_refused() {
         assert!(matches!(
             sqlite().query("selec 1"),
             Err(ServerError::Refused { code: 1, .. })
@@ -325,13 +331,13 @@ mod tests {
     }
 
     #[test]
-    fn sqlite_does_not_take_load_data() {
+    fn sqlite_rejects_load_data() {
         let refused = sqlite()
             .load("load data", Box::new(|_| Ok(())))
             .unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "SQLite has no LOAD DATA: insert the rows instead"
+            "SQLite has no LOAD DATA; insert the rows instead"
         );
     }
 }

@@ -1,7 +1,7 @@
-//! The settings that a server build knows, asked of the build itself (`--verbose --help`).
+//! The settings that a server build knows, read from its `--verbose --help`.
 //!
-//! Goal: a setting that a server does not know is found before anything is loaded. Non-goals: whether a value is
-//! sensible; settings of plugins that are loaded later.
+//! With them prony rejects an unknown setting before it loads any data. It does not check values, and does not see settings
+//! of plugins that are loaded later.
 
 use crate::ServerError;
 use crate::builds::{Distribution, failed, not_started};
@@ -11,21 +11,21 @@ use spec::known::{plain, without_prefix};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// Settings by name, with the values that hold when nothing is said.
+/// The settings of a build, with their defaults.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingTable {
-    /// By normalized name; None where the server names no default.
+    /// Default by normalized name; None if the server shows none.
     defaults: BTreeMap<String, Option<String>>,
-    /// The flags of `optimizer_switch`, from its value and from its description: MariaDB 10.11 shows some in one alone.
+    /// The flags of `optimizer_switch`, from its value and its description: MariaDB 10.11 shows some in only one of them.
     switches: BTreeSet<String>,
 }
 
-/// The option whose value is a list of flags, as the help writes it.
+/// The option whose value is a list of flags, as the help spells it.
 const SWITCH: &str = "optimizer-switch";
 
 impl SettingTable {
-    /// Reads the output of `--verbose --help`: first the options with their descriptions, then, below a rule, a table of the
-    /// settings with their values.
+    /// Parses the output of `--verbose --help`: the options with their descriptions, then, below a dashed line, a table of
+    /// the settings with their values.
     pub fn parse(help: &str) -> SettingTable {
         let mut table = SettingTable::default();
         let mut in_table = false;
@@ -44,28 +44,29 @@ impl SettingTable {
         table
     }
 
-    /// Dashes and underscores are the same, and so are `loose_`, `skip_`, `enable_` and `disable_` before a name.
+    /// Whether the build knows a setting. Dashes equal underscores, and the prefixes `loose_`, `skip_`, `enable_` and
+    /// `disable_` are ignored.
     pub fn knows(&self, name: &str) -> bool {
         self.found(name).is_some()
     }
 
-    /// The value when nothing is said; None where the setting is not known or has none.
+    /// The default of a setting; None if the setting is unknown or has no default.
     pub fn default_of(&self, name: &str) -> Option<&str> {
         self.found(name)?.as_deref()
     }
 
-    /// All names, with underscores, in alphabetical order.
+    /// All names, spelled with underscores, in alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.defaults.keys().map(String::as_str)
     }
 
-    /// The flags that `optimizer_switch` has.
+    /// The flags of `optimizer_switch`.
     pub fn switches(&self) -> impl Iterator<Item = &str> {
         self.switches.iter().map(String::as_str)
     }
 
-    /// `... where option is one of {index_merge, mrr} and val ...` in MySQL, `... and options are: index_merge, mrr` in
-    /// MariaDB, and below `optimizer-switch    index_merge=on,mrr=off`.
+    /// Parses `... where option is one of {index_merge, mrr} and val ...` of MySQL, `... and options are: index_merge, mrr`
+    /// of MariaDB, and the line `optimizer-switch    index_merge=on,mrr=off` of the table.
     fn add_switches(&mut self, help: &str) {
         let lines = help.lines();
         let mut described =
@@ -99,7 +100,7 @@ impl SettingTable {
             .or_else(|| self.defaults.get(without_prefix(&name)?))
     }
 
-    /// `innodb-buffer-pool-size                              134217728`
+    /// Parses `innodb-buffer-pool-size                              134217728`.
     fn add_value(&mut self, line: &str) {
         let Some((name, value)) = line.split_once(char::is_whitespace) else {
             return;
@@ -111,7 +112,7 @@ impl SettingTable {
         }
     }
 
-    /// `  -b, --basedir=name  Path to installation directory.`
+    /// Parses `  -b, --basedir=name  Path to installation directory.`.
     fn add_option(&mut self, line: &str) {
         let indent = line.len() - line.trim_start().len();
         let Some((_, option)) = line.split_once("--").filter(|_| (1..=6).contains(&indent)) else {
@@ -139,29 +140,29 @@ fn is_name_character(character: char) -> bool {
 }
 
 impl Distribution {
-    /// The settings that this build knows. The answer is kept beside the build, under the hash of its binary.
+    /// The settings that this build knows. The result is cached next to the build, under the hash of its binary.
     pub fn known_settings(&self, leases: &Leases) -> Result<SettingTable, ServerError> {
-        let kept = self
+        let cached = self
             .notes
             .join(format!("settings-{}.json", &self.binary_sha256[..16]));
-        if let Some(table) = fs::read(&kept)
+        if let Some(table) = fs::read(&cached)
             .ok()
             .and_then(|bytes| serde_json::from_slice(&bytes).ok())
         {
             return Ok(table);
         }
-        let table = self.ask_for_settings(leases)?;
-        // A cache that cannot be written costs a second at the next use, and nothing else.
+        let table = self.read_settings(leases)?;
+        // If the file cannot be written, the next use only takes a second longer.
         if let Ok(bytes) = serde_json::to_vec(&table) {
             let _ = tempfile::NamedTempFile::new_in(&self.notes).and_then(|mut file| {
                 std::io::Write::write_all(&mut file, &bytes)?;
-                file.persist(&kept).map_err(std::io::Error::from)
+                file.persist(&cached).map_err(std::io::Error::from)
             });
         }
         Ok(table)
     }
 
-    fn ask_for_settings(&self, leases: &Leases) -> Result<SettingTable, ServerError> {
+    fn read_settings(&self, leases: &Leases) -> Result<SettingTable, ServerError> {
         let folder = leases
             .temporary("help")
             .map_err(|error| ServerError::Unusable(error.to_string()))?;
@@ -171,9 +172,9 @@ impl Distribution {
             .args(["--verbose", "--help"]);
         let done = command
             .output()
-            .map_err(|error| not_started(&self.build, &error, "get the build again"))?;
+            .map_err(|error| not_started(&self.build, &error, "download the build again"))?;
         let table = SettingTable::parse(&String::from_utf8_lossy(&done.stdout));
-        // Some builds end with a failure after the whole answer.
+        // Some builds exit with a failure after the complete output.
         match table.defaults.is_empty() {
             true => Err(failed(&format!("{} --verbose --help", self.build), &done)),
             false => Ok(table),
@@ -212,7 +213,7 @@ To see what values a running MySQL server is using, type
 ";
 
     #[test]
-    fn settings_are_read_with_their_values() {
+    fn settings_are_parsed_with_their_values() {
         let table = SettingTable::parse(HELP);
         assert_eq!(
             table.default_of("innodb_buffer_pool_size"),
@@ -245,7 +246,7 @@ To see what values a running MySQL server is using, type
     }
 
     #[test]
-    fn words_of_descriptions_and_of_the_text_behind_the_table_are_no_settings() {
+    fn words_outside_the_option_names_are_not_settings() {
         let table = SettingTable::parse(HELP);
         for name in [
             "to",
@@ -260,7 +261,7 @@ To see what values a running MySQL server is using, type
     }
 
     #[test]
-    fn switches_are_read_from_the_description_and_from_the_value() {
+    fn switches_are_parsed_from_the_description_and_the_value() {
         let mysql = "  --optimizer-switch=name \n                      optimizer_switch=option=val[,...], where option\n                      is one of {index_merge,\n                      mrr} and val is one of {on, off}\n  --partition[=name]  Possible values are on, off\n-----\noptimizer-switch      index_merge=on,mrr=on\n";
         let mariadb = "  --optimizer-switch=name \n                      value is on, off, or default, and options are: mrr,\n                      cset_narrowing\n  --optimizer-trace=name\n-----\noptimizer-switch      mrr=off,rowid_filter=on\n";
         let of = |help: &str| {
@@ -274,7 +275,7 @@ To see what values a running MySQL server is using, type
 
     proptest! {
         #[test]
-        fn any_text_is_read_without_a_panic(text in "(?s).{0,300}") {
+        fn no_text_makes_the_parser_panic(text in "(?s).{0,300}") {
             let _ = SettingTable::parse(&text);
         }
     }

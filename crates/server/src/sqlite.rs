@@ -1,7 +1,7 @@
-//! SQLite in this process, for machines where no server can be had.
+//! SQLite inside the prony process, for machines without a server.
 //!
-//! Goal: the same experiment in outline. The data are one file in the data folder; a restart closes and opens it.
-//! Non-goals: settings, LOAD DATA, status counters: a server alone has them.
+//! It runs the same experiments, with fewer features: no settings, no LOAD DATA, no status counters. The data is one file
+//! in the data folder. A restart closes and opens it.
 
 use crate::{Abilities, Connector, Node, ServerError, Session, StartRequest, Started};
 use record::ServerIdentity;
@@ -13,6 +13,7 @@ const FILE: &str = "prony.sqlite";
 /// How long a statement waits for another session's lock.
 const LOCK_WAIT: Duration = Duration::from_secs(60);
 
+/// A SQLite database that behaves like a server.
 #[derive(Default)]
 pub struct Sqlite {
     state: Mutex<State>,
@@ -21,11 +22,12 @@ pub struct Sqlite {
 #[derive(Clone, Default)]
 struct State {
     identity: Option<ServerIdentity>,
-    /// Where it is started.
+    /// The data folder; None while it is stopped.
     folder: Option<PathBuf>,
 }
 
 impl Sqlite {
+    /// A database that is not started.
     pub fn new() -> Sqlite {
         Sqlite::default()
     }
@@ -56,7 +58,7 @@ impl Node for Sqlite {
             .map_err(|error| ServerError::Unusable(format!("{}: {error}", folder.display())))?;
         self.state().folder = Some(folder.clone());
         let mut session = self.connect()?;
-        // The file is read at the first statement, not when it is opened.
+        // SQLite reads the file at the first statement, not when it opens it.
         session
             .query("select count(*) from sqlite_schema")
             .map_err(|error| {
@@ -76,7 +78,7 @@ impl Node for Sqlite {
         })
     }
 
-    /// Nothing is kept open here: a session is the file's own connection.
+    /// Closes nothing: each session has its own connection to the file.
     fn stop(&self) -> Result<(), ServerError> {
         self.state().folder = None;
         Ok(())
@@ -117,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_is_there_after_a_restart() {
+    fn data_survives_a_restart() {
         let folder = tempfile::tempdir().unwrap();
         let request = StartRequest {
             data_folder: folder.path().join("data"),
@@ -148,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_database_is_named() {
+    fn the_error_for_a_damaged_file_names_it() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(FILE), "x".repeat(2000)).unwrap();
         let request = StartRequest {

@@ -1,7 +1,7 @@
-//! The gauge: a process inside a group that finds out how fast the group is.
+//! The gauge: a process inside a control group that measures its IOPS or CPU rate.
 //!
-//! Goal: requests a second, or processors, as a process of the group gets them. It is prony itself by a hidden verb, since
-//! only a process of its own can join a group of version 2. Non-goals: latencies; a benchmark of the disk.
+//! It is prony itself, started by a hidden verb, because only a separate process can join a cgroup v2 group. It measures no
+//! latencies and is no disk benchmark.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::fs::{File, OpenOptions};
@@ -15,34 +15,28 @@ use std::time::{Duration, Instant};
 /// The hidden verb by which prony starts itself as a gauge.
 pub const VERB: &str = "gauge";
 
-/// Requests that are under way at once: enough to keep a limit of 5,000 a second busy on a disk that takes 1 ms each.
+/// Concurrent requests: enough to reach 5,000 IOPS on a disk with 1 ms latency.
 const DEPTH: usize = 8;
-/// The kernel gives a new group more than its share at first, in slices of 0.1 s.
+/// The kernel gives a new group more than its share at first, in slices of 0.1 s; this time is not measured.
 const RAMP: Duration = Duration::from_millis(300);
-/// Direct I/O wants memory, offsets and lengths in multiples of the device's sector; 4 KiB suits all.
+/// Direct I/O requires memory, offsets and lengths in multiples of the device's sector size; 4 KiB suits all.
 const ALIGNMENT: usize = 4096;
 
+/// What the gauge measures.
 #[derive(Clone, Debug)]
 pub enum What {
-    /// Direct requests of `request_bytes` at random places of the file.
-    Read {
-        file: PathBuf,
-        request_bytes: usize,
-    },
-    Write {
-        file: PathBuf,
-        request_bytes: usize,
-    },
-    /// So many threads that are always busy.
-    Cpu {
-        busy: usize,
-    },
+    /// Direct reads of `request_bytes` at random offsets of the file.
+    Read { file: PathBuf, request_bytes: usize },
+    /// Direct writes of `request_bytes` at random offsets of the file.
+    Write { file: PathBuf, request_bytes: usize },
+    /// This many busy threads.
+    Cpu { busy: usize },
 }
 
-/// Requests a second, or processors, over a window after the ramp.
+/// Measures for a window after the ramp: requests per second, or CPUs in use.
 ///
 /// # Errors
-/// A file that is shorter than a request, or that cannot be read or written directly.
+/// The file is shorter than a request, or cannot be opened for direct I/O.
 pub fn measure(what: &What, window: Duration) -> io::Result<f64> {
     match what {
         What::Read {
@@ -59,15 +53,15 @@ pub fn measure(what: &What, window: Duration) -> io::Result<f64> {
             let requests = Requests::new(file, *request_bytes, true)?;
             requests.per_second(window, |file, buffer, at| file.write_all_at(buffer, at))
         }
-        What::Cpu { busy } => Ok(processors(*busy, window)),
+        What::Cpu { busy } => Ok(cpus(*busy, window)),
     }
 }
 
 struct Requests {
     file: File,
     request_bytes: usize,
-    /// Places of the file that a request can begin at.
-    places: u64,
+    /// How many request-sized blocks the file has.
+    blocks: u64,
 }
 
 impl Requests {
@@ -77,15 +71,15 @@ impl Requests {
             .write(write)
             .custom_flags(libc::O_DIRECT)
             .open(path)?;
-        let places = file.metadata()?.len() / request_bytes as u64;
-        if places == 0 {
-            let says = format!("{} is shorter than {request_bytes} bytes", path.display());
-            return Err(io::Error::other(says));
+        let blocks = file.metadata()?.len() / request_bytes as u64;
+        if blocks == 0 {
+            let message = format!("{} is shorter than {request_bytes} bytes", path.display());
+            return Err(io::Error::other(message));
         }
         Ok(Requests {
             file,
             request_bytes,
-            places,
+            blocks,
         })
     }
 
@@ -95,27 +89,27 @@ impl Requests {
         request: impl Fn(&File, &mut [u8], u64) -> io::Result<()> + Sync,
     ) -> io::Result<f64> {
         let (done, over) = (AtomicU64::new(0), AtomicBool::new(false));
-        let ask = |seed: usize| -> io::Result<()> {
+        let send_requests = |seed: usize| -> io::Result<()> {
             let mut memory = vec![0; self.request_bytes + ALIGNMENT];
             let from = memory.as_ptr().align_offset(ALIGNMENT);
             let buffer = &mut memory[from..from + self.request_bytes];
-            for place in scattered(seed as u64, self.places) {
+            for block in scattered(seed as u64, self.blocks) {
                 if over.load(Relaxed) {
                     break;
                 }
-                request(&self.file, buffer, place * self.request_bytes as u64)?;
+                request(&self.file, buffer, block * self.request_bytes as u64)?;
                 done.fetch_add(1, Relaxed);
             }
             Ok(())
         };
         thread::scope(|scope| {
-            let askers: Vec<_> = (0..DEPTH)
-                .map(|seed| scope.spawn(move || ask(seed)))
+            let workers: Vec<_> = (0..DEPTH)
+                .map(|seed| scope.spawn(move || send_requests(seed)))
                 .collect();
             let rate = rate(window, || done.load(Relaxed) as f64);
             over.store(true, Relaxed);
-            for asker in askers {
-                asker
+            for worker in workers {
+                worker
                     .join()
                     .map_err(|_| io::Error::other("the gauge panicked"))??;
             }
@@ -124,7 +118,7 @@ impl Requests {
     }
 }
 
-/// How fast a total grows, after the ramp.
+/// The growth of a total per second, after the ramp.
 fn rate(window: Duration, total: impl Fn() -> f64) -> f64 {
     thread::sleep(RAMP);
     let (began, before) = (Instant::now(), total());
@@ -132,8 +126,8 @@ fn rate(window: Duration, total: impl Fn() -> f64) -> f64 {
     (total() - before) / began.elapsed().as_secs_f64()
 }
 
-/// Places in no order that a disk could read ahead in; any linear congruence scatters enough.
-fn scattered(seed: u64, places: u64) -> impl Iterator<Item = u64> {
+/// Block numbers in a pseudo-random order that defeats readahead; a linear congruential generator is enough.
+fn scattered(seed: u64, blocks: u64) -> impl Iterator<Item = u64> {
     let step = |state: &u64| {
         Some(
             state
@@ -141,11 +135,11 @@ fn scattered(seed: u64, places: u64) -> impl Iterator<Item = u64> {
                 .wrapping_add(1_442_695_040_888_963_407),
         )
     };
-    std::iter::successors(Some(seed.wrapping_add(1)), step).map(move |state| (state >> 33) % places)
+    std::iter::successors(Some(seed.wrapping_add(1)), step).map(move |state| (state >> 33) % blocks)
 }
 
-/// Processors that so many busy threads get.
-fn processors(threads: usize, window: Duration) -> f64 {
+/// How many CPUs this many busy threads get.
+fn cpus(threads: usize, window: Duration) -> f64 {
     let over = AtomicBool::new(false);
     let busy = || {
         while !over.load(Relaxed) {
@@ -156,14 +150,14 @@ fn processors(threads: usize, window: Duration) -> f64 {
         for _ in 0..threads {
             scope.spawn(busy);
         }
-        let rate = rate(window, used_s);
+        let rate = rate(window, cpu_s);
         over.store(true, Relaxed);
         rate
     })
 }
 
-/// Seconds of processor time of this process.
-fn used_s() -> f64 {
+/// CPU time of this process in seconds.
+fn cpu_s() -> f64 {
     let used = clock_gettime(ClockId::ProcessCPUTime);
     used.tv_sec as f64 + used.tv_nsec as f64 / 1e9
 }
@@ -173,10 +167,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_scattered_over_the_whole_file() {
-        let places: std::collections::BTreeSet<u64> = scattered(3, 16).take(200).collect();
-        assert_eq!(places.len(), 16);
-        assert!(places.iter().all(|place| *place < 16));
+    fn blocks_are_scattered_over_the_whole_file() {
+        let blocks: std::collections::BTreeSet<u64> = scattered(3, 16).take(200).collect();
+        assert_eq!(blocks.len(), 16);
+        assert!(blocks.iter().all(|block| *block < 16));
     }
 
     #[test]
@@ -188,7 +182,10 @@ mod tests {
             file,
             request_bytes: 16384,
         };
-        let says = measure(&what, Duration::ZERO).unwrap_err().to_string();
-        assert!(says.ends_with("is shorter than 16384 bytes"), "{says}");
+        let message = measure(&what, Duration::ZERO).unwrap_err().to_string();
+        assert!(
+            message.ends_with("is shorter than 16384 bytes"),
+            "{message}"
+        );
     }
 }

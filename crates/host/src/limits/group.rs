@@ -1,7 +1,7 @@
-//! A control group with its limits, and how a process gets into it.
+//! Creates a control group with limits, and lets a process join it.
 //!
-//! Goal: a process is in the group before it becomes the server, so that not one request escapes the limits.
-//! Non-goal: whether the limits hold (see `verify`).
+//! The process joins before exec, so the limits cover every request of the server. Whether the limits work is measured
+//! elsewhere (see `verify`).
 
 use super::hierarchy::{Controller, Hierarchies, Parent, Version};
 use super::{LimitError, Limits};
@@ -12,21 +12,21 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The kernel's own default period, within which a quota of processor time is used up and given anew.
+/// The kernel's default period for CPU quotas.
 const CPU_PERIOD_US: u64 = 100_000;
 
-/// A group, of version 1 one for each controller. It is removed when this value is dropped, or prony ends.
+/// A control group; for cgroup v1, one group per controller. It is removed when this value is dropped or prony ends.
 pub struct Group {
     folders: Vec<(Parent, Lease)>,
-    /// Every file that was written, with what it held then.
+    /// Every file that was written, with its content right afterwards.
     in_force: Vec<(PathBuf, String)>,
 }
 
 impl Group {
-    /// A group with these limits; those of disk hold on the device below `data`.
+    /// Creates a group with these limits. Disk limits apply to the device below `data`.
     ///
     /// # Errors
-    /// Where the machine lacks what a limit needs, or the right to it.
+    /// The machine lacks a controller or device, or this user lacks the permission.
     pub fn make(limits: &Limits, data: &Path, leases: &Leases) -> Result<Group, LimitError> {
         let machine = Hierarchies::of_this_machine()
             .map_err(|error| LimitError::NoGroup(error.to_string()))?;
@@ -45,14 +45,15 @@ impl Group {
                 let enable = format!("+{}", controller.name(Version::V2));
                 let enabled = parent.folder.join("cgroup.subtree_control");
                 write(&enabled, &enable)?;
-                // Only with both does the kernel know whose pages it writes out; a machine without it limits the rest. Both stay
-                // switched on: by itself that limits nothing, and another prony may be using them.
+                // The kernel attributes writeback to a group only if both controllers are enabled; without the memory controller
+                // the other limits still work. They stay enabled afterwards: that limits nothing by itself, and another prony
+                // process may be using them.
                 let _ = write(&enabled, "+memory");
             }
             for (file, value) in lines(limits, controller, parent.version, data)? {
                 group.set(folder.join(file), &value)?;
             }
-            // A kernel without accounts of swap has no such file.
+            // A kernel without swap accounting has no such file.
             let swap = no_swap(limits, controller, parent.version);
             if let Some((file, value)) = swap.filter(|(file, _)| folder.join(file).exists()) {
                 group.set(folder.join(file), &value)?;
@@ -69,17 +70,16 @@ impl Group {
 
     fn set(&mut self, file: PathBuf, value: &str) -> Result<(), LimitError> {
         write(&file, value)?;
-        let holds = fs::read_to_string(&file).unwrap_or_default();
-        self.in_force.push((file, holds));
+        let content = fs::read_to_string(&file).unwrap_or_default();
+        self.in_force.push((file, content));
         Ok(())
     }
 
-    /// Takes the limits of the disk away: a server that is killed ends only when its last requests are through. What cannot
-    /// be lifted ends later.
+    /// Removes the disk limits, because a killed server ends only after its last requests. If that fails, it just ends later.
     pub fn lift_disk(&self) {
-        for (file, held) in &self.in_force {
+        for (file, content) in &self.in_force {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
-            let device = held.split_whitespace().next().unwrap_or_default();
+            let device = content.split_whitespace().next().unwrap_or_default();
             if name.starts_with("blkio.") {
                 let _ = fs::write(file, format!("{device} 0"));
             } else if name == "io.max" {
@@ -89,10 +89,10 @@ impl Group {
         }
     }
 
-    /// A limit that is not as it was set: the system's own manager of groups may take a controller back.
+    /// The file of a limit that has changed since it was set: the system's cgroup manager may disable a controller.
     pub fn lost(&self) -> Option<&Path> {
-        let changed = |(file, held): &&(PathBuf, String)| {
-            fs::read_to_string(file).is_ok_and(|holds| holds != *held) || !file.exists()
+        let changed = |(file, content): &&(PathBuf, String)| {
+            fs::read_to_string(file).is_ok_and(|now| now != *content) || !file.exists()
         };
         self.in_force
             .iter()
@@ -100,7 +100,7 @@ impl Group {
             .map(|(file, _)| file.as_path())
     }
 
-    /// Bytes of memory that are really granted.
+    /// The memory limit in force, in bytes.
     pub fn memory_bytes(&self) -> Option<u64> {
         self.read(["memory.limit_in_bytes", "memory.max"])?
             .trim()
@@ -108,7 +108,7 @@ impl Group {
             .ok()
     }
 
-    /// Processes of the group that the kernel has killed because it was out of its memory.
+    /// How many processes of the group the kernel's OOM killer has killed.
     pub fn killed_for_memory(&self) -> u64 {
         let text = self.read(["memory.oom_control", "memory.events"]);
         let count = |text: String| {
@@ -120,7 +120,7 @@ impl Group {
         text.and_then(count).unwrap_or(0)
     }
 
-    /// The first of these files that is there, of version 1 and of version 2.
+    /// The content of the first of these files that exists (v1 name, v2 name).
     fn read(&self, files: [&str; 2]) -> Option<String> {
         self.folders.iter().find_map(|(_, lease)| {
             files
@@ -129,7 +129,7 @@ impl Group {
         })
     }
 
-    /// The group's folder below a parent, made where it is not there yet.
+    /// The group's folder below a parent, created if it does not exist yet.
     fn folder(&mut self, parent: &Parent, leases: &Leases) -> Result<PathBuf, LimitError> {
         if let Some((_, lease)) = self.folders.iter().find(|(known, _)| known == parent) {
             return Ok(lease.path().to_path_buf());
@@ -143,17 +143,17 @@ impl Group {
     }
 }
 
-/// The controllers that the limits need, each with the limits in words.
+/// The controllers that the limits need, each with a description of the limits.
 fn needed(limits: &Limits) -> Vec<(Controller, &'static str)> {
-    let of_disk = limits.of_disk().iter().any(Option::is_some);
+    let has_disk_limit = limits.disk_limits().iter().any(Option::is_some);
     let all = [
-        (of_disk, Controller::Io, "limits of the disk"),
+        (has_disk_limit, Controller::Io, "disk limits"),
         (
             limits.memory_bytes.is_some(),
             Controller::Memory,
-            "limits of memory",
+            "memory limits",
         ),
-        (limits.cpus.is_some(), Controller::Cpu, "limits of cpus"),
+        (limits.cpus.is_some(), Controller::Cpu, "CPU limits"),
     ];
     let needed = all.into_iter().filter(|(is_needed, ..)| *is_needed);
     needed
@@ -161,8 +161,8 @@ fn needed(limits: &Limits) -> Vec<(Controller, &'static str)> {
         .collect()
 }
 
-/// (file, value) as the kernel's Documentation/admin-guide/cgroup-v1/blkio-controller.rst, memory.rst, scheduler/sched-bwc.rst
-/// and cgroup-v2.rst define them.
+/// The (file, value) pairs to write, as defined in the kernel's
+/// Documentation/admin-guide/cgroup-v1/blkio-controller.rst, memory.rst, scheduler/sched-bwc.rst and cgroup-v2.rst.
 fn lines(
     limits: &Limits,
     controller: Controller,
@@ -191,7 +191,7 @@ fn lines(
     })
 }
 
-/// A server whose pool is paged out would be measured with the disk's speed instead of its memory.
+/// Disables swap: a server whose buffer pool is swapped out would be measured at disk speed.
 fn no_swap(
     limits: &Limits,
     controller: Controller,
@@ -206,7 +206,7 @@ fn no_swap(
     })
 }
 
-/// The limits in the order of `Limits::of_disk`: (file of version 1, key of version 2's io.max).
+/// In the order of `Limits::disk_limits`: (v1 file, key in v2's io.max).
 const DISK_FILES: [(&str, &str); 4] = [
     ("blkio.throttle.read_iops_device", "riops"),
     ("blkio.throttle.write_iops_device", "wiops"),
@@ -217,7 +217,7 @@ const DISK_FILES: [(&str, &str); 4] = [
 fn disk_lines(limits: &Limits, version: Version, device: &str) -> Vec<(&'static str, String)> {
     let given = DISK_FILES
         .iter()
-        .zip(limits.of_disk())
+        .zip(limits.disk_limits())
         .filter_map(|(names, limit)| Some((names, limit?)));
     match version {
         Version::V1 => given
@@ -232,7 +232,7 @@ fn disk_lines(limits: &Limits, version: Version, device: &str) -> Vec<(&'static 
     }
 }
 
-/// `254:0`: the kernel limits whole devices, not their partitions.
+/// The device number, such as `254:0`. The kernel limits whole devices, not partitions.
 fn whole_device(data: &Path) -> Result<String, LimitError> {
     let none = |cause| LimitError::NoDevice {
         folder: data.to_path_buf(),
@@ -243,7 +243,7 @@ fn whole_device(data: &Path) -> Result<String, LimitError> {
 }
 
 fn write(file: &Path, value: &str) -> Result<(), LimitError> {
-    // Not created: a file that the kernel does not give is a limit that it does not know.
+    // Do not create it: if the file is missing, the kernel does not support the limit.
     let opened = OpenOptions::new().write(true).open(file);
     let written = opened.and_then(|mut file| file.write_all(value.as_bytes()));
     written.map_err(|cause| LimitError::Refused {
@@ -257,27 +257,27 @@ fn write(file: &Path, value: &str) -> Result<(), LimitError> {
 fn help(cause: &io::Error) -> &'static str {
     match cause.kind() {
         io::ErrorKind::PermissionDenied => {
-            "it takes root's right over control groups: run prony as root, or take the limits out"
+            "limits require root (cgroups): run prony as root, or remove the limits"
         }
-        io::ErrorKind::NotFound => "this kernel does not know the limit: take it out",
+        io::ErrorKind::NotFound => "this kernel does not support the limit: remove it",
         io::ErrorKind::ResourceBusy => {
-            "the groups here hold processes themselves, as in some containers: run prony outside of it, or take the limits out"
+            "the parent group contains processes itself, as in some containers: run prony outside the container, or remove the limits"
         }
-        _ => "take the limit out, or write another value",
+        _ => "remove the limit, or use another value",
     }
 }
 
-/// The command's process joins the groups between its fork and its exec.
+/// Makes the command's process join the groups between fork and exec.
 ///
 /// # Errors
-/// A group that is not there any more; the spawn fails where a group refuses the process.
+/// A group no longer exists. The spawn itself fails if a group rejects the process.
 pub fn join(command: &mut Command, groups: &[PathBuf]) -> io::Result<()> {
     let opened = groups
         .iter()
         .map(|file| OpenOptions::new().write(true).open(file));
     let files = opened.collect::<io::Result<Vec<_>>>()?;
     let join_all = move || files.iter().try_for_each(|mut file| file.write_all(b"0"));
-    // SAFETY: between fork and exec nothing but write(2) on descriptors that are open already, and no allocation.
+    // SAFETY: between fork and exec it only calls write(2) on open descriptors, and allocates nothing.
     unsafe { command.pre_exec(join_all) };
     Ok(())
 }
@@ -296,7 +296,7 @@ mod tests {
     };
 
     #[test]
-    fn version_1_has_a_file_for_each_limit() {
+    fn cgroup_v1_has_a_file_for_each_limit() {
         assert_eq!(
             disk_lines(&SLOW, Version::V1, "254:0"),
             [
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn version_2_has_one_line_for_a_device() {
+    fn cgroup_v2_has_one_line_per_device() {
         assert_eq!(
             disk_lines(&SLOW, Version::V2, "254:0"),
             [("io.max", "254:0 riops=400 rbps=1048576".to_string())]
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_processor_is_half_of_each_period() {
+    fn half_a_cpu_is_half_of_each_period() {
         let half = Limits {
             cpus: Some(0.5),
             ..Limits::default()

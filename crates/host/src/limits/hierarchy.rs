@@ -1,28 +1,31 @@
-//! Where this machine's control groups are: for each controller the folder in which a group of our own can be made.
+//! Finds the machine's control group hierarchies: for each controller, the folder in which prony can create a group.
 //!
-//! Goal: cgroup v2 where it has the controller, cgroup v1 otherwise (cgroups(7)). Non-goals: making groups, the right to.
+//! It prefers cgroup v2 if that has the controller, and falls back to cgroup v1 (cgroups(7)). It creates nothing and does not
+//! check permissions.
 
 use crate::device::Mount;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// A resource controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Controller {
+pub(super) enum Controller {
     Io,
     Memory,
     Cpu,
 }
 
+/// The cgroup version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version {
+pub(super) enum Version {
     V1,
     V2,
 }
 
 impl Controller {
-    /// As this version of control groups spells it.
-    pub fn name(self, version: Version) -> &'static str {
+    /// The controller's name in this cgroup version.
+    pub(super) fn name(self, version: Version) -> &'static str {
         match (self, version) {
             (Controller::Io, Version::V1) => "blkio",
             (Controller::Io, Version::V2) => "io",
@@ -32,34 +35,35 @@ impl Controller {
     }
 }
 
-/// A folder in which groups with this controller can be made.
+/// A folder in which groups with the controller can be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parent {
+pub(super) struct Parent {
     pub version: Version,
     pub folder: PathBuf,
 }
 
-/// `mounts` is `/proc/self/mountinfo`, `own` is `/proc/self/cgroup`.
-pub struct Hierarchies {
+/// The contents of `/proc/self/mountinfo` and `/proc/self/cgroup`.
+pub(super) struct Hierarchies {
     mounts: String,
     own: String,
 }
 
 impl Hierarchies {
-    pub fn of_this_machine() -> io::Result<Hierarchies> {
+    /// Reads those of this process.
+    pub(super) fn of_this_machine() -> io::Result<Hierarchies> {
         Ok(Hierarchies {
             mounts: fs::read_to_string("/proc/self/mountinfo")?,
             own: fs::read_to_string("/proc/self/cgroup")?,
         })
     }
 
-    /// None where neither version has the controller.
-    pub fn parent(&self, controller: Controller) -> Option<Parent> {
+    /// The parent folder for a controller; None if neither version has it.
+    pub(super) fn parent(&self, controller: Controller) -> Option<Parent> {
         self.version_2(controller)
             .or_else(|| self.version_1(controller))
     }
 
-    /// At the root: a group that holds processes, as our own one does, cannot have groups below it.
+    /// The root of cgroup v2: a group that contains processes, as prony's own does, cannot have groups below it.
     fn version_2(&self, controller: Controller) -> Option<Parent> {
         let name = controller.name(Version::V2);
         let has = |folder: &Path| {
@@ -74,7 +78,7 @@ impl Hierarchies {
         })
     }
 
-    /// Below our own group, so that what holds for prony holds for its servers too.
+    /// prony's own cgroup v1 group, so that limits on prony also apply to its servers.
     fn version_1(&self, controller: Controller) -> Option<Parent> {
         let name = controller.name(Version::V1);
         let mount = self
@@ -83,7 +87,7 @@ impl Hierarchies {
         let below = self.own_path(name).map(|path| mount.point.join(path));
         Some(Parent {
             version: Version::V1,
-            // In a container its own path may name what only the machine outside can see.
+            // In a container the path may exist only outside of it.
             folder: below
                 .filter(|folder| folder.is_dir())
                 .unwrap_or(mount.point),
@@ -95,7 +99,7 @@ impl Hierarchies {
         mounts.filter(move |mount| mount.kind == kind)
     }
 
-    /// `7:blkio:/user.slice`, without the slash.
+    /// The path in a line such as `7:blkio:/user.slice`, without the leading slash.
     fn own_path(&self, controller: &str) -> Option<&str> {
         self.own.lines().find_map(|line| {
             let mut fields = line.splitn(3, ':').skip(1);
@@ -112,7 +116,7 @@ impl Hierarchies {
 mod tests {
     use super::*;
 
-    /// Both versions mounted, as on this kind of machine; v2 has the controllers that are named.
+    /// A machine with both versions mounted, where v2 has the given controllers.
     fn machine(folder: &Path, version_2: &str) -> Hierarchies {
         for name in ["unified", "blkio/service", "memory"] {
             fs::create_dir_all(folder.join(name)).unwrap();
@@ -131,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn version_2_is_taken_where_it_has_the_controller() {
+    fn cgroup_v2_is_preferred_if_it_has_the_controller() {
         let folder = tempfile::tempdir().unwrap();
         let machine = machine(folder.path(), "cpu io\n");
         let io = machine.parent(Controller::Io).unwrap();
@@ -144,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_of_version_1_lies_below_our_own_where_that_can_be_seen() {
+    fn a_v1_group_is_created_below_pronys_own_group_if_that_is_visible() {
         let folder = tempfile::tempdir().unwrap();
         let machine = machine(folder.path(), "hugetlb\n");
         let parent = |controller| machine.parent(controller).unwrap().folder;
@@ -153,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_controller_that_neither_version_has_is_nowhere() {
+    fn a_controller_missing_in_both_versions_has_no_parent() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(
             machine(folder.path(), "hugetlb\n").parent(Controller::Cpu),

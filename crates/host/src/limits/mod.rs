@@ -1,8 +1,8 @@
-//! Limits of disk, memory and processors for the processes of one server, by control groups of the kernel.
+//! Limits the disk, memory and CPU use of one server with the kernel's control groups (cgroups).
 //!
-//! Goal: a limit that is in force, or an error that says why not; never full speed in silence. A group is leased, so that
-//! it ends with prony. Non-goals: buffered writes, which the kernel writes out on its own behalf and version 1 does not
-//! hold back; seeks, of which the kernel's limits know nothing.
+//! A limit is either in force or reported as an error; it is never silently ignored. A group is leased, so it ends with
+//! prony. The kernel writes buffered data on its own behalf, and cgroup v1 does not limit that. IOPS limits do not model
+//! seek time.
 
 pub mod gauge;
 mod group;
@@ -15,26 +15,29 @@ pub use verify::{Verified, verify};
 use std::io;
 use std::path::PathBuf;
 
-/// None: without a limit.
+/// The limits of one server; None means unlimited.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// Requests a second.
+    /// Read requests per second.
     pub read_iops: Option<u64>,
+    /// Write requests per second.
     pub write_iops: Option<u64>,
-    /// Bytes a second.
+    /// Bytes per second.
     pub read_bandwidth: Option<u64>,
+    /// Bytes per second.
     pub write_bandwidth: Option<u64>,
     pub memory_bytes: Option<u64>,
-    /// Processors, 0.5 is half of one.
+    /// Number of CPUs; 0.5 is half of one.
     pub cpus: Option<f64>,
 }
 
 impl Limits {
+    /// Whether nothing is limited.
     pub fn are_none(&self) -> bool {
         *self == Limits::default()
     }
 
-    fn of_disk(&self) -> [Option<u64>; 4] {
+    fn disk_limits(&self) -> [Option<u64>; 4] {
         [
             self.read_iops,
             self.write_iops,
@@ -44,7 +47,7 @@ impl Limits {
     }
 }
 
-/// What was asked for or measured, in a message: processors are often less than one.
+/// Formats a limit or a measurement for a message; small values, such as CPUs, get two decimals.
 pub fn figure(value: f64) -> String {
     match value < 10.0 && value.fract() != 0.0 {
         true => format!("{value:.2}"),
@@ -52,21 +55,22 @@ pub fn figure(value: f64) -> String {
     }
 }
 
+/// Why a limit is not in force.
 #[derive(Debug, thiserror::Error)]
 pub enum LimitError {
     #[error(
-        "the disk limits need a block device below {folder}: {cause}; put PRONY_HOME on a disk, or take the limits out"
+        "{folder}: disk limits need a block device: {cause}; put PRONY_HOME on a disk, or remove the limits"
     )]
     NoDevice { folder: PathBuf, cause: String },
     #[error(
-        "this machine has neither the controller \"{version_2}\" of cgroup v2 nor \"{version_1}\" of v1, which {limits} need; see /proc/self/mountinfo for what is there, or take the limits out"
+        "this machine has neither the cgroup v2 controller \"{version_2}\" nor the v1 controller \"{version_1}\", which {limits} need; see /proc/self/mountinfo for the available ones, or remove the limits"
     )]
     NoController {
         limits: &'static str,
         version_2: &'static str,
         version_1: &'static str,
     },
-    #[error("the limits cannot be set: writing \"{value}\" to {file} gives: {cause}; {help}")]
+    #[error("cannot set a limit: writing \"{value}\" to {file} failed: {cause}; {help}")]
     Refused {
         file: PathBuf,
         value: String,
@@ -74,19 +78,19 @@ pub enum LimitError {
         cause: io::Error,
     },
     #[error(
-        "a control group of its own cannot be made: {0}; it takes root's right over control groups: run prony as root, or take the limits out"
+        "cannot create a control group: {0}; limits require root (cgroups): run prony as root, or remove the limits"
     )]
     NoGroup(String),
-    #[error("the limits cannot be verified: {0}")]
+    #[error("cannot verify the limits: {0}")]
     NotVerified(String),
     #[error(
-        "the limit {name} = {} is not in force: {} were measured; it would have been full speed in silence",
-        figure(*.asked),
+        "the limit {name} = {} was not applied: {} measured; check the control groups of this machine, or remove the limit",
+        figure(*.requested),
         figure(*.measured)
     )]
     NotInForce {
         name: &'static str,
-        asked: f64,
+        requested: f64,
         measured: f64,
     },
 }

@@ -1,6 +1,6 @@
-//! A short measurement of limits that were set: whether they are in force, and how exactly.
+//! Verifies limits with a short measurement: are they in force, and how precisely?
 //!
-//! Goal: a figure for each limit before the server starts, by a gauge in the same group. Non-goal: the limits' course later.
+//! A gauge in the same group measures each limit before the server starts. Later changes of the limits are not detected here.
 
 use super::gauge::{VERB, What};
 use super::{Group, LimitError, Limits, join};
@@ -11,37 +11,37 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How far above the limit a measurement may lie; the kernel deals shares out in slices, of which the window can hold one
+/// How far a measurement may exceed the limit: the kernel grants shares in slices, and the window may contain one slice
 /// more or less.
 const TOLERANCE: f64 = 1.1;
-/// Small requests are what InnoDB reads, large ones show the bandwidth; the kernel makes two of a larger one.
+/// The size of InnoDB's reads, for IOPS; and for bandwidth, the largest request that the kernel does not split.
 const SMALL_BYTES: usize = 16 << 10;
 const LARGE_BYTES: usize = 512 << 10;
-/// The file that is written to, where writes are limited.
+/// The file for writes, if writes are limited.
 const SCRATCH: &str = "gauge.bin";
 const SCRATCH_BYTES: u64 = 32 << 20;
-/// The window holds so many requests as a rule, within these bounds.
+/// The window is long enough for this many requests, within these bounds.
 const REQUESTS: f64 = 100.0;
 const WINDOW_S: (f64, f64) = (0.7, 3.0);
-/// Ten of the kernel's periods of processor time.
+/// Ten of the kernel's CPU quota periods.
 const CPU_WINDOW_S: f64 = 1.0;
 
-/// What was asked for and what was measured: requests or bytes a second, bytes of memory, processors.
+/// A limit as requested and as measured: requests or bytes per second, bytes of memory, CPUs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verified {
-    /// `read_iops`, as in the experiment file.
+    /// Its name in the experiment file, such as `read_iops`.
     pub name: &'static str,
-    pub asked: f64,
+    pub requested: f64,
     pub measured: f64,
-    /// What all limits of this disk allow together: 79 requests a second are never 156 MB.
+    /// What all limits of this disk together allow: at 79 IOPS, 156 MB/s cannot be reached.
     pub allowed: f64,
 }
 
-/// Measures every limit. `data` holds the data files, of which the largest is read; `scratch` is a folder for what is
-/// written, on the same device.
+/// Measures every limit. Reads use the largest file below `data`; writes use a file in `scratch`, a folder on the same
+/// device.
 ///
 /// # Errors
-/// A limit that is not in force, or that cannot be measured.
+/// A limit is not in force, or cannot be measured.
 pub fn verify(
     limits: &Limits,
     group: &Group,
@@ -52,64 +52,64 @@ pub fn verify(
     let mut verified = Vec::new();
     for probe in probes(limits, data, scratch)? {
         let mut measured = probe.measure(group, leases)?;
-        // Once more: a group without its limit is fast again.
-        if measured > probe.most() {
+        // Measure again before rejecting: without a limit, the second measurement is just as fast.
+        if measured > probe.max() {
             measured = probe.measure(group, leases)?;
         }
-        if measured > probe.most() {
+        if measured > probe.max() {
             return Err(LimitError::NotInForce {
                 name: probe.name,
-                asked: probe.asked,
+                requested: probe.requested,
                 measured,
             });
         }
         verified.push(Verified {
             name: probe.name,
-            asked: probe.asked,
+            requested: probe.requested,
             measured,
             allowed: probe.expected,
         });
     }
     verified.extend(memory(limits, group)?);
-    // What was written there is of no more use.
+    // The scratch file is no longer needed.
     let _ = fs::remove_file(scratch.join(SCRATCH));
     Ok(verified)
 }
 
-/// What the kernel grants is rounded to pages.
+/// Checks the memory limit. The kernel rounds it down to whole pages.
 fn memory(limits: &Limits, group: &Group) -> Result<Option<Verified>, LimitError> {
-    let Some(asked) = limits.memory_bytes.map(|bytes| bytes as f64) else {
+    let Some(requested) = limits.memory_bytes.map(|bytes| bytes as f64) else {
         return Ok(None);
     };
     let granted = group.memory_bytes();
     let granted = granted.ok_or_else(|| {
-        LimitError::NotVerified("the group does not tell how much memory it has".to_string())
+        LimitError::NotVerified("the group does not report its memory limit".to_string())
     })?;
     let measured = granted as f64;
-    if measured > asked {
+    if measured > requested {
         let name = "memory";
         return Err(LimitError::NotInForce {
             name,
-            asked,
+            requested,
             measured,
         });
     }
     Ok(Some(Verified {
         name: "memory",
-        asked,
+        requested,
         measured,
-        allowed: asked,
+        allowed: requested,
     }))
 }
 
 /// One measurement of the gauge.
 struct Probe {
     name: &'static str,
-    asked: f64,
-    /// The largest that all limits together allow.
+    requested: f64,
+    /// The maximum that all limits together allow.
     expected: f64,
     what: What,
-    /// What the gauge's figure is multiplied with.
+    /// Converts the gauge's result to the limit's unit.
     unit: f64,
 }
 
@@ -118,14 +118,17 @@ fn probes(limits: &Limits, data: &Path, scratch: &Path) -> Result<Vec<Probe>, Li
     let mut probes = Vec::new();
     if limits.read_iops.or(limits.read_bandwidth).is_some() {
         let file = largest_file(data).map_err(unusable)?.ok_or_else(|| {
-            LimitError::NotVerified(format!("{} holds no file of 512 KiB", data.display()))
+            LimitError::NotVerified(format!(
+                "{} contains no file of at least 512 KiB",
+                data.display()
+            ))
         })?;
         let read = |request_bytes| What::Read {
             file: file.clone(),
             request_bytes,
         };
         let names = ["read_iops", "read_bandwidth"];
-        probes.extend(of_disk(
+        probes.extend(disk_probes(
             names,
             limits.read_iops,
             limits.read_bandwidth,
@@ -139,7 +142,7 @@ fn probes(limits: &Limits, data: &Path, scratch: &Path) -> Result<Vec<Probe>, Li
             request_bytes,
         };
         let names = ["write_iops", "write_bandwidth"];
-        probes.extend(of_disk(
+        probes.extend(disk_probes(
             names,
             limits.write_iops,
             limits.write_bandwidth,
@@ -148,7 +151,7 @@ fn probes(limits: &Limits, data: &Path, scratch: &Path) -> Result<Vec<Probe>, Li
     }
     probes.extend(limits.cpus.map(|cpus| Probe {
         name: "cpus",
-        asked: cpus,
+        requested: cpus,
         expected: cpus,
         what: What::Cpu { busy: cores() + 1 },
         unit: 1.0,
@@ -156,35 +159,35 @@ fn probes(limits: &Limits, data: &Path, scratch: &Path) -> Result<Vec<Probe>, Li
     Ok(probes)
 }
 
-/// Asked here, since within the group the answer would be the group's.
+/// The machine's cores. The gauge cannot count them: inside the group it would see the group's.
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Small requests for the limit of requests, large ones for that of bytes.
-fn of_disk(
+/// Small requests measure the IOPS limit, large ones the bandwidth limit.
+fn disk_probes(
     names: [&'static str; 2],
     iops: Option<u64>,
     bandwidth: Option<u64>,
     what: &dyn Fn(usize) -> What,
 ) -> Vec<Probe> {
     let [iops, bandwidth] = [iops, bandwidth].map(|limit| limit.map(|limit| limit as f64));
-    let small = iops.map(|asked| {
+    let small = iops.map(|requested| {
         let by_bytes = bandwidth.map_or(f64::INFINITY, |bytes| bytes / SMALL_BYTES as f64);
         Probe {
             name: names[0],
-            asked,
-            expected: asked.min(by_bytes),
+            requested,
+            expected: requested.min(by_bytes),
             what: what(SMALL_BYTES),
             unit: 1.0,
         }
     });
-    let large = bandwidth.map(|asked| {
+    let large = bandwidth.map(|requested| {
         let by_requests = iops.map_or(f64::INFINITY, |iops| iops * LARGE_BYTES as f64);
         Probe {
             name: names[1],
-            asked,
-            expected: asked.min(by_requests),
+            requested,
+            expected: requested.min(by_requests),
             what: what(LARGE_BYTES),
             unit: LARGE_BYTES as f64,
         }
@@ -196,7 +199,9 @@ impl Probe {
     fn measure(&self, group: &Group, leases: &Leases) -> Result<f64, LimitError> {
         let unusable = |error: io::Error| LimitError::NotVerified(error.to_string());
         let program = guard::program().ok_or_else(|| {
-            LimitError::NotVerified("the program prony is not found beside this one".to_string())
+            LimitError::NotVerified(
+                "the program prony was not found next to this executable".to_string(),
+            )
         })?;
         let mut command = leases.command(program);
         command
@@ -207,8 +212,8 @@ impl Probe {
         Ok(answer(command).map_err(unusable)? * self.unit)
     }
 
-    /// A limit that is in force measures no more: slices of the kernel's, and one request that falls into the window.
-    fn most(&self) -> f64 {
+    /// The maximum that a limit in force can measure: the tolerance, plus one request at the edge of the window.
+    fn max(&self) -> f64 {
         let one_more = match self.what {
             What::Cpu { .. } => 0.0,
             _ => self.unit / self.window().as_secs_f64(),
@@ -247,12 +252,12 @@ fn requests(verb: &str, file: &Path, request_bytes: usize) -> Vec<String> {
     ]
 }
 
-/// How long the gauge may take beyond its ramp and window: its last requests wait for the disk.
+/// Time limit for the gauge, beyond its window: its last requests may wait for the disk.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
-/// Between two looks at it.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// Poll interval.
+const POLL_EVERY: Duration = Duration::from_millis(10);
 
-/// The figure that the gauge prints.
+/// Runs the gauge and returns the number that it prints.
 fn answer(mut command: Command) -> io::Result<f64> {
     let mut gauge = command
         .stdout(Stdio::piped())
@@ -270,25 +275,25 @@ fn answer(mut command: Command) -> io::Result<f64> {
             };
             return Err(io::Error::other(why));
         }
-        std::thread::sleep(LOOK_EVERY);
+        std::thread::sleep(POLL_EVERY);
     }
     let output = gauge.wait_with_output()?;
-    let says = String::from_utf8_lossy(&output.stdout);
-    let figure = says.trim().parse().ok().filter(|_| output.status.success());
+    let text = String::from_utf8_lossy(&output.stdout);
+    let figure = text.trim().parse().ok().filter(|_| output.status.success());
     figure.ok_or_else(|| {
         let error = String::from_utf8_lossy(&output.stderr);
         io::Error::other(format!(
-            "the gauge gave no figure, {}: {}",
+            "the gauge printed no number, {}: {}",
             output.status,
             error.trim()
         ))
     })
 }
 
-/// Files of tables, which are written whole; a log may be allocated and never written, and is then read without the disk.
-const OF_TABLES: [&str; 4] = ["ibd", "MYD", "MAD", "ibdata1"];
+/// Extensions of table files. A log file may be allocated but never written, and reading it does not touch the disk.
+const TABLE_FILES: [&str; 4] = ["ibd", "MYD", "MAD", "ibdata1"];
 
-/// The largest file below the folder that large requests fit into, of a table where there is one.
+/// The largest file below the folder that fits a large request, preferably a table file.
 fn largest_file(folder: &Path) -> io::Result<Option<PathBuf>> {
     let mut files: Vec<(bool, u64, PathBuf)> = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -299,19 +304,19 @@ fn largest_file(folder: &Path) -> io::Result<Option<PathBuf>> {
             if about.is_dir() {
                 folders.push(entry.path());
             } else if about.is_file() && about.len() >= LARGE_BYTES as u64 {
-                files.push((is_of_tables(&entry.path()), about.len(), entry.path()));
+                files.push((is_table_file(&entry.path()), about.len(), entry.path()));
             }
         }
     }
     Ok(files.into_iter().max().map(|(.., path)| path))
 }
 
-fn is_of_tables(path: &Path) -> bool {
+fn is_table_file(path: &Path) -> bool {
     let ending = path.extension().or(path.file_name());
-    ending.is_some_and(|ending| OF_TABLES.iter().any(|known| ending == *known))
+    ending.is_some_and(|ending| TABLE_FILES.iter().any(|known| ending == *known))
 }
 
-/// Written once, so that a request overwrites what is there and does not grow the file.
+/// Creates the scratch file and writes it once, so that requests overwrite blocks instead of allocating them.
 fn scratch_file(folder: &Path) -> io::Result<PathBuf> {
     fs::create_dir_all(folder)?;
     let path = folder.join(SCRATCH);
@@ -333,7 +338,7 @@ mod tests {
     }
 
     fn expected(iops: Option<u64>, bandwidth: Option<u64>) -> Vec<(&'static str, f64)> {
-        let probes = of_disk(["read_iops", "read_bandwidth"], iops, bandwidth, &|_| {
+        let probes = disk_probes(["read_iops", "read_bandwidth"], iops, bandwidth, &|_| {
             What::Cpu { busy: 1 }
         });
         probes
@@ -343,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_limits_of_one_disk_the_narrower_one_is_expected() {
+    fn the_tighter_of_two_disk_limits_is_expected() {
         // 100 requests of 16 KiB are 1.6 MiB, which the bandwidth allows; 1 MiB/s allows 64 of them.
         assert_eq!(
             expected(Some(100), Some(1 << 20)),
@@ -357,23 +362,23 @@ mod tests {
     }
 
     #[test]
-    fn one_request_more_than_allowed_is_no_limit_that_is_not_in_force() {
-        let probe = &of_disk(["", ""], Some(3), None, &read)[0];
+    fn one_extra_request_does_not_fail_verification() {
+        let probe = &disk_probes(["", ""], Some(3), None, &read)[0];
         // Ten requests in the window of 3 s.
-        assert!(10.0 / 3.0 <= probe.most());
-        assert!(probe.most() < 4.0);
+        assert!(10.0 / 3.0 <= probe.max());
+        assert!(probe.max() < 4.0);
     }
 
     #[test]
-    fn the_window_is_longer_where_requests_are_rare() {
-        let window = |iops| of_disk(["", ""], Some(iops), None, &read)[0].window();
+    fn the_window_is_longer_for_low_iops() {
+        let window = |iops| disk_probes(["", ""], Some(iops), None, &read)[0].window();
         assert_eq!(window(5000), Duration::from_millis(700));
         assert_eq!(window(57), Duration::from_secs_f64(100.0 / 57.0));
         assert_eq!(window(1), Duration::from_secs(3));
     }
 
     #[test]
-    fn the_largest_file_of_a_data_folder_is_read() {
+    fn the_largest_table_file_is_read() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(largest_file(folder.path()).unwrap(), None);
         fs::create_dir(folder.path().join("prony")).unwrap();

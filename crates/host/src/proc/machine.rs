@@ -1,26 +1,27 @@
-//! The whole machine: `/proc/stat` and `/proc/net/dev` (proc(5)).
+//! Counts of the whole machine: `/proc/stat` and `/proc/net/dev` (proc(5)).
 
 use super::seconds;
 use std::fs;
 
-/// Seconds of all processors together since boot.
+/// CPU time of all CPUs together since boot, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Processors {
-    /// Doing anything: neither idle nor waiting for a device.
+    /// Busy: neither idle nor waiting for I/O.
     pub busy_s: f64,
-    /// Idle, while something waited for a device.
+    /// Idle while a process waited for I/O (iowait).
     pub waiting_s: f64,
-    /// Taken away by the machine below a virtual one.
+    /// Taken by the hypervisor (steal).
     pub stolen_s: f64,
 }
 
 impl Processors {
+    /// Reads the current values.
     pub fn read() -> Option<Processors> {
         parse(&fs::read_to_string("/proc/stat").ok()?)
     }
 }
 
-/// `cpu  user nice system idle iowait irq softirq steal guest guest_nice`; guests are in user and nice already.
+/// Parses `cpu  user nice system idle iowait irq softirq steal guest guest_nice`; user and nice include the guests.
 fn parse(stat: &str) -> Option<Processors> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let ticks: Vec<u64> = line
@@ -37,12 +38,14 @@ fn parse(stat: &str) -> Option<Processors> {
     })
 }
 
-/// Bytes received and sent over all interfaces since boot. Loopback counts each byte on both sides; here it counts once.
+/// Bytes received and sent over all interfaces since boot. A byte over loopback counts once, though the kernel counts it as
+/// both received and sent.
 pub fn network_bytes() -> Option<u64> {
     network(&fs::read_to_string("/proc/net/dev").ok()?)
 }
 
-/// After two lines of headings, `name: bytes packets errs drop fifo frame compressed multicast bytes ...`: received, then sent.
+/// Parses, after two header lines, `name: bytes packets errs drop fifo frame compressed multicast bytes ...`: received, then
+/// sent.
 fn network(dev: &str) -> Option<u64> {
     let interface = |line: &str| {
         let (name, fields) = line.split_once(':')?;
@@ -64,7 +67,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn processors_are_busy_when_they_neither_idle_nor_wait() {
+    fn busy_time_excludes_idle_and_iowait() {
         let text = "cpu  82785 66260 10618 74074 703 5 122 212 9 9\ncpu0 1 2 3 4 5 6 7 8 9 10\n";
         let expected = Processors {
             busy_s: [82785, 66260, 10618, 5, 122].map(seconds).iter().sum(),
@@ -87,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_sent_over_loopback_are_seen() {
+    fn bytes_sent_over_loopback_are_counted() {
         use std::io::{Read, Write};
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let mut sender = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();

@@ -1,26 +1,26 @@
-//! Readings of /proc: what a process, the machine and its network have done so far.
+//! Reads /proc: cumulative counts of a process, the machine and its network.
 //!
-//! Goal: cumulative amounts that can be subtracted, each as cheap as the kernel gives it; what cannot be read is absent
-//! (None), never 0. Non-goals: rates (see `observe`), devices (`host::device`).
+//! Values are cumulative, so that readings can be subtracted. A value that cannot be read is None, never 0. Rates are
+//! computed in `observe`; disks are in `device`.
 
 mod machine;
 mod process;
 mod turns;
 
 pub use machine::{Processors, network_bytes};
-pub use process::Process;
+pub use process::{Io, Process};
 pub use turns::Turns;
 
 use std::time::Duration;
 
-/// The processor time of the thread that asks.
+/// CPU time of the calling thread.
 pub fn thread_cpu() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// The processor time of all threads of a process since it started, those that have ended among them, to the nanosecond: the
-/// clock of clock_getcpuclockid(3), where `/proc` counts in ticks. None where there is no such process.
+/// CPU time of a process since it started, including threads that have ended, in nanoseconds: from
+/// clock_getcpuclockid(3), because `/proc` counts in ticks. None if the process does not exist.
 pub fn process_cpu(pid: u32) -> Option<Duration> {
     let pid = libc::pid_t::try_from(pid).ok()?;
     let mut clock: libc::clockid_t = 0;
@@ -28,7 +28,7 @@ pub fn process_cpu(pid: u32) -> Option<Duration> {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: both calls write to the variable that is given and to nothing else.
+    // SAFETY: both calls only write to the given variable.
     let failed = unsafe {
         libc::clock_getcpuclockid(pid, &mut clock) != 0
             || libc::clock_gettime(clock, &mut time) != 0
@@ -36,7 +36,7 @@ pub fn process_cpu(pid: u32) -> Option<Duration> {
     (!failed).then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
 }
 
-/// Seconds of a count of clock ticks (USER_HZ of proc(5), 100 a second nearly everywhere).
+/// Converts clock ticks to seconds (USER_HZ of proc(5), nearly always 100 per second).
 fn seconds(ticks: u64) -> f64 {
     ticks as f64 / rustix::param::clock_ticks_per_second() as f64
 }
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_that_works_uses_time_and_one_that_sleeps_does_not() {
+    fn a_busy_thread_uses_cpu_time_and_a_sleeping_one_does_not() {
         let began = thread_cpu();
         while thread_cpu() - began < Duration::from_millis(2) {}
         let worked = thread_cpu();

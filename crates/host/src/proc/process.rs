@@ -1,25 +1,25 @@
-//! One process: `/proc/PID/stat` and `/proc/PID/io` (proc(5)).
+//! Resource use of one process: `/proc/PID/stat` and `/proc/PID/io` (proc(5)).
 //!
-//! Goal: the sums over all its threads, those that have ended among them. Non-goal: single threads (see `turns`).
+//! The values are sums over all its threads, including those that have ended. Single threads are in `turns`.
 
 use super::seconds;
 use std::fs;
 
-/// What a process has used since it started.
+/// Resource use of a process since it started.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Process {
     pub user_s: f64,
     pub system_s: f64,
     pub threads: u32,
-    /// Its pages in memory, shared ones among them.
+    /// Resident memory, including shared pages.
     pub resident_bytes: u64,
-    /// With the process's number it names one process for ever.
+    /// Start time in clock ticks since boot; together with the process id it identifies the process uniquely.
     pub start_ticks: u64,
-    /// None where this user may not see it.
+    /// None if this user may not read it.
     pub io: Option<Io>,
 }
 
-/// What a process caused to be fetched from and sent to devices; pages found in the page cache do not count.
+/// Bytes that a process caused to be read from and written to disks; page cache hits do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Io {
     pub read_bytes: u64,
@@ -27,7 +27,7 @@ pub struct Io {
 }
 
 impl Process {
-    /// None where there is no such process, or only its zombie.
+    /// Reads the current values; None if the process does not exist or is a zombie.
     pub fn read(pid: u32) -> Option<Process> {
         let mut process = parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?;
         process.io = fs::read_to_string(format!("/proc/{pid}/io"))
@@ -37,7 +37,8 @@ impl Process {
     }
 }
 
-/// Numbered from 1 as in proc(5). The name (2) stands in brackets and may hold anything, so fields count from the last one.
+/// Parses the fields, numbered from 1 as in proc(5). The name (field 2) is in parentheses and may contain anything, so
+/// parsing starts after the last parenthesis.
 fn parse(stat: &str) -> Option<Process> {
     let fields: Vec<&str> = stat
         .get(stat.rfind(')')? + 1..)?
@@ -80,7 +81,7 @@ mod tests {
          140733616750570 0\n";
 
     #[test]
-    fn a_process_is_read_as_the_kernel_writes_it() {
+    fn the_kernels_stat_format_is_parsed() {
         let process = parse(STAT).unwrap();
         let tick_s = seconds(1);
         assert_eq!(process.user_s, 250.0 * tick_s);
@@ -93,12 +94,12 @@ mod tests {
     }
 
     #[test]
-    fn a_zombie_is_no_process() {
+    fn a_zombie_does_not_count_as_a_process() {
         assert_eq!(parse(&STAT.replace(") S ", ") Z ")), None);
     }
 
     #[test]
-    fn bytes_of_devices_are_not_those_of_calls() {
+    fn disk_bytes_are_read_instead_of_syscall_bytes() {
         let text = "rchar: 28336139\nwchar: 123784550\nsyscr: 23826\nsyscw: 3377\nread_bytes: 8192\n\
                     write_bytes: 130764800\ncancelled_write_bytes: 434176\n";
         let expected = Io {
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_gone_is_absent() {
+    fn an_ended_process_is_absent() {
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let pid = child.id();
         child.wait().unwrap();

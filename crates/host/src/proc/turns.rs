@@ -1,18 +1,19 @@
-//! How often the threads of a process were put on a processor, and how long they waited for one: `/proc/PID/task/*/schedstat`.
+//! Counts how often the threads of a process were scheduled, and how long they waited for a CPU:
+//! `/proc/PID/task/*/schedstat`.
 //!
-//! Goal: context switches for less than 1 % of a core. Non-goal: telling voluntary from involuntary ones: that is in `status`
-//! alone, which the kernel writes out for 2.3 times as much (bench/results/sampler.md). A turn on a processor is a switch to
-//! the thread, whichever way the one before it left.
+//! Each time a thread is scheduled is one context switch to it. Reading them costs less than 1 % of a core. Voluntary and
+//! involuntary switches are not distinguished: only `status` does that, and reading it costs 2.3 times as much
+//! (bench/results/sampler.md).
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
-/// Processes with more threads are not looked at: that costs 1 % of a core.
-const MOST_THREADS: u32 = 2000;
+/// Processes with more threads are skipped, because reading them would cost more than 1 % of a core.
+const THREADS_MAX: u32 = 2000;
 
-/// Follows the threads of one process and adds up what they did since the first look. Those that end between two looks lose what
-/// they did since the earlier one.
+/// Adds up the scheduling counts of one process's threads since the first reading. If a thread ends between two readings,
+/// its counts since the earlier one are lost.
 #[derive(Default)]
 pub struct Turns {
     threads: BTreeMap<u32, Turn>,
@@ -20,7 +21,7 @@ pub struct Turns {
     waited: Duration,
 }
 
-/// Cumulative, of one thread.
+/// Cumulative counts of one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Turn {
     waited_ns: u64,
@@ -28,9 +29,9 @@ struct Turn {
 }
 
 impl Turns {
-    /// (turns, time waited for a processor) of all threads since the first look; None where they cannot be read.
-    pub fn look(&mut self, pid: u32, threads: u32) -> Option<(u64, Duration)> {
-        if threads > MOST_THREADS {
+    /// Reads (times scheduled, time waited for a CPU) of all threads since the first reading; None if they cannot be read.
+    pub fn read(&mut self, pid: u32, threads: u32) -> Option<(u64, Duration)> {
+        if threads > THREADS_MAX {
             return None;
         }
         let folder = format!("/proc/{pid}/task");
@@ -41,12 +42,12 @@ impl Turns {
                 .to_str()
                 .and_then(|name| name.parse().ok());
             let text = fs::read_to_string(entry.path().join("schedstat")).ok();
-            // A thread that ended meanwhile has no text.
+            // The thread may have ended meanwhile.
             if let (Some(thread), Some(turn)) = (thread, text.and_then(|text| parse(&text))) {
                 now.insert(thread, turn);
             }
         }
-        // A kernel that does not count writes zeros.
+        // A kernel without schedstat writes zeros.
         if now.values().all(|turn| turn.count == 0) {
             return None;
         }
@@ -58,7 +59,7 @@ impl Turns {
         let is_first = self.threads.is_empty();
         for (thread, turn) in &now {
             let before = match self.threads.get(thread) {
-                // The number was given to a new thread.
+                // The thread id was reused.
                 Some(before) if before.count > turn.count => Turn::default(),
                 Some(before) => *before,
                 None if is_first => *turn,
@@ -71,7 +72,7 @@ impl Turns {
     }
 }
 
-/// `36027213 21201285 109`: nanoseconds on a processor, nanoseconds waiting for one, turns
+/// Parses `36027213 21201285 109`: nanoseconds on a CPU, nanoseconds waiting for one, times scheduled
 /// (Documentation/scheduler/sched-stats.rst).
 fn parse(text: &str) -> Option<Turn> {
     let mut fields = text.split_whitespace().skip(1);
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_came_after_the_first_look_counts() {
+    fn counts_start_at_the_first_reading() {
         let mut all = Turns::default();
         all.add(turns(&[(1, 100), (2, 50)]));
         assert_eq!(all.count, 0);
@@ -103,17 +104,17 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_come_count_whole_and_those_that_go_take_nothing_back() {
+    fn new_threads_are_added_and_ended_threads_are_not_subtracted() {
         let mut all = Turns::default();
         all.add(turns(&[(1, 100), (2, 50)]));
         all.add(turns(&[(1, 100), (3, 7)]));
         assert_eq!(all.count, 7);
         all.add(turns(&[(1, 100), (3, 2)]));
-        assert_eq!(all.count, 9, "thread 3 is another one by now");
+        assert_eq!(all.count, 9, "thread id 3 was reused");
     }
 
     #[test]
-    fn a_line_is_read_as_the_kernel_writes_it() {
+    fn the_kernels_schedstat_format_is_parsed() {
         let expected = Turn {
             waited_ns: 21_201_285,
             count: 109,
@@ -123,23 +124,23 @@ mod tests {
     }
 
     #[test]
-    fn a_process_of_too_many_threads_or_none_is_absent() {
+    fn a_process_with_too_many_threads_or_none_is_absent() {
         assert_eq!(
-            Turns::default().look(std::process::id(), MOST_THREADS + 1),
+            Turns::default().read(std::process::id(), THREADS_MAX + 1),
             None
         );
-        assert_eq!(Turns::default().look(u32::MAX, 1), None);
+        assert_eq!(Turns::default().read(u32::MAX, 1), None);
     }
 
     #[test]
-    fn a_sleep_is_a_turn_of_this_very_process() {
+    fn each_sleep_of_this_process_is_counted() {
         let (mut turns, pid) = (Turns::default(), std::process::id());
-        if turns.look(pid, 1).is_none() {
-            return; // a kernel that does not count
+        if turns.read(pid, 1).is_none() {
+            return; // a kernel without schedstat
         }
         for _ in 0..20 {
             std::thread::sleep(Duration::from_millis(1));
         }
-        assert!(turns.look(pid, 1).unwrap().0 >= 10);
+        assert!(turns.read(pid, 1).unwrap().0 >= 10);
     }
 }

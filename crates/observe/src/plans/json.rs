@@ -1,11 +1,11 @@
-//! What of EXPLAIN's JSON says what the server does.
+//! Reduces EXPLAIN's JSON to what the server does.
 //!
-//! Goal: a word that is found in it is something done. The statement's own text (with its hints), what is only possible,
-//! what is false, and estimates are left out. Non-goal: one structure for all servers.
+//! A keyword found in the result is an action of the plan. The statement's text (with its hints), unused alternatives, false
+//! members and estimates are removed. The structure still differs between servers.
 
 use serde_json::Value;
 
-/// Members that say nothing of what is done, in MySQL's two forms and MariaDB's.
+/// Members that are not actions, in MySQL's two formats and MariaDB's.
 const LEFT_OUT: [&str; 12] = [
     "query",
     "possible_keys",
@@ -21,8 +21,8 @@ const LEFT_OUT: [&str; 12] = [
     "json_schema_version",
 ];
 
-/// On one line; a text that is no JSON is left as it is.
-pub fn decisive(text: &str) -> String {
+/// Reduces a plan and formats it on one line. Text that is not JSON is returned unchanged.
+pub(super) fn decisive(text: &str) -> String {
     match serde_json::from_str(text) {
         Ok(value) => reduced(value).to_string(),
         Err(_) => text.to_string(),
@@ -44,7 +44,7 @@ fn reduced(value: Value) -> Value {
     }
 }
 
-/// That a condition is attached or pushed is something done; its text is the statement's own, in which any word may stand.
+/// A condition becomes `true`: that it is attached or pushed down is an action, but its text may contain any word.
 fn member(name: String, value: Value) -> (String, Value) {
     match name.ends_with("condition") && value.is_string() {
         true => (name, Value::Bool(true)),
@@ -58,14 +58,14 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_possible_false_or_estimated_is_left_out() {
+    fn alternatives_false_members_and_estimates_are_removed() {
         let text = r#"{"query": "/*+ MRR(a) */", "table": {"possible_keys": ["k"], "key": "k", "rows": 5,
             "estimated_rows": 5.0, "using_filesort": false, "using_MRR": true, "cost_info": {"query_cost": "1"}}}"#;
         assert_eq!(decisive(text), r#"{"table":{"key":"k","using_MRR":true}}"#);
     }
 
     #[test]
-    fn a_word_of_a_condition_is_nothing_that_is_done() {
+    fn the_text_of_a_condition_is_removed() {
         let text = r#"{"table": {"attached_condition": "a.c = 'using_MRR'", "index_condition": "a.d > 1"}}"#;
         assert_eq!(
             decisive(text),
@@ -75,7 +75,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_taken(text in ".{0,60}") {
+        fn no_text_causes_a_panic(text in ".{0,60}") {
             decisive(&text);
         }
     }

@@ -1,32 +1,33 @@
-//! By which statements a server of a version explains.
+//! The EXPLAIN statements that each server version supports.
 //!
-//! Goal: the table of steps everywhere alike, whatever the server's own default is (MySQL 9 explains as a tree). Non-goal:
-//! other families of servers.
+//! The tabular format is the same everywhere, whatever the server's default is (MySQL 9 prints a tree). Only MySQL and MariaDB
+//! are covered.
 //!
 //! Sources: the manuals' pages "EXPLAIN Statement" of MySQL 5.5 to 9.x and "EXPLAIN", "EXPLAIN FORMAT=JSON" and "ANALYZE
 //! FORMAT=JSON" of MariaDB; tried on 5.5.34, 5.6.14, 8.0.33, 9.7 and MariaDB 10.11.
 
+/// The EXPLAIN statements of one server version; None for unsupported formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Statements {
-    /// The table of steps, with `filtered` where the server tells it.
+pub(super) struct Statements {
+    /// Tabular format, with the column `filtered` if the server has it.
     pub table: &'static str,
     pub json: Option<&'static str>,
-    /// Executes the statement.
+    /// Executes the statement and reports actual row counts.
     pub analysis: Option<&'static str>,
 }
 
 const JSON: &str = "EXPLAIN FORMAT=JSON";
 
 impl Statements {
-    pub const SQLITE: Statements = Statements {
+    pub(super) const SQLITE: Statements = Statements {
         table: "EXPLAIN QUERY PLAN",
         json: None,
         analysis: None,
     };
 
-    /// `version` as VERSION() gives it: `8.0.33`, `9.7.4-2`, `10.11.18-MariaDB-0+deb12u1`. One that cannot be read has the
-    /// table alone.
-    pub fn of(version: &str) -> Statements {
+    /// The statements for a version as VERSION() returns it: `8.0.33`, `9.7.4-2`, `10.11.18-MariaDB-0+deb12u1`. A version that
+    /// cannot be parsed gets the tabular format only.
+    pub(super) fn of(version: &str) -> Statements {
         let Some(number) = number(version) else {
             return Statements {
                 table: "EXPLAIN",
@@ -79,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn each_version_is_asked_for_what_it_has() {
+    fn each_version_gets_the_formats_that_it_supports() {
         assert_eq!(of("5.5.34-log"), ("EXPLAIN EXTENDED", false, None));
         assert_eq!(of("5.6.14"), ("EXPLAIN EXTENDED", true, None));
         let table = "EXPLAIN FORMAT=TRADITIONAL";
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_that_cannot_be_read_is_asked_for_the_table_alone() {
+    fn an_unparsable_version_gets_the_tabular_format_only() {
         assert_eq!(of("fake"), ("EXPLAIN", false, None));
         assert_eq!(of(""), ("EXPLAIN", false, None));
     }

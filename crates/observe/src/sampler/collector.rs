@@ -1,6 +1,6 @@
-//! Puts the seconds together: /proc at each tick, and what the server told by then.
+//! Assembles each second: /proc at the tick, and the server's values that have arrived by then.
 //!
-//! Goal: one owner of the series, that never waits for the server longer than half a second a tick, or a few seconds at the end.
+//! It owns the series. It waits for the server at most half a second per tick, and a few seconds at the end.
 
 use super::column::Column;
 use super::machine::{Amounts, Machine, between};
@@ -12,42 +12,42 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
 
-/// How long the last reading of the server may take, and after that the end of its connection.
+/// Time limits of the last reading of the server, and then of the end of its connection.
 const LAST_READING_WITHIN: Duration = Duration::from_secs(2);
 const END_WITHIN: Duration = Duration::from_secs(1);
 
 pub(super) struct Collector {
     pub(super) ticks: Ticks,
     pub(super) machine: Machine,
-    pub(super) told: Receiver<News>,
-    /// Closed to end the thread that asks the server; None where there is none.
+    pub(super) received: Receiver<News>,
+    /// Closed to end the status thread; None if there is none.
     pub(super) end_status: Option<Sender<()>>,
     pub(super) cut: Cut,
     pub(super) live: Live,
 }
 
-/// What has come so far.
+/// What has been collected so far.
 #[derive(Default)]
 struct Collected {
     columns: BTreeMap<String, (Kind, Column)>,
-    /// The machine's last reading that was in time.
+    /// The last punctual reading of the machine.
     before: Option<(u32, Instant, Amounts)>,
-    /// The last tick that the server's thread has told of, with its values.
-    status: Option<(u32, Told)>,
+    /// The last tick that the status thread has reported, with its values.
+    status: Option<(u32, StatusValues)>,
     status_cpu: Duration,
     ended: Option<(Counters, Vec<Flag>)>,
     stopping: bool,
 }
 
 #[derive(Default)]
-struct Told {
+struct StatusValues {
     rates: BTreeMap<String, f64>,
     levels: BTreeMap<String, f64>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
-    /// prony's own: kept in any case.
+    /// prony's own series: always kept.
     Own,
     Rate,
     Level,
@@ -60,8 +60,8 @@ impl Collector {
         loop {
             tick = self.ticks.next(tick, Instant::now());
             let due = self.ticks.due(tick);
-            self.hear_until(&mut collected, due, |collected| collected.stopping);
-            // A load that ends with the second ends it, even when it is a moment early by this clock.
+            self.receive_until(&mut collected, due, |collected| collected.stopping);
+            // A load that ends with this second completes it, even if it stops a moment before this clock's tick.
             let is_near = due <= Instant::now() + self.ticks.every / 10;
             if collected.stopping && !is_near {
                 break;
@@ -78,8 +78,8 @@ impl Collector {
         collected.sampled(seconds, flags)
     }
 
-    /// Takes in what is told until the time, or until `enough`.
-    fn hear_until(
+    /// Receives messages until the deadline, or until `enough`.
+    fn receive_until(
         &self,
         collected: &mut Collected,
         until: Instant,
@@ -87,8 +87,8 @@ impl Collector {
     ) {
         while !enough(collected) {
             let pause = until.saturating_duration_since(Instant::now());
-            match self.told.recv_timeout(pause) {
-                Ok(news) => collected.hear(news),
+            match self.received.recv_timeout(pause) {
+                Ok(news) => collected.receive(news),
                 Err(_) => return,
             }
         }
@@ -99,9 +99,9 @@ impl Collector {
         let now = Instant::now();
         let is_late = now > self.ticks.too_late(tick);
         if self.end_status.is_some() {
-            self.hear_until(collected, self.ticks.too_late(tick), |collected| {
+            self.receive_until(collected, self.ticks.too_late(tick), |collected| {
                 collected.ended.is_some()
-                    || matches!(&collected.status, Some((told, _)) if *told >= tick)
+                    || matches!(&collected.status, Some((reported, _)) if *reported >= tick)
             });
         }
         let before = match is_late {
@@ -122,8 +122,8 @@ impl Collector {
                 .map(|(name, value)| (name.to_string(), value));
             collected.put(second, Kind::Own, own, &mut values);
         }
-        if let Some((told, status)) = collected.status.take()
-            && told == tick
+        if let Some((reported, status)) = collected.status.take()
+            && reported == tick
         {
             collected.put(second, Kind::Rate, status.rates, &mut values);
             collected.put(second, Kind::Level, status.levels, &mut values);
@@ -134,27 +134,26 @@ impl Collector {
         });
     }
 
-    /// Has the server read for the last time, and gives up on it where it does not answer.
+    /// Requests the last reading of the server, and gives up if it does not answer.
     fn end_status(&mut self, collected: &mut Collected) -> Vec<Flag> {
         if self.end_status.take().is_none() {
             return Vec::new();
         }
         let has_ended = |collected: &Collected| collected.ended.is_some();
-        self.hear_until(collected, Instant::now() + LAST_READING_WITHIN, has_ended);
+        self.receive_until(collected, Instant::now() + LAST_READING_WITHIN, has_ended);
         if has_ended(collected) {
             return Vec::new();
         }
         self.cut.cut();
-        self.hear_until(collected, Instant::now() + END_WITHIN, has_ended);
+        self.receive_until(collected, Instant::now() + END_WITHIN, has_ended);
         vec![absent(
-            "the server did not answer at the end, so that its counters end with its last answer"
-                .into(),
+            "the server did not answer at the end; its counters end with its last answer".into(),
         )]
     }
 }
 
 impl Collected {
-    fn hear(&mut self, news: News) {
+    fn receive(&mut self, news: News) {
         match news {
             News::Status {
                 tick,
@@ -162,7 +161,7 @@ impl Collected {
                 levels,
                 cpu,
             } => {
-                self.status = Some((tick, Told { rates, levels }));
+                self.status = Some((tick, StatusValues { rates, levels }));
                 self.status_cpu = cpu;
             }
             News::StatusEnded { counters, flags } => self.ended = Some((counters, flags)),
@@ -202,8 +201,8 @@ impl Collected {
             .filter(|(_, (kind, column))| is_kept(*kind, column))
             .map(|(name, (_, column))| (name, column.into_series(seconds as usize)))
             .collect();
-        let (counters, told) = self.ended.unwrap_or_default();
-        flags.extend(told);
+        let (counters, status_flags) = self.ended.unwrap_or_default();
+        flags.extend(status_flags);
         Sampled {
             series,
             counters,

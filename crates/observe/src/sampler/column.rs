@@ -1,8 +1,8 @@
-//! One series as it grows: a value a second, absent where there was none.
+//! One growing series: one value per second, or none.
 //!
-//! Goal: hundreds of counters for hours; those that do not move, most of them, take no memory. Non-goal: names.
+//! It can hold hundreds of counters for hours, because a series that never changes, as most do, takes no memory.
 
-/// As many leading values as are all the same, then the rest one by one. Absent is NaN.
+/// The run of equal leading values, then the other values. NaN means absent.
 #[derive(Default)]
 pub(super) struct Column {
     leading: f64,
@@ -11,7 +11,7 @@ pub(super) struct Column {
 }
 
 impl Column {
-    /// The value of a second after all those that were put before; those between are absent.
+    /// Adds the value of a second later than all earlier ones; the seconds between are absent.
     pub(super) fn put(&mut self, second: u32, value: f64) {
         while self.len() < second as usize {
             self.push(f64::NAN);
@@ -44,19 +44,19 @@ impl Column {
         self.values().filter(|value| !value.is_nan())
     }
 
-    /// Whether an amount was ever other than nothing.
+    /// Whether any value is not zero.
     pub(super) fn is_ever_nonzero(&self) -> bool {
         self.present().any(|value| value != 0.0)
     }
 
-    /// Whether a level was ever other than before.
+    /// Whether the values differ at all.
     pub(super) fn varies(&self) -> bool {
         let mut present = self.present();
         let first = present.next();
         present.any(|value| Some(value) != first)
     }
 
-    /// One value for each of so many seconds.
+    /// The values of this many seconds.
     pub(super) fn into_series(self, seconds: usize) -> Vec<Option<f64>> {
         let values = self
             .values()
@@ -84,14 +84,14 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_is_kept_as_one_value() {
+    fn a_constant_series_takes_no_memory() {
         let column = column(&[Some(7.0); 10_000]);
         assert_eq!((column.rest.capacity(), column.len()), (0, 10_000));
         assert!(!column.varies() && column.is_ever_nonzero());
     }
 
     #[test]
-    fn an_absent_second_is_no_change_of_a_level() {
+    fn an_absent_second_is_not_a_change() {
         assert!(!column(&[Some(1.0), None, Some(1.0)]).varies());
         assert!(column(&[None, Some(1.0), Some(2.0)]).varies());
         assert!(!column(&[None, Some(0.0)]).is_ever_nonzero());
@@ -99,7 +99,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_goes_in_comes_out(values in prop::collection::vec(prop::option::of((0_u8..3).prop_map(f64::from)), 0..40)) {
+        fn values_are_returned_unchanged(values in prop::collection::vec(prop::option::of((0_u8..3).prop_map(f64::from)), 0..40)) {
             prop_assert_eq!(column(&values).into_series(values.len()), values);
         }
     }

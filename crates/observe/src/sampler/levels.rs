@@ -1,12 +1,12 @@
-//! Which of a server's status values are levels, that stand as they are, and not counters, whose difference counts.
+//! Lists the status values that are gauges (levels) instead of cumulative counters.
 //!
-//! Goal: all that MySQL 5.5 to 9.7 and MariaDB 10.11 and 11.8 show. The servers do not tell, so this list is made from the
-//! descriptions in their manuals ("Server Status Variables" of MySQL, "Server Status Variables" and "InnoDB Status Variables" of
-//! MariaDB: "the current number of", "the number of ... currently open", a maximum, an average, an identifier). INNODB_METRICS tells by
-//! its column `type`, and [`super::super::Observer`] reads those that count; 5.6 calls a few levels `counter` all the same.
-//! What the list lacks counts as a counter, and a second in which it falls is absent.
+//! It covers MySQL 5.5 to 9.7 and MariaDB 10.11 and 11.8. The servers do not mark gauges, so the list follows the manuals
+//! ("Server Status Variables" of MySQL, "Server Status Variables" and "InnoDB Status Variables" of MariaDB): "the current
+//! number of", "the number of ... currently open", a maximum, an average, an identifier. INNODB_METRICS marks gauges in its
+//! column `type`, and [`super::super::Observer`] reads only counters; but 5.6 labels a few gauges `counter`. A value that is
+//! not listed is treated as a counter, and is absent in a second in which it falls.
 
-/// All names that begin like this.
+/// All names with these prefixes are levels.
 const PREFIXES: [&str; 19] = [
     "Acl_",
     "Aria_pagecache_blocks_",
@@ -29,6 +29,7 @@ const PREFIXES: [&str; 19] = [
     "os_log_pending_",
 ];
 
+/// Further levels, sorted.
 const NAMES: [&str; 77] = [
     "Delayed_insert_threads",
     "Error_log_buffered_bytes",
@@ -109,7 +110,7 @@ const NAMES: [&str; 77] = [
     "wsrep_local_state",
 ];
 
-/// Whether a status value, by the server's name, is a level.
+/// Whether the status value with this name is a level.
 pub(super) fn is_level(name: &str) -> bool {
     PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || NAMES.binary_search(&name).is_ok()
 }
@@ -119,12 +120,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_names_are_in_order_for_the_search() {
+    fn the_names_are_sorted_for_binary_search() {
         assert!(NAMES.is_sorted() && PREFIXES.is_sorted());
     }
 
     #[test]
-    fn pages_that_are_there_are_a_level_and_pages_that_were_flushed_a_counter() {
+    fn dirty_pages_are_a_level_and_flushed_pages_a_counter() {
         let pages = |kind: &str| is_level(&format!("Innodb_buffer_pool_pages_{kind}"));
         assert_eq!(["data", "dirty", "free"].map(pages), [true, true, true]);
         assert_eq!(
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_run_are_a_level_and_threads_that_were_made_a_counter() {
+    fn running_threads_are_a_level_and_created_threads_a_counter() {
         let names = ["Threads_running", "Open_tables", "Innodb_checkpoint_age"];
         assert!(names.into_iter().all(is_level));
         let names = ["Threads_created", "Opened_tables", "Innodb_lsn_current"];

@@ -1,6 +1,6 @@
-//! The part of a second that /proc and the device tell.
+//! Samples the machine, the server's process and its disk, under prony's own names.
 //!
-//! Goal: prony's own names for it. What cannot be read is left out. Non-goals: reading (`host`), the server's status.
+//! Unavailable values are absent. The crate `host` reads /proc; the server's status values are in `status`.
 
 use super::PidOf;
 use host::{Mount, Process, Processors, Turns, mount_below, network_bytes, thread_cpu};
@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-/// What is read of the machine, and what has to be remembered for it.
+/// The sources of the machine's values.
 pub(super) struct Machine {
-    /// Asked anew each second, since a server that is restarted has another process.
+    /// Called every second, because a restart changes the process.
     pid: Option<PidOf>,
     server: Option<Server>,
     device: Option<Mount>,
@@ -22,19 +22,19 @@ struct Server {
     turns: Turns,
 }
 
-/// A value of prony's own names.
+/// One value under prony's own names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Amount {
-    /// Cumulative: its difference over the time between counts.
+    /// Cumulative; the sample is its change per second.
     Total(f64),
-    /// As it stands.
+    /// A gauge; the sample is the value itself.
     Level(f64),
 }
 
 pub(super) type Amounts = BTreeMap<&'static str, Amount>;
 
 impl Machine {
-    /// A process or a device that is not there is absent throughout.
+    /// Values of a missing process or disk are always absent.
     pub(super) fn new(pid: Option<PidOf>, data_folder: Option<&Path>) -> Machine {
         let device = data_folder
             .and_then(|folder| mount_below(folder).ok())
@@ -47,7 +47,7 @@ impl Machine {
         }
     }
 
-    /// Everything, now. `others` is the CPU time of the sampler's other thread.
+    /// Reads all current values. `others` is the CPU time of the sampler's other thread.
     pub(super) fn read(&mut self, others: Duration) -> Amounts {
         let mut amounts = Amounts::new();
         self.read_server(&mut amounts);
@@ -81,7 +81,7 @@ impl Machine {
 }
 
 impl Machine {
-    /// The first reading of a new process is left out: its totals must not be compared with those of the one before.
+    /// Skips the first reading of a new process, whose totals must not be compared with those of the previous one.
     fn read_server(&mut self, amounts: &mut Amounts) {
         let pid = self.pid.as_ref().and_then(|pid| pid());
         let known = self.server.as_ref().map(|server| server.pid);
@@ -130,7 +130,7 @@ impl Server {
                 ),
             ]);
         }
-        if let Some((count, waited)) = self.turns.look(self.pid, process.threads) {
+        if let Some((count, waited)) = self.turns.read(self.pid, process.threads) {
             amounts.extend([
                 ("server context switches", Amount::Total(count as f64)),
                 ("server cpu wait", Amount::Total(waited.as_secs_f64())),
@@ -139,7 +139,7 @@ impl Server {
     }
 }
 
-/// The second between two readings: totals as rates, levels as they stood at its end.
+/// The sample between two readings: totals as rates per second, levels as of the later reading.
 pub(super) fn between(
     before: &Amounts,
     after: &Amounts,
@@ -165,7 +165,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
     #[test]
-    fn totals_become_rates_and_levels_stand() {
+    fn totals_become_rates_and_levels_stay_unchanged() {
         let before = Amounts::from([("a", Amount::Total(10.0)), ("b", Amount::Level(1.0))]);
         let after = Amounts::from([
             ("a", Amount::Total(13.0)),
@@ -177,14 +177,14 @@ mod tests {
     }
 
     #[test]
-    fn a_total_that_falls_has_no_rate() {
+    fn a_falling_total_has_no_rate() {
         let before = Amounts::from([("a", Amount::Total(10.0))]);
         let after = Amounts::from([("a", Amount::Total(1.0))]);
         assert!(between(&before, &after, 1.0).is_empty());
     }
 
     #[test]
-    fn a_server_that_has_ended_is_absent_and_the_machine_is_not() {
+    fn only_server_values_are_absent_after_the_server_ended() {
         let mut child = std::process::Command::new("sleep")
             .arg("1000")
             .spawn()
@@ -200,11 +200,11 @@ mod tests {
     }
 
     #[test]
-    fn a_restarted_server_is_read_from_its_second_reading_on() {
+    fn a_restarted_server_is_sampled_from_its_second_reading_on() {
         let pid = Arc::new(AtomicU32::new(1));
-        let asked = pid.clone();
-        let of_now: PidOf = Box::new(move || Some(asked.load(Relaxed)));
-        let mut machine = Machine::new(Some(of_now), None);
+        let current = pid.clone();
+        let pid_of: PidOf = Box::new(move || Some(current.load(Relaxed)));
+        let mut machine = Machine::new(Some(pid_of), None);
         pid.store(std::process::id(), Relaxed);
         assert!(!machine.read(Duration::ZERO).contains_key("server cpu"));
         assert!(machine.read(Duration::ZERO).contains_key("server cpu"));

@@ -1,10 +1,10 @@
-//! The sampler: each second what the server, its process and the machine did, beside a timed load.
+//! The sampler: records every second what the server, its process and the machine do during a timed load.
 //!
-//! Goal: series that line up with the load's seconds; a second that could not be read is absent, never shifted or made up; a
-//! known cost (`sampler cpu`, bench/results/sampler.md). Non-goals: the load's own seconds (`crates/load`), judging.
+//! Its series are aligned with the load's seconds. A second that could not be read is absent, never shifted or estimated. Its
+//! own cost is known (`sampler cpu`, bench/results/sampler.md). The load's own samples come from the crate `load`.
 //!
-//! Two threads, so that a server that does not answer costs its own figures alone: one asks the server ([`status`]), the other
-//! reads /proc, puts both together and tells ([`collector`]).
+//! It has two threads, so that a hung server costs only the server's values: one queries the server ([`status`]), the other
+//! reads /proc, merges both and publishes the samples ([`collector`]).
 
 mod collector;
 mod column;
@@ -25,45 +25,45 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use ticks::Ticks;
 
-/// The process id of a server now, which a restart changes; None while it is down.
+/// Returns the server's current process id, which changes with a restart; None while it is down.
 pub type PidOf = Box<dyn Fn() -> Option<u32> + Send>;
 
-/// What is looked at.
+/// What to sample.
 #[derive(Default)]
 pub struct Targets {
-    /// None for a server without SHOW GLOBAL STATUS: then only /proc is read.
+    /// None for a server without SHOW GLOBAL STATUS; then only /proc is read.
     pub connector: Option<Connector>,
-    /// Whether this server may be told to count more (never an external one).
+    /// Whether metrics may be enabled in this server (never in an external one).
     pub configure: bool,
-    /// The server's process as it is now; None where the server is not on this machine.
+    /// Looks up the server's process; None if the server is not on this machine.
     pub server_pid: Option<PidOf>,
-    /// The device below it is looked at.
+    /// The disk with this folder is sampled.
     pub data_folder: Option<PathBuf>,
 }
 
-/// One second, as soon as it is over.
+/// The values of one second, published as soon as it is over.
 pub struct Sample<'a> {
-    /// From 0, since the origin.
+    /// Seconds since the origin, from 0.
     pub second: u32,
-    /// By the series' names; what could not be read is not in it.
+    /// By series name; unavailable values are absent.
     pub values: &'a BTreeMap<String, f64>,
 }
 
-/// What came of it.
+/// The result of a sampler.
 #[derive(Debug, Default)]
 pub struct Sampled {
-    /// By name, one value for each whole second: amounts of the machine and of its server as rates a second, levels as they stood at
-    /// the second's end. prony's own names always, the server's where they moved at all.
+    /// By name, one value for each whole second: counters as rates per second, gauges as of the end of the second. prony's own
+    /// names are always included, the server's only if they changed at all.
     pub series: BTreeMap<String, Vec<Option<f64>>>,
-    /// The server's counters from the second that measuring begins with to the end, without what the sampler moved.
+    /// The server's counters from the first measured second to the end, without the sampler's own cost.
     pub counters: Counters,
     pub flags: Vec<Flag>,
 }
 
-/// Called once a second, from the sampler's own thread: what it takes is the sampler's cost.
+/// Called once per second on the sampler's thread; its CPU time counts as the sampler's.
 pub type Live = Box<dyn FnMut(Sample) + Send>;
 
-/// A sampler whose connection is open and whose cost is known. It does nothing until it is started.
+/// A connected sampler with known cost. It does nothing until it is started.
 pub struct Prepared {
     status: Option<Status>,
     machine: Machine,
@@ -71,7 +71,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Connects and reads the counters three times, some 20 ms.
+    /// Connects and reads the counters three times, which takes about 20 ms.
     pub fn new(targets: Targets) -> Result<Prepared, ServerError> {
         let status = targets
             .connector
@@ -84,19 +84,19 @@ impl Prepared {
         })
     }
 
-    /// Reads at `origin` and at each whole second after it. `counters` count from second `measured_from_s` on.
+    /// Starts sampling at `origin` and each whole second after it. `counters` count from second `measured_from_s` on.
     pub fn start(self, origin: Instant, measured_from_s: u32, live: Live) -> Sampler {
         let ticks = Ticks {
             origin,
             every: self.every,
         };
-        let (news, told) = channel();
+        let (news, received) = channel();
         let cut = Cut::default();
         let (end_status, status_ends) = channel::<()>();
         let watches_status = self.status.is_some();
         if let Some(status) = self.status {
             let (news, cut) = (news.clone(), cut.clone());
-            // Not joined: one that hangs in a connection attempt is left behind, and ends with it.
+            // Not joined: if it hangs in a connection attempt, it ends by itself later.
             std::thread::spawn(move || {
                 status.watch(ticks, measured_from_s, &status_ends, &news, &cut);
             });
@@ -104,7 +104,7 @@ impl Prepared {
         let collector = Collector {
             ticks,
             machine: self.machine,
-            told,
+            received,
             end_status: watches_status.then_some(end_status),
             cut,
             live,
@@ -116,18 +116,18 @@ impl Prepared {
     }
 }
 
-/// What the sampler's threads tell the one that collects.
+/// Messages to the collector thread.
 enum News {
-    /// The server's part of a second; empty where it could not be read.
+    /// The server's values of a second; empty if they could not be read.
     Status {
-        /// The reading at its end.
+        /// The tick at the end of the second.
         tick: u32,
         rates: BTreeMap<String, f64>,
         levels: BTreeMap<String, f64>,
-        /// The processor time of the thread that read it, since it began.
+        /// CPU time of the status thread since it started.
         cpu: Duration,
     },
-    /// The thread that asks the server has ended.
+    /// The status thread has ended.
     StatusEnded {
         counters: Counters,
         flags: Vec<Flag>,
@@ -135,15 +135,15 @@ enum News {
     Stop,
 }
 
-/// A sampler at work, until it is stopped or dropped.
+/// A running sampler. It ends when it is stopped or dropped.
 pub struct Sampler {
     news: Sender<News>,
     thread: Option<JoinHandle<Sampled>>,
 }
 
 impl Sampler {
-    /// Ends it, within some seconds whatever the server does, and gives what was sampled. To be called before the server is stopped:
-    /// the counters are read once more.
+    /// Ends the sampler within a few seconds, even if the server hangs, and returns the samples. Call it before stopping the
+    /// server, because it reads the counters one last time.
     pub fn stop(mut self) -> Sampled {
         self.end().unwrap_or_default()
     }

@@ -1,7 +1,7 @@
-//! The part of a second that the server tells, on a connection of its own.
+//! Samples the server's status values on a separate connection.
 //!
-//! Goal: differences between readings that follow each other, without what the readings did; a lost connection is opened again; one
-//! that hangs costs the seconds that it hangs. Non-goal: when a second is over (see `collector`).
+//! A sample is the difference of consecutive readings, without their own cost. A lost connection is opened again. A hung
+//! server only loses the seconds during which it hangs. `collector` decides when a second is over.
 
 use super::News;
 use super::levels::is_level;
@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
-/// Ends the wait of the thread that asks the server.
+/// Ends a blocked read of the status thread.
 #[derive(Clone, Default)]
 pub(super) struct Cut(Arc<Mutex<Option<Cutter>>>);
 
@@ -26,7 +26,7 @@ impl Cut {
         }
     }
 
-    fn now_cuts(&self, cutter: Option<Cutter>) {
+    fn set(&self, cutter: Option<Cutter>) {
         *self.lock() = cutter;
     }
 
@@ -37,16 +37,16 @@ impl Cut {
     }
 }
 
-/// The server as the sampler sees it.
+/// The status thread's state.
 pub(super) struct Status {
     connector: Connector,
     configure: bool,
     /// None while the connection is lost.
     connected: Option<Connected>,
     before: Option<Before>,
-    /// Since measuring began, levels among them.
+    /// Sums since the first measured second, including levels.
     counters: Counters,
-    /// When the first reading was made that the counters begin with.
+    /// Time of the first reading that the counters include.
     measured_from: Option<Instant>,
     lost: Option<Lost>,
 }
@@ -57,7 +57,7 @@ struct Connected {
 }
 
 struct Before {
-    /// None for a reading that was too late for its tick.
+    /// None if the reading was too late for its tick.
     tick: Option<u32>,
     at: Instant,
     reading: Reading,
@@ -66,7 +66,7 @@ struct Before {
 struct Lost {
     second: u32,
     cause: String,
-    /// The second in which it was back.
+    /// The second in which the connection was restored.
     back: Option<u32>,
 }
 
@@ -93,7 +93,7 @@ impl Status {
         })
     }
 
-    /// Reads at each tick until `ends` is closed, and then once more.
+    /// Reads at each tick until `ends` is closed, and then one last time.
     pub(super) fn watch(
         mut self,
         ticks: Ticks,
@@ -112,28 +112,28 @@ impl Status {
                 break;
             }
             self.reopen(tick, cut);
-            let (rates, levels) = self.look(Some(tick), ticks, measured_from_s);
-            let told = news.send(News::Status {
+            let (rates, levels) = self.sample(Some(tick), ticks, measured_from_s);
+            let sent = news.send(News::Status {
                 tick,
                 rates,
                 levels,
                 cpu: thread_cpu(),
             });
-            if told.is_err() {
+            if sent.is_err() {
                 return;
             }
             tick += 1;
         }
-        self.look(None, ticks, measured_from_s);
+        self.sample(None, ticks, measured_from_s);
         let flags = self.flags(ticks, measured_from_s);
         let _ = news.send(News::StatusEnded {
-            counters: self.counters_alone(),
+            counters: self.without_levels(),
             flags,
         });
     }
 
-    /// A reading, and what it shows of the second before it. The last one, after all ticks, has none.
-    fn look(
+    /// Reads the status and returns the rates and levels of the second before. The last reading has no tick.
+    fn sample(
         &mut self,
         tick: Option<u32>,
         ticks: Ticks,
@@ -145,7 +145,7 @@ impl Status {
         };
         let reading = match connected.observer.read() {
             Ok(reading) => reading,
-            // Somebody's KILL QUERY, for instance: only this reading is gone.
+            // For example a KILL QUERY: only this reading is lost.
             Err(ServerError::Refused { .. }) => return nothing,
             Err(error) => {
                 self.lose(tick, &error);
@@ -164,7 +164,7 @@ impl Status {
         self.compare(&before, ticks, measured_from_s)
     }
 
-    /// The last reading with the one before it.
+    /// Compares the last reading with the one before.
     fn compare(
         &mut self,
         before: &Before,
@@ -201,7 +201,7 @@ impl Status {
     fn lose(&mut self, tick: Option<u32>, error: &ServerError) {
         self.connected = None;
         self.before = None;
-        // After the last tick there is no second left to be absent.
+        // After the last tick no second is lost.
         if let Some(tick) = tick {
             let second = tick.saturating_sub(1);
             let cause = error.to_string();
@@ -227,15 +227,15 @@ impl Status {
     }
 
     fn hand_over_cutter(&mut self, cut: &Cut) {
-        cut.now_cuts(
+        cut.set(
             self.connected
                 .as_mut()
                 .and_then(|connected| connected.cutter.take()),
         );
     }
 
-    /// What fell in sum is no counter, or was set back.
-    fn counters_alone(self) -> Counters {
+    /// The counters without levels, and without values that fell: those are not counters, or were reset.
+    fn without_levels(self) -> Counters {
         self.counters
             .into_iter()
             .filter(|(name, moved)| *moved >= 0 && !is_level(name))
@@ -255,14 +255,14 @@ impl Status {
                 None => "to the end".to_string(),
             };
             texts.push(format!(
-                "the server's status is absent from second {second} {until}, and not in its counters: {cause}"
+                "the server's status is missing from second {second} {until}, and so are its counters: {cause}"
             ));
         }
         match self.measured_from {
             Some(at) if at > ticks.too_late(measured_from_s) => {
                 let late_s = (at - ticks.due(measured_from_s)).as_secs_f64();
                 texts.push(format!(
-                    "the server's counters begin {late_s:.1} s after the measured part: it did not answer before"
+                    "the server's counters begin {late_s:.1} s after the measured part began, because it did not answer before"
                 ));
             }
             _ => {}

@@ -1,5 +1,5 @@
-//! The sampler on a server that is a script, with seconds of some milliseconds. How many readings are in time depends on the
-//! machine, so that no test counts them.
+//! Tests of the sampler on a fake server, with seconds of a few milliseconds. How many readings are punctual depends on the
+//! machine, so no test counts them.
 
 use super::*;
 use server::{Fake, Node, Reply, Session, StartRequest};
@@ -25,7 +25,7 @@ fn rows(values: &[(&str, u64)]) -> Reply {
     }
 }
 
-/// Answers SHOW GLOBAL STATUS with what the function gives for the number of the reading, from 0, and refuses metrics.
+/// Answers SHOW GLOBAL STATUS with the function's values for the reading's number, from 0, and rejects metrics.
 fn server(mut status: impl FnMut(u64) -> Vec<(&'static str, u64)> + Send + 'static) -> Fake {
     let mut readings = 0;
     let fake = Fake::new("fake", move |sql| {
@@ -55,18 +55,18 @@ fn prepared(fake: &Fake) -> Prepared {
     }
 }
 
-/// Runs until `enough` says so of the samples so far, each (second, values).
+/// Samples until `enough` is true for the samples so far.
 fn sampled(
     prepared: Prepared,
     measured_from_s: u32,
     enough: impl Fn(&[Second]) -> bool,
 ) -> Sampled {
     let seen = Arc::new((Mutex::new(Vec::new()), Condvar::new()));
-    let theirs = seen.clone();
+    let shared = seen.clone();
     let live = Box::new(move |sample: Sample| {
-        let mut seen = theirs.0.lock().unwrap();
+        let mut seen = shared.0.lock().unwrap();
         seen.push((sample.second, sample.values.clone()));
-        theirs.1.notify_one();
+        shared.1.notify_one();
     });
     let sampler = prepared.start(Instant::now(), measured_from_s, live);
     let waited =
@@ -74,7 +74,7 @@ fn sampled(
             .wait_timeout_while(seen.0.lock().unwrap(), Duration::from_secs(60), |seen| {
                 !enough(seen)
             });
-    assert!(!waited.unwrap().1.timed_out(), "it never came so far");
+    assert!(!waited.unwrap().1.timed_out(), "timed out");
     sampler.stop()
 }
 
@@ -83,7 +83,7 @@ fn has(name: &'static str) -> impl Fn(&[Second]) -> bool {
 }
 
 #[test]
-fn counters_are_rates_levels_stand_and_what_never_moves_is_no_series() {
+fn counters_become_rates_and_constant_values_have_no_series() {
     let fake = server(|reading| {
         vec![
             ("Innodb_rows_read", 100 + 7 * reading),
@@ -123,7 +123,7 @@ fn counters_are_rates_levels_stand_and_what_never_moves_is_no_series() {
 }
 
 #[test]
-fn all_series_have_a_value_or_an_absence_for_each_second() {
+fn all_series_have_the_same_length() {
     let fake = server(|reading| vec![("Innodb_rows_read", reading)]);
     let sampled = sampled(prepared(&fake), 0, |seen| seen.len() >= 3);
     let lengths: Vec<usize> = sampled.series.values().map(Vec::len).collect();
@@ -135,7 +135,7 @@ fn all_series_have_a_value_or_an_absence_for_each_second() {
 }
 
 #[test]
-fn counters_count_from_the_second_that_measuring_begins_with() {
+fn counters_start_at_the_first_measured_second() {
     let fake = server(|reading| vec![("Innodb_rows_read", 1000 * reading)]);
     let all = sampled(prepared(&fake), 0, |seen| seen.len() >= 5);
     let fake = server(|reading| vec![("Innodb_rows_read", 1000 * reading)]);
@@ -145,9 +145,9 @@ fn counters_count_from_the_second_that_measuring_begins_with() {
 }
 
 #[test]
-fn a_server_that_hangs_costs_its_own_values_alone_and_the_end_is_bounded() {
+fn a_hung_server_loses_only_its_own_values_and_stop_returns() {
     let (held, hold) = channel::<()>();
-    // The first three readings find out what looking costs.
+    // The first three readings measure the reading cost.
     let fake = server(move |reading| {
         if reading > 3 {
             let _ = hold.recv();
@@ -171,7 +171,7 @@ fn a_server_that_hangs_costs_its_own_values_alone_and_the_end_is_bounded() {
     drop(held);
 }
 
-/// A connector whose first connection breaks at a reading, and whose second one comes at the third attempt.
+/// A connector whose first connection fails at a reading. The next two attempts fail, then it connects again.
 fn breaking(at: u64) -> Connector {
     let attempts = Mutex::new(0);
     Box::new(move || {
@@ -199,7 +199,7 @@ fn breaking(at: u64) -> Connector {
 }
 
 #[test]
-fn a_lost_connection_is_opened_again_and_told_once() {
+fn a_lost_connection_is_reopened_and_flagged_once() {
     let targets = Targets {
         connector: Some(breaking(5)),
         ..Targets::default()
@@ -208,7 +208,7 @@ fn a_lost_connection_is_opened_again_and_told_once() {
         every: SECOND,
         ..Prepared::new(targets).unwrap()
     };
-    // The first connection lives too short for a second of its own, or for one.
+    // The first connection is lost too early to yield a complete second.
     let sampled = sampled(prepared, 0, |seen| {
         let of_status =
             |(second, values): &&Second| *second > 3 && values.contains_key("Innodb_rows_read");
@@ -225,7 +225,7 @@ fn a_lost_connection_is_opened_again_and_told_once() {
 }
 
 #[test]
-fn a_server_that_is_gone_is_absent_from_then_on() {
+fn a_stopped_server_is_absent_from_then_on() {
     let fake = server(|reading| vec![("Innodb_rows_read", 3 * reading)]);
     let prepared = prepared(&fake);
     fake.stop().unwrap();
@@ -238,7 +238,7 @@ fn a_server_that_is_gone_is_absent_from_then_on() {
 }
 
 #[test]
-fn without_a_server_there_is_the_machine_alone() {
+fn without_a_server_only_the_machine_is_sampled() {
     let prepared = Prepared {
         every: SECOND,
         ..Prepared::new(Targets::default()).unwrap()
@@ -250,7 +250,7 @@ fn without_a_server_there_is_the_machine_alone() {
 }
 
 #[test]
-fn a_sampler_that_is_dropped_ends() {
+fn a_dropped_sampler_ends() {
     let fake = server(|_| Vec::new());
     let before = Instant::now();
     drop(prepared(&fake).start(Instant::now(), 0, Box::new(|_| ())));

@@ -1,6 +1,4 @@
-//! When readings are due: at the origin and every whole second after it, whatever the ones before took.
-//!
-//! Goal: no drift. Non-goal: waiting.
+//! The schedule of readings: at the origin and every whole second after it, so that it does not drift.
 
 use std::time::{Duration, Instant};
 
@@ -16,18 +14,18 @@ impl Ticks {
         self.origin + self.every * tick
     }
 
-    /// A reading after this is nearer to the next tick: it counts for none.
+    /// A reading after this time is closer to the next tick and is discarded.
     pub(super) fn too_late(&self, tick: u32) -> Instant {
         self.due(tick) + self.every / 2
     }
 
-    /// The first tick from `least` on that can still be read in time.
-    pub(super) fn next(&self, least: u32, now: Instant) -> u32 {
+    /// The first tick, not before `min`, that can still be read in time.
+    pub(super) fn next(&self, min: u32, now: Instant) -> u32 {
         let late = now
             .saturating_duration_since(self.origin)
             .saturating_sub(self.every / 2);
         let missed = late.as_nanos().div_ceil(self.every.as_nanos());
-        least.max(u32::try_from(missed).unwrap_or(u32::MAX))
+        min.max(u32::try_from(missed).unwrap_or(u32::MAX))
     }
 }
 
@@ -49,19 +47,19 @@ mod tests {
     }
 
     #[test]
-    fn a_tick_can_be_read_up_to_half_a_second_after_it_is_due() {
+    fn a_tick_can_be_read_until_half_a_second_after_it_is_due() {
         assert_eq!([0, 499, 500, 501, 1400].map(next_at), [0, 0, 0, 1, 1]);
     }
 
     #[test]
-    fn before_the_origin_the_first_tick_is_next() {
+    fn the_first_tick_is_next_before_the_origin() {
         let ticks = ticks();
         let early = ticks.origin - Duration::from_millis(300);
         assert_eq!(ticks.next(0, early), 0);
     }
 
     #[test]
-    fn no_tick_comes_twice() {
+    fn ticks_never_go_back() {
         let ticks = ticks();
         assert_eq!(ticks.next(8, ticks.due(3)), 8);
     }

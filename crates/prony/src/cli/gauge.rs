@@ -1,8 +1,8 @@
-//! `prony gauge`, hidden: prony starts itself by it inside a control group (see `host::limits::gauge`); people never do.
+//! `prony gauge`, hidden: prony starts itself by it inside a control group (see `host::gauge`); people never do.
 
 use super::failure::{Failure, Status};
 use clap::Subcommand;
-use host::limits::gauge::{self, What};
+use host::gauge::{self, What};
 use std::path::PathBuf;
 use std::time::Duration;
 

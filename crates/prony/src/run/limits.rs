@@ -4,7 +4,7 @@
 //! starts, and the figures go into the record. Non-goal: how the kernel is told (`host::limits`).
 
 use super::{RunError, settings};
-use host::limits::figure;
+use host::limit_figure as figure;
 use host::{Group, LimitError, Limits, Verified, verify};
 use host::{Home, Leases, machine};
 use record::{Flag, FlagKind, LimitNote};
@@ -75,7 +75,7 @@ impl Held {
 fn note(verified: &Verified) -> LimitNote {
     LimitNote {
         name: verified.name.to_string(),
-        asked: verified.asked,
+        asked: verified.requested,
         measured: verified.measured,
     }
 }
@@ -176,7 +176,7 @@ mod tests {
     fn verified(allowed: f64, measured: f64) -> Verified {
         Verified {
             name: "read_iops",
-            asked: allowed,
+            requested: allowed,
             measured,
             allowed,
         }

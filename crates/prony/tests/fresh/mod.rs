@@ -1,14 +1,14 @@
 //! A build with a fresh data folder, for tests with real servers.
 //!
-//! Builds come from the user's home (or PRONY_HOME), where the first test run has put them. All folders are leased there, so
-//! that the guard removes them when the test binary has ended, however it did.
+//! Builds are cached in the user's home (or PRONY_HOME) by the first test run. All folders are leased there, so the guard
+//! removes them after the test binary has ended for any reason.
 
 #[path = "../../../../tests/support/skip.rs"]
 mod skip;
 
 use host::{Home, Lease, Leases, clone};
 use server::Managed;
-use server::builds::{Cache, Distribution};
+use server::{Cache, Distribution};
 use spec::BuildSpec;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 static HOME: LazyLock<Home> = LazyLock::new(|| Home::from_environment().unwrap());
 static LEASES: LazyLock<Leases> = LazyLock::new(|| Leases::open(&HOME).unwrap());
 
-/// What is got and initialised once for all tests of a binary; None: it cannot be had on this machine.
+/// Builds with an initialised data folder, created once per test binary; None: not available on this machine.
 static TEMPLATES: Mutex<BTreeMap<&str, Option<Arc<Template>>>> = Mutex::new(BTreeMap::new());
 
 struct Template {
@@ -25,6 +25,7 @@ struct Template {
     folder: Lease,
 }
 
+/// A build with its own data folder.
 pub struct Fresh {
     pub distribution: Distribution,
     pub leases: Leases,
@@ -33,13 +34,14 @@ pub struct Fresh {
 }
 
 impl Fresh {
-    /// None where the build cannot be had; the reason is on standard error, and a failure where servers are required.
+    /// A fresh data folder of a build; None if the build is not available. Prints the reason, and panics where servers are
+    /// required.
     pub fn of(build: &'static str) -> Option<Fresh> {
         let template = TEMPLATES
             .lock()
             .unwrap()
             .entry(build)
-            .or_insert_with(|| Template::make(build))
+            .or_insert_with(|| Template::create(build))
             .clone()?;
         let folder = LEASES.temporary("test").unwrap();
         let data_folder = folder.path().join("data");
@@ -66,12 +68,12 @@ impl Fresh {
 }
 
 impl Template {
-    fn make(build: &str) -> Option<Arc<Template>> {
+    fn create(build: &str) -> Option<Arc<Template>> {
         let got = Cache::new(&HOME).get(&spec(build), &LEASES, &|line| eprintln!("{line}"));
         let distribution = match got {
             Ok(distribution) => distribution,
             Err(reason) => {
-                skip::skipped(&format!("{build} cannot be had: {reason}"));
+                skip::skipped(&format!("{build} is not available: {reason}"));
                 return None;
             }
         };

@@ -1,4 +1,4 @@
-//! A running server of a build with users of every plugin that it has, and the ways to log in.
+//! A running server with a user for each of its authentication plugins, and logins for it.
 
 use crate::fresh::Fresh;
 use load::{Endpoint, Io};
@@ -13,7 +13,7 @@ use wire::{Connection, Login, Tls, WireError};
 
 pub const PASSWORD: &str = "Secret-word-7";
 
-/// The future's value; on blocking streams every await ends at once.
+/// Runs a future to its end; on blocking streams no await is ever pending.
 pub fn now<T>(future: impl Future<Output = T>) -> T {
     match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -27,14 +27,14 @@ pub fn open(login: &Login) -> Result<Connection, WireError> {
 
 pub struct Running {
     dsn: Dsn,
-    /// In the form of the server's.
+    /// (plugin, user).
     users: Vec<(&'static str, &'static str)>,
     pub has_tls: bool,
     _server: Mutex<(Managed, Fresh)>,
 }
 
 impl Running {
-    /// None where the build cannot be had.
+    /// Starts a server; None if the build is not available.
     pub fn of(build: &'static str) -> Option<Running> {
         let fresh = Fresh::of(build)?;
         let server = fresh.managed();
@@ -54,7 +54,7 @@ impl Running {
             has_tls: !build.starts_with("mysql@5"),
             _server: Mutex::new((server, fresh)),
         };
-        running.users = running.make_users(build);
+        running.users = running.create_users(build);
         Some(running)
     }
 
@@ -82,7 +82,7 @@ impl Running {
         }
     }
 
-    /// A statement of the administrator's.
+    /// Runs a statement as the administrator.
     pub fn admin(&self, sql: &str) {
         now(open(&self.socket()).unwrap().query(sql))
             .unwrap_or_else(|error| panic!("{sql}: {error}"));
@@ -93,7 +93,7 @@ impl Running {
         now(open(&self.socket()).unwrap().query(&install)).is_ok()
     }
 
-    /// A connection in a schema of its own.
+    /// Creates a schema and connects to it.
     pub fn schema(&self, name: &str) -> Connection {
         self.admin(&format!("CREATE DATABASE wire_{name}"));
         let mut login = self.socket();
@@ -101,7 +101,7 @@ impl Running {
         open(&login).unwrap()
     }
 
-    /// Plugin and user.
+    /// The users as (plugin, user).
     pub fn users(&self) -> &[(&'static str, &'static str)] {
         &self.users
     }
@@ -110,10 +110,10 @@ impl Running {
         "nopassword".into()
     }
 
-    fn make_users(&self, build: &str) -> Vec<(&'static str, &'static str)> {
+    fn create_users(&self, build: &str) -> Vec<(&'static str, &'static str)> {
         self.admin("CREATE USER nopassword@localhost");
         let mut users = Vec::new();
-        let mut make = |plugin, user, how: &str| {
+        let mut create = |plugin, user, how: &str| {
             for host in ["localhost", "127.0.0.1"] {
                 self.admin(&format!("CREATE USER {user}@{host} {how}"));
             }
@@ -121,19 +121,19 @@ impl Running {
         };
         let by_password = format!("IDENTIFIED BY '{PASSWORD}'");
         match build {
-            "mysql@5.5.34" | "mysql@5.6.14" => make("native", "native", &by_password),
+            "mysql@5.5.34" | "mysql@5.6.14" => create("native", "native", &by_password),
             "mysql@8.0.33" => {
                 let native = format!("IDENTIFIED WITH mysql_native_password BY '{PASSWORD}'");
-                make("native", "native", &native);
-                make("caching_sha2", "sha2", &by_password);
+                create("native", "native", &native);
+                create("caching_sha2", "sha2", &by_password);
             }
-            "mysql@9.7" => make("caching_sha2", "sha2", &by_password),
+            "mysql@9.7" => create("caching_sha2", "sha2", &by_password),
             _ => {
-                make("native", "native", &by_password);
-                // The distribution's core package lacks the plugin.
+                create("native", "native", &by_password);
+                // The distribution's server core package lacks the plugin.
                 if self.installs("auth_ed25519") {
                     let ed25519 = format!("IDENTIFIED VIA ed25519 USING PASSWORD('{PASSWORD}')");
-                    make("ed25519", "edward", &ed25519);
+                    create("ed25519", "edward", &ed25519);
                 }
             }
         }
@@ -141,7 +141,7 @@ impl Running {
     }
 }
 
-/// A certificate that the server signed itself; the settings that name it.
+/// Creates a self-signed certificate and returns the settings that name it.
 fn certificate(folder: &Path) -> Vec<(String, String)> {
     let made = rcgen::generate_simple_self_signed(["localhost".to_string()]).unwrap();
     let files = [

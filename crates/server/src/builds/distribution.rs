@@ -1,6 +1,7 @@
-//! A build that is there: how its programs are called, and what it says of itself.
+//! A build on disk: its version, and how to run its programs.
 //!
-//! Goal: everything that depends on where a build came from ends here. Non-goals: instances (`managed`), getting (`cache`).
+//! All differences between the sources of builds end here. Starting instances is the task of `managed`, downloading that
+//! of `cache`.
 
 use super::layout::Layout;
 use super::manifest::Manifest;
@@ -11,36 +12,38 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// The server family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavor {
     MySql,
     MariaDb,
 }
 
+/// A build on disk that runs on this machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distribution {
-    /// As in the experiment: `mysql@5.6.14`.
+    /// Its name in the experiment file: `mysql@5.6.14`.
     pub build: String,
     pub flavor: Flavor,
     pub version: (u32, u32, u32),
-    /// `10.11.11-MariaDB-0+deb12u1`
+    /// The version as the server prints it: `10.11.11-MariaDB-0+deb12u1`.
     pub version_text: String,
-    /// The arguments that every call of the server begins with: its own loader where it needs one, the server,
-    /// `--no-defaults`, and where its parts lie.
+    /// How every command line of the server begins: its own loader if it needs one, the server, `--no-defaults`, and the
+    /// options that name its folders.
     pub program: Vec<OsString>,
     pub environment: Vec<(OsString, OsString)>,
-    /// The build's own client, called in the same way (without options).
+    /// How the command line of the build's own client begins, without options; None if the build has no client.
     pub client: Option<Vec<OsString>>,
     pub basedir: PathBuf,
     pub binary_sha256: String,
     pub(crate) layout: Layout,
-    /// Where what was asked of the server itself is kept.
+    /// The folder for cached output of the server, such as its list of settings.
     pub(crate) notes: PathBuf,
 }
 
 impl Distribution {
-    /// Finds out all about the server in `folder`: it is asked for its version, so that a build that cannot run here is
-    /// found at once. `notes` is a folder for what is remembered about it; `verified` is the manifest that `folder` was just compared with.
+    /// Inspects the server in `folder`. Runs it with `--version`, so a build that cannot run on this machine fails here.
+    /// `notes` is a folder for cached output of the server. `verified` is the manifest that `folder` was just checked against.
     pub(super) fn inspect(
         build: &str,
         folder: &Path,
@@ -53,14 +56,16 @@ impl Distribution {
         let line = program::output(
             call.command(&layout.server, leases)
                 .args(["--no-defaults", "--version"]),
-            "the file is there but its loader is not: it is built for another machine or system",
+            "its loader is missing: the build is for another machine or system",
         )
         .map_err(|error| {
-            ServerError::Unusable(format!("{build}: the server does not run here: {error}"))
+            ServerError::Unusable(format!(
+                "{build}: the server does not run on this machine: {error}"
+            ))
         })?;
         let (flavor, version, version_text) = parse_version(&line).ok_or_else(|| {
             ServerError::Unusable(format!(
-                "{build}: {} does not tell its version: {line}",
+                "{build}: {} --version prints no version: {line}",
                 layout.server.display()
             ))
         })?;
@@ -88,7 +93,7 @@ impl Distribution {
         })
     }
 
-    /// The server with its fixed options; the caller adds the instance's own.
+    /// The server's command with the build's own options; the caller adds those of the instance.
     pub fn command(&self, leases: &Leases) -> Command {
         let mut command = leases.command(&self.program[0]);
         command
@@ -97,8 +102,8 @@ impl Distribution {
         command
     }
 
-    /// The build's client, where it has one: the caller adds the connection's options (`--no-defaults` first).
-    /// It is the user's own process on the user's terminal, so it carries no lease.
+    /// The command of the build's client, if it has one. The caller adds the connection options, `--no-defaults` first.
+    /// The client is the user's process on the user's terminal, so it carries no lease.
     pub fn client_command(&self) -> Option<Command> {
         let (program, arguments) = self.client.as_ref()?.split_first()?;
         let mut command = Command::new(program);
@@ -109,7 +114,7 @@ impl Distribution {
     }
 }
 
-/// How a program of the build is started.
+/// How to run a program of the build.
 struct Call {
     loader: Option<PathBuf>,
     libraries: OsString,
@@ -117,8 +122,8 @@ struct Call {
 }
 
 impl Call {
-    /// A build that brought its C library is started through that library's loader. All others are started as they are,
-    /// with the libraries that were fetched for them in LD_LIBRARY_PATH.
+    /// A build with its own C library runs through that library's loader. Other builds run directly, with their downloaded
+    /// libraries in LD_LIBRARY_PATH.
     fn find(folder: &Path, layout: &Layout) -> Call {
         let machine = Machine::of(&layout.server);
         let libraries = join_paths(&library_folders(folder, &layout.basedir, &machine));
@@ -159,7 +164,7 @@ impl Call {
     }
 }
 
-/// What a program is made for: the names that Debian has for it.
+/// The architecture of a program, by Debian's names.
 struct Machine {
     triple: String,
     loader: &'static str,
@@ -169,7 +174,7 @@ impl Machine {
     fn of(program: &Path) -> Machine {
         let (triple, loader) = match std::env::consts::ARCH {
             "aarch64" => ("aarch64-linux-gnu", "ld-linux-aarch64.so.1"),
-            _ if is_of_32_bits(program).unwrap_or(false) => ("i386-linux-gnu", "ld-linux.so.2"),
+            _ if is_32_bit(program).unwrap_or(false) => ("i386-linux-gnu", "ld-linux.so.2"),
             _ => ("x86_64-linux-gnu", "ld-linux-x86-64.so.2"),
         };
         Machine {
@@ -178,26 +183,26 @@ impl Machine {
         }
     }
 
-    /// The loader's places in an unpacked C library.
+    /// Where an unpacked C library may keep its loader.
     fn loaders(&self, folder: &Path) -> Vec<PathBuf> {
         let roots = [folder.to_path_buf(), folder.join(OLD_LIBRARY_FOLDER)];
-        let place =
+        let path =
             |root: &PathBuf, below: &str| root.join(below).join(&self.triple).join(self.loader);
         roots
             .iter()
-            .flat_map(|root| [place(root, "usr/lib"), place(root, "lib")])
+            .flat_map(|root| [path(root, "usr/lib"), path(root, "lib")])
             .collect()
     }
 }
 
 /// The fifth byte of an ELF file is its class: 1 for 32 bits, 2 for 64 (ELF specification, e_ident).
-fn is_of_32_bits(program: &Path) -> std::io::Result<bool> {
+fn is_32_bit(program: &Path) -> std::io::Result<bool> {
     let mut start = [0; 5];
     std::io::Read::read_exact(&mut std::fs::File::open(program)?, &mut start)?;
     Ok(start == *b"\x7fELF\x01")
 }
 
-/// Folders with libraries that belong to the build. An installed server (`/usr`) needs none of them named.
+/// The folders of the build's own libraries. An installed server (`/usr`) needs none.
 fn library_folders(folder: &Path, basedir: &Path, machine: &Machine) -> Vec<PathBuf> {
     if basedir == Path::new("/usr") {
         return Vec::new();
@@ -219,15 +224,15 @@ fn library_folders(folder: &Path, basedir: &Path, machine: &Machine) -> Vec<Path
         .collect()
 }
 
-/// Below a build's folder: libraries that newer systems do not have.
+/// The folder below a build for libraries that newer systems lack.
 pub(super) const OLD_LIBRARY_FOLDER: &str = "old-libraries";
 
 fn join_paths(paths: &[PathBuf]) -> OsString {
     std::env::join_paths(paths).unwrap_or_default()
 }
 
-/// What must be said to every call of the server: that no option file of the machine counts, where its parts are, and
-/// that as root it stays root.
+/// The options of every command line of the server: ignore the machine's option files, where its parts are, and run as
+/// root if prony does.
 fn fixed_options(layout: &Layout, flavor: Flavor, version: (u32, u32, u32)) -> Vec<OsString> {
     let mut options = vec![
         OsString::from("--no-defaults"),
@@ -253,11 +258,11 @@ fn fixed_options(layout: &Layout, flavor: Flavor, version: (u32, u32, u32)) -> V
             .map(|folder| option("--plugin-dir=", folder)),
     );
     if flavor == Flavor::MySql && version >= (5, 7, 0) {
-        // Compiled-in folders of packages do not exist here, and 9.x stops when its own is missing.
+        // The folder that packages compile in does not exist here, and 9.x does not start without it.
         options.push("--secure-file-priv=".into());
     }
     if flavor == Flavor::MySql && version >= (8, 0, 11) {
-        // A second port that nobody asks for.
+        // The X protocol opens a second port that prony does not use.
         options.push("--loose-mysqlx=OFF".into());
     }
     if rustix::process::geteuid().is_root() {
@@ -272,7 +277,7 @@ fn option(name: &str, path: &Path) -> OsString {
     option
 }
 
-/// `mysqld  Ver 5.6.14 for linux-glibc2.5 on x86_64 (MySQL Community Server (GPL))`
+/// Parses `mysqld  Ver 5.6.14 for linux-glibc2.5 on x86_64 (MySQL Community Server (GPL))`.
 fn parse_version(line: &str) -> Option<(Flavor, (u32, u32, u32), String)> {
     let mut words = line
         .split_whitespace()
@@ -296,7 +301,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_read_as_the_servers_write_them() {
+    fn the_version_lines_of_all_families_are_parsed() {
         let cases = [
             (
                 "mysqld  Ver 5.6.14 for linux-glibc2.5 on x86_64 (MySQL Community Server (GPL))",
@@ -327,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn the_old_servers_get_the_old_option_for_messages() {
+    fn servers_before_5_5_get_the_language_option() {
         let layout = Layout {
             basedir: "/b".into(),
             server: "/b/bin/mysqld".into(),
@@ -353,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn no_defaults_comes_first_because_the_servers_want_it_there() {
+    fn no_defaults_is_the_first_option() {
         let layout = Layout {
             basedir: "/b".into(),
             server: "/b/bin/mysqld".into(),

@@ -1,20 +1,20 @@
-//! Where an unpacked server keeps its parts: tarballs, source builds, Debian packages and jars differ.
+//! Finds the parts of an unpacked server. Tarballs, source builds, Debian packages and jars place them differently.
 
 use crate::ServerError;
 use std::path::{Path, PathBuf};
 
-/// The parts of a server below its base folder.
+/// Where the parts of a server are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub(crate) struct Layout {
     pub basedir: PathBuf,
     pub server: PathBuf,
     pub client: Option<PathBuf>,
-    /// The folder that holds `english/errmsg.sys`.
+    /// The folder with `english/errmsg.sys`.
     pub messages: Option<PathBuf>,
-    /// The folder that holds `Index.xml`.
+    /// The folder with `Index.xml`.
     pub charsets: Option<PathBuf>,
     pub plugins: Option<PathBuf>,
-    /// The folder with the scripts that make the system tables.
+    /// The folder with the SQL scripts that create the system tables.
     pub scripts: Option<PathBuf>,
 }
 
@@ -38,8 +38,8 @@ const PLUGINS: [&str; 4] = [
 ];
 
 impl Layout {
-    /// Looks through a folder: a base folder, or a root with `usr` below it.
-    pub fn find(folder: &Path) -> Result<Layout, ServerError> {
+    /// Finds the server in a base folder, or in a root folder that contains `usr`.
+    pub(crate) fn find(folder: &Path) -> Result<Layout, ServerError> {
         let server = SERVERS
             .iter()
             .map(|name| folder.join(name))
@@ -75,7 +75,7 @@ impl Layout {
 
 fn no_server(folder: &Path) -> ServerError {
     ServerError::Unusable(format!(
-        "there is no server in {}: prony looks for {}; name the folder that holds them",
+        "no server in {}: prony looks for {}; give the folder that contains one of them",
         folder.display(),
         SERVERS.join(", ")
     ))
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tarballs_parts_are_found() {
+    fn the_parts_of_a_tarball_are_found() {
         let folder = folder_with(&[
             "bin/mysqld",
             "bin/mysql",
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn the_base_folder_of_packages_is_usr() {
+    fn the_base_folder_of_debian_packages_is_usr() {
         let folder = folder_with(&[
             "usr/sbin/mariadbd",
             "usr/bin/mariadb",
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_without_a_server_is_named_with_what_was_looked_for() {
+    fn the_error_for_a_folder_without_a_server_lists_the_expected_files() {
         let error = Layout::find(Path::new("/no/such")).unwrap_err().to_string();
         assert!(
             error.contains("no server in /no/such") && error.contains("bin/mysqld"),

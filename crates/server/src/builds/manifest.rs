@@ -1,6 +1,6 @@
-//! What a folder of the cache must hold: every file with its size and SHA-256.
+//! The manifest of a cached build: every file with its size and SHA-256.
 //!
-//! Goal: find a damaged entry before it is measured. Non-goal: protection against somebody who can write to the cache.
+//! It detects a damaged build before it is measured. It does not protect against an attacker who can write to the cache.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -9,22 +9,23 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+/// The files and links of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Manifest {
-    /// By path below the folder, in its own order.
+pub(super) struct Manifest {
+    /// By path relative to the folder.
     pub files: BTreeMap<PathBuf, Entry>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Entry {
+pub(super) enum Entry {
     File { bytes: u64, sha256: String },
     Link { to: PathBuf },
 }
 
 impl Manifest {
-    /// Reads every file below the folder.
-    pub fn of(folder: &Path) -> io::Result<Manifest> {
+    /// Reads and hashes every file below the folder.
+    pub(super) fn of(folder: &Path) -> io::Result<Manifest> {
         let mut manifest = Manifest::default();
         manifest.add(folder, Path::new(""))?;
         Ok(manifest)
@@ -58,21 +59,21 @@ impl Manifest {
         Ok(())
     }
 
-    /// The first difference of the folder, in words; None when it is as it was. The contents are read of the files
-    /// that `read` chooses, of the others only the sizes are compared.
-    pub fn difference(&self, folder: &Path, read: &dyn Fn(&Path) -> bool) -> Option<String> {
+    /// Describes the first difference between the folder and the manifest; None if they agree. Compares the checksums of the
+    /// files that `read` selects, and only the sizes of the others.
+    pub(super) fn difference(&self, folder: &Path, read: &dyn Fn(&Path) -> bool) -> Option<String> {
         self.files.iter().find_map(|(path, entry)| {
             let here = folder.join(path);
             match entry {
                 Entry::Link { to } => (fs::read_link(&here).ok().as_ref() != Some(to))
-                    .then(|| format!("the link {} is missing or leads elsewhere", path.display())),
+                    .then(|| format!("the link {} is missing or points elsewhere", path.display())),
                 Entry::File {
                     bytes,
                     sha256: expected,
                 } => match fs::symlink_metadata(&here) {
                     Err(error) => Some(format!("{}: {error}", path.display())),
                     Ok(found) if found.len() != *bytes => Some(format!(
-                        "{} has {} bytes instead of {bytes}",
+                        "{} has {} bytes, expected {bytes}",
                         path.display(),
                         found.len()
                     )),
@@ -87,7 +88,8 @@ impl Manifest {
         })
     }
 
-    pub fn sha256_of(&self, path: &Path) -> Option<&str> {
+    /// The checksum of a file; None if it is a link or not in the manifest.
+    pub(super) fn sha256_of(&self, path: &Path) -> Option<&str> {
         match self.files.get(path)? {
             Entry::File { sha256, .. } => Some(sha256),
             Entry::Link { .. } => None,
@@ -95,8 +97,8 @@ impl Manifest {
     }
 }
 
-/// SHA-256 of a file's contents in hexadecimal.
-pub fn sha256(file: &Path) -> io::Result<String> {
+/// The SHA-256 of a file's contents, in hexadecimal.
+pub(super) fn sha256(file: &Path) -> io::Result<String> {
     let mut file = File::open(file)?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 20];
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_byte_is_found_when_the_contents_are_read_and_only_then() {
+    fn a_changed_byte_is_found_only_when_the_contents_are_read() {
         let (folder, manifest) = folder();
         fs::write(folder.path().join("bin/mysqld"), "abd").unwrap();
         assert_eq!(manifest.difference(folder.path(), &|_| false), None);
@@ -152,13 +154,13 @@ mod tests {
         fs::write(folder.path().join("bin/mysqld"), "a").unwrap();
         assert_eq!(
             manifest.difference(folder.path(), &|_| false).as_deref(),
-            Some("bin/mysqld has 1 bytes instead of 3")
+            Some("bin/mysqld has 1 bytes, expected 3")
         );
         fs::write(folder.path().join("bin/mysqld"), "abc").unwrap();
         fs::remove_file(folder.path().join("bin/server")).unwrap();
         assert_eq!(
             manifest.difference(folder.path(), &|_| false).as_deref(),
-            Some("the link bin/server is missing or leads elsewhere")
+            Some("the link bin/server is missing or points elsewhere")
         );
     }
 }

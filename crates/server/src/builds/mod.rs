@@ -1,10 +1,10 @@
-//! Builds: where a server comes from, and the cache that holds what was fetched.
+//! Server builds: where each one comes from, and the cache of downloaded builds.
 //!
-//! `catalogue` (the data) -> `maven`, `debian` (fetching) -> `unpack` -> `cache` (one folder a build, with its `manifest`)
-//! -> `distribution` (how its programs are called).
+//! Data flow: `catalogue` (the list of builds) -> `maven` and `debian` (download) -> `unpack` -> `cache` (one folder per
+//! build, with its `manifest`) -> `distribution` (how to run its programs).
 
 mod cache;
-pub mod catalogue;
+mod catalogue;
 mod debian;
 mod distribution;
 mod layout;
@@ -15,5 +15,6 @@ mod sources;
 mod unpack;
 
 pub use cache::{Cache, Held};
+pub use catalogue::build_names;
 pub use distribution::{Distribution, Flavor};
 pub(crate) use program::{failed, not_started};

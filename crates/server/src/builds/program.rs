@@ -1,16 +1,16 @@
-//! Running a program that is not a server, and a message that helps when it fails.
+//! Runs helper programs (apt, mvn, dpkg-deb, a server's `--help`) and explains their failures.
 
 use crate::ServerError;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// The last lines of a failed program's output that a message holds.
+/// How many of the last output lines an error message shows.
 const SHOWN_LINES: usize = 12;
 
-/// Runs the command to its end with nothing on its standard input, and gives its standard output.
-/// `missing` says what to do when the program is not installed.
-pub fn output(command: &mut Command, missing: &str) -> Result<String, ServerError> {
+/// Runs the command without standard input and returns its standard output. `missing` is the advice for a program that
+/// is not installed.
+pub(super) fn output(command: &mut Command, missing: &str) -> Result<String, ServerError> {
     let name = name(command);
     let done = command
         .stdin(Stdio::null())
@@ -22,7 +22,8 @@ pub fn output(command: &mut Command, missing: &str) -> Result<String, ServerErro
     Err(failed(&name, &done))
 }
 
-pub fn failed(name: &str, done: &Output) -> ServerError {
+/// The error for a program that failed, with the last lines of its output.
+pub(crate) fn failed(name: &str, done: &Output) -> ServerError {
     let text = [&done.stdout[..], &done.stderr[..]]
         .map(String::from_utf8_lossy)
         .join("\n");
@@ -33,14 +34,15 @@ pub fn failed(name: &str, done: &Output) -> ServerError {
     ))
 }
 
-pub fn not_started(name: &str, error: &std::io::Error, missing: &str) -> ServerError {
+/// The error for a program that could not be started, with advice.
+pub(crate) fn not_started(name: &str, error: &std::io::Error, missing: &str) -> ServerError {
     ServerError::Unusable(match error.kind() {
-        ErrorKind::NotFound => format!("the program `{name}` is not there; {missing}"),
-        _ => format!("the program `{name}` does not start ({error}); {missing}"),
+        ErrorKind::NotFound => format!("the program `{name}` is not installed; {missing}"),
+        _ => format!("the program `{name}` cannot be started ({error}); {missing}"),
     })
 }
 
-pub fn name(command: &Command) -> String {
+pub(super) fn name(command: &Command) -> String {
     Path::new(command.get_program())
         .file_name()
         .unwrap_or(command.get_program())
@@ -66,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_program_is_answered_with_what_to_install() {
+    fn the_error_for_a_missing_program_says_what_to_install() {
         let error = output(
             &mut Command::new("/no/such/mvn"),
             "install it: apt-get install maven",
@@ -74,12 +76,12 @@ mod tests {
         .unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the program `mvn` is not there; install it: apt-get install maven"
+            "the program `mvn` is not installed; install it: apt-get install maven"
         );
     }
 
     #[test]
-    fn a_failed_program_is_answered_with_its_last_words() {
+    fn the_error_for_a_failed_program_shows_its_last_lines() {
         let error = output(
             Command::new("sh").args(["-c", "echo first; echo last >&2; exit 3"]),
             "",

@@ -1,24 +1,23 @@
-//! The machine's own apt sources, in both formats, from which prony takes its mirrors.
+//! Reads the machine's apt sources, in both formats, to find the distribution's mirror.
 //!
-//! Goal: the archive of the distribution itself, so that another suite of it can be asked for on the same mirror.
-//! Non-goals: third parties' archives, source packages.
+//! prony downloads other suites from the same mirror. Third-party archives and source packages are ignored.
 
 use std::path::{Path, PathBuf};
 
-/// One archive of the machine's sources.
+/// One archive in the machine's apt sources.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Archive {
+pub(super) struct Archive {
     pub uri: String,
     pub suite: String,
     pub components: Vec<String>,
     pub signed_by: Option<PathBuf>,
 }
 
-/// Suites by their role, where they are not called by the release's codename.
+/// Suites named by their role instead of the release's codename.
 const ROLES: [&str; 5] = ["stable", "testing", "unstable", "sid", "oldstable"];
 
-/// The archive that holds the distribution's own main suite.
-pub fn main_archive(archives: &[Archive], codename: &str) -> Option<Archive> {
+/// The archive of the distribution's own main suite.
+pub(super) fn main_archive(archives: &[Archive], codename: &str) -> Option<Archive> {
     let has_main = |archive: &&Archive| {
         archive
             .components
@@ -46,8 +45,8 @@ fn signed_by_the_distribution(archive: &Archive) -> bool {
         .is_none_or(|path| path.to_string_lossy().contains("archive-keyring"))
 }
 
-/// Reads `sources.list` and the files of `sources.list.d` below the folder (`/etc/apt`). What cannot be read is left out.
-pub fn read(folder: &Path) -> Vec<Archive> {
+/// Reads `sources.list` and the files of `sources.list.d` below the folder (`/etc/apt`). Skips what cannot be read.
+pub(super) fn read(folder: &Path) -> Vec<Archive> {
     let mut files = vec![folder.join("sources.list")];
     let mut parts: Vec<PathBuf> = std::fs::read_dir(folder.join("sources.list.d"))
         .into_iter()
@@ -69,8 +68,8 @@ fn parse_file(file: &Path) -> Vec<Archive> {
     }
 }
 
-/// `deb [signed-by=/path arch=amd64] http://host/debian bookworm main contrib`
-pub fn parse_lines(text: &str) -> Vec<Archive> {
+/// Parses lines such as `deb [signed-by=/path arch=amd64] http://host/debian bookworm main contrib`.
+pub(super) fn parse_lines(text: &str) -> Vec<Archive> {
     text.lines().filter_map(parse_line).collect()
 }
 
@@ -97,8 +96,8 @@ fn parse_line(line: &str) -> Option<Archive> {
     })
 }
 
-/// Stanzas of `Field: value` lines; a stanza names several URIs and suites at once.
-pub fn parse_deb822(text: &str) -> Vec<Archive> {
+/// Parses stanzas of `Field: value` lines; one stanza may name several URIs and suites.
+pub(super) fn parse_deb822(text: &str) -> Vec<Archive> {
     let mut archives = Vec::new();
     let mut stanza = Vec::new();
     for line in text.lines().chain([""]) {
@@ -125,7 +124,7 @@ fn parse_stanza(lines: &[&str]) -> Vec<Archive> {
     if disabled || !words("types").iter().any(|kind| kind == "deb") {
         return Vec::new();
     }
-    // A key that is written into the file itself is not a path.
+    // An inline key is not a path.
     let signed_by = words("signed-by")
         .into_iter()
         .next()
@@ -197,7 +196,7 @@ Components: main
 ";
 
     #[test]
-    fn stanzas_are_read_with_every_suite() {
+    fn a_stanza_yields_an_archive_per_suite() {
         let archives = parse_deb822(DEB822);
         assert_eq!(
             archives
@@ -214,7 +213,7 @@ Components: main
     }
 
     #[test]
-    fn lines_are_read_with_their_options() {
+    fn options_of_a_source_line_are_parsed() {
         let archives = parse_lines(
             "# deb http://no.test/debian x main\ndeb-src http://no.test/debian bookworm main\n\
              deb [arch=amd64 signed-by=/k.gpg] http://mirror.test/debian bookworm main contrib # so\ndeb http://plain.test/debian sid main\n",
@@ -228,7 +227,7 @@ Components: main
     }
 
     #[test]
-    fn the_distributions_own_archive_is_preferred_to_a_third_partys() {
+    fn the_distributions_archive_is_preferred_to_third_parties() {
         let mut archives = parse_deb822(DEB822);
         archives.reverse();
         assert_eq!(
@@ -238,7 +237,7 @@ Components: main
     }
 
     #[test]
-    fn a_suite_by_its_role_is_taken_where_none_has_the_codename() {
+    fn a_role_suite_is_used_if_none_has_the_codename() {
         let archives = parse_lines("deb http://mirror.test/debian sid main\n");
         assert_eq!(main_archive(&archives, "forky").unwrap().suite, "sid");
         assert_eq!(
@@ -251,7 +250,7 @@ Components: main
     }
 
     #[test]
-    fn a_key_within_the_file_is_no_path() {
+    fn an_inline_key_is_not_a_path() {
         let archives = parse_deb822(
             "Types: deb\nURIs: http://m.test/d\nSuites: sid\nComponents: main\nSigned-By:\n -----BEGIN PGP\n .\n",
         );
@@ -260,7 +259,7 @@ Components: main
 
     proptest! {
         #[test]
-        fn any_text_is_read_without_a_panic(text in "(?s).{0,300}") {
+        fn no_text_makes_the_parsers_panic(text in "(?s).{0,300}") {
             let _ = (parse_deb822(&text), parse_lines(&text));
         }
     }

@@ -1,4 +1,5 @@
-//! Unpacking archives, without what a measured server never uses (test suites, debug binaries, static libraries, manuals).
+//! Unpacks server archives, without the parts that a measured server never uses: test suites, debug binaries, static
+//! libraries, manuals.
 
 use super::program;
 use crate::ServerError;
@@ -8,11 +9,11 @@ use std::io::{self, BufReader, BufWriter};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Unpacks the server below `folder` of a zip or jar into `to`. Each file's checksum is verified on the way.
-pub fn zip(archive: &Path, folder: &str, to: &Path) -> Result<(), ServerError> {
+/// Unpacks the server below `folder` of a zip or jar into `to`, and verifies each file's CRC.
+pub(super) fn zip(archive: &Path, folder: &str, to: &Path) -> Result<(), ServerError> {
     unzip(archive, folder, to).map_err(|error| {
         ServerError::Unusable(format!(
-            "{} cannot be unpacked: {error}; delete it if it is damaged, and try again",
+            "cannot unpack {}: {error}; delete it if it is damaged, and try again",
             archive.display()
         ))
     })
@@ -39,7 +40,7 @@ fn unzip(archive: &Path, folder: &str, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A relative path that cannot lead out of the folder.
+/// The path, if it is relative and stays inside the folder.
 fn plain_path(name: &str) -> Option<PathBuf> {
     let path = PathBuf::from(name);
     let plain = !name.is_empty()
@@ -49,7 +50,7 @@ fn plain_path(name: &str) -> Option<PathBuf> {
     plain.then_some(path)
 }
 
-/// Jars do not keep the run bits.
+/// The file mode by path, because jars do not keep the executable bit.
 fn mode(path: &Path) -> u32 {
     let runs = path.starts_with("bin")
         || path
@@ -62,27 +63,31 @@ const PROGRAMS: [&str; 4] = ["bin/mysqld", "bin/mariadbd", "bin/mysql", "bin/mar
 const FOLDERS: [&str; 4] = ["share", "lib/plugin", "lib/private", "libs"];
 const LICENCES: [&str; 4] = ["COPYING", "LICENSE", "README", "EXCEPTIONS-CLIENT"];
 
-/// What a server folder (a tarball's layout) is reduced to.
+/// Whether a measured server needs this file of a tarball.
 fn is_used(path: &Path) -> bool {
     let name = path
         .file_name()
         .map(|name| name.to_string_lossy())
         .unwrap_or_default();
-    let needless =
+    let unneeded =
         name.ends_with(".a") || name.ends_with(".jar") || path.starts_with("lib/plugin/debug");
     let wanted = PROGRAMS.iter().any(|program| path == Path::new(program))
         || FOLDERS.iter().any(|folder| path.starts_with(folder));
-    (wanted && !needless) || LICENCES.contains(&path.to_string_lossy().as_ref())
+    (wanted && !unneeded) || LICENCES.contains(&path.to_string_lossy().as_ref())
 }
 
-/// Unpacks Debian packages into `to` and drops what is not used.
-pub fn packages(archives: &[PathBuf], to: &Path, leases: &Leases) -> Result<(), ServerError> {
+/// Unpacks Debian packages into `to` and removes unused files.
+pub(super) fn packages(
+    archives: &[PathBuf],
+    to: &Path,
+    leases: &Leases,
+) -> Result<(), ServerError> {
     for archive in archives {
         let mut command = leases.command("dpkg-deb");
         command.arg("-x").arg(archive).arg(to);
         program::output(
             &mut command,
-            "it comes with every Debian; elsewhere give an unpacked server as path:BASEDIR",
+            "it is part of every Debian system; on other systems give an unpacked server as path:BASEDIR",
         )?;
     }
     prune(to, Path::new(""))
@@ -103,8 +108,8 @@ const PACKAGE_PROGRAMS: [&str; 4] = [
     "usr/bin/mysql",
     "usr/bin/mariadb",
 ];
-/// Below a library folder: what belongs to other programs.
-const NEEDLESS: [&str; 7] = [
+/// Folders below a library folder that belong to other programs.
+const UNNEEDED: [&str; 7] = [
     "perl",
     "perl5",
     "perl-base",
@@ -122,7 +127,7 @@ fn prune(root: &Path, below: &Path) -> io::Result<()> {
         match (is_folder, leads_to_used(&path)) {
             (true, true) => prune(root, &path)?,
             (true, false) => fs::remove_dir_all(entry.path())?,
-            (false, _) if !is_used_of_package(&path) => fs::remove_file(entry.path())?,
+            (false, _) if !is_used_package_file(&path) => fs::remove_file(entry.path())?,
             (false, _) => {}
         }
     }
@@ -130,14 +135,14 @@ fn prune(root: &Path, below: &Path) -> io::Result<()> {
 }
 
 fn leads_to_used(folder: &Path) -> bool {
-    let needless = folder
+    let unneeded = folder
         .file_name()
-        .is_some_and(|name| NEEDLESS.iter().any(|other| name == *other));
+        .is_some_and(|name| UNNEEDED.iter().any(|other| name == *other));
     let on_the_way =
         |wanted: &&str| Path::new(wanted).starts_with(folder) || folder.starts_with(wanted);
     let copyright =
         Path::new("usr/share/doc").starts_with(folder) || folder.starts_with("usr/share/doc");
-    !needless
+    !unneeded
         && (copyright
             || PACKAGE_FOLDERS
                 .iter()
@@ -145,7 +150,7 @@ fn leads_to_used(folder: &Path) -> bool {
                 .any(on_the_way))
 }
 
-fn is_used_of_package(file: &Path) -> bool {
+fn is_used_package_file(file: &Path) -> bool {
     let is_licence = file.starts_with("usr/share/doc") && file.ends_with("copyright");
     is_licence
         || PACKAGE_PROGRAMS
@@ -162,7 +167,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn a_path_that_leads_out_of_the_folder_is_not_unpacked() {
+    fn a_path_outside_the_folder_is_not_unpacked() {
         assert_eq!(plain_path("../etc/passwd"), None);
         assert_eq!(plain_path("/etc/passwd"), None);
         assert_eq!(
@@ -172,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_a_server_needs_is_kept() {
+    fn only_files_that_a_server_needs_are_kept() {
         for kept in [
             "bin/mysqld",
             "bin/mysql",
@@ -195,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jar_is_unpacked_from_its_folder_with_run_bits() {
+    fn a_jar_is_unpacked_with_executable_bits() {
         let folder = tempfile::tempdir().unwrap();
         let jar = folder.path().join("server.jar");
         let mut writer = zip::ZipWriter::new(File::create(&jar).unwrap());
@@ -225,16 +230,16 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_archive_is_named() {
+    fn the_error_for_a_damaged_archive_names_it() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("broken.zip");
         fs::write(&file, "not a zip").unwrap();
         let error = zip(&file, "", folder.path()).unwrap_err().to_string();
-        assert!(error.contains("broken.zip cannot be unpacked"), "{error}");
+        assert!(error.contains("/broken.zip: "), "{error}");
     }
 
     #[test]
-    fn packages_lose_their_manuals_and_keep_their_licences() {
+    fn packages_keep_licences_but_not_manuals() {
         let folder = tempfile::tempdir().unwrap();
         for file in [
             "usr/sbin/mariadbd",

@@ -1,23 +1,23 @@
-//! Settings that a server took otherwise than it was asked to: asked for a pool of 13 MiB, runs with 16.
+//! Finds settings that the server adjusted: a requested buffer pool of 13 MiB that runs as 16 MiB.
 //!
-//! Goal: name each one, so that no figure stands beside a setting that was not in force. Non-goal: settings that the server
-//! does not show under the same name.
+//! Each one is reported, so that no result is attributed to a setting that was not in force. Settings that the server does
+//! not show under the same name are skipped.
 
 use crate::{ServerError, Session};
 use spec::known::plain;
 use std::collections::BTreeMap;
 
-/// A setting as it was asked for and as it is in force.
+/// A setting whose value in force is not the requested one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Adjusted {
     pub name: String,
-    pub asked: String,
-    pub runs: String,
+    pub requested: String,
+    pub effective: String,
 }
 
-/// Compares what was asked for with SHOW GLOBAL VARIABLES.
-pub fn find(
-    asked: &[(String, String)],
+/// Compares the requested settings with SHOW GLOBAL VARIABLES.
+pub(crate) fn find(
+    requested: &[(String, String)],
     session: &mut Session,
 ) -> Result<Vec<Adjusted>, ServerError> {
     let in_force: BTreeMap<String, String> = session
@@ -31,61 +31,72 @@ pub fn find(
             Some((texts.next()?, texts.next()?))
         })
         .collect();
-    Ok(differences(asked, &in_force))
+    Ok(differences(requested, &in_force))
 }
 
-/// What is in force otherwise than it was asked for, of lists of switches the parts that are; `in_force` is by name.
+/// Compares the requested settings with those in force, by name. Of a list of switches, only the flags that differ are
+/// returned.
 pub fn differences(
-    asked: &[(String, String)],
+    requested: &[(String, String)],
     in_force: &BTreeMap<String, String>,
 ) -> Vec<Adjusted> {
     // A later value of the same setting wins.
-    let last: BTreeMap<String, &String> = asked
+    let last: BTreeMap<String, &String> = requested
         .iter()
         .map(|(name, value)| (plain(name), value))
         .collect();
-    let differs = |(name, asked): (String, &String)| {
-        let runs = in_force.get(&name)?;
-        let (asked, runs) = match (agree(asked, runs), asked.contains('=')) {
+    let differs = |(name, requested): (String, &String)| {
+        let effective = in_force.get(&name)?;
+        let (requested, effective) = match (agree(requested, effective), requested.contains('=')) {
             (true, _) => return None,
-            (false, true) => of_switches(asked, runs),
-            (false, false) => (asked.clone(), runs.clone()),
+            (false, true) => differing_flags(requested, effective),
+            (false, false) => (requested.clone(), effective.clone()),
         };
-        Some(Adjusted { name, asked, runs })
+        Some(Adjusted {
+            name,
+            requested,
+            effective,
+        })
     };
     last.into_iter().filter_map(differs).collect()
 }
 
-fn agree(asked: &str, runs: &str) -> bool {
-    match (Value::parse(asked), Value::parse(runs)) {
-        (Value::Number(asked), Value::Number(runs)) => asked == runs,
-        // ON and OFF are shown for 1 and 0 and the other way round.
-        (Value::Switch(asked), Value::Switch(runs)) => asked == runs,
+fn agree(requested: &str, effective: &str) -> bool {
+    match (Value::parse(requested), Value::parse(effective)) {
+        (Value::Number(requested), Value::Number(effective)) => requested == effective,
+        // Servers show ON and OFF for 1 and 0, and vice versa.
+        (Value::Switch(requested), Value::Switch(effective)) => requested == effective,
         (Value::Switch(switch), Value::Number(number))
         | (Value::Number(number), Value::Switch(switch)) => number == f64::from(u8::from(switch)),
-        // A list of switches names only those it changes.
-        (Value::Text, Value::Text) => asked.split(',').all(|part| has(runs, part)),
-        // A word by its number (concurrent_insert = 1 is AUTO), a file that is shown as ON (log_bin).
+        // A requested list of switches names only the flags that it changes.
+        (Value::Text, Value::Text) => requested.split(',').all(|part| has(effective, part)),
+        // A keyword given as a number (concurrent_insert = 1 is AUTO), or a file shown as ON (log_bin).
         _ => true,
     }
 }
 
-/// Whether a list has this part; what the default is, nobody says here.
-fn has(runs: &str, part: &str) -> bool {
+/// Whether the list in force contains this flag. A flag set to `default` always matches, because the default is unknown
+/// here.
+fn has(effective: &str, part: &str) -> bool {
     let part = part.trim().to_ascii_lowercase();
     let is_default = part == "default" || part.ends_with("=default");
     is_default
-        || runs
+        || effective
             .split(',')
             .any(|own| own.trim().eq_ignore_ascii_case(&part))
 }
 
-/// The flags that are in force otherwise, as they were asked for and as they are.
-fn of_switches(asked: &str, runs: &str) -> (String, String) {
-    let parts: Vec<&str> = asked.split(',').filter(|part| !has(runs, part)).collect();
+/// The flags that differ: as requested, and as in force.
+fn differing_flags(requested: &str, effective: &str) -> (String, String) {
+    let parts: Vec<&str> = requested
+        .split(',')
+        .filter(|part| !has(effective, part))
+        .collect();
     let flag = |part: &str| part.split('=').next().unwrap_or(part).trim().to_string();
     let flags: Vec<String> = parts.iter().map(|part| flag(part)).collect();
-    let own = runs.split(',').filter(|own| flags.contains(&flag(own)));
+    let own = effective
+        .split(',')
+        .filter(|own| flags.contains(&flag(own)));
     (parts.join(","), own.collect::<Vec<_>>().join(","))
 }
 
@@ -96,7 +107,7 @@ enum Value {
 }
 
 impl Value {
-    /// K, M, G and T as servers read them: powers of 1024.
+    /// Parses a value; K, M, G and T are powers of 1024, as for the servers.
     fn parse(text: &str) -> Value {
         match text.to_ascii_uppercase().as_str() {
             "ON" | "TRUE" | "YES" => return Value::Switch(true),
@@ -121,8 +132,11 @@ impl Value {
 mod tests {
     use super::*;
 
-    fn found(asked: &[(&str, &str)], in_force: &[(&str, &str)]) -> Vec<(String, String, String)> {
-        let asked: Vec<_> = asked
+    fn found(
+        requested: &[(&str, &str)],
+        in_force: &[(&str, &str)],
+    ) -> Vec<(String, String, String)> {
+        let requested: Vec<_> = requested
             .iter()
             .map(|(name, value)| (name.to_string(), value.to_string()))
             .collect();
@@ -130,19 +144,19 @@ mod tests {
             .iter()
             .map(|(name, value)| (name.to_string(), value.to_string()))
             .collect();
-        differences(&asked, &in_force)
+        differences(&requested, &in_force)
             .into_iter()
-            .map(|one| (one.name, one.asked, one.runs))
+            .map(|one| (one.name, one.requested, one.effective))
             .collect()
     }
 
     #[test]
-    fn of_a_list_of_switches_only_those_are_told_that_are_not_in_force() {
-        let asked = [(
+    fn only_switches_that_differ_are_reported() {
+        let requested = [(
             "optimizer_switch",
             "mrr=on,semijoin=default,mrr_cost_based=off",
         )];
-        let runs = [(
+        let effective = [(
             "optimizer_switch",
             "index_merge=on,mrr=on,mrr_cost_based=on,semijoin=on",
         )];
@@ -152,14 +166,14 @@ mod tests {
             "mrr_cost_based=on",
         )];
         assert_eq!(
-            found(&asked, &runs),
+            found(&requested, &effective),
             expected.map(|(a, b, c)| (a.to_string(), b.to_string(), c.to_string()))
         );
-        assert_eq!(found(&[("optimizer_switch", "default")], &runs), []);
+        assert_eq!(found(&[("optimizer_switch", "default")], &effective), []);
     }
 
     #[test]
-    fn a_pool_that_was_rounded_is_found() {
+    fn a_rounded_buffer_pool_size_is_reported() {
         let pool = [("innodb_buffer_pool_size", "16777216")];
         let expected = [(
             "innodb_buffer_pool_size".to_string(),
@@ -174,18 +188,18 @@ mod tests {
     }
 
     #[test]
-    fn another_spelling_of_the_same_value_is_no_adjustment() {
+    fn equal_values_in_another_spelling_are_not_reported() {
         let same = [
             ("a", "1", "ON"),
             ("a", "off", "OFF"),
             ("a", "0.5", "0.500000"),
             ("a", "o_direct", "O_DIRECT"),
         ];
-        for (name, asked, runs) in same {
+        for (name, requested, effective) in same {
             assert_eq!(
-                found(&[(name, asked)], &[(name, runs)]),
+                found(&[(name, requested)], &[(name, effective)]),
                 [],
-                "{asked} and {runs}"
+                "{requested} and {effective}"
             );
         }
         assert_eq!(
@@ -200,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_value_of_a_setting_counts() {
+    fn the_last_value_of_a_repeated_setting_counts() {
         assert_eq!(found(&[("a", "1"), ("a", "2")], &[("a", "2")]), []);
         assert_eq!(found(&[("a", "2"), ("a", "1")], &[("a", "2")]).len(), 1);
     }

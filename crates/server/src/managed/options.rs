@@ -1,7 +1,7 @@
-//! The options that a managed server is started with, beside those of its build.
+//! The command-line options of a managed server, in addition to those of its build.
 //!
-//! Goal: defaults that the experiment may change, the experiment's settings, and what is prony's own choice, in this order
-//! of the command line. Non-goal: whether the server knows them (`known_settings`).
+//! In order: defaults that the experiment may override, the experiment's settings, and the options that only prony sets.
+//! Whether the server knows a setting is checked elsewhere (`known_settings`).
 
 use crate::ServerError;
 use crate::managed::place::Place;
@@ -9,19 +9,19 @@ use spec::known::plain;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// What an experiment may change. `loose`: an older server that does not know one warns and goes on.
+/// Defaults that an experiment may override. With `loose`, a server that does not know an option only warns.
 const DEFAULTS: [&str; 4] = [
-    // LOAD DATA LOCAL INFILE is how data comes in.
+    // Data is loaded with LOAD DATA LOCAL INFILE.
     "--local-infile=1",
-    // A pool that is filled from the last run's list of pages would make a cold round warm.
+    // A buffer pool restored from the last run's page list would make a cold round warm.
     "--loose-innodb-buffer-pool-load-at-startup=OFF",
     "--loose-innodb-buffer-pool-dump-at-shutdown=OFF",
-    // Everything is purged, merged and written before the stop: with a faster one the next start does it in the background,
-    // and reads pages into the pool of a round that is to be cold. It also lets a newer server start on the folder.
+    // A slow shutdown purges, merges and writes everything. After a fast one, the next start does that in the background
+    // and reads pages into the pool of a cold round. A slow shutdown also lets a newer server start on the folder.
     "--loose-innodb-fast-shutdown=0",
 ];
 
-/// Settings that are prony's own choice: whoever gives one is refused.
+/// Settings that only prony sets; an experiment that sets one is rejected.
 const OWN: [&str; 11] = [
     "datadir",
     "tmpdir",
@@ -36,8 +36,8 @@ const OWN: [&str; 11] = [
     "skip_networking",
 ];
 
-/// All options of a start.
-pub fn all(
+/// All options for a start, in command-line order.
+pub(super) fn all(
     place: &Place,
     data_folder: &Path,
     port: u16,
@@ -57,7 +57,7 @@ pub fn all(
         with_path("--tmpdir=", &place.temporary()),
         with_path("--socket=", place.socket()),
         with_path("--pid-file=", &place.pid_file()),
-        with_path("--init-file=", &place.first_statements()),
+        with_path("--init-file=", &place.init_file()),
         format!("--port={port}").into(),
         "--bind-address=127.0.0.1".into(),
     ]);
@@ -67,10 +67,9 @@ pub fn all(
 fn from_experiment(name: &str, value: &str) -> Result<OsString, ServerError> {
     let canonical = plain(name);
     if OWN.contains(&canonical.as_str()) {
-        let says = format!(
-            "the setting `{name}` is prony's own choice for a managed server: leave it out"
-        );
-        return Err(ServerError::Unusable(says));
+        return Err(ServerError::Unusable(format!(
+            "the setting `{name}` is reserved: prony sets it for a managed server; remove it"
+        )));
     }
     Ok(format!("--{name}={value}").into())
 }
@@ -96,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_experiment_overrides_defaults_and_not_prony() {
+    fn the_experiment_overrides_defaults_but_not_reserved_options() {
         let all = options(&[("innodb_fast_shutdown", "1")]).unwrap();
         let at = |option: &str| all.iter().position(|other| other == option).unwrap();
         assert!(at("--loose-innodb-fast-shutdown=0") < at("--innodb_fast_shutdown=1"));
@@ -105,13 +104,10 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_is_pronys_own_is_refused() {
-        let says = options(&[("bind-address", "0.0.0.0")])
+    fn a_reserved_setting_is_rejected() {
+        let message = options(&[("bind-address", "0.0.0.0")])
             .unwrap_err()
             .to_string();
-        assert!(
-            says.contains("`bind-address` is prony's own choice"),
-            "{says}"
-        );
+        assert!(message.contains("`bind-address` is reserved"), "{message}");
     }
 }

@@ -1,10 +1,7 @@
-//! A fresh password for each start, set by the server itself before it listens.
+//! The random password of a managed server, which the server sets before it listens.
 //!
-//! Goal: nobody else on the machine logs in to a server of prony's. Non-goals: other users than `root`@`localhost`, who are
-//! removed where they could log in without a password.
-//!
-//! The password never stands in an argument: a file of statements (`--init-file`, mode 0600) holds it while the server
-//! starts.
+//! It keeps other users of the machine out. Only `root`@`localhost` remains; accounts without a password are removed. The
+//! password never appears on a command line: while the server starts, it is in an SQL file (`--init-file`, mode 0600).
 
 use crate::ServerError;
 use crate::builds::Flavor;
@@ -14,18 +11,19 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Mixed kinds of characters, for servers with `validate_password`.
-pub fn draw() -> Result<String, ServerError> {
+/// Generates a password, with several kinds of characters for servers with `validate_password`.
+pub(super) fn generate() -> Result<String, ServerError> {
     let digits = random_hex(16)
         .map_err(|error| ServerError::Unusable(format!("cannot read /dev/urandom: {error}")))?;
     Ok(format!("Pr-{digits}"))
 }
 
-/// The statements, one a line as `--init-file` wants them. They stay out of the binary log and the general log.
+/// The statements that set the password, one per line as `--init-file` requires. They stay out of the binary log and the
+/// general log.
 ///
-/// A data folder of before MySQL 5.7 and of MariaDB has accounts without a password beside `root`@`localhost`. MariaDB keeps
-/// its accounts in `global_priv` from 10.4 on, and there SET PASSWORD fails after FLUSH PRIVILEGES, without a word in the log.
-pub fn statements(flavor: Flavor, version: (u32, u32, u32), password: &str) -> String {
+/// A data folder of MariaDB or of MySQL before 5.7 has other accounts without a password. MariaDB keeps accounts in
+/// `global_priv` since 10.4; there SET PASSWORD fails after FLUSH PRIVILEGES, and the log does not say so.
+pub(super) fn statements(flavor: Flavor, version: (u32, u32, u32), password: &str) -> String {
     let has_alter_user = match flavor {
         Flavor::MySql => version >= (5, 7, 6),
         Flavor::MariaDb => version >= (10, 2, 0),
@@ -47,8 +45,8 @@ pub fn statements(flavor: Flavor, version: (u32, u32, u32), password: &str) -> S
     )
 }
 
-/// Writes a file that only this user can read; an older one is replaced.
-pub fn write(path: &Path, statements: &str) -> io::Result<()> {
+/// Writes a file that only this user can read, and replaces an existing one.
+pub(super) fn write(path: &Path, statements: &str) -> io::Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -67,25 +65,25 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn each_generation_of_servers_gets_the_statement_that_it_knows() {
-        let says = |flavor, version| statements(flavor, version, "p");
+    fn each_server_version_gets_a_statement_that_it_supports() {
+        let of = |flavor, version| statements(flavor, version, "p");
         let (new, old) = (
             "ALTER USER 'root'@'localhost' IDENTIFIED BY 'p';\n",
             "SET PASSWORD FOR 'root'@'localhost' = PASSWORD('p');\n",
         );
         assert!(
-            says(Flavor::MySql, (9, 7, 0)).ends_with(new)
-                && says(Flavor::MariaDb, (10, 2, 11)).ends_with(new)
+            of(Flavor::MySql, (9, 7, 0)).ends_with(new)
+                && of(Flavor::MariaDb, (10, 2, 11)).ends_with(new)
         );
         assert!(
-            says(Flavor::MySql, (5, 5, 34)).ends_with(old)
-                && says(Flavor::MariaDb, (5, 5, 68)).ends_with(old)
+            of(Flavor::MySql, (5, 5, 34)).ends_with(old)
+                && of(Flavor::MariaDb, (5, 5, 68)).ends_with(old)
         );
-        assert!(says(Flavor::MariaDb, (10, 11, 0)).contains("mysql.global_priv"));
+        assert!(of(Flavor::MariaDb, (10, 11, 0)).contains("mysql.global_priv"));
     }
 
     #[test]
-    fn the_file_with_the_password_can_be_read_by_its_owner_alone() {
+    fn only_the_owner_can_read_the_password_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("first.sql");
         std::fs::write(&path, "open to all").unwrap();

@@ -1,7 +1,7 @@
-//! Opening a connection, and saying in one message why that did not work.
+//! Opens connections, and explains failures in one message.
 //!
-//! Goal: each cause (refused, unknown host, wrong password, not MySQL at all, too old, silent) with its way out.
-//! Non-goals: where the password of a DSN comes from (`external`), waiting for a server that is just starting (`managed`).
+//! Each cause (connection refused, unknown host, wrong password, not a MySQL server, too old, no answer) comes with its fix.
+//! The password of a DSN is the concern of `external`, waiting for a starting server that of `managed`.
 
 use super::{ServerError, Session};
 use mysql::{DriverError, OptsBuilder, SslOpts};
@@ -13,17 +13,18 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-/// For the connection to be made, and for each answer until the login is through.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Timeout of connecting, and of each answer during the login.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The oldest server whose protocol and catalogues prony relies on.
+/// The oldest supported server version.
 const OLDEST: (u16, u16, u16) = (5, 1, 0);
 
 impl Session {
-    /// Connects by the DSN's socket, or by TCP where it names none, with the DSN's own password. Autocommit is on.
+    /// Connects by the DSN's socket, or by TCP if it names none, with the DSN's password. Autocommit is on.
     pub fn open(dsn: &Dsn) -> Result<Session, ServerError> {
         let connection = mysql::Conn::new(options(dsn)).map_err(|error| explain(dsn, error))?;
-        wait_for_ever(&connection).map_err(|error| ServerError::Lost(format!("{dsn}: {error}")))?;
+        remove_timeouts(&connection)
+            .map_err(|error| ServerError::Lost(format!("{dsn}: {error}")))?;
         if connection.server_version() < OLDEST {
             let (major, minor, patch) = connection.server_version();
             return Err(too_old(dsn, &format!("{major}.{minor}.{patch}")));
@@ -33,7 +34,7 @@ impl Session {
 }
 
 fn options(dsn: &Dsn) -> OptsBuilder {
-    // A server that asks for encryption is believed whoever it is, as the server's own clients do with REQUIRED.
+    // Certificates are not verified, like in the standard clients with ssl-mode REQUIRED.
     let tls = dsn.tls_required.then(|| {
         SslOpts::default()
             .with_danger_accept_invalid_certs(true)
@@ -51,18 +52,19 @@ fn options(dsn: &Dsn) -> OptsBuilder {
         .pass(dsn.password.clone())
         .db_name(dsn.schema.clone())
         .ssl_opts(tls)
-        .tcp_connect_timeout(Some(PATIENCE))
-        .read_timeout(Some(PATIENCE))
-        .write_timeout(Some(PATIENCE))
-        // What the DSN says is what is used: no change to the server's socket behind the user's back.
+        .tcp_connect_timeout(Some(TIMEOUT))
+        .read_timeout(Some(TIMEOUT))
+        .write_timeout(Some(TIMEOUT))
+        // Use exactly what the DSN says: do not silently switch to the server's socket.
         .prefer_socket(false)
-        // Saves asking the server for it; a packet that is too large is refused by the server itself.
+        // Saves a query for the server's limit; the server rejects packets that are too large anyway.
         .max_allowed_packet(Some(1 << 30))
         .stmt_cache_size(0)
 }
 
-/// A query may take as long as it likes. (The options belong to the socket, so setting them on a duplicate is enough.)
-fn wait_for_ever(connection: &mysql::Conn) -> std::io::Result<()> {
+/// Removes the timeouts after the login, because a query may take any time. The options belong to the socket, so setting
+/// them on a duplicated descriptor is enough.
+fn remove_timeouts(connection: &mysql::Conn) -> std::io::Result<()> {
     // SAFETY: the descriptor is open for as long as the connection is borrowed.
     let descriptor = unsafe { BorrowedFd::borrow_raw(connection.as_raw_fd()) };
     let socket = UnixStream::from(descriptor.try_clone_to_owned()?);
@@ -78,38 +80,38 @@ fn explain(dsn: &Dsn, error: mysql::Error) -> ServerError {
         }
         mysql::Error::DriverError(DriverError::ConnectTimeout) => lost(
             dsn,
-            &format!("no answer within {} s", PATIENCE.as_secs()),
-            "check the host, the port and the firewall between here and there",
+            &format!("no answer within {} s", TIMEOUT.as_secs()),
+            "check the host, the port and the firewall",
         ),
         mysql::Error::DriverError(DriverError::TlsNotSupported) => unusable(
             dsn,
-            "the server offers no TLS, and the DSN asks for it",
-            "switch TLS on in the server, or take `tls=required` out of the DSN",
+            "the DSN requires TLS, but the server does not offer it",
+            "enable TLS in the server, or remove `tls=required` from the DSN",
         ),
         mysql::Error::DriverError(DriverError::OldMysqlPasswordDisabled) => unusable(
             dsn,
-            "the user has a password of the form before MySQL 4.1",
+            "the user has a password in the format before MySQL 4.1",
             "give the user a new password with old_passwords=0",
         ),
         mysql::Error::DriverError(DriverError::UnknownAuthPlugin(name)) => unusable(
             dsn,
-            &format!("the user logs in by the plugin `{name}`, which prony does not have"),
-            "make a user that logs in by caching_sha2_password, ed25519 or mysql_native_password",
+            &format!("the user logs in with the plugin `{name}`, which prony does not support"),
+            "create a user with caching_sha2_password, ed25519 or mysql_native_password",
         ),
         mysql::Error::DriverError(
             DriverError::UnsupportedProtocol(_) | DriverError::Protocol41NotSet,
-        ) => too_old(dsn, "its greeting"),
+        ) => too_old(dsn, "by its greeting"),
         mysql::Error::TlsError(cause) => unusable(
             dsn,
-            &format!("TLS could not be agreed on ({cause})"),
-            "the server must speak TLS 1.2 or later (5.5 and 5.6 do not): leave `tls=required` out, or go through a tunnel",
+            &format!("the TLS handshake failed ({cause})"),
+            "the server must support TLS 1.2 or later (5.5 and 5.6 do not): remove `tls=required`, or use a tunnel",
         ),
         other => not_understood(dsn, &other),
     }
 }
 
 fn refused(dsn: &Dsn, code: u16, message: String) -> ServerError {
-    let Some(way_out) = wire::login_fix(code) else {
+    let Some(fix) = wire::login_fix(code) else {
         return ServerError::Refused { code, message };
     };
     let cause = match code {
@@ -119,74 +121,74 @@ fn refused(dsn: &Dsn, code: u16, message: String) -> ServerError {
         ),
         _ => format!("{code} {message}"),
     };
-    unusable(dsn, &cause, way_out)
+    unusable(dsn, &cause, fix)
 }
 
 fn unreachable_server(dsn: &Dsn, text: &str, kind: ErrorKind) -> ServerError {
     match kind {
         ErrorKind::ConnectionRefused => lost(
             dsn,
-            "connection refused: nothing listens there",
+            "connection refused: no server listens there",
             "start the server, or correct the port or socket",
         ),
         ErrorKind::NotFound => lost(
             dsn,
-            "there is no such socket",
-            "start the server, or correct the path (`select @@socket` tells it)",
+            "the socket does not exist",
+            "start the server, or correct the path (`select @@socket` shows it)",
         ),
         ErrorKind::PermissionDenied => lost(
             dsn,
-            "this user may not open the socket",
-            "use TCP, or a user of the server's group",
+            "no permission to open the socket",
+            "use TCP, or run prony as a user of the server's group",
         ),
         _ if dsn.socket.is_none() && (dsn.host.as_str(), dsn.port).to_socket_addrs().is_err() => {
             lost(
                 dsn,
-                &format!("the host `{}` is not known", dsn.host),
-                "correct its name, or give its address",
+                &format!("the host `{}` is unknown", dsn.host),
+                "correct the name, or use an IP address",
             )
         }
         _ => lost(dsn, text, "check the host, the port and the network"),
     }
 }
 
-/// The peer took the connection and then did something that the protocol does not know: look at what it says by itself.
+/// The peer accepted the connection and then broke the protocol. Diagnoses it from what it sends first.
 fn not_understood(dsn: &Dsn, error: &mysql::Error) -> ServerError {
     match greeting(dsn) {
         Greeting::Silent => lost(
             dsn,
             &format!(
-                "something listens there but says nothing for {} s",
-                PATIENCE.as_secs()
+                "the port is open, but sent nothing for {} s",
+                TIMEOUT.as_secs()
             ),
-            "check that it is a MySQL or MariaDB server, and that it is not hanging",
+            "check that it is a MySQL or MariaDB server, and that it is not hung",
         ),
-        Greeting::HungUp => lost(
+        Greeting::Closed => lost(
             dsn,
-            "something listens there but hangs up at once",
-            "check that it is a MySQL or MariaDB server, and its log",
+            "the peer closed the connection at once",
+            "check that it is a MySQL or MariaDB server, and check its log",
         ),
         Greeting::Foreign(banner) => unusable(
             dsn,
-            &format!("what listens there is not a MySQL server (it says `{banner}`)"),
+            &format!("not a MySQL server (it sent `{banner}`)"),
             "correct the host or the port",
         ),
         Greeting::MySql => lost(
             dsn,
-            &format!("the login broke off ({error})"),
-            "look into the server's log",
+            &format!("the login was aborted ({error})"),
+            "check the server's log",
         ),
     }
 }
 
 enum Greeting {
     Silent,
-    HungUp,
+    Closed,
     Foreign(String),
     MySql,
 }
 
-/// What a peer says first: the server speaks first in this protocol, so that a banner is enough to tell.
+/// Reads the first bytes of a peer. The server speaks first in this protocol, so they identify it.
 fn greeting(dsn: &Dsn) -> Greeting {
     let mut start = [0; 64];
     let read = match &dsn.socket {
@@ -197,24 +199,24 @@ fn greeting(dsn: &Dsn) -> Greeting {
         Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
             Greeting::Silent
         }
-        Err(_) | Ok(0) => Greeting::HungUp,
+        Err(_) | Ok(0) => Greeting::Closed,
         Ok(count) => judge_greeting(&start[..count]),
     }
 }
 
 fn read_socket(path: &Path, to: &mut [u8]) -> std::io::Result<usize> {
     let mut stream = UnixStream::connect(path)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
     stream.read(to)
 }
 
 fn read_tcp(dsn: &Dsn, to: &mut [u8]) -> std::io::Result<usize> {
     let mut stream = TcpStream::connect((dsn.host.as_str(), dsn.port))?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
     stream.read(to)
 }
 
-/// A greeting is a packet (3 bytes of length, number 0) with the protocol's version 10 or an error (255) in it.
+/// A MySQL greeting is a packet (3 bytes of length, sequence number 0) with protocol version 10 or an error (255).
 fn judge_greeting(start: &[u8]) -> Greeting {
     match start {
         [_, _, 0, 0, 10 | 255, ..] => Greeting::MySql,
@@ -242,16 +244,16 @@ fn too_old(dsn: &Dsn, what: &str) -> ServerError {
     unusable(
         dsn,
         &format!("the server is too old ({what})"),
-        "prony needs MySQL 5.1 or MariaDB 5.1, or later",
+        "use MySQL 5.1 or MariaDB 5.1, or later",
     )
 }
 
-fn lost(dsn: &Dsn, cause: &str, way_out: &str) -> ServerError {
-    ServerError::Lost(format!("{dsn}: {cause}; {way_out}"))
+fn lost(dsn: &Dsn, cause: &str, fix: &str) -> ServerError {
+    ServerError::Lost(format!("{dsn}: {cause}; {fix}"))
 }
 
-fn unusable(dsn: &Dsn, cause: &str, way_out: &str) -> ServerError {
-    ServerError::Unusable(format!("{dsn}: {cause}; {way_out}"))
+fn unusable(dsn: &Dsn, cause: &str, fix: &str) -> ServerError {
+    ServerError::Unusable(format!("{dsn}: {cause}; {fix}"))
 }
 
 #[cfg(test)]
@@ -273,8 +275,8 @@ mod tests {
         }
     }
 
-    /// What `open` says about a peer that sends these bytes to everybody and hangs up.
-    fn says_about_a_peer_that_sends(bytes: &'static [u8]) -> String {
+    /// The error of `open` for a peer that sends these bytes to each connection and closes it.
+    fn error_for_a_peer_that_sends(bytes: &'static [u8]) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let peer = std::thread::spawn(move || {
@@ -289,14 +291,14 @@ mod tests {
             .err()
             .expect("this is no server")
             .to_string();
-        // The diagnosis looks at the peer a second time only when the first look was not enough.
+        // Not every diagnosis connects a second time, and the peer waits for two connections.
         let _ = TcpStream::connect(("127.0.0.1", port));
         peer.join().unwrap();
         message
     }
 
     #[test]
-    fn a_port_without_a_listener_is_a_refused_connection() {
+    fn a_port_without_a_listener_is_reported_as_refused() {
         let port = TcpListener::bind("127.0.0.1:0")
             .unwrap()
             .local_addr()
@@ -306,61 +308,64 @@ mod tests {
         assert_eq!(
             message,
             format!(
-                "mysql://app@127.0.0.1:{port}: connection refused: nothing listens there; start the server, or correct the port or socket"
+                "mysql://app@127.0.0.1:{port}: connection refused: no server listens there; start the server, or correct the port or socket"
             )
         );
     }
 
     #[test]
-    fn a_socket_that_is_not_there_is_named() {
+    fn the_error_for_a_missing_socket_names_it() {
         let dsn = Dsn {
             socket: Some("/no/such.sock".into()),
             ..dsn(3306)
         };
         let message = Session::open(&dsn).err().unwrap().to_string();
         assert!(
-            message.contains("/no/such.sock: there is no such socket"),
+            message.contains("/no/such.sock: the socket does not exist"),
             "{message}"
         );
     }
 
     #[test]
-    fn an_unknown_host_is_named() {
+    fn the_error_for_an_unknown_host_names_it() {
         let dsn = Dsn {
             host: "no.such.host.invalid".into(),
             ..dsn(3306)
         };
         let message = Session::open(&dsn).err().unwrap().to_string();
         assert!(
-            message.contains("the host `no.such.host.invalid` is not known"),
+            message.contains("the host `no.such.host.invalid` is unknown"),
             "{message}"
         );
     }
 
     #[test]
-    fn another_services_banner_is_shown() {
-        let message = says_about_a_peer_that_sends(b"SSH-2.0-OpenSSH_9.2p1 Debian\r\n");
+    fn the_error_for_another_service_shows_its_banner() {
+        let message = error_for_a_peer_that_sends(b"SSH-2.0-OpenSSH_9.2p1 Debian\r\n");
         assert!(
-            message.contains("not a MySQL server (it says `SSH-2.0-OpenSSH_9.2p1 Debian`)"),
+            message.contains("not a MySQL server (it sent `SSH-2.0-OpenSSH_9.2p1 Debian`)"),
             "{message}"
         );
     }
 
     #[test]
-    fn a_peer_that_hangs_up_is_told_as_such() {
-        let message = says_about_a_peer_that_sends(b"");
-        assert!(message.contains("hangs up at once"), "{message}");
+    fn a_peer_that_closes_the_connection_is_reported() {
+        let message = error_for_a_peer_that_sends(b"");
+        assert!(
+            message.contains("closed the connection at once"),
+            "{message}"
+        );
     }
 
     #[test]
-    fn half_a_greeting_is_a_login_that_broke_off() {
-        let message = says_about_a_peer_that_sends(b"\x4a\x00\x00\x00\x0a5.6.14\x00\x01");
-        assert!(message.contains("the login broke off"), "{message}");
+    fn a_truncated_greeting_is_an_aborted_login() {
+        let message = error_for_a_peer_that_sends(b"\x4a\x00\x00\x00\x0a5.6.14\x00\x01");
+        assert!(message.contains("the login was aborted"), "{message}");
     }
 
     #[test]
-    fn a_greeting_of_protocol_nine_is_too_old_or_foreign_but_never_a_panic() {
-        let message = says_about_a_peer_that_sends(
+    fn a_greeting_of_protocol_9_is_rejected_without_a_panic() {
+        let message = error_for_a_peer_that_sends(
             b"\x0d\x00\x00\x00\x093.23.58\x00\x01\x00\x00\x00abcdefgh\x00",
         );
         assert!(
@@ -370,9 +375,9 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_is_not_allowed_is_answered_with_the_way_out() {
+    fn the_error_for_a_disallowed_host_says_what_to_do() {
         let message =
-            says_about_a_peer_that_sends(b"\x1d\x00\x00\x00\xff\x6a\x04Host 'h' is not allowed ..");
+            error_for_a_peer_that_sends(b"\x1d\x00\x00\x00\xff\x6a\x04Host 'h' is not allowed ..");
         assert!(
             message.contains("1130") && message.contains("create a user"),
             "{message}"
@@ -380,13 +385,13 @@ mod tests {
     }
 
     #[test]
-    fn no_message_holds_the_password() {
+    fn no_error_contains_the_password() {
         for bytes in [
             &b"HTTP/1.1 400 Bad Request\r\n"[..],
             b"",
             b"\x01\x00\x00\x00\xff",
         ] {
-            assert!(!says_about_a_peer_that_sends(bytes).contains("secret word"));
+            assert!(!error_for_a_peer_that_sends(bytes).contains("secret word"));
         }
     }
 }

@@ -1,36 +1,36 @@
-//! Cutting a session's connection from another thread, whatever it is waiting for.
+//! Shuts down a session's connection from another thread.
 //!
-//! Goal: a thread that waits for a server that does not answer can be ended. Non-goal: ending the statement in the server (KILL
-//! QUERY does, on another connection).
+//! It ends a thread that waits for a hung server. The statement keeps running in the server: KILL QUERY on another
+//! connection ends it.
 
 use super::Session;
 use std::net::Shutdown;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
-/// The other end of a session's life: its wait fails as `Lost` once this is used.
+/// A handle that shuts down a session's connection; the session then fails with [`ServerError::Lost`](super::ServerError).
 pub struct Cutter {
     socket: UnixStream,
 }
 
 impl Session {
-    /// None for a session that is no connection: SQLite, a script.
+    /// A handle to shut down this connection; None for SQLite and scripts, which have no connection.
     pub fn cutter(&self) -> Option<Cutter> {
         let Session::MySql(connection) = self else {
             return None;
         };
         // SAFETY: the descriptor is open for as long as the session is borrowed.
         let descriptor = unsafe { BorrowedFd::borrow_raw(connection.as_raw_fd()) };
-        // What the options and the shutdown of a socket do is the same for every family, so its type does not matter.
+        // Socket options and shutdown work the same for every address family, so the type does not matter.
         let socket = UnixStream::from(descriptor.try_clone_to_owned().ok()?);
         Some(Cutter { socket })
     }
 }
 
 impl Cutter {
-    /// Nothing can be sent or received from now on.
+    /// Shuts the connection down in both directions.
     pub fn cut(&self) {
-        // One that is closed already is cut.
+        // It may be closed already.
         let _ = self.socket.shutdown(Shutdown::Both);
     }
 }

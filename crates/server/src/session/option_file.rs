@@ -1,12 +1,12 @@
-//! The client's option file (`~/.my.cnf`), of which prony reads one thing, the password under [client]; and the text of
-//! one by which a client reaches a server of prony's.
+//! Client option files: reads the password under [client] from `~/.my.cnf`, and writes files that let a client connect to a
+//! managed server.
 //!
-//! Non-goals: `!include`, the system's files, any other option.
+//! It ignores `!include`, system-wide files and all other options.
 
 use spec::Dsn;
 
-/// A section [client] that leads to this server; by its socket where it has one, by TCP else.
-pub fn text(dsn: &Dsn) -> String {
+/// The content of an option file that connects to this server, by socket if it has one, else by TCP.
+pub(crate) fn text(dsn: &Dsn) -> String {
     let mut text = format!("[client]\nuser={}\n", quoted(&dsn.user));
     if let Some(password) = &dsn.password {
         text.push_str(&format!("password={}\n", quoted(password)));
@@ -19,13 +19,13 @@ pub fn text(dsn: &Dsn) -> String {
     text
 }
 
-/// A backslash escapes; a quote within quotes needs none, since only the first and the last count.
+/// Quotes a value. Backslashes are escaped; quotes need not be, because only the first and the last one count.
 fn quoted(value: &str) -> String {
     format!("\"{}\"", value.replace('\\', "\\\\"))
 }
 
-/// The password of the last [client] section that gives one.
-pub fn password(text: &str) -> Option<String> {
+/// The password of the last [client] section that has one.
+pub(crate) fn password(text: &str) -> Option<String> {
     let mut section = "";
     let mut found = None;
     for line in text.lines().map(str::trim) {
@@ -44,7 +44,7 @@ pub fn password(text: &str) -> Option<String> {
     found
 }
 
-/// Quotes around a value are not part of it; within them `#` is, and a backslash escapes, as the clients read it.
+/// Removes quotes and escapes as the clients do. Inside quotes `#` is part of the value.
 fn unquoted(value: &str) -> String {
     for quote in ['"', '\''] {
         if let Some(inner) = value
@@ -83,13 +83,13 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_password_under_client_counts_and_no_other() {
+    fn only_the_password_under_client_counts() {
         let text = "[mysqld]\npassword=no\n[client]\nuser = me\npassword = yes\n[mysql]\npassword=neither\n";
         assert_eq!(password(text).as_deref(), Some("yes"));
     }
 
     #[test]
-    fn quotes_keep_what_would_be_a_comment() {
+    fn a_quoted_hash_is_not_a_comment() {
         assert_eq!(
             password("[client]\npassword=\"a #b\"").as_deref(),
             Some("a #b")
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_are_read_as_the_clients_do() {
+    fn escapes_follow_the_clients_rules() {
         assert_eq!(
             password(
                 r"[client]
@@ -116,12 +116,12 @@ password='a\\b\sc'"
 
     proptest! {
         #[test]
-        fn any_text_is_read_without_a_panic(text in ".*") {
+        fn no_text_makes_the_parser_panic(text in ".*") {
             let _ = password(&text);
         }
 
         #[test]
-        fn a_password_that_is_written_is_the_one_that_is_read(word in "[ -~]{1,20}") {
+        fn a_written_password_is_read_back(word in "[ -~]{1,20}") {
             let dsn = Dsn {
                 user: "root".into(),
                 password: Some(word.clone()),
@@ -136,7 +136,7 @@ password='a\\b\sc'"
         }
 
         #[test]
-        fn a_quoted_password_comes_back(word in "[a-zA-Z0-9#=;!$ ]{1,20}") {
+        fn a_quoted_password_is_unquoted(word in "[a-zA-Z0-9#=;!$ ]{1,20}") {
             prop_assert_eq!(password(&format!("[client]\npassword=\"{word}\"")), Some(word));
         }
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use load::{Backend, Closed, Drive, Driven, Load, Watch};
-use server::fake::reply;
+use server::fake_reply as reply;
 use server::{Fake, Node as _, Reply, StartRequest};
 use std::sync::Mutex;
 use wire::{Login, Tls};

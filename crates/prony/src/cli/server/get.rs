@@ -2,7 +2,7 @@
 
 use crate::cli::failure::Failure;
 use host::{Home, Leases};
-use server::builds::Cache;
+use server::Cache;
 use spec::BuildSpec;
 
 #[derive(clap::Args, Debug)]

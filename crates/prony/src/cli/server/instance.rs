@@ -6,7 +6,7 @@ use crate::cli::failure::{Failure, Status};
 use crate::cli::setting::setting;
 use crate::run::settings::layout;
 use host::{Home, Lease, Leases, interrupt};
-use server::builds::{Cache, Distribution};
+use server::{Cache, Distribution};
 use server::{Managed, Node, ServerError, StartRequest};
 use spec::BuildSpec;
 use std::path::{Path, PathBuf};

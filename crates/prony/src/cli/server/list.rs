@@ -2,12 +2,12 @@
 
 use crate::cli::failure::Failure;
 use host::Home;
-use server::builds::{Cache, Held, catalogue};
+use server::{Cache, Held, build_names};
 
 pub fn run() -> Result<(), Failure> {
     let home = Home::from_environment().map_err(Failure::asked)?;
     let held = Cache::new(&home).held();
-    for (name, _) in catalogue::BUILDS {
+    for name in build_names() {
         println!("{}", line(name, held.iter().find(|held| held.name == name)));
     }
     Ok(())

@@ -5,7 +5,7 @@ use crate::run::answers::Answers;
 use crate::run::rounds::tests::trial_with_answers;
 use record::{Answer, Query, QueryError};
 use server::Reply;
-use server::fake::reply;
+use server::fake_reply as reply;
 use spec::{Observe, Plans, Protocol, RoundKind, Unit, WarmupSpec};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::time::Duration;

@@ -184,7 +184,7 @@ impl<'a> ServerPlace<'a> {
                 kind: FlagKind::SettingAdjusted,
                 text: format!(
                     "{}: asked for {}, the server runs with {}",
-                    one.name, one.asked, one.runs
+                    one.name, one.requested, one.effective
                 ),
             }));
             trial.flags.extend(self.ignored());
@@ -511,7 +511,7 @@ impl<'a> ServerPlace<'a> {
                 None => format!("the server ended: {reason}"),
             },
             // Its whole log is kept with the run.
-            (ServerError::NotStarted { says, .. }, _) => match of_limits {
+            (ServerError::NotStarted { message: says, .. }, _) => match of_limits {
                 Some(words) => format!("{says}\n  - {words}"),
                 None => says.clone(),
             },

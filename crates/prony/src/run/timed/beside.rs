@@ -6,7 +6,7 @@
 use crate::run::event::{Action, Events, Happened, PreparedEvents};
 use crate::run::place::Place;
 use observe::Prepared;
-use observe::sampler::{Sample, Sampled, Sampler};
+use observe::{Sample, Sampled, Sampler};
 use server::ServerError;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
