@@ -167,7 +167,7 @@ fn oltp(keys: &str) -> Opened {
 }
 
 fn sql(keys: &str) -> Opened {
-    let section = spec::read_text(&keys, workload::sql::Section::read).unwrap();
+    let section = spec::read_text(keys, workload::sql::Section::read).unwrap();
     let workload = Statements::new(section);
     Opened {
         script: Arc::clone(workload.script()),

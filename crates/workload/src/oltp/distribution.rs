@@ -102,8 +102,12 @@ mod tests {
 
     #[test]
     fn a_figure_of_another_distribution_is_a_mistake_in_its_key() {
-        let stray =
-            |name: &'static str| move |section: &Section| Some(no_other_figure(name, section));
+        let stray = |name: &'static str| {
+            move |section: &Section| {
+                no_other_figure(name, section);
+                Some(())
+            }
+        };
         let exponent = "zipf_exponent = 1";
         assert_eq!(
             assert_mistake_at(exponent, "zipf_exponent", stray("uniform")),
