@@ -113,7 +113,7 @@ fn is_rule(line: &str) -> bool {
     line.starts_with('|') && line.chars().all(|character| "|-: ".contains(character))
 }
 
-/// The numbers of a cell without its footnote marks (`\[1\]`). A comma or any space before three digits separates thousands.
+/// The numbers in a cell, without footnote marks (`\[1\]`). A comma or any space before three digits is a thousands separator.
 fn numbers(cell: &str) -> Vec<f64> {
     let mut text = cell.to_string();
     while let (Some(from), Some(to)) = (text.find("\\["), text.find("\\]")) {
