@@ -165,3 +165,39 @@ fn the_page_about_the_architecture_names_every_crate() {
         );
     }
 }
+
+/// The paths in backticks on the page.
+fn paths_named(page: &str) -> Vec<&str> {
+    let quoted = page.split('`').skip(1).step_by(2);
+    quoted
+        .filter(|text| text.starts_with("crates/") && !text.contains(' '))
+        .collect()
+}
+
+#[test]
+fn the_page_about_the_architecture_names_only_what_exists_or_its_exercises_add() {
+    let page = std::fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap();
+    let added = [
+        "crates/workload/src/tpcc/",
+        "crates/datagen/src/tpcc/",
+        "crates/workload/src/fileio/",
+        "crates/prony/src/run/event/kill.rs",
+    ];
+    for path in paths_named(&page) {
+        let exists = root().join(path).exists();
+        assert_ne!(exists, added.contains(&path), "{path}");
+    }
+}
+
+#[test]
+fn the_lines_that_the_exercises_add_have_their_places() {
+    let has = |file: &str, text: &str| {
+        let source = std::fs::read_to_string(root().join(file)).unwrap();
+        assert!(source.contains(text), "{file} has no {text}");
+    };
+    has("crates/workload/src/lib.rs", "const WORKLOADS: ");
+    has("crates/prony/src/run/event.rs", "pub const KINDS: ");
+    has("crates/spec/src/events.rs", "const KINDS: ");
+    has("crates/spec/src/events.rs", "(\"kill\", ");
+    has("crates/load/src/seam.rs", "Unknown(u16)");
+}

@@ -15,6 +15,7 @@ use happening::Happening;
 use record::{EventNote, FlagKind, Trial};
 use server::{Cutter, Server, Session};
 use spec::{EventKind, EventSpec};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::mpsc::{Sender, channel};
@@ -128,6 +129,8 @@ impl Running {
             is_cancelled: is_cancelled.clone(),
             stopped,
             happened: Happened::default(),
+            numbers: BTreeMap::new(),
+            node: None,
         };
         let thread = std::thread::spawn(move || happening.repeat(origin));
         Running {

@@ -19,7 +19,7 @@ pub fn section(context: &Context) -> Option<Section> {
             Cell::text(names::trial(&context.run.question, &trial.key)),
             Cell::text(trial.events.len().to_string()),
             Cell::text(format!("{:.1}, {:.1}", after_s(first), after_s(last))),
-            Cell::text(last.map_or("", |event| &event.text)),
+            Cell::text(last.map(text).unwrap_or_default()),
         ]
     };
     let rows: Vec<Vec<Cell>> = with_events.map(row).collect();
@@ -36,4 +36,16 @@ pub fn section(context: &Context) -> Option<Section> {
         Block::remark("The server's counters include the work of the events.").page(),
     ];
     Section::of("events", "Events", nodes)
+}
+
+/// What it did, and what was measured of it: `kill: back after 3.2 s (accept_s 1.3, recovered_s 3.2)`.
+fn text(event: &EventNote) -> String {
+    let numbers = event.numbers.iter();
+    let numbers: Vec<String> = numbers
+        .map(|(name, value)| format!("{name} {value:.3}"))
+        .collect();
+    match numbers.is_empty() {
+        true => event.text.clone(),
+        false => format!("{} ({})", event.text, numbers.join(", ")),
+    }
 }

@@ -26,6 +26,10 @@ pub struct Happening {
     /// Closed when the load is over.
     pub(super) stopped: Receiver<()>,
     pub(super) happened: Happened,
+    /// What was measured of the event under way, by names that end in their unit.
+    pub(super) numbers: BTreeMap<String, f64>,
+    /// The node that it happens to, from 1; None where it is of no single node.
+    pub(super) node: Option<u32>,
 }
 
 impl Happening {
@@ -89,8 +93,8 @@ impl Happening {
             at_ns,
             ended_ns: Some(now_ns()),
             kind: self.event.kind.clone(),
-            node: None,
-            numbers: BTreeMap::new(),
+            node: self.node,
+            numbers: std::mem::take(&mut self.numbers),
             text,
         });
     }

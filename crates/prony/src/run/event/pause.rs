@@ -4,6 +4,7 @@ use super::Action;
 use host::Paused;
 use spec::{EventKind, Node};
 use std::sync::Arc;
+use std::time::Instant;
 
 pub(super) const KIND: EventKind<Action> = EventKind {
     name: "pause",
@@ -21,13 +22,17 @@ fn read(node: &Node) -> Option<Action> {
     let length = length.duration(EXAMPLE)?;
     Some(Arc::new(move |happening| {
         happening.note("pause", |own| {
+            own.node = Some(1);
             let pid = own.server.first().pid();
             let pid = pid.ok_or("prony pauses only servers that it started itself")?;
             let paused = Paused::stop(pid)
                 .map_err(|error| format!("the server cannot be paused: {error}"))?;
+            let began = Instant::now();
             own.wait(length);
+            own.numbers
+                .insert("paused_s".into(), began.elapsed().as_secs_f64());
             drop(paused);
-            Ok("the server stood still for".to_string())
+            Ok("the server was stopped for".to_string())
         });
     }))
 }

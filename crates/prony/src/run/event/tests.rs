@@ -1,6 +1,7 @@
 use super::*;
 use server::{Fake, Reply, ServerError};
 use spec::{EventTime, Experiment};
+use std::collections::BTreeMap;
 use std::process::{Child, Command};
 
 fn sqlite() -> Session {
@@ -48,6 +49,8 @@ fn happening((event, action): (EventSpec, Action)) -> (Sender<()>, Happening) {
         is_cancelled: Arc::default(),
         stopped,
         happened: Happened::default(),
+        numbers: BTreeMap::new(),
+        node: None,
     };
     (stop, happening)
 }

@@ -10,11 +10,12 @@ use super::csv;
 use crate::document::{Claim, Document, Recorded};
 use load::{LatencyNote, LoadNote, Sample};
 use record::{
-    Coldness, Counters, DatasetNote, Environment, Flag, Kind, Limit, LimitNote, Trial, TrialState,
-    Verdict,
+    Coldness, Counters, DatasetNote, Environment, EventNote, Flag, Kind, Limit, LimitNote, Trial,
+    TrialState, Verdict,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// The queries' counters and the seconds of timed loads are in it where the trials were read whole.
 pub fn json(document: &Document) -> String {
@@ -65,6 +66,7 @@ struct TrialNote<'a> {
     errors: u64,
     flags: &'a [Flag],
     limits: &'a [LimitNote],
+    events: Vec<Event<'a>>,
     #[serde(flatten)]
     timed: LoadNote<'a>,
     dataset: Option<&'a DatasetNote>,
@@ -106,6 +108,36 @@ struct ClaimNote<'a> {
     why: Option<Value>,
 }
 
+/// Something that happened beside the load, with what was measured of it.
+#[derive(Serialize)]
+struct Event<'a> {
+    /// Seconds after the start of the trial.
+    at_s: f64,
+    kind: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node: Option<u32>,
+    /// By names that end in their unit.
+    #[serde(flatten)]
+    numbers: &'a BTreeMap<String, f64>,
+    text: &'a str,
+}
+
+impl Event<'_> {
+    fn of(event: &EventNote, started_ns: i64) -> Event<'_> {
+        let after_s = |at_ns: i64| (at_ns - started_ns) as f64 / 1e9;
+        Event {
+            at_s: after_s(event.at_ns),
+            kind: &event.kind,
+            ended_s: event.ended_ns.map(after_s),
+            node: event.node,
+            numbers: &event.numbers,
+            text: &event.text,
+        }
+    }
+}
+
 fn trial<'a>(recorded: &'a Recorded) -> TrialNote<'a> {
     let trial = recorded.trial;
     let note = in_rounds(trial);
@@ -145,6 +177,11 @@ fn in_rounds(trial: &Trial) -> TrialNote<'_> {
         errors: (queries().count() - operations) as u64,
         flags: &trial.flags,
         limits: &trial.limits,
+        events: trial
+            .events
+            .iter()
+            .map(|event| Event::of(event, trial.started_ns))
+            .collect(),
         timed: LoadNote::default(),
         rounds,
     }
