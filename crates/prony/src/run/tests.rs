@@ -224,7 +224,7 @@ fn a_server_that_dies_fails_its_trial_and_the_run_goes_on() {
     assert_eq!(states(&conducted), [TrialState::Failed, TrialState::Done]);
     let says = flags(&conducted.trials[0]);
     assert!(
-        says.contains("the server ended: it died as its script says"),
+        says.contains("the server ended: it died as configured"),
         "{says}"
     );
 
