@@ -210,7 +210,7 @@ fn a_server_that_does_not_start_fails_its_trial_with_the_cause_and_the_rest_goes
         .collect();
     states.sort_unstable();
     assert_eq!(states, ["done", "failed"]);
-    for part in ["innodb_flush_method", "the server's log is logs/"] {
+    for part in ["innodb_flush_method", "the server's log is in logs/"] {
         assert!(after.stderr.contains(part), "{part}: {}", after.stderr);
     }
 }
@@ -357,7 +357,7 @@ fn a_disk_too_small_for_the_data_is_refused_before_the_load() {
     let refused = bench.run(&["run", &experiment(&bench, "sqlite")]);
     assert_eq!(refused.status, 3, "{}", refused.stderr);
     assert!(
-        refused.stderr.contains("no room to load"),
+        refused.stderr.contains("not enough disk space"),
         "{}",
         refused.stderr
     );

@@ -228,7 +228,7 @@ fn a_server_that_prony_does_not_start_cannot_be_limited() {
     for verb in ["run", "check"] {
         let refused = bench.run(&[verb, &file]);
         assert_eq!(refused.status, 2, "{}", refused.stderr);
-        let says = "server \"two\" is none that prony starts";
+        let says = "server \"two\": prony does not start this server";
         assert!(refused.stderr.contains(says), "{}", refused.stderr);
     }
     assert!(bench.runs().is_empty());

@@ -64,7 +64,7 @@ fn an_unused_switch_is_found(build: &str, word: &str, analyses: bool) {
     assert_eq!(forgotten["state"], "invalid");
     let unmet = flags(forgotten, "plan_unmet");
     assert_eq!(unmet.len(), 1, "said once for both rounds: {unmet:?}");
-    let says = format!("Q10: its plan does not hold \"{word}\": ");
+    let says = format!("Q10: its plan does not contain \"{word}\": ");
     assert!(
         unmet[0].starts_with(&says) && unmet[0].contains("orders range key o_orderdate"),
         "{unmet:?}"

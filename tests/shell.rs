@@ -123,7 +123,7 @@ fn stop_ends_every_started_server_of_this_home() {
     let stopped = bench.run(&["server", "stop"]);
     assert_eq!(stopped.status, 0, "{}", stopped.stderr);
     assert_eq!(
-        stopped.stdout.matches("is stopped").count(),
+        stopped.stdout.matches("stopped ").count(),
         2,
         "{}",
         stopped.stdout
@@ -160,7 +160,7 @@ fn a_started_server_that_dies_is_told() {
     kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
     let ended = running.ended();
     assert_eq!(ended.status, 3, "{}", ended.stderr);
-    assert!(ended.stderr.contains("ended by itself"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("exited: "), "{}", ended.stderr);
     nothing_is_left(&bench);
 }
 

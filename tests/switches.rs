@@ -86,7 +86,7 @@ fn a_level_that_a_server_lacks_is_an_empty_cell_with_its_reason_in_every_report(
         let adjusted = flags(trial(&document, server, "tiny"), "setting_adjusted");
         assert_eq!(
             adjusted,
-            ["join_buffer_size: asked for 100, the server runs with 128"],
+            ["join_buffer_size: requested 100, the server uses 128"],
             "{server}"
         );
     }

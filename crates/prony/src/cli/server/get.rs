@@ -7,9 +7,9 @@ use spec::BuildSpec;
 
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// mysql@5.6.14, mariadb, mariadb@11.4.5, path:BASEDIR, ...
+    /// Build: mysql@5.6.14, mariadb, mariadb@11.4.5, path:BASEDIR, ...
     build: BuildSpec,
-    /// Compare every byte of a build that is there with what was fetched
+    /// Verify a cached build: compare every byte with the download
     #[arg(long)]
     verify: bool,
 }
