@@ -113,7 +113,7 @@ fn expected(request: &Request, plan: &Plan, trials: &[PlannedTrial]) -> Result<S
 
 /// Checks that this machine can set the planned limits.
 fn limits(trials: &[PlannedTrial]) -> Result<(), Failure> {
-    let home = Home::from_environment().map_err(Failure::asked)?;
+    let home = Home::from_environment().map_err(Failure::usage)?;
     let leases = Leases::open(&home).map_err(Failure::failed)?;
     Ok(limits::check(trials, &home, &leases)?)
 }
@@ -149,7 +149,7 @@ fn queries_of_a_round(request: &Request, trials: &[PlannedTrial]) -> Result<Quer
 
 /// Checks the settings against the servers in the cache, and names the servers that are not in it.
 fn known_settings(request: &Request, trials: &[PlannedTrial]) -> Result<Status, Failure> {
-    let home = Home::from_environment().map_err(Failure::asked)?;
+    let home = Home::from_environment().map_err(Failure::usage)?;
     let cache = Cache::new(&home);
     let memory_bytes = machine::environment(&home.work()).memory_bytes;
     let mut known = Vec::new();

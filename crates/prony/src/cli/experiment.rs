@@ -84,7 +84,7 @@ impl Overrides {
     pub fn recorded(arguments: &[String]) -> Result<Overrides, Failure> {
         Recorded::try_parse_from(arguments)
             .map(|recorded| recorded.overrides)
-            .map_err(Failure::asked)
+            .map_err(Failure::usage)
     }
 
     fn apply(&self, mut experiment: Experiment) -> Result<Experiment, OverrideError> {
@@ -148,7 +148,7 @@ pub fn parse(
 ) -> Result<Experiment, Failure> {
     let experiment = spec::parse(stem, shown, source, &workload::check)
         .map_err(|error| Failure::from(miette::Report::new(error)))?;
-    overrides.apply(experiment).map_err(Failure::asked)
+    overrides.apply(experiment).map_err(Failure::usage)
 }
 
 fn stem(path: &Path) -> String {
@@ -162,7 +162,7 @@ fn read(path: &Path) -> Result<String, Failure> {
         let known: Vec<&str> = embedded::EXPERIMENTS.iter().map(|(name, _)| *name).collect();
         let near = spec::mistake::nearest(&path.display().to_string(), &known);
         let hint = near.map(|near| format!(" (did you mean {near}?)")).unwrap_or_default();
-        Failure::asked(format!(
+        Failure::usage(format!(
             "cannot read {}: {error}; give the path of an experiment file or a name from `prony list`{hint}",
             path.display()
         ))

@@ -46,7 +46,7 @@ enum Message {
 }
 
 impl Failure {
-    pub fn asked(message: impl std::fmt::Display) -> Failure {
+    pub fn usage(message: impl std::fmt::Display) -> Failure {
         Failure {
             status: Status::Asked,
             message: Message::Plain(message.to_string()),
@@ -84,8 +84,8 @@ impl From<miette::Report> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
         let status = match &error {
-            RunError::Asked(_) | RunError::Spec(_) => Status::Asked,
-            RunError::Failed(_) | RunError::Lacking(_) => Status::Failed,
+            RunError::Usage(_) | RunError::Spec(_) => Status::Asked,
+            RunError::Failed(_) | RunError::NotAvailable(_) => Status::Failed,
             RunError::Interrupted => Status::Interrupted,
         };
         let message = match error {
@@ -98,7 +98,7 @@ impl From<RunError> for Failure {
 
 impl From<record::StoreError> for Failure {
     fn from(error: record::StoreError) -> Failure {
-        Failure::asked(error)
+        Failure::usage(error)
     }
 }
 

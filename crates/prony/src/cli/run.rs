@@ -50,7 +50,7 @@ pub fn run(args: Args) -> Result<Status, Failure> {
 
 /// Executes the request and shows its progress on stderr.
 pub fn carry_out(request: &Request) -> Result<Conducted, Failure> {
-    let home = Home::from_environment().map_err(Failure::asked)?;
+    let home = Home::from_environment().map_err(Failure::usage)?;
     let leases = Leases::open(&home).map_err(Failure::failed)?;
     let progress = Progress::stderr();
     for sentence in spec::advice(&request.experiment) {
@@ -102,7 +102,7 @@ fn resumed(args: &Args, name: &str) -> Result<Request, Failure> {
     if let Some(given) = &args.experiment {
         let given = experiment::load(given, &overrides)?;
         if given.source != run.experiment_toml {
-            return Err(Failure::asked(format!(
+            return Err(Failure::usage(format!(
                 "{name} was started from a different experiment text; leave out the file to resume with the recorded text, or start a new run"
             )));
         }
@@ -112,7 +112,7 @@ fn resumed(args: &Args, name: &str) -> Result<Request, Failure> {
         .as_deref()
         .map(str::parse)
         .transpose()
-        .map_err(Failure::asked)?;
+        .map_err(Failure::usage)?;
     Ok(Request {
         experiment,
         overrides: run.overrides,

@@ -25,13 +25,13 @@ pub fn wanted(planned: &PlannedTrial) -> u32 {
 pub fn too_few(planned: &PlannedTrial, max: u32, is_external: bool) -> Option<String> {
     let wanted = wanted(planned);
     let clients = planned.load.clients();
-    let way_out = match is_external {
+    let fix = match is_external {
         true => format!("ask its owner to SET GLOBAL max_connections = {wanted}"),
         false => format!("set max_connections = {wanted} in [settings]"),
     };
     (wanted > max).then(|| {
         format!(
-            "{clients} clients and prony's own {} connections exceed the server's max_connections = {max}; {way_out}, or use fewer clients",
+            "{clients} clients and prony's own {} connections exceed the server's max_connections = {max}; {fix}, or use fewer clients",
             wanted - clients
         )
     })
@@ -51,7 +51,7 @@ pub fn check(trials: &[PlannedTrial], server: &Provided) -> Result<(), RunError>
             continue;
         };
         if let Some(why) = too_few(planned, max, server.spec.build.is_external()) {
-            return Err(RunError::Asked(format!("{}: {why}", planned.key)));
+            return Err(RunError::Usage(format!("{}: {why}", planned.key)));
         }
     }
     Ok(())

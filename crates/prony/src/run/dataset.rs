@@ -213,7 +213,7 @@ impl Datasets<'_> {
         node.stop()?;
         match state {
             State::Complete(_) => Ok(()),
-            _ => Err(RunError::Lacking(format!(
+            _ => Err(RunError::NotAvailable(format!(
                 "the rows of {} were lost when the server restarted: a storage engine that keeps its rows only in memory cannot be measured from a snapshot",
                 dataset.summary()
             ))),
@@ -382,8 +382,8 @@ fn read_note(folder: &Path) -> Option<DatasetNote> {
 /// Classifies a failed load: an occupied schema is a mistake of the command line, a missing engine makes trials not available.
 pub(super) fn failed(error: LoadError) -> RunError {
     match error {
-        LoadError::Exists { .. } => RunError::Asked(error.to_string()),
-        LoadError::NoEngine { .. } => RunError::Lacking(error.to_string()),
+        LoadError::Exists { .. } => RunError::Usage(error.to_string()),
+        LoadError::NoEngine { .. } => RunError::NotAvailable(error.to_string()),
         _ => RunError::Failed(error.to_string()),
     }
 }

@@ -52,7 +52,7 @@ impl RunFolder {
         })?;
         rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).map_err(
             |_| {
-                RunError::Asked(format!(
+                RunError::Usage(format!(
                     "{}: another prony process is writing to this run; wait for it or stop it",
                     path.display()
                 ))
@@ -81,7 +81,7 @@ impl RunFolder {
 }
 
 fn cannot_make(path: &Path, error: &std::io::Error) -> RunError {
-    RunError::Asked(format!(
+    RunError::Usage(format!(
         "cannot create the results folder {}: {error}; choose another with --results",
         path.display()
     ))
@@ -103,7 +103,7 @@ pub fn find(results: &Path, run: &str) -> Result<PathBuf, RunError> {
             .iter()
             .map(|path| path.join("run.sqlite").display().to_string())
             .collect();
-        RunError::Asked(format!(
+        RunError::Usage(format!(
             "run {run} not found: no file {}{}",
             looked.join(" and no file "),
             latest(results)

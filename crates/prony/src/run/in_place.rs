@@ -117,7 +117,7 @@ pub fn check(servers: &[ServerSpec], wanted: &[(String, String, String)]) -> Res
     let mut apart = pairs.filter(|(a, b)| a.build.is_external() || b.build.is_external());
     match apart.next() {
         None => Ok(()),
-        Some((spec, lender)) => Err(RunError::Asked(format!(
+        Some((spec, lender)) => Err(RunError::Usage(format!(
             "server {} takes its dataset from {}, but prony can copy data folders only between servers that it starts; remove dataset_from, or use builds instead of a DSN",
             spec.name, lender.name
         ))),
@@ -141,7 +141,7 @@ fn one_dataset(
     };
     match here.find(|(_, fingerprint, _)| fingerprint != first) {
         None => Ok(()),
-        Some((_, _, other)) => Err(RunError::Asked(format!(
+        Some((_, _, other)) => Err(RunError::Usage(format!(
             "server {} ({}) holds one dataset at a time, but the experiment needs {summary} and {other} on it; choose one with --only, or use a build that prony starts",
             spec.name, spec.build
         ))),

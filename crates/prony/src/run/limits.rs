@@ -109,7 +109,7 @@ pub fn check(trials: &[PlannedTrial], home: &Home, leases: &Leases) -> Result<()
         let server = trial.server_name();
         let own = trial.server.as_ref();
         if own.is_none_or(|spec| !spec.build.is_managed()) {
-            return Err(RunError::Asked(format!(
+            return Err(RunError::Usage(format!(
                 "server \"{server}\": prony does not start this server, so it cannot limit it; exclude it from the trials with limits (only = {{ server = [...] }}), or remove the limits"
             )));
         }
@@ -117,12 +117,12 @@ pub fn check(trials: &[PlannedTrial], home: &Home, leases: &Leases) -> Result<()
             continue;
         }
         if let Some(bytes) = limits.memory_bytes.filter(|bytes| *bytes >= machine_bytes) {
-            return Err(RunError::Asked(format!(
+            return Err(RunError::Usage(format!(
                 "limits: memory = {bytes} has no effect on a machine with {machine_bytes} bytes; choose a smaller limit, or \"none\""
             )));
         }
         if let Some(cpus) = limits.cpus.filter(|cpus| *cpus >= cores) {
-            return Err(RunError::Asked(format!(
+            return Err(RunError::Usage(format!(
                 "limits: cpus = {cpus} has no effect on a machine with {cores} CPUs; choose a smaller limit, or \"none\""
             )));
         }
@@ -158,7 +158,7 @@ pub fn fits(trial: &PlannedTrial, data_bytes: u64) -> Result<(), RunError> {
         pools.filter(|(name, _)| settings::POOLS.contains(&settings::plain(name).as_str()));
     for (name, value) in too_large {
         if settings::bytes(&value).is_some_and(|bytes| bytes >= memory_bytes) {
-            return Err(RunError::Asked(format!(
+            return Err(RunError::Usage(format!(
                 "{}: {name} = {value} does not fit into limits.memory = {memory_bytes}; raise the limit, or reduce the pool",
                 trial.key
             )));

@@ -48,13 +48,13 @@ use host::interrupt;
 pub enum RunError {
     /// The experiment or the command line is wrong, or requests what is impossible here: exit status 2.
     #[error("{0}")]
-    Asked(String),
+    Usage(String),
     /// The same, with the place in the experiment file.
     #[error("{0}")]
     Spec(Box<spec::SpecError>),
     /// A server lacks a feature that a trial needs. The trial is recorded as not available, and the run continues.
     #[error("{0}")]
-    Lacking(String),
+    NotAvailable(String),
     /// A server, the disk or another resource failed: exit status 3.
     #[error("{0}")]
     Failed(String),

@@ -79,7 +79,7 @@ pub fn prepare(
 /// Everything that the workload does not have, each at its place.
 pub fn check_workload(request: &Request, trials: &[PlannedTrial]) -> Result<Vec<Action>, RunError> {
     let Some(first) = trials.first() else {
-        return Err(RunError::Asked(
+        return Err(RunError::Usage(
             "this shard has no trials; choose a shard K/N with fewer parts N".into(),
         ));
     };
@@ -242,7 +242,7 @@ fn resume(
         .iter()
         .map(|(what, then, now)| format!("  {what}: was {then}, is {now}"))
         .collect();
-    Err(RunError::Asked(format!(
+    Err(RunError::Usage(format!(
         "cannot resume {run}: the environment has changed since the run started:\n{}\nstart a new run",
         lines.join("\n")
     )))
@@ -250,7 +250,7 @@ fn resume(
 
 fn workload_note(request: &Request, trials: &[PlannedTrial]) -> Result<WorkloadNote, RunError> {
     let Some(first) = trials.first() else {
-        return Err(RunError::Asked("the experiment has no trials".into()));
+        return Err(RunError::Usage("the experiment has no trials".into()));
     };
     let chosen = &request.experiment.protocol.queries;
     let operations = query_names(workload(request, first)?.as_ref())
@@ -287,7 +287,7 @@ fn shared(summaries: &BTreeSet<String>) -> String {
 /// Plans the trials of this run, or of its shard, in the order of execution.
 pub fn plan(request: &Request) -> Result<Plan<'_>, RunError> {
     Plan::of_shard(&request.experiment, request.seed, request.shard)
-        .map_err(|error| RunError::Asked(error.to_string()))
+        .map_err(|error| RunError::Usage(error.to_string()))
 }
 
 /// The workload of a trial, opened once per distinct section.

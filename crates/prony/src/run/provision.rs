@@ -66,7 +66,7 @@ pub fn provision(
         }
         let one = match datasets.ready(&servers[&key.0], dataset, &key.2) {
             Ok(one) => Ok(one),
-            Err(RunError::Lacking(why)) => {
+            Err(RunError::NotAvailable(why)) => {
                 let text = format!("warning: {}: {}: {why}", key.0, dataset.summary());
                 datasets.progress.say(&text);
                 Err(why)

@@ -55,7 +55,7 @@ impl Workloads {
             return Ok(Arc::clone(known));
         }
         let workload = (self.open)(&experiment.workload, section)
-            .map_err(|mistake| RunError::Asked(mistake.to_string()))?;
+            .map_err(|mistake| RunError::Usage(mistake.to_string()))?;
         opened.push((section.clone(), Arc::clone(&workload)));
         Ok(workload)
     }

@@ -24,7 +24,7 @@ pub fn table(experiment: &Experiment) -> Result<String, Failure> {
         "{:>24} {:>26} {:>26} {:>16}",
         "load", "in process, ops/s", "null server, ops/s", "CPU us/op"
     )];
-    let planned = expand(experiment, 1).map_err(Failure::asked)?;
+    let planned = expand(experiment, 1).map_err(Failure::usage)?;
     let (mut seen, mut are_shares_left_out) = (Vec::new(), false);
     for trial in planned {
         if !is_known(&trial.load) {
@@ -47,14 +47,14 @@ fn line(experiment: &Experiment, trial: &PlannedTrial) -> Result<String, Failure
     let drive = drive::of(trial, &experiment.protocol, 1);
     let (in_process, _) = figures(&Nothing, &drive)?;
     let null = Null::start()?;
-    let workload = workload::open(&experiment.workload, &trial.workload).map_err(Failure::asked)?;
+    let workload = workload::open(&experiment.workload, &trial.workload).map_err(Failure::usage)?;
     let target = workload::Target::Server {
         login: null.login(),
         session: &[],
     };
     let driver = workload
         .driver(&target, 1)
-        .ok_or_else(|| Failure::asked("the workload has no operations for a timed load"))?;
+        .ok_or_else(|| Failure::usage("the workload has no operations for a timed load"))?;
     let (exchanged, cpu_us) = figures(driver.as_ref(), &drive)?;
     Ok(format!(
         "{:>24} {in_process:>26.0} {exchanged:>26.0} {cpu_us:>16.2}",
@@ -132,7 +132,7 @@ struct Null {
 
 impl Null {
     fn start() -> Result<Null, Failure> {
-        let home = Home::from_environment().map_err(Failure::asked)?;
+        let home = Home::from_environment().map_err(Failure::usage)?;
         let leases = Leases::open(&home).map_err(Failure::failed)?;
         let folder = leases.temporary("dry").map_err(Failure::failed)?;
         let cores = load::cores().into_iter();

@@ -15,15 +15,15 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let home = Home::from_environment().map_err(Failure::asked)?;
-    let leases = Leases::open(&home).map_err(Failure::asked)?;
+    let home = Home::from_environment().map_err(Failure::usage)?;
+    let leases = Leases::open(&home).map_err(Failure::usage)?;
     let cache = Cache::new(&home);
     let progress = |text: &str| eprintln!("{text}");
     let found = match args.verify {
         true => cache.get_verified(&args.build, &leases, &progress),
         false => cache.get(&args.build, &leases, &progress),
     };
-    let found = found.map_err(Failure::asked)?;
+    let found = found.map_err(Failure::usage)?;
     println!(
         "{}: {} in {}",
         found.build,

@@ -32,7 +32,7 @@ impl Instance {
     /// Gets the build, creates a data folder below `work/NAME-...` and starts the server. Ctrl-C and SIGTERM then request a stop.
     pub fn start(args: &Args, name: &str) -> Result<Instance, Failure> {
         interrupt::install().map_err(Failure::failed)?;
-        let home = Home::from_environment().map_err(Failure::asked)?;
+        let home = Home::from_environment().map_err(Failure::usage)?;
         let leases = Leases::open(&home).map_err(Failure::failed)?;
         let begun = Instance::begin(args, name, &home, &leases);
         // An error after an interruption is a result of the interruption.
@@ -47,7 +47,7 @@ impl Instance {
     fn begin(args: &Args, name: &str, home: &Home, leases: &Leases) -> Result<Instance, Failure> {
         let distribution = Cache::new(home)
             .get(&args.build, leases, &|line| eprintln!("{line}"))
-            .map_err(Failure::asked)?;
+            .map_err(Failure::usage)?;
         let folder = leases.temporary(name).map_err(Failure::failed)?;
         let data_folder = folder.path().join("data");
         distribution

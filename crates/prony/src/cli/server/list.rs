@@ -5,7 +5,7 @@ use host::Home;
 use server::{Cache, Held, build_names};
 
 pub fn run() -> Result<(), Failure> {
-    let home = Home::from_environment().map_err(Failure::asked)?;
+    let home = Home::from_environment().map_err(Failure::usage)?;
     let held = Cache::new(&home).held();
     for name in build_names() {
         println!("{}", line(name, held.iter().find(|held| held.name == name)));

@@ -12,7 +12,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 pub fn run(args: &Args) -> Result<Status, Failure> {
     let instance = Instance::start(args, "shell")?;
     let Some(mut client) = instance.distribution.client_command() else {
-        return Err(Failure::asked(format!(
+        return Err(Failure::usage(format!(
             "{} has no client; use `prony server start` and connect with another client",
             instance.distribution.build
         )));

@@ -45,7 +45,7 @@ impl Note {
 }
 
 pub fn run() -> Result<Status, Failure> {
-    let home = Home::from_environment().map_err(Failure::asked)?;
+    let home = Home::from_environment().map_err(Failure::usage)?;
     let notes = notes(&home.work()).map_err(Failure::failed)?;
     let mut stopped = 0;
     for note in &notes {

@@ -170,7 +170,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The lines of the server's log. Empty if there is none.
+    /// The lines of the server's log. Empty without a log.
     pub fn log(&self) -> Vec<String> {
         match self {
             Place::Server(place) => place.log(),
