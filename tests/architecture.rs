@@ -1,8 +1,8 @@
-//! The crates depend on each other as docs/ARCHITECTURE.md says.
+//! Checks that the crates depend on each other as docs/ARCHITECTURE.md says.
 
 use std::path::{Path, PathBuf};
 
-/// Each crate of ours and the crates of ours that it may depend on. Every other import does not compile.
+/// Each crate of the workspace, and the workspace crates that it may depend on. Any other import does not compile.
 const MAY_USE: [(&str, &[&str]); 12] = [
     ("datagen", &[]),
     ("load", &[]),
@@ -73,7 +73,7 @@ fn each_crate_depends_only_on_the_crates_it_may() {
     }
 }
 
-/// Words that only those who know a server use: its name, its counters, settings and statements.
+/// Words that only code with knowledge of a server uses: server names, counters, settings and statements.
 const OF_SERVERS: [&str; 14] = [
     "MySQL",
     "mysql",
@@ -91,7 +91,7 @@ const OF_SERVERS: [&str; 14] = [
     "LOAD DATA",
 ];
 
-/// The lines of a crate outside its tests: (file, line). A file that its folder's mod.rs compiles for tests alone is left out.
+/// The lines of a crate outside its tests, as (file, line). Skips files that mod.rs compiles only for tests.
 fn production_lines(source: &Path) -> Vec<(PathBuf, String)> {
     let is_for_tests = |file: &Path| {
         let siblings = std::fs::read_to_string(file.with_file_name("mod.rs")).unwrap_or_default();
@@ -156,7 +156,7 @@ fn no_crate_holds_more_than_a_quarter_of_the_code() {
 }
 
 #[test]
-fn the_page_about_the_architecture_names_every_crate() {
+fn the_architecture_page_names_every_crate() {
     let page = std::fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap();
     for (name, _) in MAY_USE {
         assert!(

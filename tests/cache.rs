@@ -1,4 +1,4 @@
-//! The cache of builds: shared by pronys, whole after a kill, and verified.
+//! The cache of builds: shared by prony processes, intact after a kill, and verified.
 
 use crate::support::process::{ended, send};
 use crate::support::{Bench, has};
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// One that no machine has installed, so that it always comes by the cache.
+/// A build that no machine has installed, so that it always comes from the cache.
 const BUILD: &str = "mariadb@11.8";
 
-/// A bench whose cache of builds is its own and empty.
+/// A bench with its own, empty cache of builds.
 fn empty() -> Bench {
     let bench = Bench::new();
     std::fs::remove_file(bench.home().join("builds")).unwrap();
@@ -21,7 +21,7 @@ fn get(bench: &Bench) -> Child {
     bench.start(&["server", "get", BUILD])
 }
 
-/// What lies in the cache beside the build, its lock and what Maven keeps.
+/// Files in the cache other than the build, its lock and Maven's files.
 fn unfinished(bench: &Bench) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(bench.home().join("builds"))
         .into_iter()
@@ -53,7 +53,7 @@ fn largest_file(folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn a_download_killed_at_any_moment_leaves_a_cache_that_the_next_can_use() {
+fn a_killed_download_leaves_a_usable_cache() {
     if !has(BUILD) {
         return;
     }
@@ -74,7 +74,7 @@ fn a_download_killed_at_any_moment_leaves_a_cache_that_the_next_can_use() {
 }
 
 #[test]
-fn two_pronys_that_want_one_build_fetch_it_once() {
+fn two_processes_download_a_build_once() {
     if !has(BUILD) {
         return;
     }
@@ -87,7 +87,7 @@ fn two_pronys_that_want_one_build_fetch_it_once() {
 }
 
 #[test]
-fn a_damaged_build_is_found_named_and_fetched_again() {
+fn a_damaged_build_is_detected_and_downloaded_again() {
     if !has(BUILD) {
         return;
     }
@@ -103,6 +103,6 @@ fn a_damaged_build_is_found_named_and_fetched_again() {
     assert!(again.stderr.contains("damaged"), "{}", again.stderr);
     assert!(
         std::fs::read(&file).unwrap() == whole,
-        "the file is whole again"
+        "the file is restored"
     );
 }

@@ -1,4 +1,4 @@
-//! End to end: the binary against real servers. One test binary, so that the tests of all files run side by side.
+//! End-to-end tests of the binary on real servers. One test binary, so that the tests of all files run in parallel.
 
 mod support;
 

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// One server, the smallest benchmark.
+/// An experiment with one server and the smallest benchmark.
 fn file(bench: &Bench, build: &str, more: &str) -> String {
     let text = format!(
         "title = \"t\"\n[server.one]\nbuild = \"{build}\"\n[workload.ssb]\nscale = 0.01\n{more}"
@@ -36,7 +36,7 @@ fn every_client_of_a_round_runs_every_query_with_the_session_settings() {
         "[session]\nsql_select_limit = 1\n[load.closed]\nclients = [1, 3]\n[protocol]\nrounds = [\"hot\"]\nqueries = [\"Q2.1\", \"Q3.1\"]\n",
     );
     let done = bench.run(&["run", &file]);
-    // The limit makes the answers others than the reference's, of every client alike.
+    // The row limit makes every client's answers differ from the reference.
     assert_eq!(done.status, 3, "{}", done.stderr);
     let trials = trials(&bench);
     let queries = |clients: &str| {
@@ -62,7 +62,7 @@ fn every_client_of_a_round_runs_every_query_with_the_session_settings() {
 }
 
 #[test]
-fn several_clients_that_ask_each_query_by_itself_answer_right() {
+fn several_clients_with_unit_query_get_right_answers() {
     if !has("mariadb") {
         return;
     }
@@ -76,7 +76,7 @@ fn several_clients_that_ask_each_query_by_itself_answer_right() {
     assert_eq!(done.status, 0, "{}", done.stderr);
     let trials = trials(&bench);
     for round in trials[0]["rounds"].as_array().unwrap() {
-        let asked: Vec<(String, u64)> = round["queries"]
+        let issued: Vec<(String, u64)> = round["queries"]
             .as_array()
             .unwrap()
             .iter()
@@ -93,12 +93,12 @@ fn several_clients_that_ask_each_query_by_itself_answer_right() {
             each("Q3.4", 1),
             each("Q3.4", 2),
         ];
-        assert_eq!(asked, expected);
+        assert_eq!(issued, expected);
     }
 }
 
 #[test]
-fn ctrl_c_ends_all_clients_of_a_round_and_nothing_is_left() {
+fn ctrl_c_ends_all_clients_and_leaves_nothing_behind() {
     if !has("mariadb") {
         return;
     }
@@ -124,7 +124,7 @@ fn ctrl_c_ends_all_clients_of_a_round_and_nothing_is_left() {
 }
 
 #[test]
-fn too_many_clients_for_the_server_are_refused_before_anything_is_loaded() {
+fn too_many_clients_are_refused_before_any_load() {
     if !has("mariadb") {
         return;
     }
@@ -145,7 +145,7 @@ fn too_many_clients_for_the_server_are_refused_before_anything_is_loaded() {
 }
 
 #[test]
-fn an_engine_that_the_server_lacks_is_an_empty_cell_and_the_others_are_measured() {
+fn a_missing_engine_is_not_available_and_the_others_are_measured() {
     if !has("mysql@5.6.14") {
         return;
     }
@@ -191,6 +191,6 @@ fn an_engine_that_the_server_lacks_is_an_empty_cell_and_the_others_are_measured(
     assert_eq!(
         load(&reused["trials"][0]),
         load(myisam),
-        "a snapshot that is used again tells its load"
+        "a reused snapshot reports its load"
     );
 }

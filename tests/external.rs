@@ -1,12 +1,12 @@
-//! A server that somebody else runs, named by a DSN: measured as it is, and left as it was.
+//! External servers, named by a DSN: measured with their settings, and left unchanged.
 
 use crate::support::elsewhere::{Elsewhere, PASSWORD, PASSWORD_IN_A_DSN};
 use crate::support::{Bench, Ended};
 use std::path::Path;
 
 const EXPERIMENT: &str = r#"
-title = "As it is"
-question = "What can be measured on a server that is not prony's?"
+title = "External server"
+question = "What can be measured on an external server?"
 
 [server.theirs]
 build = "DSN"
@@ -32,7 +32,7 @@ fn experiment(bench: &Bench, dsn: &str) -> String {
     bench.experiment("theirs", &EXPERIMENT.replace("DSN", dsn))
 }
 
-/// `prony run` with the password in the environment.
+/// Runs prony with the password in the environment.
 fn run(bench: &Bench, arguments: &[&str]) -> Ended {
     let mut prony = bench.prony(arguments);
     prony.env("PRONY_PASSWORD", PASSWORD);
@@ -43,7 +43,7 @@ fn done(ended: &Ended) {
     assert_eq!(ended.status, 0, "{}\n{}", ended.stdout, ended.stderr);
 }
 
-/// Files below a folder that hold the text, links not followed.
+/// Files below a folder that hold the text. Links are not followed.
 fn holding(folder: &Path, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
@@ -63,13 +63,13 @@ fn holding(folder: &Path, text: &str) -> Vec<String> {
     found
 }
 
-fn is_measured_as_it_is_and_left_as_it_was(build: &str) {
+fn is_measured_and_left_unchanged(build: &str) {
     let Some(mut theirs) = Elsewhere::start(build, "ALL ON *.*") else {
         return;
     };
     let bench = Bench::new();
     let before = (theirs.pid(), theirs.surroundings());
-    // The file names a build of prony's own; the command line replaces it.
+    // The command line replaces the build that the file names.
     let file = experiment(&bench, "sqlite");
     let first = bench.run(&["run", &file, "--server", &theirs.dsn_with_password()]);
     done(&first);
@@ -94,10 +94,7 @@ fn is_measured_as_it_is_and_left_as_it_was(build: &str) {
         flag("not_available").contains("innodb_buffer_pool_size"),
         "{trial}"
     );
-    assert!(
-        flag("lukewarm").contains("could not be restarted"),
-        "{trial}"
-    );
+    assert!(flag("lukewarm").contains("was not restarted"), "{trial}");
 
     let tables = theirs.query("SELECT table_name, create_time FROM information_schema.tables WHERE table_schema = 'prony_ssb' ORDER BY 1");
     assert_eq!(tables.len(), 6, "{tables:?}");
@@ -123,17 +120,17 @@ fn is_measured_as_it_is_and_left_as_it_was(build: &str) {
 }
 
 #[test]
-fn an_external_mariadb_is_measured_as_it_is_and_left_as_it_was() {
-    is_measured_as_it_is_and_left_as_it_was("mariadb");
+fn an_external_mariadb_is_measured_and_left_unchanged() {
+    is_measured_and_left_unchanged("mariadb");
 }
 
 #[test]
-fn an_external_mysql_5_6_is_measured_as_it_is_and_left_as_it_was() {
-    is_measured_as_it_is_and_left_as_it_was("mysql@5.6.14");
+fn an_external_mysql_5_6_is_measured_and_left_unchanged() {
+    is_measured_and_left_unchanged("mysql@5.6.14");
 }
 
 #[test]
-fn rights_on_pronys_own_schema_are_enough() {
+fn privileges_on_pronys_schema_are_enough() {
     let Some(mut theirs) = Elsewhere::start("mariadb", "ALL ON prony_ssb.*") else {
         return;
     };
@@ -144,7 +141,7 @@ fn rights_on_pronys_own_schema_are_enough() {
 }
 
 #[test]
-fn a_password_in_the_file_is_in_no_record_and_a_resume_takes_it_from_the_environment() {
+fn passwords_are_not_recorded_and_resume_reads_them_from_the_environment() {
     let Some(theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
         return;
     };
@@ -174,7 +171,7 @@ fn a_password_in_the_file_is_in_no_record_and_a_resume_takes_it_from_the_environ
 }
 
 #[test]
-fn a_wrong_password_is_one_message_with_the_way_out() {
+fn a_wrong_password_gives_one_message_with_the_fix() {
     let Some(theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
         return;
     };
@@ -196,11 +193,11 @@ fn a_wrong_password_is_one_message_with_the_way_out() {
         refused.stderr
     );
     assert!(!refused.stderr.contains("Wr0ngWord"), "{}", refused.stderr);
-    assert!(bench.runs().is_empty(), "nothing was begun");
+    assert!(bench.runs().is_empty(), "no run was started");
 }
 
 #[test]
-fn a_load_that_did_not_end_is_replaced_only_with_leave_to_drop() {
+fn an_incomplete_load_is_replaced_only_with_allow_drop() {
     let Some(mut theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
         return;
     };
@@ -239,12 +236,12 @@ fn a_load_that_did_not_end_is_replaced_only_with_leave_to_drop() {
     assert_eq!(
         theirs.query("SELECT COUNT(*) FROM prony_ssb.notes"),
         ["0"],
-        "a table that is not prony's stays"
+        "a foreign table stays"
     );
 }
 
 #[test]
-fn another_dataset_in_the_schema_is_dropped_only_with_leave() {
+fn another_dataset_in_the_schema_is_dropped_only_with_allow_drop() {
     let Some(theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
         return;
     };
@@ -265,7 +262,7 @@ fn another_dataset_in_the_schema_is_dropped_only_with_leave() {
 }
 
 #[test]
-fn two_datasets_in_one_run_are_refused_before_anything_is_loaded() {
+fn two_datasets_in_one_run_are_refused_before_any_load() {
     let Some(mut theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
         return;
     };
@@ -286,12 +283,12 @@ fn two_datasets_in_one_run_are_refused_before_anything_is_loaded() {
 }
 
 #[test]
-fn tables_that_are_replaced_during_a_run_fail_the_trials_that_are_left() {
+fn tables_replaced_during_a_run_fail_the_remaining_trials() {
     let Some(mut theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
         return;
     };
     let bench = Bench::new();
-    // The first trial's event takes the marker away from the second.
+    // The first trial's event changes the marker that the second trial checks.
     let text = EXPERIMENT
         .replace("DSN", &theirs.dsn())
         .replace("rounds = ", "blocks = 2\nrounds = ")
@@ -312,7 +309,7 @@ fn tables_that_are_replaced_during_a_run_fail_the_trials_that_are_left() {
 }
 
 #[test]
-fn where_local_is_refused_the_rows_go_by_insert() {
+fn rows_are_inserted_if_load_data_local_is_refused() {
     let Some(mut theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
         return;
     };
@@ -324,7 +321,7 @@ fn where_local_is_refused_the_rows_go_by_insert() {
 }
 
 #[test]
-fn two_runs_at_once_on_one_server_load_it_once() {
+fn two_concurrent_runs_load_a_server_once() {
     let Some(theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
         return;
     };
@@ -340,7 +337,7 @@ fn two_runs_at_once_on_one_server_load_it_once() {
         .iter()
         .filter(|ended| ended.stderr.contains("loaded Star Schema"));
     assert_eq!(loads.count(), 1);
-    // The one that loaded did not measure before the other one had come.
+    // The run that loaded waited to measure until the other run had started.
     assert!(
         both.iter()
             .any(|ended| ended.stderr.contains("shared_machine"))

@@ -1,4 +1,4 @@
-//! What fails outside: each with one clear message, nothing lost, nothing left behind.
+//! Failures outside of prony: each gives one clear message, loses no finished trial and leaves nothing behind.
 
 use crate::support::process::{ended, send, servers, until};
 use crate::support::{Bench, has};
@@ -37,7 +37,7 @@ fn finished(bench: &Bench) -> usize {
 }
 
 #[test]
-fn ctrl_c_keeps_what_is_done_stops_the_server_and_can_be_resumed() {
+fn ctrl_c_keeps_finished_trials_and_stops_the_server() {
     if !has("mariadb") {
         return;
     }
@@ -72,9 +72,9 @@ fn ctrl_c_keeps_what_is_done_stops_the_server_and_can_be_resumed() {
     );
 }
 
-/// The moments are spread over the whole of a small run: start-up, copying, starting, measuring, saving, stopping.
+/// The kills are spread over all steps of a small run: start-up, copying, starting, measuring, saving, stopping.
 #[test]
-fn killed_at_a_hundred_moments_nothing_is_lost_repeated_or_left() {
+fn a_hundred_kills_lose_and_repeat_no_trial_and_leave_nothing_behind() {
     if !has("mariadb") {
         return;
     }
@@ -83,7 +83,7 @@ fn killed_at_a_hundred_moments_nothing_is_lost_repeated_or_left() {
     assert_eq!(
         bench.run(&["run", &file, "--blocks", "1"]).status,
         0,
-        "the snapshot is made before"
+        "the snapshot is made first"
     );
     let mut moment = Moments(20_261_121);
     let mut kept: Option<(PathBuf, usize)> = None;
@@ -105,7 +105,7 @@ fn killed_at_a_hundred_moments_nothing_is_lost_repeated_or_left() {
             .filter(|run| run.join("run.sqlite").is_file());
         if let (Some(run), true) = (newest, bench.runs().len() > 1) {
             let Ok(now) = crate::support::finished(&run.join("run.sqlite")) else {
-                continue; // killed before the run had its first row
+                continue; // killed before the first trial was stored
             };
             if let Some((_, before)) = kept.as_ref().filter(|(kept, _)| *kept == run) {
                 assert!(
@@ -121,7 +121,7 @@ fn killed_at_a_hundred_moments_nothing_is_lost_repeated_or_left() {
             kept = Some((run, now.len()));
         }
     }
-    let (run, done) = kept.expect("a run that was begun");
+    let (run, done) = kept.expect("a run that was started");
     let last = bench.run(&["run", "--resume", &run.display().to_string()]);
     assert_eq!(last.status, 0, "{}", last.stderr);
     let measured = last
@@ -134,14 +134,14 @@ fn killed_at_a_hundred_moments_nothing_is_lost_repeated_or_left() {
     assert_eq!(bench.leftovers(), Vec::<PathBuf>::new());
 }
 
-/// Without a lease, of a prony that was killed before its guard was on duty; the next start removes it.
+/// Whether a journal has no lease: its prony process was killed before its guard started. The next start removes it.
 fn is_empty_journal(path: &Path) -> bool {
     let is_journal = path.extension().is_some_and(|name| name == "journal");
     let lines = std::fs::read_to_string(path).unwrap_or_default();
     is_journal && lines.split_whitespace().count() <= 1
 }
 
-/// Moments from 0 to 2.5 s, the same ones in every test run.
+/// Delays from 0 to 2.5 s, the same in every test run.
 struct Moments(u64);
 
 impl Moments {
@@ -155,7 +155,7 @@ impl Moments {
 }
 
 #[test]
-fn a_server_that_dies_in_the_middle_fails_its_trial_and_the_rest_goes_on() {
+fn a_server_that_dies_fails_its_trial_and_the_others_continue() {
     if !has("mariadb") {
         return;
     }
@@ -164,7 +164,7 @@ fn a_server_that_dies_in_the_middle_fails_its_trial_and_the_rest_goes_on() {
     assert_eq!(
         bench.run(&["run", &file, "--blocks", "1"]).status,
         0,
-        "the snapshot is made before"
+        "the snapshot is made first"
     );
     let running = bench.start(&["run", &file, "--scale", "0.01"]);
     until("a server", || !servers(&bench).is_empty());
@@ -190,7 +190,7 @@ fn a_server_that_dies_in_the_middle_fails_its_trial_and_the_rest_goes_on() {
 }
 
 #[test]
-fn a_server_that_does_not_start_fails_its_trial_with_the_cause_and_the_rest_goes_on() {
+fn a_server_that_cannot_start_fails_its_trial_with_the_cause() {
     if !has("mariadb") {
         return;
     }
@@ -210,13 +210,13 @@ fn a_server_that_does_not_start_fails_its_trial_with_the_cause_and_the_rest_goes
         .collect();
     states.sort_unstable();
     assert_eq!(states, ["done", "failed"]);
-    for part in ["innodb_flush_method", "the server's log is logs/"] {
+    for part in ["innodb_flush_method", "the server's log is in logs/"] {
         assert!(after.stderr.contains(part), "{part}: {}", after.stderr);
     }
 }
 
 #[test]
-fn two_runs_at_once_share_the_cache_and_both_end_well() {
+fn two_concurrent_runs_share_the_cache_and_succeed() {
     if !has("mariadb") {
         return;
     }
@@ -233,7 +233,7 @@ fn two_runs_at_once_share_the_cache_and_both_end_well() {
 }
 
 #[test]
-fn a_setting_that_the_server_does_not_know_is_found_before_anything_is_loaded() {
+fn an_unknown_setting_is_refused_before_any_load() {
     if !has("mysql@5.6.14") {
         return;
     }
@@ -258,7 +258,7 @@ fn a_setting_that_the_server_does_not_know_is_found_before_anything_is_loaded() 
 }
 
 #[test]
-fn a_pool_beyond_the_memory_is_refused_before_anything_is_loaded() {
+fn a_pool_above_the_memory_is_refused_before_any_load() {
     if !has("mariadb") {
         return;
     }
@@ -277,7 +277,7 @@ fn a_pool_beyond_the_memory_is_refused_before_anything_is_loaded() {
 }
 
 #[test]
-fn a_refused_connection_is_one_message_with_a_way_out() {
+fn a_refused_connection_gives_one_message_with_the_fix() {
     let bench = Bench::new();
     let refused = bench.run(&["run", &experiment(&bench, "mysql://root@127.0.0.1:1/")]);
     assert_eq!(refused.status, 3, "{}", refused.stderr);
@@ -285,7 +285,7 @@ fn a_refused_connection_is_one_message_with_a_way_out() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_answered_with_what_there_is() {
+fn a_missing_file_is_refused_with_a_suggestion() {
     let bench = Bench::new();
     let refused = bench.run(&["run", "quickstrat"]);
     assert_eq!(refused.status, 2);
@@ -323,7 +323,7 @@ fn a_damaged_snapshot_gives_a_wrong_answer_and_an_invalid_trial() {
     assert_eq!(shown["valid"], false);
 }
 
-/// A small disk of its own for the bench's snapshots; only root may make one.
+/// A small file system for the bench's snapshots. Only root can mount one.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
@@ -337,7 +337,7 @@ impl SmallDisk {
         if mounted.is_ok_and(|status| status.success()) {
             return Some(SmallDisk(at));
         }
-        crate::support::skip::skipped("a file system of a given size can be mounted by root alone");
+        crate::support::skip::skipped("only root can mount a small file system");
         None
     }
 }
@@ -357,15 +357,15 @@ fn a_disk_too_small_for_the_data_is_refused_before_the_load() {
     let refused = bench.run(&["run", &experiment(&bench, "sqlite")]);
     assert_eq!(refused.status, 3, "{}", refused.stderr);
     assert!(
-        refused.stderr.contains("no room to load"),
+        refused.stderr.contains("not enough disk space"),
         "{}",
         refused.stderr
     );
 }
 
-/// Something else takes the space while the load goes on.
+/// Another program fills the disk during the load.
 #[test]
-fn a_disk_that_fills_while_loading_is_one_message_and_nothing_is_left() {
+fn a_disk_that_fills_during_a_load_gives_one_message_and_leaves_nothing() {
     if !has("mariadb") {
         return;
     }
@@ -400,7 +400,7 @@ fn a_disk_that_fills_while_loading_is_one_message_and_nothing_is_left() {
     ]);
     assert_eq!(
         again.status, 0,
-        "with room again all is well: {}",
+        "succeeds after space is freed: {}",
         again.stderr
     );
 }

@@ -1,4 +1,4 @@
-//! Limits of a server: in force, measured, recorded, gone with prony; refused where they cannot be.
+//! Limits of a server: set, measured, recorded and removed with prony; refused if they cannot be set.
 
 use crate::support::process::{ended, nothing_is_left, send, servers, until};
 use crate::support::{Bench, Ended, has, skip};
@@ -36,7 +36,7 @@ fn experiment(bench: &Bench, build: &str, limits: &str, blocks: u32) -> String {
     bench.experiment("slow", &file)
 }
 
-/// Whether this machine lets us limit anything: root, and the controllers of either version.
+/// Whether this machine can set limits: needs root, and the controllers of cgroups v1 or v2.
 fn can_limit() -> bool {
     let version_1 = ["blkio", "memory", "cpu"]
         .iter()
@@ -49,7 +49,7 @@ fn can_limit() -> bool {
         });
     let can = rustix::process::geteuid().is_root() && (version_1 || version_2);
     if !can {
-        skip::skipped("limits need root and the controllers of control groups");
+        skip::skipped("limits need root and control group controllers");
     }
     can
 }
@@ -71,9 +71,9 @@ fn every_limit_is_in_force_and_its_measurement_is_recorded() {
         return;
     }
     let bench = Bench::with_shared_snapshots();
-    let asked =
+    let requested =
         "read_iops = 300\nwrite_iops = 200\nread_bandwidth = \"8M\"\nmemory = \"1G\"\ncpus = 0.5";
-    let file = experiment(&bench, "mariadb", asked, 1);
+    let file = experiment(&bench, "mariadb", requested, 1);
     let run = bench.run(&["run", &file]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert!(
@@ -95,20 +95,20 @@ fn every_limit_is_in_force_and_its_measurement_is_recorded() {
         ]
     );
     let flags = document["trials"][0]["flags"].to_string();
-    for (name, asked, measured) in &limits {
+    for (name, requested, measured) in &limits {
         let is_slow = flags.contains(&format!("{name}: "));
-        // 200 requests of 16 KiB are below 8 MiB a second, 300 of 512 KiB are not.
+        // 200 requests of 16 KiB are below 8 MiB/s, 300 of 512 KiB are not.
         assert!(
-            *measured <= asked * 1.1 && (*measured >= asked * 0.9 || is_slow),
-            "{name}: {asked} asked, {measured} measured"
+            *measured <= requested * 1.1 && (*measured >= requested * 0.9 || is_slow),
+            "{name}: {requested} requested, {measured} measured"
         );
     }
     nothing_is_left(&bench);
 }
 
 #[test]
-fn a_limit_without_the_right_to_set_it_is_refused_after_the_plan_is_told() {
-    // Who is not root cannot become nobody either.
+fn a_limit_without_root_is_refused_after_the_plan_is_printed() {
+    // Only root can switch to the user nobody.
     if !can_limit() {
         return;
     }
@@ -124,7 +124,7 @@ fn a_limit_without_the_right_to_set_it_is_refused_after_the_plan_is_told() {
     );
 }
 
-/// `prony ARGS` without any right, with a home of its own.
+/// Runs prony as the user nobody, with its own home.
 fn as_nobody(bench: &Bench, arguments: &[&str]) -> Ended {
     const NOBODY: u32 = 65_534;
     let folder = bench.folder.path();
@@ -132,7 +132,7 @@ fn as_nobody(bench: &Bench, arguments: &[&str]) -> Ended {
     std::fs::create_dir(&home).unwrap();
     chown(&home, Some(NOBODY), Some(NOBODY)).unwrap();
     set_permissions(folder, Permissions::from_mode(0o755)).unwrap();
-    // By another process, and from a place that everybody may look into: see record/tests/store_killed.rs.
+    // In a separate process, from a folder that every user can read: see record/tests/store_killed.rs.
     let mut copy = Command::new("cp");
     copy.arg(env!("CARGO_BIN_EXE_prony")).arg(&program);
     assert!(copy.status().unwrap().success());
@@ -158,7 +158,7 @@ fn a_killed_prony_leaves_no_control_group() {
 }
 
 #[test]
-fn a_limit_that_is_changed_during_a_trial_makes_it_invalid() {
+fn a_limit_changed_during_a_trial_makes_it_invalid() {
     if !can_limit() || !has("mariadb") {
         return;
     }
@@ -186,7 +186,7 @@ fn a_limit_that_is_changed_during_a_trial_makes_it_invalid() {
     nothing_is_left(&bench);
 }
 
-/// The name of the control group of the first server that is in one of prony's; the one that loads is in none.
+/// The name of the first server's control group. The server that loads the data has none.
 fn group_of_the_server(bench: &Bench) -> String {
     let group = || {
         let (pid, _) = servers(bench).into_iter().next()?;
@@ -202,7 +202,7 @@ fn group_of_the_server(bench: &Bench) -> String {
     found.unwrap()
 }
 
-/// Control groups of this name, in whatever hierarchy.
+/// Control groups of this name in any hierarchy.
 fn folders_named(root: &str, name: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![Path::new(root).to_path_buf()];
@@ -222,26 +222,26 @@ fn folders_named(root: &str, name: &str) -> Vec<PathBuf> {
 #[test]
 fn a_server_that_prony_does_not_start_cannot_be_limited() {
     let bench = Bench::new();
-    // Beside one that can be, whichever comes first.
+    // Together with a server that can be limited.
     let both = "mariadb\"\n[server.two]\nbuild = \"sqlite";
     let file = experiment(&bench, both, "read_iops = 300", 1);
     for verb in ["run", "check"] {
         let refused = bench.run(&[verb, &file]);
         assert_eq!(refused.status, 2, "{}", refused.stderr);
-        let says = "server \"two\" is none that prony starts";
+        let says = "server \"two\": prony does not start this server";
         assert!(refused.stderr.contains(says), "{}", refused.stderr);
     }
     assert!(bench.runs().is_empty());
 }
 
 #[test]
-fn a_hot_round_reads_from_the_limited_disk_and_not_from_the_copy_in_memory() {
+fn a_hot_round_reads_from_the_limited_disk_and_not_from_the_page_cache() {
     if !can_limit() || !has("mariadb") {
         return;
     }
     let bench = Bench::with_shared_snapshots();
-    let asked = "read_iops = 2000\n[settings]\ninnodb_flush_method = \"fsync\"";
-    let file = experiment(&bench, "mariadb", asked, 1);
+    let requested = "read_iops = 2000\n[settings]\ninnodb_flush_method = \"fsync\"";
+    let file = experiment(&bench, "mariadb", requested, 1);
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("[\"cold\"]", "[\"hot\"]")).unwrap();
     let run = bench.run(&["run", &file]);
@@ -253,13 +253,13 @@ fn a_hot_round_reads_from_the_limited_disk_and_not_from_the_copy_in_memory() {
 }
 
 #[test]
-fn a_pool_beyond_the_allowed_memory_is_found_before_the_first_trial() {
+fn a_pool_above_the_memory_limit_is_refused_before_the_first_trial() {
     if !can_limit() || !has("mariadb") {
         return;
     }
     let bench = Bench::new();
-    let asked = "memory = \"64M\"\n[settings]\ninnodb_buffer_pool_size = \"128M\"";
-    let file = experiment(&bench, "mariadb", asked, 1);
+    let requested = "memory = \"64M\"\n[settings]\ninnodb_buffer_pool_size = \"128M\"";
+    let file = experiment(&bench, "mariadb", requested, 1);
     let run = bench.run(&["run", &file]);
     assert_eq!(run.status, 2, "{}", run.stderr);
     assert!(

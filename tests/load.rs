@@ -1,4 +1,4 @@
-//! Timed loads on a real server, end to end: what they give. What is refused and what fails in them: load_faults.rs.
+//! Results of timed loads on a real server. Refusals and failures are in load_faults.rs.
 
 use crate::support::process::nothing_is_left;
 use crate::support::timed::*;
@@ -7,7 +7,7 @@ use crate::support::{Bench, Ended, has};
 const LATENCIES: [&str; 5] = ["p50", "p95", "p99", "p999", "max"];
 
 #[test]
-fn a_bench_gives_throughput_and_percentiles_for_each_number_of_clients_on_one_started_server() {
+fn bench_measures_each_client_count_on_one_server() {
     if !has("mariadb") {
         return;
     }
@@ -27,7 +27,7 @@ fn a_bench_gives_throughput_and_percentiles_for_each_number_of_clients_on_one_st
         assert!(number(&trial["latency_ms"]["max"]) > 0.0, "{trial}");
     }
     let run = &bench.runs()[0];
-    assert_eq!(bench.json(run), shown, "a run like any other");
+    assert_eq!(bench.json(run), shown, "the record shows the same");
     assert_eq!(starts(run), [1, 0]);
     nothing_is_left(&bench);
 }
@@ -66,7 +66,7 @@ amount.one_of = [1, 5, 10]
 "#;
 
 #[test]
-fn statements_of_a_file_run_with_their_parameters_and_weights() {
+fn sql_operations_run_with_their_parameters_and_weights() {
     if !has("mariadb") {
         return;
     }
@@ -98,7 +98,7 @@ fn statements_of_a_file_run_with_their_parameters_and_weights() {
 }
 
 #[test]
-fn an_open_load_tells_response_wait_and_service_apart_and_counts_what_arrived() {
+fn an_open_load_reports_response_wait_and_service_times_and_arrivals() {
     if !has("mariadb") {
         return;
     }
@@ -120,7 +120,7 @@ fn an_open_load_tells_response_wait_and_service_apart_and_counts_what_arrived() 
 }
 
 #[test]
-fn a_rate_may_have_a_fraction() {
+fn a_rate_can_be_fractional() {
     if !has("mariadb") {
         return;
     }
@@ -139,7 +139,7 @@ fn a_rate_may_have_a_fraction() {
     }
 }
 
-/// 100 a second arrive at a worker that serves at most 20.
+/// 100 requests per second for a worker that serves at most 20.
 const TOO_MANY: &str = r#"
 [factor.queue.stops]
 load = { queue = 2, when_full = "stop" }
@@ -160,7 +160,7 @@ time = "4s"
 "#;
 
 #[test]
-fn a_full_queue_and_what_is_still_queued_are_visible_in_the_result() {
+fn a_full_queue_and_queued_requests_are_reported() {
     if !has("mariadb") {
         return;
     }
@@ -168,20 +168,20 @@ fn a_full_queue_and_what_is_still_queued_are_visible_in_the_result() {
     let workload = "[workload.sql.operation.slow]\nstatements = \"select sleep(0.05)\"\n";
     let file = experiment(&bench, "full", workload, TOO_MANY);
     let shown = measured(&bench, &file);
-    let told = |level: &str| at_level(&shown, "queue", level);
+    let trial_at = |level: &str| at_level(&shown, "queue", level);
 
-    let stops = told("stops");
+    let stops = trial_at("stops");
     assert!(
         flags(&stops, "stopped").contains("the queue of 2 was full"),
         "{stops}"
     );
-    let drops = told("drops");
+    let drops = trial_at("drops");
     assert!(number(&drops["dropped"]) > 50.0, "{drops}");
     assert!(
         drops["unstable"].to_string().contains("are dropped"),
         "{drops}"
     );
-    let waits = told("waits");
+    let waits = trial_at("waits");
     assert!(
         waits["unstable"]
             .to_string()
@@ -190,7 +190,7 @@ fn a_full_queue_and_what_is_still_queued_are_visible_in_the_result() {
     );
     assert_eq!(waits["dropped"], 0, "{waits}");
 
-    let large = told("is large");
+    let large = trial_at("is large");
     assert!(number(&large["queued_at_end"]) > 100.0, "{large}");
     assert!(
         large["unstable"].to_string().contains("the queue grows by"),
@@ -199,12 +199,12 @@ fn a_full_queue_and_what_is_still_queued_are_visible_in_the_result() {
     let counted = ended_operations(&large) + number(&large["queued_at_end"]);
     assert!(
         (399.0..=400.0).contains(&counted),
-        "nothing vanishes: {large}"
+        "all arrivals are accounted for: {large}"
     );
 }
 
 #[test]
-fn a_dry_bench_tells_the_engines_ceiling_without_any_server() {
+fn a_dry_bench_measures_the_engine_without_a_server() {
     let folder = tempfile::tempdir().unwrap();
     let bench = Bench::new();
     let ended: Ended = bench
@@ -241,7 +241,7 @@ fn a_dry_bench_tells_the_engines_ceiling_without_any_server() {
     let fetched = std::fs::read_dir(folder.path().join("builds"));
     assert!(
         fetched.into_iter().flatten().next().is_none(),
-        "no server was fetched"
+        "no server was downloaded"
     );
     assert_eq!(bench.runs(), Vec::<std::path::PathBuf>::new());
 }

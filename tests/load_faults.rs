@@ -1,4 +1,4 @@
-//! Timed loads on a real server, end to end: what is refused before they begin, what fails in the middle of them.
+//! Refusals and failures of timed loads on a real server.
 
 use crate::support::elsewhere::{Elsewhere, PASSWORD, dsn_with_password};
 use crate::support::process::{ended, nothing_is_left, send, servers, until};
@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// One message, at its place where a file has it.
+/// Checks that prony refuses the arguments with one message.
 fn refused(bench: &Bench, arguments: &[&str], says: &str) {
     let ended = bench.run(arguments);
     assert_eq!(ended.status, 2, "{arguments:?}: {}", ended.stderr);
@@ -21,7 +21,7 @@ fn refused(bench: &Bench, arguments: &[&str], says: &str) {
 }
 
 #[test]
-fn flags_that_cannot_be_driven_are_refused_with_their_reason() {
+fn impossible_flags_are_refused_with_the_reason() {
     let bench = Bench::new();
     let bad = [
         (["--rate=0", "--time=1s"], "rate"),
@@ -48,7 +48,7 @@ fn flags_that_cannot_be_driven_are_refused_with_their_reason() {
 }
 
 #[test]
-fn files_that_cannot_be_driven_are_refused_at_the_place() {
+fn impossible_files_are_refused_at_the_place() {
     let bench = Bench::new();
     let closed = "[load.closed]\nclients = 1\n";
     let time = "[protocol]\ntime = \"1s\"\n";
@@ -90,7 +90,7 @@ fn files_that_cannot_be_driven_are_refused_at_the_place() {
 }
 
 #[test]
-fn more_clients_than_the_server_takes_are_found_before_anything_is_loaded() {
+fn more_clients_than_max_connections_are_refused_before_any_load() {
     if !has("mariadb") {
         return;
     }
@@ -119,7 +119,7 @@ fn more_clients_than_the_server_takes_are_found_before_anything_is_loaded() {
 }
 
 #[test]
-fn wrong_credentials_are_one_message_without_a_password() {
+fn wrong_credentials_give_one_message_without_a_password() {
     let Some(theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
         return;
     };
@@ -141,7 +141,7 @@ const SERIES: &str =
     "[load.closed]\nclients = [1, 2, 4]\n[protocol]\ntime = \"2s\"\nseries = true\n";
 
 #[test]
-fn a_server_that_is_killed_in_a_series_fails_its_trial_and_the_next_one_starts_another() {
+fn a_server_killed_in_a_series_fails_its_trial_and_the_next_trial_starts_another() {
     if !has("mariadb") {
         return;
     }
@@ -184,13 +184,13 @@ fn a_server_that_is_killed_in_a_series_fails_its_trial_and_the_next_one_starts_a
     assert_eq!(
         measured_now(&resumed),
         1,
-        "the failed trial alone: {}",
+        "only the failed trial: {}",
         resumed.stderr
     );
 }
 
 #[test]
-fn a_server_that_comes_back_as_another_version_fails_its_trial_and_those_that_follow() {
+fn a_server_replaced_by_another_version_fails_the_remaining_trials() {
     let all = "ALL ON *.*";
     let (Some(first), Some(second)) = (
         Elsewhere::start("mariadb", all),
@@ -222,13 +222,13 @@ fn a_server_that_comes_back_as_another_version_fails_its_trial_and_those_that_fo
     }
 }
 
-/// Trials that a run measured, by its lines on stderr.
+/// The number of trials that a run measured, from its lines on stderr.
 fn measured_now(ended: &Ended) -> usize {
     let lines = ended.stderr.lines();
     lines.filter(|line| line.starts_with('[')).count()
 }
 
-/// Transactions that last, and the connection of one of them is ended.
+/// Slow transactions, and an event that kills the connection of one of them.
 const CUT: &str = r#"
 [workload.sql]
 setup = "create table t (id int primary key, n int not null); insert into t select seq, 0 from seq_1_to_100"
@@ -251,7 +251,7 @@ sql = "set @id = (select max(trx_mysql_thread_id) from information_schema.innodb
 "#;
 
 #[test]
-fn a_connection_killed_in_a_transaction_is_counted_by_its_code_and_opened_again() {
+fn a_killed_connection_is_counted_by_its_error_code_and_reopened() {
     if !has("mariadb") {
         return;
     }
@@ -273,7 +273,7 @@ fn a_connection_killed_in_a_transaction_is_counted_by_its_code_and_opened_again(
     );
     let third = &trial["samples"][3];
     let clients = number(&third["running"]) + number(&third["idle"]);
-    assert_eq!(clients, 4.0, "all are back: {third}");
+    assert_eq!(clients, 4.0, "all clients are reconnected: {third}");
     assert!(number(&third["throughput"]) > 0.0, "{third}");
 }
 
@@ -281,7 +281,7 @@ const PAUSE: &str =
     "[protocol]\ntime = \"4s\"\n[[event]]\nat = \"1500ms\"\npause = { for = \"1s\" }\n";
 
 #[test]
-fn a_server_that_stands_still_for_a_second_shows_in_the_open_loop_and_hides_in_the_closed_one() {
+fn a_stalled_server_raises_p95_in_open_loop_and_not_in_closed_loop() {
     if !has("mariadb") {
         return;
     }
@@ -294,13 +294,13 @@ fn a_server_that_stands_still_for_a_second_shows_in_the_open_loop_and_hides_in_t
     };
     let uniform = "[load.open]\nrate = 100\narrivals = \"uniform\"\nworkers = 8\n";
     let closed = "[load.closed]\nclients = 1\n";
-    // A quarter of what arrives does so in the pause, and of that a fifth waits 0.8 s and more.
+    // A quarter of the requests arrive during the pause, and a fifth of these wait 0.8 s or more.
     let (open, p95_ms) = of("1-open", uniform);
     assert!((600.0..3000.0).contains(&p95_ms), "{p95_ms} ms: {open}");
     let counted = ended_operations(&open) + number(&open["queued_at_end"]);
     assert!(
         (399.0..=400.0).contains(&counted),
-        "nothing vanishes: {open}"
+        "all arrivals are accounted for: {open}"
     );
     assert_eq!(open["errors"], 0, "{open}");
 
@@ -323,7 +323,7 @@ pause = { for = "15s" }
 only  = { clients = "2" }
 "#;
 
-/// The state of a process as /proc tells it: `T` is stopped.
+/// Whether a process is stopped (state `T` in /proc).
 fn is_stopped(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(") ").map(|(_, rest)| rest);
@@ -331,7 +331,7 @@ fn is_stopped(pid: u32) -> bool {
 }
 
 #[test]
-fn ctrl_c_during_a_stall_ends_the_run_soon_and_the_rest_can_be_resumed() {
+fn ctrl_c_during_a_stall_ends_the_run_quickly_and_it_can_be_resumed() {
     if !has("mariadb") {
         return;
     }
@@ -340,19 +340,19 @@ fn ctrl_c_during_a_stall_ends_the_run_soon_and_the_rest_can_be_resumed() {
         "run",
         &experiment(&bench, "stall", &oltp("point-select"), STALL),
     ]);
-    until("a second trial whose server stands still", || {
+    until("a second trial with a stalled server", || {
         let store = bench.runs().last().map(|run| run.join("run.sqlite"));
         let finished = store.map(|store| crate::support::finished(&store));
         let is_second = matches!(finished, Some(Ok(keys)) if keys.len() == 1);
         is_second && servers(&bench).iter().any(|(pid, _)| is_stopped(*pid))
     });
     send(running.id(), Signal::INT);
-    let asked = Instant::now();
+    let signalled = Instant::now();
     let interrupted = ended(running);
     assert!(
-        asked.elapsed() < Duration::from_secs(12),
+        signalled.elapsed() < Duration::from_secs(12),
         "{:?}",
-        asked.elapsed()
+        signalled.elapsed()
     );
     assert_eq!(interrupted.status, 130, "{}", interrupted.stderr);
     assert_eq!(measured_now(&interrupted), 1, "{}", interrupted.stderr);
@@ -364,7 +364,7 @@ fn ctrl_c_during_a_stall_ends_the_run_soon_and_the_rest_can_be_resumed() {
     assert_eq!(
         measured_now(&resumed),
         1,
-        "what is finished is not repeated: {}",
+        "finished trials are not repeated: {}",
         resumed.stderr
     );
     let shown = bench.json(&bench.runs()[0]);
@@ -375,7 +375,7 @@ fn ctrl_c_during_a_stall_ends_the_run_soon_and_the_rest_can_be_resumed() {
     assert_eq!((keys.len(), trials(&shown).len()), (2, 2));
 }
 
-/// Closed loop of two clients on a null server, which try to reconnect for half a second.
+/// A closed load of two clients on a null server. They try to reconnect for half a second.
 fn driven(endpoint: load::Endpoint, during: impl FnOnce() + Send) -> load::Driven {
     let section = toml::Table::from_iter([("operations".into(), "point-select".into())]);
     let workload = workload::open("oltp", &section).unwrap();
@@ -424,7 +424,7 @@ fn driven(endpoint: load::Endpoint, during: impl FnOnce() + Send) -> load::Drive
 }
 
 #[test]
-fn a_load_ends_when_its_clients_gave_up_reconnecting() {
+fn a_load_ends_when_all_clients_gave_up_reconnecting() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("null.sock");
     let server = wire::null::NullServer::unix(&socket, Default::default()).unwrap();

@@ -1,10 +1,10 @@
-//! Plans on real servers: told in every form, checked against what the experiment says, and noticed where they change.
+//! Plans on real servers: recorded in every form, checked against the experiment, compared between trials.
 
 use crate::support::elsewhere::Elsewhere;
 use crate::support::{Bench, Ended, has};
 use serde_json::Value;
 
-/// MRR by its switch, and one level that only says so.
+/// MRR by its switch, and one level with the wrong switch.
 const SWITCH: &str = r#"
 title = "A switch and its use"
 
@@ -46,7 +46,7 @@ fn flags(trial: &Value, kind: &str) -> Vec<String> {
         .collect()
 }
 
-fn an_unused_switch_is_found(build: &str, word: &str, analyses: bool) {
+fn an_unused_switch_is_detected(build: &str, word: &str, analyses: bool) {
     if !has(build) {
         return;
     }
@@ -63,8 +63,8 @@ fn an_unused_switch_is_found(build: &str, word: &str, analyses: bool) {
     let forgotten = trial(&shown, "forgotten");
     assert_eq!(forgotten["state"], "invalid");
     let unmet = flags(forgotten, "plan_unmet");
-    assert_eq!(unmet.len(), 1, "said once for both rounds: {unmet:?}");
-    let says = format!("Q10: its plan does not hold \"{word}\": ");
+    assert_eq!(unmet.len(), 1, "flagged once for both rounds: {unmet:?}");
+    let says = format!("Q10: its plan does not contain \"{word}\": ");
     assert!(
         unmet[0].starts_with(&says) && unmet[0].contains("orders range key o_orderdate"),
         "{unmet:?}"
@@ -90,34 +90,33 @@ fn an_unused_switch_is_found(build: &str, word: &str, analyses: bool) {
         .iter()
         .all(|plan| plan["rows"][0]["analysis"].is_string());
     assert_eq!(analysed, analyses, "{plans:?}");
-    let told = flags(trial(&shown, "on"), "not_analyzed");
-    assert_eq!(told.is_empty(), analyses, "{told:?}");
+    let reasons = flags(trial(&shown, "on"), "not_analyzed");
+    assert_eq!(reasons.is_empty(), analyses, "{reasons:?}");
     bench.wait_until_quiet();
     assert_eq!(bench.leftovers(), Vec::<std::path::PathBuf>::new());
 }
 
 #[test]
-fn an_unused_switch_is_found_on_mysql_5_6() {
-    an_unused_switch_is_found("mysql@5.6.14", "Using MRR", false);
+fn an_unused_switch_is_detected_on_mysql_5_6() {
+    an_unused_switch_is_detected("mysql@5.6.14", "Using MRR", false);
 }
 
 #[test]
-fn an_unused_switch_is_found_on_mysql_8_0() {
-    an_unused_switch_is_found("mysql@8.0.33", "Using MRR", true);
+fn an_unused_switch_is_detected_on_mysql_8_0() {
+    an_unused_switch_is_detected("mysql@8.0.33", "Using MRR", true);
 }
 
 #[test]
-fn an_unused_switch_is_found_on_mysql_9_7_whose_own_form_is_a_tree() {
-    an_unused_switch_is_found("mysql@9.7", "Using MRR", true);
+fn an_unused_switch_is_detected_on_mysql_9_7_with_tree_plans() {
+    an_unused_switch_is_detected("mysql@9.7", "Using MRR", true);
 }
 
 #[test]
-fn an_unused_switch_is_found_on_mariadb() {
-    an_unused_switch_is_found("mariadb", "Rowid-ordered scan", true);
+fn an_unused_switch_is_detected_on_mariadb() {
+    an_unused_switch_is_detected("mariadb", "Rowid-ordered scan", true);
 }
 
-/// The server is not reset between the trials. In each of them the statistics are made to say that the suppliers are many
-/// where they said that they are few, and the other way round.
+/// The server is not reset between trials. Each trial changes the statistics: few suppliers become many, and many become few.
 const ALTERED: &str = r#"
 title = "A plan that changes from trial to trial"
 
@@ -145,21 +144,21 @@ of    = { server = "theirs" }
 "#;
 
 #[test]
-fn a_plan_that_changed_between_trials_is_found_and_told_on_mysql() {
+fn a_plan_change_between_trials_is_reported_on_mysql() {
     let statistics = "update mysql.innodb_table_stats set n_rows = if(n_rows > 1000, 20, 1000000)
         where database_name = 'prony_ssb' and table_name = 'supplier'";
-    a_change_between_trials_is_found_and_told("mysql@5.6.14", statistics);
+    a_change_between_trials_is_reported("mysql@5.6.14", statistics);
 }
 
-/// It reads InnoDB's own statistics of a table once, and those of all engines after each FLUSH.
+/// MariaDB reads InnoDB's own statistics of a table once, and engine-independent statistics after each FLUSH.
 #[test]
-fn a_plan_that_changed_between_trials_is_found_and_told_on_mariadb() {
+fn a_plan_change_between_trials_is_reported_on_mariadb() {
     let statistics = "insert into mysql.table_stats values ('prony_ssb', 'supplier', 1000000)
         on duplicate key update cardinality = if(cardinality > 1000, 20, 1000000)";
-    a_change_between_trials_is_found_and_told("mariadb", statistics);
+    a_change_between_trials_is_reported("mariadb", statistics);
 }
 
-fn a_change_between_trials_is_found_and_told(build: &str, statistics: &str) {
+fn a_change_between_trials_is_reported(build: &str, statistics: &str) {
     let Some(theirs) = Elsewhere::start(build, "ALL ON *.*") else {
         return;
     };
@@ -188,10 +187,7 @@ fn a_change_between_trials_is_found_and_told(build: &str, statistics: &str) {
         .iter()
         .map(|plan| plan["rows"][0]["times"][0]["counted"].as_u64().unwrap())
         .sum();
-    assert_eq!(
-        counted, 4,
-        "each trial's time stands with its plan: {plans:?}"
-    );
+    assert_eq!(counted, 4, "each plan has the time of its trial: {plans:?}");
     let query = changed[0]["query"].as_str().unwrap();
     for format in ["", "markdown"] {
         let shown = show(&bench, &run.display().to_string(), format);

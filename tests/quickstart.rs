@@ -1,13 +1,13 @@
-//! The main job, on real servers: from an experiment to a verdict.
+//! The main use on real servers: from an experiment to a verdict.
 
 use crate::support::{Bench, has};
 
-/// Two pools on one server, small enough for seconds.
+/// Two buffer pools on one server, small enough to run in seconds.
 fn small(build: &str) -> String {
     format!(
         r#"
 title = "A small and a large pool"
-question = "Does the whole way work?"
+question = "Does a whole run work?"
 
 [server.one]
 build = "{build}"
@@ -88,7 +88,7 @@ fn an_experiment_ends_with_its_verdicts_on_mysql_5_6() {
 }
 
 #[test]
-fn without_a_server_the_same_runs_in_process_and_says_what_is_not_available() {
+fn sqlite_runs_the_same_and_flags_what_is_not_available() {
     let bench = Bench::new();
     let ended = bench.run(&["run", "quickstart", "--server", "sqlite", "--scale", "0.01"]);
     assert_eq!(ended.status, 0, "{}\n{}", ended.stdout, ended.stderr);
@@ -102,7 +102,7 @@ fn without_a_server_the_same_runs_in_process_and_says_what_is_not_available() {
 }
 
 #[test]
-fn counters_move_where_a_pool_is_too_small() {
+fn a_pool_smaller_than_the_data_reads_pages_from_disk() {
     if !has("mysql@5.6.14") {
         return;
     }
@@ -139,12 +139,12 @@ fn counters_move_where_a_pool_is_too_small() {
     assert_eq!(
         reads("large"),
         0,
-        "a hot round in a pool larger than the data reads no page"
+        "a hot round in a pool above the data size reads no page"
     );
 }
 
 #[test]
-fn a_data_folder_made_by_5_5_is_started_by_5_6() {
+fn mysql_5_6_starts_on_a_data_folder_from_5_5() {
     if !has("mysql@5.5.34") || !has("mysql@5.6.14") {
         return;
     }
@@ -172,7 +172,7 @@ fn a_data_folder_made_by_5_5_is_started_by_5_6() {
 }
 
 #[test]
-fn a_snapshot_is_loaded_once_for_any_number_of_runs() {
+fn runs_share_one_snapshot() {
     if !has("mariadb") {
         return;
     }

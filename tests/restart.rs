@@ -1,4 +1,4 @@
-//! A server that is killed and started again in the middle of a timed load: the trial goes on.
+//! A server that is killed and restarted during a timed load: the trial continues.
 
 use crate::support::{Bench, has};
 use host::{Home, Leases};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A real provider that hands a copy of each server it makes to the test.
+/// A real provider that sends a copy of each new server to the test.
 struct Watched {
     inner: Box<dyn Provider>,
     made: Mutex<Sender<Server>>,
@@ -57,13 +57,13 @@ fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         }
         assert!(
             began.elapsed() < PATIENCE,
-            "not within {PATIENCE:?}: {what}"
+            "timed out after {PATIENCE:?}: {what}"
         );
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// Updates that the node has executed since its start; None where it does not answer.
+/// Updates that the node has executed since its start. None if it does not answer.
 fn updates(node: &Arc<dyn Node>) -> Option<u64> {
     let mut session = node.connect().ok()?;
     let rows = session
@@ -74,7 +74,7 @@ fn updates(node: &Arc<dyn Node>) -> Option<u64> {
     String::from_utf8(value).ok()?.parse().ok()
 }
 
-/// Where clients reach the node, before and after.
+/// The node's address before and after the restart.
 struct Restarted {
     before: Dsn,
     after: Dsn,
@@ -83,7 +83,7 @@ struct Restarted {
 
 /// Waits for the load on the trial's server, kills it with SIGKILL and starts it again.
 fn kill_and_restart(made: &Receiver<Server>) -> Restarted {
-    // The first one loads the dataset.
+    // The first server loads the dataset.
     let _loading = made.recv_timeout(PATIENCE).unwrap();
     let server = made.recv_timeout(PATIENCE).unwrap();
     let node = server.first();
@@ -103,7 +103,7 @@ fn kill_and_restart(made: &Receiver<Server>) -> Restarted {
     }
 }
 
-/// A run of updates on MariaDB whose server is killed and restarted in its middle.
+/// Runs updates on MariaDB, and kills and restarts the server during the load.
 fn run_through_a_restart(load: &str) -> (Conducted, Restarted) {
     let bench = Bench::new();
     let home = Home::at(bench.home()).unwrap();
@@ -144,7 +144,7 @@ fn run_through_a_restart(load: &str) -> (Conducted, Restarted) {
     })
 }
 
-fn the_trial_goes_on(load: &str) {
+fn the_trial_continues(load: &str) {
     let (conducted, restarted) = run_through_a_restart(load);
     assert_eq!(restarted.before.port, restarted.after.port);
     assert_eq!(restarted.before.socket, restarted.after.socket);
@@ -179,7 +179,7 @@ fn the_trial_goes_on(load: &str) {
     });
     assert!(
         (gap + 1..seconds).any(|second| done(second) > 0.0),
-        "it goes on after second {gap}"
+        "it continues after second {gap}"
     );
 
     let summary = record::stats::summary(load);
@@ -189,15 +189,15 @@ fn the_trial_goes_on(load: &str) {
 }
 
 #[test]
-fn a_closed_load_goes_on_after_its_server_was_killed_and_restarted() {
+fn a_closed_load_continues_after_its_server_is_killed_and_restarted() {
     if has("mariadb") {
-        the_trial_goes_on("[load.closed]\nclients = 8");
+        the_trial_continues("[load.closed]\nclients = 8");
     }
 }
 
 #[test]
-fn an_open_load_goes_on_after_its_server_was_killed_and_restarted() {
+fn an_open_load_continues_after_its_server_is_killed_and_restarted() {
     if has("mariadb") {
-        the_trial_goes_on("[load.open]\nrate = 800\nworkers = 16\nqueue = 100000");
+        the_trial_continues("[load.open]\nrate = 800\nworkers = 16\nqueue = 100000");
     }
 }

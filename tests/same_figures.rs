@@ -1,6 +1,6 @@
-//! Records of earlier versions of prony show the same figures in this one. All records: `bench/same_figures`.
+//! Records of earlier prony versions show the same figures in this one. `bench/same_figures` checks all records.
 
-// This file uses a part of what the benchmark target uses.
+// This file uses only a part of the benchmark's code.
 #[allow(dead_code)]
 #[path = "../bench/same_figures/compare.rs"]
 mod compare;
@@ -53,7 +53,7 @@ fn differing(before: Value, now: Value) -> Vec<String> {
 }
 
 #[test]
-fn a_changed_number_is_named_by_its_place() {
+fn a_changed_number_is_reported_with_its_path() {
     let found = differing(
         json!({ "trials": [{ "p99": 1.5 }] }),
         json!({ "trials": [{ "p99": 1.6 }] }),
@@ -79,7 +79,7 @@ fn a_figure_that_becomes_null_differs() {
 }
 
 #[test]
-fn a_sentence_may_change_and_may_not_vanish() {
+fn a_sentence_may_change_but_not_disappear() {
     assert!(
         differing(
             json!({ "reason": "too few" }),
@@ -98,7 +98,7 @@ fn a_sentence_may_change_and_may_not_vanish() {
 }
 
 #[test]
-fn a_row_of_a_table_is_found_rounded_and_under_another_heading() {
+fn a_table_row_matches_if_rounded_or_under_another_heading() {
     let before = json!({ "tables": [{ "of": "server", "row": "5.6", "numbers": [103.51, 54.0] }] });
     let rounded =
         json!({ "tables": [{ "of": "cell", "row": "a", "numbers": [104.0, 54.0, 7.0] }] });
@@ -138,7 +138,7 @@ fn quoted_cells_of_csv_hold_commas_and_quotes() {
 }
 
 #[test]
-fn what_is_packed_comes_back_as_it_was() {
+fn unpacking_restores_what_was_packed() {
     let long = "a plan that is long enough to be kept once ".repeat(3);
     let value = json!({
         "trials": [

@@ -1,4 +1,4 @@
-//! `prony server start|shell|stop`: a server to look around in, that leaves nothing behind.
+//! `prony server start|shell|stop`: servers started by hand, which leave nothing behind.
 
 use crate::support::{Bench, Ended, has};
 use rustix::process::{Pid, Signal, kill_process};
@@ -7,35 +7,35 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-/// A `prony server start` that has told how to connect.
+/// A running `prony server start`, and what it has printed.
 struct Running {
     prony: Child,
-    told: String,
+    printed: String,
 }
 
 impl Running {
     fn start(bench: &Bench, arguments: &[&str]) -> Running {
         let mut prony = bench.start(&[&["server", "start"], arguments].concat());
         let mut lines = BufReader::new(prony.stdout.as_mut().unwrap()).lines();
-        let mut told = String::new();
-        while !told.contains("Ctrl-C") {
+        let mut printed = String::new();
+        while !printed.contains("Ctrl-C") {
             let Some(line) = lines.next() else {
                 let mut says = String::new();
                 let mut errors = prony.stderr.take().unwrap();
                 errors.read_to_string(&mut says).unwrap();
-                panic!("it does not start: {says}");
+                panic!("prony server start failed: {says}");
             };
-            told += &(line.unwrap() + "\n");
+            printed += &(line.unwrap() + "\n");
         }
-        Running { prony, told }
+        Running { prony, printed }
     }
 
-    /// The word behind `name:`.
+    /// The word after `name:`.
     fn of(&self, name: &str) -> String {
-        let mut lines = self.told.lines();
+        let mut lines = self.printed.lines();
         let line = lines.find_map(|line| line.strip_prefix(&format!("{name}:")));
         let word = line.and_then(|line| line.split_whitespace().next());
-        word.unwrap_or_else(|| panic!("no {name} in {}", self.told))
+        word.unwrap_or_else(|| panic!("no {name} in {}", self.printed))
             .to_string()
     }
 
@@ -69,7 +69,7 @@ fn shell(bench: &Bench, arguments: &[&str], statements: &str) -> Ended {
 }
 
 #[test]
-fn a_started_server_tells_how_to_connect_and_ends_with_ctrl_c() {
+fn start_prints_how_to_connect_and_ctrl_c_stops_it() {
     if !has("mariadb") {
         return;
     }
@@ -85,13 +85,13 @@ fn a_started_server_tells_how_to_connect_and_ends_with_ctrl_c() {
         .lines()
         .find_map(|line| line.strip_prefix("password=\"")?.strip_suffix('"'));
     assert!(
-        !running.told.contains(password.unwrap()),
+        !running.printed.contains(password.unwrap()),
         "{}",
-        running.told
+        running.printed
     );
     assert!(text.contains(&running.of("socket")), "{text}");
 
-    // What it tells is enough for another client.
+    // The printed text is enough for another client to connect.
     let mut session = server::Session::open(&spec::Dsn {
         user: "root".into(),
         password: password.map(String::from),
@@ -123,7 +123,7 @@ fn stop_ends_every_started_server_of_this_home() {
     let stopped = bench.run(&["server", "stop"]);
     assert_eq!(stopped.status, 0, "{}", stopped.stderr);
     assert_eq!(
-        stopped.stdout.matches("is stopped").count(),
+        stopped.stdout.matches("stopped ").count(),
         2,
         "{}",
         stopped.stdout
@@ -137,7 +137,7 @@ fn stop_ends_every_started_server_of_this_home() {
 }
 
 #[test]
-fn a_setting_that_the_server_does_not_know_is_named() {
+fn an_unknown_setting_is_named() {
     if !has("mariadb") {
         return;
     }
@@ -149,18 +149,18 @@ fn a_setting_that_the_server_does_not_know_is_named() {
 }
 
 #[test]
-fn a_started_server_that_dies_is_told() {
+fn a_started_server_that_dies_is_reported() {
     if !has("mariadb") {
         return;
     }
     let bench = Bench::new();
     let running = Running::start(&bench, &["mariadb"]);
-    let process = running.told.lines().next().unwrap();
+    let process = running.printed.lines().next().unwrap();
     let pid = process.rsplit(' ').next().unwrap().parse().unwrap();
     kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
     let ended = running.ended();
     assert_eq!(ended.status, 3, "{}", ended.stderr);
-    assert!(ended.stderr.contains("ended by itself"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("exited: "), "{}", ended.stderr);
     nothing_is_left(&bench);
 }
 
@@ -169,7 +169,7 @@ fn has_a_shell(build: &str) {
         return;
     }
     let bench = Bench::new();
-    // What the user's own option file says must not count.
+    // The user's own option file must not be read.
     std::fs::write(bench.home().join(".my.cnf"), "[client]\npassword=wrong\n").unwrap();
     let ended = shell(&bench, &[build], "SELECT user(), version();\n");
     assert_eq!(ended.status, 0, "{}", ended.stderr);
@@ -178,17 +178,17 @@ fn has_a_shell(build: &str) {
 }
 
 #[test]
-fn the_shell_is_mariadbs_own_client() {
+fn the_shell_is_mariadbs_client() {
     has_a_shell("mariadb");
 }
 
 #[test]
-fn the_shell_is_mysql_5_6s_own_client() {
+fn the_shell_is_mysql_5_6s_client() {
     has_a_shell("mysql@5.6.14");
 }
 
 #[test]
-fn a_statement_that_fails_in_the_shell_is_a_failure() {
+fn a_failing_statement_fails_the_shell() {
     if !has("mariadb") {
         return;
     }
@@ -200,7 +200,7 @@ fn a_statement_that_fails_in_the_shell_is_a_failure() {
 }
 
 #[test]
-fn a_setting_that_a_data_folder_keeps_is_there_from_its_beginning() {
+fn settings_that_shape_the_data_folder_apply_when_it_is_created() {
     if !has("mysql@5.6.14") {
         return;
     }

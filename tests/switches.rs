@@ -1,10 +1,10 @@
-//! Switches as factors: what a server lacks, adjusts or does not heed, end to end.
+//! Switches as factors: settings and hints that a server lacks, adjusts or ignores.
 
 use crate::support::{Bench, has};
 
 const EXPERIMENT: &str = r#"
 title = "Join buffers"
-question = "What does a switch do where it is not known?"
+question = "What does a switch do on a server that does not know it?"
 
 [server.mysql]
 build = "mysql@5.6.14"
@@ -33,7 +33,7 @@ to = { server = "mysql", join = "plain" }
 within = 0.5
 "#;
 
-/// The trials of a server and a level.
+/// The trial of a server and a level.
 fn trial<'j>(document: &'j serde_json::Value, server: &str, join: &str) -> &'j serde_json::Value {
     let trials = document["trials"].as_array().unwrap();
     let is_it =
@@ -50,7 +50,7 @@ fn flags(trial: &serde_json::Value, kind: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_level_that_a_server_lacks_is_an_empty_cell_with_its_reason_in_every_report() {
+fn a_level_that_a_server_lacks_is_not_available_in_every_report() {
     if !has("mariadb") || !has("mysql@5.6.14") {
         return;
     }
@@ -86,14 +86,14 @@ fn a_level_that_a_server_lacks_is_an_empty_cell_with_its_reason_in_every_report(
         let adjusted = flags(trial(&document, server, "tiny"), "setting_adjusted");
         assert_eq!(
             adjusted,
-            ["join_buffer_size: asked for 100, the server runs with 128"],
+            ["join_buffer_size: requested 100, the server uses 128"],
             "{server}"
         );
     }
 }
 
 #[test]
-fn a_switch_that_no_server_knows_is_a_mistake_at_its_place() {
+fn a_switch_that_no_server_knows_is_refused_at_its_place() {
     if !has("mariadb") {
         return;
     }
@@ -115,7 +115,7 @@ fn a_switch_that_no_server_knows_is_a_mistake_at_its_place() {
 
 const HINTED: &str = r#"
 title = "A hint"
-question = "What becomes of a hint that is not heeded?"
+question = "What happens to a hint that is ignored?"
 
 [server.old]
 build = "mysql@5.6.14"
@@ -138,8 +138,8 @@ queries = ["Q6"]
 "#;
 
 #[test]
-#[ignore = "fetches 553 MB at its first run"]
-fn a_hint_that_is_not_heeded_is_told_and_a_server_without_hints_has_an_empty_cell() {
+#[ignore = "downloads 553 MB on its first run"]
+fn ignored_hints_are_flagged_and_servers_without_hints_are_not_available() {
     if !has("mysql@5.6.14") || !has("mysql@8.0.33") {
         return;
     }
@@ -148,24 +148,24 @@ fn a_hint_that_is_not_heeded_is_told_and_a_server_without_hints_has_an_empty_cel
     let ran = bench.run(&["run", &file]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     let document = bench.json(&bench.runs().pop().unwrap());
-    let told = |server: &str, hint: &str, kind: &str| {
+    let flag = |server: &str, hint: &str, kind: &str| {
         let trials = document["trials"].as_array().unwrap();
         let is_it = |trial: &&serde_json::Value| {
             trial["server"] == server && trial["levels"]["hint"] == hint
         };
         flags(trials.iter().find(is_it).unwrap(), kind).join("; ")
     };
-    assert_eq!(told("new", "none", "hint_ignored"), "");
-    let misspelt = told("new", "misspelt", "hint_ignored");
+    assert_eq!(flag("new", "none", "hint_ignored"), "");
+    let misspelt = flag("new", "misspelt", "hint_ignored");
     assert!(
         misspelt.starts_with("Q6: 1064 ") && misspelt.contains("NO_IPC"),
         "{misspelt}"
     );
-    let unresolved = told("new", "no such table", "hint_ignored");
+    let unresolved = flag("new", "no such table", "hint_ignored");
     assert!(
         unresolved.starts_with("Q6: 3128 ") && unresolved.contains("lineitems"),
         "{unresolved}"
     );
-    let empty = told("old", "misspelt", "not_available");
+    let empty = flag("old", "misspelt", "not_available");
     assert!(empty.contains("does not know optimizer hints"), "{empty}");
 }

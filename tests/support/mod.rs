@@ -40,8 +40,8 @@ impl Bench {
         Bench { folder }
     }
 
-    /// A bench that shares its snapshots with others of this kind, so that each dataset is loaded once for all of them. For
-    /// tests that neither look at loading nor damage data.
+    /// A bench that shares snapshots with other such benches, so that each dataset is loaded once. For tests that neither test loading
+    /// nor damage data.
     pub fn with_shared_snapshots() -> Bench {
         let bench = Bench::new();
         std::os::unix::fs::symlink(SNAPSHOTS.path(), bench.snapshots()).unwrap();
@@ -87,7 +87,7 @@ impl Bench {
         self.prony(arguments).spawn().unwrap()
     }
 
-    /// Writes an experiment file and gives its path.
+    /// Writes an experiment file. Returns its path.
     pub fn experiment(&self, name: &str, text: &str) -> String {
         let path = self.folder.path().join(format!("{name}.toml"));
         std::fs::write(&path, text).unwrap();

@@ -8,7 +8,7 @@ use std::path::Path;
 /// Writes an experiment with `workload` on MariaDB; `rest` is its load, protocol and everything else.
 pub fn experiment(bench: &Bench, name: &str, workload: &str, rest: &str) -> String {
     let text = format!(
-        "title = \"{name}\"\nquestion = \"What does a timed load come to?\"\n\n[server.one]\nbuild = \"mariadb\"\n\n{workload}\n{rest}"
+        "title = \"{name}\"\nquestion = \"What is the result of a timed load?\"\n\n[server.one]\nbuild = \"mariadb\"\n\n{workload}\n{rest}"
     );
     bench.experiment(name, &text)
 }

@@ -1,7 +1,7 @@
-//! `prony bench WORKLOAD`: a run from flags, no file.
+//! `prony bench WORKLOAD`: a benchmark without an experiment file.
 //!
-//! Goal: the flags become the text of an experiment file, which is run and recorded like any other. `--dry` asks the
-//! same of servers that do nothing, and shows the engine's own ceiling (see `dry`).
+//! Purpose: the flags become the text of an experiment file, which is run and recorded like any other. `--dry` runs the same
+//! load on null servers, which shows the limit of the load engine (see `dry`).
 
 mod dry;
 
@@ -16,43 +16,45 @@ use spec::{BenchRequest, bench};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// A workload with its operation: oltp-point-select, oltp-update-index, oltp-read-write, ...
+    /// Workload and operation: oltp-point-select, oltp-update-index, oltp-read-write, ...
     workload: String,
-    /// mariadb, mysql@5.6.14, a DSN, or NAME=BUILD; again for others
+    /// Server to measure: mariadb, mysql@5.6.14, a DSN, or NAME=BUILD; repeatable
     #[arg(long, value_name = "BUILD|DSN", default_value = "mariadb")]
     server: Vec<String>,
-    /// Clients that each ask again when they were answered
+    /// Concurrent clients (closed loop); several numbers give several trials
     #[arg(long, value_delimiter = ',', conflicts_with_all = ["rate", "workers"])]
     clients: Vec<u32>,
-    /// Operations that arrive a second, whether or not the server keeps up: 500, or 60% of max
+    /// Requests per second (open loop), whether or not the server keeps up: 500, or 60% of max
     #[arg(long, value_delimiter = ',')]
     rate: Vec<String>,
-    /// Clients that serve what arrives
+    /// Workers that serve the requests of an open loop
     #[arg(long, value_delimiter = ',', requires = "rate")]
     workers: Vec<u32>,
-    /// How long each trial is measured
+    /// Measured time of each trial
     #[arg(long, default_value = "10s")]
     time: String,
-    /// How long before that is not counted: 2s, 50%, find
+    /// Warm-up before the measured time: 2s, 50%, find
     #[arg(long)]
     warmup: Option<String>,
+    /// Number of tables
     #[arg(long)]
     tables: Option<u64>,
-    /// Rows of each table
+    /// Rows per table
     #[arg(long)]
     rows: Option<u64>,
-    /// The storage engine
+    /// Storage engine
     #[arg(long)]
     engine: Option<String>,
-    /// How often everything is repeated; one gives figures, two and more give intervals
+    /// Repetitions of all trials; confidence intervals need at least two
     #[arg(long)]
     blocks: Option<u32>,
-    /// A setting that the servers are started with; again for others
+    /// Setting that the servers start with; repeatable
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     set: Vec<(String, String)>,
-    /// Ask it of servers that do nothing, to see what the engine itself can do here
+    /// Run on null servers, to measure the limit of the load engine on this machine
     #[arg(long)]
     dry: bool,
+    /// Output format
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
     #[command(flatten)]

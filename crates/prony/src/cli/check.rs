@@ -14,7 +14,7 @@ use spec::{self, BuildSpec, Plans, RoundKind, Unit};
 use std::collections::BTreeMap;
 use workload::Estimate;
 
-/// Copying a snapshot and starting a server, as seen on two cores at scale 0.1 to 1.
+/// Time to copy a snapshot and start a server, measured on two cores at scale 0.1 to 1.
 const RESTART_S: f64 = 3.0;
 
 #[derive(clap::Args)]
@@ -24,7 +24,7 @@ pub struct Args {
     experiment: String,
     #[command(flatten)]
     overrides: Overrides,
-    /// Only this part of the matrix
+    /// Only this part of the trials
     #[arg(long, value_name = "K/N")]
     shard: Option<Shard>,
 }
@@ -53,7 +53,7 @@ pub fn run(args: Args) -> Result<Status, Failure> {
     known_settings(&request, &trials)
 }
 
-/// Trials are planned by their levels; the datasets below them are far fewer.
+/// The expected disk space and time. Many trials share a dataset, so each dataset is estimated once.
 fn expected(request: &Request, plan: &Plan, trials: &[PlannedTrial]) -> Result<String, Failure> {
     let mut estimates: BTreeMap<String, Estimate> = BTreeMap::new();
     let mut costs: BTreeMap<(String, String), DatasetCost> = BTreeMap::new();
@@ -80,12 +80,12 @@ fn expected(request: &Request, plan: &Plan, trials: &[PlannedTrial]) -> Result<S
     let queries = queries_of_a_round(request, trials)?;
     let restarts = match protocol.unit {
         Unit::Round => 1.0,
-        Unit::Query => queries.asked as f64,
+        Unit::Query => queries.issued as f64,
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
     let trial_s = |trial: &PlannedTrial| {
         let estimate = &estimates[&trial.workload.to_string()];
-        // What is beyond the cores waits for them.
+        // Clients in excess of the cores wait for one.
         let turns = (f64::from(trial.load.clients()) / cores).max(1.0) * queries.share();
         let round_s = |kind: &RoundKind| match kind {
             RoundKind::Cold => estimate.round_cold_s * turns + RESTART_S * restarts,
@@ -98,7 +98,7 @@ fn expected(request: &Request, plan: &Plan, trials: &[PlannedTrial]) -> Result<S
         let disk_s = limits::cold_reading_s(trial, estimate.data_bytes)
             * cold_rounds(trial)
             * queries.share();
-        // An analysis executes every query once more.
+        // EXPLAIN ANALYZE executes every query once more.
         let analysis_s = match trial.observe.plans {
             Plans::Analyze if !protocol.is_timed() => estimate.round_hot_s * queries.share(),
             _ => 0.0,
@@ -111,9 +111,9 @@ fn expected(request: &Request, plan: &Plan, trials: &[PlannedTrial]) -> Result<S
     ))
 }
 
-/// Whether this machine can set them.
+/// Checks that this machine can set the planned limits.
 fn limits(trials: &[PlannedTrial]) -> Result<(), Failure> {
-    let home = Home::from_environment().map_err(Failure::asked)?;
+    let home = Home::from_environment().map_err(Failure::usage)?;
     let leases = Leases::open(&home).map_err(Failure::failed)?;
     Ok(limits::check(trials, &home, &leases)?)
 }
@@ -123,15 +123,15 @@ fn cold_rounds(trial: &PlannedTrial) -> f64 {
     cold.count() as f64
 }
 
-/// The queries of a round, of all that the workload has.
+/// How many queries a round issues, out of all queries of the workload.
 struct Queries {
-    asked: usize,
+    issued: usize,
     all: usize,
 }
 
 impl Queries {
     fn share(&self) -> f64 {
-        self.asked as f64 / self.all.max(1) as f64
+        self.issued as f64 / self.all.max(1) as f64
     }
 }
 
@@ -140,16 +140,16 @@ fn queries_of_a_round(request: &Request, trials: &[PlannedTrial]) -> Result<Quer
         Some(first) => prepare::query_names(prepare::workload(request, first)?.as_ref()).len(),
         None => 0,
     };
-    let asked = match request.experiment.protocol.queries.len() {
+    let issued = match request.experiment.protocol.queries.len() {
         0 => all,
         chosen => chosen,
     };
-    Ok(Queries { asked, all })
+    Ok(Queries { issued, all })
 }
 
-/// Servers that are in the cache are asked whether they know the settings; the others are named.
+/// Checks the settings against the servers in the cache, and names the servers that are not in it.
 fn known_settings(request: &Request, trials: &[PlannedTrial]) -> Result<Status, Failure> {
-    let home = Home::from_environment().map_err(Failure::asked)?;
+    let home = Home::from_environment().map_err(Failure::usage)?;
     let cache = Cache::new(&home);
     let memory_bytes = machine::environment(&home.work()).memory_bytes;
     let mut known = Vec::new();
@@ -165,11 +165,11 @@ fn known_settings(request: &Request, trials: &[PlannedTrial]) -> Result<Status, 
                 server::provider(build, &home, &leases, &|_| ())
             })?;
             let largest = prepare::largest_estimate(request, trials, &spec.name);
-            known.push(preflight::ask(&provided)?);
+            known.push(preflight::known_settings(&provided)?);
             preflight::fits(&request.experiment, &provided, largest, memory_bytes)?;
         } else if !matches!(spec.build, BuildSpec::External(_) | BuildSpec::Sqlite) {
             print(&format!(
-                "server {}: {} is not in the cache; its settings are checked when the run gets it",
+                "server {}: {} is not in the cache; prony checks its settings after the download",
                 spec.name, spec.build
             ));
         }
@@ -179,7 +179,7 @@ fn known_settings(request: &Request, trials: &[PlannedTrial]) -> Result<Status, 
     Ok(Status::Done)
 }
 
-/// What will not be measured, once for all blocks.
+/// Prints the trials that will not be measured, once for all blocks.
 fn empty_cells(trials: &[PlannedTrial], known: &[Known]) {
     for trial in trials.iter().filter(|trial| trial.key.block == 0) {
         if let Some(why) = preflight::lacking(trial, known) {

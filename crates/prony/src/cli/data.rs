@@ -1,7 +1,7 @@
 //! `prony data`: a workload's tables as files.
 //!
-//! Goal: the files of the reference generator, as fast as the disk takes them, or a shard of them. A file has its name only when it is
-//! whole. Non-goals: loading; a load streams from the generator and needs no file.
+//! Purpose: writes the same files as the reference generator, or a shard of them, at the speed of the disk. A file gets its name
+//! when it is complete. Outside this module: loading, which streams rows from the generator and needs no file.
 
 mod chunk;
 mod files;
@@ -21,24 +21,24 @@ use files::{Output, Written};
 /// Writes a workload's tables to files.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Whose tables
+    /// Workload whose tables are written
     workload: Workload,
-    /// The size of ssb or tpch; scale 1 of ssb is 600 MB with 6 million rows, of tpch 1.1 GB with 8.7 million
+    /// Scale of ssb or tpch; scale 1 of ssb is 600 MB and 6 million rows, of tpch 1.1 GB and 8.7 million rows
     #[arg(long, value_parser = number, required_if_eq_any([("workload", "ssb"), ("workload", "tpch")]))]
     scale: Option<f64>,
-    /// The number of oltp's tables, 1 where it is not given
+    /// Number of oltp tables [default: 1]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "scale")]
     tables: Option<u32>,
-    /// The rows of each of oltp's tables; a million are 200 MB
+    /// Rows per oltp table; a million rows are 200 MB
     #[arg(long, value_parser = rows, conflicts_with = "scale", required_if_eq("workload", "oltp"))]
     rows: Option<u64>,
-    /// The folder for the files; it is made where it does not exist
+    /// Folder for the files; created if it does not exist
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// `tbl`: fields end with |; `csv`: without a header
+    /// tbl: each field ends with |; csv: no header
     #[arg(long, default_value = "tbl")]
     format: FileFormat,
-    /// Only a part of each table, such as 2/4 for the second quarter; files are then named like lineorder.2-of-4.tbl
+    /// Only a part of each table: 2/4 is the second quarter, in files such as lineorder.2-of-4.tbl
     #[arg(long, value_name = "I/N", value_parser = shard)]
     shard: Option<Shard>,
 }
@@ -92,10 +92,10 @@ fn shard(text: &str) -> Result<Shard, String> {
         .ok_or_else(|| format!("`{text}` is not a shard I/N with I from 1 to N, such as 2/4"))
 }
 
-/// Writes the files with all cores that the process may use; the summary goes to stdout, the progress to stderr.
+/// Writes the files, on all cores. Prints the summary to stdout and the progress to stderr.
 ///
 /// # Errors
-/// When the workload has no such scale, or a file cannot be written, for instance because the disk is full; unfinished files are removed.
+/// The workload does not have this scale, or a file cannot be written (disk full, for instance). Unfinished files are removed.
 pub fn run(args: Args) -> miette::Result<()> {
     let started = Instant::now();
     let tables = args.tables()?;
@@ -116,9 +116,9 @@ impl Args {
         }
     }
 
-    /// Every table whole.
+    /// The complete tables.
     fn tables(&self) -> miette::Result<Vec<Chunk>> {
-        let scale = || self.scale.expect("clap asks for it");
+        let scale = || self.scale.expect("clap requires it");
         Ok(match self.workload {
             Workload::Ssb => {
                 let ssb = Ssb::new(scale()).map_err(refused)?;
@@ -131,7 +131,7 @@ impl Args {
                 tpch::Table::ALL.map(table).into()
             }
             Workload::Oltp => {
-                let rows = self.rows.expect("clap asks for them");
+                let rows = self.rows.expect("clap requires them");
                 let oltp = Oltp::new(self.tables.unwrap_or(1), rows).map_err(refused)?;
                 let table = |n| Chunk::Oltp(oltp.whole(n));
                 (1..=oltp.tables()).map(table).collect()
@@ -162,12 +162,12 @@ fn outputs(args: &Args, tables: &[Chunk]) -> Result<Vec<Output>, files::Failure>
     tables.iter().map(output).collect()
 }
 
-/// A bar of bytes on stderr, where that is a terminal.
+/// A progress bar of written bytes on stderr, if stderr is a terminal.
 fn bar(bytes_estimate: u64) -> ProgressBar {
     let style = ProgressStyle::with_template(
         "{bar:40} {bytes} of about {total_bytes}, {bytes_per_sec}, {eta} left",
     );
-    ProgressBar::new(bytes_estimate).with_style(style.expect("the template is right"))
+    ProgressBar::new(bytes_estimate).with_style(style.expect("the template is valid"))
 }
 
 fn summary(written: &[Written], elapsed_s: f64) -> String {
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn shards_one_after_another_are_the_whole_table() {
+    fn concatenated_shards_equal_the_whole_table() {
         let folder = tempfile::tempdir().unwrap();
         for index in 1..=3 {
             write(folder.path(), &["--shard", &format!("{index}/3")]);
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tables_of_oltp_are_as_many_and_as_long_as_asked_for() {
+    fn oltp_writes_the_requested_tables_and_rows() {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().to_str().unwrap();
         let size = ["oltp", "--tables", "2", "--rows", "700", "--out", out];
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_command_line_is_answered_with_what_would_be_right() {
+    fn a_wrong_command_line_is_explained() {
         let mistake = |more: &[&str]| parse(&[&["--out", "/nowhere"], more].concat()).unwrap_err();
         assert!(mistake(&["sbb", "--scale", "1"]).contains("ssb"));
         assert!(mistake(&["ssb", "--scale", "many"]).contains("not a number"));
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scale_that_the_workload_does_not_have_is_refused_before_a_file_is_made() {
+    fn an_unsupported_scale_is_refused_before_a_file_is_created() {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("new");
         for (workload, scale, says) in [
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shards_of_tpch_one_after_another_are_its_tables() {
+    fn concatenated_tpch_shards_equal_its_tables() {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().to_str().unwrap();
         for shard in ["1/2", "2/2"] {
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_the_place_of_the_folder_is_named() {
+    fn an_output_path_that_is_a_file_is_named() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let out = file.path().to_str().unwrap();
         let error = run(parse(&["ssb", "--scale", "0.001", "--out", out]).unwrap()).unwrap_err();

@@ -1,6 +1,6 @@
-//! The experiments that come with the binary, so that `prony run quickstart` works anywhere.
+//! The built-in experiments, so that `prony run quickstart` works anywhere.
 
-/// (name, text); the name is the path below experiments/ without its ending.
+/// (name, text). The name is the path below experiments/ without its extension.
 pub const EXPERIMENTS: [(&str, &str); 18] = [
     (
         "quickstart",
@@ -76,7 +76,7 @@ pub const EXPERIMENTS: [(&str, &str); 18] = [
     ),
 ];
 
-/// By its whole name or by its last part.
+/// Finds an experiment by its full name or by the last part of it.
 pub fn find(name: &str) -> Option<(&'static str, &'static str)> {
     EXPERIMENTS
         .into_iter()

@@ -10,36 +10,36 @@ use std::path::Path;
 /// Overrides of the experiment, the same for `run` and `check`.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Overrides {
-    /// The workload's scale instead of the file's
+    /// Scale of the workload, instead of the file's
     #[arg(long, value_name = "X")]
     pub scale: Option<f64>,
-    /// How often the whole matrix is repeated, instead of the file's
+    /// Repetitions of all trials, instead of the file's
     #[arg(long, value_name = "N")]
     pub blocks: Option<u32>,
-    /// Only these levels: server=5.6, variant=small pool, ...; again for other factors
+    /// Only these levels: server=5.6, variant=small pool, ...; repeatable for other factors
     #[arg(long, value_name = "FACTOR=LEVEL[,LEVEL]")]
     pub only: Vec<String>,
-    /// Another server for all (mysql@5.6.14, mariadb, sqlite, a DSN), or for one: NAME=BUILD
+    /// Replace all servers (mysql@5.6.14, mariadb, sqlite, a DSN), or one of them: NAME=BUILD
     #[arg(long, value_name = "[NAME=]BUILD|DSN")]
     pub server: Vec<String>,
-    /// Clients of a closed load instead of the file's: 1,8,64
+    /// Concurrent clients (closed loop), instead of the file's: 1,8,64
     #[arg(long, value_name = "N[,N]", value_delimiter = ',')]
     pub clients: Vec<u32>,
-    /// Rates of an open load instead of the file's: 500,60% of max
+    /// Requests per second (open loop), instead of the file's: 500,60% of max
     #[arg(long, value_name = "RATE[,RATE]", value_delimiter = ',')]
     pub rate: Vec<String>,
-    /// Workers of an open load instead of the file's
+    /// Workers of an open loop, instead of the file's
     #[arg(long, value_name = "N[,N]", value_delimiter = ',')]
     pub workers: Vec<u32>,
-    /// How long a trial is measured, instead of the file's: 30s
+    /// Measured time of each trial, instead of the file's: 30s
     #[arg(long, value_name = "TIME")]
     pub time: Option<String>,
-    /// The warm-up instead of the file's: find, 10s, 50%
+    /// Warm-up before the measured time, instead of the file's: find, 10s, 50%
     #[arg(long, value_name = "find|TIME|SHARE")]
     pub warmup: Option<String>,
 }
 
-/// Overrides as they stand in a record, read back.
+/// Parses the overrides of a record.
 #[derive(Parser)]
 #[command(no_binary_name = true)]
 struct Recorded {
@@ -48,7 +48,7 @@ struct Recorded {
 }
 
 impl Overrides {
-    /// As arguments for the record; a DSN without its password.
+    /// The overrides as arguments, for the record. Passwords in DSNs are masked.
     pub fn arguments(&self) -> Vec<String> {
         let mut arguments = Vec::new();
         let mut add = |flag: &str, value: String| arguments.extend([flag.to_string(), value]);
@@ -84,7 +84,7 @@ impl Overrides {
     pub fn recorded(arguments: &[String]) -> Result<Overrides, Failure> {
         Recorded::try_parse_from(arguments)
             .map(|recorded| recorded.overrides)
-            .map_err(Failure::asked)
+            .map_err(Failure::usage)
     }
 
     fn apply(&self, mut experiment: Experiment) -> Result<Experiment, OverrideError> {
@@ -126,7 +126,7 @@ impl Overrides {
     }
 }
 
-/// An experiment file, or one that comes with the binary.
+/// Loads an experiment file or a built-in experiment, and applies the overrides.
 pub fn load(file_or_name: &str, overrides: &Overrides) -> Result<Experiment, Failure> {
     let path = Path::new(file_or_name);
     let (stem, source) = match (path.is_file(), embedded::find(file_or_name)) {
@@ -139,7 +139,7 @@ pub fn load(file_or_name: &str, overrides: &Overrides) -> Result<Experiment, Fai
     parse(&stem, file_or_name, &source, overrides)
 }
 
-/// An experiment from its text.
+/// Parses an experiment and applies the overrides.
 pub fn parse(
     stem: &str,
     shown: &str,
@@ -148,7 +148,7 @@ pub fn parse(
 ) -> Result<Experiment, Failure> {
     let experiment = spec::parse(stem, shown, source, &workload::check)
         .map_err(|error| Failure::from(miette::Report::new(error)))?;
-    overrides.apply(experiment).map_err(Failure::asked)
+    overrides.apply(experiment).map_err(Failure::usage)
 }
 
 fn stem(path: &Path) -> String {
@@ -162,8 +162,8 @@ fn read(path: &Path) -> Result<String, Failure> {
         let known: Vec<&str> = embedded::EXPERIMENTS.iter().map(|(name, _)| *name).collect();
         let near = spec::mistake::nearest(&path.display().to_string(), &known);
         let hint = near.map(|near| format!(" (did you mean {near}?)")).unwrap_or_default();
-        Failure::asked(format!(
-            "cannot read {}: {error}; give the path of an experiment file, or one of the names that prony list shows{hint}",
+        Failure::usage(format!(
+            "cannot read {}: {error}; give the path of an experiment file or a name from `prony list`{hint}",
             path.display()
         ))
     })
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
     use miette::Diagnostic as _;
 
-    /// What is underlined of the first mistake.
+    /// The text that the first mistake underlines.
     fn underlined(workload: &str) -> String {
         let source = format!("title = \"t\"\n[server.a]\nbuild = \"mariadb\"\n{workload}");
         let error = spec::parse("x", "x.toml", &source, &workload::check).unwrap_err();
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_deep_in_a_workloads_section_is_shown_where_it_stands() {
+    fn a_mistake_in_a_subsection_of_the_workload_is_underlined() {
         let sql = "[workload.sql.operation.a]\nstatements = \"select :p\"\n";
         assert_eq!(underlined(sql), "statements = \"select :p\"");
         let oltp = "[workload.oltp.operations]\npoint-select = 1\nupdate = 2\n";
@@ -191,13 +191,13 @@ mod tests {
     }
 
     #[test]
-    fn a_level_that_does_not_go_with_the_section_is_shown_itself() {
+    fn a_level_that_conflicts_with_the_section_is_underlined() {
         let small =
             "[workload.oltp]\nrange_size = 50\n[factor.size.tiny]\nworkload = { rows = 20 }\n";
         assert_eq!(underlined(small), "workload");
     }
 
-    /// With `accounts.sql` beside it.
+    /// Parses an experiment whose folder holds `accounts.sql`.
     fn with_file(workload: &str, sql: &str) -> Result<Experiment, spec::SpecError> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("accounts.sql"), sql).unwrap();
@@ -209,7 +209,7 @@ mod tests {
     const LOOK: &str = "-- operation: look\nselect 'it''s';\n";
 
     #[test]
-    fn a_text_of_the_workload_lies_beside_the_file_and_goes_into_the_record() {
+    fn an_operations_file_is_read_from_the_experiments_folder_and_recorded() {
         for workload in [
             "[workload.sql]\noperations_file = \"accounts.sql\" # beside it\n",
             "[workload.sql]\noperations = \"-- operation: a\\nselect 1\"\n\
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_in_a_text_and_a_file_that_is_not_there_are_shown_where_it_is_named() {
+    fn mistakes_in_an_operations_file_are_shown_where_the_file_is_named() {
         let named = |file: &str, sql: &str| {
             let workload = format!("[workload.sql]\noperations_file = \"{file}\"\n");
             let error = with_file(&workload, sql).unwrap_err();

@@ -1,14 +1,14 @@
-//! How a verb ends: the exit status, and the one message on stderr.
+//! How a verb ends: the exit status and one message on stderr.
 
 use crate::run::RunError;
 use std::process::ExitCode;
 
-/// Exit statuses are a contract with scripts.
+/// The exit status. Scripts rely on the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// 0: done and valid.
+    /// 0: finished, and every trial is valid.
     Done,
-    /// 1: a claim or a comparison failed, with `--gate` alone.
+    /// 1: a claim or a comparison failed; only with `--gate`.
     ClaimFailed,
     /// 2: a wrong command line or file.
     Asked,
@@ -30,7 +30,7 @@ impl From<Status> for ExitCode {
     }
 }
 
-/// What is said before the exit.
+/// The message before the exit.
 #[derive(Debug)]
 pub struct Failure {
     pub status: Status,
@@ -39,14 +39,14 @@ pub struct Failure {
 
 #[derive(Debug)]
 enum Message {
-    /// Line for line as it is: it holds paths and the lines of logs, which a frame would break.
+    /// Printed verbatim. It may hold paths and log lines, which miette would wrap.
     Plain(String),
-    /// With its place in a file.
+    /// A message with its place in a file.
     Placed(miette::Report),
 }
 
 impl Failure {
-    pub fn asked(message: impl std::fmt::Display) -> Failure {
+    pub fn usage(message: impl std::fmt::Display) -> Failure {
         Failure {
             status: Status::Asked,
             message: Message::Plain(message.to_string()),
@@ -61,7 +61,7 @@ impl Failure {
     }
 
     pub fn tell(self) -> ExitCode {
-        // A reader that has gone away (`prony show | head`) is no reason to panic.
+        // A closed pipe (`prony show | head`) must not cause a panic.
         use std::io::Write;
         let _ = match self.message {
             Message::Plain(text) => writeln!(std::io::stderr(), "error: {text}"),
@@ -71,7 +71,7 @@ impl Failure {
     }
 }
 
-/// Reports of miette are about command lines and files.
+/// miette's reports concern command lines and files.
 impl From<miette::Report> for Failure {
     fn from(message: miette::Report) -> Failure {
         Failure {
@@ -84,8 +84,8 @@ impl From<miette::Report> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
         let status = match &error {
-            RunError::Asked(_) | RunError::Spec(_) => Status::Asked,
-            RunError::Failed(_) | RunError::Lacking(_) => Status::Failed,
+            RunError::Usage(_) | RunError::Spec(_) => Status::Asked,
+            RunError::Failed(_) | RunError::NotAvailable(_) => Status::Failed,
             RunError::Interrupted => Status::Interrupted,
         };
         let message = match error {
@@ -98,11 +98,11 @@ impl From<RunError> for Failure {
 
 impl From<record::StoreError> for Failure {
     fn from(error: record::StoreError) -> Failure {
-        Failure::asked(error)
+        Failure::usage(error)
     }
 }
 
-/// Prints to stdout; a reader that has gone away ends it in silence.
+/// Prints to stdout. A closed pipe is no error.
 pub fn print(text: &str) {
     use std::io::Write;
     let mut stdout = std::io::stdout().lock();

@@ -1,4 +1,4 @@
-//! `prony gauge`, hidden: prony starts itself by it inside a control group (see `host::gauge`); people never do.
+//! `prony gauge` (hidden): prony starts it inside a control group to measure a limit (see `host::gauge`). Users never run it.
 
 use super::failure::{Failure, Status};
 use clap::Subcommand;
@@ -21,7 +21,7 @@ enum Asked {
     Cpu { busy: usize },
 }
 
-/// Prints one figure.
+/// Prints the measured figure.
 pub fn run(args: Args) -> Result<Status, Failure> {
     let what = match args.what {
         Asked::Read {

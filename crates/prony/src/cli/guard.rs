@@ -1,4 +1,4 @@
-//! `prony guard JOURNAL`, hidden: prony starts itself by it (see `host::guard`); people never do.
+//! `prony guard JOURNAL` (hidden): prony starts it (see `host::guard`). Users never run it.
 
 use super::failure::{Failure, Status};
 use host::guard;
@@ -9,8 +9,8 @@ pub struct Args {
     journal: PathBuf,
 }
 
-/// Waits for the end of the standard input, then works off the journal. Where that fails nobody listens any more; the
-/// journal stays for the next start.
+/// Waits until stdin closes, then cleans up what the journal lists. If that fails, no one reads its errors; the journal stays for the
+/// next start.
 pub fn run(args: Args) -> Result<Status, Failure> {
     guard::serve(&args.journal).map_err(Failure::failed)?;
     Ok(Status::Done)

@@ -23,7 +23,7 @@ use clap::{Parser, Subcommand};
 use failure::Status;
 use std::path::PathBuf;
 
-/// A dynamometer for database engines.
+/// Benchmarks MySQL-family servers and reports how certain the answer is.
 #[derive(Parser)]
 #[command(name = "prony", version, about, max_term_width = 100)]
 pub struct Cli {
@@ -33,43 +33,43 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// The experiments that come with this binary
+    /// List the built-in experiments
     List,
-    /// Run an experiment, or go on with one
+    /// Run an experiment, or resume a run
     Run(run::Args),
-    /// Parse, resolve, print the trials, the disk space and the time that they are expected to take
+    /// Check an experiment; print its trials and the expected disk space and time
     Check(check::Args),
-    /// The tables and verdicts of a run
+    /// Print the tables and verdicts of a run
     Show(show::Args),
     /// Write report.html
     Report(report::Args),
-    /// A run from flags, no file: prony bench oltp-update-index --server mysql@5.6.14 --clients 1,8,64 --time 30s
+    /// Benchmark without an experiment file: prony bench oltp-update-index --server mysql@5.6.14 --clients 1,8,64 --time 30s
     Bench(bench::Args),
-    /// Servers in the cache
+    /// Download server builds, and start a server by hand
     #[command(subcommand)]
     Server(server::Command),
     /// Write a workload's data as text files
     Data(data::Args),
-    /// A server that does nothing, until its input ends; started by prony itself
+    /// Serve the null server until stdin closes; prony starts this process itself
     #[command(hide = true)]
     Null(null::Args),
-    /// Works off what a dead prony left behind; started by prony itself
+    /// Clean up after a prony process that died; prony starts this process itself
     #[command(hide = true)]
     Guard(guard::Args),
-    /// How fast a control group is, measured inside it; started by prony itself
+    /// Measure the limits of a control group from inside it; prony starts this process itself
     #[command(hide = true)]
     Gauge(gauge::Args),
 }
 
-/// Where runs are, the same for all verbs.
+/// The results folder, the same option for all verbs.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Results {
-    /// The folder with the runs
+    /// Folder that holds the runs
     #[arg(long, value_name = "DIR", default_value = "results")]
     pub results: PathBuf,
 }
 
-/// Runs the verb and says what went wrong on stderr.
+/// Runs the verb. Prints an error to stderr.
 pub fn main() -> std::process::ExitCode {
     let cli = Cli::parse();
     let outcome = match cli.verb {

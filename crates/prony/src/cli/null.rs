@@ -1,7 +1,7 @@
-//! `prony null`: the null server as a process of its own.
+//! `prony null`: the null server in its own process.
 //!
-//! Goals: it ends with the one that started it, whose end of the pipe it reads; a client can choose the core that answers it.
-//! Non-goal: being asked for by people.
+//! Purpose: it ends with its parent, because it reads a pipe that the parent holds open. A client can choose the core that answers it.
+//! Users never run it.
 
 use super::failure::{Failure, Status};
 use std::io::{self, Read};
@@ -13,7 +13,7 @@ use wire::null::{Behaviour, Listener, serve};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The sockets to listen on, each served by a thread of its own: the first on the first core, and so on
+    /// Sockets to listen on; each has a thread, the first on the first core and so on
     #[arg(required = true)]
     sockets: Vec<PathBuf>,
 }

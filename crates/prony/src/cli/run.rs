@@ -20,16 +20,16 @@ pub struct Args {
     overrides: Overrides,
     #[command(flatten)]
     results: Results,
-    /// Go on with a run that was interrupted or killed; what is finished is not repeated
+    /// Resume a run that was interrupted or killed; finished trials are kept
     #[arg(long, value_name = "RUN", conflicts_with_all = ["scale", "blocks", "only", "server", "clients", "rate", "workers", "time", "warmup", "shard", "seed"])]
     resume: Option<String>,
-    /// Only this part of the matrix, for several machines
+    /// Only this part of the trials, to spread them over several machines
     #[arg(long, value_name = "K/N")]
     shard: Option<Shard>,
-    /// The seed of the order of trials, to repeat an earlier run's
+    /// Seed of the trial order, to repeat the order of an earlier run
     #[arg(long)]
     seed: Option<u64>,
-    /// End with status 1 where a claim is not reproduced
+    /// Exit with status 1 if a claim is not reproduced
     #[arg(long)]
     gate: bool,
     /// Allow DROP of prony's own schemas on an external server
@@ -48,9 +48,9 @@ pub fn run(args: Args) -> Result<Status, Failure> {
     Ok(status(&conducted, &document, args.gate))
 }
 
-/// Measures, with the progress on stderr.
+/// Executes the request and shows its progress on stderr.
 pub fn carry_out(request: &Request) -> Result<Conducted, Failure> {
-    let home = Home::from_environment().map_err(Failure::asked)?;
+    let home = Home::from_environment().map_err(Failure::usage)?;
     let leases = Leases::open(&home).map_err(Failure::failed)?;
     let progress = Progress::stderr();
     for sentence in spec::advice(&request.experiment) {
@@ -65,7 +65,7 @@ pub fn document(conducted: &Conducted) -> Document<'_> {
     Document::of(&conducted.run, &conducted.trials, Detail::Brief)
 }
 
-/// Prints the tables and the folder that keeps them.
+/// Prints the tables and the paths of the run and its report.
 pub fn tell(conducted: &Conducted, document: &Document) {
     print(&report::terminal(
         document,
@@ -93,7 +93,7 @@ fn fresh(args: &Args) -> Result<Request, Failure> {
     })
 }
 
-/// A killed run is resumed from its run.sqlite alone: the file, the overrides, the seed and the shard are in it.
+/// The request that resumes a run. run.sqlite alone is enough: it holds the experiment, the overrides, the seed and the shard.
 fn resumed(args: &Args, name: &str) -> Result<Request, Failure> {
     let path = folder::find(&args.results.results, name)?.join("run.sqlite");
     let run: Run = Store::open(&path)?.run()?;
@@ -102,8 +102,8 @@ fn resumed(args: &Args, name: &str) -> Result<Request, Failure> {
     if let Some(given) = &args.experiment {
         let given = experiment::load(given, &overrides)?;
         if given.source != run.experiment_toml {
-            return Err(Failure::asked(format!(
-                "{name} was begun from another text of the experiment; leave the file away to go on with its own, or begin a new run"
+            return Err(Failure::usage(format!(
+                "{name} was started from a different experiment text; leave out the file to resume with the recorded text, or start a new run"
             )));
         }
     }
@@ -112,7 +112,7 @@ fn resumed(args: &Args, name: &str) -> Result<Request, Failure> {
         .as_deref()
         .map(str::parse)
         .transpose()
-        .map_err(Failure::asked)?;
+        .map_err(Failure::usage)?;
     Ok(Request {
         experiment,
         overrides: run.overrides,
@@ -125,7 +125,7 @@ fn resumed(args: &Args, name: &str) -> Result<Request, Failure> {
     })
 }
 
-/// Only a starting point that differs from run to run; it is stored.
+/// A seed that differs from run to run. The record keeps it.
 pub fn rand_seed() -> u64 {
     let now = jiff::Timestamp::now().as_nanosecond();
     (now as u64) ^ u64::from(std::process::id()).rotate_left(32)

@@ -1,7 +1,7 @@
-//! `prony server list|get|start|stop|shell`: builds that prony can have, and one of them started by hand.
+//! `prony server list|get|start|stop|shell`: server builds, and servers started by hand.
 //!
-//! Goal: get a build before a run (on a machine that goes offline later), and look around in a server without installing
-//! it. Non-goal: a server that outlives its prony.
+//! Purpose: download a build before a run (for a machine that goes offline later), and inspect a server without installing it.
+//! Outside this module: a server that outlives its prony process.
 
 mod get;
 mod instance;
@@ -14,15 +14,15 @@ use super::failure::{Failure, Status};
 
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
-    /// The builds that can be had, and what the cache holds of them
+    /// List the available builds, and which of them are in the cache
     List,
-    /// Fetch a build into the cache, unless it is there
+    /// Download a build into the cache, unless it is there
     Get(get::Args),
-    /// Start a server with an empty data folder; it runs until Ctrl-C or `prony server stop`, and its data goes with it
+    /// Start a server on an empty data folder; Ctrl-C or `prony server stop` stops it and deletes its data
     Start(instance::Args),
-    /// Stop the servers of `prony server start`
+    /// Stop all servers that `prony server start` started
     Stop,
-    /// Start a server with an empty data folder and open its own client; both end together, and the data goes with them
+    /// Start a server on an empty data folder and open its client; both end together, and the data is deleted
     Shell(instance::Args),
 }
 

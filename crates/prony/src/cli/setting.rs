@@ -1,4 +1,4 @@
-//! A server's setting as it is given on the command line: `NAME=VALUE`.
+//! A server setting on the command line: `NAME=VALUE`.
 
 pub fn setting(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {

@@ -10,6 +10,7 @@ use report::{Detail, Document};
 pub struct Args {
     /// The run's folder, or its name in the results folder
     run: String,
+    /// Output format
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
     #[command(flatten)]
@@ -21,7 +22,7 @@ pub enum Format {
     Table,
     Json,
     Csv,
-    /// CSV with a row for each second of timed loads and a column for each series
+    /// CSV: a row per second of each timed load, a column per series
     Samples,
     Markdown,
 }
@@ -41,7 +42,7 @@ pub fn run(args: Args) -> Result<Status, Failure> {
 }
 
 impl Format {
-    /// The document's trials have to be whole, but for a table or Markdown of claims that compare no single queries.
+    /// Renders the document. Its trials have to be complete, except for a table or Markdown whose claims compare no single queries.
     pub fn of(self, document: &Document) -> String {
         match self {
             Format::Table => report::terminal(document, terminal::colour(), terminal::width()),

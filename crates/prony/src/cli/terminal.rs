@@ -1,8 +1,8 @@
-//! What stdout is: a terminal of some width, or a file.
+//! The width and colours of stdout, which is a terminal or a file.
 
 use std::io::IsTerminal;
 
-/// Columns of what is no terminal: fits a page and an issue.
+/// Columns if stdout is not a terminal. It fits a page and an issue.
 const WIDTH: usize = 100;
 
 pub fn width() -> usize {
@@ -12,7 +12,7 @@ pub fn width() -> usize {
     }
 }
 
-/// Colours only for people, and not where they asked for none (https://no-color.org).
+/// Colours on a terminal, unless NO_COLOR is set (https://no-color.org).
 pub fn colour() -> bool {
     std::io::stdout().is_terminal()
         && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())

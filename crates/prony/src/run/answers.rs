@@ -1,12 +1,12 @@
-//! Rule 7: every answer is checked, against the reference where there is one, else across servers and rounds.
+//! Rule 7: checks every answer, against the reference if there is one, otherwise across servers and rounds.
 //!
-//! Goal: a verdict for each query of a trial, and one sentence for each wrong one. Non-goal: the canonical form of an
-//! answer, which is the workload's.
+//! Purpose: a verdict for each query of a trial, and a flag for each wrong answer. Outside this module: the canonical form of an
+//! answer, which the workload defines.
 
 use record::{Answer, Flag, FlagKind, Trial};
 use std::collections::HashMap;
 
-/// The first answer that was seen to each question, with where it came from.
+/// The first answer to each query, and where it came from.
 #[derive(Debug, Default)]
 pub struct Answers {
     seen: HashMap<(String, String), Seen>,
@@ -16,13 +16,13 @@ pub struct Answers {
 struct Seen {
     hash: String,
     place: String,
-    /// How often it was given.
+    /// How many times this answer was seen.
     times: u32,
 }
 
 impl Answers {
-    /// Judges the queries that had no reference (`Unchecked`), and takes them in as something to compare with.
-    /// `dataset` names the data: answers to different data are not compared. Returns a flag for each wrong answer.
+    /// Compares the trial's answers with earlier ones, and remembers them. `dataset` names the data: answers from different data
+    /// are not compared. Returns a flag for each wrong answer.
     pub fn check(&mut self, dataset: &str, trial: &mut Trial) -> Vec<Flag> {
         let mut flags = Vec::new();
         for round in &mut trial.rounds {
@@ -37,10 +37,10 @@ impl Answers {
                     trial.key.block + 1,
                     round.name,
                     round.index,
-                    whose(query.client)
+                    client_suffix(query.client)
                 );
                 if query.answer == Answer::Wrong {
-                    continue; // the reference has spoken, and the workload has said what differs
+                    continue; // the comparison with the reference has flagged it already
                 }
                 let seen = self
                     .seen
@@ -57,7 +57,7 @@ impl Answers {
                     flags.push(Flag {
                         kind: FlagKind::WrongAnswer,
                         text: format!(
-                            "{}: {place} gave another answer ({} rows) than {}: one of the two is wrong",
+                            "{}: {place} gave a different answer ({} rows) than {}: one of the two is wrong",
                             query.name, query.rows, seen.place
                         ),
                     });
@@ -68,7 +68,7 @@ impl Answers {
         flags
     }
 
-    /// An answer that was given at least twice, alike, counts as checked.
+    /// Marks answers as checked that were seen at least twice.
     fn confirm(&self, dataset: &str, trial: &mut Trial) {
         for query in trial.rounds.iter_mut().flat_map(|round| &mut round.queries) {
             let seen = self.seen.get(&(dataset.to_string(), query.name.clone()));
@@ -79,8 +79,8 @@ impl Answers {
     }
 }
 
-/// Nothing for the first client, who may be the only one.
-fn whose(client: u32) -> String {
+/// Names a client other than the first.
+fn client_suffix(client: u32) -> String {
     match client {
         1 => String::new(),
         _ => format!(", client {client}"),
@@ -93,7 +93,7 @@ mod tests {
     use crate::run::rounds::tests::trial_with_answers;
 
     #[test]
-    fn an_answer_that_differs_from_the_other_server_is_wrong() {
+    fn an_answer_that_differs_from_another_servers_is_wrong() {
         let mut answers = Answers::default();
         assert!(
             answers
@@ -106,14 +106,14 @@ mod tests {
         assert!(
             flags[0]
                 .text
-                .contains("5.6, block 1, hot 1 gave another answer"),
+                .contains("5.6, block 1, hot 1 gave a different answer"),
             "{}",
             flags[0].text
         );
     }
 
     #[test]
-    fn one_answer_alone_is_unchecked_and_two_alike_are_ok() {
+    fn a_single_answer_is_unchecked_and_two_equal_answers_are_ok() {
         let mut alone = trial_with_answers("5.5", &["a"]);
         Answers::default().check("ssb", &mut alone);
         assert_eq!(alone.rounds[0].queries[0].answer, Answer::Unchecked);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_to_other_data_are_not_compared() {
+    fn answers_from_different_data_are_not_compared() {
         let mut answers = Answers::default();
         answers.check("scale 1", &mut trial_with_answers("5.5", &["a"]));
         assert!(

@@ -1,11 +1,11 @@
-//! A pass of several clients: each runs the whole list of queries once on a connection of its own, all at once.
+//! A pass of several concurrent clients. Each runs every query once, on its own connection.
 //!
-//! Goal: one wall time from the common start to the last client's end, and every client's answers checked like one's. The places
-//! at which the clients begin are spread evenly over the list, so that they do not all ask the same at once; within the list the
-//! order stays. (TPC-H's throughput test gives each stream an order of its own, by a table of its specification, clause 5.3.5.)
-//! Non-goals: counters of single queries, which cannot be told apart here; clients that come and go (crate `load`).
+//! Purpose: the wall time from the common start to the end of the last client, with every answer checked. The clients start at evenly
+//! spaced places of the list, so that they do not all issue the same query at once. The order within the list stays the same.
+//! (TPC-H's throughput test gives each stream its own order, from a table in its specification, clause 5.3.5.)
+//! Outside this module: counters per query, which cannot be attributed here; clients that connect and disconnect (crate `load`).
 
-use super::round::{Asked, Asking, Client, Live, Pass, Passed, difference, read};
+use super::round::{Client, Issued, Issuer, Live, Pass, Passed, difference, read};
 use super::watch::Watch;
 use host::interrupt;
 use observe::process;
@@ -19,22 +19,22 @@ use workload::Operation;
 #[cfg(test)]
 mod tests;
 
-/// Where client number `client` (from 0) of so many begins in the list.
+/// The query at which client number `client` (from 0) of `clients` starts.
 pub fn begins_at(client: usize, clients: usize, operations: usize) -> usize {
     client * operations / clients
 }
 
-/// One client's part of a pass, its answers to be looked at when all have ended.
+/// One client's part of a pass. Its answers are checked after all clients ended.
 struct Part<'a> {
-    asked: Vec<(&'a Operation, Asked)>,
+    issued: Vec<(&'a Operation, Issued)>,
     ended: Instant,
 }
 
 /// What the clients of a pass share.
 struct Shared<'a> {
-    /// Held for writing until all are there.
+    /// Locked for writing until all clients are ready.
     gate: RwLock<()>,
-    /// One of them is lost, so that the others' figures mean nothing.
+    /// One client lost its connection, so the pass is void.
     stop: AtomicBool,
     watches: Vec<&'a Watch>,
 }
@@ -47,7 +47,7 @@ impl Shared<'_> {
 }
 
 impl<'a> Pass<'a> {
-    pub(super) fn by_several(&self, live: &mut Live) -> Result<Passed, ServerError> {
+    pub(super) fn run_concurrent(&self, live: &mut Live) -> Result<Passed, ServerError> {
         let Live {
             session,
             watch,
@@ -71,7 +71,7 @@ impl<'a> Pass<'a> {
         Ok(passed)
     }
 
-    /// The common start, and every client's part in their order; or the first client's error.
+    /// Returns the common start and the part of each client, in order, or the first client's error.
     fn all_at_once(
         &self,
         clients: Vec<(&mut Session, &Watch)>,
@@ -88,13 +88,13 @@ impl<'a> Pass<'a> {
                 .into_iter()
                 .enumerate()
                 .map(|(place, (session, watch))| {
-                    let asking = Asking {
+                    let issuer = Issuer {
                         session,
                         watch,
                         client: place as u32 + 1,
                         clients: count as u32,
                     };
-                    self.begin(scope, &shared, asking)
+                    self.begin(scope, &shared, issuer)
                 });
             let began: Vec<Result<_, ServerError>> = began.collect();
             if began.iter().any(Result::is_err) {
@@ -107,7 +107,7 @@ impl<'a> Pass<'a> {
                     .join()
                     .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             });
-            // All are waited for before the first error counts.
+            // Joins all threads before it returns the first error.
             let parts: Vec<_> = parts.collect();
             let parts = parts.into_iter().collect::<Result<_, ServerError>>()?;
             Ok((started, parts))
@@ -118,30 +118,30 @@ impl<'a> Pass<'a> {
         &'s self,
         scope: &'s Scope<'s, 'e>,
         shared: &'s Shared<'s>,
-        asking: Asking<'s>,
+        issuer: Issuer<'s>,
     ) -> Result<ScopedJoinHandle<'s, Result<Part<'a>, ServerError>>, ServerError> {
-        let client = asking.client;
+        let client = issuer.client;
         let run = move || {
             drop(shared.gate.read());
-            self.one_client(shared, asking)
+            self.one_client(shared, issuer)
                 .inspect_err(|_| shared.end_all())
         };
         Builder::new().spawn_scoped(scope, run).map_err(|error| {
             ServerError::Unusable(format!(
-                "client {client} of the round cannot be started: {error}; take fewer clients"
+                "client {client}: cannot start its thread: {error}; use fewer clients"
             ))
         })
     }
 
-    fn one_client(&self, shared: &Shared, asking: Asking) -> Result<Part<'a>, ServerError> {
-        let Asking {
+    fn one_client(&self, shared: &Shared, issuer: Issuer) -> Result<Part<'a>, ServerError> {
+        let Issuer {
             session,
             watch,
             client,
             clients,
-        } = asking;
+        } = issuer;
         let mut part = Part {
-            asked: Vec::new(),
+            issued: Vec::new(),
             ended: Instant::now(),
         };
         for operation in self.from(begins_at(
@@ -152,19 +152,19 @@ impl<'a> Pass<'a> {
             if shared.stop.load(Relaxed) {
                 break;
             }
-            let asking = Asking {
+            let issuer = Issuer {
                 session: &mut *session,
                 watch,
                 client,
                 clients,
             };
-            let asked = self.ask(asking, operation);
+            let issued = self.issue(issuer, operation);
             if interrupt::asked() {
                 return Err(ServerError::Lost("interrupted".into()));
             }
-            let asked = asked.map_err(|error| of_client(client, error))?;
+            let issued = issued.map_err(|error| of_client(client, error))?;
             part.ended = Instant::now();
-            part.asked.push((operation, asked));
+            part.issued.push((operation, issued));
         }
         Ok(part)
     }
@@ -176,15 +176,15 @@ impl<'a> Pass<'a> {
             elapsed_s: elapsed.unwrap_or_default().as_secs_f64(),
             ..Passed::default()
         };
-        for (operation, asked) in parts.into_iter().flat_map(|part| part.asked) {
-            let (query, flag) = self.judge(operation, asked);
+        for (operation, issued) in parts.into_iter().flat_map(|part| part.issued) {
+            let (query, flag) = self.judge(operation, issued);
             passed.queries.push(query);
             passed.flags.extend(flag);
         }
         passed
     }
 
-    /// The whole list from this place on, and then what stands before it.
+    /// The whole list, starting at this place and wrapping around.
     fn from(&self, place: usize) -> impl Iterator<Item = &'a Operation> {
         let (before, after) = self.operations.split_at(place);
         after.iter().chain(before)

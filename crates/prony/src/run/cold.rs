@@ -1,23 +1,23 @@
-//! Rule 6: cold is proved, or the round is called lukewarm.
+//! Rule 6: a round is cold only with proof. Otherwise it is lukewarm.
 //!
-//! Goal: the evidence before and after a cold round, and what it says. Non-goals: how caches are emptied (`host`), and
-//! caches below the device, in a controller or a hypervisor, which nothing here can see.
+//! Purpose: collect and judge the evidence before and after a cold round. Outside this module: emptying caches (`host`); caches below
+//! the device, in a controller or a hypervisor, which are not visible here.
 
 use host::cold::{device_reads, evict as evict_files, residency};
 use observe::Observer;
 use record::Coldness;
 use std::path::Path;
 
-/// The page size of the pool, for its share of the data.
+/// InnoDB's default page size, to convert pages of the buffer pool to bytes.
 const PAGE_BYTES: u64 = 16 * 1024;
 
-/// A server has read its own dictionary and undo pages by the time it answers; more than this share of the data is not cold.
-const MOST_RESIDENT: f64 = 0.02;
+/// Maximum share of the data in a cache before a cold round. A server that has started has read its dictionary and undo pages.
+const MAX_RESIDENT: f64 = 0.02;
 
-/// Pages that a server holds after a start on an empty database; what the pool holds above counts against `MOST_RESIDENT`.
+/// Pages in the pool after a start on an empty database. Pages above that count against `MAX_RESIDENT`.
 const START_PAGES: u64 = 2_000;
 
-/// Empties the file cache for a data folder; the name of the method for the record.
+/// Empties the page cache for a data folder. Returns the name of the method, for the record.
 pub fn evict(data: &Path) -> String {
     match evict_files(&[data.to_path_buf()]) {
         Ok(eviction) => eviction.text().to_string(),
@@ -25,7 +25,7 @@ pub fn evict(data: &Path) -> String {
     }
 }
 
-/// What is seen before the first query of a cold round.
+/// The evidence before the first query of a cold round.
 pub struct Before {
     coldness: Coldness,
     device_read_bytes: Option<u64>,
@@ -60,7 +60,7 @@ impl Before {
         }
     }
 
-    /// The evidence whole, after the round.
+    /// Completes the evidence after the round.
     pub fn after(self, data: Option<&Path>, data_bytes: u64) -> Coldness {
         let mut coldness = self.coldness;
         coldness.device_read_bytes = self
@@ -73,7 +73,7 @@ impl Before {
     }
 }
 
-/// One proof for a round whose queries were each made cold: the weakest of them, with the device's reads added up.
+/// Joins the proofs of a round whose queries were each made cold: keeps the weaker proof and adds up the disk reads.
 pub fn join(one: Coldness, other: Coldness) -> Coldness {
     let device_read_bytes = one
         .device_read_bytes
@@ -91,25 +91,25 @@ pub fn join(one: Coldness, other: Coldness) -> Coldness {
     }
 }
 
-/// Why a round does not count as cold; none where everything says that it does.
+/// Why a round does not count as cold. None if all evidence is in order.
 fn objection(coldness: &Coldness, data_bytes: u64) -> Option<String> {
     if !coldness.server_restarted {
-        return Some("the server could not be restarted".into());
+        return Some("the server was not restarted".into());
     }
     if coldness.eviction == "none" {
-        return Some("the file cache could not be emptied".into());
+        return Some("the page cache could not be emptied".into());
     }
     let pages = coldness.pool_pages.unwrap_or(0).saturating_sub(START_PAGES);
-    if (pages * PAGE_BYTES) as f64 > data_bytes as f64 * MOST_RESIDENT {
+    if (pages * PAGE_BYTES) as f64 > data_bytes as f64 * MAX_RESIDENT {
         return Some(format!(
-            "the pool held {} pages before the first query",
+            "the buffer pool held {} pages before the first query",
             coldness.pool_pages.unwrap_or(0)
         ));
     }
     let (Some(resident), Some(files)) = (coldness.resident_bytes, coldness.file_bytes) else {
-        return Some("the files' residency in the page cache cannot be seen".into());
+        return Some("the share of the data in the page cache is not known".into());
     };
-    if resident as f64 > files as f64 * MOST_RESIDENT {
+    if resident as f64 > files as f64 * MAX_RESIDENT {
         return Some(format!(
             "{} of {} MiB of the data files were still in the page cache",
             resident >> 20,
@@ -117,7 +117,7 @@ fn objection(coldness: &Coldness, data_bytes: u64) -> Option<String> {
         ));
     }
     if coldness.device_read_bytes == Some(0) {
-        return Some("the device read nothing during the round".into());
+        return Some("the disk read nothing during the round".into());
     }
     None
 }
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_pool_and_files_that_are_not_resident_prove_a_cold_round() {
+    fn an_empty_pool_and_an_empty_page_cache_prove_a_cold_round() {
         assert_eq!(objection(&cold(), 1 << 30), None);
     }
 
@@ -156,7 +156,7 @@ mod tests {
                     server_restarted: false,
                     ..cold()
                 },
-                "could not be restarted",
+                "was not restarted",
             ),
             (
                 Coldness {
@@ -170,7 +170,7 @@ mod tests {
                     pool_pages: Some(40_000),
                     ..cold()
                 },
-                "the pool held 40000 pages",
+                "the buffer pool held 40000 pages",
             ),
             (
                 Coldness {
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_of_single_queries_is_as_cold_as_its_warmest_one() {
+    fn a_round_is_as_cold_as_its_warmest_query() {
         let proved = Coldness {
             proved: true,
             ..cold()

@@ -1,6 +1,6 @@
-//! A run from its beginning to its end, or from where an earlier process left it.
+//! Executes a run from start to end, or resumes it.
 //!
-//! Purpose: the order of things: prepare, measure trial after trial, write the report. Outside this module: how each is done.
+//! Purpose: the order of the steps: prepare, measure each trial, write the report. Outside this module: the steps themselves.
 
 use super::folder::RunFolder;
 use super::measure::Measuring;
@@ -15,7 +15,7 @@ use spec::Experiment;
 use spec::plan::{PlannedTrial, Shard};
 use std::path::PathBuf;
 
-/// What is to be run. Everything in it is checked.
+/// A run to execute. Everything in it is checked.
 pub struct Request {
     pub experiment: Experiment,
     /// Command line overrides as arguments, without passwords, for the record.
@@ -29,7 +29,7 @@ pub struct Request {
     pub workloads: Workloads,
 }
 
-/// A run that came to its end.
+/// A finished run.
 pub struct Conducted {
     pub folder: PathBuf,
     pub run: Run,
@@ -37,7 +37,7 @@ pub struct Conducted {
 }
 
 impl Conducted {
-    /// Whether every trial was measured whole and answered right.
+    /// Whether every trial is complete and its answers are right.
     pub fn valid(&self) -> bool {
         self.trials
             .iter()
@@ -45,7 +45,7 @@ impl Conducted {
     }
 }
 
-/// What a run works with, whatever it measures.
+/// The resources of a run.
 pub struct Means<'a> {
     pub home: &'a Home,
     pub leases: &'a Leases,
@@ -53,10 +53,10 @@ pub struct Means<'a> {
     pub provide: &'a Provide<'a>,
 }
 
-/// Executes an experiment, or resumes a run, with the servers that its builds and DSNs name.
+/// Executes an experiment or resumes a run, on the servers that the experiment names.
 ///
 /// # Errors
-/// A request that cannot be carried out, a failure outside a trial, an interruption. Finished trials are saved.
+/// An impossible request, a failure outside a trial, or an interruption. Finished trials are saved.
 pub fn conduct(
     request: &Request,
     home: &Home,
@@ -73,11 +73,11 @@ pub fn conduct(
     conduct_with(request, &means)
 }
 
-/// The same with servers from elsewhere: tests hand in fakes, or keep a hand on a real one.
+/// Like [`conduct`], with servers from `means.provide`. Tests pass fakes, or keep a handle on a real server.
 pub fn conduct_with(request: &Request, means: &Means) -> Result<Conducted, RunError> {
     interrupt::install()
         .map_err(|error| RunError::Failed(format!("cannot listen for signals: {error}")))?;
-    // Whatever fails after a Ctrl-C (a server that was starting, a load that broke off) fails for it.
+    // An error after Ctrl-C (in a server start or a load) is a result of the interruption.
     steps(request, means).map_err(|error| {
         if interrupt::asked() {
             RunError::Interrupted
@@ -119,7 +119,7 @@ fn steps(request: &Request, means: &Means) -> Result<Conducted, RunError> {
     Ok(conducted)
 }
 
-/// Writes the report of what is finished.
+/// Writes the report of the finished trials.
 fn report(folder: &RunFolder, store: &Store) -> Result<Conducted, RunError> {
     let run = store.run().map_err(stored)?;
     let trials = store.trials_whole().map_err(stored)?;

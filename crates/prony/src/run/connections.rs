@@ -1,63 +1,63 @@
-//! Whether a server takes as many connections as the clients of a trial open.
+//! Checks that a server allows as many connections as a trial opens.
 //!
-//! Goal: the largest trial is found too large before anything is loaded, not after hours of the smaller ones. Non-goal: what a
-//! server that was changed meanwhile answers (it refuses the clients, and the trial says so).
+//! Purpose: refuse a trial with too many clients before any data is loaded, not after hours of smaller trials. Outside this module: a
+//! server whose limit changes meanwhile. It refuses the clients, and the trial reports that.
 
 use super::RunError;
 use super::servers::Provided;
 use super::settings::plain;
 use spec::plan::PlannedTrial;
 
-/// Of prony's own beside the load: queries, counters, the sampler, the one that stops statements; and as many once more, for a
-/// server counts one that was closed for a moment longer.
+/// prony's own connections: for queries, counters, the sampler and KILL QUERY. Doubled, because a server counts a closed connection
+/// for a moment longer.
 const OWN: u32 = 8;
-/// An event works on one connection and is stopped by another.
+/// Connections per event: one executes it, another stops it.
 const EACH_EVENT: u32 = 2;
 
-/// Clients, and what prony opens beside them.
+/// The connections of a trial: its clients and prony's own.
 pub fn wanted(planned: &PlannedTrial) -> u32 {
     let events = EACH_EVENT.saturating_mul(planned.events.len() as u32);
     let clients = planned.load.clients();
     clients.saturating_add(OWN).saturating_add(events)
 }
 
-/// What is wrong where a server takes no more than `most`; none where they are enough.
-pub fn too_few(planned: &PlannedTrial, most: u32, is_external: bool) -> Option<String> {
+/// An error message if `max` connections are not enough for the trial.
+pub fn too_few(planned: &PlannedTrial, max: u32, is_external: bool) -> Option<String> {
     let wanted = wanted(planned);
     let clients = planned.load.clients();
-    let way_out = match is_external {
-        true => format!("let its owner SET GLOBAL max_connections = {wanted}"),
+    let fix = match is_external {
+        true => format!("ask its owner to SET GLOBAL max_connections = {wanted}"),
         false => format!("set max_connections = {wanted} in [settings]"),
     };
-    (wanted > most).then(|| {
+    (wanted > max).then(|| {
         format!(
-            "{clients} clients and prony's own {} connections are more than the server's max_connections = {most}; {way_out}, or take fewer",
+            "{clients} clients and prony's own {} connections exceed the server's max_connections = {max}; {fix}, or use fewer clients",
             wanted - clients
         )
     })
 }
 
-/// Every trial that is planned on the server, with the setting as it will be started.
+/// Checks every trial on the server, with the max_connections that the server will have.
 ///
 /// # Errors
-/// The first trial for which the connections are too few.
+/// A trial needs more connections.
 pub fn check(trials: &[PlannedTrial], server: &Provided) -> Result<(), RunError> {
     let usual = server.provider.max_connections()?;
     let own = trials
         .iter()
         .filter(|planned| planned.server_name() == server.spec.name);
     for planned in own {
-        let Some(most) = set(planned).filter(|_| server.is_managed()).or(usual) else {
+        let Some(max) = set(planned).filter(|_| server.is_managed()).or(usual) else {
             continue;
         };
-        if let Some(why) = too_few(planned, most, server.spec.build.is_external()) {
-            return Err(RunError::Asked(format!("{}: {why}", planned.key)));
+        if let Some(why) = too_few(planned, max, server.spec.build.is_external()) {
+            return Err(RunError::Usage(format!("{}: {why}", planned.key)));
         }
     }
     Ok(())
 }
 
-/// What the trial itself sets.
+/// The trial's own max_connections.
 fn set(planned: &PlannedTrial) -> Option<u32> {
     let named = |(name, _): &&(String, _)| plain(name) == "max_connections";
     let (_, setting) = planned.settings.iter().find(named)?;

@@ -1,7 +1,7 @@
-//! Datasets: loaded once for each server build, kept as a snapshot of the data folder that trials start from.
+//! Datasets: loaded once per server build, and kept as a snapshot of the data folder for all trials.
 //!
-//! Goal: one load for any number of trials, runs and pronys; a snapshot is whole or it is not there.
-//! Non-goal: what the tables hold (`workload`).
+//! Purpose: one load for any number of trials, runs and prony processes. A snapshot is complete or does not exist.
+//! Outside this module: the contents of the tables (`workload`).
 
 use super::servers::Provided;
 use super::settings::plain;
@@ -16,26 +16,26 @@ use workload::loader::fault::names_enospc;
 use workload::loader::settings::{load_settings, redo_log_bytes};
 use workload::{Dataset, LoadError, Loaded, State, index_bytes};
 
-/// A dataset that is there to be used.
+/// A dataset that trials can use.
 #[derive(Clone, Debug)]
 pub struct Ready {
-    /// The snapshot's data folder; none on an external server, where the data stays.
+    /// The snapshot's data folder. None on an external server, where the data stays.
     pub data_folder: Option<PathBuf>,
-    /// It is written beside a snapshot, so that whoever starts from it later can tell its times.
+    /// How the data was loaded. Stored with the snapshot, so that later runs can report it.
     pub note: DatasetNote,
 }
 
-/// Tables that were just filled, and what they take in the server.
+/// Tables that were just loaded, and their size in the server.
 pub(super) struct Filled {
     loaded: Loaded,
     data_bytes: u64,
     index_bytes: Option<u64>,
 }
 
-/// Lines of a server's log in a message about a load that failed.
+/// Number of server log lines in the message of a failed load.
 const LOG_LINES: usize = 10;
 
-/// Where snapshots are, and what they are made with.
+/// What loading a dataset needs.
 pub struct Datasets<'a> {
     pub home: &'a Home,
     pub leases: &'a Leases,
@@ -44,7 +44,7 @@ pub struct Datasets<'a> {
 }
 
 impl Datasets<'_> {
-    /// The dataset on this server's build, loaded if it is not there yet.
+    /// Returns the dataset on this server. Loads it if it does not exist yet.
     pub fn ready(
         &self,
         server: &Provided,
@@ -80,7 +80,7 @@ impl Datasets<'_> {
         let lease = self.leases.folder(&building)?;
         std::fs::create_dir_all(building.join("data"))
             .map_err(|error| cannot_write(&building, &error))?;
-        self.room(server, dataset)?;
+        self.check_disk_space(server, dataset)?;
         let note = self.build(server, dataset, layout, &building)?;
         if folder.exists() {
             std::fs::remove_dir_all(&folder).map_err(|error| cannot_write(&folder, &error))?;
@@ -93,7 +93,7 @@ impl Datasets<'_> {
         })
     }
 
-    /// Two pronys that want the same snapshot: one makes it, the other waits.
+    /// Locks the snapshot: if two prony processes need it, one makes it and the other waits.
     fn lock(&self, folder: &Path) -> Result<File, RunError> {
         use rustix::fs::{FlockOperation, flock};
         let mut path = folder.as_os_str().to_owned();
@@ -102,7 +102,7 @@ impl Datasets<'_> {
         let lock = File::create(&path).map_err(|error| cannot_write(&path, &error))?;
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             self.progress.say(&format!(
-                "waiting for another prony that is loading {}",
+                "waiting for another prony process that is loading {}",
                 folder.display()
             ));
             while flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
@@ -115,8 +115,8 @@ impl Datasets<'_> {
         Ok(lock)
     }
 
-    /// The snapshot, one trial's copy of it and the redo log of the load have to fit.
-    fn room(&self, server: &Provided, dataset: &dyn Dataset) -> Result<(), RunError> {
+    /// Checks that the snapshot, one trial's copy of it and the redo log of the load fit on the disk.
+    fn check_disk_space(&self, server: &Provided, dataset: &dyn Dataset) -> Result<(), RunError> {
         let redo_log = if server.is_managed() {
             2 * redo_log_bytes(pool_bytes(dataset))
         } else {
@@ -129,7 +129,7 @@ impl Datasets<'_> {
             return Ok(());
         }
         Err(RunError::Failed(format!(
-            "no room to load {} for server {}: it needs about {} MiB with one trial's copy, and {} has {} MiB free; use --scale for less data, or point PRONY_HOME to a larger disk",
+            "cannot load {} for server {}: not enough disk space: it needs about {} MiB with one trial's copy, and {} has {} MiB free; reduce the data with --scale, or set PRONY_HOME to a folder on a larger disk",
             dataset.summary(),
             server.spec.name,
             needed >> 20,
@@ -150,7 +150,7 @@ impl Datasets<'_> {
         let mut settings = layout.clone();
         if let Some(known) = server.provider.settings()? {
             self.progress
-                .now(&format!("{}: making a data folder", server.spec.name));
+                .now(&format!("{}: creating a data folder", server.spec.name));
             server.provider.initialise(&data_folder, &layout)?;
             for (name, value) in load_settings(&|name| known.knows(name), pool_bytes(dataset)) {
                 if !settings
@@ -180,7 +180,7 @@ impl Datasets<'_> {
             .map_err(|error| RunError::Failed(error.to_string()))?;
         std::fs::write(building.join("dataset.json"), text)
             .map_err(|error| cannot_write(building, &error))?;
-        // A snapshot that a crash of the machine could tear must not be taken for whole.
+        // Flushed to disk before the rename, so that a crash of the machine leaves no incomplete snapshot.
         rustix::fs::syncfs(
             std::fs::File::open(building).map_err(|error| cannot_write(building, &error))?,
         )
@@ -188,8 +188,8 @@ impl Datasets<'_> {
         Ok(note)
     }
 
-    /// Once up and down with the settings that trials start with, so that no trial has to bring the redo log back from
-    /// the size that suits a load, and none has to copy it.
+    /// Starts and stops the server once with the trials' settings. So no trial has to resize the redo log of the load, and none has to
+    /// copy it.
     fn settle(
         &self,
         server: &Provided,
@@ -213,8 +213,8 @@ impl Datasets<'_> {
         node.stop()?;
         match state {
             State::Complete(_) => Ok(()),
-            _ => Err(RunError::Lacking(format!(
-                "the rows of {} were gone when the server was started again: a storage engine that keeps its rows in memory alone cannot be measured from a snapshot",
+            _ => Err(RunError::NotAvailable(format!(
+                "the rows of {} were lost when the server restarted: a storage engine that keeps its rows only in memory cannot be measured from a snapshot",
                 dataset.summary()
             ))),
         }
@@ -231,7 +231,7 @@ impl Datasets<'_> {
         self.fill(server, node, dataset, &mut session)
     }
 
-    /// Fills the empty tables and looks at them; with what they take in the server.
+    /// Loads the empty tables, verifies them and measures their size.
     pub(super) fn fill(
         &self,
         server: &Provided,
@@ -270,8 +270,8 @@ impl Datasets<'_> {
     }
 }
 
-/// The part of a layout that this server knows: it may lend its data to a newer one (`dataset_from`), whose settings
-/// the layout holds.
+/// The part of a layout that this server knows. The layout may hold settings of a newer server that starts from this one's data
+/// (`dataset_from`).
 fn layout_known(
     server: &Provided,
     layout: &[(String, String)],
@@ -283,7 +283,7 @@ fn layout_known(
     Ok(own.cloned().collect())
 }
 
-/// After a clean shutdown the redo log holds nothing; a server that finds none makes one of the size that it is told.
+/// Removes the redo log files. After a clean shutdown they hold nothing, and the server creates new ones of the configured size.
 pub fn remove_redo_log(data_folder: &Path) -> std::io::Result<()> {
     for file in std::fs::read_dir(data_folder)? {
         let file = file?;
@@ -294,7 +294,7 @@ pub fn remove_redo_log(data_folder: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The pool for loading: all of the data where the machine has room, a quarter of its memory at most.
+/// The buffer pool for loading: twice the data, at most a quarter of the machine's memory.
 fn pool_bytes(dataset: &dyn Dataset) -> u64 {
     let quarter = host::machine::memory_bytes() / 4;
     (dataset.estimate().data_bytes * 2).clamp(64 << 20, quarter.max(64 << 20))
@@ -314,7 +314,7 @@ pub(super) fn note(server: &Provided, dataset: &dyn Dataset, filled: &Filled) ->
     }
 }
 
-/// `, indexes in 12.3 s` where they were built after the rows.
+/// `, indexes in 12.3 s` if they were built after the rows.
 fn indexes_afterwards(loaded: &Loaded) -> String {
     match loaded.index_s.values().sum::<f64>() {
         0.0 => String::new(),
@@ -332,7 +332,7 @@ fn loading(server: &str, progress: &workload::Progress) -> String {
     )
 }
 
-/// A server that died while loading says why in its log.
+/// Adds the last lines of the server's log to a failed load.
 fn explain(error: RunError, node: &dyn Node) -> RunError {
     let lines = node.log_tail(LOG_LINES);
     match error {
@@ -343,7 +343,7 @@ fn explain(error: RunError, node: &dyn Node) -> RunError {
 
 fn explained(text: &str, log: &[String]) -> String {
     let full = if log.iter().any(|line| names_enospc(line)) {
-        "\nthe disk below PRONY_HOME is full: make room there, point PRONY_HOME to a larger disk, or take a smaller --scale"
+        "\nthe disk of PRONY_HOME is full: free space on it, set PRONY_HOME to a folder on a larger disk, or use a smaller --scale"
     } else {
         ""
     };
@@ -361,8 +361,7 @@ fn name(server: &Provided, dataset: &dyn Dataset, layout: &[(String, String)]) -
     name
 }
 
-/// A value as a part of a folder's name. Servers take `:` and `;` in a path for the end of it; such a value stands as
-/// its hash.
+/// A value as a part of a folder's name. Servers end a path at `:` and `;`, so a value with unsafe characters is replaced by its hash.
 fn in_a_path(value: &str) -> String {
     let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     if value.bytes().all(is_safe) {
@@ -380,11 +379,11 @@ fn read_note(folder: &Path) -> Option<DatasetNote> {
     serde_json::from_str(&text).ok()
 }
 
-/// A schema that holds something already asks for another command line, and an engine that is not there for another server.
+/// Classifies a failed load: an occupied schema is a mistake of the command line, a missing engine makes trials not available.
 pub(super) fn failed(error: LoadError) -> RunError {
     match error {
-        LoadError::Exists { .. } => RunError::Asked(error.to_string()),
-        LoadError::NoEngine { .. } => RunError::Lacking(error.to_string()),
+        LoadError::Exists { .. } => RunError::Usage(error.to_string()),
+        LoadError::NoEngine { .. } => RunError::NotAvailable(error.to_string()),
         _ => RunError::Failed(error.to_string()),
     }
 }
@@ -398,7 +397,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_with_the_separators_of_paths_stands_in_a_folders_name_by_its_hash() {
+    fn a_value_that_is_unsafe_in_a_path_is_replaced_by_its_hash() {
         assert_eq!(in_a_path("16K"), "16K");
         let (one, other) = ("ibdata1:12M;ibdata2:12M", "ibdata1:12M;ibdata2:24M");
         assert!(

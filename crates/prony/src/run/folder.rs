@@ -1,6 +1,6 @@
 //! The folder of a run: `results/NAME-TIME/` with run.sqlite, logs and report.html.
 //!
-//! Goal: a name of its own for every run, also when two begin in the same second, and one writer at a time.
+//! Purpose: a unique name for every run, even if two start in the same second, and one writer at a time.
 
 use super::RunError;
 use record::TrialKey;
@@ -10,17 +10,17 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct RunFolder {
     pub path: PathBuf,
-    /// Held while this prony writes to the run.
+    /// Held while this process writes to the run.
     _lock: File,
 }
 
 impl RunFolder {
-    /// Makes the folder of all runs, before anything is loaded for a run that could not be written.
+    /// Creates the results folder. Called before any data is loaded, so that a run that cannot be written fails early.
     pub fn prepare(results: &Path) -> Result<(), RunError> {
         std::fs::create_dir_all(results).map_err(|error| cannot_make(results, &error))
     }
 
-    /// A new folder below `results`.
+    /// Creates a new folder below `results`.
     pub fn create(results: &Path, name: &str) -> Result<RunFolder, RunError> {
         RunFolder::prepare(results)?;
         let began = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
@@ -40,7 +40,7 @@ impl RunFolder {
         unreachable!("an endless range ended")
     }
 
-    /// The folder of a run that is to go on.
+    /// Opens the folder of a run to resume.
     pub fn open(results: &Path, run: &str) -> Result<RunFolder, RunError> {
         RunFolder::lock(find(results, run)?)
     }
@@ -52,8 +52,8 @@ impl RunFolder {
         })?;
         rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).map_err(
             |_| {
-                RunError::Asked(format!(
-                    "{} is being written by another prony; wait for it, or stop it",
+                RunError::Usage(format!(
+                    "{}: another prony process is writing to this run; wait for it or stop it",
                     path.display()
                 ))
             },
@@ -81,13 +81,13 @@ impl RunFolder {
 }
 
 fn cannot_make(path: &Path, error: &std::io::Error) -> RunError {
-    RunError::Asked(format!(
-        "cannot make the results folder {}: {error}; choose another with --results",
+    RunError::Usage(format!(
+        "cannot create the results folder {}: {error}; choose another with --results",
         path.display()
     ))
 }
 
-/// A run by its folder, by its run.sqlite, or by its name below the results folder.
+/// Finds a run by its folder, by its run.sqlite, or by its name in the results folder.
 pub fn find(results: &Path, run: &str) -> Result<PathBuf, RunError> {
     let given = Path::new(run);
     let given = if given.file_name().is_some_and(|name| name == "run.sqlite") {
@@ -103,15 +103,15 @@ pub fn find(results: &Path, run: &str) -> Result<PathBuf, RunError> {
             .iter()
             .map(|path| path.join("run.sqlite").display().to_string())
             .collect();
-        RunError::Asked(format!(
-            "there is no run {run}: no file {}{}",
+        RunError::Usage(format!(
+            "run {run} not found: no file {}{}",
             looked.join(" and no file "),
             latest(results)
         ))
     })
 }
 
-/// A hint: the run that began last.
+/// A hint that names the newest run.
 fn latest(results: &Path) -> String {
     let runs = std::fs::read_dir(results)
         .into_iter()
@@ -120,14 +120,14 @@ fn latest(results: &Path) -> String {
         .filter(|entry| entry.path().join("run.sqlite").is_file());
     match runs.max_by_key(|entry| entry.metadata().and_then(|data| data.modified()).ok()) {
         Some(run) => format!(
-            "; the newest run there is {}",
+            "; the newest run in the results folder is {}",
             run.file_name().to_string_lossy()
         ),
         None => String::new(),
     }
 }
 
-/// The name of the file in `logs/` that keeps a trial's server log.
+/// The name of a trial's server log in `logs/`.
 pub fn log_name(key: &TrialKey) -> String {
     let whole = format!("{}-block{}.log", key.label(), key.block + 1);
     let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_runs_of_one_experiment_in_one_second_have_two_folders() {
+    fn two_runs_that_start_in_the_same_second_get_two_folders() {
         let results = tempfile::tempdir().unwrap();
         let one = RunFolder::create(results.path(), "quickstart").unwrap();
         let two = RunFolder::create(results.path(), "quickstart").unwrap();
@@ -158,25 +158,25 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(
-            error.contains("is being written by another prony"),
+            error.contains("another prony process is writing to this run"),
             "{error}"
         );
     }
 
     #[test]
-    fn a_run_that_is_not_there_is_named_with_the_newest_one() {
+    fn an_unknown_run_is_refused_with_the_name_of_the_newest() {
         let results = tempfile::tempdir().unwrap();
         let there = RunFolder::create(results.path(), "quickstart").unwrap();
         std::fs::write(there.store(), "").unwrap();
         let error = find(results.path(), "nothing").unwrap_err().to_string();
         assert!(
-            error.contains("there is no run nothing") && error.contains(&there.id()),
+            error.contains("run nothing not found") && error.contains(&there.id()),
             "{error}"
         );
     }
 
     #[test]
-    fn a_log_is_named_after_its_trial() {
+    fn a_log_file_is_named_after_its_trial() {
         let key = TrialKey {
             block: 0,
             server: Some("5.6".into()),

@@ -1,8 +1,7 @@
-//! Optimizer hints that a server did not heed.
+//! Detects optimizer hints that a server ignored.
 //!
-//! Goal: an unknown hint, or one for a table that the query does not have, is told by name. Servers take such a hint as a
-//! comment and say so in a warning alone. Non-goals: whether the server has hints at all (`preflight`); whether the plan is
-//! the one that a hint asks for.
+//! Purpose: flag a hint that is unknown, or that names a table that the query does not have. Servers ignore such a hint and only raise a
+//! warning. Outside this module: whether the server has hints at all (`preflight`); whether the plan follows a hint.
 
 use super::plans;
 use super::round::{Live, Pass, Passed};
@@ -10,7 +9,7 @@ use record::{Flag, FlagKind};
 use server::ServerError;
 use workload::Dialect;
 
-/// Of every query of the pass that has a hint: asks for its plan, and for the warnings that come with it.
+/// Runs EXPLAIN and SHOW WARNINGS for every query of the pass that has a hint.
 pub fn look(pass: &Pass, live: &mut Live, passed: &mut Passed) -> Result<(), ServerError> {
     let dialect = Dialect::of(&live.session);
     for operation in pass.operations {
@@ -22,7 +21,7 @@ pub fn look(pass: &Pass, live: &mut Live, passed: &mut Passed) -> Result<(), Ser
             session.query(&format!("EXPLAIN {sql}"))?;
             session.query("SHOW WARNINGS")
         })?;
-        // A query that cannot be explained has said so itself.
+        // If EXPLAIN fails, `plans` has flagged it.
         let rows = warnings.map(|reply| reply.rows).unwrap_or_default();
         let warnings = rows.iter().filter_map(|row| warning(row));
         passed.flags.extend(flags(&operation.name, warnings));
@@ -41,12 +40,12 @@ fn warning(row: &[Option<Vec<u8>>]) -> Option<(String, String, String)> {
     }
 }
 
-/// Notes hold the rewritten query; warnings say what was left out, and other things that have nothing to do with hints.
+/// The flags of ignored hints. Notes hold the rewritten query; of the warnings, only some concern hints.
 fn flags(name: &str, warnings: impl Iterator<Item = (String, String, String)>) -> Vec<Flag> {
-    let left_out = warnings.filter(|(level, _, message)| {
+    let ignored = warnings.filter(|(level, _, message)| {
         level == "Warning" && message.to_lowercase().contains("hint")
     });
-    left_out
+    ignored
         .map(|(_, code, message)| Flag {
             kind: FlagKind::HintIgnored,
             text: format!("{name}: {code} {message}"),
@@ -59,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_warning_is_told_and_the_rewritten_query_is_not() {
+    fn a_warning_is_flagged_and_the_rewritten_query_is_not() {
         let row = |level: &str, code: &str, message: &str| {
             (level.to_string(), code.to_string(), message.to_string())
         };

@@ -1,7 +1,7 @@
-//! Datasets on servers that are not prony's: loaded into prony's own schema, where they stay.
+//! Datasets on external servers: loaded into prony's own schema, where they stay.
 //!
-//! Goal: nothing but prony's schema is touched, nothing is dropped without leave, and a trial never measures other
-//! tables than it was planned for. Non-goal: what the tables hold (`workload`).
+//! Purpose: only prony's schema is touched, nothing is dropped without permission, and a trial measures the tables it was planned
+//! for. Outside this module: the contents of the tables (`workload`).
 
 use super::RunError;
 use super::dataset::{Datasets, Ready, failed, note};
@@ -15,7 +15,7 @@ use std::path::Path;
 use workload::{Dataset, State, index_bytes};
 
 impl Datasets<'_> {
-    /// The dataset in the server's own schema of this workload, loaded if it is not there yet.
+    /// Returns the dataset in prony's schema on the server. Loads it if it does not exist yet.
     pub(super) fn in_place(
         &self,
         server: &Provided,
@@ -25,7 +25,7 @@ impl Datasets<'_> {
         let node = instance.first().as_ref();
         node.start(&StartRequest::default())?;
         let mut session = node.connect()?;
-        self.alone(&mut session, dataset.schema())?;
+        self.lock_schema(&mut session, dataset.schema())?;
         if holds(dataset, &mut session)? {
             let note = already_there(server, dataset, &mut session)?;
             return Ok(staying(note));
@@ -37,24 +37,24 @@ impl Datasets<'_> {
         Ok(staying(note(server, dataset, &filled)))
     }
 
-    /// Two pronys that want the same schema: one loads it, the other waits. The lock ends with the session.
-    fn alone(&self, session: &mut Session, schema: &str) -> Result<(), RunError> {
-        let mut told = false;
+    /// Locks the schema: if two prony processes need it, one loads it and the other waits. The lock ends with the session.
+    fn lock_schema(&self, session: &mut Session, schema: &str) -> Result<(), RunError> {
+        let mut reported = false;
         loop {
             match session.query(&format!("SELECT GET_LOCK('{schema}', 1)")) {
                 Ok(reply) if reply.first_text().as_deref() == Some("0") => {}
-                // A cluster may have no such locks; then it goes without.
+                // A cluster may not support GET_LOCK. Then there is no lock.
                 Ok(_) | Err(ServerError::Refused { .. }) => return Ok(()),
                 Err(lost) => return Err(lost.into()),
             }
             if interrupt::asked() {
                 return Err(RunError::Interrupted);
             }
-            if !told {
+            if !reported {
                 self.progress.say(&format!(
-                    "waiting for another prony that is loading {schema}"
+                    "waiting for another prony process that is loading {schema}"
                 ));
-                told = true;
+                reported = true;
             }
         }
     }
@@ -67,7 +67,7 @@ fn staying(note: DatasetNote) -> Ready {
     }
 }
 
-/// The tables of an earlier run are used again.
+/// Describes the tables of an earlier run, which are reused.
 fn already_there(
     server: &Provided,
     dataset: &dyn Dataset,
@@ -85,25 +85,25 @@ fn already_there(
     })
 }
 
-/// Whether the schema holds this dataset whole.
+/// Whether the schema holds this dataset completely.
 fn holds(dataset: &dyn Dataset, session: &mut Session) -> Result<bool, ServerError> {
     Ok(dataset.state(session)? == State::Complete(dataset.fingerprint()))
 }
 
-/// Before a trial: others use the server too, and another prony with leave to drop may have replaced the tables.
+/// Checks before a trial that the dataset is still there: another run that may drop tables could have replaced it.
 pub fn still_holds(dataset: &dyn Dataset, session: &mut Session) -> Result<(), ServerError> {
     if holds(dataset, session)? {
         return Ok(());
     }
     Err(ServerError::Unusable(format!(
-        "the tables in {} are no longer the dataset of this run ({}): another run has replaced them, or somebody has dropped them; give each run a server of its own",
+        "the tables in {} are no longer the dataset of this run ({}): another run replaced them, or they were dropped; use a separate server for each run",
         dataset.schema(),
         dataset.summary()
     )))
 }
 
-/// Before anything is got or loaded: what the experiment asks of external servers and they cannot give. `wanted` holds for
-/// each trial the server's name, the dataset's fingerprint and its summary.
+/// Checks, before any download or load, what the experiment requests of external servers. `wanted` holds the server's name, the
+/// dataset's fingerprint and its summary for each trial.
 pub fn check(servers: &[ServerSpec], wanted: &[(String, String, String)]) -> Result<(), RunError> {
     for spec in servers.iter().filter(|spec| spec.build.is_external()) {
         one_dataset(spec, servers, wanted)?;
@@ -117,14 +117,14 @@ pub fn check(servers: &[ServerSpec], wanted: &[(String, String, String)]) -> Res
     let mut apart = pairs.filter(|(a, b)| a.build.is_external() || b.build.is_external());
     match apart.next() {
         None => Ok(()),
-        Some((spec, lender)) => Err(RunError::Asked(format!(
-            "server {} takes its dataset from {}, and a data folder goes only between servers that prony starts itself; leave dataset_from out, or take builds instead of a DSN",
+        Some((spec, lender)) => Err(RunError::Usage(format!(
+            "server {} takes its dataset from {}, but prony can copy data folders only between servers that it starts; remove dataset_from, or use builds instead of a DSN",
             spec.name, lender.name
         ))),
     }
 }
 
-/// Two names may stand for one and the same server.
+/// Checks that a server needs only one dataset. Two names may refer to the same server.
 fn one_dataset(
     spec: &ServerSpec,
     servers: &[ServerSpec],
@@ -141,8 +141,8 @@ fn one_dataset(
     };
     match here.find(|(_, fingerprint, _)| fingerprint != first) {
         None => Ok(()),
-        Some((_, _, other)) => Err(RunError::Asked(format!(
-            "server {} ({}) holds one dataset at a time, and the experiment wants {summary} and {other} there; choose one with --only, or take a build that prony starts itself",
+        Some((_, _, other)) => Err(RunError::Usage(format!(
+            "server {} ({}) holds one dataset at a time, but the experiment needs {summary} and {other} on it; choose one with --only, or use a build that prony starts",
             spec.name, spec.build
         ))),
     }
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn two_names_for_one_server_do_not_give_it_room_for_two_datasets() {
+    fn a_server_with_two_names_still_holds_one_dataset() {
         let servers = [
             server("a", "mysql://db/", None),
             server("b", "mysql://db/", None),
@@ -181,7 +181,7 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(
-            says.contains("the dataset x and the dataset y there"),
+            says.contains("the dataset x and the dataset y on it"),
             "{says}"
         );
         assert!(
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_data_folder_goes_only_between_servers_of_pronys_own() {
+    fn dataset_from_an_external_server_is_refused() {
         let from_theirs = [
             server("theirs", "mysql://db/", None),
             server("own", "mariadb", Some("theirs")),

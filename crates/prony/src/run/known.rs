@@ -1,7 +1,7 @@
-//! What the planner has to know of a timed trial.
+//! The figures of a timed trial that the planner needs.
 //!
-//! Goal: the figures on which a search decides, also where a report would not print them: a percentile over few operations
-//! is a rough one, and still the best that there is. Non-goal: what is reported (`record::stats`).
+//! Purpose: give a rate search its figures, even those that a report would not print: a percentile of few operations is inaccurate,
+//! but the best available. Outside this module: what is reported (`record::stats`).
 
 use record::histogram::merged;
 use record::{Kind, Loaded, TrialKey, stats};
@@ -22,13 +22,13 @@ pub fn timed(key: TrialKey, load: &Loaded, is_usable: bool, server_is_up: bool) 
     }
 }
 
-/// Arrivals that were never answered count as slower than all others.
+/// Requests that were never answered count as slower than all others.
 fn unanswered(summary: &stats::Summary) -> u64 {
     let response = summary.latency.of(Kind::Response);
     response.map_or(0, |response| response.unanswered)
 }
 
-/// Of all operations that ended from this second on.
+/// Response percentiles of all operations that ended in this second or later.
 fn response_ms(load: &Loaded, from_s: u32, unanswered: u64) -> LatencyMs {
     let is_counted = |note: &&record::HistogramNote| {
         note.operation.is_none() && note.kind == Kind::Response && note.start_s >= from_s
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
     use record::{EngineNote, HistogramNote, Mode, Warmup};
 
-    /// A second with these responses.
+    /// A second with these response times.
     fn second(start_s: u32, responses_ms: &[u64]) -> HistogramNote {
         let mut nanoseconds = hdrhistogram::Histogram::<u64>::new(3).unwrap();
         responses_ms
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_has_a_percentile_also_where_a_report_would_print_none() {
+    fn a_search_uses_percentiles_of_too_few_operations_for_a_report() {
         let load = loaded(vec![
             second(0, &[900]),
             second(1, &[1, 2, 3]),

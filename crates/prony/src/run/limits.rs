@@ -1,7 +1,7 @@
-//! From limits as they are planned to limits that a trial's server is held to.
+//! Applies the planned limits to a trial's server.
 //!
-//! Goal: what this machine cannot limit is found before anything is loaded; what is limited is verified before the server
-//! starts, and the figures go into the record. Non-goal: how the kernel is told (`host::limits`).
+//! Purpose: refuse a limit that this machine cannot set before any data is loaded. Verify each limit before the server starts, and
+//! record what was measured. Outside this module: control groups (`host::limits`).
 
 use super::{RunError, settings};
 use host::limit_figure as figure;
@@ -12,24 +12,24 @@ use spec::LimitsPatch;
 use spec::plan::PlannedTrial;
 use std::path::Path;
 
-/// Bytes of data that a part of them is tried with before they are known.
+/// Assumed bytes of data for relative limits, before the data is loaded.
 const BEFORE_LOADING: u64 = 1 << 30;
 
-/// InnoDB's default.
+/// InnoDB's default page size.
 const PAGE_BYTES: f64 = 16_384.0;
 
-/// A machine that gives less than this share of what is allowed is itself the limit.
+/// Below this share of the allowed value, the machine itself is the limit.
 const REACHED: f64 = 0.9;
 
-/// The limits of one trial's server while they are in force.
+/// The limits of one trial's server, in force until dropped.
 pub struct Held {
     pub group: Group,
     pub notes: Vec<LimitNote>,
-    /// Limits that the machine itself stays below.
+    /// A flag for each limit that the machine does not reach.
     pub flags: Vec<Flag>,
 }
 
-/// None of them is left open: what no level names is not limited.
+/// The limits in absolute figures. A limit that no level sets is absent.
 pub fn resolve(planned: &LimitsPatch, data_bytes: u64) -> Limits {
     Limits {
         read_iops: planned.read_iops.flatten(),
@@ -45,10 +45,10 @@ pub fn resolve(planned: &LimitsPatch, data_bytes: u64) -> Limits {
 }
 
 impl Held {
-    /// Sets the limits and measures them. `scratch` is a folder beside `data` for what is written meanwhile.
+    /// Sets the limits and measures them. `scratch` is a folder on the disk of `data`, for the files that the measurement writes.
     ///
     /// # Errors
-    /// Limits that cannot be set, are not in force, or cannot be verified.
+    /// A limit cannot be set, is not in force, or cannot be verified.
     pub fn hold(
         limits: &Limits,
         data: &Path,
@@ -64,11 +64,10 @@ impl Held {
         })
     }
 
-    /// What the kernel did to a server that was out of its memory, in words.
+    /// The cause of death of a server that the kernel killed for its memory limit.
     pub fn last_words(&self) -> Option<&'static str> {
-        (self.group.killed_for_memory() > 0).then_some(
-            "the kernel killed it because it was out of the memory that limits.memory allows",
-        )
+        (self.group.killed_for_memory() > 0)
+            .then_some("the kernel killed it because it exceeded limits.memory")
     }
 }
 
@@ -84,7 +83,7 @@ fn not_reached(verified: &Verified) -> Option<Flag> {
     (verified.measured < verified.allowed * REACHED).then(|| Flag {
         kind: FlagKind::LimitNotReached,
         text: format!(
-            "{}: {} are allowed, {} were measured: the machine itself has less",
+            "{}: limit {}, measured {}: the machine is slower than the limit",
             verified.name,
             figure(verified.allowed),
             figure(verified.measured)
@@ -92,13 +91,13 @@ fn not_reached(verified: &Verified) -> Option<Flag> {
     })
 }
 
-/// Whether every planned limit can be set here.
+/// Checks that every planned limit can be set on this machine.
 ///
 /// # Errors
-/// A server that prony does not start, more processors or memory than there are, a machine without the means.
+/// A limited server that prony does not start, a limit of CPUs or memory above the machine's, or a machine that cannot set limits.
 pub fn check(trials: &[PlannedTrial], home: &Home, leases: &Leases) -> Result<(), RunError> {
     let cores = std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64);
-    // A machine that does not tell has room for any.
+    // Without a known memory size, any limit is accepted.
     let machine_bytes = Some(machine::memory_bytes()).filter(|bytes| *bytes > 0);
     let machine_bytes = machine_bytes.unwrap_or(u64::MAX);
     let mut tried: Vec<Limits> = Vec::new();
@@ -110,21 +109,21 @@ pub fn check(trials: &[PlannedTrial], home: &Home, leases: &Leases) -> Result<()
         let server = trial.server_name();
         let own = trial.server.as_ref();
         if own.is_none_or(|spec| !spec.build.is_managed()) {
-            return Err(RunError::Asked(format!(
-                "server \"{server}\" is none that prony starts, so it cannot be limited: take it out of the trials with limits (only = {{ server = [...] }}), or take the limits out"
+            return Err(RunError::Usage(format!(
+                "server \"{server}\": prony does not start this server, so it cannot limit it; exclude it from the trials with limits (only = {{ server = [...] }}), or remove the limits"
             )));
         }
         if tried.contains(&limits) {
             continue;
         }
         if let Some(bytes) = limits.memory_bytes.filter(|bytes| *bytes >= machine_bytes) {
-            return Err(RunError::Asked(format!(
-                "limits: memory = {bytes} limits nothing on a machine of {machine_bytes} bytes; write a smaller one, or \"none\""
+            return Err(RunError::Usage(format!(
+                "limits: memory = {bytes} has no effect on a machine with {machine_bytes} bytes; choose a smaller limit, or \"none\""
             )));
         }
         if let Some(cpus) = limits.cpus.filter(|cpus| *cpus >= cores) {
-            return Err(RunError::Asked(format!(
-                "limits: cpus = {cpus} limits nothing on a machine of {cores} processors; write a smaller one, or \"none\""
+            return Err(RunError::Usage(format!(
+                "limits: cpus = {cpus} has no effect on a machine with {cores} CPUs; choose a smaller limit, or \"none\""
             )));
         }
         Group::make(&limits, &home.work(), leases)
@@ -134,7 +133,7 @@ pub fn check(trials: &[PlannedTrial], home: &Home, leases: &Leases) -> Result<()
     Ok(())
 }
 
-/// Seconds that a disk within the trial's limits takes to read all data once, a page a request.
+/// Seconds to read all data once within the trial's disk limits, one page per request.
 pub fn cold_reading_s(trial: &PlannedTrial, data_bytes: u64) -> f64 {
     let limits = resolve(&trial.limits, data_bytes);
     let requests_s = limits
@@ -146,10 +145,10 @@ pub fn cold_reading_s(trial: &PlannedTrial, data_bytes: u64) -> f64 {
     requests_s.into_iter().chain(bytes_s).fold(0.0, f64::max)
 }
 
-/// Whether a pool fits into the memory that its server is allowed.
+/// Checks that the trial's buffer pools fit into the server's memory limit.
 ///
 /// # Errors
-/// A pool that is larger: the kernel would kill the server in the middle of a trial.
+/// A pool is larger than the limit: the kernel would kill the server during the trial.
 pub fn fits(trial: &PlannedTrial, data_bytes: u64) -> Result<(), RunError> {
     let Some(memory_bytes) = resolve(&trial.limits, data_bytes).memory_bytes else {
         return Ok(());
@@ -159,8 +158,8 @@ pub fn fits(trial: &PlannedTrial, data_bytes: u64) -> Result<(), RunError> {
         pools.filter(|(name, _)| settings::POOLS.contains(&settings::plain(name).as_str()));
     for (name, value) in too_large {
         if settings::bytes(&value).is_some_and(|bytes| bytes >= memory_bytes) {
-            return Err(RunError::Asked(format!(
-                "{}: {name} = {value} does not fit into limits.memory = {memory_bytes}: give the server more, or the pool less",
+            return Err(RunError::Usage(format!(
+                "{}: {name} = {value} does not fit into limits.memory = {memory_bytes}; raise the limit, or reduce the pool",
                 trial.key
             )));
         }
@@ -183,19 +182,19 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_the_disk_stays_below_is_told() {
+    fn a_limit_that_the_disk_does_not_reach_is_flagged() {
         let flag = not_reached(&verified(460_000.0, 52_000.0)).unwrap();
         assert_eq!(
             flag.text,
-            "read_iops: 460000 are allowed, 52000 were measured: the machine itself has less"
+            "read_iops: limit 460000, measured 52000: the machine is slower than the limit"
         );
         assert_eq!(not_reached(&verified(400.0, 399.0)), None);
         let flag = not_reached(&verified(0.5, 0.25)).unwrap();
-        assert!(flag.text.contains("0.50 are allowed, 0.25 were measured"));
+        assert!(flag.text.contains("limit 0.50, measured 0.25"));
     }
 
     #[test]
-    fn memory_can_be_a_part_of_the_data() {
+    fn memory_can_be_a_share_of_the_data() {
         let third = LimitsPatch {
             memory: Some(Some(Memory::OfData(1.0 / 3.0))),
             ..LimitsPatch::default()
@@ -204,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lifted_limit_is_none() {
+    fn a_limit_of_none_is_no_limit() {
         let lifted = LimitsPatch {
             read_iops: Some(None),
             cpus: Some(Some(0.5)),

@@ -1,4 +1,4 @@
-//! The trials of a run, one after another as the plan says, each saved at once.
+//! Measures the trials of a run in the order of the plan, and saves each at once.
 
 use super::answers::Answers;
 use super::conduct::Request;
@@ -10,7 +10,7 @@ use record::{FlagKind, LiveSample, Store, Trial, TrialKey, TrialState};
 use spec::plan::{Finished, Plan, PlannedTrial};
 use workload::{TargetKind, Workload};
 
-/// What the trials of a run share.
+/// What all trials of a run share.
 pub struct Measuring<'r> {
     pub request: &'r Request,
     pub plan: &'r Plan<'r>,
@@ -19,7 +19,7 @@ pub struct Measuring<'r> {
 }
 
 impl<'r> Measuring<'r> {
-    /// Measures what is not finished yet.
+    /// Measures the trials that are not finished yet.
     ///
     /// # Errors
     /// An interruption, a record that cannot be written. Finished trials are saved.
@@ -44,7 +44,7 @@ impl<'r> Measuring<'r> {
         }
         for key in self.plan.lost(&finished) {
             self.bench.progress.say(&format!(
-                "warning: {key} was not measured, since the maximum that its rate refers to was not"
+                "warning: {key} was not measured, because the maximum that its rate refers to could not be measured"
             ));
         }
         stop_if_interrupted()
@@ -62,7 +62,7 @@ impl<'r> Measuring<'r> {
             Err(why) => return Ok(not_available(planned, why)),
         };
         let mut live = |second: u32, sample: LiveSample| {
-            // Only for those who watch: a second that cannot be shown costs no trial.
+            // Only for live display, so an error must not fail the trial.
             let _ = store.live(&planned.key, second, &sample);
         };
         self.bench
@@ -83,14 +83,14 @@ impl<'r> Measuring<'r> {
         }
         let server = &self.prepared.servers[planned.server_name()];
         let ready = self.prepared.ready.of(self.request, planned);
-        let ready = ready.ok_or_else(|| RunError::Failed("a trial without a dataset".into()))?;
+        let ready = ready.ok_or_else(|| RunError::Failed("the trial has no dataset".into()))?;
         Ok(match ready {
             Ok(ready) => Ok(Source::Server(server, ready)),
             Err(why) => Err(why.clone()),
         })
     }
 
-    /// A resumed run compares with the answers of its earlier part.
+    /// The answers of the trials that a resumed run has already measured.
     fn recalled(&self, before: Vec<Trial>) -> Result<Answers, RunError> {
         let mut answers = Answers::default();
         for mut trial in before {
@@ -119,8 +119,8 @@ fn outcome(trial: &Trial, held: bool) -> Finished {
     }
 }
 
-/// What an earlier process has measured of this run; what failed is measured once more. Loads are read, histograms and
-/// all, only where a trial hangs on their figures.
+/// The trials that an earlier process measured. Failed ones are measured again. Loads with their histograms are read only if a later
+/// trial depends on their figures.
 fn earlier(store: &Store, plan: &Plan, before: &[Trial]) -> Result<Vec<Finished>, RunError> {
     let needs_figures = plan.needs_figures();
     let load = |key: &TrialKey| match needs_figures {

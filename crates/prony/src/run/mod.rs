@@ -1,7 +1,7 @@
-//! The protocol: from a checked experiment to a finished record.
+//! Executes an experiment: from the checked file to the finished record.
 //!
-//! Goal: provision servers and datasets, measure trial after trial as the plan says, save each at once, and leave
-//! nothing behind, whatever fails. Non-goals: deciding what comes next (`plan`), statistics (`record`), drawing (`report`).
+//! Purpose: provide servers and datasets, measure the trials in the order of the plan, save each at once, and leave nothing behind
+//! after any failure. Outside this module: the order of trials (`spec::plan`), statistics (`record`), rendering (`report`).
 
 pub mod answers;
 mod clients;
@@ -43,19 +43,19 @@ mod tests;
 
 use host::interrupt;
 
-/// Why a run did not come to its end. What was finished before is saved and can be resumed.
+/// Why a run ended early. Finished trials are saved, and the run can be resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The experiment or the command line asks for what cannot be: exit status 2.
+    /// The experiment or the command line is wrong, or requests what is impossible here: exit status 2.
     #[error("{0}")]
-    Asked(String),
+    Usage(String),
     /// The same, with the place in the experiment file.
     #[error("{0}")]
     Spec(Box<spec::SpecError>),
-    /// A server lacks what a cell of the matrix asks of it: the cell stays empty, and the run goes on.
+    /// A server lacks a feature that a trial needs. The trial is recorded as not available, and the run continues.
     #[error("{0}")]
-    Lacking(String),
-    /// Something outside failed: exit status 3.
+    NotAvailable(String),
+    /// A server, the disk or another resource failed: exit status 3.
     #[error("{0}")]
     Failed(String),
     /// Ctrl-C or SIGTERM: exit status 130.

@@ -1,9 +1,9 @@
-//! Other pronys of the same home that load or measure on this machine: they take processor time and empty the file cache.
+//! Detects other prony processes of the same home that load or measure on this machine. They take CPU time and empty the page cache.
 //!
-//! Goal: a trial that was not alone says so. Non-goals: making it wait, other homes, and whatever else the machine does.
+//! Purpose: flag a trial that shared the machine. Outside this module: making it wait, other homes, any other process.
 //!
-//! Each prony holds a lock in a folder of its own below `work`, which the kernel drops when it dies. One that comes leaves
-//! a note in the folders of those that are there, so that also a short visit in the middle of a trial is noticed.
+//! Each prony process holds a lock in its own folder below `work`. The kernel releases the lock when the process dies. A process that
+//! starts leaves a note in the folders of the others, so that a short overlap in the middle of a trial is noticed too.
 
 use super::RunError;
 use host::{Home, Lease, Leases};
@@ -16,7 +16,7 @@ const FOLDERS: &str = "measuring";
 const LOCK: &str = "lock";
 const NOTE: &str = "visited";
 
-/// This prony among the others, from `join` on until it is dropped.
+/// This prony process among the others, from `join` until it is dropped.
 pub struct Neighbours {
     work: PathBuf,
     own: Lease,
@@ -26,7 +26,7 @@ pub struct Neighbours {
 /// The time of one trial.
 pub struct Stay<'a> {
     among: &'a Neighbours,
-    /// Somebody was there when it began.
+    /// Another prony process was running when the trial began.
     shared: bool,
 }
 
@@ -42,15 +42,15 @@ impl Neighbours {
             _lock: lock,
         };
         for other in joined.others() {
-            // One that has just ended has no folder any more, and no trial to be disturbed.
+            // A process that has just ended has no folder, and no trial to flag.
             let _ = File::create(other.join(NOTE));
         }
         Ok(joined)
     }
 
-    /// At the beginning of a trial.
+    /// Starts watching, at the beginning of a trial.
     pub fn stay(&self) -> Stay<'_> {
-        // First the note, then the look: whoever comes between the two is seen, or leaves a new one.
+        // Removes the note before it looks: a process that starts in between is seen or leaves a new note.
         let _ = std::fs::remove_file(self.own.path().join(NOTE));
         Stay {
             among: self,
@@ -58,7 +58,7 @@ impl Neighbours {
         }
     }
 
-    /// The folders of the living.
+    /// The folders of other running prony processes.
     fn others(&self) -> Vec<PathBuf> {
         let folders = std::fs::read_dir(&self.work)
             .into_iter()
@@ -73,12 +73,12 @@ impl Neighbours {
 }
 
 impl Stay<'_> {
-    /// At the end of the trial: what its reader has to know.
+    /// The flag of a shared machine, at the end of the trial.
     pub fn flag(self) -> Option<Flag> {
         let visited = self.among.own.path().join(NOTE).exists();
         (self.shared || visited).then(|| Flag {
             kind: FlagKind::SharedMachine,
-            text: "another prony was loading or measuring at the same time; its work is in these times".into(),
+            text: "another prony process was loading or measuring at the same time; it slows these times".into(),
         })
     }
 }
@@ -89,7 +89,7 @@ fn locked(path: &Path) -> io::Result<File> {
     Ok(lock)
 }
 
-/// Shared, so that two that look at once do not take each other for the owner.
+/// Tries a shared lock, so that two processes that check at once do not mistake each other for the owner.
 fn is_held(lock: &Path) -> bool {
     File::open(lock)
         .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
@@ -107,14 +107,14 @@ mod tests {
     }
 
     #[test]
-    fn a_prony_alone_says_nothing() {
+    fn a_single_prony_process_raises_no_flag() {
         let (_folder, home, leases) = home();
         let only = Neighbours::join(&home, &leases).unwrap();
         assert_eq!(only.stay().flag(), None);
     }
 
     #[test]
-    fn both_of_two_pronys_say_so() {
+    fn each_of_two_prony_processes_flags_its_trial() {
         let (_folder, home, leases) = home();
         let one = Neighbours::join(&home, &leases).unwrap();
         let other = Neighbours::join(&home, &leases).unwrap();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_visit_in_the_middle_of_a_trial_is_noticed_and_the_next_trial_is_alone() {
+    fn an_overlap_within_a_trial_flags_that_trial_only() {
         let (_folder, home, leases) = home();
         let only = Neighbours::join(&home, &leases).unwrap();
         let stay = only.stay();
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_dead_prony_left_is_no_neighbour() {
+    fn the_folder_of_a_dead_process_is_ignored() {
         let (_folder, home, leases) = home();
         let dead = home.work().join("measuring-dead");
         std::fs::create_dir(&dead).unwrap();

@@ -2,7 +2,7 @@
 
 use record::{Kind, Percentile, Trial, stats};
 
-/// `[3/12] block 1: 5.6 small pool: cold 12.3 s, hot 4.5 s`
+/// The line of a finished trial: `[3/12] block 1: 5.6 small pool: cold 12.3 s, hot 4.5 s`.
 pub fn line(trial: &Trial, place: usize, trials: usize) -> String {
     let mut line = format!(
         "[{place}/{trials}] block {}: {}: {}",
@@ -20,7 +20,7 @@ pub fn line(trial: &Trial, place: usize, trials: usize) -> String {
     line
 }
 
-/// `cold 12.3 s, hot 4.5 s` or `12345.6 operations/s, p99 3.21 ms`
+/// The figures of a trial: `cold 12.3 s, hot 4.5 s` or `12345.6 ops/s, p99 3.21 ms`.
 fn figures(trial: &Trial) -> String {
     let Some(load) = &trial.load else {
         let rounds = trial.rounds.iter();
@@ -36,9 +36,7 @@ fn figures(trial: &Trial) -> String {
     let service = summary.latency.of(Kind::Service);
     let p99 = response.or(service).and_then(|one| one.at(Percentile::P99));
     let parts = [
-        summary
-            .throughput
-            .map(|rate| format!("{rate:.1} operations/s")),
+        summary.throughput.map(|rate| format!("{rate:.1} ops/s")),
         p99.map(|p99_ms| format!("p99 {p99_ms:.2} ms")),
         (summary.errors > 0).then(|| format!("{} errors", summary.errors)),
         unstable,

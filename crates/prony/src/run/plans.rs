@@ -1,7 +1,7 @@
-//! When plans are asked for, and whether they are what the experiment says.
+//! Reads the plans of queries and checks them against the experiment.
 //!
-//! Goal: nothing of it in a timed span or before a query whose pages it would read. Non-goals: how a server is asked
-//! (`observe::plans`), comparing plans (`explain`).
+//! Purpose: run EXPLAIN outside of timed spans, and only after the queries whose pages it would read. Outside this module: the EXPLAIN
+//! statements of each server (`observe::plans`), comparing plans (`explain`).
 
 use super::round::{Live, Pass, Passed};
 use host::interrupt;
@@ -13,10 +13,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use workload::{Dialect, Operation};
 
-/// (query, plan) whose finer form the trial has already.
+/// (query, plan) whose JSON form the trial already has.
 pub type Known = BTreeSet<(String, String)>;
 
-/// Of the trial's plans so far.
+/// The known plans of the trial so far.
 pub fn known(trial: &Trial) -> Known {
     let forms = trial.plan_forms.iter();
     forms
@@ -24,8 +24,8 @@ pub fn known(trial: &Trial) -> Known {
         .collect()
 }
 
-/// After the queries of a pass, on their session, since its settings decide, and since EXPLAIN reads index pages that a
-/// cold query should have read itself.
+/// Reads the plans after the queries of a pass: EXPLAIN reads index pages, which a cold query should read itself. Uses the session of
+/// the queries, since its settings decide the plan.
 pub fn look(pass: &Pass, live: &mut Live, passed: &mut Passed) -> Result<(), ServerError> {
     if pass.observe.plans == Plans::Off {
         return Ok(());
@@ -47,7 +47,7 @@ pub fn look(pass: &Pass, live: &mut Live, passed: &mut Passed) -> Result<(), Ser
         };
         if !pass.known.contains(&(name.clone(), plan.hash.clone())) {
             let json = watched(timeout, live, |session| explainer.json(session, sql))?;
-            // A server that explains as a table and not as JSON has told the most it can.
+            // A server without EXPLAIN FORMAT=JSON has no further form.
             passed
                 .forms
                 .extend(json.ok().flatten().map(|text| PlanForm {
@@ -58,8 +58,8 @@ pub fn look(pass: &Pass, live: &mut Live, passed: &mut Passed) -> Result<(), Ser
                 }));
         }
         // The sessions of all clients have the same settings.
-        let asked = passed.queries.iter_mut();
-        asked
+        let queries = passed.queries.iter_mut();
+        queries
             .filter(|query| query.name == operation.name)
             .for_each(|query| query.plan_hash = Some(plan.hash.clone()));
         passed.plans.entry(plan.hash).or_insert(plan.text);
@@ -67,7 +67,8 @@ pub fn look(pass: &Pass, live: &mut Live, passed: &mut Passed) -> Result<(), Ser
     Ok(())
 }
 
-/// Under the watch, since a server may execute subqueries to explain (MySQL 5.5 does). The inner error says why there is no answer.
+/// Runs a statement with a timeout, since EXPLAIN may execute subqueries (MySQL 5.5 does). The inner error is the reason if there is no
+/// answer.
 pub(super) fn watched<T>(
     timeout: Option<Duration>,
     live: &mut Live,
@@ -85,8 +86,7 @@ pub(super) fn watched<T>(
     }
 }
 
-/// A flag for each plan of a round that is not as the experiment asks. A switch that is on and unused makes figures of
-/// something else, so the trial is invalid.
+/// Flags each plan of a round that does not meet the experiment's checks. Such a trial measures something else, so it is invalid.
 pub fn check(checks: &[PlanCheck], trial: &mut Trial, round: usize) {
     let queries = &trial.rounds[round].queries;
     let unmet: Vec<String> = queries
@@ -108,8 +108,8 @@ pub fn check(checks: &[PlanCheck], trial: &mut Trial, round: usize) {
 
 fn unmet(expected: &Expected, trial: &Trial, query: &Query) -> Option<String> {
     let (text, wanted, says) = match expected {
-        Expected::Holds(text) => (text, true, "does not hold"),
-        Expected::Lacks(text) => (text, false, "holds"),
+        Expected::Holds(text) => (text, true, "does not contain"),
+        Expected::Lacks(text) => (text, false, "contains"),
     };
     let name = &query.name;
     let held = query
@@ -118,7 +118,7 @@ fn unmet(expected: &Expected, trial: &Trial, query: &Query) -> Option<String> {
         .and_then(|hash| explain::plan_holds(trial, name, hash, text));
     match held {
         None => Some(format!(
-            "{name}: no plan could be had, so it is not known whether it has \"{text}\""
+            "{name}: plan not available, cannot check for \"{text}\""
         )),
         Some(held) if held == wanted => None,
         Some(_) => Some(format!(
@@ -128,7 +128,7 @@ fn unmet(expected: &Expected, trial: &Trial, query: &Query) -> Option<String> {
     }
 }
 
-/// On one line, without estimates, so that the same plan is told once.
+/// The plan on one line. Without estimates, so that equal plans give equal flags.
 fn steps(trial: &Trial, query: &Query) -> String {
     let hash = query.plan_hash.as_deref().unwrap_or_default();
     let text = trial
@@ -144,7 +144,7 @@ fn steps(trial: &Trial, query: &Query) -> String {
     }
 }
 
-/// Once more, executed, after everything that is measured of the trial. What cannot be had is noted, and spoils nothing.
+/// Runs EXPLAIN ANALYZE for every query, after all measurements of the trial. A failure is flagged and leaves the trial valid.
 pub fn analyse(
     operations: &[Operation],
     timeout: Option<Duration>,
@@ -174,17 +174,17 @@ pub fn analyse(
                 text,
             }),
             Ok(Err(why)) => note(trial, format!("{}: {why}", operation.name)),
-            // What it has not it has for no query, and a server that is gone has nothing.
+            // The server cannot analyse any query, or it is gone.
             Err(error) => return note(trial, error.to_string()),
         }
     }
 }
 
-/// The plan by which a query was answered last.
+/// The hash of the query's most recent plan.
 fn last_plan(trial: &Trial, query: &str) -> Option<String> {
     let queries = trial.rounds.iter().flat_map(|round| &round.queries);
-    let mut asked = queries.filter(|asked| asked.name == query);
-    asked.next_back()?.plan_hash.clone()
+    let mut issued = queries.filter(|issued| issued.name == query);
+    issued.next_back()?.plan_hash.clone()
 }
 
 #[cfg(test)]

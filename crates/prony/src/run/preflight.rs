@@ -1,7 +1,8 @@
-//! Before anything is loaded: settings that a server does not know, and settings that this machine cannot hold.
+//! Checks settings before any data is loaded: unknown settings, and pools that exceed this machine's memory.
 //!
-//! Goal: an answer in seconds, at its place in the file, instead of a failure after an hour. Each server is asked once: a
-//! build by its own help, an external server over a connection. Non-goal: what the file itself can tell (`spec`).
+//! Purpose: report a mistake in seconds, at its place in the file, instead of after an hour. The known settings are read once per
+//! server: from the help text of a build, or over a connection to an external server. Outside this module: checks of the file alone
+//! (`spec`).
 
 use super::RunError;
 use super::servers::Provided;
@@ -9,16 +10,16 @@ use spec::known::Known;
 use spec::plan::PlannedTrial;
 use spec::{Experiment, settings};
 
-/// What this server knows.
-pub fn ask(server: &Provided) -> Result<Known, RunError> {
+/// Reads which settings this server knows.
+pub fn known_settings(server: &Provided) -> Result<Known, RunError> {
     Ok(Known {
         server: server.spec.name.clone(),
         ..server.provider.known()?
     })
 }
 
-/// Every pool that can come to this server against the machine. `data_bytes`: the largest of its datasets, estimated
-/// before it is loaded and measured afterwards.
+/// Checks every buffer pool of this server against the machine's memory. `data_bytes` is the largest of its datasets: estimated before
+/// the load, measured after it.
 pub fn fits(
     experiment: &Experiment,
     server: &Provided,
@@ -37,7 +38,7 @@ pub fn fits(
     )?)
 }
 
-/// Why this trial is not measured, where its server lacks something that it would set.
+/// Why this trial cannot be measured: the settings or hints that its server lacks. None if it lacks nothing.
 pub fn lacking(trial: &PlannedTrial, known: &[Known]) -> Option<String> {
     let server = trial.server_name();
     let known = known.iter().find(|known| known.server == server)?;
@@ -45,7 +46,7 @@ pub fn lacking(trial: &PlannedTrial, known: &[Known]) -> Option<String> {
     let mut lacks: Vec<String> = lacks.iter().map(ToString::to_string).collect();
     let hints = trial.workload.get("hints").and_then(toml::Value::as_table);
     if hints.is_some_and(|hints| !hints.is_empty()) && !known.takes_hints {
-        lacks.push("optimizer hints, which are a comment to it".to_string());
+        lacks.push("optimizer hints, which it reads as comments".to_string());
     }
     (!lacks.is_empty()).then(|| format!("server {server} does not know {}", lacks.join(", nor ")))
 }

@@ -1,6 +1,6 @@
-//! What a run needs before its first trial: servers, settings that they know, datasets, a folder to write to.
+//! Prepares a run: servers, the settings that they know, datasets and the run's folder.
 //!
-//! Purpose: whatever can be refused is refused here, before hours are spent. Outside this module: one dataset (`dataset`), one
+//! Purpose: refuse here whatever can be refused, before the trials take hours. Outside this module: one dataset (`dataset`), one
 //! trial (`trial`).
 
 use super::conduct::{Means, Request};
@@ -21,7 +21,7 @@ use std::path::Path;
 use std::sync::Arc;
 use workload::Workload;
 
-/// Everything that trials are measured with.
+/// What all trials of a run are measured with.
 pub struct Prepared {
     pub servers: BTreeMap<String, Provided>,
     pub known: Vec<Known>,
@@ -34,7 +34,7 @@ pub struct Prepared {
 /// Checks the request, gets the servers, loads the datasets and opens the record.
 ///
 /// # Errors
-/// Whatever keeps the run from starting. Loaded datasets are kept.
+/// The run cannot start. Datasets that were loaded are kept.
 pub fn prepare(
     request: &Request,
     trials: &[PlannedTrial],
@@ -47,7 +47,7 @@ pub fn prepare(
     let servers = servers(request, trials, means)?;
     check_connections(request, trials, &servers)?;
     let environment = environment(means, &servers);
-    // Before anything is loaded: a run of another environment is refused, and one that another prony writes is left alone.
+    // Before any data is loaded: refuses to resume a run from another environment, or one that another process writes.
     let begun = begun(request, &environment)?;
     let known = known(request, &servers)?;
     let check_memory = |largest: &dyn Fn(&str) -> u64| {
@@ -79,18 +79,20 @@ pub fn prepare(
 /// Everything that the workload does not have, each at its place.
 pub fn check_workload(request: &Request, trials: &[PlannedTrial]) -> Result<Vec<Action>, RunError> {
     let Some(first) = trials.first() else {
-        return Err(RunError::Asked("this shard of the matrix is empty".into()));
+        return Err(RunError::Usage(
+            "this shard has no trials; choose a shard K/N with fewer parts N".into(),
+        ));
     };
     let workload = workload(request, first)?;
     let names = query_names(workload.as_ref());
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     queries::check(&request.experiment, &names)?;
-    // A workload has queries for rounds, or operations for a timed load.
+    // A workload has queries for rounds or operations for a timed load.
     timed::check(&request.experiment, workload.queries().is_none())?;
     Ok(events::read(&request.experiment, &event::KINDS)?)
 }
 
-/// What the experiment asks of servers that are not prony's.
+/// Checks what the experiment requests of external servers.
 pub fn check_in_place(request: &Request, trials: &[PlannedTrial]) -> Result<(), RunError> {
     let on_theirs = |trial: &&PlannedTrial| {
         let server = trial.server.as_ref();
@@ -120,7 +122,7 @@ fn servers(
     Ok(servers)
 }
 
-/// A load of several clients needs that many connections.
+/// Checks that servers allow enough connections for the clients.
 fn check_connections(
     request: &Request,
     trials: &[PlannedTrial],
@@ -142,7 +144,7 @@ fn environment(means: &Means, servers: &BTreeMap<String, Provided>) -> Environme
     }
 }
 
-/// The run that is resumed; None for a new one, whose results folder is made.
+/// Opens the run to resume. For a new run, creates the results folder and returns None.
 fn begun(
     request: &Request,
     environment: &Environment,
@@ -153,15 +155,15 @@ fn begun(
     }
 }
 
-/// What each server knows. A setting that none of them knows is a mistake in the file.
+/// The settings that each server knows. A setting that no server knows is a mistake in the file.
 fn known(request: &Request, servers: &BTreeMap<String, Provided>) -> Result<Vec<Known>, RunError> {
-    let known = servers.values().map(preflight::ask);
+    let known = servers.values().map(preflight::known_settings);
     let known = known.collect::<Result<Vec<Known>, RunError>>()?;
     settings::unknown(&request.experiment, &known)?;
     Ok(known)
 }
 
-/// Loads the datasets of the trials that their servers can run, and checks them against the limits of memory.
+/// Loads the datasets of all trials that can run, and checks buffer pools against the memory limits.
 fn load(
     request: &Request,
     trials: &[PlannedTrial],
@@ -186,7 +188,7 @@ fn load(
     Ok(ready)
 }
 
-/// Bytes of the largest dataset that a server's trials need, before it is loaded.
+/// Estimated bytes of the largest dataset of a server's trials.
 pub fn largest_estimate(request: &Request, trials: &[PlannedTrial], server: &str) -> u64 {
     let own = trials.iter().filter(|trial| trial.server_name() == server);
     own.filter_map(|trial| Some(workload(request, trial).ok()?.data()?.estimate().data_bytes))
@@ -219,7 +221,7 @@ fn begin(
     Ok((folder, store))
 }
 
-/// Results of different environments are never mixed: a resume elsewhere is refused.
+/// Opens a run to resume. Refused in another environment, since a run must not mix environments.
 fn resume(
     results: &Path,
     run: &str,
@@ -238,17 +240,17 @@ fn resume(
     }
     let lines: Vec<String> = differences
         .iter()
-        .map(|(what, then, now)| format!("  {what}: {then} then, {now} now"))
+        .map(|(what, then, now)| format!("  {what}: was {then}, is {now}"))
         .collect();
-    Err(RunError::Asked(format!(
-        "{run} cannot go on here, since its trials would come from two environments:\n{}\nbegin a new run here",
+    Err(RunError::Usage(format!(
+        "cannot resume {run}: the environment has changed since the run started:\n{}\nstart a new run",
         lines.join("\n")
     )))
 }
 
 fn workload_note(request: &Request, trials: &[PlannedTrial]) -> Result<WorkloadNote, RunError> {
     let Some(first) = trials.first() else {
-        return Err(RunError::Asked("the matrix is empty".into()));
+        return Err(RunError::Usage("the experiment has no trials".into()));
     };
     let chosen = &request.experiment.protocol.queries;
     let operations = query_names(workload(request, first)?.as_ref())
@@ -265,7 +267,7 @@ fn workload_note(request: &Request, trials: &[PlannedTrial]) -> Result<WorkloadN
     })
 }
 
-/// What the summaries of several trials have in common: what a factor varies stands in the table's rows.
+/// The common parts of the trials' summaries. What a factor varies is in the table's rows.
 fn shared(summaries: &BTreeSet<String>) -> String {
     let Some(first) = summaries.first() else {
         return String::new();
@@ -282,10 +284,10 @@ fn shared(summaries: &BTreeSet<String>) -> String {
         .join(", ")
 }
 
-/// The trials of this run (of this shard), in the order of execution.
+/// Plans the trials of this run, or of its shard, in the order of execution.
 pub fn plan(request: &Request) -> Result<Plan<'_>, RunError> {
     Plan::of_shard(&request.experiment, request.seed, request.shard)
-        .map_err(|error| RunError::Asked(error.to_string()))
+        .map_err(|error| RunError::Usage(error.to_string()))
 }
 
 /// The workload of a trial, opened once per distinct section.

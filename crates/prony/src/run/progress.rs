@@ -1,10 +1,10 @@
-//! What the user sees while a run goes on: on stderr, a bar where there is a terminal, lines where there is none.
+//! Shows the progress of a run on stderr: a moving line on a terminal, plain lines otherwise.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::Duration;
 
-/// One line of news and one moving line at the bottom.
+/// Lines that stay, and one moving line at the bottom.
 pub struct Progress {
     bar: ProgressBar,
     terminal: bool,
@@ -29,7 +29,7 @@ impl Progress {
         Progress { bar, terminal }
     }
 
-    /// For tests and for verbs that say nothing.
+    /// Prints nothing. For tests.
     pub fn silent() -> Progress {
         Progress {
             bar: ProgressBar::hidden(),
@@ -37,7 +37,7 @@ impl Progress {
         }
     }
 
-    /// A line that stays.
+    /// Prints a line that stays.
     pub fn say(&self, line: &str) {
         if self.terminal {
             self.bar.println(line);
@@ -46,7 +46,7 @@ impl Progress {
         }
     }
 
-    /// What is going on now; replaced by the next.
+    /// Shows the current activity, until the next call.
     pub fn now(&self, line: &str) {
         self.bar.set_message(line.to_string());
     }

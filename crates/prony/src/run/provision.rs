@@ -1,6 +1,6 @@
-//! The datasets of a run: each loaded, or found, once for all trials that start from it.
+//! The datasets of a run. Each is loaded, or found, once for all trials that start from it.
 //!
-//! Goal: what decides a dataset is one key. Non-goal: loading it (`dataset`).
+//! Purpose: one key identifies a dataset. Outside this module: loading it (`dataset`).
 
 use super::conduct::Request;
 use super::dataset::{Datasets, Ready};
@@ -11,7 +11,7 @@ use spec::plan::PlannedTrial;
 use std::collections::BTreeMap;
 use workload::Dataset;
 
-/// What decides a dataset: the server that loads it, the tables' fingerprint, the settings that shape the files.
+/// What identifies a dataset: the server that loads it, the tables' fingerprint, the settings that shape the files.
 type DatasetKey = (String, String, Vec<(String, String)>);
 
 /// The datasets of a run.
@@ -66,7 +66,7 @@ pub fn provision(
         }
         let one = match datasets.ready(&servers[&key.0], dataset, &key.2) {
             Ok(one) => Ok(one),
-            Err(RunError::Lacking(why)) => {
+            Err(RunError::NotAvailable(why)) => {
                 let text = format!("warning: {}: {}: {why}", key.0, dataset.summary());
                 datasets.progress.say(&text);
                 Err(why)

@@ -1,6 +1,6 @@
-//! One pass over the queries: each timed, checked, and with what it moved.
+//! One pass over the queries: times each, checks its answer and reads its counters.
 //!
-//! Goal: nothing but the statement itself inside the timed span. Non-goals: restarts and coldness (`trial`), several clients at once
+//! Purpose: the timed span contains only the statement. Outside this module: restarts and cold rounds (`rounds`), several clients
 //! (`clients`).
 
 use super::hints;
@@ -15,35 +15,35 @@ use std::collections::BTreeMap;
 use workload::answers::Canonical;
 use workload::{Dialect, Operation, Queries};
 
-/// Key 'x' doesn't exist in table 't', in every language that a server speaks.
+/// The error code of: Key 'x' doesn't exist in table 't'. The message depends on the server's language.
 const NO_SUCH_KEY: u16 = 1176;
 
 /// The connections of a server that is being measured.
 pub struct Live {
-    /// The connection that the queries run on: the first client's.
+    /// The first client's connection, which runs the queries.
     pub session: Session,
     pub watch: Watch,
-    /// The other clients, where a round has several.
+    /// The other clients, if the round has several.
     pub others: Vec<Client>,
-    /// None where the server has no counters.
+    /// None if the server has no counters.
     pub observer: Option<Observer>,
-    /// None where the server is no process of prony's.
+    /// None if prony did not start the server as a process.
     pub process: Option<ServerProcess>,
 }
 
-/// A further connection that queries run on.
+/// A further client's connection.
 pub struct Client {
     pub session: Session,
     pub watch: Watch,
 }
 
-/// What a pass is about.
+/// The input of a pass.
 pub struct Pass<'a> {
     pub queries: &'a dyn Queries,
     pub operations: &'a [Operation],
     pub protocol: &'a Protocol,
     pub observe: &'a Observe,
-    /// Plans whose finer form is not asked for again.
+    /// Plans whose JSON form is already known.
     pub known: Known,
 }
 
@@ -58,8 +58,8 @@ pub struct Passed {
     pub flags: Vec<Flag>,
 }
 
-/// Who asks, and of how many.
-pub struct Asking<'l> {
+/// The client that issues a query.
+pub struct Issuer<'l> {
     pub session: &'l mut Session,
     pub watch: &'l Watch,
     /// From 1.
@@ -67,17 +67,17 @@ pub struct Asking<'l> {
     pub clients: u32,
 }
 
-/// A query that came back; nobody has looked at its answer yet.
-pub struct Asked {
+/// A query that ended, with an answer that is not checked yet.
+pub struct Issued {
     query: Query,
-    called: String,
+    label: String,
     /// None where it failed.
     answer: Option<Reply>,
 }
 
-impl Asking<'_> {
-    /// `Q1.1`, or `Q1.1 of client 3` where there are several.
-    fn called(&self, operation: &Operation) -> String {
+impl Issuer<'_> {
+    /// `Q1.1`, or `Q1.1 of client 3` if there are several clients.
+    fn label(&self, operation: &Operation) -> String {
         match self.clients {
             1 => operation.name.clone(),
             _ => format!("{} of client {}", operation.name, self.client),
@@ -89,31 +89,31 @@ impl Pass<'_> {
     /// Every client runs every query once. An error means that the server or a connection is gone.
     pub fn run(&self, live: &mut Live) -> Result<Passed, ServerError> {
         match live.others.is_empty() {
-            true => self.by_one(live),
-            false => self.by_several(live),
+            true => self.run_single(live),
+            false => self.run_concurrent(live),
         }
     }
 
-    /// What the server says of the queries, once they are all answered: their plans, and hints that it left out.
+    /// Reads the plans of the queries and the hints that the server ignored. Called after all queries ended.
     pub fn look(&self, live: &mut Live, passed: &mut Passed) -> Result<(), ServerError> {
         plans::look(self, live, passed)?;
         hints::look(self, live, passed)
     }
 
     /// In order, each query with its own counters.
-    fn by_one(&self, live: &mut Live) -> Result<Passed, ServerError> {
+    fn run_single(&self, live: &mut Live) -> Result<Passed, ServerError> {
         let mut passed = Passed::default();
         let mut before = read(&mut live.observer)?;
         for operation in self.operations {
-            // Nearest to the statement: reading the status costs the server more than the statement may.
+            // Closest to the statement, since reading the status can cost the server more than the statement.
             let used_before = process::read(&live.process);
-            let asked = self.ask(first(live), operation)?;
+            let issued = self.issue(first(live), operation)?;
             let used = process::since(&used_before, &process::read(&live.process));
             if interrupt::asked() {
                 return Err(ServerError::Lost("interrupted".into()));
             }
             let after = read(&mut live.observer)?;
-            let (mut query, flag) = self.judge(operation, asked);
+            let (mut query, flag) = self.judge(operation, issued);
             query.counters = difference(&live.observer, &before, &after);
             query.counters.extend(used);
             before = after;
@@ -127,19 +127,23 @@ impl Pass<'_> {
     }
 
     /// One query of one client, timed.
-    pub(super) fn ask(&self, asking: Asking, operation: &Operation) -> Result<Asked, ServerError> {
-        let called = asking.called(operation);
-        let Asking { session, watch, .. } = asking;
-        let profiled = asking.clients == 1
+    pub(super) fn issue(
+        &self,
+        issuer: Issuer,
+        operation: &Operation,
+    ) -> Result<Issued, ServerError> {
+        let label = issuer.label(operation);
+        let Issuer { session, watch, .. } = issuer;
+        let profiled = issuer.clients == 1
             && self.observe.profile.contains(&operation.name)
             && profile::begin(session);
         let timeout = self.protocol.query_timeout;
         let sql = operation.sql(Dialect::of(session));
         let (reply, timed_out) = watch.ask(session, timeout, |session| session.query(sql));
-        let mut query = blank(&operation.name, asking.client);
+        let mut query = blank(&operation.name, issuer.client);
         let mut answer = None;
         match reply {
-            // Some statements end early and say nothing when they are stopped; their time means nothing all the same.
+            // A stopped statement may end without an error, but its time is meaningless.
             _ if timed_out => {
                 let limit_s = timeout.unwrap_or_default().as_secs_f64();
                 query.elapsed_ns = (limit_s * 1e9) as u64;
@@ -161,20 +165,20 @@ impl Pass<'_> {
         if profiled {
             query.profile = profile::end(session);
         }
-        Ok(Asked {
+        Ok(Issued {
             query,
-            called,
+            label,
             answer,
         })
     }
 
-    /// What is wrong with a query, and whether its answer is right.
-    pub(super) fn judge(&self, operation: &Operation, asked: Asked) -> (Query, Option<Flag>) {
-        let Asked {
+    /// Checks the answer of a query. Returns a flag if the query failed or its answer is wrong.
+    pub(super) fn judge(&self, operation: &Operation, issued: Issued) -> (Query, Option<Flag>) {
+        let Issued {
             mut query,
-            called,
+            label,
             answer,
-        } = asked;
+        } = issued;
         let wrong = match (&query.error, answer) {
             (Some(error), _) => Some(failure(error)),
             (None, reply) => self
@@ -183,12 +187,12 @@ impl Pass<'_> {
         };
         let flag = wrong.map(|(kind, text)| Flag {
             kind,
-            text: format!("{called}: {text}"),
+            text: format!("{label}: {text}"),
         });
         (query, flag)
     }
 
-    /// What differs from the reference, where there is one.
+    /// How the answer differs from the reference, if there is one.
     fn difference(
         &self,
         operation: &Operation,
@@ -208,8 +212,8 @@ impl Pass<'_> {
     }
 }
 
-fn first(live: &mut Live) -> Asking<'_> {
-    Asking {
+fn first(live: &mut Live) -> Issuer<'_> {
+    Issuer {
         session: &mut live.session,
         watch: &live.watch,
         client: 1,
@@ -217,16 +221,16 @@ fn first(live: &mut Live) -> Asking<'_> {
     }
 }
 
-/// The flag of a query without an answer, with the way out where prony knows it.
+/// The flag of a query that failed, with a fix if prony knows one.
 fn failure(error: &QueryError) -> (FlagKind, String) {
     let mut text = error.to_string();
     let code = match error {
-        // Its time is a bound, and nothing else is spoilt.
+        // Its time is a lower bound, and the rest of the trial is valid.
         QueryError::TimedOut { .. } => return (FlagKind::QueryTimedOut, text),
         QueryError::Failed { code, .. } => *code,
     };
     if code == Some(NO_SUCH_KEY) {
-        text.push_str("; the query forces an index that its table lacks: let the workload make it (extra_index, secondary_index, setup), or leave the force out (force_index = false)");
+        text.push_str("; the query forces an index that its table does not have: create it in the workload (extra_index, secondary_index, setup), or do not force it (force_index = false)");
     }
     (FlagKind::QueryFailed, text)
 }

@@ -1,7 +1,7 @@
-//! The rounds of one trial: which queries run in which order, and what they add up to.
+//! The rounds of one trial: the order of the queries, and the results per round.
 //!
-//! Purpose: a trial with rounds from its first pass to its last; what is not as requested is flagged. Outside this module: one pass
-//! over the queries (`round`), the server below (`place`), what makes a round cold (`cold`).
+//! Purpose: run all rounds of a trial, and flag what is not as requested. Outside this module: one pass over the queries (`round`), the
+//! server (`place`), what makes a round cold (`cold`).
 
 use super::place::ServerPlace;
 use super::round::{Pass, Passed};
@@ -16,7 +16,7 @@ use spec::{Observe, Plans, RoundKind, Unit};
 use std::time::Instant;
 use workload::{Operation, Queries};
 
-/// The rounds of one trial, as the protocol defines them.
+/// The rounds of one trial.
 pub struct Rounds<'a> {
     bench: &'a Bench<'a>,
     queries: &'a dyn Queries,
@@ -45,7 +45,7 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// Runs every round, then analyses the plans where the experiment requests it.
+    /// Runs every round, then EXPLAIN ANALYZE if the experiment requests it.
     ///
     /// # Errors
     /// The server or a connection is gone.
@@ -123,7 +123,7 @@ impl<'a> Rounds<'a> {
             trial.rounds.push(round);
         }
         trial.rounds[index].ended_ns = now_ns();
-        // What plans cost is in neither the round's span nor its proof.
+        // Taken before the plans are read, so that EXPLAIN counts neither in the time nor in the proof.
         let coldness =
             before.map(|before| before.after(place.data_folder().as_deref(), self.data_bytes));
         pass.look(place.live(trial)?, &mut passed)?;
@@ -136,15 +136,15 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// Adds what was measured to the trial's round of this index. A query that failed or answered wrong makes it invalid; one
-/// that ran into the limit took longer, which is a result.
+/// Adds a pass to the trial's round of this index. A failed query or a wrong answer makes the trial invalid. A query that timed out
+/// does not: its time is known to exceed the limit.
 fn enter(trial: &mut Trial, index: usize, passed: Passed) {
-    let sparing = [
+    let harmless = [
         FlagKind::QueryTimedOut,
         FlagKind::HintIgnored,
         FlagKind::NoPlan,
     ];
-    let spoils = |flag: &Flag| !sparing.contains(&flag.kind);
+    let spoils = |flag: &Flag| !harmless.contains(&flag.kind);
     if passed.flags.iter().any(spoils) {
         trial.state = TrialState::Invalid;
     }
@@ -159,7 +159,7 @@ fn enter(trial: &mut Trial, index: usize, passed: Passed) {
     }
 }
 
-/// Adds the evidence of one pass to its round, which is lukewarm from the first pass on that was not cold.
+/// Adds the evidence of one pass to its round. One pass that was not cold makes the round lukewarm.
 fn prove(trial: &mut Trial, index: usize, coldness: Coldness) {
     let round = &mut trial.rounds[index];
     let joined = match round.coldness.take() {
@@ -182,7 +182,7 @@ fn chosen(all: Vec<Operation>, names: &[String]) -> Vec<Operation> {
         .collect()
 }
 
-/// The round of this index, which counts from 1 within its kind.
+/// An empty round. Its number counts from 1 within its kind.
 fn blank_round(rounds: &[RoundKind], index: usize, started_ns: i64) -> Round {
     let kind = rounds[index];
     let earlier = rounds[..index].iter().filter(|round| **round == kind);
@@ -207,7 +207,7 @@ pub mod tests {
     use super::*;
     use record::{Answer, Query, TrialKey};
 
-    /// A trial with one query; an answer a round.
+    /// A trial of one query, with one round per answer.
     pub fn trial_with_answers(server: &str, hashes: &[&str]) -> Trial {
         let round = |(index, hash): (usize, &&str)| {
             let mut round = blank_round(&vec![RoundKind::Hot; index + 1], index, 0);
@@ -250,7 +250,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_round_of_single_queries_is_lukewarm_from_the_first_that_was_not_cold() {
+    fn one_query_that_was_not_cold_makes_the_round_lukewarm() {
         let mut trial = trial_with_answers("5.6", &["a"]);
         trial.rounds[0] = blank_round(&[RoundKind::Cold], 0, 0);
         prove(&mut trial, 0, coldness(None));
@@ -284,7 +284,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_query_over_the_limit_and_an_ignored_hint_leave_the_trial_valid() {
+    fn a_timed_out_query_and_an_ignored_hint_leave_the_trial_valid() {
         for (kind, state) in [
             (FlagKind::QueryTimedOut, TrialState::Done),
             (FlagKind::HintIgnored, TrialState::Done),

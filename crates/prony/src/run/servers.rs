@@ -16,7 +16,7 @@ pub type Provide<'a> = dyn Fn(&BuildSpec) -> Result<Box<dyn Provider>, ServerErr
 pub struct Provided {
     pub spec: ServerSpec,
     pub provider: Box<dyn Provider>,
-    /// What the protocol sets in every trial, as far as this server knows it.
+    /// The settings that the protocol applies in every trial, if this server knows them.
     pub baseline: Vec<(String, String)>,
 }
 
@@ -35,17 +35,17 @@ impl Provided {
         self.provider.identity()
     }
 
-    /// prony starts and configures it.
+    /// Whether prony starts and configures this server.
     pub fn is_managed(&self) -> bool {
         self.provider.abilities().settings
     }
 
-    /// A new instance with the folder for its socket, log and temporary files.
+    /// A new instance. `folder` holds its socket, log and temporary files.
     pub fn instance(&self, folder: &Path) -> Server {
         self.provider.server(folder)
     }
 
-    /// What a snapshot's name depends on: the same binary, the same data files.
+    /// The part of a snapshot's name that identifies the server: the same binary makes the same data files.
     pub fn key(&self) -> String {
         let identity = self.identity();
         let binary = identity.binary_sha256.get(..12).unwrap_or("");

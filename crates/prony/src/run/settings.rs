@@ -1,19 +1,19 @@
-//! From settings as they are planned to settings as a server takes them.
+//! Converts planned settings to the form that a server takes.
 //!
-//! Goal: sizes relative to the data become bytes, what the protocol itself needs is added, and the session's own settings
-//! become statements. Non-goal: knowing which settings a server has (`preflight`).
+//! Purpose: convert sizes relative to the data to bytes, add the protocol's own settings, and turn session settings into statements.
+//! Outside this module: which settings a server has (`preflight`).
 
 pub use spec::known::plain;
 pub use spec::settings::POOLS;
 use spec::{Pairs, Setting};
 
-/// innodb_buffer_pool_size is at least 5 MiB in MySQL, and 6 in the later ones of each MariaDB (10.11.18 does not start with less).
+/// Smallest innodb_buffer_pool_size that every server accepts: 5 MiB in MySQL, 6 MiB in recent releases of MariaDB (such as 10.11.18).
 const POOL_BYTES_MIN: u64 = 6 << 20;
 
-/// Off in every trial unless the experiment says otherwise: a cached answer measures nothing. (name, value)
+/// Settings (name, value) of every trial that the experiment does not override. A cached answer would measure nothing.
 pub const BASELINE: [(&str, &str); 2] = [("query_cache_type", "0"), ("query_cache_size", "0")];
 
-/// Settings that decide how the data files look. They have to hold while loading, and another value needs other files.
+/// Settings that shape the data files. They apply while loading, and each value needs its own snapshot.
 const LAYOUT: [&str; 8] = [
     "innodb_file_per_table",
     "innodb_page_size",
@@ -25,10 +25,10 @@ const LAYOUT: [&str; 8] = [
     "lower_case_table_names",
 ];
 
-/// Redo log files whose size differs from the setting keep MySQL before 5.6.8 from starting.
+/// MySQL before 5.6.8 does not start if the size of its redo log files differs from these settings.
 const REDO_LOG: [&str; 2] = ["innodb_log_file_size", "innodb_log_files_in_group"];
 
-/// (name, value) as for the server's command line. `data_bytes` is what relative sizes refer to.
+/// The settings as (name, value) for the server's command line. Relative sizes refer to `data_bytes`.
 pub fn resolve(settings: &Pairs<Setting>, data_bytes: u64) -> Vec<(String, String)> {
     settings
         .iter()
@@ -36,7 +36,7 @@ pub fn resolve(settings: &Pairs<Setting>, data_bytes: u64) -> Vec<(String, Strin
         .collect()
 }
 
-/// The settings that the snapshot has to be made with, in a fixed order.
+/// The settings that the snapshot must be made with, in a fixed order.
 pub fn layout(settings: &[(String, String)]) -> Vec<(String, String)> {
     let mut layout: Vec<_> = settings
         .iter()
@@ -47,7 +47,7 @@ pub fn layout(settings: &[(String, String)]) -> Vec<(String, String)> {
     layout
 }
 
-/// Whether the redo log's files have another form than the server makes by itself.
+/// Whether the settings change the size or number of redo log files.
 pub fn reshapes_redo_log(settings: &[(String, String)]) -> bool {
     settings
         .iter()
@@ -68,7 +68,7 @@ pub fn session_statements(session: &Pairs<Setting>, data_bytes: u64) -> Vec<Stri
         .collect()
 }
 
-/// `64M` in bytes, where a value is a size or a whole number.
+/// The bytes of a value such as `64M`. None if it is not a size or a whole number.
 pub fn bytes(value: &str) -> Option<u64> {
     let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let shift = match value[digits.len()..].to_ascii_uppercase().as_str() {
@@ -85,7 +85,7 @@ pub fn bytes(value: &str) -> Option<u64> {
 fn value(name: &str, setting: &Setting, data_bytes: u64) -> String {
     let value = setting.resolve(data_bytes);
     match (setting, value.parse::<u64>()) {
-        // A pool of an eighth of very little data is still one that every server takes.
+        // A share of little data can be smaller than any server accepts.
         (Setting::OfData(_), Ok(wanted)) if plain(name) == "innodb_buffer_pool_size" => {
             wanted.max(POOL_BYTES_MIN).to_string()
         }
@@ -93,7 +93,7 @@ fn value(name: &str, setting: &Setting, data_bytes: u64) -> String {
     }
 }
 
-/// As SQL takes it: numbers and sizes as numbers, anything else as a string.
+/// A value as an SQL literal: numbers and sizes as numbers, anything else as a string.
 fn literal(value: &str) -> String {
     match bytes(value) {
         Some(number) => number.to_string(),
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn an_eighth_of_the_data_is_whole_mebibytes() {
+    fn a_share_of_the_data_is_rounded_to_mebibytes() {
         let settings = vec![(
             "innodb_buffer_pool_size".to_string(),
             Setting::OfData(0.125),
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_is_never_smaller_than_a_server_takes() {
+    fn a_pool_is_never_below_the_servers_minimum() {
         let settings = vec![(
             "innodb_buffer_pool_size".to_string(),
             Setting::OfData(0.125),
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_shapes_the_files_belongs_to_the_layout() {
+    fn the_layout_holds_only_settings_that_shape_the_files() {
         let settings = [
             ("innodb-file-per-table".to_string(), "1".to_string()),
             ("innodb_buffer_pool_size".to_string(), "64M".to_string()),

@@ -1,4 +1,4 @@
-//! Runs on fakes: the order of trials, resuming, series and every way in which a trial can fail, in milliseconds.
+//! Runs on fake servers: the order of trials, resuming, series and every failure of a trial, in milliseconds.
 
 use super::{Conducted, Means, Progress, Request, RunError, Workloads, conduct_with};
 use host::{Home, Leases};
@@ -14,7 +14,7 @@ use workload::answers::Reference;
 use workload::toy::{Toy, ToyData};
 use workload::{Audit, LoadError};
 
-/// A home in memory, where flushing costs nothing.
+/// A folder in memory, where fsync costs nothing.
 fn in_memory() -> TempDir {
     let memory = Path::new("/dev/shm");
     match memory.is_dir() {
@@ -23,7 +23,7 @@ fn in_memory() -> TempDir {
     }
 }
 
-/// What the runs of a test share: a home, a results folder and one fake server.
+/// What the runs of a test share: a home, a results folder and a fake server.
 struct Setup {
     folder: TempDir,
     home: Home,
@@ -88,7 +88,7 @@ impl Setup {
     }
 }
 
-/// A server that answers every statement with nothing.
+/// A server that answers every statement with an empty reply.
 fn fake() -> Fake {
     Fake::new("fake", |_| Ok(Reply::default()))
 }
@@ -130,7 +130,7 @@ fn states(conducted: &Conducted) -> Vec<TrialState> {
 }
 
 #[test]
-fn every_trial_of_the_matrix_is_measured_on_a_server_of_its_own() {
+fn every_trial_is_measured_on_a_new_server() {
     let setup = Setup::new();
     let conducted = setup.run(rounds(2), Toy::rounds);
     assert!(conducted.valid(), "{:?}", conducted.trials);
@@ -157,7 +157,7 @@ fn every_trial_of_the_matrix_is_measured_on_a_server_of_its_own() {
 }
 
 #[test]
-fn the_second_run_starts_from_the_snapshot_of_the_first() {
+fn a_second_run_reuses_the_snapshot() {
     let setup = Setup::new();
     setup.run(rounds(1), Toy::rounds);
     let starts = setup.node.starts();
@@ -165,7 +165,7 @@ fn the_second_run_starts_from_the_snapshot_of_the_first() {
     assert_eq!(
         setup.node.starts() - starts,
         2,
-        "one per trial, none to load"
+        "one start per trial, none to load"
     );
 }
 
@@ -177,7 +177,7 @@ fn resume_measures_failed_trials_again_and_keeps_the_others() {
         ..Toy::rounds()
     });
     assert!(conducted.valid());
-    // As if the run had been killed during its second trial.
+    // Simulates a run that was killed during its second trial.
     let gone = conducted.trials.pop().unwrap();
     let kept = conducted.trials.pop().unwrap();
     let store = conducted.folder.join("run.sqlite");
@@ -215,9 +215,9 @@ fn resuming_a_complete_run_measures_nothing() {
 }
 
 #[test]
-fn a_server_that_dies_fails_its_trial_and_the_run_goes_on() {
+fn a_server_that_dies_fails_its_trial_and_the_run_continues() {
     let mut node = fake();
-    // The snapshot takes some statements, then the first trial begins.
+    // Counts from the first statement after the snapshot.
     node.dies_at = Some(statements_of_a_snapshot() + 1);
     let setup = Setup::with(node);
     let conducted = setup.run(rounds(1), Toy::rounds);
@@ -233,10 +233,10 @@ fn a_server_that_dies_fails_its_trial_and_the_run_goes_on() {
         ..setup.request(rounds(1), Toy::rounds)
     };
     let resumed = setup.conduct(&request).unwrap();
-    assert!(resumed.valid(), "a failed trial is measured once more");
+    assert!(resumed.valid(), "a failed trial is measured again");
 }
 
-/// The statements that loading and settling the toy's data take.
+/// The number of statements that make the snapshot of the toy's data.
 fn statements_of_a_snapshot() -> u64 {
     let setup = Setup::new();
     let before_trials = setup.run(rounds(1), Toy::rounds);
@@ -251,7 +251,7 @@ fn statements_of_a_snapshot() -> u64 {
 }
 
 #[test]
-fn a_server_that_does_not_start_fails_the_run_before_any_trial() {
+fn a_server_that_cannot_start_fails_the_run_before_any_trial() {
     let mut node = fake();
     node.does_not_start = Some("no such luck".into());
     let setup = Setup::with(node);
@@ -267,7 +267,7 @@ fn a_server_that_does_not_start_fails_the_run_before_any_trial() {
 }
 
 #[test]
-fn a_load_of_data_that_fails_ends_the_run_and_leaves_nothing() {
+fn a_failed_data_load_ends_the_run_and_leaves_no_files() {
     let setup = Setup::new();
     let full = || Toy {
         data: Some(ToyData::failing(10, || LoadError::Full {
@@ -288,7 +288,7 @@ fn a_load_of_data_that_fails_ends_the_run_and_leaves_nothing() {
 }
 
 #[test]
-fn an_engine_that_a_server_lacks_leaves_its_cells_empty() {
+fn trials_with_a_missing_engine_are_not_available() {
     let setup = Setup::new();
     let lacking = || Toy {
         data: Some(ToyData::failing(10, || LoadError::NoEngine {
@@ -320,7 +320,7 @@ fn a_wrong_answer_makes_a_trial_invalid() {
 }
 
 #[test]
-fn a_query_that_the_server_refuses_makes_a_trial_invalid() {
+fn a_failed_query_makes_a_trial_invalid() {
     let setup = Setup::with(Fake::new("fake", |sql| {
         match sql.contains("'Q2'") && !sql.starts_with("EXPLAIN") {
             true => Err(ServerError::Refused {
@@ -340,7 +340,7 @@ fn a_query_that_the_server_refuses_makes_a_trial_invalid() {
 }
 
 #[test]
-fn a_series_runs_on_one_started_server_in_ascending_order() {
+fn a_series_runs_in_ascending_order_on_one_server() {
     let setup = Setup::new();
     let conducted = setup.run(
         timed("[1, 2, 4]", "series = true\nblocks = 2\n"),
@@ -358,14 +358,14 @@ fn a_series_runs_on_one_started_server_in_ascending_order() {
 }
 
 #[test]
-fn without_a_series_every_load_has_a_server_of_its_own() {
+fn without_a_series_every_load_starts_a_server() {
     let setup = Setup::new();
     setup.run(timed("[1, 2]", ""), Toy::timed);
     assert_eq!(setup.node.starts(), 2 + 2);
 }
 
 #[test]
-fn a_timed_load_counts_every_ending_of_its_operations() {
+fn a_timed_load_counts_every_outcome_of_its_operations() {
     let setup = Setup::new();
     let mixed = || Toy {
         outcome: |request| match request.number % 4 {
@@ -402,7 +402,7 @@ fn a_client_that_ends_early_makes_a_load_invalid() {
 }
 
 #[test]
-fn an_audit_that_finds_a_violation_makes_its_trial_invalid() {
+fn an_audit_violation_makes_its_trial_invalid() {
     let setup = Setup::new();
     let audited = || Toy {
         audit: Some(|_, _| {
@@ -419,7 +419,7 @@ fn an_audit_that_finds_a_violation_makes_its_trial_invalid() {
 }
 
 #[test]
-fn an_audit_that_passes_leaves_its_trial_valid() {
+fn a_passing_audit_leaves_its_trial_valid() {
     let setup = Setup::new();
     let audited = || Toy {
         audit: Some(|_, driven| {
@@ -432,7 +432,7 @@ fn an_audit_that_passes_leaves_its_trial_valid() {
 }
 
 #[test]
-fn a_shard_measures_its_part_of_the_matrix() {
+fn each_shard_measures_its_part_of_the_trials() {
     let setup = Setup::new();
     let parts = ["1/2", "2/2"].map(|shard| {
         let request = Request {
@@ -446,7 +446,7 @@ fn a_shard_measures_its_part_of_the_matrix() {
 }
 
 #[test]
-fn a_load_takes_the_time_that_the_file_gives_it() {
+fn a_load_runs_for_the_time_in_the_file() {
     let setup = Setup::new();
     let conducted = setup.run(timed("1", ""), Toy::timed);
     let load = conducted.trials[0].load.as_ref().unwrap();

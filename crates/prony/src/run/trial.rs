@@ -1,7 +1,7 @@
-//! One trial in its phases: prepare, then rounds or a timed load, then the audit.
+//! Measures one trial in phases: prepare, then rounds or a timed load, then the audit.
 //!
-//! Purpose: whatever goes wrong is written into the trial, and only an interruption ends the run. Outside this module: the order of
-//! trials (`spec::plan`), datasets (`provision`), the target below (`place`).
+//! Purpose: record every failure in the trial, so that only an interruption ends the run. Outside this module: the order of trials
+//! (`spec::plan`), datasets (`provision`), the target (`place`).
 
 use super::event::Action;
 use super::folder::log_name;
@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 use workload::Workload;
 
-/// What all trials share.
+/// What all trials of a run share.
 pub struct Bench<'a> {
     pub home: &'a Home,
     pub leases: &'a Leases,
@@ -29,17 +29,17 @@ pub struct Bench<'a> {
     pub neighbours: &'a Neighbours,
     /// What each event of the file does.
     pub actions: &'a [Action],
-    /// The run's: every point of a block gets the same operations.
+    /// The seed of the run. All trials of a block get the same operations.
     pub seed: u64,
-    /// Where servers' logs are kept.
+    /// The folder for the servers' logs.
     pub logs: &'a Path,
 }
 
 impl Bench<'_> {
-    /// Measures one trial on a place of its own, or on the one that the series before it left in `held`.
+    /// Measures one trial on a new place, or on the place of its series in `held`.
     ///
     /// # Errors
-    /// An interruption, a place that could not be leased. What goes wrong in the trial is written into it.
+    /// An interruption, or a place that cannot be leased. Failures of the trial itself are recorded in it.
     pub fn measure<'s>(
         &self,
         planned: &PlannedTrial,
@@ -77,7 +77,7 @@ impl Bench<'_> {
         }
     }
 
-    /// The place of the trial before, where this one continues its series; else a new one.
+    /// The place of the previous trial if this one continues its series, otherwise a new one.
     fn place<'s>(
         &self,
         planned: &PlannedTrial,
@@ -85,7 +85,7 @@ impl Bench<'_> {
         workload: &Arc<dyn Workload>,
         held: &mut Option<Place<'s>>,
     ) -> Result<Place<'s>, RunError> {
-        // An earlier server ends before another one starts.
+        // Taking `held` stops the previous server before another one starts.
         if let (Some(mut place), true) = (held.take(), planned.continues) {
             place.continue_with(planned.clone());
             return Ok(place);
@@ -139,17 +139,17 @@ impl Bench<'_> {
         {
             failure
                 .text
-                .push_str(&format!("; the server's log is logs/{name}"));
+                .push_str(&format!("; the server's log is in logs/{name}"));
         }
         if let Err(error) = std::fs::write(self.logs.join(&name), lines.join("\n")) {
             self.progress.say(&format!(
-                "warning: the server's log could not be kept as {name}: {error}"
+                "warning: cannot write the server's log to {name}: {error}"
             ));
         }
     }
 }
 
-/// Has the workload check what the load left behind. `driven` has a tally for each of its operations.
+/// Lets the workload check the data after the load. `driven` has a tally for each of its operations.
 fn audit(
     place: &mut Place,
     workload: &dyn Workload,
@@ -168,13 +168,13 @@ fn audit(
     Ok(())
 }
 
-/// Whether the next trial of a series can run there.
+/// Whether the next trial of a series can run on this trial's target.
 fn leaves_the_target_as_it_was(trial: &Trial) -> bool {
     let is_left = |kind: &FlagKind| *kind == FlagKind::EventLeft;
     trial.state != TrialState::Failed && !trial.flags.iter().any(|flag| is_left(&flag.kind))
 }
 
-/// A trial that is not measured because its server lacks what it needs: an empty cell with its reason, and no failure.
+/// A trial that is not measured because its server lacks a feature. It is recorded with the reason, and is not a failure.
 pub fn not_available(planned: &PlannedTrial, why: String) -> Trial {
     let mut trial = Trial::unmeasured(planned.key.clone(), now_ns());
     trial.flag(FlagKind::NotAvailable, why);

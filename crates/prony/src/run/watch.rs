@@ -1,7 +1,7 @@
-//! The watch: ends a statement that runs too long or that the user no longer waits for.
+//! The watch: stops a statement that exceeds its timeout, or when the user interrupts.
 //!
-//! Goal: the measured connection blocks in its read; this thread frees it, by KILL QUERY after a timeout and by the
-//! server's own stop when prony is interrupted. Non-goal: timing (the session does that).
+//! Purpose: the measured connection blocks in a read, so a separate thread sends KILL QUERY (or calls SQLite's interrupt). Outside this
+//! module: timing, which the session does.
 
 use host::interrupt;
 use server::{Node, ServerError, Session};
@@ -9,14 +9,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long an interrupted statement may go on before it is noticed.
+/// How often the watch checks for an interruption.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Ends the statement that a session is executing.
+/// Stops the statement that a session is executing.
 pub type Stopper = Box<dyn FnMut() + Send>;
 
-/// What sends KILL QUERY: a connection made beforehand, since a busy server may have none left when it is needed. None where a
-/// statement is stopped without one.
+/// The connection that sends KILL QUERY. It is opened beforehand, since a busy server may refuse it later. None if a statement is
+/// stopped without a connection.
 #[derive(Clone)]
 pub struct Admin(Option<Arc<Mutex<Session>>>);
 
@@ -29,7 +29,7 @@ impl Admin {
         Ok(Admin(session))
     }
 
-    /// What ends the statement that this session is executing.
+    /// A stopper for the statements of this session.
     pub fn stopper(&self, session: &Session) -> Stopper {
         match (session, self.0.clone()) {
             (Session::MySql(connection), Some(admin)) => {
@@ -47,7 +47,7 @@ impl Admin {
     }
 }
 
-/// For one session alone.
+/// A stopper with its own connection, for one session.
 pub fn stopper(session: &Session, node: &dyn Node) -> Result<Stopper, ServerError> {
     Ok(Admin::of(node)?.stopper(session))
 }
@@ -57,13 +57,13 @@ struct State {
     watching: bool,
     deadline: Option<Instant>,
     timed_out: bool,
-    /// Whatever it executes is stopped, now and later.
+    /// Every statement is stopped, now and later.
     halted: bool,
     closing: bool,
 }
 
 impl State {
-    /// Until there may be something to do that nobody tells: the deadline, or an interrupt.
+    /// How long the thread may sleep without a notification: until the deadline or the next check for an interruption.
     fn pause(&self) -> Duration {
         if !self.watching {
             return Duration::from_secs(3600);
@@ -80,18 +80,18 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// `stopper` ends the statement that the measured session is executing.
+    /// `stopper` stops the statement that the measured session is executing.
     pub fn new(mut stopper: Stopper) -> Watch {
         let shared = Arc::new((Mutex::new(State::default()), Condvar::new()));
-        let theirs = shared.clone();
-        let thread = std::thread::spawn(move || watch(&theirs, &mut stopper));
+        let for_thread = shared.clone();
+        let thread = std::thread::spawn(move || watch(&for_thread, &mut stopper));
         Watch {
             shared,
             thread: Some(thread),
         }
     }
 
-    /// Runs one statement under the watch; the second value tells whether it was stopped by the timeout.
+    /// Runs one statement under the watch. The second value is whether the timeout stopped it.
     pub fn over<T>(&self, timeout: Option<Duration>, statement: impl FnOnce() -> T) -> (T, bool) {
         self.set(|state| {
             state.watching = true;
@@ -106,7 +106,7 @@ impl Watch {
         (result, timed_out)
     }
 
-    /// The same for a statement of this session, which is fit for the next one afterwards.
+    /// Like `over`, and leaves the session ready for the next statement.
     pub fn ask<T>(
         &self,
         session: &mut Session,
@@ -115,13 +115,13 @@ impl Watch {
     ) -> (T, bool) {
         let (result, timed_out) = self.over(timeout, || statement(session));
         if timed_out {
-            // A stop that came too late ends the next statement, so that has to be one that nobody needs.
+            // A late KILL QUERY stops the next statement, so this sends one whose answer does not matter.
             let _ = session.query("SELECT 1");
         }
         (result, timed_out)
     }
 
-    /// Ends the statement that is being executed and any later one: nobody wants its answer any more.
+    /// Stops the current statement and all later ones.
     pub fn halt(&self) {
         self.set(|state| state.halted = true);
     }
@@ -151,10 +151,10 @@ fn watch(shared: &(Mutex<State>, Condvar), stopper: &mut Stopper) {
         if state.watching && (due || state.halted || interrupt::asked()) {
             if due {
                 state.timed_out |= !interrupt::asked();
-                // Again, if it goes on: a server forgets what reaches it before it has begun with the statement.
+                // Repeat until it stops: a server drops a KILL QUERY that arrives before the statement begins.
                 state.deadline = Some(Instant::now() + TICK);
             }
-            // Under the lock: the statement cannot end and the next begin while this one is being stopped.
+            // Under the lock, so that the statement cannot end and the next begin in between.
             stopper();
         }
         let pause = state.pause();
@@ -178,7 +178,7 @@ mod tests {
     use std::sync::mpsc;
 
     #[test]
-    fn a_statement_that_ends_in_time_is_left_alone() {
+    fn a_statement_that_ends_in_time_is_not_stopped() {
         let watch = Watch::new(Box::new(|| panic!("stopped")));
         assert_eq!(
             watch.over(Some(Duration::from_secs(3600)), || 7),
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_past_its_timeout_is_stopped_and_said_so() {
+    fn a_statement_past_its_timeout_is_stopped_and_reported() {
         let (stop, stopped) = mpsc::channel();
         let watch = Watch::new(Box::new(move || {
             let _ = stop.send(());
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_is_kept_to_the_millisecond_and_not_to_the_next_look_for_an_interrupt() {
+    fn a_timeout_is_exact_even_if_shorter_than_the_check_interval() {
         let ten = Duration::from_millis(10);
         let state = |timeout: Duration| State {
             watching: true,
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_that_goes_on_is_stopped_again() {
+    fn a_statement_that_continues_is_stopped_again() {
         let (stop, stopped) = mpsc::channel();
         let watch = Watch::new(Box::new(move || {
             let _ = stop.send(());
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_halted_watch_stops_what_runs_and_calls_it_no_timeout() {
+    fn a_halted_watch_stops_statements_without_a_timeout() {
         let (stop, stopped) = mpsc::channel();
         let watch = Watch::new(Box::new(move || {
             let _ = stop.send(());

@@ -1,6 +1,7 @@
-//! The workloads of a run: each distinct section is opened once.
+//! The workloads of a run. Each distinct section is opened once.
 //!
-//! Purpose: trials of one section share one workload, so that its rows are counted once. Boundaries: crate `workload` reads sections.
+//! Purpose: trials of one section share one workload, so that its rows are counted once. Outside this module: reading sections (crate
+//! `workload`).
 
 use super::RunError;
 use spec::Experiment;
@@ -15,7 +16,7 @@ type Open = dyn Fn(&str, &toml::Table) -> Result<Arc<dyn Workload>, SectionError
 /// The open workloads of a run.
 pub struct Workloads {
     open: Box<Open>,
-    /// Sections are few, so they are searched one after another.
+    /// A linear search is enough, since sections are few.
     opened: Mutex<Vec<(toml::Table, Arc<dyn Workload>)>>,
 }
 
@@ -26,7 +27,7 @@ impl Default for Workloads {
 }
 
 impl Workloads {
-    /// Workloads that a test brings itself, such as `workload::toy::Toy`.
+    /// Opens workloads with `open`. Tests pass their own, such as `workload::toy::Toy`.
     pub fn opened_by(
         open: impl Fn(&str, &toml::Table) -> Result<Arc<dyn Workload>, SectionError>
         + Send
@@ -42,7 +43,7 @@ impl Workloads {
     /// The workload of a trial.
     ///
     /// # Errors
-    /// If the trial's section is wrong, which a checked experiment's is not.
+    /// The trial's section is wrong. This cannot happen in a checked experiment.
     pub fn of(
         &self,
         experiment: &Experiment,
@@ -54,7 +55,7 @@ impl Workloads {
             return Ok(Arc::clone(known));
         }
         let workload = (self.open)(&experiment.workload, section)
-            .map_err(|mistake| RunError::Asked(mistake.to_string()))?;
+            .map_err(|mistake| RunError::Usage(mistake.to_string()))?;
         opened.push((section.clone(), Arc::clone(&workload)));
         Ok(workload)
     }
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn trials_of_one_section_share_the_workload_of_that_section() {
+    fn trials_of_one_section_share_its_workload() {
         let experiment = spec::parse("t", "t.toml", SOURCE, &|_, _| {
             Some(spec::TargetKind::Server)
         })

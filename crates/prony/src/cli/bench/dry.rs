@@ -1,10 +1,10 @@
-//! `prony bench ... --dry`: what the engine itself can do on this machine.
+//! `prony bench ... --dry`: the limit of the load engine on this machine.
 //!
-//! Goal: the same load on a target in the process, which costs nothing, and on a null server in a process of its own,
-//! which costs the exchange. A figure of a real server near these is the engine's and not the server's.
+//! Purpose: drives the same load on an in-process target, which costs nothing, and on a null server in its own process, which costs
+//! the round trip. If a real server comes near these figures, they measure the load engine and not the server.
 
 use super::Failure;
-use crate::run::timed::asked;
+use crate::run::timed::drive;
 use host::{Home, Lease, Leases};
 use spec::plan::{PlannedTrial, expand};
 use spec::{Experiment, PlannedLoad};
@@ -18,13 +18,13 @@ use wire::{Login, Tls};
 
 const STARTED_WITHIN: Duration = Duration::from_secs(10);
 
-/// One line for each load of the experiment.
+/// A table with a line for each load of the experiment.
 pub fn table(experiment: &Experiment) -> Result<String, Failure> {
     let mut lines = vec![format!(
         "{:>24} {:>26} {:>26} {:>16}",
-        "load", "in process, operations/s", "null server, operations/s", "CPU us each"
+        "load", "in process, ops/s", "null server, ops/s", "CPU us/op"
     )];
-    let planned = expand(experiment, 1).map_err(Failure::asked)?;
+    let planned = expand(experiment, 1).map_err(Failure::usage)?;
     let (mut seen, mut are_shares_left_out) = (Vec::new(), false);
     for trial in planned {
         if !is_known(&trial.load) {
@@ -35,23 +35,26 @@ pub fn table(experiment: &Experiment) -> Result<String, Failure> {
         }
     }
     if are_shares_left_out {
-        lines.push("shares of a maximum are left out: a server that does nothing has none".into());
+        lines.push(
+            "rates given as a share of the maximum are left out: a null server has no maximum"
+                .into(),
+        );
     }
     Ok(lines.join("\n"))
 }
 
 fn line(experiment: &Experiment, trial: &PlannedTrial) -> Result<String, Failure> {
-    let drive = asked::drive(trial, &experiment.protocol, 1);
+    let drive = drive::of(trial, &experiment.protocol, 1);
     let (in_process, _) = figures(&Nothing, &drive)?;
     let null = Null::start()?;
-    let workload = workload::open(&experiment.workload, &trial.workload).map_err(Failure::asked)?;
+    let workload = workload::open(&experiment.workload, &trial.workload).map_err(Failure::usage)?;
     let target = workload::Target::Server {
         login: null.login(),
         session: &[],
     };
     let driver = workload
         .driver(&target, 1)
-        .ok_or_else(|| Failure::asked("this workload has no operations for a timed load"))?;
+        .ok_or_else(|| Failure::usage("the workload has no operations for a timed load"))?;
     let (exchanged, cpu_us) = figures(driver.as_ref(), &drive)?;
     Ok(format!(
         "{:>24} {in_process:>26.0} {exchanged:>26.0} {cpu_us:>16.2}",
@@ -67,12 +70,12 @@ fn label(load: &PlannedLoad) -> String {
     }
 }
 
-/// A share of a maximum that only a server has.
+/// False for a share of the maximum, which only a real server has.
 fn is_known(load: &PlannedLoad) -> bool {
     !matches!(load, PlannedLoad::Open { rate, .. } if *rate == 0.0)
 }
 
-/// Operations a second, and the engine's processor time for each in microseconds.
+/// Throughput in ops/s, and the engine's CPU time per operation in microseconds.
 fn figures(workload: &dyn Drivable, drive: &Drive) -> Result<(f64, f64), Failure> {
     let mut done = 0;
     let watch = Watch {
@@ -91,7 +94,7 @@ fn figures(workload: &dyn Drivable, drive: &Drive) -> Result<(f64, f64), Failure
     ))
 }
 
-/// A workload whose operations are over at once.
+/// A workload whose operations end at once.
 struct Nothing;
 
 impl Workload for Nothing {
@@ -118,9 +121,9 @@ impl Workload for Nothing {
 
 /// The null server as a process of its own, killed when dropped.
 ///
-/// It has a socket for each core, and clients take them in turn, as they are dealt out to the engine's reactors: so a
-/// client and the thread that answers it share a core. Otherwise most of an exchange would be the kernel's waking of
-/// the other core, which in a virtual machine costs more than all the rest.
+/// It has a socket for each core. Clients use the sockets in turn, as the engine assigns clients to reactors. So a client and the
+/// thread that answers it share a core. Otherwise the kernel's wake-up of the other core would dominate, above all in a virtual
+/// machine.
 struct Null {
     process: Child,
     sockets: Vec<PathBuf>,
@@ -129,7 +132,7 @@ struct Null {
 
 impl Null {
     fn start() -> Result<Null, Failure> {
-        let home = Home::from_environment().map_err(Failure::asked)?;
+        let home = Home::from_environment().map_err(Failure::usage)?;
         let leases = Leases::open(&home).map_err(Failure::failed)?;
         let folder = leases.temporary("dry").map_err(Failure::failed)?;
         let cores = load::cores().into_iter();
@@ -155,7 +158,7 @@ impl Null {
         let begun = Instant::now();
         while !self.sockets.iter().all(|socket| socket.exists()) {
             if begun.elapsed() > STARTED_WITHIN {
-                return Err(Failure::failed("the null server does not start"));
+                return Err(Failure::failed("the null server did not start"));
             }
             std::thread::sleep(Duration::from_millis(5));
         }

@@ -1,6 +1,6 @@
-//! A part of a table, of whichever workload.
+//! A part of a table of any workload.
 //!
-//! Goal: files are written alike whoever's rows they hold. Non-goal: the rows (crate `datagen`).
+//! Purpose: one interface for writing the rows of every workload. Outside this module: the rows (crate `datagen`).
 
 use datagen::{Format, oltp, ssb, tpch};
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ pub(super) enum Chunk {
 }
 
 impl Chunk {
-    /// The table's name, as files are called.
+    /// The table's name, which is also the file's.
     pub(super) fn table(&self) -> String {
         match self {
             Chunk::Ssb(chunk) => chunk.table().name().into(),
@@ -21,7 +21,7 @@ impl Chunk {
         }
     }
 
-    /// The part with the number `i` (from 0) of `n`.
+    /// Part `i` (from 0) of `n`.
     pub(super) fn part(&self, i: u64, n: u64) -> Chunk {
         match self {
             Chunk::Ssb(chunk) => Chunk::Ssb(chunk.part(i, n)),
@@ -30,7 +30,7 @@ impl Chunk {
         }
     }
 
-    /// About how many bytes it has as `.tbl` text.
+    /// Approximate bytes as `.tbl` text.
     pub(super) fn bytes_estimate(&self) -> u64 {
         match self {
             Chunk::Ssb(chunk) => chunk.bytes_estimate(),
@@ -39,7 +39,7 @@ impl Chunk {
         }
     }
 
-    /// Writes the rows, and gives their number.
+    /// Writes the rows. Returns their number.
     pub(super) fn write(self, to: &mut dyn Write, format: Format) -> io::Result<u64> {
         match self {
             Chunk::Ssb(chunk) => chunk.write(to, format),

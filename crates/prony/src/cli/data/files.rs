@@ -1,7 +1,7 @@
 //! Several files written by several threads.
 //!
-//! Goal: all cores busy from the first byte to the last in a few megabytes: a thread makes the next piece of a table in memory, learns
-//! where it begins as soon as the pieces before it have a length, and writes it there. Non-goals: resuming a file.
+//! Purpose: keep all cores busy with a few megabytes of memory. A thread generates the next piece of a table in memory, waits until
+//! the lengths of the pieces before it are known, and writes it at its offset. Outside this module: resuming a file.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,26 +13,26 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use super::chunk::Chunk;
 use datagen::Format;
 
-/// About how large a piece is: it stays in a core's own cache until it is written.
+/// Approximate bytes of a piece. It fits into a core's own cache until it is written.
 const PIECE_BYTES: u64 = 512 << 10;
 
 /// Why files could not be written.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub(super) enum Failure {
-    #[error("the folder {} cannot be made: {cause}", path.display())]
-    #[diagnostic(help("name another folder with --out"))]
+    #[error("cannot create folder {}: {cause}", path.display())]
+    #[diagnostic(help("choose another folder with --out"))]
     Folder { path: PathBuf, cause: io::Error },
-    #[error("the disk is full: {} needs about {} MB in all", path.display(), bytes_estimate / 1_000_000)]
+    #[error("cannot write {}: the disk is full; the file needs about {} MB", path.display(), bytes_estimate / 1_000_000)]
     #[diagnostic(help(
-        "name a folder with more room with --out, or take a smaller --scale; the unfinished files are removed"
+        "choose a folder with more space with --out, or a smaller --scale; the unfinished files are removed"
     ))]
     Full { path: PathBuf, bytes_estimate: u64 },
-    #[error("{} cannot be written: {cause}", path.display())]
-    #[diagnostic(help("name another folder with --out; the unfinished files are removed"))]
+    #[error("cannot write {}: {cause}", path.display())]
+    #[diagnostic(help("choose another folder with --out; the unfinished files are removed"))]
     File { path: PathBuf, cause: io::Error },
 }
 
-/// Makes a folder and those above it where they do not exist.
+/// Creates a folder and its missing parents.
 pub(super) fn make_folder(path: &Path) -> Result<(), Failure> {
     fs::create_dir_all(path).map_err(|cause| Failure::Folder {
         path: path.to_owned(),
@@ -40,7 +40,7 @@ pub(super) fn make_folder(path: &Path) -> Result<(), Failure> {
     })
 }
 
-/// A file that is to hold a chunk. Until it does, it has another name; dropped before, it is removed.
+/// A file that is being written. It has a temporary name until it is complete. If dropped before, it is removed.
 pub(super) struct Output {
     chunk: Chunk,
     path: PathBuf,
@@ -51,7 +51,7 @@ pub(super) struct Output {
     grown: Condvar,
 }
 
-/// How far a file is laid out.
+/// How much of a file has an assigned offset.
 #[derive(Default)]
 struct End {
     pieces: u64,
@@ -60,7 +60,7 @@ struct End {
     stopped: bool,
 }
 
-/// A file that is whole.
+/// A complete file.
 pub(super) struct Written {
     pub(super) path: PathBuf,
     pub(super) rows: u64,
@@ -68,7 +68,7 @@ pub(super) struct Written {
 }
 
 impl Output {
-    /// Begins the file `path`, which an older one gives way to once this one is whole.
+    /// Creates the file under a temporary name. When it is complete, it replaces any older file at `path`.
     pub(super) fn create(chunk: Chunk, path: PathBuf) -> Result<Output, Failure> {
         let mut part = path.clone().into_os_string();
         part.push(".part");
@@ -97,7 +97,7 @@ impl Output {
         self.end.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the pieces before this one; gives where it begins, or nothing once the writing is given up.
+    /// Waits until the lengths of the pieces before this one are known. Returns its offset, or None if writing was stopped.
     fn place(&self, piece: u64, rows: u64, bytes: u64) -> Option<u64> {
         let waiting = |end: &mut End| end.pieces != piece && !end.stopped;
         let mut end = self
@@ -146,15 +146,15 @@ impl Output {
 
 impl Drop for Output {
     fn drop(&mut self) {
-        // Once the file is whole, it has its own name, and there is nothing to remove.
+        // A complete file has been renamed, so there is nothing to remove.
         let _ = fs::remove_file(&self.part);
     }
 }
 
-/// Writes all the files with `threads` threads, telling `progress` the bytes of each piece.
+/// Writes all files on `threads` threads. Calls `progress` with the bytes of each piece.
 ///
 /// # Errors
-/// The first failure; then no file is left that is not whole.
+/// The first failure. Incomplete files are removed.
 pub(super) fn write(
     outputs: Vec<Output>,
     format: Format,
@@ -176,10 +176,10 @@ pub(super) fn write(
     outputs.iter().map(Output::finish).collect()
 }
 
-/// What the threads share.
+/// State shared by the threads.
 struct Work<'a> {
     outputs: &'a [Output],
-    /// The number of the next piece that nobody has taken, counted over all files.
+    /// The next piece to take, counted over all files.
     next: AtomicU64,
     format: Format,
     progress: &'a (dyn Fn(u64) + Sync),
@@ -187,7 +187,7 @@ struct Work<'a> {
 
 impl Work<'_> {
     fn run(&self) -> Result<(), Failure> {
-        // However this thread ends early, by an error or a panic, the others must not wait for its piece.
+        // If this thread fails or panics, the others must not wait for its piece.
         let alarm = Alarm(self.outputs);
         let mut text = Vec::new();
         while let Some((output, piece)) = self.take() {
@@ -213,7 +213,7 @@ impl Work<'_> {
         None
     }
 
-    /// Whether the writing goes on.
+    /// Writes one piece. Returns false if writing was stopped.
     fn write_piece(&self, output: &Output, piece: u64, text: &mut Vec<u8>) -> io::Result<bool> {
         text.clear();
         let rows = output

@@ -7,23 +7,23 @@ use spec::BuildSpec;
 
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// mysql@5.6.14, mariadb, mariadb@11.4.5, path:BASEDIR, ...
+    /// Build: mysql@5.6.14, mariadb, mariadb@11.4.5, path:BASEDIR, ...
     build: BuildSpec,
-    /// Compare every byte of a build that is there with what was fetched
+    /// Verify a cached build: compare every byte with the download
     #[arg(long)]
     verify: bool,
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let home = Home::from_environment().map_err(Failure::asked)?;
-    let leases = Leases::open(&home).map_err(Failure::asked)?;
+    let home = Home::from_environment().map_err(Failure::usage)?;
+    let leases = Leases::open(&home).map_err(Failure::usage)?;
     let cache = Cache::new(&home);
     let progress = |text: &str| eprintln!("{text}");
     let found = match args.verify {
         true => cache.get_verified(&args.build, &leases, &progress),
         false => cache.get(&args.build, &leases, &progress),
     };
-    let found = found.map_err(Failure::asked)?;
+    let found = found.map_err(Failure::usage)?;
     println!(
         "{}: {} in {}",
         found.build,

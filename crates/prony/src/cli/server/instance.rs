@@ -1,6 +1,6 @@
-//! A server on an empty data folder, with a file by which clients get in: what `start` and `shell` share.
+//! A server on an empty data folder, with an option file for clients: the common part of `start` and `shell`.
 //!
-//! Goal: nothing of it is left afterwards, and its password is in one file that only this user can read.
+//! Purpose: nothing is left when it ends, and the password is in one file that only this user can read.
 
 use crate::cli::failure::{Failure, Status};
 use crate::cli::setting::setting;
@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// mysql@5.6.14, mariadb, mariadb@11.4.5, path:BASEDIR, ...
+    /// Build: mysql@5.6.14, mariadb, mariadb@11.4.5, path:BASEDIR, ...
     build: BuildSpec,
-    /// A setting that the server is started with; again for others
+    /// Setting that the server starts with; repeatable
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     set: Vec<(String, String)>,
 }
@@ -24,18 +24,18 @@ pub struct Args {
 pub struct Instance {
     pub server: Managed,
     pub distribution: Distribution,
-    /// Holds all that is the instance's; removed with it.
+    /// Holds all files of the instance. Removed when the instance ends.
     folder: Lease,
 }
 
 impl Instance {
-    /// Gets the build, makes a data folder below `work/NAME-...`, starts. From here on Ctrl-C and SIGTERM ask for the end.
+    /// Gets the build, creates a data folder below `work/NAME-...` and starts the server. Ctrl-C and SIGTERM then request a stop.
     pub fn start(args: &Args, name: &str) -> Result<Instance, Failure> {
         interrupt::install().map_err(Failure::failed)?;
-        let home = Home::from_environment().map_err(Failure::asked)?;
+        let home = Home::from_environment().map_err(Failure::usage)?;
         let leases = Leases::open(&home).map_err(Failure::failed)?;
         let begun = Instance::begin(args, name, &home, &leases);
-        // Whatever it was doing when it was interrupted failed by that.
+        // An error after an interruption is a result of the interruption.
         begun.map_err(|mut failure| {
             if interrupt::asked() {
                 failure.status = Status::Interrupted;
@@ -47,7 +47,7 @@ impl Instance {
     fn begin(args: &Args, name: &str, home: &Home, leases: &Leases) -> Result<Instance, Failure> {
         let distribution = Cache::new(home)
             .get(&args.build, leases, &|line| eprintln!("{line}"))
-            .map_err(Failure::asked)?;
+            .map_err(Failure::usage)?;
         let folder = leases.temporary(name).map_err(Failure::failed)?;
         let data_folder = folder.path().join("data");
         distribution
@@ -86,7 +86,7 @@ impl Instance {
         self.folder.path().join("client.cnf")
     }
 
-    /// An end as the server likes it. One that has ended before is a failure.
+    /// Shuts the server down cleanly. Fails if the server had already ended.
     pub fn stop(self) -> Result<(), ServerError> {
         self.server.stop()
     }

@@ -5,7 +5,7 @@ use host::Home;
 use server::{Cache, Held, build_names};
 
 pub fn run() -> Result<(), Failure> {
-    let home = Home::from_environment().map_err(Failure::asked)?;
+    let home = Home::from_environment().map_err(Failure::usage)?;
     let held = Cache::new(&home).held();
     for name in build_names() {
         println!("{}", line(name, held.iter().find(|held| held.name == name)));
@@ -17,7 +17,7 @@ pub fn run() -> Result<(), Failure> {
 fn line(name: &str, held: Option<&Held>) -> String {
     match held {
         Some(held) => format!("{name:<16} cached {:>6} MB", held.bytes / 1_000_000),
-        None => format!("{name:<16} to be fetched"),
+        None => format!("{name:<16} not cached"),
     }
 }
 
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_tells_what_is_there() {
+    fn the_list_shows_which_builds_are_cached() {
         let held = Held {
             name: "mariadb".into(),
             origin: Vec::new(),
@@ -36,6 +36,6 @@ mod tests {
             line("mariadb", Some(&held)),
             "mariadb          cached     88 MB"
         );
-        assert_eq!(line("mysql@5.6.14", None), "mysql@5.6.14     to be fetched");
+        assert_eq!(line("mysql@5.6.14", None), "mysql@5.6.14     not cached");
     }
 }

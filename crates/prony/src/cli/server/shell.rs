@@ -1,4 +1,4 @@
-//! `prony server shell BUILD`: the build's own client on a server of its own, on this terminal.
+//! `prony server shell BUILD`: starts a server and opens the build's client on this terminal.
 
 use super::instance::{Args, Instance};
 use crate::cli::failure::{Failure, Status};
@@ -6,24 +6,24 @@ use host::{interrupt, process};
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
-/// Between two looks whether prony was asked to end while the client has the terminal.
+/// How often prony checks for a stop signal while the client has the terminal.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 pub fn run(args: &Args) -> Result<Status, Failure> {
     let instance = Instance::start(args, "shell")?;
     let Some(mut client) = instance.distribution.client_command() else {
-        return Err(Failure::asked(format!(
-            "{} comes without a client; use prony server start, and connect with another client",
+        return Err(Failure::usage(format!(
+            "{} has no client; use `prony server start` and connect with another client",
             instance.distribution.build
         )));
     };
-    // Not the extra file: what ~/.my.cnf says would count more.
+    // Not --defaults-extra-file, which ~/.my.cnf would override.
     let mut option = std::ffi::OsString::from("--defaults-file=");
     option.push(instance.option_file());
     client.arg(option);
     let ended = with_the_terminal(client).map_err(|error| {
         Failure::failed(format!(
-            "the client of {} cannot be run: {error}",
+            "cannot run the client of {}: {error}",
             instance.distribution.build
         ))
     })?;
@@ -35,7 +35,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     })
 }
 
-/// Runs the client to its end; None where prony was asked to end before. Ctrl-C is the client's meanwhile.
+/// Runs the client to its end. Returns None if prony received a stop signal first. Ctrl-C goes to the client meanwhile.
 fn with_the_terminal(mut client: Command) -> std::io::Result<Option<ExitStatus>> {
     interrupt::lend_ctrl_c(true);
     let mut client = client.spawn()?;

@@ -1,4 +1,4 @@
-//! `prony server start BUILD`: a server to look around in, for as long as this prony runs.
+//! `prony server start BUILD`: runs a server until prony is stopped.
 
 use super::instance::{Args, Instance};
 use super::stop::Note;
@@ -7,7 +7,7 @@ use host::interrupt;
 use server::Node;
 use std::time::Duration;
 
-/// Between two looks whether it is to end, or has ended; Ctrl-C need not be noticed faster.
+/// How often prony checks for a stop signal and for the end of the server. Ctrl-C need not act faster.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 pub fn run(args: &Args) -> Result<Status, Failure> {
@@ -19,7 +19,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     while !interrupt::asked() {
         if let Some(reason) = instance.server.exit_reason() {
             return Err(Failure::failed(format!(
-                "{} ended by itself: {reason}",
+                "{} exited: {reason}",
                 instance.distribution.build
             )));
         }
@@ -29,11 +29,11 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-/// The password stands in the option file alone.
+/// How to connect. The password is in the option file only.
 fn how_to_connect(instance: &Instance) -> String {
     let build = &instance.distribution;
     let mut lines = vec![format!(
-        "{} ({}) runs as process {}",
+        "{} ({}) runs with process ID {}",
         build.build,
         build.version_text,
         instance.server.pid().unwrap_or(0)
@@ -48,6 +48,6 @@ fn how_to_connect(instance: &Instance) -> String {
         "options: {} (user and password, for any client of the family: mysql --defaults-file={0})",
         options.display()
     ));
-    lines.push("Ctrl-C or `prony server stop` stops it; its data goes with it".into());
+    lines.push("Ctrl-C or `prony server stop` stops it and deletes its data".into());
     lines.join("\n")
 }

@@ -1,7 +1,7 @@
-//! `prony server stop`: asks every prony of `prony server start` in this home to end, and waits.
+//! `prony server stop`: stops every `prony server start` process of this home, and waits until it ended.
 //!
-//! Goal: no other process is ever signalled: a number that was given to another process since has another time of start.
-//! Non-goals: servers of runs and of shells, which end with what they were started for.
+//! Purpose: never signal another process. A process ID that was reused belongs to a process with another start time.
+//! Outside this module: servers of runs and of shells, which end with the run or the shell.
 
 use crate::cli::failure::{Failure, Status, print};
 use host::{Home, process};
@@ -10,12 +10,12 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// A little longer than a server may take to write what its pool holds.
+/// A little longer than a server may take to flush its buffer pool.
 const WITHIN: Duration = Duration::from_secs(660);
 
 const FILE: &str = "prony.json";
 
-/// Beside an instance: whose it is.
+/// The file in an instance's folder that names its prony process.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct Note {
     build: String,
@@ -38,19 +38,22 @@ impl Note {
         std::fs::write(folder.join(FILE), text)
     }
 
-    /// None where the folder is something else's, or is being made or removed just now.
+    /// None if the folder is not an instance, or is just being created or removed.
     fn read(folder: &Path) -> Option<Note> {
         serde_json::from_str(&std::fs::read_to_string(folder.join(FILE)).ok()?).ok()
     }
 }
 
 pub fn run() -> Result<Status, Failure> {
-    let home = Home::from_environment().map_err(Failure::asked)?;
+    let home = Home::from_environment().map_err(Failure::usage)?;
     let notes = notes(&home.work()).map_err(Failure::failed)?;
     let mut stopped = 0;
     for note in &notes {
         if process::end(note.pid, note.start_ticks, WITHIN).map_err(Failure::failed)? {
-            print(&format!("{} of prony {} is stopped", note.build, note.pid));
+            print(&format!(
+                "stopped {} of prony process {}",
+                note.build, note.pid
+            ));
             stopped += 1;
         }
     }
@@ -75,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_folders_with_a_note_are_instances() {
+    fn only_a_folder_with_a_note_is_an_instance() {
         let work = tempfile::tempdir().unwrap();
         for name in ["server-1", "trial-2"] {
             std::fs::create_dir(work.path().join(name)).unwrap();

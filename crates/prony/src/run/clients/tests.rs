@@ -1,4 +1,4 @@
-//! Several clients on connections that are scripts.
+//! Several clients on scripted connections.
 
 use super::*;
 use crate::run::answers::Answers;
@@ -14,7 +14,7 @@ use workload::ssb::{Section, StarSchema};
 
 const NAMES: [&str; 4] = ["Q1", "Q2", "Q3", "Q4"];
 
-/// Asked by what stands for a server: the client, and the name of its query.
+/// Answers a query like a server: gets the client's number and the name of its query.
 type Script = dyn Fn(u32, &str) -> Result<Reply, ServerError> + Send + Sync;
 
 fn operations() -> Vec<Operation> {
@@ -42,7 +42,7 @@ fn protocol(query_timeout: Option<Duration>) -> Protocol {
     }
 }
 
-/// A pass of so many clients; `stop` is called with the client whose statement is to be ended.
+/// Runs a pass with several clients. `stop` is called with the client whose statement is to be stopped.
 fn pass(
     clients: u32,
     timeout: Option<Duration>,
@@ -89,7 +89,7 @@ fn of_client(passed: &Passed, client: u32) -> Vec<&Query> {
 }
 
 #[test]
-fn the_places_at_which_clients_begin_are_spread_over_the_list() {
+fn clients_start_at_evenly_spaced_queries() {
     let places = |clients| -> Vec<usize> {
         let all = 0..clients;
         all.map(|client| begins_at(client, clients, 13)).collect()
@@ -100,8 +100,8 @@ fn the_places_at_which_clients_begin_are_spread_over_the_list() {
 }
 
 #[test]
-fn every_client_asks_the_whole_list_once_from_its_own_place() {
-    let passed = answered(2, Arc::new(|_, sql| Ok(reply("said", &[Some(sql)]))));
+fn every_client_issues_each_query_once_from_its_own_start() {
+    let passed = answered(2, Arc::new(|_, sql| Ok(reply("answer", &[Some(sql)]))));
     let names = |client| -> Vec<&str> {
         let own = of_client(&passed, client).into_iter();
         own.map(|query| query.name.as_str()).collect()
@@ -111,12 +111,12 @@ fn every_client_asks_the_whole_list_once_from_its_own_place() {
 }
 
 #[test]
-fn clients_ask_at_once_and_the_pass_lasts_as_long_as_the_slowest() {
-    let all_there = Barrier::new(3);
+fn clients_run_concurrently_and_the_slowest_sets_the_elapsed_time() {
+    let all_connected = Barrier::new(3);
     let passed = answered(
         3,
         Arc::new(move |_, _| {
-            all_there.wait();
+            all_connected.wait();
             Ok(Reply::default())
         }),
     );
@@ -132,7 +132,7 @@ fn clients_ask_at_once_and_the_pass_lasts_as_long_as_the_slowest() {
 }
 
 #[test]
-fn a_query_that_one_client_is_refused_names_the_client_and_the_rest_goes_on() {
+fn a_query_that_fails_in_one_client_names_it_and_the_others_continue() {
     let passed = answered(
         2,
         Arc::new(|client, sql| match (client, sql) {
@@ -150,7 +150,7 @@ fn a_query_that_one_client_is_refused_names_the_client_and_the_rest_goes_on() {
 }
 
 #[test]
-fn a_query_past_its_timeout_is_stopped_in_its_client_alone() {
+fn a_query_that_times_out_is_stopped_in_its_client_only() {
     let (stop, stopped) = mpsc::channel();
     let (stop, stopped) = (Mutex::new(stop), Mutex::new(stopped));
     let script = move |client: u32, sql: &str| match (client, sql) {
@@ -181,12 +181,12 @@ fn a_query_past_its_timeout_is_stopped_in_its_client_alone() {
 }
 
 #[test]
-fn a_client_that_is_lost_ends_the_others_and_the_pass() {
+fn a_lost_connection_of_one_client_ends_the_pass() {
     let (stop, stopped) = mpsc::channel();
     let (stop, stopped) = (Mutex::new(stop), Mutex::new(stopped));
     let script = move |client: u32, _: &str| match client {
         1 => Err(ServerError::Lost("gone".into())),
-        // It would wait for ever.
+        // Blocks until it is stopped.
         _ => {
             let _ = stopped.lock().unwrap().recv();
             Ok(Reply::default())
@@ -204,7 +204,7 @@ fn a_client_that_is_lost_ends_the_others_and_the_pass() {
 }
 
 #[test]
-fn an_answer_that_differs_in_one_client_is_wrong() {
+fn a_different_answer_in_one_client_is_wrong() {
     let passed = answered(
         2,
         Arc::new(|client, sql| {
@@ -213,7 +213,7 @@ fn an_answer_that_differs_in_one_client_is_wrong() {
             } else {
                 sql
             };
-            Ok(reply("said", &[Some(says)]))
+            Ok(reply("answer", &[Some(says)]))
         }),
     );
     let mut trial = trial_with_answers("5.6", &["a"]);
@@ -223,7 +223,7 @@ fn an_answer_that_differs_in_one_client_is_wrong() {
     assert!(
         flags[0]
             .text
-            .starts_with("Q3: 5.6, block 1, hot 1, client 2 gave another answer")
+            .starts_with("Q3: 5.6, block 1, hot 1, client 2 gave a different answer")
     );
     let wrong = trial.rounds[0]
         .queries

@@ -1,4 +1,4 @@
-//! An empty folder as the place of a trial: for workloads that need no server.
+//! An empty folder as the place of a trial, for workloads that need no server.
 
 use host::Lease;
 use observe::{Prepared, Targets};
@@ -19,19 +19,19 @@ impl FolderPlace {
         }
     }
 
-    /// Makes the folder.
+    /// Creates the folder.
     pub fn prepare(&self) -> Result<(), ServerError> {
         std::fs::create_dir_all(&self.data).map_err(|error| {
-            ServerError::Unusable(format!("cannot make {}: {error}", self.data.display()))
+            ServerError::Unusable(format!("cannot create {}: {error}", self.data.display()))
         })
     }
 
-    /// Where the workload's files lie.
+    /// The folder of the workload's files.
     pub fn data(&self) -> &Path {
         &self.data
     }
 
-    /// The sampler of the machine and of the device below the folder.
+    /// The sampler of the machine and of the folder's disk.
     pub fn prepare_sampler(&self) -> Result<Prepared, ServerError> {
         Prepared::new(Targets {
             data_folder: Some(self.data.clone()),

@@ -1,7 +1,7 @@
 //! Where a trial is measured: a target with its data, its limits and its leases.
 //!
 //! Purpose: rounds, timed loads, events and audits run on a place and need not know whether it is a server or a folder.
-//! Everything that a place makes lies below one leased folder. Outside this module: what is measured (`rounds`, `timed`).
+//! All files of a place are below one leased folder. Outside this module: what is measured (`rounds`, `timed`).
 
 mod in_folder;
 mod on_server;
@@ -69,14 +69,14 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The next trial of a series runs on the target as the one before left it.
+    /// Continues a series: the next trial runs on the target as the previous one left it.
     pub fn continue_with(&mut self, planned: PlannedTrial) {
         if let Place::Server(place) = self {
             place.continue_with(planned);
         }
     }
 
-    /// Puts the data in its place, unless an earlier trial of the series did. Flags what this target cannot do.
+    /// Copies the data, unless an earlier trial of the series did. Flags settings that this target does not support.
     pub fn prepare(&mut self, trial: &mut Trial) -> Result<(), ServerError> {
         match self {
             Place::Server(place) => place.prepare(trial),
@@ -92,12 +92,12 @@ impl<'a> Place<'a> {
         match self {
             Place::Server(place) => Ok(place),
             Place::Folder(_) => Err(ServerError::Unusable(
-                "rounds of queries need a server, and this workload runs on a folder".into(),
+                "rounds of queries need a server, but this workload runs on a folder".into(),
             )),
         }
     }
 
-    /// Starts the target where it is not running, and preloads the tables if `preload`.
+    /// Starts the target if it is not running, and reads the tables into memory if `preload`.
     pub fn start(&mut self, trial: &mut Trial, preload: bool) -> Result<(), ServerError> {
         match self {
             Place::Server(place) => place.start_for_a_load(trial, preload),
@@ -113,7 +113,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Whether the target admits what the load needs.
+    /// Checks that the target allows what the load needs.
     pub fn admits(&self, planned: &PlannedTrial, needs: &Needs) -> Result<(), ServerError> {
         match self {
             Place::Server(place) => place.admits(planned, needs),
@@ -121,7 +121,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The sampler, with a connection of its own where the target is a server.
+    /// The sampler, with its own connection if the target is a server.
     pub fn prepare_sampler(&self) -> Result<Prepared, ServerError> {
         match self {
             Place::Server(place) => place.prepare_sampler(),
@@ -129,7 +129,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The planned events, each with connections of its own.
+    /// The planned events, each with its own connections.
     pub fn prepare_events(&self, actions: &[Action]) -> Result<PreparedEvents, ServerError> {
         match self {
             Place::Server(place) => place.prepare_events(actions),
@@ -146,7 +146,7 @@ impl<'a> Place<'a> {
     }
 
     /// # Errors
-    /// A server that ended during the trial, or was replaced by another one.
+    /// The server ended during the trial, or was replaced by another one.
     pub fn still_runs(&self) -> Result<(), ServerError> {
         match self {
             Place::Server(place) => place.still_runs(),
@@ -154,7 +154,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// A limit that the trial was not held to until its end.
+    /// A flag if a limit was no longer in force at the end of the trial.
     pub fn lost_limit(&self) -> Option<Flag> {
         match self {
             Place::Server(place) => place.lost_limit(),
@@ -162,7 +162,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Why a trial failed, with the server's own last words where it is gone.
+    /// Why a trial failed. If the server is gone, with the cause from its log.
     pub fn explain(&self, error: &ServerError) -> String {
         match self {
             Place::Server(place) => place.explain(error),
@@ -170,7 +170,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The lines of the server's log; empty where there is none.
+    /// The lines of the server's log. Empty without a log.
     pub fn log(&self) -> Vec<String> {
         match self {
             Place::Server(place) => place.log(),

@@ -1,6 +1,6 @@
-//! A server as the place of a trial: a clone of the snapshot, and the trial's server on it with its connections.
+//! A server as the place of a trial: a copy of the snapshot, the server on it, and its connections.
 //!
-//! Purpose: every trial starts from the same data with the settings that it names; what is not available is reported. Outside this
+//! Purpose: start every trial from the same data with the requested settings, and flag settings that are not available. Outside this
 //! module: rounds and their figures (`rounds`), making snapshots (`dataset`).
 
 use crate::run::cold::{self, Before};
@@ -9,7 +9,7 @@ use crate::run::event::{Action, Means, PreparedEvents};
 use crate::run::limits::{self, Held};
 use crate::run::round::{Client, Live};
 use crate::run::servers::Provided;
-use crate::run::timed::asked;
+use crate::run::timed::drive;
 use crate::run::watch::{Admin, Watch, stopper};
 use crate::run::{connections, in_place, settings};
 use host::{Lease, Leases, clone};
@@ -33,17 +33,17 @@ pub struct ServerPlace<'a> {
     folder: PathBuf,
     instance: Server,
     live: Option<Live>,
-    /// Settings as the server itself reports them, and those that are in force otherwise than they were asked for.
+    /// The settings that the server reports, and those that differ from the requested ones.
     effective: BTreeMap<String, String>,
     adjusted: Vec<Adjusted>,
-    /// What the server is held to, from its first start on.
+    /// The limits of the server, from its first start.
     held: Option<Held>,
     leases: Leases,
     _lease: Lease,
 }
 
 impl<'a> ServerPlace<'a> {
-    /// Nothing is copied or started yet; everything it makes is below the leased folder.
+    /// A place below the leased folder. Nothing is copied or started yet.
     pub fn new(
         planned: PlannedTrial,
         server: &'a Provided,
@@ -70,17 +70,17 @@ impl<'a> ServerPlace<'a> {
         }
     }
 
-    /// The next trial of a series goes on with the server as the last one left it.
+    /// Continues a series: the next trial uses the server as the previous one left it.
     pub fn continue_with(&mut self, planned: PlannedTrial) {
         self.planned = planned;
     }
 
-    /// The node that queries and clients go to.
+    /// The node that queries and clients connect to.
     fn node(&self) -> &Arc<dyn Node> {
         self.instance.first()
     }
 
-    /// Somebody else's server.
+    /// Whether prony did not start the server.
     fn is_external(&self) -> bool {
         self.server.spec.build.is_external()
     }
@@ -89,7 +89,7 @@ impl<'a> ServerPlace<'a> {
         self.live.is_some()
     }
 
-    /// Copies the snapshot for the first trial. Flags what this kind of server cannot do.
+    /// Copies the snapshot for the first trial. Flags settings that this kind of server does not support.
     pub fn prepare(&mut self, trial: &mut Trial) -> Result<(), ServerError> {
         if !self.is_started() {
             self.place_data()?;
@@ -98,8 +98,7 @@ impl<'a> ServerPlace<'a> {
         Ok(())
     }
 
-    /// The server for a timed load, started where it is not running. A start is followed by reading the tables into the pool if
-    /// `preload`.
+    /// Starts the server for a timed load if it is not running. After a start, reads the tables into the buffer pool if `preload`.
     pub fn start_for_a_load(
         &mut self,
         trial: &mut Trial,
@@ -124,13 +123,13 @@ impl<'a> ServerPlace<'a> {
         if preloaded.held == Some(false) {
             let pages = preloaded.pages_read_again.unwrap_or_default();
             trial.flag(FlagKind::NotPreloaded, format!(
-                "the tables did not stay in the buffer pool: a second read of them took {pages} pages from disk; give innodb_buffer_pool_size more than the data"
+                "the tables did not stay in the buffer pool: a second scan read {pages} pages from disk; set innodb_buffer_pool_size above the data size"
             ));
         }
         Ok(())
     }
 
-    /// A clone of the snapshot, where the server has one.
+    /// Copies the snapshot, if the server has one.
     fn place_data(&mut self) -> Result<(), ServerError> {
         let Some(snapshot) = &self.ready.data_folder else {
             return Ok(());
@@ -151,7 +150,7 @@ impl<'a> ServerPlace<'a> {
         Ok(())
     }
 
-    /// Stop, empty the caches, start, and look whether it is cold.
+    /// Stops the server, empties the caches, starts it, and collects the evidence that it is cold.
     pub fn go_cold(&mut self, trial: &mut Trial, clients: u32) -> Result<Before, ServerError> {
         let restart = self.node().abilities().restart;
         if restart {
@@ -161,7 +160,7 @@ impl<'a> ServerPlace<'a> {
         }
         self.live(trial)?;
         self.have_clients(clients)?;
-        // Once more: the start itself and the connections have read parts of the files.
+        // Again, because the start and the connections have read parts of the files.
         let eviction = if restart {
             cold::evict(&self.data())
         } else {
@@ -172,7 +171,7 @@ impl<'a> ServerPlace<'a> {
         Ok(Before::look(restart, eviction, data.as_deref(), observer))
     }
 
-    /// The connections, on a server that is started where it was not yet.
+    /// The connections. Starts the server if it is not running.
     pub fn live(&mut self, trial: &mut Trial) -> Result<&mut Live, ServerError> {
         if self.live.is_none() {
             self.start(trial)?;
@@ -183,7 +182,7 @@ impl<'a> ServerPlace<'a> {
             trial.flags.extend(self.adjusted.iter().map(|one| Flag {
                 kind: FlagKind::SettingAdjusted,
                 text: format!(
-                    "{}: asked for {}, the server runs with {}",
+                    "{}: requested {}, the server uses {}",
                     one.name, one.requested, one.effective
                 ),
             }));
@@ -194,7 +193,7 @@ impl<'a> ServerPlace<'a> {
             .ok_or_else(|| ServerError::Lost("the server was not started".into()))
     }
 
-    /// The folder whose files hold the data, where prony may look at it.
+    /// The data folder, if prony can read it.
     pub fn data_folder(&self) -> Option<PathBuf> {
         self.node().data_folder()
     }
@@ -211,7 +210,7 @@ impl<'a> ServerPlace<'a> {
         let started = self.node().start(&request)?;
         self.is_the_same()?;
         trial.start_s.push(started.elapsed_s);
-        let mut session = self.asking()?;
+        let mut session = self.query_session()?;
         let abilities = self.node().abilities();
         if let (false, Some(dataset)) = (abilities.snapshots, self.workload.data()) {
             in_place::still_holds(dataset, &mut session)?;
@@ -239,7 +238,7 @@ impl<'a> ServerPlace<'a> {
         Ok(())
     }
 
-    /// The planned limits, set and verified before the first start.
+    /// Sets and verifies the planned limits before the first start.
     fn hold(&mut self) -> Result<(), ServerError> {
         let limits = limits::resolve(&self.planned.limits, self.ready.note.data_bytes);
         if limits.are_none() || self.held.is_some() {
@@ -248,12 +247,12 @@ impl<'a> ServerPlace<'a> {
         let scratch = self.folder.join("gauge");
         let held = Held::hold(&limits, &self.data(), &scratch, &self.leases);
         self.held = Some(held.map_err(|error| ServerError::Unusable(error.to_string()))?);
-        // The copy of the snapshot lies in the page cache, where no limit would be felt, and is not in the group's memory.
+        // The copied snapshot is in the page cache: reads from it would bypass the limits, and it does not count as the group's memory.
         cold::evict(&self.data());
         Ok(())
     }
 
-    /// Once, and before the server's start, which the limits may have kept from succeeding.
+    /// Records the limits once. Called before the start, which may fail because of them.
     fn note_limits(&self, trial: &mut Trial) {
         if let Some(held) = self.held.as_ref().filter(|_| trial.limits.is_empty()) {
             trial.limits = held.notes.clone();
@@ -261,20 +260,20 @@ impl<'a> ServerPlace<'a> {
         }
     }
 
-    /// A limit that the trial was not held to until its end.
+    /// A flag if a limit was no longer in force at the end of the trial.
     pub fn lost_limit(&self) -> Option<Flag> {
         let file = self.held.as_ref()?.group.lost()?;
         Some(Flag {
             kind: FlagKind::LimitLost,
             text: format!(
-                "{} is not as it was set: something took the limit back during the trial",
+                "{}: the limit was changed during the trial by another program",
                 file.display()
             ),
         })
     }
 
-    /// A connection that queries run on, with the session settings.
-    fn asking(&self) -> Result<Session, ServerError> {
+    /// A connection for queries, with the session settings.
+    fn query_session(&self) -> Result<Session, ServerError> {
         let mut session = self.session()?;
         if self.node().abilities().mysql {
             for statement in self.session_statements() {
@@ -292,7 +291,7 @@ impl<'a> ServerPlace<'a> {
         }
     }
 
-    /// So many connections for queries on the server that runs, the first among them.
+    /// Opens connections for this number of clients on the running server.
     pub fn have_clients(&mut self, clients: u32) -> Result<(), ServerError> {
         let Some(live) = self.live.as_ref() else {
             return Ok(());
@@ -303,7 +302,7 @@ impl<'a> ServerPlace<'a> {
         }
         let admin = Admin::of(self.node().as_ref())?;
         let opened = (0..others).map(|_| {
-            let session = self.asking()?;
+            let session = self.query_session()?;
             let watch = Watch::new(admin.stopper(&session));
             Ok(Client { session, watch })
         });
@@ -314,15 +313,15 @@ impl<'a> ServerPlace<'a> {
         Ok(())
     }
 
-    /// What the measured connection was told and what holds there: that is what its queries ran with.
+    /// Compares the requested session settings with those in force, and records the latter.
     fn look_at_session(&mut self, session: &mut Session) -> Result<(), ServerError> {
-        let asked = settings::resolve(&self.planned.session, self.ready.note.data_bytes);
-        if asked.is_empty() {
+        let requested = settings::resolve(&self.planned.session, self.ready.note.data_bytes);
+        if requested.is_empty() {
             return Ok(());
         }
         let in_force = variables::of_session(session)?;
-        self.adjusted.extend(adjusted(&asked, &in_force));
-        for (name, _) in asked {
+        self.adjusted.extend(adjusted(&requested, &in_force));
+        for (name, _) in requested {
             let name = settings::plain(&name);
             if let Some(value) = in_force.get(&name) {
                 self.effective.insert(name, value.clone());
@@ -331,7 +330,7 @@ impl<'a> ServerPlace<'a> {
         Ok(())
     }
 
-    /// Switches of the trial that its server takes and that change nothing there.
+    /// Flags the trial's switches that its server accepts but ignores.
     fn ignored(&self) -> Vec<Flag> {
         let identity = self.server.identity();
         let pairs = self.planned.settings.iter().chain(&self.planned.session);
@@ -367,7 +366,7 @@ impl<'a> ServerPlace<'a> {
         settings
     }
 
-    /// The planned events, each with connections of its own.
+    /// The planned events, each with its own connections.
     pub fn prepare_events(&self, actions: &[Action]) -> Result<PreparedEvents, ServerError> {
         PreparedEvents::open(&self.planned.events, actions, || {
             let session = self.session()?;
@@ -380,7 +379,7 @@ impl<'a> ServerPlace<'a> {
         })
     }
 
-    /// The sampler of the trial's server, with a connection of its own.
+    /// The sampler of the trial's server, with its own connection.
     pub fn prepare_sampler(&self) -> Result<Prepared, ServerError> {
         let abilities = self.node().abilities();
         let connector = match abilities.mysql {
@@ -396,18 +395,18 @@ impl<'a> ServerPlace<'a> {
         })
     }
 
-    /// Whether the server admits the clients of a load. One that refuses the last clients would be measured with fewer than the
-    /// trial is named after, and prepared statements are limited over all connections.
+    /// Checks that the server allows all clients of a load. A server that refuses some would be measured with fewer clients than the
+    /// trial's name says. Prepared statements are limited over all connections.
     pub fn admits(&self, planned: &PlannedTrial, needs: &Needs) -> Result<(), ServerError> {
-        if let Some(most) = self.effective_number("max_connections")
-            && let Some(why) = connections::too_few(planned, most as u32, self.is_external())
+        if let Some(max) = self.effective_number("max_connections")
+            && let Some(why) = connections::too_few(planned, max as u32, self.is_external())
         {
             return Err(ServerError::Unusable(why));
         }
         let (each, clients) = (needs.statements as u64, u64::from(planned.load.clients()));
         match self.effective_number("max_prepared_stmt_count") {
-            Some(most) if each * clients > most => Err(ServerError::Unusable(format!(
-                "{} prepared statements ({each} per client) exceed the server's max_prepared_stmt_count = {most}; raise it, or take fewer clients, tables or operations",
+            Some(max) if each * clients > max => Err(ServerError::Unusable(format!(
+                "{} prepared statements ({each} per client) exceed the server's max_prepared_stmt_count = {max}; raise it, or use fewer clients, tables or operations",
                 each * clients
             ))),
             _ => Ok(()),
@@ -418,16 +417,16 @@ impl<'a> ServerPlace<'a> {
         self.effective.get(name)?.parse().ok()
     }
 
-    /// Calls `with` with how a client of the load reaches the server and what each connection executes first.
+    /// Calls `with` with the login of the load's clients and the statements that each connection executes first.
     ///
     /// # Errors
-    /// There is nothing to connect to.
+    /// The server has no address, as with SQLite.
     pub fn with_target<T>(&self, with: impl FnOnce(&Target) -> T) -> Result<T, ServerError> {
         let endpoint = self.node().endpoint().ok_or_else(|| {
             ServerError::Unusable("a timed load needs a server that clients can connect to".into())
         })?;
         Ok(with(&Target::Server {
-            login: asked::login(endpoint),
+            login: drive::login(endpoint),
             session: &self.session_statements(),
         }))
     }
@@ -444,7 +443,7 @@ impl<'a> ServerPlace<'a> {
         Ok(session)
     }
 
-    /// What was asked for and cannot be had on this kind of server: said, not faked.
+    /// Flags the requested settings that this kind of server does not support.
     fn not_available(&self) -> Vec<Flag> {
         let abilities = self.node().abilities();
         let mut missing = Vec::new();
@@ -457,13 +456,13 @@ impl<'a> ServerPlace<'a> {
         };
         if !abilities.settings && !self.planned.settings.is_empty() {
             missing.push(format!(
-                "settings {}: not available here, since prony does not configure this server",
+                "settings {}: not available, because prony does not configure this server",
                 names(&self.planned.settings)
             ));
         }
         if !abilities.mysql && !self.planned.session.is_empty() {
             missing.push(format!(
-                "session {}: not available here",
+                "session {}: not available on this server",
                 names(&self.planned.session)
             ));
         }
@@ -477,7 +476,7 @@ impl<'a> ServerPlace<'a> {
     }
 
     /// # Errors
-    /// A server of prony's own that has ended meanwhile; somebody else's that is gone, or came back as another one.
+    /// The server has ended, or an external server is gone or has been replaced by another one.
     pub fn still_runs(&self) -> Result<(), ServerError> {
         if let Some(reason) = self.node().exit_reason() {
             return Err(ServerError::Lost(reason));
@@ -488,13 +487,13 @@ impl<'a> ServerPlace<'a> {
         self.is_the_same()
     }
 
-    /// Nobody but prony exchanges a server of prony's own; behind an address there may be another one each time.
+    /// Checks that an external address still leads to the same server.
     fn is_the_same(&self) -> Result<(), ServerError> {
         let begun = self.server.identity();
         match self.node().identity() {
             Some(now) if self.is_external() && now != *begun => {
                 Err(ServerError::Unusable(format!(
-                    "{} was {} ({}) when the run began, and is {} ({}) now; measure it in a run of its own",
+                    "{} was {} ({}) when the run started and is {} ({}) now; measure it in a separate run",
                     begun.build, begun.version, begun.comment, now.version, now.comment
                 )))
             }
@@ -502,7 +501,7 @@ impl<'a> ServerPlace<'a> {
         }
     }
 
-    /// Why a trial failed, with the server's own last words where it is gone.
+    /// Why a trial failed. If the server is gone, with the cause from its log.
     pub fn explain(&self, error: &ServerError) -> String {
         let of_limits = self.held.as_ref().and_then(Held::last_words);
         match (error, self.node().exit_reason()) {
@@ -510,7 +509,7 @@ impl<'a> ServerPlace<'a> {
                 Some(words) => format!("the server ended: {words}"),
                 None => format!("the server ended: {reason}"),
             },
-            // Its whole log is kept with the run.
+            // The complete log is stored with the run.
             (ServerError::NotStarted { message: says, .. }, _) => match of_limits {
                 Some(words) => format!("{says}\n  - {words}"),
                 None => says.clone(),
@@ -519,7 +518,7 @@ impl<'a> ServerPlace<'a> {
         }
     }
 
-    /// The lines of its log; empty where prony cannot see one.
+    /// The lines of its log. Empty if prony cannot read it.
     pub fn log(&self) -> Vec<String> {
         self.node().log_tail(usize::MAX)
     }
@@ -530,7 +529,7 @@ impl<'a> ServerPlace<'a> {
 }
 
 impl Drop for ServerPlace<'_> {
-    /// The data are of no more use, so a server of prony's own is not given the time of a clean stop.
+    /// Kills a server that prony started. Its data is not needed any more, so a clean shutdown would waste time.
     fn drop(&mut self) {
         self.live = None;
         if let Some(held) = &self.held {

@@ -1,4 +1,4 @@
-//! When plans are asked for and what is made of them, on servers that answer by a script.
+//! Reading and checking plans, on scripted servers.
 
 use super::*;
 use crate::run::rounds::tests::trial_with_answers;
@@ -42,7 +42,7 @@ fn unmet(trial: &Trial) -> Vec<&str> {
 }
 
 #[test]
-fn a_plan_that_is_as_it_should_be_says_nothing() {
+fn a_plan_that_meets_its_checks_raises_no_flag() {
     for expected in [
         Expected::Holds("Using MRR".into()),
         Expected::Lacks("Using index condition".into()),
@@ -54,31 +54,31 @@ fn a_plan_that_is_as_it_should_be_says_nothing() {
 }
 
 #[test]
-fn an_unused_feature_makes_the_trial_invalid_and_is_said_once() {
+fn an_unused_feature_makes_the_trial_invalid_and_is_flagged_once() {
     let trial = checked(
         Some("Q1.1"),
         Expected::Holds("Using index condition".into()),
     );
     assert_eq!(trial.state, TrialState::Invalid);
-    let says = "Q1.1: its plan does not hold \"Using index condition\": orders ref key o_custkey (Using MRR)";
+    let says = "Q1.1: its plan does not contain \"Using index condition\": orders ref key o_custkey (Using MRR)";
     assert_eq!(unmet(&trial), [says]);
 }
 
 #[test]
-fn an_off_level_that_is_not_off_is_unmet() {
+fn a_feature_that_should_be_off_and_is_used_fails_the_check() {
     let trial = checked(None, Expected::Lacks("Using MRR".into()));
-    let says = "Q1.1: its plan holds \"Using MRR\": orders ref key o_custkey (Using MRR)";
+    let says = "Q1.1: its plan contains \"Using MRR\": orders ref key o_custkey (Using MRR)";
     assert_eq!(unmet(&trial), [says]);
 }
 
 #[test]
-fn a_check_of_another_query_is_not_asked_here() {
+fn a_check_applies_only_to_its_query() {
     let trial = checked(Some("Q2.1"), Expected::Holds("BKA".into()));
     assert_eq!(unmet(&trial), Vec::<&str>::new());
 }
 
 #[test]
-fn a_plan_that_could_not_be_had_is_unmet() {
+fn a_missing_plan_fails_the_check() {
     let mut trial = trial();
     trial.rounds[0].queries[0].plan_hash = None;
     let lacks = PlanCheck {
@@ -86,22 +86,22 @@ fn a_plan_that_could_not_be_had_is_unmet() {
         expected: Expected::Lacks("BKA".into()),
     };
     check_all(&lacks, &mut trial);
-    let says = "Q1.1: no plan could be had, so it is not known whether it has \"BKA\"";
+    let says = "Q1.1: plan not available, cannot check for \"BKA\"";
     assert_eq!(unmet(&trial), [says]);
 }
 
-/// The statements that a scripted server was asked, but for its version.
-type Asked = Arc<Mutex<Vec<String>>>;
+/// The statements that a scripted server received, except SELECT VERSION().
+type Received = Arc<Mutex<Vec<String>>>;
 
-/// MySQL 8.0.33 that answers EXPLAIN as a table by one step, and everything else as the script says.
-fn live(script: impl Fn(&str) -> Result<Reply, ServerError> + Send + 'static) -> (Live, Asked) {
-    let asked = Asked::default();
-    let heard = asked.clone();
+/// A scripted MySQL 8.0.33. It answers EXPLAIN FORMAT=TRADITIONAL with one step, and other statements as the script says.
+fn live(script: impl Fn(&str) -> Result<Reply, ServerError> + Send + 'static) -> (Live, Received) {
+    let received = Received::default();
+    let log = received.clone();
     let answer = move |sql: &str| {
         if sql == "SELECT VERSION()" {
             return Ok(one(&["version()"], &["8.0.33"]));
         }
-        heard.lock().unwrap().push(sql.to_string());
+        log.lock().unwrap().push(sql.to_string());
         match sql.starts_with("EXPLAIN FORMAT=TRADITIONAL") {
             true => script(sql)
                 .map(|_| one(&["table", "type", "Extra"], &["orders", "ALL", "Using MRR"])),
@@ -115,7 +115,7 @@ fn live(script: impl Fn(&str) -> Result<Reply, ServerError> + Send + 'static) ->
         others: Vec::new(),
         process: None,
     };
-    (live, asked)
+    (live, received)
 }
 
 fn one(columns: &[&str], cells: &[&str]) -> Reply {
@@ -143,7 +143,7 @@ fn experiment() -> Experiment {
     .unwrap()
 }
 
-/// What a look after a pass over Q1.1 brings, with the plans that are known.
+/// The result of reading plans after a pass over Q1.1, with these known plans.
 fn looked(live: &mut Live, known: Known) -> Result<Passed, ServerError> {
     let experiment = experiment();
     let section = experiment.base.workload.as_ref().unwrap();
@@ -173,15 +173,15 @@ fn refused(_: &str) -> Result<Reply, ServerError> {
 }
 
 #[test]
-fn the_finer_form_of_a_plan_is_asked_for_once() {
-    let (mut live, asked) = live(json);
+fn the_json_form_of_a_plan_is_read_once() {
+    let (mut live, received) = live(json);
     let first = looked(&mut live, Known::new()).unwrap();
     let hash = first.queries[0].plan_hash.clone().unwrap();
     assert_eq!(first.forms[0].text, "{\"using_MRR\":true}");
     let known = Known::from([("Q1.1".to_string(), hash)]);
     assert_eq!(looked(&mut live, known).unwrap().forms, []);
-    let asked = asked.lock().unwrap();
-    let forms: Vec<&str> = asked
+    let received = received.lock().unwrap();
+    let forms: Vec<&str> = received
         .iter()
         .map(|sql| sql.split(' ').nth(1).unwrap())
         .collect();
@@ -192,7 +192,7 @@ fn the_finer_form_of_a_plan_is_asked_for_once() {
 }
 
 #[test]
-fn a_plan_that_is_refused_is_noted_and_spoils_nothing() {
+fn a_failing_explain_is_flagged_and_the_pass_continues() {
     let (mut live, _) = live(refused);
     let passed = looked(&mut live, Known::new()).unwrap();
     assert_eq!(passed.queries[0].plan_hash, None);
@@ -202,7 +202,7 @@ fn a_plan_that_is_refused_is_noted_and_spoils_nothing() {
 }
 
 #[test]
-fn a_server_that_goes_away_under_explain_is_lost() {
+fn a_server_that_dies_during_explain_is_lost() {
     let (mut live, _) = live(|_| Err(ServerError::Lost("gone".into())));
     assert!(matches!(
         looked(&mut live, Known::new()),
@@ -220,7 +220,7 @@ fn analysed(script: impl Fn(&str) -> Result<Reply, ServerError> + Send + 'static
 }
 
 #[test]
-fn an_analysis_stands_with_the_plan_that_answered_last() {
+fn an_analysis_belongs_to_the_most_recent_plan() {
     let trial = analysed(|_| Ok(one(&["EXPLAIN"], &["-> Table scan"])));
     let expected = PlanForm {
         query: "Q1.1".into(),
@@ -231,12 +231,12 @@ fn an_analysis_stands_with_the_plan_that_answered_last() {
     assert_eq!(
         trial.plan_forms,
         [expected],
-        "Q1.2 was not asked in this trial"
+        "Q1.2 did not run in this trial"
     );
 }
 
 #[test]
-fn an_analysis_that_fails_leaves_the_measured_trial_as_it_was() {
+fn a_failing_analysis_leaves_the_trial_valid() {
     for (script, says) in [
         (
             refused as fn(&str) -> Result<Reply, ServerError>,
@@ -252,7 +252,7 @@ fn an_analysis_that_fails_leaves_the_measured_trial_as_it_was() {
 }
 
 #[test]
-fn an_explain_that_takes_too_long_is_stopped_and_noted() {
+fn an_explain_that_times_out_is_stopped() {
     let (stop, stopped) = std::sync::mpsc::channel::<()>();
     let (mut live, _) = live(json);
     live.watch = Watch::new(Box::new(move || {

@@ -1,4 +1,4 @@
-//! What goes wrong in a pass, each told by its name, with the rest of the round as it should be.
+//! Failures within a pass: each is flagged, and the rest of the pass continues.
 
 use super::*;
 use crate::run::watch::stopper;
@@ -7,7 +7,7 @@ use spec::Plans;
 
 use std::time::Duration;
 
-/// Far above what a fake answer takes, far below what the slow one sleeps.
+/// Far above the time of a fake answer, far below the time of the slow one.
 const LIMIT: Duration = Duration::from_millis(500);
 
 fn answer(sql: &str) -> Result<Reply, ServerError> {
@@ -30,7 +30,7 @@ fn answer(sql: &str) -> Result<Reply, ServerError> {
     })
 }
 
-/// The queries of these names, one after another on a fake server.
+/// Runs queries with these names on a fake server.
 fn passed(names: &[&str]) -> Passed {
     let server = Fake::new("fake", answer);
     server.start(&StartRequest::default()).unwrap();
@@ -77,7 +77,7 @@ fn protocol() -> Protocol {
         .protocol
 }
 
-fn told(passed: &Passed) -> Vec<(&str, &str)> {
+fn flags(passed: &Passed) -> Vec<(&str, &str)> {
     let flags = passed.flags.iter();
     flags
         .map(|flag| (flag.kind.as_str(), flag.text.as_str()))
@@ -85,9 +85,9 @@ fn told(passed: &Passed) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn after_a_query_over_the_limit_the_round_goes_on() {
+fn a_round_continues_after_a_query_that_timed_out() {
     let passed = passed(&["fast", "slow", "fast too"]);
-    assert_eq!(told(&passed), [("query_timed_out", "slow: > 0.5 s")]);
+    assert_eq!(flags(&passed), [("query_timed_out", "slow: > 0.5 s")]);
     let limits: Vec<Option<f64>> = passed.queries.iter().map(Query::timed_out_s).collect();
     assert_eq!(limits, [None, Some(0.5), None]);
     assert_eq!(passed.queries[1].elapsed_ns, 500_000_000);
@@ -95,17 +95,17 @@ fn after_a_query_over_the_limit_the_round_goes_on() {
 }
 
 #[test]
-fn a_query_that_fails_is_told_with_the_servers_words() {
+fn a_failed_query_is_flagged_with_the_servers_message() {
     let passed = passed(&["misspelt", "fast"]);
     let says = "misspelt: 1064 You have an error in your SQL syntax";
-    assert_eq!(told(&passed), [("query_failed", says)]);
+    assert_eq!(flags(&passed), [("query_failed", says)]);
     assert_eq!(passed.queries[1].error, None);
 }
 
 #[test]
-fn a_missing_index_is_named_with_the_way_out() {
+fn a_missing_index_is_named_with_the_fix() {
     let passed = passed(&["forced", "fast"]);
-    let [(kind, says)] = told(&passed)[..] else {
+    let [(kind, says)] = flags(&passed)[..] else {
         panic!("{:?}", passed.flags)
     };
     assert_eq!(kind, "query_failed");
@@ -115,7 +115,7 @@ fn a_missing_index_is_named_with_the_way_out() {
 }
 
 #[test]
-fn a_wrong_answer_is_named_and_the_round_goes_on() {
+fn a_wrong_answer_is_flagged_and_the_round_continues() {
     let passed = passed(&["Q1.1", "fast"]);
     assert_eq!(passed.flags[0].kind, FlagKind::WrongAnswer);
     assert!(

@@ -1,8 +1,8 @@
-//! What a drive came to, as the record holds it.
+//! Records a load.
 //!
-//! Goal: nothing is left out that the statistics need, and what makes the figures unusable is flagged. Non-goal: judging.
+//! Purpose: record everything that the statistics need, and flag what makes the figures unusable. Outside this module: judging them.
 
-use super::beside::Seen;
+use super::concurrent::Observed;
 use super::{Driving, Timed};
 use host::machine;
 use load::{Backend, Driven, Ending, Second, Window};
@@ -12,23 +12,23 @@ use record::{
 };
 use std::collections::BTreeMap;
 
-/// Seconds of a histogram of one operation.
+/// Seconds per histogram of one operation.
 const WINDOW_S: u32 = 10;
 
-/// Enters the load into its trial.
-pub fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, seen: Seen) {
+/// Adds the load to its trial.
+pub fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, observed: Observed) {
     let Driving {
         operations,
         driven,
-        told,
+        recorded,
     } = drive;
-    say_what_went_wrong(trial, &driven);
-    seen.happened.enter(trial);
-    for one in seen.sampled.flags {
+    flag_failures(trial, &driven);
+    observed.happened.enter(trial);
+    for one in observed.sampled.flags {
         trial.flag(one.kind, one.text);
     }
-    let mut series = seen.sampled.series;
-    series.extend(told.series);
+    let mut series = observed.sampled.series;
+    series.extend(recorded.series);
     let mode = timed.planned.load.mode();
     let open = matches!(mode, Mode::Open { .. }).then(|| open_note(&driven));
     let mut load = Loaded {
@@ -36,13 +36,13 @@ pub fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, seen: Seen) {
         warmup: timed.bench.protocol.warmup_note(),
         started_ns: driven.started_ns,
         elapsed_s: driven.elapsed.as_secs_f64(),
-        errors: told.errors,
+        errors: recorded.errors,
         engine: engine(&driven),
-        histograms: told.histograms,
+        histograms: recorded.histograms,
         operations,
         series,
         node_series: BTreeMap::new(),
-        counters: seen.sampled.counters,
+        counters: observed.sampled.counters,
         summary: None,
         open,
     };
@@ -54,14 +54,12 @@ pub fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, seen: Seen) {
     trial.load = Some(Box::new(load));
 }
 
-fn say_what_went_wrong(trial: &mut Trial, driven: &Driven) {
+fn flag_failures(trial: &mut Trial, driven: &Driven) {
     if let Some((client, failure)) = driven.ended_early.first() {
         let count = driven.ended_early.len();
         trial.invalidate(
             FlagKind::ClientsLost,
-            format!(
-                "{count} clients ended before the time, the first was client {client}: {failure}"
-            ),
+            format!("{count} clients ended early, first client {client}: {failure}"),
         );
     }
     if let Some(reason) = &driven.stopped {
@@ -69,7 +67,7 @@ fn say_what_went_wrong(trial: &mut Trial, driven: &Driven) {
     }
 }
 
-/// A series of the engine's own: its name and where its value stands.
+/// A series of the engine: its name and how to read its value.
 type Column = (&'static str, fn(&Second) -> u64);
 
 const COLUMNS: [Column; 8] = [
@@ -83,23 +81,23 @@ const COLUMNS: [Column; 8] = [
     ("idle", |second| u64::from(second.idle)),
 ];
 
-/// What was told while the engine drove. Histograms are packed as they come: unpacked ones of hours would take gigabytes.
+/// Collects what the engine reports during the load. Histograms are packed at once, since hours of unpacked ones would take gigabytes.
 #[derive(Default)]
-pub struct Told {
-    /// Their names, in the workload's order.
+pub struct Recorder {
+    /// Names of the operations, in the workload's order.
     operations: Vec<String>,
-    /// The engine's own, one value a second.
+    /// The engine's series, one value per second.
     series: BTreeMap<String, Vec<Option<f64>>>,
     errors: Vec<ErrorCount>,
-    /// All operations' response each second, each operation and kind each ten seconds.
+    /// Response times of all operations per second, and of each operation and kind per ten seconds.
     histograms: Vec<HistogramNote>,
 }
 
-impl Told {
-    pub fn of(operations: &[String]) -> Told {
-        Told {
+impl Recorder {
+    pub fn of(operations: &[String]) -> Recorder {
+        Recorder {
             operations: operations.to_vec(),
-            ..Told::default()
+            ..Recorder::default()
         }
     }
 
@@ -125,13 +123,13 @@ impl Told {
         });
     }
 
-    /// Those of all windows.
+    /// Adds the histograms of all windows.
     pub fn windows(&mut self, windows: Vec<HistogramNote>) {
         self.histograms.extend(windows);
     }
 }
 
-/// None: the operation was done, which is no error.
+/// The kind of error, or None if the operation succeeded.
 fn error_kind(ending: Ending) -> Option<ErrorKind> {
     match ending {
         Ending::Done => None,
@@ -150,7 +148,7 @@ fn errors_by_code(second: &Second) -> BTreeMap<u16, u64> {
     counts
 }
 
-/// Ten seconds of an operation.
+/// The histogram of ten seconds of an operation.
 pub fn of_window(operations: &[String], window: &Window) -> HistogramNote {
     HistogramNote {
         operation: operations.get(usize::from(window.operation)).cloned(),
@@ -201,7 +199,7 @@ fn open_note(driven: &Driven) -> OpenNote {
     }
 }
 
-/// One second, for those who watch.
+/// One second for live display.
 pub fn live(second: &Second, sampled: BTreeMap<String, f64>) -> LiveSample {
     let own = COLUMNS.map(|(name, of)| (name.to_string(), of(second) as f64));
     let latency = [("p50", 0.5), ("p99", 0.99), ("max", 1.0)].map(|(name, quantile)| {

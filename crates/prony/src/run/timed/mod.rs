@@ -1,16 +1,16 @@
-//! A timed trial: the load engine asks the workload's operations of the server, and everything is observed each second.
+//! A timed trial: the load engine drives the workload's operations, and every second is recorded.
 //!
-//! Purpose: from a planned load to its record; what makes the figures unusable is flagged. Outside this module: the target
-//! below (`place`), judging (`record::stats`), rounds of queries (`rounds`).
+//! Purpose: execute a planned load, record it, and flag what makes the figures unusable. Outside this module: the target (`place`),
+//! statistics (`record::stats`), rounds of queries (`rounds`).
 
 mod account;
-pub mod asked;
-mod beside;
+mod concurrent;
+pub mod drive;
 
 use super::place::Place;
 use super::trial::Bench;
-use account::Told;
-use beside::{Beside, Latest};
+use account::Recorder;
+use concurrent::{Concurrent, Latest};
 use load::{Drivable, DriveError, Driven, Second, Tally, Watch, Window};
 use record::{LiveSample, Trial};
 use server::ServerError;
@@ -19,18 +19,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use workload::Workload;
 
-/// How often an interruption is looked for while the engine drives.
+/// How often an interruption is checked for during a load.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Called once a second with what it was like.
+/// Called once per second with its number and figures.
 pub type EachSecond<'l> = &'l mut (dyn FnMut(u32, LiveSample) + Send);
 
-/// What the engine did.
+/// The result of a load.
 struct Driving {
     /// The names of the workload's operations.
     operations: Vec<String>,
     driven: Driven,
-    told: Told,
+    recorded: Recorder,
 }
 
 pub struct Timed<'a> {
@@ -41,8 +41,8 @@ pub struct Timed<'a> {
 }
 
 impl Timed<'_> {
-    /// Drives the load once, on a target that is started where it is not running. `live` is called every second. Returns a tally
-    /// for each operation, for the audit.
+    /// Starts the target if it is not running, and drives the load once. Calls `live` every second. Returns a tally for each operation,
+    /// for the audit.
     pub fn measure(
         &self,
         place: &mut Place,
@@ -53,14 +53,14 @@ impl Timed<'_> {
         place.start(trial, self.bench.protocol.preload)?;
         let driver = self.driver(place)?;
         place.admits(self.planned, &driver.needs())?;
-        let measured_from_s = asked::measured_from_s(self.bench.protocol);
-        let mut beside = Beside::prepare(place, self.bench.actions, measured_from_s)?;
-        let driving = self.drive(driver.as_ref(), &mut beside, live);
-        let seen = beside.end();
+        let measured_from_s = drive::measured_from_s(self.bench.protocol);
+        let mut concurrent = Concurrent::prepare(place, self.bench.actions, measured_from_s)?;
+        let driving = self.drive(driver.as_ref(), &mut concurrent, live);
+        let seen = concurrent.end();
         let driving = driving?;
         let tallies = driving.driven.tallies.clone();
         account::enter(self, trial, driving, seen);
-        // The engine counts lost connections and tries again, which is no measurement of a server that is gone.
+        // The engine counts lost connections and reconnects, so a server that died must be detected here.
         place.still_runs()?;
         Ok(tallies)
     }
@@ -75,65 +75,65 @@ impl Timed<'_> {
     fn drive(
         &self,
         driver: &dyn Drivable,
-        beside: &mut Beside,
+        concurrent: &mut Concurrent,
         live: EachSecond,
     ) -> Result<Driving, ServerError> {
-        let drive = asked::drive(self.planned, self.bench.protocol, self.seed);
+        let drive = drive::of(self.planned, self.bench.protocol, self.seed);
         let operations = driver.operations();
-        let (mut told, mut windows) = (Told::of(&operations), Vec::new());
-        let latest = beside.latest.clone();
+        let (mut recorded, mut windows) = (Recorder::of(&operations), Vec::new());
+        let latest = concurrent.latest.clone();
         let driven = {
-            let mut second = self.each_second(drive.time.as_secs(), latest, live, &mut told);
+            let mut second = self.each_second(drive.time.as_secs(), latest, live, &mut recorded);
             let watch = Watch {
-                begun: &mut |origin| beside.begin(origin),
+                begun: &mut |origin| concurrent.begin(origin),
                 second: &mut second,
                 window: &mut |one: Window| windows.push(account::of_window(&operations, &one)),
             };
             until_interrupted(|stop| driver.drive(&drive, stop, watch)).map_err(explain)?
         };
-        told.windows(windows);
+        recorded.windows(windows);
         Ok(Driving {
             operations,
             driven,
-            told,
+            recorded,
         })
     }
 
-    /// What is done with a second: shown to who waits, passed on to who watches, kept.
+    /// Handles each second: shows it as progress, passes it to `live`, records it.
     fn each_second<'l>(
         &'l self,
         total_s: u64,
         latest: Latest,
         live: EachSecond<'l>,
-        told: &'l mut Told,
+        recorded: &'l mut Recorder,
     ) -> impl FnMut(Second) + Send + 'l {
         let label = self.planned.key.label();
         move |one| {
             self.bench.progress.now(&format!(
-                "{label}: {} of {total_s} s, {} operations/s",
+                "{label}: {} of {total_s} s, {} ops/s",
                 one.second + 1,
                 one.tally.done()
             ));
             live(one.second, account::live(&one, latest.take()));
-            told.second(&one);
+            recorded.second(&one);
         }
     }
 }
 
-/// Drives with a flag that is raised when the user interrupts.
+/// Drives with a stop flag that is set when the user interrupts.
 fn until_interrupted(
     drive: impl FnOnce(&AtomicBool) -> Result<Driven, DriveError>,
 ) -> Result<Driven, DriveError> {
     let (stop, ended) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|scope| {
-        scope.spawn(|| pass_on_an_interruption(&stop, &ended));
+        scope.spawn(|| forward_interruption(&stop, &ended));
         let driven = drive(&stop);
         ended.store(true, Ordering::Relaxed);
         driven
     })
 }
 
-fn pass_on_an_interruption(stop: &AtomicBool, ended: &AtomicBool) {
+fn forward_interruption(stop: &AtomicBool, ended: &AtomicBool) {
     while !ended.load(Ordering::Relaxed) {
         if host::interrupt::asked() {
             stop.store(true, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! From the plan's words to those of the load engine.
+//! Converts a planned load to the load engine's terms.
 
 use load::{Closed, Drive, Endpoint, Load, Open, arrivals::Arrivals};
 use record::Warmup;
@@ -7,7 +7,7 @@ use spec::{ArrivalsSpec, Dsn, PlannedLoad, Protocol, WhenFull};
 use std::time::Duration;
 use wire::{Login, Tls};
 
-/// For connecting and logging in. A server that takes longer under load is said to refuse.
+/// Timeout for connecting and logging in. A slower server counts as refusing the connection.
 const LOGIN_WITHIN: Duration = Duration::from_secs(30);
 
 /// How clients reach the server; the workload adds its schema.
@@ -33,7 +33,8 @@ pub fn login(dsn: Dsn) -> Login {
     }
 }
 
-pub fn drive(planned: &PlannedTrial, protocol: &Protocol, seed: u64) -> Drive {
+/// The drive of a planned load.
+pub fn of(planned: &PlannedTrial, protocol: &Protocol, seed: u64) -> Drive {
     Drive {
         load: load(&planned.load),
         time: protocol.driven(),
@@ -99,7 +100,7 @@ fn schedule(rate: f64, arrivals: &ArrivalsSpec) -> Arrivals {
     }
 }
 
-/// The first second that the server's counters are taken over.
+/// The first second over which the server's counters are taken.
 pub fn measured_from_s(protocol: &Protocol) -> u32 {
     match protocol.warmup_note() {
         Warmup::Seconds(warmup_s) => warmup_s.ceil() as u32,

@@ -1,7 +1,7 @@
-//! What goes on beside the load: the sampler and the planned events, both on the load's own clock.
+//! The sampler and the planned events, which run during the load and on its clock.
 //!
-//! Goal: everything that connects does so before the load begins, so that a full server refuses it there and not in the
-//! middle. Non-goals: the sampler's and the events' own work (`observe::sampler`, `run::event`).
+//! Purpose: open all connections before the load begins, so that a full server refuses them then and not during the load. Outside this
+//! module: the work of the sampler (`observe::sampler`) and of the events (`run::event`).
 
 use crate::run::event::{Action, Events, Happened, PreparedEvents};
 use crate::run::place::Place;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// The values of the last second that the sampler read, by series.
+/// The sampler's most recent values, by series.
 #[derive(Clone, Default)]
 pub struct Latest(Arc<Mutex<BTreeMap<String, f64>>>);
 
@@ -26,27 +26,28 @@ impl Latest {
     }
 }
 
-pub struct Beside {
+/// The sampler and the events of a load, before or after its start.
+pub struct Concurrent {
     prepared: Option<(Prepared, PreparedEvents)>,
     running: Option<(Sampler, Events)>,
     measured_from_s: u32,
     pub latest: Latest,
 }
 
-/// What was seen beside a load.
+/// What the sampler and the events recorded.
 #[derive(Default)]
-pub struct Seen {
+pub struct Observed {
     pub sampled: Sampled,
     pub happened: Happened,
 }
 
-impl Beside {
+impl Concurrent {
     pub fn prepare(
         place: &Place,
         actions: &[Action],
         measured_from_s: u32,
-    ) -> Result<Beside, ServerError> {
-        Ok(Beside {
+    ) -> Result<Concurrent, ServerError> {
+        Ok(Concurrent {
             prepared: Some((place.prepare_sampler()?, place.prepare_events(actions)?)),
             running: None,
             measured_from_s,
@@ -54,7 +55,7 @@ impl Beside {
         })
     }
 
-    /// When the load begins.
+    /// Starts the sampler and the events when the load begins.
     pub fn begin(&mut self, origin: Instant) {
         let Some((sampler, events)) = self.prepared.take() else {
             return;
@@ -65,12 +66,12 @@ impl Beside {
         self.running = Some((sampler, events.begin(origin)));
     }
 
-    /// When the load has ended, before the server does.
-    pub fn end(self) -> Seen {
+    /// Stops both when the load has ended. Call it before the server stops.
+    pub fn end(self) -> Observed {
         let Some((sampler, events)) = self.running else {
-            return Seen::default();
+            return Observed::default();
         };
-        Seen {
+        Observed {
             happened: events.cancel(),
             sampled: sampler.stop(),
         }
