@@ -1,6 +1,6 @@
 //! The server's own client program, to compare with.
 
-use spec::experiment::Dsn;
+use spec::Dsn;
 use std::process::Command;
 
 pub(crate) struct Peer {

@@ -15,7 +15,7 @@ use datagen::Format;
 use datagen::ssb::{self, Ssb};
 use datagen::tpch::{self, Tpch};
 use server::Session;
-use spec::experiment::Dsn;
+use spec::Dsn;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;

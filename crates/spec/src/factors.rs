@@ -14,7 +14,7 @@ const RESERVED: [&str; 8] = [
 ];
 
 /// The servers; none for a workload that runs on a folder.
-pub fn servers(file: &Section, workload: &WorkloadBase) -> Vec<ServerSpec> {
+pub(crate) fn servers(file: &Section, workload: &WorkloadBase) -> Vec<ServerSpec> {
     let example = "[server.\"5.6\"] with build = \"mysql@5.6.14\" below it";
     if workload.target() == TargetKind::Folder {
         if let Some(node) = file.get("server") {
@@ -64,7 +64,7 @@ fn server(node: &Node, section: &Section) -> ServerSpec {
 }
 
 /// Notes a key that only a server could have.
-pub fn without_server(node: &Node, workload: &str) {
+pub(crate) fn without_server(node: &Node, workload: &str) {
     let says = format!(
         "the workload \"{workload}\" runs on a folder, without a server: nothing takes \"{}\"",
         node.key
@@ -74,7 +74,7 @@ pub fn without_server(node: &Node, workload: &str) {
 }
 
 /// The factors of the file but for servers and those of the load, in the order in which their first levels stand in it.
-pub fn factors<'s>(file: &Section<'s>, workload: &WorkloadBase<'s, '_>) -> Vec<FactorSpec> {
+pub(crate) fn factors<'s>(file: &Section<'s>, workload: &WorkloadBase<'s, '_>) -> Vec<FactorSpec> {
     let mut found: Vec<(usize, FactorSpec)> = Vec::new();
     if let Some(node) = file.get("variant") {
         add(
@@ -183,7 +183,7 @@ fn level<'s>(
 }
 
 /// `only = { server = ["5.6"] }`; the names are checked when all are known.
-pub fn only(node: &Node) -> Pairs<Vec<String>> {
+pub(crate) fn only(node: &Node) -> Pairs<Vec<String>> {
     let example = "only = { server = [\"5.6\"] }";
     let Some(section) = node.section(example) else {
         return Vec::new();

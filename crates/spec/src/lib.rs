@@ -7,24 +7,24 @@
 //!
 //! Non-goals: crossing factors into trials (`plan`), asking servers.
 
-pub mod advice;
-pub mod bench;
+mod advice;
+mod bench;
 pub mod build;
 pub mod events;
-pub mod experiment;
+mod experiment;
 pub mod known;
-pub mod limits;
-pub mod load;
+mod limits;
+mod load;
 pub mod mistake;
-pub mod overrides;
+mod overrides;
 pub mod plan;
 pub mod queries;
-pub mod question;
-pub mod setting;
+mod question;
+mod setting;
 pub mod settings;
 pub mod switches;
 pub mod timed;
-pub mod unit;
+mod unit;
 
 mod claims;
 mod factors;
@@ -33,7 +33,7 @@ mod observe;
 mod patch;
 mod place;
 mod protocol;
-pub mod read;
+mod read;
 mod sections;
 mod served;
 mod texts;
@@ -45,11 +45,10 @@ pub use advice::advice;
 pub use bench::{BenchRequest, bench};
 pub use events::EventKind;
 pub use experiment::*;
-pub use limits::LimitsPatch;
-pub use load::rate::MAX;
+pub use limits::{LimitsPatch, Memory};
 pub use load::{
-    ArrivalsSpec, LOAD_FACTORS, LoadPatch, LoadSpec, OpenSpec, PlannedLoad, RateSpec, SearchSpec,
-    Threshold, WhenFull,
+    ArrivalsSpec, LOAD_FACTORS, LoadPatch, LoadSpec, MAX, OpenSpec, PlannedLoad, RateSpec,
+    SearchSpec, Threshold, WhenFull,
 };
 pub use mistake::{Mistake, SpecError};
 pub use overrides::OverrideError;

@@ -103,7 +103,7 @@ const DISKS: [Disk; 4] = [
 ];
 
 /// `[limits]` or a level's `limits`. A preset's figures come first, so that the keys beside it change them.
-pub fn limits(node: &Node) -> Option<LimitsPatch> {
+pub(crate) fn limits(node: &Node) -> Option<LimitsPatch> {
     let section = node.section("limits = { read_iops = 400 }")?;
     section.allow("limits", &KEYS);
     let mut limits = section

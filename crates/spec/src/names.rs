@@ -11,7 +11,7 @@ use super::read::{Node, Section};
 use super::sections::tables;
 
 /// Everything in a file that has a name.
-pub struct Names<'e> {
+pub(crate) struct Names<'e> {
     pub servers: Vec<&'e str>,
     factors: &'e [FactorSpec],
     pub load: &'e LoadSpec,
@@ -20,7 +20,7 @@ pub struct Names<'e> {
 }
 
 impl<'e> Names<'e> {
-    pub fn new(
+    pub(crate) fn new(
         servers: &'e [ServerSpec],
         factors: &'e [FactorSpec],
         load: &'e LoadSpec,
@@ -36,14 +36,14 @@ impl<'e> Names<'e> {
     }
 
     /// `server` first, then the factors.
-    pub fn factor_names(&self) -> Vec<&str> {
+    pub(crate) fn factor_names(&self) -> Vec<&str> {
         let mut names = vec!["server"];
         names.extend(self.factors.iter().map(|factor| factor.name.as_str()));
         names
     }
 
     /// None: there is no such factor.
-    pub fn levels(&self, factor: &str) -> Option<Vec<&str>> {
+    pub(crate) fn levels(&self, factor: &str) -> Option<Vec<&str>> {
         match factor {
             "server" => Some(self.servers.clone()),
             _ => {
@@ -60,7 +60,12 @@ impl<'e> Names<'e> {
     }
 
     /// Notes what is not known of `FACTOR = LEVEL` or `FACTOR = [LEVEL, ...]` and returns the levels that are.
-    pub fn check_levels(&self, node: &Node, also_allowed: &[&str], where_: &str) -> Vec<String> {
+    pub(crate) fn check_levels(
+        &self,
+        node: &Node,
+        also_allowed: &[&str],
+        where_: &str,
+    ) -> Vec<String> {
         let Some(levels) = self.levels(node.key) else {
             let known = [&self.factor_names(), also_allowed].concat();
             let says = format!(
@@ -104,7 +109,11 @@ impl<'e> Names<'e> {
     }
 
     /// Whether `only` lets a level appear together with one of the levels of another factor.
-    pub fn meet(&self, (factor, level): (&str, &str), (other, others): (&str, &[String])) -> bool {
+    pub(crate) fn meet(
+        &self,
+        (factor, level): (&str, &str),
+        (other, others): (&str, &[String]),
+    ) -> bool {
         let Some(spec) = self.level(factor, level) else {
             return true;
         };
@@ -114,7 +123,7 @@ impl<'e> Names<'e> {
 }
 
 /// `dataset_from` of the servers, `only` and `on` of the levels, `only` of the events.
-pub fn check(file: &Section, servers: &[ServerSpec], names: &Names) {
+pub(crate) fn check(file: &Section, servers: &[ServerSpec], names: &Names) {
     check_dataset_from(file, servers, names);
     check_every_server_is_measured(file, servers, names);
     for (factor, level) in level_sections(file) {
@@ -126,7 +135,7 @@ pub fn check(file: &Section, servers: &[ServerSpec], names: &Names) {
 }
 
 /// Everything that only a server could have, where the workload runs on a folder.
-pub fn check_without_server(file: &Section, workload: &str) {
+pub(crate) fn check_without_server(file: &Section, workload: &str) {
     let note = |section: &Section, keys: &[&str]| {
         let nodes = keys.iter().filter_map(|key| section.get(key));
         nodes.for_each(|node| without_server(&node, workload));

@@ -16,7 +16,7 @@ const CHECK_EXAMPLE: &str =
     "check_plan = \"Using MRR\", or check_plan = { Q10 = { lacks = \"Using MRR\" } }";
 
 /// Plans are taken, nothing is profiled, where the file says nothing.
-pub fn observe(file: &Section) -> Observe {
+pub(crate) fn observe(file: &Section) -> Observe {
     let section = file
         .get("observe")
         .and_then(|node| node.section("[observe]"));
@@ -29,7 +29,7 @@ pub fn observe(file: &Section) -> Observe {
 }
 
 /// `observe = { check_plan = "Using MRR" }` of a level.
-pub fn level(node: &Node) -> Option<ObservePatch> {
+pub(crate) fn level(node: &Node) -> Option<ObservePatch> {
     let section = node.section("observe = { check_plan = \"Using MRR\" }")?;
     for node in section.entries().filter(|node| !KEYS.contains(&node.key)) {
         match node.key {

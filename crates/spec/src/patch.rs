@@ -19,7 +19,7 @@ use toml::de::{DeTable, DeValue};
 pub type CheckWorkload<'c> = &'c dyn Fn(&str, &Section) -> Option<TargetKind>;
 
 /// The file's workload, as its own section and the levels' patches describe it.
-pub struct WorkloadBase<'s, 'c> {
+pub(crate) struct WorkloadBase<'s, 'c> {
     pub name: String,
     /// None: the file has no section that can be read, which is noted.
     section: Option<(Span, DeTable<'s>)>,
@@ -29,7 +29,7 @@ pub struct WorkloadBase<'s, 'c> {
 
 impl<'s, 'c> WorkloadBase<'s, 'c> {
     /// `found` is the key of the section, and the section where its texts could be read.
-    pub fn new(
+    pub(crate) fn new(
         found: Option<(Node<'s>, Option<DeTable<'s>>)>,
         texts: Texts,
         check: CheckWorkload<'c>,
@@ -44,13 +44,13 @@ impl<'s, 'c> WorkloadBase<'s, 'c> {
     }
 
     /// The section's keys without places.
-    pub fn table(&self) -> Option<toml::Table> {
+    pub(crate) fn table(&self) -> Option<toml::Table> {
         let (_, table) = self.section.as_ref()?;
         Some(to_table(table))
     }
 
     /// Has the workload read its section, with a level's keys laid over it, and notes its mistakes.
-    pub fn check(&self, patch: Option<(&Section<'s>, &DeTable<'s>)>, notes: &Notes) {
+    pub(crate) fn check(&self, patch: Option<(&Section<'s>, &DeTable<'s>)>, notes: &Notes) {
         let Some((at, base)) = &self.section else {
             return;
         };
@@ -78,7 +78,7 @@ impl<'s, 'c> WorkloadBase<'s, 'c> {
     }
 
     /// What the workload runs on; a server where it cannot tell, because its section is wrong.
-    pub fn target(&self) -> TargetKind {
+    pub(crate) fn target(&self) -> TargetKind {
         let notes = Notes::default();
         let target = self.section.as_ref().and_then(|(at, table)| {
             (self.check)(&self.name, &Section::new(&notes, table, at.clone()))
@@ -117,7 +117,7 @@ pub fn merge(base: &toml::Table, over: &toml::Table) -> toml::Table {
 }
 
 /// The sections of a patch; `others` are keys of the same table that the caller reads.
-pub fn patch<'s>(
+pub(crate) fn patch<'s>(
     section: &Section<'s>,
     name: &str,
     others: &[&str],
@@ -193,7 +193,7 @@ fn workload_patch<'s>(node: &Node<'s>, workload: &WorkloadBase<'s, '_>) -> Optio
 }
 
 /// `settings` or `session`: names with their values.
-pub fn settings(node: &Node) -> Option<Pairs<Setting>> {
+pub(crate) fn settings(node: &Node) -> Option<Pairs<Setting>> {
     let section = node.section(&format!(
         "{} = {{ innodb_buffer_pool_size = \"1G\" }}",
         node.key

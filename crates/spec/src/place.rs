@@ -8,9 +8,9 @@ use super::read::{Section, same_key};
 use toml::de::DeTable;
 
 /// A way through the file's tables by key, through its lists by index.
-pub type Path = Vec<String>;
+pub(crate) type Path = Vec<String>;
 
-pub fn path(steps: &[&str]) -> Path {
+pub(crate) fn path(steps: &[&str]) -> Path {
     steps.iter().map(|step| step.to_string()).collect()
 }
 
@@ -44,7 +44,7 @@ fn place(source: &str, path: &Path) -> Span {
 
 /// A mistake that is found only later.
 #[derive(Clone)]
-pub struct Late {
+pub(crate) struct Late {
     pub path: Path,
     pub says: String,
     pub label: &'static str,
@@ -52,7 +52,7 @@ pub struct Late {
 }
 
 /// All of them in the experiment's file, or nothing where there are none.
-pub fn answer(experiment: &Experiment, found: Vec<Late>) -> Result<(), SpecError> {
+pub(crate) fn answer(experiment: &Experiment, found: Vec<Late>) -> Result<(), SpecError> {
     if found.is_empty() {
         return Ok(());
     }

@@ -25,7 +25,7 @@ const OF_ROUNDS: [&str; 4] = ["rounds", "unit", "query_timeout", "queries"];
 const OF_TIME: [&str; 4] = ["warmup", "preload", "series", "reconnect"];
 
 /// One cold and two hot rounds over the whole workload, one block, where the file says nothing.
-pub fn protocol(file: &Section) -> Protocol {
+pub(crate) fn protocol(file: &Section) -> Protocol {
     let mut protocol = Protocol {
         rounds: vec![RoundKind::Cold, RoundKind::Hot, RoundKind::Hot],
         unit: Unit::Round,
@@ -116,7 +116,7 @@ fn in_rounds(protocol: &mut Protocol, section: &Section) {
 }
 
 /// `protocol = { rounds = ["cold"] }` of a level.
-pub fn level(node: &Node) -> Option<Vec<RoundKind>> {
+pub(crate) fn level(node: &Node) -> Option<Vec<RoundKind>> {
     let section = node.section("protocol = { rounds = [\"cold\"] }")?;
     for node in section.entries().filter(|node| node.key != "rounds") {
         match KEYS.contains(&node.key) {

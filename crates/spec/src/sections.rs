@@ -8,7 +8,7 @@ use super::texts::Texts;
 use std::path::Path;
 
 /// The file's one workload. `folder` is where the paths of its texts begin.
-pub fn workload<'s, 'c>(
+pub(crate) fn workload<'s, 'c>(
     file: &Section<'s>,
     folder: &Path,
     check: CheckWorkload<'c>,
@@ -46,7 +46,7 @@ pub fn workload<'s, 'c>(
     base
 }
 
-pub fn names(node: &Node, example: &str) -> Vec<String> {
+pub(crate) fn names(node: &Node, example: &str) -> Vec<String> {
     node.names(example)
         .into_iter()
         .map(|(_, name)| name)
@@ -54,7 +54,7 @@ pub fn names(node: &Node, example: &str) -> Vec<String> {
 }
 
 /// The tables of `[[event]]` or `[[claim]]`.
-pub fn tables<'s>(file: &Section<'s>, key: &str) -> Vec<Section<'s>> {
+pub(crate) fn tables<'s>(file: &Section<'s>, key: &str) -> Vec<Section<'s>> {
     let example = format!("[[{key}]], with two brackets");
     let nodes = file
         .get(key)

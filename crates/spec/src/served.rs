@@ -6,7 +6,7 @@
 use super::experiment::{BuildSpec, Experiment, LevelSpec, ServerSpec};
 
 /// The server of a trial with these levels.
-pub fn with_levels<'e>(
+pub(crate) fn with_levels<'e>(
     server: &ServerSpec,
     levels: impl Iterator<Item = &'e LevelSpec>,
 ) -> ServerSpec {
@@ -15,7 +15,7 @@ pub fn with_levels<'e>(
 }
 
 /// Every server that trials make of this one, each once; of those with a level of a factor, where one is given.
-pub fn of(
+pub(crate) fn of(
     experiment: &Experiment,
     server: &ServerSpec,
     fixed: Option<(&str, &LevelSpec)>,
@@ -45,7 +45,7 @@ pub fn of(
 }
 
 /// Whether a level may have trials on a server of the file.
-pub fn is_for(level: &LevelSpec, server: &str) -> bool {
+pub(crate) fn is_for(level: &LevelSpec, server: &str) -> bool {
     level
         .only
         .iter()

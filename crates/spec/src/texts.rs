@@ -16,14 +16,14 @@ const FILE: &str = "_file";
 
 /// The texts that were read, and where their files are named.
 #[derive(Default)]
-pub struct Texts {
+pub(crate) struct Texts {
     folder: PathBuf,
     found: RefCell<Vec<(Span, String)>>,
 }
 
 impl Texts {
     /// `folder` is where paths begin: the experiment file's.
-    pub fn new(folder: &Path) -> Texts {
+    pub(crate) fn new(folder: &Path) -> Texts {
         Texts {
             folder: folder.into(),
             found: RefCell::default(),
@@ -32,7 +32,7 @@ impl Texts {
 
     /// The section with the texts in it, each at the place of its file's name; none where one cannot be read, which is
     /// noted.
-    pub fn table<'s>(&self, section: &Section<'s>) -> Option<DeTable<'s>> {
+    pub(crate) fn table<'s>(&self, section: &Section<'s>) -> Option<DeTable<'s>> {
         let mut table = DeTable::new();
         let mut is_whole = true;
         for (key, value) in section.table() {
@@ -81,7 +81,7 @@ impl Texts {
     }
 
     /// What stands in the record in the place of the files' names.
-    pub fn in_place(self) -> Vec<(Span, String)> {
+    pub(crate) fn in_place(self) -> Vec<(Span, String)> {
         self.found.into_inner()
     }
 }

@@ -34,7 +34,7 @@ const DURATION_UNITS_US: [(&str, u64); 5] = [
 ];
 
 /// Bytes; units are powers of 1024 as servers take them, in capitals or not.
-pub fn size_bytes(text: &str) -> Result<u64, UnitError> {
+pub(crate) fn size_bytes(text: &str) -> Result<u64, UnitError> {
     let unit_of = |unit: &str| {
         SIZE_UNITS
             .iter()
@@ -45,7 +45,7 @@ pub fn size_bytes(text: &str) -> Result<u64, UnitError> {
 }
 
 /// The shortest exact form: `1G`, `1536M`, `12345`.
-pub fn size_text(bytes: u64) -> String {
+pub(crate) fn size_text(bytes: u64) -> String {
     let (name, unit) = SIZE_UNITS
         .iter()
         .rev()
@@ -58,7 +58,7 @@ pub fn size_text(bytes: u64) -> String {
 }
 
 /// A duration, to the microsecond.
-pub fn duration(text: &str) -> Result<Duration, UnitError> {
+pub(crate) fn duration(text: &str) -> Result<Duration, UnitError> {
     let unit_of = |unit: &str| {
         DURATION_UNITS_US
             .iter()
@@ -71,7 +71,7 @@ pub fn duration(text: &str) -> Result<Duration, UnitError> {
 }
 
 /// The shortest exact form: `30s`, `1500ms`, `2m`.
-pub fn duration_text(duration: Duration) -> String {
+pub(crate) fn duration_text(duration: Duration) -> String {
     let us = duration.as_micros() as u64;
     let fitting = DURATION_UNITS_US
         .iter()
@@ -82,7 +82,7 @@ pub fn duration_text(duration: Duration) -> String {
 }
 
 /// `60%` as 0.6.
-pub fn share(text: &str) -> Result<f64, UnitError> {
+pub(crate) fn share(text: &str) -> Result<f64, UnitError> {
     let number = text
         .strip_suffix('%')
         .and_then(|number| number.parse().ok());
@@ -93,7 +93,7 @@ pub fn share(text: &str) -> Result<f64, UnitError> {
 }
 
 /// 0.6 as 60: the number that is read as this share, without what the division left.
-pub fn percent(share: f64) -> f64 {
+pub(crate) fn percent(share: f64) -> f64 {
     (share * 100.0 * 1e9).round() / 1e9
 }
 

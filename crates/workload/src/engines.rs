@@ -12,7 +12,7 @@ const NO_SUCH_ENGINE: [u16; 2] = [1286, 3161];
 
 /// # Errors
 /// [`LoadError::NoEngine`] where the server lacks it, or has it switched off.
-pub fn must_have(session: &mut Session, engine: &str) -> Result<(), LoadError> {
+pub(crate) fn must_have(session: &mut Session, engine: &str) -> Result<(), LoadError> {
     let sql = format!("SELECT support FROM information_schema.engines WHERE engine = '{engine}'");
     let support = session.query(&sql).map_err(unasked)?.first_text();
     let cause = match support.as_deref() {
@@ -25,7 +25,7 @@ pub fn must_have(session: &mut Session, engine: &str) -> Result<(), LoadError> {
 
 /// # Errors
 /// [`LoadError::NoEngine`] where one of the tables was made in another engine.
-pub fn must_be_of(
+pub(crate) fn must_be_of(
     session: &mut Session,
     schema: &str,
     tables: &[&str],
@@ -43,7 +43,7 @@ pub fn must_be_of(
 }
 
 /// What a refused CREATE TABLE means.
-pub fn cannot_create(engine: &str, cause: ServerError) -> LoadError {
+pub(crate) fn cannot_create(engine: &str, cause: ServerError) -> LoadError {
     match cause {
         ServerError::Refused { code, .. } if NO_SUCH_ENGINE.contains(&code) => {
             no_engine(engine, cause.to_string())

@@ -8,7 +8,7 @@ use super::stored::Rows;
 use std::sync::OnceLock;
 
 /// How a generator is asked. `G` is the benchmark at one scale, `K` one of its tables, `C` a part of one.
-pub struct Generator<G, K, C> {
+pub(crate) struct Generator<G, K, C> {
     pub name: fn(K) -> &'static str,
     /// Exact.
     pub rows: fn(&G, K) -> u64,
@@ -19,7 +19,7 @@ pub struct Generator<G, K, C> {
 }
 
 /// The tables at one scale.
-pub struct Generated<G, K: 'static, C, const N: usize> {
+pub(crate) struct Generated<G, K: 'static, C, const N: usize> {
     benchmark: G,
     generator: Generator<G, K, C>,
     /// Tables with their numbers of columns, in the order of loading.
@@ -29,7 +29,7 @@ pub struct Generated<G, K: 'static, C, const N: usize> {
 }
 
 impl<G, K: Copy, C: Send + 'static, const N: usize> Generated<G, K, C, N> {
-    pub fn new(
+    pub(crate) fn new(
         benchmark: G,
         generator: Generator<G, K, C>,
         order: &'static [(K, usize); N],

@@ -5,7 +5,7 @@
 use super::answers::Reference;
 
 /// What a query answers at a scale; none where the file does not say.
-pub fn find(file: &str, scale: f64, operation: &str) -> Option<Reference> {
+pub(crate) fn find(file: &str, scale: f64, operation: &str) -> Option<Reference> {
     let start = format!("{scale},{operation},");
     let line = file.lines().find_map(|line| line.strip_prefix(&start))?;
     let (rows, hash) = line.split_once(',')?;

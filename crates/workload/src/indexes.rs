@@ -49,7 +49,7 @@ fn sorts_keys(engine: &str) -> bool {
 
 /// What is done to a table besides filling it.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Plan<'a> {
+pub(crate) struct Plan<'a> {
     /// The statement that makes the empty table.
     pub create: Cow<'a, str>,
     /// Before the first row.
@@ -59,7 +59,7 @@ pub struct Plan<'a> {
 }
 
 /// The plan for a table of an engine. Of the CREATE TABLE statement each secondary index is a line that begins with `KEY `.
-pub fn plan<'a>(create: &'a str, engine: &str, build: IndexBuild) -> Plan<'a> {
+pub(crate) fn plan<'a>(create: &'a str, engine: &str, build: IndexBuild) -> Plan<'a> {
     let keys: Vec<&str> = create.lines().filter_map(key).collect();
     let table = table(create);
     let as_it_is = Plan {
@@ -87,7 +87,7 @@ pub fn plan<'a>(create: &'a str, engine: &str, build: IndexBuild) -> Plan<'a> {
 }
 
 /// The table that a CREATE TABLE statement makes; there may be comments before it.
-pub fn table(create: &str) -> &str {
+pub(crate) fn table(create: &str) -> &str {
     let (_, after) = create
         .split_once("CREATE TABLE ")
         .expect("the .sql file makes a table by each statement");

@@ -5,7 +5,7 @@
 use spec::{Node, Section};
 
 /// `scale`: a number above 0 and at most `largest`. Without the key it is 1.
-pub fn scale(section: &Section, largest: f64) -> f64 {
+pub(crate) fn scale(section: &Section, largest: f64) -> f64 {
     let range = format!("above 0 and at most {largest}");
     let fits = |scale: f64| scale > 0.0 && scale <= largest;
     let scale = |node: Node| node.number(&range, fits, "scale = 0.1");
@@ -14,7 +14,7 @@ pub fn scale(section: &Section, largest: f64) -> f64 {
 
 /// `engine`: any name will do, since only a server knows its engines. The usual ones are accepted in any case. Without
 /// the key it is InnoDB.
-pub fn engine(section: &Section) -> String {
+pub(crate) fn engine(section: &Section) -> String {
     let engine = section.get("engine").and_then(|node| engine_name(&node));
     engine.unwrap_or_else(|| "InnoDB".to_string())
 }
@@ -37,23 +37,23 @@ fn engine_name(node: &Node) -> Option<String> {
 }
 
 /// `true` or `false`.
-pub fn truth(section: &Section, key: &str, default: bool) -> bool {
+pub(crate) fn truth(section: &Section, key: &str, default: bool) -> bool {
     let truth = |node: Node| node.truth(&format!("{key} = {default}"));
     section.get(key).and_then(truth).unwrap_or(default)
 }
 
 /// A whole number from 1 to `largest`.
-pub fn count(section: &Section, key: &str, largest: i64, default: i64) -> i64 {
+pub(crate) fn count(section: &Section, key: &str, largest: i64, default: i64) -> i64 {
     let count = |node: Node| node.whole(1..=largest, &format!("{key} = {default}"));
     section.get(key).and_then(count).unwrap_or(default)
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// Asserts that reading the text fails, and that the first mistake is in this key, whose parts are joined by dots.
-    pub fn assert_mistake_at<T: std::fmt::Debug>(
+    pub(crate) fn assert_mistake_at<T: std::fmt::Debug>(
         text: &str,
         key: &str,
         read: impl FnOnce(&Section) -> Option<T>,

@@ -8,17 +8,17 @@ use server::{Reply, ServerError, Session};
 use sha2::{Digest, Sha256};
 
 /// The marker's table.
-pub const TABLE: &str = "prony_dataset";
+pub(crate) const TABLE: &str = "prony_dataset";
 
 /// What the marker says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Marker {
+pub(crate) struct Marker {
     pub fingerprint: String,
     pub rows: u64,
 }
 
 /// Twelve hexadecimal digits that tell what tables are made of, for a fingerprint.
-pub fn hash(parts: &[&[u8]]) -> String {
+pub(crate) fn hash(parts: &[&[u8]]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update(part);
@@ -28,7 +28,7 @@ pub fn hash(parts: &[&[u8]]) -> String {
 }
 
 /// Which of `tables` and the marker's table the schema holds.
-pub fn present(
+pub(crate) fn present(
     session: &mut Session,
     schema: &str,
     tables: &[&str],
@@ -45,7 +45,7 @@ pub fn present(
 }
 
 /// The first column of a reply as text.
-pub fn names(reply: &Reply) -> Vec<String> {
+pub(crate) fn names(reply: &Reply) -> Vec<String> {
     let names = reply.rows.iter().filter_map(|row| row.first()?.as_deref());
     names
         .map(|name| String::from_utf8_lossy(name).into_owned())
@@ -53,7 +53,7 @@ pub fn names(reply: &Reply) -> Vec<String> {
 }
 
 /// The tables of a schema in MySQL that match a LIKE pattern, and the marker's table.
-pub fn present_like(
+pub(crate) fn present_like(
     session: &mut Session,
     schema: &str,
     pattern: &str,
@@ -65,7 +65,11 @@ pub fn present_like(
 }
 
 /// What the schema holds of these tables.
-pub fn state(session: &mut Session, schema: &str, tables: &[&str]) -> Result<State, ServerError> {
+pub(crate) fn state(
+    session: &mut Session,
+    schema: &str,
+    tables: &[&str],
+) -> Result<State, ServerError> {
     let present = present(session, schema, tables)?;
     if present.is_empty() {
         return Ok(State::Absent);
@@ -79,7 +83,7 @@ pub fn state(session: &mut Session, schema: &str, tables: &[&str]) -> Result<Sta
 }
 
 /// The marker's row; None where there is none. Its table has to be there.
-pub fn read(session: &mut Session, schema: &str) -> Result<Option<Marker>, ServerError> {
+pub(crate) fn read(session: &mut Session, schema: &str) -> Result<Option<Marker>, ServerError> {
     let reply = session.query(&format!(
         "SELECT fingerprint, loaded_rows FROM {}",
         qualified(session, schema)
@@ -94,7 +98,7 @@ pub fn read(session: &mut Session, schema: &str) -> Result<Option<Marker>, Serve
 }
 
 /// Writes the marker. `engine`: that of the tables, since a server may have no other.
-pub fn write(
+pub(crate) fn write(
     session: &mut Session,
     schema: &str,
     engine: &str,

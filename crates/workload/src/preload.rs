@@ -26,7 +26,7 @@ pub struct Preloaded {
 ///
 /// # Errors
 /// Whatever the server answers.
-pub fn preload(
+pub(crate) fn preload(
     session: &mut Session,
     schema: &str,
     tables: &[&str],

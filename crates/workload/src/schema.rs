@@ -11,7 +11,7 @@ use server::{ServerError, Session};
 ///
 /// # Errors
 /// [`LoadError::NoEngine`] where the server lacks the engine, or took another one.
-pub fn create<'a>(
+pub(crate) fn create<'a>(
     session: &mut Session,
     schema: &str,
     engine: &str,
@@ -36,7 +36,7 @@ pub fn create<'a>(
 }
 
 /// Makes the schema where it is not there, enters it, and has it refuse another engine than the one that is asked for.
-pub fn make(session: &mut Session, schema: &str) -> Result<(), ServerError> {
+pub(crate) fn make(session: &mut Session, schema: &str) -> Result<(), ServerError> {
     // 5.5 would take its default engine silently where it lacks the one asked for.
     session.execute("SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION'")?;
     if !exists(session, schema)? {
@@ -55,7 +55,7 @@ fn exists(session: &mut Session, schema: &str) -> Result<bool, ServerError> {
 }
 
 /// Makes the schema the session's own. Does nothing in SQLite, where the file is the schema.
-pub fn enter(session: &mut Session, schema: &str) -> Result<(), ServerError> {
+pub(crate) fn enter(session: &mut Session, schema: &str) -> Result<(), ServerError> {
     if session.is_mysql() {
         session.execute(&format!("USE {schema}"))?;
     }
@@ -63,7 +63,7 @@ pub fn enter(session: &mut Session, schema: &str) -> Result<(), ServerError> {
 }
 
 /// Refuses SQLite: `what` it is asked for and why it cannot, and what to take `instead`.
-pub fn refuse_sqlite(
+pub(crate) fn refuse_sqlite(
     session: &Session,
     what: &'static str,
     instead: &str,
@@ -77,7 +77,7 @@ pub fn refuse_sqlite(
 }
 
 /// Drops the tables that are `present` where that is allowed; else they are [`LoadError::Exists`], called `what`.
-pub fn make_room(
+pub(crate) fn make_room(
     session: &mut Session,
     schema: &str,
     present: &[String],
@@ -89,7 +89,7 @@ pub fn make_room(
 }
 
 /// Refuses what is `present` where it may not be dropped.
-pub fn may_drop(
+pub(crate) fn may_drop(
     schema: &str,
     present: &[String],
     what: impl Into<String>,
@@ -105,7 +105,7 @@ pub fn may_drop(
 }
 
 /// Drops these tables of the schema and nothing else.
-pub fn drop_tables(
+pub(crate) fn drop_tables(
     session: &mut Session,
     schema: &str,
     tables: &[String],
@@ -114,7 +114,11 @@ pub fn drop_tables(
 }
 
 /// Drops these views of the schema and nothing else.
-pub fn drop_views(session: &mut Session, schema: &str, views: &[String]) -> Result<(), LoadError> {
+pub(crate) fn drop_views(
+    session: &mut Session,
+    schema: &str,
+    views: &[String],
+) -> Result<(), LoadError> {
     drop(session, schema, "VIEW", views)
 }
 
@@ -138,12 +142,12 @@ fn drop(
 }
 
 /// A name as a statement takes it, whatever it holds.
-pub fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
 /// Statements for every connection that loads.
-pub fn prepare(dialect: Dialect, schema: &str) -> Vec<String> {
+pub(crate) fn prepare(dialect: Dialect, schema: &str) -> Vec<String> {
     match dialect {
         // A value that does not fit is an error for INSERT; for LOAD DATA LOCAL it is a warning, which the loader reads.
         Dialect::MySql => vec![
@@ -159,7 +163,7 @@ pub fn prepare(dialect: Dialect, schema: &str) -> Vec<String> {
 }
 
 /// The rows of a table, counted.
-pub fn count(session: &mut Session, table: &str) -> Result<u64, ServerError> {
+pub(crate) fn count(session: &mut Session, table: &str) -> Result<u64, ServerError> {
     let reply = session.query(&format!("SELECT COUNT(*) FROM {table}"))?;
     Ok(number(reply.first_text()))
 }
@@ -186,7 +190,7 @@ fn ask_anew(session: &mut Session) -> Result<(), ServerError> {
 }
 
 /// Bytes of the tables with their indexes, as the server reports them.
-pub fn data_bytes(
+pub(crate) fn data_bytes(
     session: &mut Session,
     schema: &str,
     tables: &[&str],
@@ -212,14 +216,14 @@ fn number(text: Option<String>) -> u64 {
 }
 
 /// The statements of a .sql file of ours: each ends with a semicolon at the end of a line.
-pub fn statements(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn statements(text: &str) -> impl Iterator<Item = &str> {
     text.split(";\n")
         .map(str::trim)
         .filter(|statement| !statement.is_empty())
 }
 
 /// A query of a .sql file: what stands between the line `-- NAME` and the next semicolon.
-pub fn query<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+pub(crate) fn query<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (_, after) = text.split_once(&format!("\n-- {name}\n"))?;
     let (statement, _) = after.split_once(';')?;
     Some(statement.trim())

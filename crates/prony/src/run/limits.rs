@@ -170,7 +170,7 @@ pub fn fits(trial: &PlannedTrial, data_bytes: u64) -> Result<(), RunError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spec::limits::Memory;
+    use spec::Memory;
 
     fn verified(allowed: f64, measured: f64) -> Verified {
         Verified {

@@ -3,13 +3,13 @@
 //! Goal: every name leads somewhere, and no cell is empty by the file's own `only`. Non-goal: the values in them.
 
 use crate::experiment::RoundKind;
-use crate::load::rate::MAX;
+use crate::load::MAX;
 use crate::names::Names;
 use crate::read::Node;
 use record::{Cell, RoundSelector};
 
 /// Which part of the matrix is meant.
-pub fn cell(node: &Node, names: &Names) -> Option<Cell> {
+pub(super) fn cell(node: &Node, names: &Names) -> Option<Cell> {
     let section = node.section(&format!(
         "{} = {{ server = \"5.6\", round = \"hot\" }}",
         node.key

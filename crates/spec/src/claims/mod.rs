@@ -25,7 +25,7 @@ const KEYS: [&str; 11] = [
 ];
 const EXAMPLE_CELL: &str = "of = { server = \"5.6\", round = \"hot\" }";
 
-pub fn claims(file: &Section, names: &Names) -> Vec<Claim> {
+pub(crate) fn claims(file: &Section, names: &Names) -> Vec<Claim> {
     tables(file, "claim")
         .iter()
         .filter_map(|section| claim(section, names))

@@ -38,7 +38,7 @@ const KINDS: [(&str, Kind); 3] = [
     ("service", Kind::Service),
 ];
 
-pub fn value(node: &Node, names: &Names) -> Option<Value> {
+pub(super) fn value(node: &Node, names: &Names) -> Option<Value> {
     let text = node.words(EXAMPLE)?;
     let Some(value) = named(&text) else {
         let near = nearest(&text, &WORDS)
@@ -117,7 +117,7 @@ fn is_counter(name: &str) -> bool {
 }
 
 /// `section` is the claim, which may hold the text that a plan is to hold.
-pub fn finding(section: &Section, finds: &Node, names: &Names) -> Option<Finding> {
+pub(super) fn finding(section: &Section, finds: &Node, names: &Names) -> Option<Finding> {
     let text = finds.text("finds = \"plan changed\"")?;
     let finding = match text {
         "plan changed" => Finding::PlanChanged,

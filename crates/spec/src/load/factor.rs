@@ -5,14 +5,14 @@
 use super::super::experiment::{FactorSpec, LevelSpec, Patch};
 use super::{LoadPatch, RateSpec};
 
-pub fn clients_factor(counts: &[u32]) -> Option<FactorSpec> {
+pub(crate) fn clients_factor(counts: &[u32]) -> Option<FactorSpec> {
     factor("clients", counts, |clients| LoadPatch {
         clients: Some(*clients),
         ..LoadPatch::default()
     })
 }
 
-pub fn workers_factor(counts: &[u32]) -> Option<FactorSpec> {
+pub(crate) fn workers_factor(counts: &[u32]) -> Option<FactorSpec> {
     factor("workers", counts, |workers| LoadPatch {
         workers: Some(*workers),
         ..LoadPatch::default()
@@ -20,7 +20,7 @@ pub fn workers_factor(counts: &[u32]) -> Option<FactorSpec> {
 }
 
 /// Where some of the rates refer to the maximum, the level that measures it stands in front of them.
-pub fn rate_factor(rates: &[RateSpec]) -> Option<FactorSpec> {
+pub(crate) fn rate_factor(rates: &[RateSpec]) -> Option<FactorSpec> {
     let max = rates.iter().any(RateSpec::is_relative);
     let all: Vec<RateSpec> = max
         .then_some(RateSpec::Max)

@@ -3,8 +3,8 @@
 //! Goal: `[load.closed]` and `[load.open]` as plain data, and what a level lays over them. `section` reads them, `rates` and
 //! `arrivals` what has more than one form. Non-goals: driving the load (crate `load`); measuring the maximum or searching it (`plan`).
 
-pub mod arrivals;
-pub mod rate;
+mod arrivals;
+mod rate;
 
 mod factor;
 mod rates;
@@ -13,7 +13,7 @@ mod trace;
 
 pub use arrivals::ArrivalsSpec;
 pub(super) use factor::{clients_factor, rate_factor, workers_factor};
-pub use rate::{RateSpec, SearchSpec, Threshold};
+pub use rate::{MAX, RateSpec, SearchSpec, Threshold};
 pub(super) use section::{level, load};
 
 use super::experiment::FactorSpec;
@@ -21,9 +21,9 @@ use super::mistake::Span;
 use std::time::Duration;
 
 /// More clients or workers than this are refused.
-pub const CLIENTS_MAX: u32 = 100_000;
+pub(crate) const CLIENTS_MAX: u32 = 100_000;
 /// Operations that may wait for a worker, where the file says nothing.
-pub const QUEUE: u64 = 10_000;
+pub(crate) const QUEUE: u64 = 10_000;
 
 /// The file's load. What has a list is a factor, and stands here with the list's first entry.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Operations a second; a schedule counts whole nanoseconds.
-pub const RATE_MAX: f64 = 1e9;
+pub(super) const RATE_MAX: f64 = 1e9;
 /// Ten times the maximum: overload has its uses, a slip of the pen has none.
 const SHARE_MAX: f64 = 10.0;
 /// The name of the level that measures the maximum for the rates that refer to it.

@@ -10,7 +10,7 @@ const RATE: &str = "rate = [500, 1000, \"60% of max\"]";
 const FIND: &str = "find = { max_rate = [100, 20000], where = \"p99 <= 10ms\" }";
 
 /// From `rate`, `find` or the trace, exactly one of them.
-pub fn rates(section: &Section, arrivals: Option<&ArrivalsSpec>) -> Option<Vec<RateSpec>> {
+pub(super) fn rates(section: &Section, arrivals: Option<&ArrivalsSpec>) -> Option<Vec<RateSpec>> {
     let trace = match arrivals {
         Some(ArrivalsSpec::Trace { at_ns }) => Some(at_ns),
         _ => None,
@@ -72,7 +72,7 @@ fn rate(node: &Node) -> Option<RateSpec> {
 }
 
 /// Operations a second, as a number in a schedule's range.
-pub fn per_second(node: &Node) -> Option<f64> {
+pub(super) fn per_second(node: &Node) -> Option<f64> {
     let number = node.positive("rate = 500")?;
     match RateSpec::per_second(number) {
         Ok(_) => Some(number),

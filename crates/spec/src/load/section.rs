@@ -19,7 +19,7 @@ const CLIENTS: &str = "clients = [1, 8]";
 const WORKERS: &str = "workers = [1, 8]";
 
 /// One client in closed loop where the file says nothing. `folder` is where a trace's path begins.
-pub fn load(file: &Section, folder: &Path) -> Load {
+pub(crate) fn load(file: &Section, folder: &Path) -> Load {
     let one_client = Load {
         spec: LoadSpec::Closed {
             clients: 1,
@@ -186,7 +186,7 @@ fn when_full(node: &Node) -> Option<WhenFull> {
 }
 
 /// The `load` of a level; whether its keys belong to the file's kind of load is checked when that is known.
-pub fn level(node: &Node) -> Option<LoadPatch> {
+pub(crate) fn level(node: &Node) -> Option<LoadPatch> {
     let section = node.section("load = { clients = 8 }")?;
     section.allow(
         "the load of a level",

@@ -12,7 +12,7 @@ const EXAMPLE: &str =
     "trace = \"arrivals.txt\" (seconds since the beginning, one a line, ascending)";
 
 /// Nanoseconds, ascending.
-pub fn trace(node: &Node, folder: &Path) -> Option<Arc<[u64]>> {
+pub(super) fn trace(node: &Node, folder: &Path) -> Option<Arc<[u64]>> {
     match node.value {
         toml::de::DeValue::Array(_) => from_list(node),
         _ => from_file(node, folder),
@@ -108,7 +108,7 @@ impl Times {
 }
 
 /// The trace as a list of the file format, on one line.
-pub fn as_list(at_ns: &[u64]) -> String {
+pub(super) fn as_list(at_ns: &[u64]) -> String {
     let seconds: Vec<String> = at_ns
         .iter()
         .map(|at_ns| format!("{}.{:09}", at_ns / 1_000_000_000, at_ns % 1_000_000_000))
@@ -117,7 +117,7 @@ pub fn as_list(at_ns: &[u64]) -> String {
 }
 
 /// Operations a second, from the first moment to the last arrival.
-pub fn mean_rate(at_ns: &[u64]) -> f64 {
+pub(super) fn mean_rate(at_ns: &[u64]) -> f64 {
     let last_s = at_ns.last().map_or(0.0, |last| *last as f64 / 1e9);
     at_ns.len() as f64 / last_s.max(1e-9)
 }

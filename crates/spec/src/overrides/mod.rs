@@ -5,8 +5,8 @@
 mod load;
 
 use super::experiment::{BuildSpec, Experiment, LevelSpec, Pairs};
+use super::load::MAX;
 use super::load::RateSpec;
-use super::load::rate::MAX;
 use super::mistake::suggestion;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

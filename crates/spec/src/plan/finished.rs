@@ -64,11 +64,11 @@ impl Finished {
 pub(super) struct Known<'f>(HashMap<&'f TrialKey, &'f Finished>);
 
 impl<'f> Known<'f> {
-    pub fn new(finished: &'f [Finished]) -> Known<'f> {
+    pub(super) fn new(finished: &'f [Finished]) -> Known<'f> {
         Known(finished.iter().map(|one| (&one.key, one)).collect())
     }
 
-    pub fn get(&self, key: &TrialKey) -> Option<&'f Finished> {
+    pub(super) fn get(&self, key: &TrialKey) -> Option<&'f Finished> {
         self.0.get(key).copied()
     }
 }

@@ -6,11 +6,11 @@ use super::PlanError;
 use crate::{Experiment, LevelSpec, Pairs, RateSpec, ServerSpec};
 
 /// More trials than this are refused.
-pub const TRIALS_MAX: u128 = 100_000;
+pub(super) const TRIALS_MAX: u128 = 100_000;
 
 /// A point of the matrix, as indices into the experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Point {
+pub(super) struct Point {
     /// None: the trials run on a folder.
     pub server: Option<usize>,
     /// One level of each factor.
@@ -18,7 +18,7 @@ pub struct Point {
 }
 
 /// All points in the file's order: servers, then factors, the last one changing fastest.
-pub fn points(experiment: &Experiment) -> Result<Vec<Point>, PlanError> {
+pub(super) fn points(experiment: &Experiment) -> Result<Vec<Point>, PlanError> {
     refuse_a_large_matrix(experiment)?;
     let mut found = Vec::new();
     let servers: Vec<Option<usize>> = match experiment.servers.len() {
@@ -89,7 +89,7 @@ fn is_allowed(experiment: &Experiment, point: &Point) -> bool {
 }
 
 /// Whether the point measures the maximum that rates refer to.
-pub fn is_max(experiment: &Experiment, point: &Point) -> bool {
+pub(super) fn is_max(experiment: &Experiment, point: &Point) -> bool {
     levels(experiment, point).any(|(_, level)| {
         let load = level.patch.load.as_ref();
         load.is_some_and(|load| load.rate == Some(RateSpec::Max))
@@ -97,7 +97,7 @@ pub fn is_max(experiment: &Experiment, point: &Point) -> bool {
 }
 
 /// Whether the point has one of the levels of each factor that a restriction names.
-pub fn agrees(experiment: &Experiment, point: &Point, only: &Pairs<Vec<String>>) -> bool {
+pub(super) fn agrees(experiment: &Experiment, point: &Point, only: &Pairs<Vec<String>>) -> bool {
     only.iter().all(|one| holds(experiment, point, one))
 }
 
@@ -114,12 +114,12 @@ fn holds(
 }
 
 /// The point's server as the file has it.
-pub fn server<'e>(experiment: &'e Experiment, point: &Point) -> Option<&'e ServerSpec> {
+pub(super) fn server<'e>(experiment: &'e Experiment, point: &Point) -> Option<&'e ServerSpec> {
     experiment.servers.get(point.server?)
 }
 
 /// The point's level of each factor.
-pub fn levels<'e>(
+pub(super) fn levels<'e>(
     experiment: &'e Experiment,
     point: &'e Point,
 ) -> impl Iterator<Item = (&'e str, &'e LevelSpec)> {

@@ -5,9 +5,9 @@
 //! Non-goals: running trials; asking anything of a server.
 
 pub mod estimate;
-pub mod search;
-pub mod shard;
-pub mod trial;
+mod search;
+mod shard;
+mod trial;
 
 mod finished;
 mod matrix;

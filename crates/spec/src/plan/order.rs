@@ -10,7 +10,7 @@ use rand_pcg::Pcg32;
 
 /// For each block the units' indices in the order of execution. Neighbouring blocks never have the same order, as far as
 /// there is more than one unit.
-pub fn orders(units: usize, blocks: u32, seed: u64) -> Vec<Vec<usize>> {
+pub(super) fn orders(units: usize, blocks: u32, seed: u64) -> Vec<Vec<usize>> {
     let mut orders: Vec<Vec<usize>> = Vec::with_capacity(blocks as usize);
     for block in 0..blocks {
         let mut order = shuffled(units, &mut Pcg32::new(seed, u64::from(block)));
@@ -24,7 +24,7 @@ pub fn orders(units: usize, blocks: u32, seed: u64) -> Vec<Vec<usize>> {
 
 /// The members of one unit in a block, shuffled. It draws from the stream of its block and place, which no order of units
 /// draws from: the place, counted from 1, stands in the upper half.
-pub fn within(place: usize, block: u32, seed: u64, members: &[usize]) -> Vec<usize> {
+pub(super) fn within(place: usize, block: u32, seed: u64, members: &[usize]) -> Vec<usize> {
     let stream = ((place as u64 + 1) << 32) | u64::from(block);
     shuffled(members.len(), &mut Pcg32::new(seed, stream))
         .into_iter()

@@ -26,7 +26,7 @@ const FAILED_SHARE_MAX: f64 = 0.01;
 
 /// One trial of the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Probe {
+pub(super) struct Probe {
     /// Operations a second.
     pub rate: f64,
     /// Whether the threshold held, the queue did not grow and the operations were done; none where the trial cannot tell.
@@ -34,7 +34,7 @@ pub struct Probe {
 }
 
 /// A trial as a probe of the search at `key`, which has no rate; none where it belongs elsewhere.
-pub fn probe(search: &SearchSpec, key: &TrialKey, finished: &Finished) -> Option<Probe> {
+pub(super) fn probe(search: &SearchSpec, key: &TrialKey, finished: &Finished) -> Option<Probe> {
     let (last, others) = finished.key.levels.split_last()?;
     let belongs = last.0 == "rate"
         && others == key.levels
@@ -54,7 +54,7 @@ pub fn probe(search: &SearchSpec, key: &TrialKey, finished: &Finished) -> Option
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Step {
+pub(super) enum Step {
     /// Probe this rate.
     Next(f64),
     /// It held here and was confirmed; 5 % above it did not, or `above` is none: it held at the upper bound too.
@@ -69,7 +69,7 @@ pub enum Step {
 
 impl Step {
     /// What was found, for the record; none where the search goes on.
-    pub fn sentence(&self, search: &SearchSpec) -> Option<String> {
+    pub(super) fn sentence(&self, search: &SearchSpec) -> Option<String> {
         let (lowest, highest) = search.between;
         let percent = search.holds.quantile * 100.0;
         let condition = format!(
@@ -101,7 +101,7 @@ impl Step {
 }
 
 /// The next step of a search between two rates, from all of its probes in the order in which they were made.
-pub fn next(between: (f64, f64), probes: &[Probe]) -> Step {
+pub(super) fn next(between: (f64, f64), probes: &[Probe]) -> Step {
     let mut search = Search::new(between);
     let mut made: Vec<f64> = Vec::new();
     let mut silent = 0;
@@ -126,7 +126,7 @@ pub fn next(between: (f64, f64), probes: &[Probe]) -> Step {
 }
 
 /// More probes than this are never made.
-pub fn probes_max((low, high): (f64, f64)) -> usize {
+pub(super) fn probes_max((low, high): (f64, f64)) -> usize {
     let doublings = (high / low).log2().ceil() as usize + 1;
     let halvings = 4;
     let confirmations = 2;
@@ -138,7 +138,7 @@ pub fn probes_max((low, high): (f64, f64)) -> usize {
 }
 
 /// What a search without contradictions takes at most.
-pub fn probes_usual((low, high): (f64, f64)) -> usize {
+pub(super) fn probes_usual((low, high): (f64, f64)) -> usize {
     (high / low).log2().ceil() as usize + 1 + 4 + 2
 }
 

@@ -29,7 +29,12 @@ pub struct PlannedTrial {
 }
 
 /// Where a point stands in the matrix, in a block. `probed` is the rate of a trial that searches for one.
-pub fn key(experiment: &Experiment, point: &Point, block: u32, probed: Option<f64>) -> TrialKey {
+pub(super) fn key(
+    experiment: &Experiment,
+    point: &Point,
+    block: u32,
+    probed: Option<f64>,
+) -> TrialKey {
     let chosen = levels(experiment, point)
         .map(|(factor, level)| (factor.to_string(), level.name.clone()))
         .chain(probed.map(|rate| ("rate".to_string(), rate.to_string())))
@@ -43,7 +48,7 @@ pub fn key(experiment: &Experiment, point: &Point, block: u32, probed: Option<f6
 
 /// Rates that depend on what was measured before.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Measured {
+pub(super) struct Measured {
     /// Operations a second.
     pub max: Option<f64>,
     /// The rate that a search wants to be probed.
@@ -51,7 +56,7 @@ pub struct Measured {
 }
 
 /// The patches in order: the file's top level, the server, the levels in the file's order of factors.
-pub fn planned(
+pub(super) fn planned(
     experiment: &Experiment,
     point: &Point,
     block: u32,
@@ -97,7 +102,7 @@ fn replaced<'e>(level: &'e LevelSpec, server: Option<&ServerSpec>) -> Option<&'e
 }
 
 /// The file's load with the levels' laid over it.
-pub fn load(experiment: &Experiment, point: &Point) -> LoadSpec {
+pub(super) fn load(experiment: &Experiment, point: &Point) -> LoadSpec {
     let server = server(experiment, point);
     let patches = levels(experiment, point).filter_map(|(_, level)| {
         replaced(level, server)

@@ -9,11 +9,11 @@ use super::trial;
 use crate::{Experiment, LOAD_FACTORS, LoadSpec, RateSpec};
 
 /// Indices of points, at least one.
-pub type Unit = Vec<usize>;
+pub(super) type Unit = Vec<usize>;
 
 /// The units of an experiment, in the order of their first points. Points that measure a maximum are left out where no rate
 /// refers to it.
-pub fn units(experiment: &Experiment, points: &[Point]) -> Vec<Unit> {
+pub(super) fn units(experiment: &Experiment, points: &[Point]) -> Vec<Unit> {
     let is_relative =
         |point: &Point| rate(experiment, point).is_some_and(|rate| rate.is_relative());
     let mut units: Vec<Unit> = Vec::new();
@@ -44,7 +44,7 @@ fn belong(experiment: &Experiment, a: &Point, b: &Point) -> bool {
 }
 
 /// A unit in the order of execution in a block: the maximum first; then ascending in a series, else shuffled.
-pub fn ordered(
+pub(super) fn ordered(
     experiment: &Experiment,
     points: &[Point],
     unit: &Unit,

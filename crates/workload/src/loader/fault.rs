@@ -13,7 +13,7 @@ pub(super) struct Faults<'a> {
 }
 
 impl Faults<'_> {
-    pub fn unless_done(&self, outcome: Outcome) -> Result<(), LoadError> {
+    pub(super) fn unless_done(&self, outcome: Outcome) -> Result<(), LoadError> {
         match outcome {
             Outcome::Done => Ok(()),
             Outcome::Cancelled => Err(self.cancelled()),
@@ -22,7 +22,7 @@ impl Faults<'_> {
         }
     }
 
-    pub fn explain(&self, table: usize, error: ServerError) -> LoadError {
+    pub(super) fn explain(&self, table: usize, error: ServerError) -> LoadError {
         let (name, rows, rows_total) = (
             self.tables[table].name.clone(),
             self.tally.sent_of(table),
@@ -54,14 +54,14 @@ impl Faults<'_> {
         }
     }
 
-    pub fn cancelled(&self) -> LoadError {
+    pub(super) fn cancelled(&self) -> LoadError {
         LoadError::Cancelled {
             rows: self.tally.sent(),
             rows_total: self.tally.total(),
         }
     }
 
-    pub fn stalled(&self, idle_s: f64) -> LoadError {
+    pub(super) fn stalled(&self, idle_s: f64) -> LoadError {
         let table = self.tally.at();
         LoadError::Stalled {
             table: self.tables[table].name.clone(),
@@ -72,7 +72,7 @@ impl Faults<'_> {
     }
 
     /// Rows that the server said it took, against those that were generated: LOCAL drops a repeated key silently.
-    pub fn all_rows_are_in(&self) -> Result<(), LoadError> {
+    pub(super) fn all_rows_are_in(&self) -> Result<(), LoadError> {
         for (n, table) in self.tables.iter().enumerate() {
             let rows = self.tally.done_of(n);
             if rows != table.rows {

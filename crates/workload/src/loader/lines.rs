@@ -10,7 +10,7 @@ pub(super) struct Lines<F> {
 
 impl<F: FnMut(&[u8]) -> io::Result<()>> Lines<F> {
     /// `line` gets each line without its line feed.
-    pub fn new(line: F) -> Lines<F> {
+    pub(super) fn new(line: F) -> Lines<F> {
         Lines {
             rest: Vec::new(),
             line,

@@ -11,7 +11,7 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    pub fn new(pieces: Vec<Piece>, tables: usize) -> Queue {
+    pub(super) fn new(pieces: Vec<Piece>, tables: usize) -> Queue {
         Queue {
             pieces,
             busy: vec![false; tables],
@@ -20,7 +20,7 @@ impl Queue {
 
     /// The first piece of a table that no connection is at. None ends a connection: what is left then belongs to tables whose own
     /// connections come for it.
-    pub fn take(&mut self) -> Option<Piece> {
+    pub(super) fn take(&mut self) -> Option<Piece> {
         let free = |piece: &Piece| !self.busy[piece.table];
         let place = self.pieces.iter().position(free)?;
         let piece = self.pieces.remove(place);
@@ -29,7 +29,7 @@ impl Queue {
     }
 
     /// A piece of the table is loaded.
-    pub fn leave(&mut self, table: usize) {
+    pub(super) fn leave(&mut self, table: usize) {
         self.busy[table] = false;
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub fn new(totals: Vec<u64>) -> Tally {
+    pub(super) fn new(totals: Vec<u64>) -> Tally {
         let zeroes = || totals.iter().map(|_| AtomicU64::new(0)).collect();
         Tally {
             sent: zeroes(),
@@ -36,7 +36,7 @@ impl Tally {
     }
 
     /// Writes a part and counts it; fails at once where the load was stopped.
-    pub fn write(&self, table: usize, part: Part, to: &mut dyn Write) -> io::Result<()> {
+    pub(super) fn write(&self, table: usize, part: Part, to: &mut dyn Write) -> io::Result<()> {
         if self.stop.load(Relaxed) {
             return Err(io::Error::other("the load was stopped"));
         }
@@ -48,7 +48,7 @@ impl Tally {
     }
 
     /// A statement that began then is committed.
-    pub fn finished(&self, table: usize, rows: u64, begun: Instant) {
+    pub(super) fn finished(&self, table: usize, rows: u64, begun: Instant) {
         self.done[table].fetch_add(rows, Relaxed);
         let mut times = self
             .times
@@ -58,28 +58,28 @@ impl Tally {
         times[table] = Some((first, Instant::now()));
     }
 
-    pub fn total(&self) -> u64 {
+    pub(super) fn total(&self) -> u64 {
         self.totals.iter().sum()
     }
 
-    pub fn sent(&self) -> u64 {
+    pub(super) fn sent(&self) -> u64 {
         self.sent.iter().map(|rows| rows.load(Relaxed)).sum()
     }
 
-    pub fn done(&self) -> u64 {
+    pub(super) fn done(&self) -> u64 {
         self.done.iter().map(|rows| rows.load(Relaxed)).sum()
     }
 
-    pub fn sent_of(&self, table: usize) -> u64 {
+    pub(super) fn sent_of(&self, table: usize) -> u64 {
         self.sent[table].load(Relaxed)
     }
 
-    pub fn done_of(&self, table: usize) -> u64 {
+    pub(super) fn done_of(&self, table: usize) -> u64 {
         self.done[table].load(Relaxed)
     }
 
     /// The largest of the tables that are begun and not ended; the last one where there is none.
-    pub fn at(&self) -> usize {
+    pub(super) fn at(&self) -> usize {
         let open = (0..self.totals.len()).filter(|&table| self.done_of(table) < self.totals[table]);
         let begun = open.clone().filter(|&table| self.sent_of(table) > 0);
         begun
@@ -88,7 +88,7 @@ impl Tally {
             .unwrap_or(self.totals.len() - 1)
     }
 
-    pub fn by_table(&self, tables: &[Table]) -> BTreeMap<String, (u64, f64)> {
+    pub(super) fn by_table(&self, tables: &[Table]) -> BTreeMap<String, (u64, f64)> {
         let times = self
             .times
             .lock()

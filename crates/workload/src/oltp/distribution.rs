@@ -12,17 +12,17 @@ static FIGURES: [(&str, &[&str]); 2] = [
 ];
 
 /// Whether it is the key of a distribution's figure.
-pub fn is_figure(key: &str) -> bool {
+pub(crate) fn is_figure(key: &str) -> bool {
     FIGURES.iter().any(|(figure, _)| *figure == key)
 }
 
 /// The distributions by name.
-pub const NAMES: [&str; 6] = [
+pub(crate) const NAMES: [&str; 6] = [
     "uniform", "zipfian", "gaussian", "pareto", "latest", "special",
 ];
 
 /// A distribution by its name, with its figure from the section; None for any other name.
-pub fn read(name: &str, section: &Section) -> Option<Distribution> {
+pub(crate) fn read(name: &str, section: &Section) -> Option<Distribution> {
     Some(match name {
         "uniform" => Distribution::Uniform,
         "zipfian" => Distribution::Zipfian {
@@ -41,7 +41,7 @@ pub fn read(name: &str, section: &Section) -> Option<Distribution> {
 }
 
 /// Refuses the figures of other distributions: they would be without effect, and nobody would see it.
-pub fn no_other_figure(name: &str, section: &Section) {
+pub(crate) fn no_other_figure(name: &str, section: &Section) {
     for (figure, of) in FIGURES.iter().filter(|(_, of)| !of.contains(&name)) {
         let Some(node) = section.get(figure) else {
             continue;

@@ -3,7 +3,7 @@
 //! Purpose: what sysbench's OLTP tests ask of a server, as data for the load engine. Boundaries: crate `datagen` draws rows and
 //! keys, `script` runs the statements.
 
-pub mod distribution;
+pub(crate) mod distribution;
 mod operations;
 mod section;
 mod tables;

@@ -38,7 +38,7 @@ const fn simple(name: &'static str, parts: &'static [(&'static str, u16)]) -> Op
     Operation { name, parts }
 }
 
-pub const ALL: [Operation; 12] = [
+pub(super) const ALL: [Operation; 12] = [
     simple("point-select", &[("point-select", 1)]),
     simple("update-index", &[("update-index", 1)]),
     simple("update-non-index", &[("update-non-index", 1)]),
@@ -53,7 +53,7 @@ pub const ALL: [Operation; 12] = [
     simple("range-distinct", &[("range-distinct", 1)]),
 ];
 
-pub fn find(name: &str) -> Option<&'static Operation> {
+pub(super) fn find(name: &str) -> Option<&'static Operation> {
     static OPERATIONS: [Operation; 12] = ALL;
     OPERATIONS.iter().find(|operation| operation.name == name)
 }
@@ -76,7 +76,7 @@ impl Operation {
 }
 
 /// The section's operations, compiled.
-pub fn script(section: &Section) -> Script {
+pub(super) fn script(section: &Section) -> Script {
     let mut builder = Builder::new(Some(section.data.tables));
     let rows = section.data.rows as i64;
     let id = builder.parameter(

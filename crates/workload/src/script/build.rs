@@ -9,7 +9,7 @@ use super::split::{SqlMistake, named, statements};
 use super::{Operation, Policy, Script, Statement, Step};
 
 /// The place of a table's number in a statement.
-pub const TABLE: &str = "{n}";
+pub(super) const TABLE: &str = "{n}";
 
 /// Puts a script together, operation by operation.
 pub struct Builder {

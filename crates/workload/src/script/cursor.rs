@@ -6,7 +6,7 @@ use super::{Operation, Step};
 use datagen::oltp::{Random, below};
 
 /// A statement of an operation, and what its values are drawn from.
-pub struct Cursor {
+pub(super) struct Cursor {
     /// The operation's.
     number: u64,
     random: Random,
@@ -17,7 +17,7 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    pub fn new(number: u64, random: Random) -> Cursor {
+    pub(super) fn new(number: u64, random: Random) -> Cursor {
         Cursor {
             number,
             random,
@@ -30,13 +30,13 @@ impl Cursor {
 
     /// None: all of them have been run.
     #[inline]
-    pub fn step<'o>(&self, operation: &'o Operation) -> Option<&'o Step> {
+    pub(super) fn step<'o>(&self, operation: &'o Operation) -> Option<&'o Step> {
         operation.steps.get(self.step)
     }
 
     /// Whether values have to be drawn first; the table is drawn here, once for all times of a step.
     #[inline]
-    pub fn is_at_draw(&mut self, tables: u32) -> bool {
+    pub(super) fn is_at_draw(&mut self, tables: u32) -> bool {
         if self.statement == 0 && self.time == 0 && tables > 1 {
             self.table = below(&mut self.random, u64::from(tables)) as u32;
         }
@@ -45,7 +45,7 @@ impl Cursor {
 
     /// The statement's place in the script; moves on to the next.
     #[inline]
-    pub fn take(&mut self, step: &Step) -> usize {
+    pub(super) fn take(&mut self, step: &Step) -> usize {
         let statement = usize::from(step.statements[self.statement]);
         self.statement += 1;
         if self.statement == step.statements.len() {
@@ -61,7 +61,7 @@ impl Cursor {
 
     /// Whether the statement that was taken last makes changes permanent.
     #[cold]
-    pub fn commits(&self, operation: &Operation) -> bool {
+    pub(super) fn commits(&self, operation: &Operation) -> bool {
         let (step, statement) = match (self.statement, self.time) {
             (0, 0) => (self.step.checked_sub(1), None),
             (0, _) => (Some(self.step), None),
@@ -77,13 +77,13 @@ impl Cursor {
 
     /// From 0.
     #[inline]
-    pub fn table(&self) -> u32 {
+    pub(super) fn table(&self) -> u32 {
         self.table
     }
 
     /// What values are drawn from: the operation's number, and its stream.
     #[inline]
-    pub fn source(&mut self) -> (u64, &mut Random) {
+    pub(super) fn source(&mut self) -> (u64, &mut Random) {
         (self.number, &mut self.random)
     }
 }

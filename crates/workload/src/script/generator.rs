@@ -39,7 +39,7 @@ pub enum Literal {
 
 /// A parameter: its generator, and where a text of it lies in the session's buffer.
 #[derive(Clone, Debug)]
-pub struct Parameter {
+pub(super) struct Parameter {
     pub name: String,
     pub generator: Generator,
     pub text_from: usize,
@@ -47,7 +47,7 @@ pub struct Parameter {
 
 /// The value that was drawn last.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Drawn {
+pub(super) enum Drawn {
     Int(i64),
     /// Bytes of the parameter's place in the buffer.
     Text(u32),
@@ -69,7 +69,7 @@ impl Generator {
 impl Parameter {
     /// Draws a value. `number` is the operation's; `drawn` holds the values of the parameters that this one rests on.
     #[inline]
-    pub fn draw(
+    pub(super) fn draw(
         &self,
         number: u64,
         random: &mut Random,
@@ -108,7 +108,7 @@ impl Parameter {
 
     /// The value as it goes to the server.
     #[inline]
-    pub fn param<'v>(&'v self, drawn: Drawn, text: &'v [u8]) -> Param<'v> {
+    pub(super) fn param<'v>(&'v self, drawn: Drawn, text: &'v [u8]) -> Param<'v> {
         match drawn {
             Drawn::Int(number) => Param::Int(number),
             Drawn::Text(bytes) => Param::Bytes(&text[self.text_from..][..bytes as usize]),

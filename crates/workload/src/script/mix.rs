@@ -7,14 +7,14 @@ pub const WEIGHT_MAX: i64 = 1_000_000;
 
 /// Weights, as the points at which each operation's share ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mix {
+pub(super) struct Mix {
     ends: Vec<u64>,
 }
 
 impl Mix {
     /// # Panics
     /// When all weights are zero.
-    pub fn new(weights: impl IntoIterator<Item = u32>) -> Mix {
+    pub(super) fn new(weights: impl IntoIterator<Item = u32>) -> Mix {
         let mut end = 0;
         let ends: Vec<u64> = weights
             .into_iter()
@@ -29,7 +29,7 @@ impl Mix {
 
     /// A function of the salt and the number alone, so closed and open loop run the same operations.
     #[inline]
-    pub fn pick(&self, salt: u64, number: u64) -> u16 {
+    pub(super) fn pick(&self, salt: u64, number: u64) -> u16 {
         let [earlier @ .., total] = &self.ends[..] else {
             return 0;
         };

@@ -78,7 +78,7 @@ fn parts(sql: &str) -> Result<Vec<(&str, bool)>, SqlMistake> {
 ///
 /// # Errors
 /// A `?`, which has no name; a quote or a comment that is not closed.
-pub fn named(statement: &str) -> Result<(String, Vec<&str>), SqlMistake> {
+pub(super) fn named(statement: &str) -> Result<(String, Vec<&str>), SqlMistake> {
     let (mut sql, mut names) = (String::with_capacity(statement.len()), Vec::new());
     for (kind, range) in lex(statement)? {
         let mut rest = &statement[range];

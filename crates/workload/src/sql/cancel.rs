@@ -10,7 +10,7 @@ use std::time::Duration;
 const EVERY: Duration = Duration::from_millis(100);
 
 /// Does the work, which is asked on the connection of this number; once `cancel` says so, that connection is killed. SQLite's has none.
-pub fn killed_on_cancel<T>(
+pub(super) fn killed_on_cancel<T>(
     connection: Option<u32>,
     connect: Connect<'_>,
     cancel: &(dyn Fn() -> bool + Sync),

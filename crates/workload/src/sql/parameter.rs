@@ -13,7 +13,7 @@ const TEXT_BYTES_MAX: i64 = 1 << 20;
 const KEYS_MAX: u64 = 1 << 53;
 
 /// The parameters in the file's order; none where one is wrong, which is noted.
-pub fn all(node: &Node) -> Option<Vec<(String, Generator)>> {
+pub(super) fn all(node: &Node) -> Option<Vec<(String, Generator)>> {
     let example = "[workload.sql.parameter.id] with uniform = [1, 1000]";
     let tables = node.section(example)?;
     let parameter = |node: Node| {

@@ -13,13 +13,13 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// prony's own schema for these tables.
-pub const SCHEMA: &str = "prony_sql";
+pub(super) const SCHEMA: &str = "prony_sql";
 /// What statements make of a few words cannot be known; this is for the check of the disk's room.
 const DATA_BYTES_GUESSED: u64 = 256 << 20;
 /// Of a statement in a message: one of a dump may have megabytes.
 const SHOWN_CHARS: usize = 200;
 
-pub struct Setup {
+pub(super) struct Setup {
     sql: String,
 }
 
@@ -145,7 +145,7 @@ impl Dataset for Setup {
 
 impl Setup {
     /// `sql`: nothing, or statements that the section has checked.
-    pub fn new(sql: String) -> Setup {
+    pub(super) fn new(sql: String) -> Setup {
         Setup { sql }
     }
 

@@ -25,7 +25,7 @@ const QUERIES: [(&str, &[usize]); 13] = [
 ];
 
 /// The queries of a form, in the order of the flights.
-pub fn operations(joins: Joins) -> Vec<Operation> {
+pub(super) fn operations(joins: Joins) -> Vec<Operation> {
     let text = match joins {
         Joins::Original => include_str!("original.sql"),
         Joins::Ansi => include_str!("ansi.sql"),

@@ -18,7 +18,7 @@ macro_rules! answer {
 }
 
 /// What a query has to answer at a scale; none where nobody has computed it.
-pub fn reference(scale: f64, operation: &str) -> Option<Reference> {
+pub(super) fn reference(scale: f64, operation: &str) -> Option<Reference> {
     if scale == 1.0 {
         return rows(operation).map(Reference::Rows);
     }

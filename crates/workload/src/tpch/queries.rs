@@ -69,7 +69,7 @@ const QUERIES_SQL: &str = include_str!("queries.sql");
 const FORCED: [&str; 3] = ["o_custkey", "o_orderdate", "l_partkey_quantity"];
 
 /// The queries as the section asks for them.
-pub fn operations(section: &Section) -> Vec<Operation> {
+pub(super) fn operations(section: &Section) -> Vec<Operation> {
     let operation = |known: &Query| Operation {
         name: known.name.into(),
         mysql: statement(section, known.name),

@@ -8,7 +8,7 @@ use crate::answers::{Canonical, Reference, canonical_cell};
 use crate::{Operation, hashes};
 
 /// What an operation has to answer at a scale; none where nobody has computed it.
-pub fn reference(scale: f64, operation: &Operation) -> Option<Reference> {
+pub(super) fn reference(scale: f64, operation: &Operation) -> Option<Reference> {
     if scale != 1.0 {
         return hashes::find(
             include_str!(concat!(
