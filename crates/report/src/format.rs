@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 
 /// How many decimals a column of seconds needs, so that its smallest figure still shows three digits.
-pub fn decimals(seconds: impl IntoIterator<Item = f64>) -> usize {
+pub(crate) fn decimals(seconds: impl IntoIterator<Item = f64>) -> usize {
     let smallest = seconds
         .into_iter()
         .filter(|s| *s > 0.0)
@@ -21,12 +21,12 @@ pub fn decimals(seconds: impl IntoIterator<Item = f64>) -> usize {
 }
 
 /// A time with a fixed number of decimals; the column's head says that it is in seconds.
-pub fn seconds(value: f64, decimals: usize) -> String {
+pub(crate) fn seconds(value: f64, decimals: usize) -> String {
     format!("{value:.decimals$}")
 }
 
 /// A dimensionless ratio: three digits, whole when large.
-pub fn ratio(value: f64) -> String {
+pub(crate) fn ratio(value: f64) -> String {
     match value {
         v if v >= 1000.0 => count(v),
         v if v >= 100.0 => format!("{v:.0}"),
@@ -36,17 +36,17 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
-pub fn interval((low, high): (f64, f64), figure: impl Fn(f64) -> String) -> String {
+pub(crate) fn interval((low, high): (f64, f64), figure: impl Fn(f64) -> String) -> String {
     format!("{} to {}", figure(low), figure(high))
 }
 
 /// A count with commas between its thousands; a mean or a quotient keeps decimals while it is small.
-pub fn count(value: f64) -> String {
+pub(crate) fn count(value: f64) -> String {
     grouped(value, ",")
 }
 
 /// The same without commas, for scripts.
-pub fn plain_count(value: f64) -> String {
+pub(crate) fn plain_count(value: f64) -> String {
     grouped(value, "")
 }
 
@@ -74,7 +74,7 @@ fn grouped(value: f64, between: &str) -> String {
 }
 
 /// Operations per second: whole from 1,000 on, with commas between thousands.
-pub fn operations(value: f64) -> String {
+pub(crate) fn operations(value: f64) -> String {
     match value {
         v if v >= 1000.0 => count(v.round()),
         v => count(v),
@@ -82,7 +82,7 @@ pub fn operations(value: f64) -> String {
 }
 
 /// Milliseconds to three digits at least, whole from a thousand on.
-pub fn milliseconds(value: f64) -> String {
+pub(crate) fn milliseconds(value: f64) -> String {
     match value {
         v if v >= 1000.0 => count(v.round()),
         v if v >= 100.0 => format!("{v:.1}"),
@@ -93,7 +93,7 @@ pub fn milliseconds(value: f64) -> String {
 
 /// Half of an interval that lies symmetrically about its figure on a log scale, in percent of it: `±2.8%`. From 100 % on it
 /// is the factor, `×/÷2.4`, because downwards such an interval never reaches 100 %.
-pub fn half_width(ci: (f64, f64)) -> String {
+pub(crate) fn half_width(ci: (f64, f64)) -> String {
     match factor(ci) {
         factor if factor < 1.1 => format!("±{:.1}%", (factor - 1.0) * 100.0),
         factor if factor < 2.0 => format!("±{:.0}%", (factor - 1.0) * 100.0),
@@ -108,7 +108,11 @@ fn factor((low, high): (f64, f64)) -> f64 {
 }
 
 /// A figure in its usual form; in two digits where its interval spans a factor of ten to either side, or more.
-pub fn with_interval(value: f64, ci: Option<(f64, f64)>, figure: impl Fn(f64) -> String) -> String {
+pub(crate) fn with_interval(
+    value: f64,
+    ci: Option<(f64, f64)>,
+    figure: impl Fn(f64) -> String,
+) -> String {
     match ci {
         Some(ci) if factor(ci) >= 10.0 => two_digits(value),
         _ => figure(value),
@@ -126,7 +130,7 @@ fn two_digits(value: f64) -> String {
 }
 
 /// In binary units, as the settings of servers are: `1.5 GiB`.
-pub fn bytes(value: u64) -> String {
+pub(crate) fn bytes(value: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut scaled = value as f64;
     let mut unit = 0;
@@ -142,7 +146,7 @@ pub fn bytes(value: u64) -> String {
 }
 
 /// Nanoseconds since the Unix epoch as UTC to the second.
-pub fn moment(ns: i64) -> String {
+pub(crate) fn moment(ns: i64) -> String {
     match Timestamp::from_nanosecond(i128::from(ns)) {
         Ok(at) => at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
         Err(_) => "unknown".to_string(),
@@ -150,7 +154,7 @@ pub fn moment(ns: i64) -> String {
 }
 
 /// `> 600 s`: a time of which only the lower bound is known. It is never rounded up, but for the error of a geometric mean.
-pub fn at_least(seconds: f64, decimals: usize) -> String {
+pub(crate) fn at_least(seconds: f64, decimals: usize) -> String {
     match seconds >= 100.0 {
         true => format!("> {:.0} s", (seconds * (1.0 + 1e-9)).floor()),
         false => format!("> {} s", self::seconds(seconds, decimals)),
@@ -158,12 +162,12 @@ pub fn at_least(seconds: f64, decimals: usize) -> String {
 }
 
 /// `12 %`
-pub fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
 /// `1 trial`, `3 trials`.
-pub fn plural(n: usize, one: &str) -> String {
+pub(crate) fn plural(n: usize, one: &str) -> String {
     if n == 1 {
         format!("1 {one}")
     } else {

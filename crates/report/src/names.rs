@@ -6,7 +6,11 @@ use record::{Percentile, Question, TrialKey};
 
 /// A row of the matrix: `5.6 · small pool`. The separator is a dot because levels may hold commas. A factor with a single level
 /// is left out.
-pub fn row(question: &Question, server: Option<&str>, levels: &[(String, String)]) -> String {
+pub(crate) fn row(
+    question: &Question,
+    server: Option<&str>,
+    levels: &[(String, String)],
+) -> String {
     let varying = levels.iter().filter(|(factor, _)| varies(question, factor));
     let levels = varying.map(|(factor, level)| self::level(factor, level));
     let words: Vec<String> = server.map(String::from).into_iter().chain(levels).collect();
@@ -14,7 +18,7 @@ pub fn row(question: &Question, server: Option<&str>, levels: &[(String, String)
 }
 
 /// A level. Numbers of the load get their unit: `64 clients`.
-pub fn level(factor: &str, level: &str) -> String {
+pub(crate) fn level(factor: &str, level: &str) -> String {
     match (factor, level.parse::<f64>()) {
         ("clients" | "workers", Ok(1.0)) => format!("1 {}", factor.trim_end_matches('s')),
         ("clients" | "workers", Ok(_)) => format!("{level} {factor}"),
@@ -24,7 +28,7 @@ pub fn level(factor: &str, level: &str) -> String {
 }
 
 /// Whether rows differ in this factor. A factor without levels is a rate that was searched for.
-pub fn varies(question: &Question, factor: &str) -> bool {
+pub(crate) fn varies(question: &Question, factor: &str) -> bool {
     question
         .factors
         .iter()
@@ -32,7 +36,7 @@ pub fn varies(question: &Question, factor: &str) -> bool {
         .is_none_or(|known| known.levels.len() != 1)
 }
 
-pub fn trial(question: &Question, key: &TrialKey) -> String {
+pub(crate) fn trial(question: &Question, key: &TrialKey) -> String {
     format!(
         "{}, block {}",
         row(question, key.server.as_deref(), &key.levels),
@@ -41,12 +45,12 @@ pub fn trial(question: &Question, key: &TrialKey) -> String {
 }
 
 /// The first digits of a plan's hash, which are enough to distinguish plans.
-pub fn plan(hash: &str) -> String {
+pub(crate) fn plan(hash: &str) -> String {
     hash.chars().take(8).collect()
 }
 
 /// `cold`, or `hot 2` where the experiment has several rounds of the name.
-pub fn round(question: &Question, name: &str, index: u32) -> String {
+pub(crate) fn round(question: &Question, name: &str, index: u32) -> String {
     let named = question.rounds.iter().filter(|known| *known == name);
     match named.count() > 1 || index > 1 {
         true => format!("{name} {index}"),
@@ -55,7 +59,7 @@ pub fn round(question: &Question, name: &str, index: u32) -> String {
 }
 
 /// `p99`, `p99.9`, `max`
-pub fn percentile(percentile: Percentile) -> &'static str {
+pub(crate) fn percentile(percentile: Percentile) -> &'static str {
     match percentile {
         Percentile::P999 => "p99.9",
         other => other.text(),
@@ -63,7 +67,7 @@ pub fn percentile(percentile: Percentile) -> &'static str {
 }
 
 /// The loop of a load: `open loop`.
-pub fn load_loop(open: bool) -> &'static str {
+pub(crate) fn load_loop(open: bool) -> &'static str {
     match open {
         true => "open loop",
         false => "closed loop",

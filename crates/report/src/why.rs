@@ -8,12 +8,12 @@ use explain::{Because, Difference, Evidence, Explanation, Reason, SideName, Time
 use record::{Cell, Judged, Subject, Trial};
 
 /// Counters of a claim that are listed beside its explanation.
-pub const COUNTERS: usize = 10;
+pub(crate) const COUNTERS: usize = 10;
 
 const CAVEAT: &str = "Counters that move with the time suggest a cause. They do not prove it.";
 
 /// A judged claim with what explains it.
-pub fn claim(judged: Judged, trials: &[Trial]) -> Claim {
+pub(crate) fn claim(judged: Judged, trials: &[Trial]) -> Claim {
     let why = explained(&judged, trials);
     Claim { judged, why }
 }
@@ -61,7 +61,7 @@ fn name(cell: &Cell, other: &Cell) -> String {
 }
 
 /// What a reader of the explanations has to know; none where there is no explanation.
-pub fn caveat(claims: &[Claim], largest: Option<&Explanation>) -> Option<&'static str> {
+pub(crate) fn caveat(claims: &[Claim], largest: Option<&Explanation>) -> Option<&'static str> {
     let whys = claims.iter().filter_map(|claim| claim.why.as_ref());
     let mut whys = whys
         .map(|one| &one.why)
@@ -71,7 +71,7 @@ pub fn caveat(claims: &[Claim], largest: Option<&Explanation>) -> Option<&'stati
 
 /// `off had 19.0 times as many pages read from disk as on (540,805 against 28,468). With on, ...`. `names` are those of the two
 /// sides; counts are written by `count`.
-pub fn sentence(reason: &Reason, names: (&str, &str), count: fn(f64) -> String) -> String {
+pub(crate) fn sentence(reason: &Reason, names: (&str, &str), count: fn(f64) -> String) -> String {
     let (with, other) = match reason.with {
         SideName::Of => names,
         SideName::To => (names.1, names.0),
@@ -138,7 +138,7 @@ fn setting(value: &str) -> String {
 }
 
 /// What a counter means, and whether it counts double here.
-pub fn meaning(difference: &Difference) -> Option<String> {
+pub(crate) fn meaning(difference: &Difference) -> Option<String> {
     let doubled = difference.doubled.map(|doubled| doubled.words());
     let parts: Vec<&str> = [difference.meaning, doubled]
         .into_iter()
@@ -148,7 +148,7 @@ pub fn meaning(difference: &Difference) -> Option<String> {
 }
 
 /// The unit that counters are divided by: `query`, or `operation` of a timed load.
-pub fn per(why: &Why) -> &'static str {
+pub(crate) fn per(why: &Why) -> &'static str {
     if why.is_timed { "operation" } else { "query" }
 }
 

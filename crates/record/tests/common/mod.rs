@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Judges claims, with plans searched as plain text: `record` itself reads none.
-pub fn judge(question: &Question, trials: &[Trial]) -> Vec<Judged> {
+pub(crate) fn judge(question: &Question, trials: &[Trial]) -> Vec<Judged> {
     let holds = |trial: &Trial, _: &str, plan: &str, text: &str| {
         Some(trial.plans.get(plan)?.contains(text))
     };
     record::stats::judge(question, trials, &holds)
 }
 
-pub fn run() -> Run {
+pub(crate) fn run() -> Run {
     Run {
         id: "old-blocks-time-2026".into(),
         experiment_toml: "title = \"x\"".into(),
@@ -56,7 +56,7 @@ pub fn run() -> Run {
 }
 
 /// A trial with this many queries and counters a round; every fourth counter moves.
-pub fn trial(block: u32, state: TrialState, queries: usize, counters: usize) -> Trial {
+pub(crate) fn trial(block: u32, state: TrialState, queries: usize, counters: usize) -> Trial {
     let counters: Counters = (0..counters)
         .map(|i| {
             (
@@ -128,19 +128,19 @@ pub fn trial(block: u32, state: TrialState, queries: usize, counters: usize) -> 
     }
 }
 
-pub fn done(block: u32) -> Trial {
+pub(crate) fn done(block: u32) -> Trial {
     trial(block, TrialState::Done, 2, 8)
 }
 
 /// A folder that goes away with the test, and the path of a file in it.
-pub fn place() -> (tempfile::TempDir, PathBuf) {
+pub(crate) fn place() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.sqlite");
     (folder, path)
 }
 
 /// A trial of a timed load of a minute in closed loop: 500 operations a second of 1 to 20 ms.
-pub fn timed(block: u32) -> Trial {
+pub(crate) fn timed(block: u32) -> Trial {
     let histogram = |operation: Option<&str>, kind, every_s: u32, start_s| {
         let mut nanoseconds = hdrhistogram::Histogram::<u64>::new(3).unwrap();
         (0..500 * u64::from(every_s)).for_each(|n| nanoseconds += (1 + n % 20) * 1_000_000);
@@ -203,7 +203,7 @@ pub fn timed(block: u32) -> Trial {
     }
 }
 
-pub fn with_summary(mut trial: Trial) -> Trial {
+pub(crate) fn with_summary(mut trial: Trial) -> Trial {
     if let Some(load) = &mut trial.load {
         load.summary = Some(record::stats::summarise(load));
     }

@@ -13,7 +13,7 @@ const MOST: usize = 10;
 /// Counters of a claim in Markdown.
 const COUNTERS_OF_MARKDOWN: usize = 4;
 
-pub fn verdicts(document: &Document) -> Option<Section> {
+pub(super) fn verdicts(document: &Document) -> Option<Section> {
     if document.claims.is_empty() {
         return None;
     }
@@ -70,7 +70,7 @@ fn interval(judged: &Judged) -> String {
 }
 
 /// The explanation of each claim, with the counters that it rests on.
-pub fn explanations(document: &Document) -> Option<Section> {
+pub(super) fn explanations(document: &Document) -> Option<Section> {
     let explained = document.claims.iter().filter_map(|claim| {
         let why = claim.why.as_ref()?;
         (!why.why.differences.is_empty()).then_some((&claim.judged.claim.says, why))

@@ -5,7 +5,7 @@ use crate::document::{Badge, Block, Cell, Column, Kind, Section, Table};
 use crate::{format, names};
 use record::Coldness;
 
-pub fn section(context: &Context) -> Option<Section> {
+pub(super) fn section(context: &Context) -> Option<Section> {
     let question = &context.run.question;
     let rounds = context.trials.iter().flat_map(|trial| {
         let rounds = trial.rounds.iter();

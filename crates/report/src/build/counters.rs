@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Counters that text forms show.
 const MOST: usize = 10;
 
-pub fn section(context: &Context, document: &Document) -> Option<Section> {
+pub(super) fn section(context: &Context, document: &Document) -> Option<Section> {
     let largest = document.largest.as_ref()?;
     let rows = &context.rows;
     let (of, to) = (rows.position(&largest.of), rows.position(&largest.to));
@@ -76,7 +76,7 @@ fn comparison(
 }
 
 /// The counters of two cells side by side.
-pub fn table(why: &Why) -> Table {
+pub(super) fn table(why: &Why) -> Table {
     let counter = format!("counter per {}", why::per(why));
     let columns = Column::list(&[
         (Kind::Code, &[&counter]),

@@ -6,7 +6,7 @@ use crate::{format, names};
 use record::DatasetNote;
 
 /// One row for each dataset on each build; none in records of an older prony.
-pub fn section(context: &Context) -> Option<Section> {
+pub(super) fn section(context: &Context) -> Option<Section> {
     let mut seen: Vec<(&DatasetNote, Vec<String>)> = Vec::new();
     for trial in context.trials {
         let Some(note) = &trial.dataset else {

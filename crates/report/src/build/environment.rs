@@ -5,7 +5,7 @@ use crate::document::{Block, Cell, Column, Kind, Section, Table};
 use crate::format;
 use record::Run;
 
-pub fn section(run: &Run) -> Option<Section> {
+pub(super) fn section(run: &Run) -> Option<Section> {
     let at = &run.environment;
     let cores = format::plural(at.cores as usize, "core");
     let fact = |name: &str, value: String| (name.to_string(), value);
@@ -66,7 +66,7 @@ fn in_a_line(run: &Run) -> String {
     )
 }
 
-pub fn repeat(run: &Run) -> Option<Section> {
+pub(super) fn repeat(run: &Run) -> Option<Section> {
     let name = format!("{}.toml", run.question.name);
     let file = shell(&name);
     let arguments: String = run

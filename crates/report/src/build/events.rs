@@ -5,7 +5,7 @@ use crate::document::{Block, Cell, Column, Kind, Section, Table};
 use crate::names;
 use record::{EventNote, Trial};
 
-pub fn section(context: &Context) -> Option<Section> {
+pub(super) fn section(context: &Context) -> Option<Section> {
     let with_events = context
         .trials
         .iter()

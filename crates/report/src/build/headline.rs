@@ -8,12 +8,12 @@ use explain::{Explanation, RowName};
 use record::{Run, Trial, TrialState, Verdict};
 
 /// Whether every recorded trial can be counted.
-pub fn valid(trials: &[Trial]) -> bool {
+pub(super) fn valid(trials: &[Trial]) -> bool {
     !trials.is_empty() && trials.iter().all(|trial| trial.state == TrialState::Done)
 }
 
 /// How the claims stand, then the largest difference of times, the answer of the loads or the highest throughput.
-pub fn headline(context: &Context, document: &Document, loads: &Loads) -> String {
+pub(super) fn headline(context: &Context, document: &Document, loads: &Loads) -> String {
     if context.trials.is_empty() {
         return "No trial has been recorded yet.".to_string();
     }
@@ -71,7 +71,7 @@ fn difference(run: &Run, largest: &Explanation) -> String {
 }
 
 /// `9.34× slower`, and of a lower bound `at least 9.34× slower`.
-pub fn slower(largest: &Explanation) -> String {
+pub(super) fn slower(largest: &Explanation) -> String {
     let bound = if largest.at_least { "at least " } else { "" };
     format!("{bound}{}× slower", format::ratio(largest.ratio))
 }
@@ -110,7 +110,7 @@ fn alone(context: &Context) -> Option<String> {
 }
 
 /// `Star Schema Benchmark, scale 1; 3 blocks; 15 of 15 trials; published as P1`
-pub fn subtitle(run: &Run, trials: &[Trial]) -> String {
+pub(super) fn subtitle(run: &Run, trials: &[Trial]) -> String {
     let question = &run.question;
     let mut parts = vec![question.workload.summary.clone()];
     let constant = question

@@ -5,7 +5,7 @@ use crate::format;
 use record::Trial;
 
 /// A row for each limit and value; none where nothing was limited.
-pub fn section(trials: &[Trial]) -> Option<Section> {
+pub(super) fn section(trials: &[Trial]) -> Option<Section> {
     let mut kinds: Vec<(&str, f64, Vec<f64>)> = Vec::new();
     for limit in trials.iter().flat_map(|trial| &trial.limits) {
         let same = kinds

@@ -46,7 +46,7 @@ struct Context<'d> {
 }
 
 /// Whether the experiment measures for a fixed time; such trials have no rounds.
-pub fn timed(run: &Run) -> bool {
+pub(crate) fn timed(run: &Run) -> bool {
     run.question.rounds.is_empty()
 }
 

@@ -16,7 +16,7 @@ const CHANGES: usize = 10;
 const STEPS: usize = 6;
 
 /// None where no plan is recorded. The terminal shows it only where a query has several plans.
-pub fn section(run: &Run, queries: &[QueryPlans]) -> Option<Section> {
+pub(super) fn section(run: &Run, queries: &[QueryPlans]) -> Option<Section> {
     let mut ordered: Vec<&QueryPlans> = queries.iter().collect();
     ordered.sort_by_key(|query| (query.plans.len() < 2, query.changes.is_empty()));
     let several = queries.iter().filter(|query| query.plans.len() > 1).count();

@@ -24,7 +24,7 @@ impl Profile {
     }
 }
 
-pub fn section(rows: &Rows) -> Option<Section> {
+pub(super) fn section(rows: &Rows) -> Option<Section> {
     let mut queries: Vec<&str> = Vec::new();
     for (_, query) in rows.list.iter().flat_map(all) {
         if !query.profile.is_empty() && !queries.contains(&query.name.as_str()) {

@@ -10,7 +10,7 @@ use record::Question;
 use record::stats::{self, Estimate, QueryRow, RoundCell, RoundPoint, RoundScaling};
 use std::collections::BTreeSet;
 
-pub fn sections(context: &Context) -> Vec<Option<Section>> {
+pub(super) fn sections(context: &Context) -> Vec<Option<Section>> {
     let mut sections = vec![times(context), clients(context)];
     if context.detail == Detail::Full {
         sections.push(queries(context));

@@ -5,13 +5,13 @@ use explain::RowName;
 use record::stats::{self, Row as Figures};
 use record::{Run, Trial, TrialState};
 
-pub struct Rows<'a> {
+pub(super) struct Rows<'a> {
     pub list: Vec<Row<'a>>,
     /// Factors in which rows differ.
     pub varying: Vec<&'a str>,
 }
 
-pub struct Row<'a> {
+pub(super) struct Row<'a> {
     pub figures: Figures,
     pub name: String,
     /// Every trial of the row, by block.
@@ -21,7 +21,7 @@ pub struct Row<'a> {
 }
 
 impl<'a> Rows<'a> {
-    pub fn of(run: &'a Run, trials: &'a [Trial]) -> Rows<'a> {
+    pub(super) fn of(run: &'a Run, trials: &'a [Trial]) -> Rows<'a> {
         let question = &run.question;
         let row = |figures: Figures| {
             let is_own = |trial: &&Trial| {
@@ -49,14 +49,14 @@ impl<'a> Rows<'a> {
         }
     }
 
-    pub fn position(&self, (server, levels): &RowName) -> Option<usize> {
+    pub(super) fn position(&self, (server, levels): &RowName) -> Option<usize> {
         self.list
             .iter()
             .position(|row| row.figures.server == *server && row.figures.levels == *levels)
     }
 
     /// The heads of the columns that name a row.
-    pub fn label_heads(&self) -> Vec<&'a str> {
+    pub(super) fn label_heads(&self) -> Vec<&'a str> {
         let server = self.list.iter().find_map(Row::server_head);
         server
             .into_iter()
@@ -67,12 +67,12 @@ impl<'a> Rows<'a> {
 
 impl Row<'_> {
     /// The head of the column of servers; none for a target that is not a server.
-    pub fn server_head(&self) -> Option<&'static str> {
+    pub(super) fn server_head(&self) -> Option<&'static str> {
         self.figures.server.as_ref().map(|_| "server")
     }
 
     /// Its server, if it has one, and its levels of these factors.
-    pub fn labels(&self, factors: &[impl AsRef<str>]) -> Vec<String> {
+    pub(super) fn labels(&self, factors: &[impl AsRef<str>]) -> Vec<String> {
         let levels = factors
             .iter()
             .map(|factor| self.level(factor.as_ref()).unwrap_or_default());
@@ -81,7 +81,7 @@ impl Row<'_> {
         labels.map(String::from).collect()
     }
 
-    pub fn level(&self, factor: &str) -> Option<&str> {
+    pub(super) fn level(&self, factor: &str) -> Option<&str> {
         let mut levels = self.figures.levels.iter();
         let found = levels.find(|(name, _)| name == factor);
         found.map(|(_, level)| level.as_str())
@@ -89,7 +89,7 @@ impl Row<'_> {
 }
 
 /// Why a trial of a row does not count; none where it does.
-pub fn left_out(trial: &Trial) -> Option<String> {
+pub(super) fn left_out(trial: &Trial) -> Option<String> {
     let state = match trial.state {
         TrialState::Done => return None,
         TrialState::Failed => "failed",
@@ -105,13 +105,13 @@ pub fn left_out(trial: &Trial) -> Option<String> {
 
 /// Footnotes, each text once.
 #[derive(Default)]
-pub struct Notes {
+pub(super) struct Notes {
     pub texts: Vec<String>,
 }
 
 impl Notes {
     /// The number of the note with this text.
-    pub fn number(&mut self, text: String) -> usize {
+    pub(super) fn number(&mut self, text: String) -> usize {
         let known = self.texts.iter().position(|seen| *seen == text);
         let place = known.unwrap_or_else(|| {
             self.texts.push(text);

@@ -42,7 +42,7 @@ struct Differing<'a> {
     values: Vec<Option<&'a str>>,
 }
 
-pub fn section(rows: &Rows) -> Option<Section> {
+pub(super) fn section(rows: &Rows) -> Option<Section> {
     let has_settings = |row: &&Row| row.trials.iter().any(|trial| !trial.settings.is_empty());
     let shown: Vec<&Row> = rows.list.iter().filter(has_settings).collect();
     if shown.len() < 2 {

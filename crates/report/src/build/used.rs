@@ -16,7 +16,7 @@ const MEASURES: [(&str, &str, f64); 3] = [
 ];
 
 /// None where the server's process could not be observed.
-pub fn section(context: &Context) -> Option<Section> {
+pub(super) fn section(context: &Context) -> Option<Section> {
     let rounds = || context.trials.iter().flat_map(|trial| &trial.rounds);
     let has = |counters: &Counters| counters.contains_key(SERVER_CPU);
     if !rounds().any(|round| has(&round.counters)) {

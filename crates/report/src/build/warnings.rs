@@ -16,12 +16,12 @@ struct Warning<'t> {
 }
 
 /// Whether a flag holds what a search found, which is a result and no warning.
-pub fn is_answer(flag: &Flag) -> bool {
+pub(super) fn is_answer(flag: &Flag) -> bool {
     flag.kind == FlagKind::Search
 }
 
 /// Each warning once, the most frequent first.
-pub fn section(context: &Context) -> Option<Section> {
+pub(super) fn section(context: &Context) -> Option<Section> {
     let mut found: Vec<Warning> = Vec::new();
     for trial in context.trials {
         for flag in trial.flags.iter().filter(|flag| !is_answer(flag)) {

@@ -7,7 +7,7 @@ use record::Trial;
 use record::stats::{self, BestWorkers};
 
 /// One sentence for each row that has an answer, and for each search that ended.
-pub fn answers(context: &Context) -> Vec<String> {
+pub(super) fn answers(context: &Context) -> Vec<String> {
     let best = stats::best_workers(&context.run.question, context.trials);
     let several = best.iter().filter(|best| best.points.len() > 1);
     let workers = several.map(|best| workers(context, best));

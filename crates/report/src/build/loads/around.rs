@@ -11,7 +11,7 @@ use crate::document::Recorded;
 /// Events of a trial that are compared; one that repeats every second says nothing by itself.
 const EVENTS_MAX: usize = 5;
 
-pub fn section(context: &Context) -> Option<Section> {
+pub(super) fn section(context: &Context) -> Option<Section> {
     let done = context
         .recorded
         .iter()

@@ -7,7 +7,7 @@ use record::stats::{self, LoadRow, Percentiles, Summary};
 use record::{Kind, Loaded, Trial};
 
 #[derive(Default)]
-pub struct Cell<'d> {
+pub(crate) struct Cell<'d> {
     /// `5.6 · large pool · 8 clients`; empty where the matrix has no such point, or no trial of it was recorded.
     pub name: String,
     pub open: bool,
@@ -26,14 +26,14 @@ pub struct Cell<'d> {
     pub marks: Vec<usize>,
 }
 
-pub struct Block<'d> {
+pub(crate) struct Block<'d> {
     pub trial: &'d Trial,
     pub load: &'d Loaded,
     pub summary: &'d Summary,
 }
 
 /// Minimum, median and maximum; none of no value.
-pub fn envelope(mut values: Vec<f64>) -> Option<[f64; 3]> {
+pub(super) fn envelope(mut values: Vec<f64>) -> Option<[f64; 3]> {
     values.sort_by(f64::total_cmp);
     let count = values.len();
     let (min, max) = (*values.first()?, *values.last()?);
@@ -46,12 +46,12 @@ pub fn envelope(mut values: Vec<f64>) -> Option<[f64; 3]> {
 
 impl Block<'_> {
     /// The value of a series in a second.
-    pub fn at(&self, series: &str, second: usize) -> Option<f64> {
+    pub(crate) fn at(&self, series: &str, second: usize) -> Option<f64> {
         self.load.seconds(series).get(second).copied().flatten()
     }
 
     /// Why it was unstable, in words.
-    pub fn unstable(&self) -> Option<&String> {
+    pub(crate) fn unstable(&self) -> Option<&String> {
         self.summary.offered.as_ref()?.unstable.as_ref()
     }
 }
@@ -59,7 +59,7 @@ impl Block<'_> {
 impl Cell<'_> {
     /// By how many the queue grows each second, in the mean of the unstable blocks; none where it was stable, or the
     /// queue did not grow because arrivals were dropped or held.
-    pub fn growth(&self) -> Option<f64> {
+    pub(crate) fn growth(&self) -> Option<f64> {
         let offered = self
             .blocks
             .iter()
@@ -69,25 +69,25 @@ impl Cell<'_> {
         mean(&growth).filter(|mean| *mean >= 0.5)
     }
 
-    pub fn is_unstable(&self) -> bool {
+    pub(crate) fn is_unstable(&self) -> bool {
         let load = self.load.as_ref();
         load.is_some_and(|load| !load.unstable.is_empty())
     }
 
     /// Its name with the loop: `5.6 · 8 clients, closed loop`.
-    pub fn named_with_loop(&self) -> String {
+    pub(crate) fn named_with_loop(&self) -> String {
         format!("{}, {}", self.name, crate::names::load_loop(self.open))
     }
 
     /// Seconds of the longest block.
-    pub fn seconds(&self) -> usize {
+    pub(crate) fn seconds(&self) -> usize {
         let lengths = self.blocks.iter();
         let lengths = lengths.map(|block| block.load.seconds("throughput").len());
         lengths.max().unwrap_or(0)
     }
 
     /// Of all blocks, in spans of so many seconds.
-    pub fn envelopes(
+    pub(crate) fn envelopes(
         &self,
         width: usize,
         value: impl Fn(&Block, usize) -> Option<f64>,
@@ -103,7 +103,7 @@ impl Cell<'_> {
     }
 
     /// The values of a series in the measured parts of all blocks.
-    pub fn values(&self, name: &str) -> Vec<f64> {
+    pub(crate) fn values(&self, name: &str) -> Vec<f64> {
         let of_block = |block: &Block| -> Vec<f64> {
             let steady = &block.summary.steady;
             let seconds = block.load.seconds(name).iter();
@@ -118,17 +118,17 @@ impl Cell<'_> {
     }
 
     /// The mean of a series over the measured parts; none where it is not in the record.
-    pub fn mean(&self, name: &str) -> Option<f64> {
+    pub(crate) fn mean(&self, name: &str) -> Option<f64> {
         mean(&self.values(name))
     }
 
     /// The mean of a value over the blocks.
-    pub fn over_blocks(&self, of: impl Fn(&Block) -> f64) -> Option<f64> {
+    pub(crate) fn over_blocks(&self, of: impl Fn(&Block) -> f64) -> Option<f64> {
         mean(&self.blocks.iter().map(of).collect::<Vec<_>>())
     }
 
     /// The latency of all blocks in spans of so many seconds, by adding counts.
-    pub fn latencies(&self, width: usize) -> Vec<Option<Percentiles>> {
+    pub(crate) fn latencies(&self, width: usize) -> Vec<Option<Percentiles>> {
         let of_span = |from: usize| {
             let within = from as u32..(from + width) as u32;
             let notes = self.blocks.iter().flat_map(|block| &block.load.histograms);
@@ -145,7 +145,7 @@ impl Cell<'_> {
 
     /// (1 / (1 - q), ms at the quantile q) of the latency in the measured parts, as far as 100 operations lie above it; eight
     /// points for each tenth, hundredth, ...
-    pub fn quantiles(&self) -> Vec<(f64, f64)> {
+    pub(crate) fn quantiles(&self) -> Vec<(f64, f64)> {
         let notes = self.blocks.iter().flat_map(|block| {
             stats::measured(block.load, &block.summary.steady, None, Kind::Response)
         });

@@ -8,7 +8,7 @@ const OF_THE_LOAD: [&str; 3] = ["clients", "workers", "rate"];
 
 /// A factor across a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Across {
+pub(super) struct Across {
     /// `clients`, `workers` or `rate`.
     pub factor: String,
     pub levels: Vec<String>,
@@ -16,7 +16,7 @@ pub struct Across {
 
 /// The factor of the load that has the most levels in these rows; none where no one has several. A rate that was
 /// searched for stays in the rows, since its levels are results themselves.
-pub fn across(question: &Question, rows: &[&Row]) -> Option<Across> {
+pub(super) fn across(question: &Question, rows: &[&Row]) -> Option<Across> {
     let known = |name: &&str| {
         let factor = question.factors.iter().find(|f| f.name == **name);
         factor.is_some_and(|factor| !factor.levels.is_empty())
@@ -32,7 +32,7 @@ pub fn across(question: &Question, rows: &[&Row]) -> Option<Across> {
 }
 
 /// The levels that occur in these rows, in the file's order; those that are not in the file by their number.
-pub fn levels(question: &Question, rows: &[&Row], factor: &str) -> Vec<String> {
+pub(super) fn levels(question: &Question, rows: &[&Row], factor: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for row in rows {
         match row.level(factor) {

@@ -16,7 +16,7 @@ enum Against {
     Rate,
 }
 
-pub fn section(grids: &[Grid]) -> Option<Section> {
+pub(super) fn section(grids: &[Grid]) -> Option<Section> {
     let charts: Vec<Chart> = grids.iter().flat_map(charts).collect();
     let about = "The tables above have the same figures. The bars are 95 % intervals over blocks; one without ends is cut at a tenth and at ten times its figure. An unstable load has no latency, so its point is missing. A click on the legend shows or hides a line.";
     let mut nodes = Vec::new();
@@ -61,7 +61,7 @@ impl Against {
 
 /// For numbers that double from level to level. The chart library leaves labels out from ten of them on, so the base is 4
 /// there.
-pub fn doublings(curves: &[Curve]) -> Scale {
+pub(super) fn doublings(curves: &[Curve]) -> Scale {
     let all = || {
         let points = curves.iter().flat_map(|curve| &curve.points);
         points.map(|(x, _)| *x)
@@ -71,7 +71,7 @@ pub fn doublings(curves: &[Curve]) -> Scale {
 }
 
 /// Milliseconds on a logarithmic axis.
-pub const MILLISECONDS: Axis = Axis {
+pub(super) const MILLISECONDS: Axis = Axis {
     name: "ms",
     scale: Scale::Log(10),
 };
@@ -109,7 +109,7 @@ fn chart(name: &str, title: &str, lines: Lines) -> Chart {
     }
 }
 
-pub fn lines(x: Axis, y: Axis, curves: Vec<Curve>) -> Lines {
+pub(super) fn lines(x: Axis, y: Axis, curves: Vec<Curve>) -> Lines {
     Lines {
         x,
         y,

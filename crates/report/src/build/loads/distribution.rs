@@ -8,7 +8,7 @@ use crate::document::{
 use crate::{format, names};
 use record::{Kind, Percentile};
 
-pub fn section(cells: &[&Point]) -> Option<Section> {
+pub(super) fn section(cells: &[&Point]) -> Option<Section> {
     let groups = groups(cells);
     if groups.is_empty() {
         return None;

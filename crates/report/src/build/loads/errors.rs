@@ -5,7 +5,7 @@ use crate::document::{Block, Cell, Column, Kind, Section, Table};
 use crate::format;
 use std::collections::BTreeMap;
 
-pub fn section(cells: &[&Point]) -> Option<Section> {
+pub(super) fn section(cells: &[&Point]) -> Option<Section> {
     let rows: Vec<Vec<Cell>> = cells.iter().flat_map(|cell| rows(cell)).collect();
     if rows.is_empty() {
         return None;

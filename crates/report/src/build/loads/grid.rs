@@ -9,7 +9,7 @@ use crate::names;
 use record::stats::{self, LoadRow};
 use record::{Kind, Mode, Percentile, Question, TrialState};
 
-pub struct Grid<'d> {
+pub(super) struct Grid<'d> {
     /// Closed and open loads are in grids of their own.
     pub open: bool,
     /// The heads of the columns that name a line.
@@ -22,14 +22,14 @@ pub struct Grid<'d> {
     pub remarks: Vec<String>,
 }
 
-pub struct Line<'d> {
+pub(super) struct Line<'d> {
     pub labels: Vec<String>,
     /// One for each level across; a single one where nothing is across.
     pub cells: Vec<Cell<'d>>,
 }
 
 /// The open loads, if any, then the closed ones.
-pub fn grids<'d>(context: &Context<'d>) -> Vec<Grid<'d>> {
+pub(super) fn grids<'d>(context: &Context<'d>) -> Vec<Grid<'d>> {
     let loads = stats::loads(&context.run.question, context.trials);
     let rows = &context.rows.list;
     let open = |row: &Row| {
@@ -164,12 +164,12 @@ fn cell<'d>(context: &Context<'d>, row: &Row<'d>, load: Option<&LoadRow>) -> Cel
 }
 
 impl<'d> Grid<'d> {
-    pub fn cells(&self) -> impl Iterator<Item = &Cell<'d>> {
+    pub(super) fn cells(&self) -> impl Iterator<Item = &Cell<'d>> {
         self.lines.iter().flat_map(|line| &line.cells)
     }
 
     /// The highest percentile that most stable cells have: tables of one percentile show it (rule 4).
-    pub fn percentile(&self) -> Percentile {
+    pub(super) fn percentile(&self) -> Percentile {
         let stable = || {
             let loads = self.cells().filter_map(|cell| cell.load.as_ref());
             loads.filter(|load| load.unstable.is_empty())

@@ -4,7 +4,7 @@ use super::cell::Cell as Point;
 use crate::document::{Block, Cell, Column, Kind, Section, Table};
 use crate::format;
 
-pub fn section(cells: &[&Point]) -> Option<Section> {
+pub(super) fn section(cells: &[&Point]) -> Option<Section> {
     if cells.is_empty() {
         return None;
     }

@@ -22,13 +22,13 @@ use cell::Cell;
 use grid::Grid;
 
 /// What the sections and the headline of timed loads share; empty for rounds.
-pub struct Loads<'d> {
+pub(super) struct Loads<'d> {
     grids: Vec<Grid<'d>>,
     pub answers: Vec<String>,
 }
 
 impl<'d> Loads<'d> {
-    pub fn of(context: &Context<'d>) -> Loads<'d> {
+    pub(super) fn of(context: &Context<'d>) -> Loads<'d> {
         match super::timed(context.run) {
             true => Loads {
                 grids: grid::grids(context),
@@ -41,12 +41,12 @@ impl<'d> Loads<'d> {
         }
     }
 
-    pub fn cells(&self) -> impl Iterator<Item = &Cell<'d>> {
+    pub(super) fn cells(&self) -> impl Iterator<Item = &Cell<'d>> {
         self.grids.iter().flat_map(Grid::cells)
     }
 }
 
-pub fn sections(context: &Context, loads: &Loads) -> Vec<Option<Section>> {
+pub(super) fn sections(context: &Context, loads: &Loads) -> Vec<Option<Section>> {
     let mut sections = vec![tables::section(context, loads)];
     if context.detail == Detail::Full {
         sections.push(curves::section(&loads.grids));
@@ -55,7 +55,7 @@ pub fn sections(context: &Context, loads: &Loads) -> Vec<Option<Section>> {
 }
 
 /// What the figures consist of.
-pub fn evidence(context: &Context, loads: &Loads) -> Vec<Option<Section>> {
+pub(super) fn evidence(context: &Context, loads: &Loads) -> Vec<Option<Section>> {
     let cells = loads.cells();
     let measured: Vec<&Cell> = cells.filter(|cell| !cell.blocks.is_empty()).collect();
     vec![

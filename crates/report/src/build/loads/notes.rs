@@ -24,14 +24,14 @@ enum About {
 }
 
 /// One thing about one cell.
-pub struct Found {
+pub(super) struct Found {
     about: About,
     /// The cell's name.
     cell: String,
     text: String,
 }
 
-pub struct Note {
+pub(super) struct Note {
     /// The first is number 1.
     pub texts: Vec<String>,
     /// True of every cell with the same words.
@@ -75,7 +75,7 @@ impl About {
 }
 
 /// Every caveat of a cell.
-pub fn of(cell: &Cell, percentile: Percentile) -> Vec<Found> {
+pub(super) fn of(cell: &Cell, percentile: Percentile) -> Vec<Found> {
     if cell.name.is_empty() {
         return Vec::new();
     }
@@ -180,7 +180,7 @@ fn too_few(cell: &Cell, percentile: Percentile) -> Option<(About, String)> {
 }
 
 /// One note for each kind; what every cell with a figure has is a remark without a number.
-pub fn grouped(found: Vec<Vec<Found>>) -> Note {
+pub(super) fn grouped(found: Vec<Vec<Found>>) -> Note {
     let mut note = Note {
         texts: Vec::new(),
         remarks: Vec::new(),

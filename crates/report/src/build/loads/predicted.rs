@@ -11,7 +11,7 @@ use record::{Percentile, Question};
 
 const SHOWN: [Percentile; 3] = [Percentile::P50, Percentile::P95, Percentile::P99];
 
-pub fn section(context: &Context) -> Option<Section> {
+pub(super) fn section(context: &Context) -> Option<Section> {
     let question = &context.run.question;
     let predictions = stats::predictions(question, context.trials, context.run.seed);
     if predictions.is_empty() {

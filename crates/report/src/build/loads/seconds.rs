@@ -20,7 +20,7 @@ const EVENTS_MAX: usize = 20;
 /// A percentile of so many operations has 100 above its 99th.
 const OPERATIONS_OF_P99: f64 = 10_000.0;
 
-pub fn section(cells: &[&Point]) -> Option<Section> {
+pub(super) fn section(cells: &[&Point]) -> Option<Section> {
     if cells.is_empty() {
         return None;
     }

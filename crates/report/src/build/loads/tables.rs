@@ -20,7 +20,7 @@ enum Measure {
 /// Answers in the terminal.
 const ANSWERS: usize = 10;
 
-pub fn section(context: &Context, loads: &Loads) -> Option<Section> {
+pub(super) fn section(context: &Context, loads: &Loads) -> Option<Section> {
     let mut nodes: Vec<Node> = loads.grids.iter().flat_map(nodes).collect();
     nodes.extend(scaling(context).map(|table| Block::table(table).shown(Forms::WRITTEN)));
     if !loads.answers.is_empty() {
@@ -286,7 +286,7 @@ fn unstable(cell: &Point) -> Cell {
 }
 
 /// Kinds of latency; in closed loop the latency is the service time.
-pub fn kind_words(kind: Kind) -> &'static str {
+pub(super) fn kind_words(kind: Kind) -> &'static str {
     match kind {
         Kind::Response => "latency",
         Kind::Wait => "queue wait",

@@ -47,7 +47,7 @@ const OF_A_TRIAL: [&str; 37] = [
 ];
 
 /// Columns: `server`, one per factor, then those of `OF_A_TRIAL`. What a load does not have is empty.
-pub fn trials(document: &Document) -> String {
+pub(super) fn trials(document: &Document) -> String {
     let mut text = String::new();
     record(&mut text, key_heads(document.run).chain(OF_A_TRIAL));
     for recorded in &document.trials {

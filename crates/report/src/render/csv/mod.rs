@@ -103,7 +103,7 @@ fn own_fields(trial: &Trial, round: &Round, query: &Query) -> [String; 11] {
     ]
 }
 
-pub fn state(state: TrialState) -> &'static str {
+pub(super) fn state(state: TrialState) -> &'static str {
     match state {
         TrialState::Done => "done",
         TrialState::Invalid => "invalid",
@@ -111,7 +111,7 @@ pub fn state(state: TrialState) -> &'static str {
     }
 }
 
-pub fn answer(answer: Answer) -> &'static str {
+pub(super) fn answer(answer: Answer) -> &'static str {
     match answer {
         Answer::Ok => "ok",
         Answer::Wrong => "wrong",

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// Tables of more rows scroll by themselves.
 const TALL: usize = 16;
 
-pub fn section(section: &Section) -> Markup {
+pub(super) fn section(section: &Section) -> Markup {
     html! {
         @if section.nodes.iter().any(|node| node.forms.page) {
             section id=(section.id) { h2 { (section.title) } (nodes(&section.nodes)) }
@@ -155,7 +155,7 @@ fn compare(compare: &Compare) -> Markup {
 }
 
 /// The means of all counters, for the page's script.
-pub fn counters(compare: &Compare) -> Value {
+pub(super) fn counters(compare: &Compare) -> Value {
     let (counters, rows) = &compare.doubled;
     json!({
         "rows": compare.means,

@@ -23,7 +23,7 @@ const REACH: f64 = 10.0;
 /// Of a panel of seconds, in pixels.
 const PANEL: usize = 200;
 
-pub fn option(chart: &Chart) -> Value {
+pub(super) fn option(chart: &Chart) -> Value {
     match &chart.series {
         Series::Bars(bars) if bars.horizontal => rows(bars),
         Series::Bars(bars) => columns(bars),

@@ -4,7 +4,7 @@ use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 
 /// A block of JSON that no text in it can end: `<` occurs in strings alone, where it can be written as an escape.
-pub fn block(id: &str, value: &Value) -> Markup {
+pub(super) fn block(id: &str, value: &Value) -> Markup {
     let text = value.to_string().replace('<', "\\u003c");
     html! { script type="application/json" id=(id) { (PreEscaped(text)) } }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// Milliseconds; null where fewer than 100 operations lie above a percentile.
 #[derive(Serialize)]
-pub struct LatencyNote {
+pub(super) struct LatencyNote {
     p50: Option<f64>,
     p95: Option<f64>,
     p99: Option<f64>,
@@ -18,7 +18,7 @@ pub struct LatencyNote {
 }
 
 impl LatencyNote {
-    pub fn of(summary: &Summary, kind: Kind) -> Option<LatencyNote> {
+    pub(super) fn of(summary: &Summary, kind: Kind) -> Option<LatencyNote> {
         summary.latency.of(kind).map(LatencyNote::from)
     }
 }
@@ -37,7 +37,7 @@ impl From<&Percentiles> for LatencyNote {
 
 /// What only timed loads have; all null, or empty, for rounds.
 #[derive(Default, Serialize)]
-pub struct LoadNote<'a> {
+pub(super) struct LoadNote<'a> {
     load: Option<&'a Mode>,
     wait_ms: Option<LatencyNote>,
     service_ms: Option<LatencyNote>,
@@ -89,7 +89,7 @@ struct EngineFields<'a> {
 
 /// One second.
 #[derive(Serialize)]
-pub struct Sample {
+pub(super) struct Sample {
     second: usize,
     /// Whether it counts: after the warm-up, and whole.
     measured: bool,
@@ -107,7 +107,7 @@ pub struct Sample {
 }
 
 impl<'a> LoadNote<'a> {
-    pub fn of(load: &'a Loaded, summary: &Summary) -> LoadNote<'a> {
+    pub(super) fn of(load: &'a Loaded, summary: &Summary) -> LoadNote<'a> {
         let offered = summary.offered.as_ref();
         LoadNote {
             load: Some(&load.mode),
@@ -162,7 +162,7 @@ fn operation((name, latency): &(String, stats::Latency)) -> OperationNote {
 }
 
 /// In the measured part, as the errors themselves.
-pub fn errors_by_code(load: &Loaded, summary: &Summary) -> BTreeMap<u16, u64> {
+pub(super) fn errors_by_code(load: &Loaded, summary: &Summary) -> BTreeMap<u16, u64> {
     let measured = summary.steady.from_s..summary.steady.until_s;
     let mut codes = BTreeMap::new();
     for error in load
@@ -176,7 +176,7 @@ pub fn errors_by_code(load: &Loaded, summary: &Summary) -> BTreeMap<u16, u64> {
 }
 
 /// Every second of the load, from whole trials; none of a trial that was read without its series.
-pub fn samples(load: &Loaded, summary: &Summary) -> Vec<Sample> {
+pub(super) fn samples(load: &Loaded, summary: &Summary) -> Vec<Sample> {
     let mut percentiles: BTreeMap<u32, Percentiles> = BTreeMap::new();
     let each_second = load.histograms.iter().filter(|note| {
         note.operation.is_none() && note.kind == Kind::Response && note.every_s == 1

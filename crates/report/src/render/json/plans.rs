@@ -5,7 +5,7 @@ use explain::{PlanStep, PlanTime, PlanUse, QueryPlans, RowUse, StepChange};
 use record::stats::PlanChange;
 use serde_json::{Value, json};
 
-pub fn query(query: &QueryPlans) -> Value {
+pub(super) fn query(query: &QueryPlans) -> Value {
     json!({
         "query": query.query,
         "plans": query.plans.iter().map(plan).collect::<Vec<_>>(),

@@ -7,12 +7,12 @@ use explain::{Difference, Doubled, Explanation, RowName, Why};
 use serde_json::{Value, json};
 
 /// Of a claim.
-pub fn explained(one: &Explained) -> Value {
+pub(super) fn explained(one: &Explained) -> Value {
     note(&one.why, one.sentence(format::plain_count))
 }
 
 /// The two rows that differ most.
-pub fn largest(found: &Explanation) -> Value {
+pub(super) fn largest(found: &Explanation) -> Value {
     let reason = found.why.reason.as_ref();
     let sentence = reason.map(|reason| why::sentence(reason, ("of", "to"), format::plain_count));
     let row = |(server, own): &RowName| json!({ "server": server, "levels": levels(own) });
