@@ -25,6 +25,11 @@ pub struct Oltp {
     script: Arc<Script>,
 }
 
+/// Reads `[workload.oltp]`; notes every mistake.
+pub(crate) fn read(section: &spec::Section) -> Option<Arc<dyn Workload>> {
+    Some(Arc::new(Oltp::new(Section::read(section)?)))
+}
+
 impl Oltp {
     pub fn new(section: Section) -> Oltp {
         Oltp {

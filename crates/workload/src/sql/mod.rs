@@ -24,6 +24,11 @@ pub struct Statements {
     script: Arc<Script>,
 }
 
+/// Reads `[workload.sql]`; notes every mistake.
+pub(crate) fn read(section: &spec::Section) -> Option<Arc<dyn Workload>> {
+    Some(Arc::new(Statements::new(Section::read(section)?)))
+}
+
 impl Statements {
     pub fn new(section: Section) -> Statements {
         Statements {

@@ -16,6 +16,7 @@ use super::loader::settings;
 use super::marker;
 use super::stored::{Cost, Rows as _, Sqlite, Stored};
 use super::{Dataset, Operation, Queries, Workload};
+use std::sync::Arc;
 
 /// prony's own schema for this workload.
 const SCHEMA: &str = "prony_ssb";
@@ -27,6 +28,11 @@ pub struct StarSchema {
     scale: f64,
     joins: Joins,
     data: Stored,
+}
+
+/// Reads `[workload.ssb]`; notes every mistake.
+pub(crate) fn read(section: &spec::Section) -> Option<Arc<dyn Workload>> {
+    Some(Arc::new(StarSchema::new(Section::read(section)?)))
 }
 
 impl StarSchema {

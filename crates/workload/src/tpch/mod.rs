@@ -16,6 +16,7 @@ use super::loader::settings;
 use super::marker;
 use super::stored::{Cost, Rows as _, Sqlite, Stored};
 use super::{Dataset, Operation, Queries, Workload};
+use std::sync::Arc;
 
 /// prony's own schema for this workload.
 const SCHEMA: &str = "prony_tpch";
@@ -30,6 +31,11 @@ const GENERATOR: u32 = 1;
 pub struct Tpch {
     section: Section,
     data: Stored,
+}
+
+/// Reads `[workload.tpch]`; notes every mistake.
+pub(crate) fn read(section: &spec::Section) -> Option<Arc<dyn Workload>> {
+    Some(Arc::new(Tpch::new(Section::read(section)?)))
 }
 
 impl Tpch {
