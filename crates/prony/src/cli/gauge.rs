@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     what: Asked,
     #[arg(long, global = true, default_value_t = 1000)]
@@ -22,7 +22,7 @@ enum Asked {
 }
 
 /// Prints the measured figure.
-pub fn run(args: Args) -> Result<Status, Failure> {
+pub(super) fn run(args: Args) -> Result<Status, Failure> {
     let what = match args.what {
         Asked::Read {
             file,

@@ -3,7 +3,7 @@
 use record::{Kind, Percentile, Trial, stats};
 
 /// The line of a finished trial: `[3/12] block 1: 5.6 small pool: cold 12.3 s, hot 4.5 s`.
-pub fn line(trial: &Trial, place: usize, trials: usize) -> String {
+pub(super) fn line(trial: &Trial, place: usize, trials: usize) -> String {
     let mut line = format!(
         "[{place}/{trials}] block {}: {}: {}",
         trial.key.block + 1,
