@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn an_operations_file_is_read_from_the_experiments_folder_and_recorded() {
         for workload in [
-            "[workload.sql]\noperations_file = \"accounts.sql\" # beside it\n",
+            "[workload.sql]\noperations_file = \"accounts.sql\" # in the same folder\n",
             "[workload.sql]\noperations = \"-- operation: a\\nselect 1\"\n\
              [variant.look]\nworkload = { operations_file = \"accounts.sql\" }\n",
         ] {

@@ -9,13 +9,13 @@ use std::time::Duration;
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
-    what: Asked,
+    what: Measurement,
     #[arg(long, global = true, default_value_t = 1000)]
     window_ms: u64,
 }
 
 #[derive(Subcommand)]
-enum Asked {
+enum Measurement {
     Read { file: PathBuf, request_bytes: usize },
     Write { file: PathBuf, request_bytes: usize },
     Cpu { busy: usize },
@@ -24,21 +24,21 @@ enum Asked {
 /// Prints the measured figure.
 pub(super) fn run(args: Args) -> Result<Status, Failure> {
     let what = match args.what {
-        Asked::Read {
+        Measurement::Read {
             file,
             request_bytes,
         } => What::Read {
             file,
             request_bytes,
         },
-        Asked::Write {
+        Measurement::Write {
             file,
             request_bytes,
         } => What::Write {
             file,
             request_bytes,
         },
-        Asked::Cpu { busy } => What::Cpu { busy },
+        Measurement::Cpu { busy } => What::Cpu { busy },
     };
     let window = Duration::from_millis(args.window_ms);
     println!(

@@ -1,4 +1,4 @@
-//! The lines that are printed while a run goes on.
+//! The lines that a run prints about finished trials.
 
 use record::{Kind, Percentile, Trial, stats};
 
