@@ -15,7 +15,7 @@ use crate::run::{Request, Workloads};
 use spec::{BenchRequest, bench};
 
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Workload and operation: oltp-point-select, oltp-update-index, oltp-read-write, ...
     workload: String,
     /// Server to measure: mariadb, mysql@5.6.14, a DSN, or NAME=BUILD; repeatable
@@ -64,7 +64,7 @@ pub struct Args {
     allow_drop: bool,
 }
 
-pub fn run(args: Args) -> Result<Status, Failure> {
+pub(super) fn run(args: Args) -> Result<Status, Failure> {
     let source = bench(&args.request());
     let experiment = experiment::parse("bench", "the flags", &source, &Overrides::default())?;
     if args.dry {
@@ -84,7 +84,7 @@ pub fn run(args: Args) -> Result<Status, Failure> {
     let conducted = run::carry_out(&request)?;
     let document = run::document(&conducted);
     match args.format {
-        Format::Table => run::tell(&conducted, &document),
+        Format::Table => run::print_result(&conducted, &document),
         format => print(&format.of(&document)),
     }
     Ok(run::status(&conducted, &document, false))

@@ -18,7 +18,7 @@ use workload::Estimate;
 const RESTART_S: f64 = 3.0;
 
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// An experiment file, or a name that `prony list` shows
     #[arg(value_name = "FILE|NAME")]
     experiment: String,
@@ -29,7 +29,7 @@ pub struct Args {
     shard: Option<Shard>,
 }
 
-pub fn run(args: Args) -> Result<Status, Failure> {
+pub(super) fn run(args: Args) -> Result<Status, Failure> {
     let experiment = experiment::load(&args.experiment, &args.overrides)?;
     let request = Request {
         experiment,

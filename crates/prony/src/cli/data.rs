@@ -20,7 +20,7 @@ use files::{Output, Written};
 
 /// Writes a workload's tables to files.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Workload whose tables are written
     workload: Workload,
     /// Scale of ssb or tpch; scale 1 of ssb is 600 MB and 6 million rows, of tpch 1.1 GB and 8.7 million rows
@@ -96,7 +96,7 @@ fn shard(text: &str) -> Result<Shard, String> {
 ///
 /// # Errors
 /// The workload does not have this scale, or a file cannot be written (disk full, for instance). Unfinished files are removed.
-pub fn run(args: Args) -> miette::Result<()> {
+pub(super) fn run(args: Args) -> miette::Result<()> {
     let started = Instant::now();
     let tables = args.tables()?;
     let outputs = outputs(&args, &tables)?;

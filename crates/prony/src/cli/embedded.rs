@@ -1,7 +1,7 @@
 //! The built-in experiments, so that `prony run quickstart` works anywhere.
 
 /// (name, text). The name is the path below experiments/ without its extension.
-pub const EXPERIMENTS: [(&str, &str); 18] = [
+pub(super) const EXPERIMENTS: [(&str, &str); 18] = [
     (
         "quickstart",
         include_str!("../../../../experiments/quickstart.toml"),
@@ -77,7 +77,7 @@ pub const EXPERIMENTS: [(&str, &str); 18] = [
 ];
 
 /// Finds an experiment by its full name or by the last part of it.
-pub fn find(name: &str) -> Option<(&'static str, &'static str)> {
+pub(super) fn find(name: &str) -> Option<(&'static str, &'static str)> {
     EXPERIMENTS
         .into_iter()
         .find(|(known, _)| *known == name || known.rsplit('/').next() == Some(name))

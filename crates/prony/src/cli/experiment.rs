@@ -49,7 +49,7 @@ struct Recorded {
 
 impl Overrides {
     /// The overrides as arguments, for the record. Passwords in DSNs are masked.
-    pub fn arguments(&self) -> Vec<String> {
+    pub(crate) fn arguments(&self) -> Vec<String> {
         let mut arguments = Vec::new();
         let mut add = |flag: &str, value: String| arguments.extend([flag.to_string(), value]);
         if let Some(scale) = self.scale {
@@ -127,7 +127,7 @@ impl Overrides {
 }
 
 /// Loads an experiment file or a built-in experiment, and applies the overrides.
-pub fn load(file_or_name: &str, overrides: &Overrides) -> Result<Experiment, Failure> {
+pub(crate) fn load(file_or_name: &str, overrides: &Overrides) -> Result<Experiment, Failure> {
     let path = Path::new(file_or_name);
     let (stem, source) = match (path.is_file(), embedded::find(file_or_name)) {
         (false, Some((name, text))) => (
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn an_operations_file_is_read_from_the_experiments_folder_and_recorded() {
         for workload in [
-            "[workload.sql]\noperations_file = \"accounts.sql\" # beside it\n",
+            "[workload.sql]\noperations_file = \"accounts.sql\" # in the same folder\n",
             "[workload.sql]\noperations = \"-- operation: a\\nselect 1\"\n\
              [variant.look]\nworkload = { operations_file = \"accounts.sql\" }\n",
         ] {

@@ -11,7 +11,7 @@ pub enum Status {
     /// 1: a claim or a comparison failed; only with `--gate`.
     ClaimFailed,
     /// 2: a wrong command line or file.
-    Asked,
+    Usage,
     /// 3: a trial failed or is invalid.
     Failed,
     /// 130: interrupted; the run can be resumed.
@@ -23,7 +23,7 @@ impl From<Status> for ExitCode {
         ExitCode::from(match status {
             Status::Done => 0,
             Status::ClaimFailed => 1,
-            Status::Asked => 2,
+            Status::Usage => 2,
             Status::Failed => 3,
             Status::Interrupted => 130,
         })
@@ -46,21 +46,21 @@ enum Message {
 }
 
 impl Failure {
-    pub fn usage(message: impl std::fmt::Display) -> Failure {
+    pub(super) fn usage(message: impl std::fmt::Display) -> Failure {
         Failure {
-            status: Status::Asked,
+            status: Status::Usage,
             message: Message::Plain(message.to_string()),
         }
     }
 
-    pub fn failed(message: impl std::fmt::Display) -> Failure {
+    pub(super) fn failed(message: impl std::fmt::Display) -> Failure {
         Failure {
             status: Status::Failed,
             message: Message::Plain(message.to_string()),
         }
     }
 
-    pub fn tell(self) -> ExitCode {
+    pub(super) fn print(self) -> ExitCode {
         // A closed pipe (`prony show | head`) must not cause a panic.
         use std::io::Write;
         let _ = match self.message {
@@ -75,7 +75,7 @@ impl Failure {
 impl From<miette::Report> for Failure {
     fn from(message: miette::Report) -> Failure {
         Failure {
-            status: Status::Asked,
+            status: Status::Usage,
             message: Message::Placed(message),
         }
     }
@@ -84,7 +84,7 @@ impl From<miette::Report> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
         let status = match &error {
-            RunError::Usage(_) | RunError::Spec(_) => Status::Asked,
+            RunError::Usage(_) | RunError::Spec(_) => Status::Usage,
             RunError::Failed(_) | RunError::NotAvailable(_) => Status::Failed,
             RunError::Interrupted => Status::Interrupted,
         };
@@ -103,7 +103,7 @@ impl From<record::StoreError> for Failure {
 }
 
 /// Prints to stdout. A closed pipe is no error.
-pub fn print(text: &str) {
+pub(super) fn print(text: &str) {
     use std::io::Write;
     let mut stdout = std::io::stdout().lock();
     let _ = stdout.write_all(text.as_bytes());

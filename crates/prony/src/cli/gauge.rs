@@ -7,38 +7,38 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
-    what: Asked,
+    what: Measurement,
     #[arg(long, global = true, default_value_t = 1000)]
     window_ms: u64,
 }
 
 #[derive(Subcommand)]
-enum Asked {
+enum Measurement {
     Read { file: PathBuf, request_bytes: usize },
     Write { file: PathBuf, request_bytes: usize },
     Cpu { busy: usize },
 }
 
 /// Prints the measured figure.
-pub fn run(args: Args) -> Result<Status, Failure> {
+pub(super) fn run(args: Args) -> Result<Status, Failure> {
     let what = match args.what {
-        Asked::Read {
+        Measurement::Read {
             file,
             request_bytes,
         } => What::Read {
             file,
             request_bytes,
         },
-        Asked::Write {
+        Measurement::Write {
             file,
             request_bytes,
         } => What::Write {
             file,
             request_bytes,
         },
-        Asked::Cpu { busy } => What::Cpu { busy },
+        Measurement::Cpu { busy } => What::Cpu { busy },
     };
     let window = Duration::from_millis(args.window_ms);
     println!(

@@ -5,13 +5,13 @@ use host::guard;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     journal: PathBuf,
 }
 
 /// Waits until stdin closes, then cleans up what the journal lists. If that fails, no one reads its errors; the journal stays for the
 /// next start.
-pub fn run(args: Args) -> Result<Status, Failure> {
+pub(super) fn run(args: Args) -> Result<Status, Failure> {
     guard::serve(&args.journal).map_err(Failure::failed)?;
     Ok(Status::Done)
 }

@@ -3,7 +3,7 @@
 use super::embedded::EXPERIMENTS;
 use super::failure::{Failure, Status, print};
 
-pub fn run() -> Result<Status, Failure> {
+pub(super) fn run() -> Result<Status, Failure> {
     let lines: Vec<String> = EXPERIMENTS
         .iter()
         .map(|(name, text)| format!("{name:32} {}", title(text)))

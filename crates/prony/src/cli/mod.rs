@@ -1,23 +1,23 @@
-//! The command line: one file a verb, and a main that reads like a summary.
+//! The command line: one file per verb.
 //!
-//! Goal: arguments in, exit status out; tables on stdout, progress and warnings on stderr. Non-goal: doing the work.
+//! Purpose: parse arguments, print tables to stdout and progress to stderr, set the exit status. Outside this module: the work itself.
 
-pub mod bench;
-pub mod check;
-pub mod data;
-pub mod embedded;
+mod bench;
+mod check;
+mod data;
+mod embedded;
 pub mod experiment;
-pub mod failure;
-pub mod gauge;
-pub mod guard;
-pub mod list;
-pub mod null;
-pub mod report;
-pub mod run;
-pub mod server;
+mod failure;
+mod gauge;
+mod guard;
+mod list;
+mod null;
+mod report;
+mod run;
+mod server;
 mod setting;
-pub mod show;
-pub mod terminal;
+mod show;
+mod terminal;
 
 use clap::{Parser, Subcommand};
 use failure::Status;
@@ -26,7 +26,7 @@ use std::path::PathBuf;
 /// Benchmarks MySQL-family servers and reports how certain the answer is.
 #[derive(Parser)]
 #[command(name = "prony", version, about, max_term_width = 100)]
-pub struct Cli {
+struct Cli {
     #[command(subcommand)]
     verb: Verb,
 }
@@ -63,10 +63,10 @@ enum Verb {
 
 /// The results folder, the same option for all verbs.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Results {
+pub(crate) struct Results {
     /// Folder that holds the runs
     #[arg(long, value_name = "DIR", default_value = "results")]
-    pub results: PathBuf,
+    pub(crate) results: PathBuf,
 }
 
 /// Runs the verb. Prints an error to stderr.
@@ -87,6 +87,6 @@ pub fn main() -> std::process::ExitCode {
     };
     match outcome {
         Ok(status) => status.into(),
-        Err(failure) => failure.tell(),
+        Err(failure) => failure.print(),
     }
 }

@@ -12,13 +12,13 @@ use std::thread::ScopedJoinHandle;
 use wire::null::{Behaviour, Listener, serve};
 
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Sockets to listen on; each has a thread, the first on the first core and so on
     #[arg(required = true)]
     sockets: Vec<PathBuf>,
 }
 
-pub fn run(args: &Args) -> Result<Status, Failure> {
+pub(super) fn run(args: &Args) -> Result<Status, Failure> {
     let listeners = args.sockets.iter().map(|socket| {
         UnixListener::bind(socket).map_err(|error| {
             Failure::failed(format!("cannot listen on {}: {error}", socket.display()))

@@ -7,14 +7,14 @@ use record::Store;
 use report::{Detail, Document};
 
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// The run's folder, or its name in the results folder
     run: String,
     #[command(flatten)]
     results: Results,
 }
 
-pub fn run(args: Args) -> Result<Status, Failure> {
+pub(super) fn run(args: Args) -> Result<Status, Failure> {
     let folder = folder::find(&args.results.results, &args.run)?;
     let store = Store::open(&folder.join("run.sqlite"))?;
     let path = folder.join("report.html");

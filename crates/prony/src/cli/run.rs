@@ -12,7 +12,7 @@ use record::{Run, Store, Verdict};
 use report::{Detail, Document};
 
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// An experiment file, or a name that `prony list` shows
     #[arg(value_name = "FILE|NAME", required_unless_present = "resume")]
     experiment: Option<String>,
@@ -37,19 +37,19 @@ pub struct Args {
     allow_drop: bool,
 }
 
-pub fn run(args: Args) -> Result<Status, Failure> {
+pub(super) fn run(args: Args) -> Result<Status, Failure> {
     let request = match &args.resume {
         Some(run) => resumed(&args, run)?,
         None => fresh(&args)?,
     };
     let conducted = carry_out(&request)?;
     let document = document(&conducted);
-    tell(&conducted, &document);
+    print_result(&conducted, &document);
     Ok(status(&conducted, &document, args.gate))
 }
 
 /// Executes the request and shows its progress on stderr.
-pub fn carry_out(request: &Request) -> Result<Conducted, Failure> {
+pub(super) fn carry_out(request: &Request) -> Result<Conducted, Failure> {
     let home = Home::from_environment().map_err(Failure::usage)?;
     let leases = Leases::open(&home).map_err(Failure::failed)?;
     let progress = Progress::stderr();
@@ -61,12 +61,12 @@ pub fn carry_out(request: &Request) -> Result<Conducted, Failure> {
     Ok(outcome?)
 }
 
-pub fn document(conducted: &Conducted) -> Document<'_> {
+pub(super) fn document(conducted: &Conducted) -> Document<'_> {
     Document::of(&conducted.run, &conducted.trials, Detail::Brief)
 }
 
 /// Prints the tables and the paths of the run and its report.
-pub fn tell(conducted: &Conducted, document: &Document) {
+pub(super) fn print_result(conducted: &Conducted, document: &Document) {
     print(&report::terminal(
         document,
         terminal::colour(),
@@ -126,12 +126,12 @@ fn resumed(args: &Args, name: &str) -> Result<Request, Failure> {
 }
 
 /// A seed that differs from run to run. The record keeps it.
-pub fn rand_seed() -> u64 {
+pub(super) fn rand_seed() -> u64 {
     let now = jiff::Timestamp::now().as_nanosecond();
     (now as u64) ^ u64::from(std::process::id()).rotate_left(32)
 }
 
-pub fn status(conducted: &Conducted, document: &Document, gate: bool) -> Status {
+pub(super) fn status(conducted: &Conducted, document: &Document, gate: bool) -> Status {
     if !conducted.valid() {
         return Status::Failed;
     }

@@ -13,7 +13,7 @@ mod stop;
 use super::failure::{Failure, Status};
 
 #[derive(Debug, clap::Subcommand)]
-pub enum Command {
+pub(super) enum Command {
     /// List the available builds, and which of them are in the cache
     List,
     /// Download a build into the cache, unless it is there
@@ -26,7 +26,7 @@ pub enum Command {
     Shell(instance::Args),
 }
 
-pub fn run(command: Command) -> Result<Status, Failure> {
+pub(super) fn run(command: Command) -> Result<Status, Failure> {
     match command {
         Command::List => list::run().map(|()| Status::Done),
         Command::Get(args) => get::run(&args).map(|()| Status::Done),

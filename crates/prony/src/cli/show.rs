@@ -7,7 +7,7 @@ use record::{Store, stats};
 use report::{Detail, Document};
 
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// The run's folder, or its name in the results folder
     run: String,
     /// Output format
@@ -18,7 +18,7 @@ pub struct Args {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
+pub(super) enum Format {
     Table,
     Json,
     Csv,
@@ -27,7 +27,7 @@ pub enum Format {
     Markdown,
 }
 
-pub fn run(args: Args) -> Result<Status, Failure> {
+pub(super) fn run(args: Args) -> Result<Status, Failure> {
     let path = folder::find(&args.results.results, &args.run)?.join("run.sqlite");
     let store = Store::open(&path)?;
     let run = store.run()?;
@@ -43,7 +43,7 @@ pub fn run(args: Args) -> Result<Status, Failure> {
 
 impl Format {
     /// Renders the document. Its trials have to be complete, except for a table or Markdown whose claims compare no single queries.
-    pub fn of(self, document: &Document) -> String {
+    pub(super) fn of(self, document: &Document) -> String {
         match self {
             Format::Table => report::terminal(document, terminal::colour(), terminal::width()),
             Format::Json => report::json(document),

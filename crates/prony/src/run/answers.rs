@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 /// The first answer to each query, and where it came from.
 #[derive(Debug, Default)]
-pub struct Answers {
+pub(super) struct Answers {
     seen: HashMap<(String, String), Seen>,
 }
 
@@ -23,7 +23,7 @@ struct Seen {
 impl Answers {
     /// Compares the trial's answers with earlier ones, and remembers them. `dataset` names the data: answers from different data
     /// are not compared. Returns a flag for each wrong answer.
-    pub fn check(&mut self, dataset: &str, trial: &mut Trial) -> Vec<Flag> {
+    pub(super) fn check(&mut self, dataset: &str, trial: &mut Trial) -> Vec<Flag> {
         let mut flags = Vec::new();
         for round in &mut trial.rounds {
             for query in round

@@ -20,7 +20,7 @@ use workload::Operation;
 mod tests;
 
 /// The query at which client number `client` (from 0) of `clients` starts.
-pub fn begins_at(client: usize, clients: usize, operations: usize) -> usize {
+pub(super) fn begins_at(client: usize, clients: usize, operations: usize) -> usize {
     client * operations / clients
 }
 

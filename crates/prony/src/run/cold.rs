@@ -18,7 +18,7 @@ const MAX_RESIDENT: f64 = 0.02;
 const START_PAGES: u64 = 2_000;
 
 /// Empties the page cache for a data folder. Returns the name of the method, for the record.
-pub fn evict(data: &Path) -> String {
+pub(super) fn evict(data: &Path) -> String {
     match evict_files(&[data.to_path_buf()]) {
         Ok(eviction) => eviction.text().to_string(),
         Err(_) => "none".into(),
@@ -26,13 +26,13 @@ pub fn evict(data: &Path) -> String {
 }
 
 /// The evidence before the first query of a cold round.
-pub struct Before {
+pub(crate) struct Before {
     coldness: Coldness,
     device_read_bytes: Option<u64>,
 }
 
 impl Before {
-    pub fn look(
+    pub(crate) fn look(
         server_restarted: bool,
         eviction: String,
         data: Option<&Path>,
@@ -61,7 +61,7 @@ impl Before {
     }
 
     /// Completes the evidence after the round.
-    pub fn after(self, data: Option<&Path>, data_bytes: u64) -> Coldness {
+    pub(crate) fn after(self, data: Option<&Path>, data_bytes: u64) -> Coldness {
         let mut coldness = self.coldness;
         coldness.device_read_bytes = self
             .device_read_bytes
@@ -74,7 +74,7 @@ impl Before {
 }
 
 /// Joins the proofs of a round whose queries were each made cold: keeps the weaker proof and adds up the disk reads.
-pub fn join(one: Coldness, other: Coldness) -> Coldness {
+pub(super) fn join(one: Coldness, other: Coldness) -> Coldness {
     let device_read_bytes = one
         .device_read_bytes
         .zip(other.device_read_bytes)

@@ -57,7 +57,7 @@ pub struct Means<'a> {
 ///
 /// # Errors
 /// An impossible request, a failure outside a trial, or an interruption. Finished trials are saved.
-pub fn conduct(
+pub(crate) fn conduct(
     request: &Request,
     home: &Home,
     leases: &Leases,

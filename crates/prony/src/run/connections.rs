@@ -15,14 +15,14 @@ const OWN: u32 = 8;
 const EACH_EVENT: u32 = 2;
 
 /// The connections of a trial: its clients and prony's own.
-pub fn wanted(planned: &PlannedTrial) -> u32 {
+pub(super) fn wanted(planned: &PlannedTrial) -> u32 {
     let events = EACH_EVENT.saturating_mul(planned.events.len() as u32);
     let clients = planned.load.clients();
     clients.saturating_add(OWN).saturating_add(events)
 }
 
 /// An error message if `max` connections are not enough for the trial.
-pub fn too_few(planned: &PlannedTrial, max: u32, is_external: bool) -> Option<String> {
+pub(super) fn too_few(planned: &PlannedTrial, max: u32, is_external: bool) -> Option<String> {
     let wanted = wanted(planned);
     let clients = planned.load.clients();
     let fix = match is_external {
@@ -41,7 +41,7 @@ pub fn too_few(planned: &PlannedTrial, max: u32, is_external: bool) -> Option<St
 ///
 /// # Errors
 /// A trial needs more connections.
-pub fn check(trials: &[PlannedTrial], server: &Provided) -> Result<(), RunError> {
+pub(super) fn check(trials: &[PlannedTrial], server: &Provided) -> Result<(), RunError> {
     let usual = server.provider.max_connections()?;
     let own = trials
         .iter()

@@ -18,7 +18,7 @@ use workload::{Dataset, LoadError, Loaded, State, index_bytes};
 
 /// A dataset that trials can use.
 #[derive(Clone, Debug)]
-pub struct Ready {
+pub(crate) struct Ready {
     /// The snapshot's data folder. None on an external server, where the data stays.
     pub data_folder: Option<PathBuf>,
     /// How the data was loaded. Stored with the snapshot, so that later runs can report it.
@@ -36,7 +36,7 @@ pub(super) struct Filled {
 const LOG_LINES: usize = 10;
 
 /// What loading a dataset needs.
-pub struct Datasets<'a> {
+pub(super) struct Datasets<'a> {
     pub home: &'a Home,
     pub leases: &'a Leases,
     pub progress: &'a Progress,
@@ -45,7 +45,7 @@ pub struct Datasets<'a> {
 
 impl Datasets<'_> {
     /// Returns the dataset on this server. Loads it if it does not exist yet.
-    pub fn ready(
+    pub(super) fn ready(
         &self,
         server: &Provided,
         dataset: &dyn Dataset,
@@ -284,7 +284,7 @@ fn layout_known(
 }
 
 /// Removes the redo log files. After a clean shutdown they hold nothing, and the server creates new ones of the configured size.
-pub fn remove_redo_log(data_folder: &Path) -> std::io::Result<()> {
+pub(super) fn remove_redo_log(data_folder: &Path) -> std::io::Result<()> {
     for file in std::fs::read_dir(data_folder)? {
         let file = file?;
         if file.file_name().to_string_lossy().starts_with("ib_logfile") {

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug)]
-pub struct RunFolder {
+pub(crate) struct RunFolder {
     pub path: PathBuf,
     /// Held while this process writes to the run.
     _lock: File,
@@ -16,12 +16,12 @@ pub struct RunFolder {
 
 impl RunFolder {
     /// Creates the results folder. Called before any data is loaded, so that a run that cannot be written fails early.
-    pub fn prepare(results: &Path) -> Result<(), RunError> {
+    pub(crate) fn prepare(results: &Path) -> Result<(), RunError> {
         std::fs::create_dir_all(results).map_err(|error| cannot_make(results, &error))
     }
 
     /// Creates a new folder below `results`.
-    pub fn create(results: &Path, name: &str) -> Result<RunFolder, RunError> {
+    pub(crate) fn create(results: &Path, name: &str) -> Result<RunFolder, RunError> {
         RunFolder::prepare(results)?;
         let began = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
         for attempt in 1.. {
@@ -41,7 +41,7 @@ impl RunFolder {
     }
 
     /// Opens the folder of a run to resume.
-    pub fn open(results: &Path, run: &str) -> Result<RunFolder, RunError> {
+    pub(crate) fn open(results: &Path, run: &str) -> Result<RunFolder, RunError> {
         RunFolder::lock(find(results, run)?)
     }
 
@@ -64,18 +64,18 @@ impl RunFolder {
         Ok(RunFolder { path, _lock: lock })
     }
 
-    pub fn id(&self) -> String {
+    pub(crate) fn id(&self) -> String {
         self.path
             .file_name()
             .map(|name| name.to_string_lossy().into_owned())
             .unwrap_or_default()
     }
 
-    pub fn store(&self) -> PathBuf {
+    pub(crate) fn store(&self) -> PathBuf {
         self.path.join("run.sqlite")
     }
 
-    pub fn report(&self) -> PathBuf {
+    pub(crate) fn report(&self) -> PathBuf {
         self.path.join("report.html")
     }
 }
@@ -88,7 +88,7 @@ fn cannot_make(path: &Path, error: &std::io::Error) -> RunError {
 }
 
 /// Finds a run by its folder, by its run.sqlite, or by its name in the results folder.
-pub fn find(results: &Path, run: &str) -> Result<PathBuf, RunError> {
+pub(crate) fn find(results: &Path, run: &str) -> Result<PathBuf, RunError> {
     let given = Path::new(run);
     let given = if given.file_name().is_some_and(|name| name == "run.sqlite") {
         given.parent().unwrap_or(given)
@@ -128,7 +128,7 @@ fn latest(results: &Path) -> String {
 }
 
 /// The name of a trial's server log in `logs/`.
-pub fn log_name(key: &TrialKey) -> String {
+pub(crate) fn log_name(key: &TrialKey) -> String {
     let whole = format!("{}-block{}.log", key.label(), key.block + 1);
     let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
     whole

@@ -10,7 +10,7 @@ use server::ServerError;
 use workload::Dialect;
 
 /// Runs EXPLAIN and SHOW WARNINGS for every query of the pass that has a hint.
-pub fn look(pass: &Pass, live: &mut Live, passed: &mut Passed) -> Result<(), ServerError> {
+pub(super) fn look(pass: &Pass, live: &mut Live, passed: &mut Passed) -> Result<(), ServerError> {
     let dialect = Dialect::of(&live.session);
     for operation in pass.operations {
         let sql = operation.sql(dialect);

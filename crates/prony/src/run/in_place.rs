@@ -91,7 +91,7 @@ fn holds(dataset: &dyn Dataset, session: &mut Session) -> Result<bool, ServerErr
 }
 
 /// Checks before a trial that the dataset is still there: another run that may drop tables could have replaced it.
-pub fn still_holds(dataset: &dyn Dataset, session: &mut Session) -> Result<(), ServerError> {
+pub(super) fn still_holds(dataset: &dyn Dataset, session: &mut Session) -> Result<(), ServerError> {
     if holds(dataset, session)? {
         return Ok(());
     }
@@ -104,7 +104,10 @@ pub fn still_holds(dataset: &dyn Dataset, session: &mut Session) -> Result<(), S
 
 /// Checks, before any download or load, what the experiment requests of external servers. `wanted` holds the server's name, the
 /// dataset's fingerprint and its summary for each trial.
-pub fn check(servers: &[ServerSpec], wanted: &[(String, String, String)]) -> Result<(), RunError> {
+pub(super) fn check(
+    servers: &[ServerSpec],
+    wanted: &[(String, String, String)],
+) -> Result<(), RunError> {
     for spec in servers.iter().filter(|spec| spec.build.is_external()) {
         one_dataset(spec, servers, wanted)?;
     }

@@ -7,7 +7,7 @@ use record::histogram::merged;
 use record::{Kind, Loaded, TrialKey, stats};
 use spec::plan::{Finished, LatencyMs};
 
-pub fn timed(key: TrialKey, load: &Loaded, is_usable: bool, server_is_up: bool) -> Finished {
+pub(super) fn timed(key: TrialKey, load: &Loaded, is_usable: bool, server_is_up: bool) -> Finished {
     let summary = stats::summary(load);
     let offered = summary.offered.as_ref();
     let ended = summary.operations + summary.errors;

@@ -22,7 +22,7 @@ const PAGE_BYTES: f64 = 16_384.0;
 const REACHED: f64 = 0.9;
 
 /// The limits of one trial's server, in force until dropped.
-pub struct Held {
+pub(crate) struct Held {
     pub group: Group,
     pub notes: Vec<LimitNote>,
     /// A flag for each limit that the machine does not reach.
@@ -30,7 +30,7 @@ pub struct Held {
 }
 
 /// The limits in absolute figures. A limit that no level sets is absent.
-pub fn resolve(planned: &LimitsPatch, data_bytes: u64) -> Limits {
+pub(crate) fn resolve(planned: &LimitsPatch, data_bytes: u64) -> Limits {
     Limits {
         read_iops: planned.read_iops.flatten(),
         write_iops: planned.write_iops.flatten(),
@@ -49,7 +49,7 @@ impl Held {
     ///
     /// # Errors
     /// A limit cannot be set, is not in force, or cannot be verified.
-    pub fn hold(
+    pub(crate) fn hold(
         limits: &Limits,
         data: &Path,
         scratch: &Path,
@@ -65,7 +65,7 @@ impl Held {
     }
 
     /// The cause of death of a server that the kernel killed for its memory limit.
-    pub fn last_words(&self) -> Option<&'static str> {
+    pub(crate) fn last_words(&self) -> Option<&'static str> {
         (self.group.killed_for_memory() > 0)
             .then_some("the kernel killed it because it exceeded limits.memory")
     }
@@ -95,7 +95,7 @@ fn not_reached(verified: &Verified) -> Option<Flag> {
 ///
 /// # Errors
 /// A limited server that prony does not start, a limit of CPUs or memory above the machine's, or a machine that cannot set limits.
-pub fn check(trials: &[PlannedTrial], home: &Home, leases: &Leases) -> Result<(), RunError> {
+pub(crate) fn check(trials: &[PlannedTrial], home: &Home, leases: &Leases) -> Result<(), RunError> {
     let cores = std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64);
     // Without a known memory size, any limit is accepted.
     let machine_bytes = Some(machine::memory_bytes()).filter(|bytes| *bytes > 0);
@@ -134,7 +134,7 @@ pub fn check(trials: &[PlannedTrial], home: &Home, leases: &Leases) -> Result<()
 }
 
 /// Seconds to read all data once within the trial's disk limits, one page per request.
-pub fn cold_reading_s(trial: &PlannedTrial, data_bytes: u64) -> f64 {
+pub(crate) fn cold_reading_s(trial: &PlannedTrial, data_bytes: u64) -> f64 {
     let limits = resolve(&trial.limits, data_bytes);
     let requests_s = limits
         .read_iops
@@ -149,7 +149,7 @@ pub fn cold_reading_s(trial: &PlannedTrial, data_bytes: u64) -> f64 {
 ///
 /// # Errors
 /// A pool is larger than the limit: the kernel would kill the server during the trial.
-pub fn fits(trial: &PlannedTrial, data_bytes: u64) -> Result<(), RunError> {
+pub(crate) fn fits(trial: &PlannedTrial, data_bytes: u64) -> Result<(), RunError> {
     let Some(memory_bytes) = resolve(&trial.limits, data_bytes).memory_bytes else {
         return Ok(());
     };

@@ -11,7 +11,7 @@ use spec::plan::{Finished, Plan, PlannedTrial};
 use workload::{TargetKind, Workload};
 
 /// What all trials of a run share.
-pub struct Measuring<'r> {
+pub(super) struct Measuring<'r> {
     pub request: &'r Request,
     pub plan: &'r Plan<'r>,
     pub prepared: &'r Prepared,
@@ -23,7 +23,7 @@ impl<'r> Measuring<'r> {
     ///
     /// # Errors
     /// An interruption, a record that cannot be written. Finished trials are saved.
-    pub fn all(&self, store: &mut Store) -> Result<(), RunError> {
+    pub(super) fn all(&self, store: &mut Store) -> Result<(), RunError> {
         let before = store.trials().map_err(stored)?;
         let mut finished = earlier(store, self.plan, &before)?;
         let mut answers = self.recalled(before)?;

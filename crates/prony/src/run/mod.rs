@@ -3,37 +3,38 @@
 //! Purpose: provide servers and datasets, measure the trials in the order of the plan, save each at once, and leave nothing behind
 //! after any failure. Outside this module: the order of trials (`spec::plan`), statistics (`record`), rendering (`report`).
 
-pub mod answers;
+mod answers;
 mod clients;
-pub mod cold;
-pub mod conduct;
+mod cold;
+mod conduct;
 mod connections;
-pub mod dataset;
+mod dataset;
 pub mod event;
-pub mod folder;
+pub(crate) mod folder;
 mod hints;
-pub mod in_place;
+mod in_place;
 mod known;
-pub mod limits;
+pub(crate) mod limits;
 mod measure;
-pub mod neighbours;
+mod neighbours;
 mod news;
-pub mod place;
+mod place;
 mod plans;
-pub mod preflight;
-pub mod prepare;
-pub mod progress;
+pub(crate) mod preflight;
+pub(crate) mod prepare;
+mod progress;
 mod provision;
-pub mod round;
+mod round;
 mod rounds;
-pub mod servers;
-pub mod settings;
-pub mod timed;
-pub mod trial;
+pub(crate) mod servers;
+pub(crate) mod settings;
+pub(crate) mod timed;
+mod trial;
 pub mod watch;
-pub mod workloads;
+mod workloads;
 
-pub use conduct::{Conducted, Means, Request, conduct, conduct_with};
+pub(crate) use conduct::conduct;
+pub use conduct::{Conducted, Means, Request, conduct_with};
 pub use progress::Progress;
 pub use servers::Provide;
 pub use workloads::Workloads;

@@ -17,21 +17,21 @@ const LOCK: &str = "lock";
 const NOTE: &str = "visited";
 
 /// This prony process among the others, from `join` until it is dropped.
-pub struct Neighbours {
+pub(crate) struct Neighbours {
     work: PathBuf,
     own: Lease,
     _lock: File,
 }
 
 /// The time of one trial.
-pub struct Stay<'a> {
+pub(crate) struct Stay<'a> {
     among: &'a Neighbours,
     /// Another prony process was running when the trial began.
     shared: bool,
 }
 
 impl Neighbours {
-    pub fn join(home: &Home, leases: &Leases) -> Result<Neighbours, RunError> {
+    pub(crate) fn join(home: &Home, leases: &Leases) -> Result<Neighbours, RunError> {
         let own = leases.temporary(FOLDERS)?;
         let lock = locked(&own.path().join(LOCK)).map_err(|error| {
             RunError::Failed(format!("cannot write {}: {error}", own.path().display()))
@@ -49,7 +49,7 @@ impl Neighbours {
     }
 
     /// Starts watching, at the beginning of a trial.
-    pub fn stay(&self) -> Stay<'_> {
+    pub(crate) fn stay(&self) -> Stay<'_> {
         // Removes the note before it looks: a process that starts in between is seen or leaves a new note.
         let _ = std::fs::remove_file(self.own.path().join(NOTE));
         Stay {
@@ -74,7 +74,7 @@ impl Neighbours {
 
 impl Stay<'_> {
     /// The flag of a shared machine, at the end of the trial.
-    pub fn flag(self) -> Option<Flag> {
+    pub(crate) fn flag(self) -> Option<Flag> {
         let visited = self.among.own.path().join(NOTE).exists();
         (self.shared || visited).then(|| Flag {
             kind: FlagKind::SharedMachine,

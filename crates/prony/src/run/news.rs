@@ -1,9 +1,9 @@
-//! The lines that are printed while a run goes on.
+//! The lines that a run prints about finished trials.
 
 use record::{Kind, Percentile, Trial, stats};
 
 /// The line of a finished trial: `[3/12] block 1: 5.6 small pool: cold 12.3 s, hot 4.5 s`.
-pub fn line(trial: &Trial, place: usize, trials: usize) -> String {
+pub(super) fn line(trial: &Trial, place: usize, trials: usize) -> String {
     let mut line = format!(
         "[{place}/{trials}] block {}: {}: {}",
         trial.key.block + 1,

@@ -14,10 +14,10 @@ use std::time::Duration;
 use workload::{Dialect, Operation};
 
 /// (query, plan) whose JSON form the trial already has.
-pub type Known = BTreeSet<(String, String)>;
+pub(super) type Known = BTreeSet<(String, String)>;
 
 /// The known plans of the trial so far.
-pub fn known(trial: &Trial) -> Known {
+pub(super) fn known(trial: &Trial) -> Known {
     let forms = trial.plan_forms.iter();
     forms
         .map(|form| (form.query.clone(), form.plan.clone()))
@@ -26,7 +26,7 @@ pub fn known(trial: &Trial) -> Known {
 
 /// Reads the plans after the queries of a pass: EXPLAIN reads index pages, which a cold query should read itself. Uses the session of
 /// the queries, since its settings decide the plan.
-pub fn look(pass: &Pass, live: &mut Live, passed: &mut Passed) -> Result<(), ServerError> {
+pub(super) fn look(pass: &Pass, live: &mut Live, passed: &mut Passed) -> Result<(), ServerError> {
     if pass.observe.plans == Plans::Off {
         return Ok(());
     }
@@ -87,7 +87,7 @@ pub(super) fn watched<T>(
 }
 
 /// Flags each plan of a round that does not meet the experiment's checks. Such a trial measures something else, so it is invalid.
-pub fn check(checks: &[PlanCheck], trial: &mut Trial, round: usize) {
+pub(super) fn check(checks: &[PlanCheck], trial: &mut Trial, round: usize) {
     let queries = &trial.rounds[round].queries;
     let unmet: Vec<String> = queries
         .iter()
@@ -145,7 +145,7 @@ fn steps(trial: &Trial, query: &Query) -> String {
 }
 
 /// Runs EXPLAIN ANALYZE for every query, after all measurements of the trial. A failure is flagged and leaves the trial valid.
-pub fn analyse(
+pub(super) fn analyse(
     operations: &[Operation],
     timeout: Option<Duration>,
     live: &mut Live,

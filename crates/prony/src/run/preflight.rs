@@ -11,7 +11,7 @@ use spec::plan::PlannedTrial;
 use spec::{Experiment, settings};
 
 /// Reads which settings this server knows.
-pub fn known_settings(server: &Provided) -> Result<Known, RunError> {
+pub(crate) fn known_settings(server: &Provided) -> Result<Known, RunError> {
     Ok(Known {
         server: server.spec.name.clone(),
         ..server.provider.known()?
@@ -20,7 +20,7 @@ pub fn known_settings(server: &Provided) -> Result<Known, RunError> {
 
 /// Checks every buffer pool of this server against the machine's memory. `data_bytes` is the largest of its datasets: estimated before
 /// the load, measured after it.
-pub fn fits(
+pub(crate) fn fits(
     experiment: &Experiment,
     server: &Provided,
     data_bytes: u64,
@@ -39,7 +39,7 @@ pub fn fits(
 }
 
 /// Why this trial cannot be measured: the settings or hints that its server lacks. None if it lacks nothing.
-pub fn lacking(trial: &PlannedTrial, known: &[Known]) -> Option<String> {
+pub(crate) fn lacking(trial: &PlannedTrial, known: &[Known]) -> Option<String> {
     let server = trial.server_name();
     let known = known.iter().find(|known| known.server == server)?;
     let lacks = known.lacks(&trial.settings, &trial.session);

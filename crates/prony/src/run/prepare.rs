@@ -22,7 +22,7 @@ use std::sync::Arc;
 use workload::Workload;
 
 /// What all trials of a run are measured with.
-pub struct Prepared {
+pub(crate) struct Prepared {
     pub servers: BTreeMap<String, Provided>,
     pub known: Vec<Known>,
     pub ready: Provisioned,
@@ -35,7 +35,7 @@ pub struct Prepared {
 ///
 /// # Errors
 /// The run cannot start. Datasets that were loaded are kept.
-pub fn prepare(
+pub(crate) fn prepare(
     request: &Request,
     trials: &[PlannedTrial],
     means: &Means,
@@ -77,7 +77,10 @@ pub fn prepare(
 ///
 /// # Errors
 /// Everything that the workload does not have, each at its place.
-pub fn check_workload(request: &Request, trials: &[PlannedTrial]) -> Result<Vec<Action>, RunError> {
+pub(crate) fn check_workload(
+    request: &Request,
+    trials: &[PlannedTrial],
+) -> Result<Vec<Action>, RunError> {
     let Some(first) = trials.first() else {
         return Err(RunError::Usage(
             "this shard has no trials; choose a shard K/N with fewer parts N".into(),
@@ -93,7 +96,7 @@ pub fn check_workload(request: &Request, trials: &[PlannedTrial]) -> Result<Vec<
 }
 
 /// Checks what the experiment requests of external servers.
-pub fn check_in_place(request: &Request, trials: &[PlannedTrial]) -> Result<(), RunError> {
+pub(crate) fn check_in_place(request: &Request, trials: &[PlannedTrial]) -> Result<(), RunError> {
     let on_theirs = |trial: &&PlannedTrial| {
         let server = trial.server.as_ref();
         server.is_some_and(|server| server.build.is_external())
@@ -189,7 +192,7 @@ fn load(
 }
 
 /// Estimated bytes of the largest dataset of a server's trials.
-pub fn largest_estimate(request: &Request, trials: &[PlannedTrial], server: &str) -> u64 {
+pub(crate) fn largest_estimate(request: &Request, trials: &[PlannedTrial], server: &str) -> u64 {
     let own = trials.iter().filter(|trial| trial.server_name() == server);
     own.filter_map(|trial| Some(workload(request, trial).ok()?.data()?.estimate().data_bytes))
         .max()
@@ -285,18 +288,21 @@ fn shared(summaries: &BTreeSet<String>) -> String {
 }
 
 /// Plans the trials of this run, or of its shard, in the order of execution.
-pub fn plan(request: &Request) -> Result<Plan<'_>, RunError> {
+pub(crate) fn plan(request: &Request) -> Result<Plan<'_>, RunError> {
     Plan::of_shard(&request.experiment, request.seed, request.shard)
         .map_err(|error| RunError::Usage(error.to_string()))
 }
 
 /// The workload of a trial, opened once per distinct section.
-pub fn workload(request: &Request, trial: &PlannedTrial) -> Result<Arc<dyn Workload>, RunError> {
+pub(crate) fn workload(
+    request: &Request,
+    trial: &PlannedTrial,
+) -> Result<Arc<dyn Workload>, RunError> {
     request.workloads.of(&request.experiment, trial)
 }
 
 /// The names of a workload's queries; empty if it has none.
-pub fn query_names(workload: &dyn Workload) -> Vec<String> {
+pub(crate) fn query_names(workload: &dyn Workload) -> Vec<String> {
     let queries = workload.queries();
     let operations = queries.map(|queries| queries.operations());
     let operations = operations.unwrap_or_default().into_iter();

@@ -15,21 +15,21 @@ use workload::Dataset;
 type DatasetKey = (String, String, Vec<(String, String)>);
 
 /// The datasets of a run.
-pub struct Provisioned {
+pub(crate) struct Provisioned {
     ready: BTreeMap<DatasetKey, Available>,
 }
 
 /// A dataset, or why its server cannot hold it.
-pub type Available = Result<Ready, String>;
+pub(super) type Available = Result<Ready, String>;
 
 impl Provisioned {
-    pub fn of(&self, request: &Request, trial: &PlannedTrial) -> Option<&Available> {
+    pub(crate) fn of(&self, request: &Request, trial: &PlannedTrial) -> Option<&Available> {
         let workload = workload(request, trial).ok()?;
         self.ready.get(&key(trial, workload.data()?))
     }
 
     /// Bytes of the largest dataset that a server's trials start from.
-    pub fn largest(&self, request: &Request, trials: &[PlannedTrial], server: &str) -> u64 {
+    pub(crate) fn largest(&self, request: &Request, trials: &[PlannedTrial], server: &str) -> u64 {
         let own = trials.iter().filter(|trial| trial.server_name() == server);
         own.filter_map(|trial| Some(self.of(request, trial)?.as_ref().ok()?.note.data_bytes))
             .max()
@@ -48,7 +48,7 @@ fn key(trial: &PlannedTrial, dataset: &dyn Dataset) -> DatasetKey {
     )
 }
 
-pub fn provision(
+pub(super) fn provision(
     request: &Request,
     trials: &[PlannedTrial],
     servers: &BTreeMap<String, Provided>,

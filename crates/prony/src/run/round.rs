@@ -19,7 +19,7 @@ use workload::{Dialect, Operation, Queries};
 const NO_SUCH_KEY: u16 = 1176;
 
 /// The connections of a server that is being measured.
-pub struct Live {
+pub(crate) struct Live {
     /// The first client's connection, which runs the queries.
     pub session: Session,
     pub watch: Watch,
@@ -32,13 +32,13 @@ pub struct Live {
 }
 
 /// A further client's connection.
-pub struct Client {
+pub(crate) struct Client {
     pub session: Session,
     pub watch: Watch,
 }
 
 /// The input of a pass.
-pub struct Pass<'a> {
+pub(super) struct Pass<'a> {
     pub queries: &'a dyn Queries,
     pub operations: &'a [Operation],
     pub protocol: &'a Protocol,
@@ -48,7 +48,7 @@ pub struct Pass<'a> {
 }
 
 #[derive(Default)]
-pub struct Passed {
+pub(super) struct Passed {
     pub queries: Vec<Query>,
     /// See `record::Round`.
     pub elapsed_s: f64,
@@ -59,7 +59,7 @@ pub struct Passed {
 }
 
 /// The client that issues a query.
-pub struct Issuer<'l> {
+pub(super) struct Issuer<'l> {
     pub session: &'l mut Session,
     pub watch: &'l Watch,
     /// From 1.
@@ -68,7 +68,7 @@ pub struct Issuer<'l> {
 }
 
 /// A query that ended, with an answer that is not checked yet.
-pub struct Issued {
+pub(super) struct Issued {
     query: Query,
     label: String,
     /// None where it failed.
@@ -87,7 +87,7 @@ impl Issuer<'_> {
 
 impl Pass<'_> {
     /// Every client runs every query once. An error means that the server or a connection is gone.
-    pub fn run(&self, live: &mut Live) -> Result<Passed, ServerError> {
+    pub(super) fn run(&self, live: &mut Live) -> Result<Passed, ServerError> {
         match live.others.is_empty() {
             true => self.run_single(live),
             false => self.run_concurrent(live),
@@ -95,7 +95,7 @@ impl Pass<'_> {
     }
 
     /// Reads the plans of the queries and the hints that the server ignored. Called after all queries ended.
-    pub fn look(&self, live: &mut Live, passed: &mut Passed) -> Result<(), ServerError> {
+    pub(super) fn look(&self, live: &mut Live, passed: &mut Passed) -> Result<(), ServerError> {
         plans::look(self, live, passed)?;
         hints::look(self, live, passed)
     }

@@ -17,7 +17,7 @@ use std::time::Instant;
 use workload::{Operation, Queries};
 
 /// The rounds of one trial.
-pub struct Rounds<'a> {
+pub(super) struct Rounds<'a> {
     bench: &'a Bench<'a>,
     queries: &'a dyn Queries,
     operations: Vec<Operation>,
@@ -28,7 +28,7 @@ pub struct Rounds<'a> {
 }
 
 impl<'a> Rounds<'a> {
-    pub fn new(
+    pub(super) fn new(
         bench: &'a Bench<'a>,
         planned: &'a PlannedTrial,
         queries: &'a dyn Queries,
@@ -49,7 +49,11 @@ impl<'a> Rounds<'a> {
     ///
     /// # Errors
     /// The server or a connection is gone.
-    pub fn all(&self, place: &mut ServerPlace, trial: &mut Trial) -> Result<(), ServerError> {
+    pub(super) fn all(
+        &self,
+        place: &mut ServerPlace,
+        trial: &mut Trial,
+    ) -> Result<(), ServerError> {
         for (index, operations) in self.passes() {
             self.bench.progress.now(&format!(
                 "{}: round {} of {}",
@@ -203,12 +207,12 @@ fn blank_round(rounds: &[RoundKind], index: usize, started_ns: i64) -> Round {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use super::*;
     use record::{Answer, Query, TrialKey};
 
     /// A trial of one query, with one round per answer.
-    pub fn trial_with_answers(server: &str, hashes: &[&str]) -> Trial {
+    pub(crate) fn trial_with_answers(server: &str, hashes: &[&str]) -> Trial {
         let round = |(index, hash): (usize, &&str)| {
             let mut round = blank_round(&vec![RoundKind::Hot; index + 1], index, 0);
             round.queries.push(Query {

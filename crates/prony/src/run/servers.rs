@@ -13,7 +13,7 @@ use std::path::Path;
 pub type Provide<'a> = dyn Fn(&BuildSpec) -> Result<Box<dyn Provider>, ServerError> + 'a;
 
 /// A server of the experiment. Each start-up of a trial gets a new instance of it.
-pub struct Provided {
+pub(crate) struct Provided {
     pub spec: ServerSpec,
     pub provider: Box<dyn Provider>,
     /// The settings that the protocol applies in every trial, if this server knows them.
@@ -21,7 +21,7 @@ pub struct Provided {
 }
 
 impl Provided {
-    pub fn get(spec: &ServerSpec, provide: &Provide) -> Result<Provided, RunError> {
+    pub(crate) fn get(spec: &ServerSpec, provide: &Provide) -> Result<Provided, RunError> {
         let provider = provide(&spec.build)?;
         let baseline = baseline(provider.as_ref())?;
         Ok(Provided {
@@ -31,22 +31,22 @@ impl Provided {
         })
     }
 
-    pub fn identity(&self) -> &ServerIdentity {
+    pub(crate) fn identity(&self) -> &ServerIdentity {
         self.provider.identity()
     }
 
     /// Whether prony starts and configures this server.
-    pub fn is_managed(&self) -> bool {
+    pub(crate) fn is_managed(&self) -> bool {
         self.provider.abilities().settings
     }
 
     /// A new instance. `folder` holds its socket, log and temporary files.
-    pub fn instance(&self, folder: &Path) -> Server {
+    pub(crate) fn instance(&self, folder: &Path) -> Server {
         self.provider.server(folder)
     }
 
     /// The part of a snapshot's name that identifies the server: the same binary makes the same data files.
-    pub fn key(&self) -> String {
+    pub(crate) fn key(&self) -> String {
         let identity = self.identity();
         let binary = identity.binary_sha256.get(..12).unwrap_or("");
         let name = format!("{}-{}-{binary}", identity.build, identity.version);

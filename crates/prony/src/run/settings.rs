@@ -3,15 +3,16 @@
 //! Purpose: convert sizes relative to the data to bytes, add the protocol's own settings, and turn session settings into statements.
 //! Outside this module: which settings a server has (`preflight`).
 
-pub use spec::known::plain;
-pub use spec::settings::POOLS;
+pub(crate) use spec::known::plain;
+pub(crate) use spec::settings::POOLS;
 use spec::{Pairs, Setting};
 
 /// Smallest innodb_buffer_pool_size that every server accepts: 5 MiB in MySQL, 6 MiB in recent releases of MariaDB (such as 10.11.18).
 const POOL_BYTES_MIN: u64 = 6 << 20;
 
 /// Settings (name, value) of every trial that the experiment does not override. A cached answer would measure nothing.
-pub const BASELINE: [(&str, &str); 2] = [("query_cache_type", "0"), ("query_cache_size", "0")];
+pub(crate) const BASELINE: [(&str, &str); 2] =
+    [("query_cache_type", "0"), ("query_cache_size", "0")];
 
 /// Settings that shape the data files. They apply while loading, and each value needs its own snapshot.
 const LAYOUT: [&str; 8] = [
@@ -29,7 +30,7 @@ const LAYOUT: [&str; 8] = [
 const REDO_LOG: [&str; 2] = ["innodb_log_file_size", "innodb_log_files_in_group"];
 
 /// The settings as (name, value) for the server's command line. Relative sizes refer to `data_bytes`.
-pub fn resolve(settings: &Pairs<Setting>, data_bytes: u64) -> Vec<(String, String)> {
+pub(crate) fn resolve(settings: &Pairs<Setting>, data_bytes: u64) -> Vec<(String, String)> {
     settings
         .iter()
         .map(|(name, setting)| (name.clone(), value(name, setting, data_bytes)))
@@ -37,7 +38,7 @@ pub fn resolve(settings: &Pairs<Setting>, data_bytes: u64) -> Vec<(String, Strin
 }
 
 /// The settings that the snapshot must be made with, in a fixed order.
-pub fn layout(settings: &[(String, String)]) -> Vec<(String, String)> {
+pub(crate) fn layout(settings: &[(String, String)]) -> Vec<(String, String)> {
     let mut layout: Vec<_> = settings
         .iter()
         .filter(|(name, _)| LAYOUT.contains(&plain(name).as_str()))
@@ -48,14 +49,14 @@ pub fn layout(settings: &[(String, String)]) -> Vec<(String, String)> {
 }
 
 /// Whether the settings change the size or number of redo log files.
-pub fn reshapes_redo_log(settings: &[(String, String)]) -> bool {
+pub(crate) fn reshapes_redo_log(settings: &[(String, String)]) -> bool {
     settings
         .iter()
         .any(|(name, _)| REDO_LOG.contains(&plain(name).as_str()))
 }
 
 /// `SET SESSION name = value` for each.
-pub fn session_statements(session: &Pairs<Setting>, data_bytes: u64) -> Vec<String> {
+pub(crate) fn session_statements(session: &Pairs<Setting>, data_bytes: u64) -> Vec<String> {
     session
         .iter()
         .map(|(name, setting)| {
@@ -69,7 +70,7 @@ pub fn session_statements(session: &Pairs<Setting>, data_bytes: u64) -> Vec<Stri
 }
 
 /// The bytes of a value such as `64M`. None if it is not a size or a whole number.
-pub fn bytes(value: &str) -> Option<u64> {
+pub(crate) fn bytes(value: &str) -> Option<u64> {
     let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let shift = match value[digits.len()..].to_ascii_uppercase().as_str() {
         "" => 0,

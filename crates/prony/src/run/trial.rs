@@ -21,7 +21,7 @@ use std::sync::Arc;
 use workload::Workload;
 
 /// What all trials of a run share.
-pub struct Bench<'a> {
+pub(crate) struct Bench<'a> {
     pub home: &'a Home,
     pub leases: &'a Leases,
     pub progress: &'a Progress,
@@ -40,7 +40,7 @@ impl Bench<'_> {
     ///
     /// # Errors
     /// An interruption, or a place that cannot be leased. Failures of the trial itself are recorded in it.
-    pub fn measure<'s>(
+    pub(crate) fn measure<'s>(
         &self,
         planned: &PlannedTrial,
         source: Source<'s>,
@@ -175,7 +175,7 @@ fn leaves_the_target_as_it_was(trial: &Trial) -> bool {
 }
 
 /// A trial that is not measured because its server lacks a feature. It is recorded with the reason, and is not a failure.
-pub fn not_available(planned: &PlannedTrial, why: String) -> Trial {
+pub(super) fn not_available(planned: &PlannedTrial, why: String) -> Trial {
     let mut trial = Trial::unmeasured(planned.key.clone(), now_ns());
     trial.flag(FlagKind::NotAvailable, why);
     trial

@@ -18,10 +18,10 @@ pub type Stopper = Box<dyn FnMut() + Send>;
 /// The connection that sends KILL QUERY. It is opened beforehand, since a busy server may refuse it later. None if a statement is
 /// stopped without a connection.
 #[derive(Clone)]
-pub struct Admin(Option<Arc<Mutex<Session>>>);
+pub(crate) struct Admin(Option<Arc<Mutex<Session>>>);
 
 impl Admin {
-    pub fn of(node: &dyn Node) -> Result<Admin, ServerError> {
+    pub(crate) fn of(node: &dyn Node) -> Result<Admin, ServerError> {
         let session = match node.abilities().mysql {
             true => Some(Arc::new(Mutex::new(node.connect()?))),
             false => None,
@@ -30,7 +30,7 @@ impl Admin {
     }
 
     /// A stopper for the statements of this session.
-    pub fn stopper(&self, session: &Session) -> Stopper {
+    pub(crate) fn stopper(&self, session: &Session) -> Stopper {
         match (session, self.0.clone()) {
             (Session::MySql(connection), Some(admin)) => {
                 let statement = format!("KILL QUERY {}", connection.connection_id());
@@ -74,14 +74,14 @@ impl State {
     }
 }
 
-pub struct Watch {
+pub(crate) struct Watch {
     shared: Arc<(Mutex<State>, Condvar)>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Watch {
     /// `stopper` stops the statement that the measured session is executing.
-    pub fn new(mut stopper: Stopper) -> Watch {
+    pub(crate) fn new(mut stopper: Stopper) -> Watch {
         let shared = Arc::new((Mutex::new(State::default()), Condvar::new()));
         let for_thread = shared.clone();
         let thread = std::thread::spawn(move || watch(&for_thread, &mut stopper));
@@ -92,7 +92,11 @@ impl Watch {
     }
 
     /// Runs one statement under the watch. The second value is whether the timeout stopped it.
-    pub fn over<T>(&self, timeout: Option<Duration>, statement: impl FnOnce() -> T) -> (T, bool) {
+    pub(crate) fn over<T>(
+        &self,
+        timeout: Option<Duration>,
+        statement: impl FnOnce() -> T,
+    ) -> (T, bool) {
         self.set(|state| {
             state.watching = true;
             state.timed_out = false;
@@ -107,7 +111,7 @@ impl Watch {
     }
 
     /// Like `over`, and leaves the session ready for the next statement.
-    pub fn ask<T>(
+    pub(crate) fn ask<T>(
         &self,
         session: &mut Session,
         timeout: Option<Duration>,
@@ -122,7 +126,7 @@ impl Watch {
     }
 
     /// Stops the current statement and all later ones.
-    pub fn halt(&self) {
+    pub(crate) fn halt(&self) {
         self.set(|state| state.halted = true);
     }
 

@@ -19,7 +19,7 @@ use wire::{Login, Tls};
 const STARTED_WITHIN: Duration = Duration::from_secs(10);
 
 /// A table with a line for each load of the experiment.
-pub fn table(experiment: &Experiment) -> Result<String, Failure> {
+pub(super) fn table(experiment: &Experiment) -> Result<String, Failure> {
     let mut lines = vec![format!(
         "{:>24} {:>26} {:>26} {:>16}",
         "load", "in process, ops/s", "null server, ops/s", "CPU us/op"

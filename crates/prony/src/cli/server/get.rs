@@ -6,7 +6,7 @@ use server::Cache;
 use spec::BuildSpec;
 
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     /// Build: mysql@5.6.14, mariadb, mariadb@11.4.5, path:BASEDIR, ...
     build: BuildSpec,
     /// Verify a cached build: compare every byte with the download
@@ -14,7 +14,7 @@ pub struct Args {
     verify: bool,
 }
 
-pub fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let home = Home::from_environment().map_err(Failure::usage)?;
     let leases = Leases::open(&home).map_err(Failure::usage)?;
     let cache = Cache::new(&home);

@@ -12,7 +12,7 @@ use spec::BuildSpec;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     /// Build: mysql@5.6.14, mariadb, mariadb@11.4.5, path:BASEDIR, ...
     build: BuildSpec,
     /// Setting that the server starts with; repeatable
@@ -21,7 +21,7 @@ pub struct Args {
 }
 
 /// A server that runs until it is stopped or dropped.
-pub struct Instance {
+pub(super) struct Instance {
     pub server: Managed,
     pub distribution: Distribution,
     /// Holds all files of the instance. Removed when the instance ends.
@@ -30,7 +30,7 @@ pub struct Instance {
 
 impl Instance {
     /// Gets the build, creates a data folder below `work/NAME-...` and starts the server. Ctrl-C and SIGTERM then request a stop.
-    pub fn start(args: &Args, name: &str) -> Result<Instance, Failure> {
+    pub(super) fn start(args: &Args, name: &str) -> Result<Instance, Failure> {
         interrupt::install().map_err(Failure::failed)?;
         let home = Home::from_environment().map_err(Failure::usage)?;
         let leases = Leases::open(&home).map_err(Failure::failed)?;
@@ -77,17 +77,17 @@ impl Instance {
         Ok(instance)
     }
 
-    pub fn folder(&self) -> &Path {
+    pub(super) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
     /// Holds user, password and socket for the server's clients (mode 0600).
-    pub fn option_file(&self) -> PathBuf {
+    pub(super) fn option_file(&self) -> PathBuf {
         self.folder.path().join("client.cnf")
     }
 
     /// Shuts the server down cleanly. Fails if the server had already ended.
-    pub fn stop(self) -> Result<(), ServerError> {
+    pub(super) fn stop(self) -> Result<(), ServerError> {
         self.server.stop()
     }
 }

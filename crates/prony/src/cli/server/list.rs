@@ -4,7 +4,7 @@ use crate::cli::failure::Failure;
 use host::Home;
 use server::{Cache, Held, build_names};
 
-pub fn run() -> Result<(), Failure> {
+pub(super) fn run() -> Result<(), Failure> {
     let home = Home::from_environment().map_err(Failure::usage)?;
     let held = Cache::new(&home).held();
     for name in build_names() {

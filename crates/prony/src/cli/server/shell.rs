@@ -9,7 +9,7 @@ use std::time::Duration;
 /// How often prony checks for a stop signal while the client has the terminal.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-pub fn run(args: &Args) -> Result<Status, Failure> {
+pub(super) fn run(args: &Args) -> Result<Status, Failure> {
     let instance = Instance::start(args, "shell")?;
     let Some(mut client) = instance.distribution.client_command() else {
         return Err(Failure::usage(format!(

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// How often prony checks for a stop signal and for the end of the server. Ctrl-C need not act faster.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-pub fn run(args: &Args) -> Result<Status, Failure> {
+pub(super) fn run(args: &Args) -> Result<Status, Failure> {
     let instance = Instance::start(args, "server")?;
     Note::of_this_prony(&instance.distribution.build)
         .write(instance.folder())

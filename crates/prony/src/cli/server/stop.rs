@@ -17,14 +17,14 @@ const FILE: &str = "prony.json";
 
 /// The file in an instance's folder that names its prony process.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub struct Note {
+pub(super) struct Note {
     build: String,
     pid: u32,
     start_ticks: u64,
 }
 
 impl Note {
-    pub fn of_this_prony(build: &str) -> Note {
+    pub(super) fn of_this_prony(build: &str) -> Note {
         let pid = std::process::id();
         Note {
             build: build.to_string(),
@@ -33,7 +33,7 @@ impl Note {
         }
     }
 
-    pub fn write(&self, folder: &Path) -> io::Result<()> {
+    pub(super) fn write(&self, folder: &Path) -> io::Result<()> {
         let text = serde_json::to_string(self).map_err(io::Error::other)?;
         std::fs::write(folder.join(FILE), text)
     }
@@ -44,7 +44,7 @@ impl Note {
     }
 }
 
-pub fn run() -> Result<Status, Failure> {
+pub(super) fn run() -> Result<Status, Failure> {
     let home = Home::from_environment().map_err(Failure::usage)?;
     let notes = notes(&home.work()).map_err(Failure::failed)?;
     let mut stopped = 0;

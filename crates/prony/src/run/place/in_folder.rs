@@ -6,13 +6,13 @@ use server::ServerError;
 use std::path::{Path, PathBuf};
 
 /// A leased folder, removed with the place.
-pub struct FolderPlace {
+pub(crate) struct FolderPlace {
     data: PathBuf,
     _lease: Lease,
 }
 
 impl FolderPlace {
-    pub fn new(lease: Lease) -> FolderPlace {
+    pub(crate) fn new(lease: Lease) -> FolderPlace {
         FolderPlace {
             data: lease.path().join("data"),
             _lease: lease,
@@ -20,19 +20,19 @@ impl FolderPlace {
     }
 
     /// Creates the folder.
-    pub fn prepare(&self) -> Result<(), ServerError> {
+    pub(crate) fn prepare(&self) -> Result<(), ServerError> {
         std::fs::create_dir_all(&self.data).map_err(|error| {
             ServerError::Unusable(format!("cannot create {}: {error}", self.data.display()))
         })
     }
 
     /// The folder of the workload's files.
-    pub fn data(&self) -> &Path {
+    pub(crate) fn data(&self) -> &Path {
         &self.data
     }
 
     /// The sampler of the machine and of the folder's disk.
-    pub fn prepare_sampler(&self) -> Result<Prepared, ServerError> {
+    pub(crate) fn prepare_sampler(&self) -> Result<Prepared, ServerError> {
         Prepared::new(Targets {
             data_folder: Some(self.data.clone()),
             ..Targets::default()

@@ -6,8 +6,8 @@
 mod in_folder;
 mod on_server;
 
-pub use in_folder::FolderPlace;
-pub use on_server::ServerPlace;
+pub(super) use in_folder::FolderPlace;
+pub(super) use on_server::ServerPlace;
 
 use super::dataset::Ready;
 use super::event::{Action, PreparedEvents};
@@ -23,7 +23,7 @@ use workload::{Audited, Target, Workload};
 
 /// What a place is made from.
 #[derive(Clone, Copy)]
-pub enum Source<'a> {
+pub(crate) enum Source<'a> {
     /// A server of the experiment with its dataset.
     Server(&'a Provided, &'a Ready),
     /// An empty folder.
@@ -32,12 +32,12 @@ pub enum Source<'a> {
 
 impl Source<'_> {
     /// Bytes of the loaded data, which relative settings refer to.
-    pub fn data_bytes(&self) -> u64 {
+    pub(crate) fn data_bytes(&self) -> u64 {
         self.dataset().map_or(0, |dataset| dataset.data_bytes)
     }
 
     /// How the data was loaded.
-    pub fn dataset(&self) -> Option<DatasetNote> {
+    pub(crate) fn dataset(&self) -> Option<DatasetNote> {
         match self {
             Source::Server(_, ready) => Some(ready.note.clone()),
             Source::Folder => None,
@@ -46,14 +46,14 @@ impl Source<'_> {
 }
 
 /// The place of a trial, or of the trials of a series.
-pub enum Place<'a> {
+pub(crate) enum Place<'a> {
     Server(Box<ServerPlace<'a>>),
     Folder(FolderPlace),
 }
 
 impl<'a> Place<'a> {
     /// A place below the leased folder. Nothing is copied or started yet.
-    pub fn new(
+    pub(crate) fn new(
         planned: PlannedTrial,
         source: Source<'a>,
         workload: Arc<dyn Workload>,
@@ -70,14 +70,14 @@ impl<'a> Place<'a> {
     }
 
     /// Continues a series: the next trial runs on the target as the previous one left it.
-    pub fn continue_with(&mut self, planned: PlannedTrial) {
+    pub(crate) fn continue_with(&mut self, planned: PlannedTrial) {
         if let Place::Server(place) = self {
             place.continue_with(planned);
         }
     }
 
     /// Copies the data, unless an earlier trial of the series did. Flags settings that this target does not support.
-    pub fn prepare(&mut self, trial: &mut Trial) -> Result<(), ServerError> {
+    pub(crate) fn prepare(&mut self, trial: &mut Trial) -> Result<(), ServerError> {
         match self {
             Place::Server(place) => place.prepare(trial),
             Place::Folder(place) => place.prepare(),
@@ -88,7 +88,7 @@ impl<'a> Place<'a> {
     ///
     /// # Errors
     /// The place is a folder.
-    pub fn server(&mut self) -> Result<&mut ServerPlace<'a>, ServerError> {
+    pub(crate) fn server(&mut self) -> Result<&mut ServerPlace<'a>, ServerError> {
         match self {
             Place::Server(place) => Ok(place),
             Place::Folder(_) => Err(ServerError::Unusable(
@@ -98,7 +98,7 @@ impl<'a> Place<'a> {
     }
 
     /// Starts the target if it is not running, and reads the tables into memory if `preload`.
-    pub fn start(&mut self, trial: &mut Trial, preload: bool) -> Result<(), ServerError> {
+    pub(crate) fn start(&mut self, trial: &mut Trial, preload: bool) -> Result<(), ServerError> {
         match self {
             Place::Server(place) => place.start_for_a_load(trial, preload),
             Place::Folder(_) => Ok(()),
@@ -106,7 +106,7 @@ impl<'a> Place<'a> {
     }
 
     /// Calls `with` with the target that a driver of this load needs.
-    pub fn with_target<T>(&self, with: impl FnOnce(&Target) -> T) -> Result<T, ServerError> {
+    pub(crate) fn with_target<T>(&self, with: impl FnOnce(&Target) -> T) -> Result<T, ServerError> {
         match self {
             Place::Server(place) => place.with_target(with),
             Place::Folder(place) => Ok(with(&Target::Folder(place.data()))),
@@ -114,7 +114,7 @@ impl<'a> Place<'a> {
     }
 
     /// Checks that the target allows what the load needs.
-    pub fn admits(&self, planned: &PlannedTrial, needs: &Needs) -> Result<(), ServerError> {
+    pub(crate) fn admits(&self, planned: &PlannedTrial, needs: &Needs) -> Result<(), ServerError> {
         match self {
             Place::Server(place) => place.admits(planned, needs),
             Place::Folder(_) => Ok(()),
@@ -122,7 +122,7 @@ impl<'a> Place<'a> {
     }
 
     /// The sampler, with its own connection if the target is a server.
-    pub fn prepare_sampler(&self) -> Result<Prepared, ServerError> {
+    pub(crate) fn prepare_sampler(&self) -> Result<Prepared, ServerError> {
         match self {
             Place::Server(place) => place.prepare_sampler(),
             Place::Folder(place) => place.prepare_sampler(),
@@ -130,7 +130,7 @@ impl<'a> Place<'a> {
     }
 
     /// The planned events, each with its own connections.
-    pub fn prepare_events(&self, actions: &[Action]) -> Result<PreparedEvents, ServerError> {
+    pub(crate) fn prepare_events(&self, actions: &[Action]) -> Result<PreparedEvents, ServerError> {
         match self {
             Place::Server(place) => place.prepare_events(actions),
             Place::Folder(_) => Ok(PreparedEvents::none()),
@@ -138,7 +138,7 @@ impl<'a> Place<'a> {
     }
 
     /// Calls `with` with what an audit inspects.
-    pub fn audited<T>(&self, with: impl FnOnce(Audited) -> T) -> Result<T, ServerError> {
+    pub(crate) fn audited<T>(&self, with: impl FnOnce(Audited) -> T) -> Result<T, ServerError> {
         match self {
             Place::Server(place) => Ok(with(Audited::Server(&mut place.session()?))),
             Place::Folder(place) => Ok(with(Audited::Folder(place.data()))),
@@ -147,7 +147,7 @@ impl<'a> Place<'a> {
 
     /// # Errors
     /// The server ended during the trial, or was replaced by another one.
-    pub fn still_runs(&self) -> Result<(), ServerError> {
+    pub(crate) fn still_runs(&self) -> Result<(), ServerError> {
         match self {
             Place::Server(place) => place.still_runs(),
             Place::Folder(_) => Ok(()),
@@ -155,7 +155,7 @@ impl<'a> Place<'a> {
     }
 
     /// A flag if a limit was no longer in force at the end of the trial.
-    pub fn lost_limit(&self) -> Option<Flag> {
+    pub(crate) fn lost_limit(&self) -> Option<Flag> {
         match self {
             Place::Server(place) => place.lost_limit(),
             Place::Folder(_) => None,
@@ -163,7 +163,7 @@ impl<'a> Place<'a> {
     }
 
     /// Why a trial failed. If the server is gone, with the cause from its log.
-    pub fn explain(&self, error: &ServerError) -> String {
+    pub(crate) fn explain(&self, error: &ServerError) -> String {
         match self {
             Place::Server(place) => place.explain(error),
             Place::Folder(_) => error.to_string(),
@@ -171,7 +171,7 @@ impl<'a> Place<'a> {
     }
 
     /// The lines of the server's log. Empty without a log.
-    pub fn log(&self) -> Vec<String> {
+    pub(crate) fn log(&self) -> Vec<String> {
         match self {
             Place::Server(place) => place.log(),
             Place::Folder(_) => Vec::new(),

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use workload::{Target, Workload};
 
 /// The server of one trial with its folder and connections.
-pub struct ServerPlace<'a> {
+pub(crate) struct ServerPlace<'a> {
     planned: PlannedTrial,
     server: &'a Provided,
     ready: &'a Ready,
@@ -44,7 +44,7 @@ pub struct ServerPlace<'a> {
 
 impl<'a> ServerPlace<'a> {
     /// A place below the leased folder. Nothing is copied or started yet.
-    pub fn new(
+    pub(crate) fn new(
         planned: PlannedTrial,
         server: &'a Provided,
         ready: &'a Ready,
@@ -71,7 +71,7 @@ impl<'a> ServerPlace<'a> {
     }
 
     /// Continues a series: the next trial uses the server as the previous one left it.
-    pub fn continue_with(&mut self, planned: PlannedTrial) {
+    pub(crate) fn continue_with(&mut self, planned: PlannedTrial) {
         self.planned = planned;
     }
 
@@ -90,7 +90,7 @@ impl<'a> ServerPlace<'a> {
     }
 
     /// Copies the snapshot for the first trial. Flags settings that this kind of server does not support.
-    pub fn prepare(&mut self, trial: &mut Trial) -> Result<(), ServerError> {
+    pub(crate) fn prepare(&mut self, trial: &mut Trial) -> Result<(), ServerError> {
         if !self.is_started() {
             self.place_data()?;
         }
@@ -99,7 +99,7 @@ impl<'a> ServerPlace<'a> {
     }
 
     /// Starts the server for a timed load if it is not running. After a start, reads the tables into the buffer pool if `preload`.
-    pub fn start_for_a_load(
+    pub(crate) fn start_for_a_load(
         &mut self,
         trial: &mut Trial,
         preload: bool,
@@ -151,7 +151,11 @@ impl<'a> ServerPlace<'a> {
     }
 
     /// Stops the server, empties the caches, starts it, and collects the evidence that it is cold.
-    pub fn go_cold(&mut self, trial: &mut Trial, clients: u32) -> Result<Before, ServerError> {
+    pub(crate) fn go_cold(
+        &mut self,
+        trial: &mut Trial,
+        clients: u32,
+    ) -> Result<Before, ServerError> {
         let restart = self.node().abilities().restart;
         if restart {
             self.live = None;
@@ -172,7 +176,7 @@ impl<'a> ServerPlace<'a> {
     }
 
     /// The connections. Starts the server if it is not running.
-    pub fn live(&mut self, trial: &mut Trial) -> Result<&mut Live, ServerError> {
+    pub(crate) fn live(&mut self, trial: &mut Trial) -> Result<&mut Live, ServerError> {
         if self.live.is_none() {
             self.start(trial)?;
         }
@@ -194,7 +198,7 @@ impl<'a> ServerPlace<'a> {
     }
 
     /// The data folder, if prony can read it.
-    pub fn data_folder(&self) -> Option<PathBuf> {
+    pub(crate) fn data_folder(&self) -> Option<PathBuf> {
         self.node().data_folder()
     }
 
@@ -261,7 +265,7 @@ impl<'a> ServerPlace<'a> {
     }
 
     /// A flag if a limit was no longer in force at the end of the trial.
-    pub fn lost_limit(&self) -> Option<Flag> {
+    pub(crate) fn lost_limit(&self) -> Option<Flag> {
         let file = self.held.as_ref()?.group.lost()?;
         Some(Flag {
             kind: FlagKind::LimitLost,
@@ -292,7 +296,7 @@ impl<'a> ServerPlace<'a> {
     }
 
     /// Opens connections for this number of clients on the running server.
-    pub fn have_clients(&mut self, clients: u32) -> Result<(), ServerError> {
+    pub(crate) fn have_clients(&mut self, clients: u32) -> Result<(), ServerError> {
         let Some(live) = self.live.as_ref() else {
             return Ok(());
         };
@@ -367,7 +371,7 @@ impl<'a> ServerPlace<'a> {
     }
 
     /// The planned events, each with its own connections.
-    pub fn prepare_events(&self, actions: &[Action]) -> Result<PreparedEvents, ServerError> {
+    pub(crate) fn prepare_events(&self, actions: &[Action]) -> Result<PreparedEvents, ServerError> {
         PreparedEvents::open(&self.planned.events, actions, || {
             let session = self.session()?;
             let stopper = stopper(&session, self.node().as_ref())?;
@@ -380,7 +384,7 @@ impl<'a> ServerPlace<'a> {
     }
 
     /// The sampler of the trial's server, with its own connection.
-    pub fn prepare_sampler(&self) -> Result<Prepared, ServerError> {
+    pub(crate) fn prepare_sampler(&self) -> Result<Prepared, ServerError> {
         let abilities = self.node().abilities();
         let connector = match abilities.mysql {
             true => Some(self.node().connector()?),
@@ -397,7 +401,7 @@ impl<'a> ServerPlace<'a> {
 
     /// Checks that the server allows all clients of a load. A server that refuses some would be measured with fewer clients than the
     /// trial's name says. Prepared statements are limited over all connections.
-    pub fn admits(&self, planned: &PlannedTrial, needs: &Needs) -> Result<(), ServerError> {
+    pub(crate) fn admits(&self, planned: &PlannedTrial, needs: &Needs) -> Result<(), ServerError> {
         if let Some(max) = self.effective_number("max_connections")
             && let Some(why) = connections::too_few(planned, max as u32, self.is_external())
         {
@@ -421,7 +425,7 @@ impl<'a> ServerPlace<'a> {
     ///
     /// # Errors
     /// The server has no address, as with SQLite.
-    pub fn with_target<T>(&self, with: impl FnOnce(&Target) -> T) -> Result<T, ServerError> {
+    pub(crate) fn with_target<T>(&self, with: impl FnOnce(&Target) -> T) -> Result<T, ServerError> {
         let endpoint = self.node().endpoint().ok_or_else(|| {
             ServerError::Unusable("a timed load needs a server that clients can connect to".into())
         })?;
@@ -437,7 +441,7 @@ impl<'a> ServerPlace<'a> {
     }
 
     /// A new connection in the workload's schema, without the session settings.
-    pub fn session(&self) -> Result<Session, ServerError> {
+    pub(crate) fn session(&self) -> Result<Session, ServerError> {
         let mut session = self.node().connect()?;
         self.enter(&mut session)?;
         Ok(session)
@@ -477,7 +481,7 @@ impl<'a> ServerPlace<'a> {
 
     /// # Errors
     /// The server has ended, or an external server is gone or has been replaced by another one.
-    pub fn still_runs(&self) -> Result<(), ServerError> {
+    pub(crate) fn still_runs(&self) -> Result<(), ServerError> {
         if let Some(reason) = self.node().exit_reason() {
             return Err(ServerError::Lost(reason));
         }
@@ -502,7 +506,7 @@ impl<'a> ServerPlace<'a> {
     }
 
     /// Why a trial failed. If the server is gone, with the cause from its log.
-    pub fn explain(&self, error: &ServerError) -> String {
+    pub(crate) fn explain(&self, error: &ServerError) -> String {
         let of_limits = self.held.as_ref().and_then(Held::last_words);
         match (error, self.node().exit_reason()) {
             (ServerError::Lost(_), Some(reason)) => match of_limits {
@@ -519,7 +523,7 @@ impl<'a> ServerPlace<'a> {
     }
 
     /// The lines of its log. Empty if prony cannot read it.
-    pub fn log(&self) -> Vec<String> {
+    pub(crate) fn log(&self) -> Vec<String> {
         self.node().log_tail(usize::MAX)
     }
 

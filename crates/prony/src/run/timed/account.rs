@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 const WINDOW_S: u32 = 10;
 
 /// Adds the load to its trial.
-pub fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, observed: Observed) {
+pub(super) fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, observed: Observed) {
     let Driving {
         operations,
         driven,
@@ -83,7 +83,7 @@ const COLUMNS: [Column; 8] = [
 
 /// Collects what the engine reports during the load. Histograms are packed at once, since hours of unpacked ones would take gigabytes.
 #[derive(Default)]
-pub struct Recorder {
+pub(super) struct Recorder {
     /// Names of the operations, in the workload's order.
     operations: Vec<String>,
     /// The engine's series, one value per second.
@@ -94,14 +94,14 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    pub fn of(operations: &[String]) -> Recorder {
+    pub(super) fn of(operations: &[String]) -> Recorder {
         Recorder {
             operations: operations.to_vec(),
             ..Recorder::default()
         }
     }
 
-    pub fn second(&mut self, second: &Second) {
+    pub(super) fn second(&mut self, second: &Second) {
         for (name, of) in COLUMNS {
             let series = self.series.entry(name.to_string()).or_default();
             series.push(Some(of(second) as f64));
@@ -124,7 +124,7 @@ impl Recorder {
     }
 
     /// Adds the histograms of all windows.
-    pub fn windows(&mut self, windows: Vec<HistogramNote>) {
+    pub(super) fn windows(&mut self, windows: Vec<HistogramNote>) {
         self.histograms.extend(windows);
     }
 }
@@ -149,7 +149,7 @@ fn errors_by_code(second: &Second) -> BTreeMap<u16, u64> {
 }
 
 /// The histogram of ten seconds of an operation.
-pub fn of_window(operations: &[String], window: &Window) -> HistogramNote {
+pub(super) fn of_window(operations: &[String], window: &Window) -> HistogramNote {
     HistogramNote {
         operation: operations.get(usize::from(window.operation)).cloned(),
         kind: match window.kind {
@@ -200,7 +200,7 @@ fn open_note(driven: &Driven) -> OpenNote {
 }
 
 /// One second for live display.
-pub fn live(second: &Second, sampled: BTreeMap<String, f64>) -> LiveSample {
+pub(super) fn live(second: &Second, sampled: BTreeMap<String, f64>) -> LiveSample {
     let own = COLUMNS.map(|(name, of)| (name.to_string(), of(second) as f64));
     let latency = [("p50", 0.5), ("p99", 0.99), ("max", 1.0)].map(|(name, quantile)| {
         let nanoseconds = second.response.value_at_quantile(quantile);

@@ -14,10 +14,10 @@ use std::time::Instant;
 
 /// The sampler's most recent values, by series.
 #[derive(Clone, Default)]
-pub struct Latest(Arc<Mutex<BTreeMap<String, f64>>>);
+pub(super) struct Latest(Arc<Mutex<BTreeMap<String, f64>>>);
 
 impl Latest {
-    pub fn take(&self) -> BTreeMap<String, f64> {
+    pub(super) fn take(&self) -> BTreeMap<String, f64> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -27,7 +27,7 @@ impl Latest {
 }
 
 /// The sampler and the events of a load, before or after its start.
-pub struct Concurrent {
+pub(super) struct Concurrent {
     prepared: Option<(Prepared, PreparedEvents)>,
     running: Option<(Sampler, Events)>,
     measured_from_s: u32,
@@ -36,13 +36,13 @@ pub struct Concurrent {
 
 /// What the sampler and the events recorded.
 #[derive(Default)]
-pub struct Observed {
+pub(super) struct Observed {
     pub sampled: Sampled,
     pub happened: Happened,
 }
 
 impl Concurrent {
-    pub fn prepare(
+    pub(super) fn prepare(
         place: &Place,
         actions: &[Action],
         measured_from_s: u32,
@@ -56,7 +56,7 @@ impl Concurrent {
     }
 
     /// Starts the sampler and the events when the load begins.
-    pub fn begin(&mut self, origin: Instant) {
+    pub(super) fn begin(&mut self, origin: Instant) {
         let Some((sampler, events)) = self.prepared.take() else {
             return;
         };
@@ -67,7 +67,7 @@ impl Concurrent {
     }
 
     /// Stops both when the load has ended. Call it before the server stops.
-    pub fn end(self) -> Observed {
+    pub(super) fn end(self) -> Observed {
         let Some((sampler, events)) = self.running else {
             return Observed::default();
         };

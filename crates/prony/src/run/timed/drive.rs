@@ -11,7 +11,7 @@ use wire::{Login, Tls};
 const LOGIN_WITHIN: Duration = Duration::from_secs(30);
 
 /// How clients reach the server; the workload adds its schema.
-pub fn login(dsn: Dsn) -> Login {
+pub(crate) fn login(dsn: Dsn) -> Login {
     let node = |(host, port)| Endpoint::Tcp { host, port };
     let first = match dsn.socket {
         Some(path) => Endpoint::Unix(path),
@@ -34,7 +34,7 @@ pub fn login(dsn: Dsn) -> Login {
 }
 
 /// The drive of a planned load.
-pub fn of(planned: &PlannedTrial, protocol: &Protocol, seed: u64) -> Drive {
+pub(crate) fn of(planned: &PlannedTrial, protocol: &Protocol, seed: u64) -> Drive {
     Drive {
         load: load(&planned.load),
         time: protocol.driven(),
@@ -101,7 +101,7 @@ fn schedule(rate: f64, arrivals: &ArrivalsSpec) -> Arrivals {
 }
 
 /// The first second over which the server's counters are taken.
-pub fn measured_from_s(protocol: &Protocol) -> u32 {
+pub(crate) fn measured_from_s(protocol: &Protocol) -> u32 {
     match protocol.warmup_note() {
         Warmup::Seconds(warmup_s) => warmup_s.ceil() as u32,
         Warmup::Find => 0,

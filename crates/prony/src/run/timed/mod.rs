@@ -5,7 +5,7 @@
 
 mod account;
 mod concurrent;
-pub mod drive;
+pub(crate) mod drive;
 
 use super::place::Place;
 use super::trial::Bench;
@@ -23,7 +23,7 @@ use workload::Workload;
 const TICK: Duration = Duration::from_millis(50);
 
 /// Called once per second with its number and figures.
-pub type EachSecond<'l> = &'l mut (dyn FnMut(u32, LiveSample) + Send);
+pub(crate) type EachSecond<'l> = &'l mut (dyn FnMut(u32, LiveSample) + Send);
 
 /// The result of a load.
 struct Driving {
@@ -33,7 +33,7 @@ struct Driving {
     recorded: Recorder,
 }
 
-pub struct Timed<'a> {
+pub(crate) struct Timed<'a> {
     pub bench: &'a Bench<'a>,
     pub workload: &'a dyn Workload,
     pub planned: &'a PlannedTrial,
@@ -43,7 +43,7 @@ pub struct Timed<'a> {
 impl Timed<'_> {
     /// Starts the target if it is not running, and drives the load once. Calls `live` every second. Returns a tally for each operation,
     /// for the audit.
-    pub fn measure(
+    pub(crate) fn measure(
         &self,
         place: &mut Place,
         trial: &mut Trial,
