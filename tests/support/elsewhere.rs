@@ -6,11 +6,11 @@ use server::{Cache, Managed, Node, Session, StartRequest};
 use std::collections::BTreeMap;
 
 /// The password of the account `guest`, with characters that are special in a DSN.
-pub const PASSWORD: &str = "0pen/Sesame@7";
-pub const PASSWORD_IN_A_DSN: &str = "0pen%2FSesame%407";
+pub(crate) const PASSWORD: &str = "0pen/Sesame@7";
+pub(crate) const PASSWORD_IN_A_DSN: &str = "0pen%2FSesame%407";
 
 /// A running external server.
-pub struct Elsewhere {
+pub(crate) struct Elsewhere {
     pub port: u16,
     owner: Session,
     server: Managed,
@@ -18,14 +18,14 @@ pub struct Elsewhere {
 }
 
 /// The DSN, with password, of a server on this port.
-pub fn dsn_with_password(port: u16) -> String {
+pub(crate) fn dsn_with_password(port: u16) -> String {
     format!("mysql://guest:{PASSWORD_IN_A_DSN}@127.0.0.1:{port}/")
 }
 
 impl Elsewhere {
     /// Starts a server whose account has these privileges, in GRANT syntax (`ALL ON *.*`); None if the build is not
     /// available.
-    pub fn start(build: &str, rights: &str) -> Option<Elsewhere> {
+    pub(crate) fn start(build: &str, rights: &str) -> Option<Elsewhere> {
         if !has(build) {
             return None;
         }
@@ -65,24 +65,24 @@ impl Elsewhere {
     }
 
     /// The DSN without a password.
-    pub fn dsn(&self) -> String {
+    pub(crate) fn dsn(&self) -> String {
         format!("mysql://guest@127.0.0.1:{}/", self.port)
     }
 
-    pub fn dsn_with_password(&self) -> String {
+    pub(crate) fn dsn_with_password(&self) -> String {
         dsn_with_password(self.port)
     }
 
-    pub fn pid(&self) -> Option<u32> {
+    pub(crate) fn pid(&self) -> Option<u32> {
         self.server.pid()
     }
 
-    pub fn execute(&mut self, sql: &str) {
+    pub(crate) fn execute(&mut self, sql: &str) {
         self.owner.execute(sql).unwrap();
     }
 
     /// Runs a query as the owner; returns one line per row, with tabs between the columns.
-    pub fn query(&mut self, sql: &str) -> Vec<String> {
+    pub(crate) fn query(&mut self, sql: &str) -> Vec<String> {
         let cell = |cell: &Option<Vec<u8>>| match cell {
             Some(text) => String::from_utf8_lossy(text).into_owned(),
             None => "NULL".into(),
@@ -94,7 +94,7 @@ impl Elsewhere {
     }
 
     /// Everything outside prony's schemas: accounts, privileges, settings, enabled metrics, schemas, tables, rows.
-    pub fn surroundings(&mut self) -> BTreeMap<&'static str, Vec<String>> {
+    pub(crate) fn surroundings(&mut self) -> BTreeMap<&'static str, Vec<String>> {
         // The two families name this column differently.
         let metrics = match self.query("SELECT version()")[0].contains("MariaDB") {
             true => "SELECT name, enabled FROM information_schema.innodb_metrics ORDER BY name",

@@ -2,11 +2,11 @@
 
 use record::{Store, StoreError, TrialKey};
 
-pub mod elsewhere;
-pub mod process;
-pub mod skip;
-pub mod switch;
-pub mod timed;
+pub(crate) mod elsewhere;
+pub(crate) mod process;
+pub(crate) mod skip;
+pub(crate) mod switch;
+pub(crate) mod timed;
 
 use host::{Home, Lease, Leases};
 use std::collections::BTreeMap;
@@ -26,12 +26,12 @@ static BUILDS: Mutex<BTreeMap<String, Arc<OnceLock<bool>>>> = Mutex::new(BTreeMa
 
 /// A temporary folder with its own PRONY_HOME and a results folder. Builds come from the user's cache, so they are
 /// downloaded only once.
-pub struct Bench {
+pub(crate) struct Bench {
     pub folder: tempfile::TempDir,
 }
 
 impl Bench {
-    pub fn new() -> Bench {
+    pub(crate) fn new() -> Bench {
         let folder = tempfile::tempdir().unwrap();
         let builds = user_home().join("builds");
         std::fs::create_dir_all(&builds).unwrap();
@@ -42,7 +42,7 @@ impl Bench {
 
     /// A bench that shares snapshots with other such benches, so that each dataset is loaded once. For tests that neither test loading
     /// nor damage data.
-    pub fn with_shared_snapshots() -> Bench {
+    pub(crate) fn with_shared_snapshots() -> Bench {
         let bench = Bench::new();
         std::os::unix::fs::symlink(SNAPSHOTS.path(), bench.snapshots()).unwrap();
         bench
@@ -52,16 +52,16 @@ impl Bench {
         self.home().join("snapshots")
     }
 
-    pub fn home(&self) -> PathBuf {
+    pub(crate) fn home(&self) -> PathBuf {
         self.folder.path().join("home")
     }
 
-    pub fn results(&self) -> PathBuf {
+    pub(crate) fn results(&self) -> PathBuf {
         self.folder.path().join("results")
     }
 
     /// The command `prony ARGUMENTS`, ready to run.
-    pub fn prony(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn prony(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
         command
             .args(arguments)
@@ -74,28 +74,28 @@ impl Bench {
         command
     }
 
-    pub fn run(&self, arguments: &[&str]) -> Ended {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ended {
         Ended::from(self.prony(arguments).output().unwrap())
     }
 
     /// Runs `prony WORDS`; the words are separated by spaces and not quoted.
-    pub fn line(&self, words: &str) -> Ended {
+    pub(crate) fn line(&self, words: &str) -> Ended {
         self.run(&words.split(' ').collect::<Vec<_>>())
     }
 
-    pub fn start(&self, arguments: &[&str]) -> Child {
+    pub(crate) fn start(&self, arguments: &[&str]) -> Child {
         self.prony(arguments).spawn().unwrap()
     }
 
     /// Writes an experiment file. Returns its path.
-    pub fn experiment(&self, name: &str, text: &str) -> String {
+    pub(crate) fn experiment(&self, name: &str, text: &str) -> String {
         let path = self.folder.path().join(format!("{name}.toml"));
         std::fs::write(&path, text).unwrap();
         path.display().to_string()
     }
 
     /// The folders of the runs, oldest first.
-    pub fn runs(&self) -> Vec<PathBuf> {
+    pub(crate) fn runs(&self) -> Vec<PathBuf> {
         let mut runs: Vec<PathBuf> = std::fs::read_dir(self.results())
             .into_iter()
             .flatten()
@@ -106,14 +106,14 @@ impl Bench {
         runs
     }
 
-    pub fn json(&self, run: &Path) -> serde_json::Value {
+    pub(crate) fn json(&self, run: &Path) -> serde_json::Value {
         let shown = self.run(&["show", &run.display().to_string(), "--format", "json"]);
         assert_eq!(shown.status, 0, "{}", shown.stderr);
         serde_json::from_str(&shown.stdout).unwrap()
     }
 
     /// Processes whose command line or environment mentions this bench's home: servers, guards, helpers.
-    pub fn processes(&self) -> Vec<String> {
+    pub(crate) fn processes(&self) -> Vec<String> {
         let home = self.home().display().to_string();
         let mut found = Vec::new();
         for entry in std::fs::read_dir("/proc").unwrap().flatten() {
@@ -137,7 +137,7 @@ impl Bench {
     }
 
     /// Waits until no process of this bench is running; the guard needs a moment after a kill.
-    pub fn wait_until_quiet(&self) {
+    pub(crate) fn wait_until_quiet(&self) {
         for _ in 0..600 {
             if self.processes().is_empty() {
                 return;
@@ -148,7 +148,7 @@ impl Bench {
     }
 
     /// Files that an ended prony process must not leave: instances and clones, unfinished snapshots, journals.
-    pub fn leftovers(&self) -> Vec<PathBuf> {
+    pub(crate) fn leftovers(&self) -> Vec<PathBuf> {
         let below = |name: &str| {
             std::fs::read_dir(self.home().join(name))
                 .into_iter()
@@ -172,7 +172,7 @@ impl Bench {
     }
 }
 
-pub struct Ended {
+pub(crate) struct Ended {
     pub status: i32,
     pub stdout: String,
     pub stderr: String,
@@ -199,7 +199,7 @@ fn user_home() -> PathBuf {
 }
 
 /// Whether a build is available. Downloads it into the user's cache once for all tests, and prints the reason if it fails.
-pub fn has(build: &str) -> bool {
+pub(crate) fn has(build: &str) -> bool {
     let known = BUILDS
         .lock()
         .unwrap()
@@ -224,6 +224,6 @@ fn get(build: &str) -> bool {
 }
 
 /// The keys of the trials that a run has finished so far. The prony process that writes the run may still be running.
-pub fn finished(store: &Path) -> Result<Vec<TrialKey>, StoreError> {
+pub(crate) fn finished(store: &Path) -> Result<Vec<TrialKey>, StoreError> {
     Store::open(store)?.finished()
 }

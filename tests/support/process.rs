@@ -7,17 +7,17 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 /// Sends a signal; the process may have ended already.
-pub fn send(pid: u32, signal: Signal) {
+pub(crate) fn send(pid: u32, signal: Signal) {
     let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
     let _ = kill_process(pid, signal);
 }
 
-pub fn ended(child: Child) -> Ended {
+pub(crate) fn ended(child: Child) -> Ended {
     child.wait_with_output().unwrap().into()
 }
 
 /// Waits until the condition holds.
-pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let began = Instant::now();
     while !condition() {
         assert!(
@@ -29,7 +29,7 @@ pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
 }
 
 /// (pid, socket) of the servers of this bench, without prony and its guard.
-pub fn servers(bench: &Bench) -> Vec<(u32, String)> {
+pub(crate) fn servers(bench: &Bench) -> Vec<(u32, String)> {
     let lines = bench.processes();
     let servers = lines.iter().filter_map(|line| {
         let (pid, line) = line.split_once(": ")?;
@@ -39,7 +39,7 @@ pub fn servers(bench: &Bench) -> Vec<(u32, String)> {
     servers.collect()
 }
 
-pub fn nothing_is_left(bench: &Bench) {
+pub(crate) fn nothing_is_left(bench: &Bench) {
     bench.wait_until_quiet();
     assert_eq!(bench.leftovers(), Vec::<PathBuf>::new());
 }

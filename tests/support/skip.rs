@@ -7,6 +7,7 @@ use std::io::Write;
 ///
 /// # Panics
 /// If PRONY_REQUIRE_SERVERS is set, as in .ci/run.
+#[allow(unreachable_pub)] // this file is a module of several test crates
 pub fn skipped(reason: &str) {
     assert!(
         std::env::var_os("PRONY_REQUIRE_SERVERS").is_none(),

@@ -5,7 +5,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 
-pub struct Switch {
+pub(crate) struct Switch {
     pub port: u16,
     state: Arc<State>,
 }
@@ -18,7 +18,7 @@ struct State {
 }
 
 impl Switch {
-    pub fn to(port: u16) -> Switch {
+    pub(crate) fn to(port: u16) -> Switch {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let state = Arc::new(State {
             target: AtomicU16::new(port),
@@ -40,7 +40,7 @@ impl Switch {
     }
 
     /// Closes all connections and forwards new ones to this port.
-    pub fn turn_to(&self, port: u16) {
+    pub(crate) fn turn_to(&self, port: u16) {
         self.state.target.store(port, Ordering::SeqCst);
         for half in self.state.open.lock().unwrap().drain(..) {
             let _ = half.shutdown(Shutdown::Both);

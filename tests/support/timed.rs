@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::Path;
 
 /// Writes an experiment with `workload` on MariaDB; `rest` is its load, protocol and everything else.
-pub fn experiment(bench: &Bench, name: &str, workload: &str, rest: &str) -> String {
+pub(crate) fn experiment(bench: &Bench, name: &str, workload: &str, rest: &str) -> String {
     let text = format!(
         "title = \"{name}\"\nquestion = \"What is the result of a timed load?\"\n\n[server.one]\nbuild = \"mariadb\"\n\n{workload}\n{rest}"
     );
@@ -14,7 +14,7 @@ pub fn experiment(bench: &Bench, name: &str, workload: &str, rest: &str) -> Stri
 }
 
 /// Parses the output of a command with `--format json`.
-pub fn shown(ended: &Ended) -> Value {
+pub(crate) fn shown(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout).unwrap_or_else(|error| {
         panic!(
             "{error}: status {}\n{}\n{}",
@@ -24,7 +24,7 @@ pub fn shown(ended: &Ended) -> Value {
 }
 
 /// Runs an experiment and returns its JSON result, even if the machine was busy.
-pub fn measured(bench: &Bench, file: &str) -> Value {
+pub(crate) fn measured(bench: &Bench, file: &str) -> Value {
     let ended = bench.run(&["run", file]);
     assert!([0, 3].contains(&ended.status), "{}", ended.stderr);
     let run = bench
@@ -39,16 +39,16 @@ pub fn measured(bench: &Bench, file: &str) -> Value {
 }
 
 /// The section `[workload.oltp]` with 1,000 rows.
-pub fn oltp(operations: &str) -> String {
+pub(crate) fn oltp(operations: &str) -> String {
     format!("[workload.oltp]\noperations = \"{operations}\"\nrows = 1000\n")
 }
 
-pub fn trials(shown: &Value) -> Vec<Value> {
+pub(crate) fn trials(shown: &Value) -> Vec<Value> {
     shown["trials"].as_array().unwrap().clone()
 }
 
 /// The only trial at this level of a factor.
-pub fn at_level(shown: &Value, factor: &str, level: &str) -> Value {
+pub(crate) fn at_level(shown: &Value, factor: &str, level: &str) -> Value {
     let at = |trial: &Value| trial["levels"][factor] == level;
     let mut found = trials(shown).into_iter().filter(at);
     let trial = found.next();
@@ -56,32 +56,32 @@ pub fn at_level(shown: &Value, factor: &str, level: &str) -> Value {
     trial.unwrap_or_else(|| panic!("no trial at {factor} {level}: {shown}"))
 }
 
-pub fn number(value: &Value) -> f64 {
+pub(crate) fn number(value: &Value) -> f64 {
     value
         .as_f64()
         .unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
 /// The successful operations of a trial, including those that ended after its last whole second.
-pub fn ended_operations(trial: &Value) -> f64 {
+pub(crate) fn ended_operations(trial: &Value) -> f64 {
     let samples = trial["samples"].as_array().unwrap().iter();
     samples.map(|sample| number(&sample["throughput"])).sum()
 }
 
 /// The texts of a trial's flags of one kind.
-pub fn flags(trial: &Value, kind: &str) -> String {
+pub(crate) fn flags(trial: &Value, kind: &str) -> String {
     let flags = trial["flags"].as_array().unwrap().iter();
     let texts = flags.filter(|flag| flag["kind"] == kind);
     texts.map(|flag| flag["text"].to_string()).collect()
 }
 
 /// Whether a trial was measured completely. On a busy machine the engine may flag that it was late itself.
-pub fn is_whole(trial: &Value) -> bool {
+pub(crate) fn is_whole(trial: &Value) -> bool {
     trial["state"] == "done" || !flags(trial, "engine_limit").is_empty()
 }
 
 /// How many server starts each trial had, in execution order.
-pub fn starts(run: &Path) -> Vec<usize> {
+pub(crate) fn starts(run: &Path) -> Vec<usize> {
     let trials = Store::open(&run.join("run.sqlite"))
         .unwrap()
         .trials()
@@ -90,7 +90,7 @@ pub fn starts(run: &Path) -> Vec<usize> {
 }
 
 /// A percentile of all responses of a run's only trial in ms, even with too few responses for a report.
-pub fn response_ms(run: &Path, quantile: f64) -> f64 {
+pub(crate) fn response_ms(run: &Path, quantile: f64) -> f64 {
     let trials = Store::open(&run.join("run.sqlite"))
         .unwrap()
         .trials_whole()
@@ -109,7 +109,7 @@ pub fn response_ms(run: &Path, quantile: f64) -> f64 {
 }
 
 /// How many seconds of the running trial with these levels (`clients=1`) are recorded so far.
-pub fn seconds_under_way(run: &Path, levels: &str) -> usize {
+pub(crate) fn seconds_under_way(run: &Path, levels: &str) -> usize {
     let Ok(store) = Store::open(&run.join("run.sqlite")) else {
         return 0;
     };

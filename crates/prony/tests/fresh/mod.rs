@@ -26,7 +26,7 @@ struct Template {
 }
 
 /// A build with its own data folder.
-pub struct Fresh {
+pub(crate) struct Fresh {
     pub distribution: Distribution,
     pub leases: Leases,
     pub data_folder: PathBuf,
@@ -36,7 +36,7 @@ pub struct Fresh {
 impl Fresh {
     /// A fresh data folder of a build; None if the build is not available. Prints the reason, and panics where servers are
     /// required.
-    pub fn of(build: &'static str) -> Option<Fresh> {
+    pub(crate) fn of(build: &'static str) -> Option<Fresh> {
         let template = TEMPLATES
             .lock()
             .unwrap()
@@ -54,11 +54,11 @@ impl Fresh {
         })
     }
 
-    pub fn instance(&self) -> PathBuf {
+    pub(crate) fn instance(&self) -> PathBuf {
         self.folder.path().join("instance")
     }
 
-    pub fn managed(&self) -> Managed {
+    pub(crate) fn managed(&self) -> Managed {
         Managed::new(
             self.distribution.clone(),
             self.leases.clone(),

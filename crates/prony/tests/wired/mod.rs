@@ -11,21 +11,21 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use wire::{Connection, Login, Tls, WireError};
 
-pub const PASSWORD: &str = "Secret-word-7";
+pub(crate) const PASSWORD: &str = "Secret-word-7";
 
 /// Runs a future to its end; on blocking streams no await is ever pending.
-pub fn now<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
     match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
         Poll::Pending => unreachable!("a blocking stream is never pending"),
     }
 }
 
-pub fn open(login: &Login) -> Result<Connection, WireError> {
+pub(crate) fn open(login: &Login) -> Result<Connection, WireError> {
     now(Connection::open(&Io::blocking(), login, 0))
 }
 
-pub struct Running {
+pub(crate) struct Running {
     dsn: Dsn,
     /// (plugin, user).
     users: Vec<(&'static str, &'static str)>,
@@ -35,7 +35,7 @@ pub struct Running {
 
 impl Running {
     /// Starts a server; None if the build is not available.
-    pub fn of(build: &'static str) -> Option<Running> {
+    pub(crate) fn of(build: &'static str) -> Option<Running> {
         let fresh = Fresh::of(build)?;
         let server = fresh.managed();
         let mut settings = vec![("max_allowed_packet".to_string(), "64M".to_string())];
@@ -58,12 +58,12 @@ impl Running {
         Some(running)
     }
 
-    pub fn socket(&self) -> Login {
+    pub(crate) fn socket(&self) -> Login {
         let path = self.dsn.socket.clone().unwrap();
         self.login(Endpoint::Unix(path))
     }
 
-    pub fn tcp(&self) -> Login {
+    pub(crate) fn tcp(&self) -> Login {
         self.login(Endpoint::Tcp {
             host: "127.0.0.1".into(),
             port: self.dsn.port,
@@ -83,7 +83,7 @@ impl Running {
     }
 
     /// Runs a statement as the administrator.
-    pub fn admin(&self, sql: &str) {
+    pub(crate) fn admin(&self, sql: &str) {
         now(open(&self.socket()).unwrap().query(sql))
             .unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
@@ -94,7 +94,7 @@ impl Running {
     }
 
     /// Creates a schema and connects to it.
-    pub fn schema(&self, name: &str) -> Connection {
+    pub(crate) fn schema(&self, name: &str) -> Connection {
         self.admin(&format!("CREATE DATABASE wire_{name}"));
         let mut login = self.socket();
         login.schema = Some(format!("wire_{name}"));
@@ -102,11 +102,11 @@ impl Running {
     }
 
     /// The users as (plugin, user).
-    pub fn users(&self) -> &[(&'static str, &'static str)] {
+    pub(crate) fn users(&self) -> &[(&'static str, &'static str)] {
         &self.users
     }
 
-    pub fn user_without_password(&self) -> String {
+    pub(crate) fn user_without_password(&self) -> String {
         "nopassword".into()
     }
 
