@@ -185,7 +185,7 @@ fn a_full_queue_and_what_is_still_queued_are_visible_in_the_result() {
     assert!(
         waits["unstable"]
             .to_string()
-            .contains("the schedule stood still"),
+            .contains("the schedule paused"),
         "{waits}"
     );
     assert_eq!(waits["dropped"], 0, "{waits}");
