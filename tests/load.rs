@@ -185,7 +185,7 @@ fn a_full_queue_and_queued_requests_are_reported() {
     assert!(
         waits["unstable"]
             .to_string()
-            .contains("the schedule stood still"),
+            .contains("the schedule paused"),
         "{waits}"
     );
     assert_eq!(waits["dropped"], 0, "{waits}");

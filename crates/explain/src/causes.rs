@@ -1,13 +1,13 @@
-//! Why a counter is smaller on one side: features with the counters, plans and settings that show them.
+//! Causes of a smaller counter: server features with the counters, plans and settings that show them.
 //!
-//! Goal: what the published texts wrote by hand, as data. A cause is named only where its sign is in the record of one side
-//! and not of the other. Non-goal: every feature of every server. Sources: the manuals of MySQL 5.6 to 9.x and of MariaDB,
+//! Purpose: published explanations as data. A cause is named only if its sign is in the record of one side and not of the
+//! other. Boundary: not every feature of every server. Sources: the manuals of MySQL 5.6 to 9.x and of MariaDB,
 //! chapters on optimization (index condition pushdown, multi-range read, batched key access, hash join) and on InnoDB's
 //! buffer pool, flushing and adaptive hash index.
 
 use std::collections::BTreeSet;
 
-/// What the side with fewer of something has, and the other has not.
+/// Evidence for a cause: present on the side with the smaller counter and absent on the other.
 pub(crate) enum Sign {
     /// A counter by any of these names; 0 on the other side. Where that side has none of them, its plans must not hold
     /// these words either.
@@ -16,27 +16,27 @@ pub(crate) enum Sign {
     Plan(&'static [&'static str]),
     /// More of a counter, beyond noise.
     More(&'static [&'static str]),
-    /// More of a counter, which makes up for half of what there is fewer of.
+    /// More of a counter, by at least half of the difference to explain.
     Instead(&'static [&'static str]),
-    /// A setting with another value. The same server on both sides, because defaults differ between servers in much that
-    /// has nothing to do with it; and of the counters beside it, as far as the servers have them, one has moved.
+    /// A setting with another value. Both sides must have the same server, because servers differ in many defaults. At least one
+    /// of the counters in `beside` must have moved, if the servers have them.
     Setting(&'static str),
-    /// A setting whose value is a number half as large again at least; the same server on both sides.
+    /// A numeric setting at least 1.5 times as large, with the same server on both sides.
     Larger(&'static str),
-    /// The same of the size of a cache, that both sides use: its requests, by any of these names.
+    /// A larger cache that both sides use; the names are those of its request counter.
     Cache(&'static str, &'static [&'static str]),
-    /// A counter, as in `Counts`, of an engine that is used instead of one whose requests are these.
+    /// A counter, as in `Counts`, of an engine that replaces the one with these request counters.
     OtherEngine(&'static [&'static str], &'static [&'static str]),
 }
 
 pub(crate) struct Cause {
-    /// The counters that it makes smaller, the most telling first.
+    /// The counters that it makes smaller, the most significant first.
     pub(crate) fewer: &'static [&'static str],
     /// Any of these.
     pub(crate) signs: &'static [Sign],
-    /// Counters that stand beside the sign as evidence, each by any of its names, where they moved.
+    /// Further counters that are listed as evidence if they moved, each by any of its names.
     pub(crate) beside: &'static [&'static [&'static str]],
-    /// Where any of these holds, another cause says it better.
+    /// If any of these is present, another cause fits better.
     pub(crate) unless: &'static [Sign],
     pub(crate) because: &'static str,
 }
@@ -84,21 +84,21 @@ pub(crate) const CAUSES: &[Cause] = &[
         signs: &[Sign::Counts(&ICP_ATTEMPTS, &["Using index condition"])],
         beside: &[&ICP_MATCH],
         unless: &[],
-        because: "the condition is checked in the index before the row is read",
+        because: "index condition pushdown checks the condition before it reads the row",
     },
     Cause {
         fewer: &BATCHED,
         signs: &[BKA],
         beside: &[&MRR_INIT, &REFILLS, &READ_AHEAD],
         unless: &[],
-        because: "the join gathers keys in its buffer and reads their rows in one batch",
+        because: "batched key access collects keys in the join buffer and reads their rows in batches",
     },
     Cause {
         fewer: &BATCHED,
         signs: &[MRR_BEGUN, MRR],
         beside: &[&REFILLS, &READ_AHEAD],
         unless: &[BKA],
-        because: "rows are sorted by their position before they are read",
+        because: "multi-range read sorts row positions before it reads the rows",
     },
     Cause {
         fewer: &[
@@ -111,35 +111,35 @@ pub(crate) const CAUSES: &[Cause] = &[
         signs: &[HASH_JOIN],
         beside: &[],
         unless: &[],
-        because: "the join looks rows up in a hash table in memory and not in an index or by another scan",
+        because: "a hash join looks rows up in memory instead of an index or another scan",
     },
     Cause {
         fewer: &["Handler_read_rnd_next", "Innodb_buffer_pool_read_requests"],
         signs: &[Sign::Plan(&["Block Nested Loop", "BNL join"])],
         beside: &[],
         unless: &[HASH_JOIN],
-        because: "the join buffer holds many rows for each scan of the inner table",
+        because: "block nested loop scans the inner table once per full join buffer",
     },
     Cause {
         fewer: &["Handler_read_rnd_next", "Select_full_join"],
         signs: &[Sign::Larger("join_buffer_size")],
         beside: &[],
         unless: &[HASH_JOIN],
-        because: "a larger join buffer holds more rows for each scan of the inner table",
+        because: "a larger join buffer needs fewer scans of the inner table",
     },
     Cause {
         fewer: &ON_DEMAND,
         signs: &[LARGER_POOL],
         beside: &[],
         unless: &[],
-        because: "more of the data stays in memory",
+        because: "more of the data fits in the buffer pool",
     },
     Cause {
         fewer: &["Key_reads"],
         signs: &[Sign::Cache("key_buffer_size", &KEY_REQUESTS)],
         beside: &[],
         unless: &[],
-        because: "more of the index blocks stay in the key buffer",
+        because: "more index blocks fit in the key buffer",
     },
     Cause {
         fewer: &ON_DEMAND,
@@ -149,14 +149,14 @@ pub(crate) const CAUSES: &[Cause] = &[
         ],
         beside: &[&["Innodb_buffer_pool_pages_made_young"]],
         unless: &[],
-        because: "pages move to the young part of the pool by another rule",
+        because: "pages move to the young sublist of the buffer pool by another rule",
     },
     Cause {
         fewer: &["Innodb_buffer_pool_reads", "buffer_pool_reads"],
         signs: &[Sign::Instead(&READ_AHEAD)],
         beside: &[],
         unless: &[BKA, MRR, MRR_BEGUN, LARGER_POOL],
-        because: "they were read ahead of their use instead",
+        because: "read-ahead fetched the pages instead",
     },
     Cause {
         fewer: &[
@@ -166,7 +166,7 @@ pub(crate) const CAUSES: &[Cause] = &[
         signs: &[Sign::OtherEngine(&KEY_REQUESTS, &POOL_REQUESTS)],
         beside: &[],
         unless: &[],
-        because: "MyISAM keeps index blocks in a cache of its own and leaves rows to the system's page cache",
+        because: "MyISAM caches index blocks in the key buffer and rows in the operating system's page cache",
     },
     Cause {
         fewer: &[
@@ -189,7 +189,7 @@ pub(crate) const CAUSES: &[Cause] = &[
         ],
         beside: &[],
         unless: &[],
-        because: "the adaptive hash index answers lookups without going down the tree",
+        because: "the adaptive hash index answers lookups without a B-tree search",
     },
     Cause {
         fewer: &["Created_tmp_disk_tables"],
@@ -208,7 +208,7 @@ pub(crate) const CAUSES: &[Cause] = &[
         signs: &[Sign::Larger("sort_buffer_size")],
         beside: &[&["Sort_rows"]],
         unless: &[],
-        because: "more of a sort fits into its buffer",
+        because: "more of a sort fits in the sort buffer",
     },
     Cause {
         fewer: &[
@@ -222,7 +222,7 @@ pub(crate) const CAUSES: &[Cause] = &[
         ],
         beside: &[&["buffer_flush_adaptive_total_pages"]],
         unless: &[],
-        because: "the redo log has room, so that no checkpoint forces pages out",
+        because: "a larger redo log avoids synchronous flushing",
     },
     Cause {
         fewer: &["Innodb_buffer_pool_wait_free", "buffer_LRU_get_free_loops"],
@@ -236,14 +236,14 @@ pub(crate) const CAUSES: &[Cause] = &[
             "buffer_LRU_batch_total_pages",
         ]],
         unless: &[],
-        because: "free pages are there before they are asked for",
+        because: "free pages are available before a query needs one",
     },
     Cause {
         fewer: &["buffer_flush_neighbor_total_pages", "Innodb_pages_written"],
         signs: &[Sign::Setting("innodb_flush_neighbors")],
         beside: &[],
         unless: &[],
-        because: "a page is flushed without its neighbours",
+        because: "a page is flushed with fewer of its neighbours",
     },
     Cause {
         fewer: &["Innodb_os_log_fsyncs", "Innodb_data_fsyncs"],
@@ -254,14 +254,14 @@ pub(crate) const CAUSES: &[Cause] = &[
         ],
         beside: &[],
         unless: &[],
-        because: "a commit does not wait for the disk in the same way",
+        because: "commits are made durable by another rule",
     },
     Cause {
         fewer: &["Innodb_log_waits"],
         signs: &[Sign::Larger("innodb_log_buffer_size")],
         beside: &[],
         unless: &[],
-        because: "the log buffer has room",
+        because: "a larger log buffer fills up less often",
     },
     Cause {
         fewer: &[
@@ -281,7 +281,7 @@ pub(crate) const CAUSES: &[Cause] = &[
     },
 ];
 
-/// The settings that an explanation looks at, each once.
+/// The settings that explanations use, each once.
 pub fn telling_settings() -> Vec<&'static str> {
     let signs = CAUSES
         .iter()
@@ -294,29 +294,35 @@ pub fn telling_settings() -> Vec<&'static str> {
     names.into_iter().collect()
 }
 
-/// `pages read on demand` for `Innodb_buffer_pool_reads`: what a sentence counts.
+/// The noun for a counter in a sentence: `pages read from disk (buffer pool misses)` for `Innodb_buffer_pool_reads`.
 pub(crate) fn noun(counter: &str) -> Option<&'static str> {
     let known = NOUNS.iter().find(|(name, _)| *name == counter);
     known.map(|(_, noun)| *noun)
 }
 
 const NOUNS: [(&str, &str); 31] = [
-    ("device reads", "read requests to the device"),
-    ("server read bytes", "bytes read from a device"),
-    ("Innodb_buffer_pool_reads", "pages read on demand"),
-    ("buffer_pool_reads", "pages read on demand"),
+    ("device reads", "disk reads"),
+    ("server read bytes", "bytes read from disk"),
+    (
+        "Innodb_buffer_pool_reads",
+        "pages read from disk (buffer pool misses)",
+    ),
+    (
+        "buffer_pool_reads",
+        "pages read from disk (buffer pool misses)",
+    ),
     ("Innodb_pages_read", "pages read"),
     ("buffer_pages_read", "pages read"),
     ("Innodb_data_read", "bytes read by InnoDB"),
     ("Innodb_data_reads", "read calls of InnoDB"),
     (
         "Innodb_buffer_pool_read_requests",
-        "page requests to the pool",
+        "page requests to the buffer pool",
     ),
     ("Innodb_buffer_pool_wait_free", "waits for a free page"),
     (
         "buffer_LRU_get_free_loops",
-        "searches in vain for a free page",
+        "failed searches for a free page",
     ),
     (
         "buffer_flush_sync_total_pages",
@@ -324,7 +330,7 @@ const NOUNS: [(&str, &str); 31] = [
     ),
     (
         "buffer_flush_neighbor_total_pages",
-        "pages flushed beside their neighbours",
+        "pages flushed together with a neighbour",
     ),
     ("Innodb_pages_written", "pages written"),
     ("Innodb_os_log_fsyncs", "fsync calls on the redo log"),
@@ -336,17 +342,14 @@ const NOUNS: [(&str, &str); 31] = [
     ("Innodb_rows_read", "rows read"),
     ("Rows_read", "rows read"),
     ("Handler_read_key", "index lookups"),
-    ("Handler_read_next", "rows read on in index order"),
+    ("Handler_read_next", "rows read in index order"),
     ("Handler_read_rnd", "rows fetched by position"),
     ("Handler_read_rnd_next", "rows read by scanning tables"),
     ("Created_tmp_disk_tables", "temporary tables on disk"),
-    ("Sort_merge_passes", "merges of sorts"),
+    ("Sort_merge_passes", "sort merge passes"),
     ("Key_reads", "MyISAM index blocks read from disk"),
-    ("adaptive_hash_searches_btree", "lookups down the tree"),
-    (
-        "Innodb_adaptive_hash_non_hash_searches",
-        "lookups down the tree",
-    ),
+    ("adaptive_hash_searches_btree", "B-tree lookups"),
+    ("Innodb_adaptive_hash_non_hash_searches", "B-tree lookups"),
 ];
 
 #[cfg(test)]

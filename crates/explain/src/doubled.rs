@@ -1,6 +1,6 @@
-//! Counters that count a row twice while a feature is used, and so look like more work than there was.
+//! Counters that count a row twice while a feature is used, and so look like more work.
 //!
-//! Goal: the warning stands wherever such a counter is listed. With multi-range read a row is found by its index entry and
+//! Purpose: a warning wherever such a counter is listed. With multi-range read a row is found by its index entry and
 //! read by its position afterwards, and each of the two counts. Which counters of which server do was measured
 //! (crates/prony/tests/doubled.rs, docs/COUNTERS.md).
 
@@ -19,16 +19,18 @@ impl Doubled {
     /// `counts rows twice under MRR, which A used`
     pub fn words(self) -> &'static str {
         match self {
-            Doubled::Of => "counts each row twice under MRR, which A used: no more work",
-            Doubled::To => "counts each row twice under MRR, which B used: no more work",
-            Doubled::Both => "counts each row twice under MRR, which both used: no more work",
+            Doubled::Of => "counts each row twice under MRR, which A used; it is not more work",
+            Doubled::To => "counts each row twice under MRR, which B used; it is not more work",
+            Doubled::Both => {
+                "counts each row twice under MRR, which both used; it is not more work"
+            }
         }
     }
 }
 
 /// A range that is read so moves no `Handler_mrr_init` in MySQL; it is seen in the plan.
 const PLANS: [&str; 3] = ["Using MRR", "Rowid-ordered scan", "Key-ordered scan"];
-/// The setting that says whose server it is.
+/// The setting that identifies MariaDB.
 pub(crate) const VERSION: &str = "version";
 const INITS: &str = "Handler_mrr_init";
 
@@ -54,7 +56,7 @@ pub(crate) fn uses_mrr(side: &Side) -> bool {
         || PLANS.iter().any(|words| side.a_plan_holds(words))
 }
 
-/// It says so in its version, and has counters that no MySQL has.
+/// By the version, or by counters that only MariaDB has.
 fn is_mariadb(side: &Side) -> bool {
     let says = |version: &str| version.contains("MariaDB");
     side.setting(VERSION).is_some_and(says)

@@ -1,7 +1,7 @@
 //! What the counters, settings and plans of MySQL-family servers mean, and which of them explain a difference.
 //!
-//! Goal: all knowledge of servers that a report needs, applied to a record. Non-goals: asking a server (`observe`),
-//! figures and verdicts (`record::stats`), wording and layout (`report`).
+//! Purpose: all knowledge of servers that a report needs, applied to a record. Boundaries: `observe` queries servers,
+//! `record::stats` makes figures and verdicts, `report` makes wording and layout.
 
 mod causes;
 mod doubled;

@@ -1,6 +1,6 @@
 //! What the counters that explain differences mean, in one line each.
 //!
-//! Goal: the counters of the MySQL family that a reader of a star join or an OLTP result asks for. Non-goal: all of them.
+//! Purpose: the counters of the MySQL family that explain analytical and OLTP results. Boundary: not all counters.
 //! Which server has which: docs/COUNTERS.md. Source: the servers' manuals, "Server Status Variables" and "InnoDB
 //! INFORMATION_SCHEMA Metrics Table" of MySQL 5.5 to 9.x, "Server Status Variables" of MariaDB 10.11 and 11.4. Names in lower
 //! case are those of INNODB_METRICS.
@@ -14,39 +14,36 @@ pub fn meaning(counter: &str) -> Option<&'static str> {
 }
 
 const MEANINGS: [(&str, &str); 87] = [
-    // Of the server's process and its device, as prony reads them.
-    (
-        "server cpu us",
-        "microseconds of processor time that the server's process used",
-    ),
+    // CPU and disk use of the server process, read by prony.
+    ("server cpu us", "CPU time of the server process (µs)"),
     (
         "server cpu system us",
-        "the part of it in the kernel, in steps of the clock tick",
+        "kernel part of the CPU time (µs), in clock ticks",
     ),
     (
         "server read bytes",
-        "bytes that the server's process had read from a device; the page cache's do not count",
+        "bytes that the server process read from disk, without page cache hits",
     ),
     (
         "device reads",
-        "read requests of the device below the data folder, whoever asked",
+        "reads of the disk with the data folder, by all processes",
     ),
     (
         "device read bytes",
-        "bytes that this device read, whoever asked",
+        "bytes read from this disk, by all processes",
     ),
     // The buffer pool, all servers.
     (
         "Innodb_buffer_pool_reads / Innodb_buffer_pool_read_requests",
-        "pool miss ratio: page requests that had to read from disk",
+        "buffer pool miss ratio: share of page requests that read from disk",
     ),
     (
         "Innodb_buffer_pool_reads",
-        "pages read from disk because the pool did not hold them",
+        "pages read from disk (buffer pool misses)",
     ),
     (
         "Innodb_buffer_pool_read_requests",
-        "page requests to the pool",
+        "page requests to the buffer pool",
     ),
     (
         "Innodb_pages_read",
@@ -54,13 +51,10 @@ const MEANINGS: [(&str, &str); 87] = [
     ),
     ("Innodb_pages_written", "pages written to disk"),
     ("Innodb_pages_created", "new pages"),
-    (
-        "Innodb_buffer_pool_read_ahead",
-        "pages read ahead of their use",
-    ),
+    ("Innodb_buffer_pool_read_ahead", "pages read ahead"),
     (
         "Innodb_buffer_pool_read_ahead_rnd",
-        "random read-aheads begun",
+        "random read-aheads started",
     ),
     (
         "Innodb_buffer_pool_read_ahead_evicted",
@@ -72,45 +66,48 @@ const MEANINGS: [(&str, &str); 87] = [
     ),
     (
         "Innodb_buffer_pool_wait_free",
-        "waits for a free page in the pool",
+        "waits for a free page in the buffer pool",
     ),
     (
         "Innodb_buffer_pool_write_requests",
-        "page changes in the pool",
+        "page changes in the buffer pool",
     ),
     (
         "Innodb_buffer_pool_pages_flushed",
-        "pages flushed from the pool",
+        "pages flushed from the buffer pool",
     ),
     (
         "Innodb_buffer_pool_pages_made_young",
-        "pages moved to the young part of the list",
+        "pages moved to the young sublist",
     ),
     (
         "Innodb_buffer_pool_pages_made_not_young",
-        "pages kept old because of innodb_old_blocks_time",
+        "pages kept in the old sublist because of innodb_old_blocks_time",
     ),
     (
         "Innodb_buffer_pool_pages_LRU_flushed",
-        "pages flushed to free the end of the list (MariaDB)",
+        "pages flushed from the end of the LRU list (MariaDB)",
     ),
     (
         "buffer_pool_reads",
-        "pages read from disk because the pool did not hold them",
+        "pages read from disk (buffer pool misses)",
     ),
-    ("buffer_pool_read_requests", "page requests to the pool"),
+    (
+        "buffer_pool_read_requests",
+        "page requests to the buffer pool",
+    ),
     ("buffer_pages_read", "pages read from disk"),
     (
         "buffer_LRU_get_free_loops",
-        "searches for a free page that found none at once",
+        "searches for a free page that did not find one at once",
     ),
     (
         "buffer_LRU_batch_flush_total_pages",
-        "pages flushed in batches from the end of the list",
+        "pages flushed in batches from the end of the LRU list",
     ),
     (
         "buffer_LRU_batch_total_pages",
-        "pages flushed in batches from the end of the list (MySQL 5.6)",
+        "pages flushed in batches from the end of the LRU list (MySQL 5.6)",
     ),
     (
         "buffer_LRU_get_free_waits",
@@ -122,11 +119,11 @@ const MEANINGS: [(&str, &str); 87] = [
     ),
     (
         "buffer_LRU_batch_scanned",
-        "pages looked at for flushing at the end of the list",
+        "pages scanned for flushing at the end of the LRU list",
     ),
     (
         "buffer_LRU_search_scanned",
-        "pages looked at for a victim at the end of the list",
+        "pages scanned for eviction at the end of the LRU list",
     ),
     (
         "buffer_flush_adaptive_total_pages",
@@ -142,7 +139,7 @@ const MEANINGS: [(&str, &str); 87] = [
     ),
     (
         "buffer_flush_neighbor_total_pages",
-        "pages flushed because a neighbour was",
+        "pages flushed together with a neighbour",
     ),
     // Files and redo.
     ("Innodb_data_read", "bytes that InnoDB read from files"),
@@ -161,28 +158,31 @@ const MEANINGS: [(&str, &str); 87] = [
     ),
     (
         "Innodb_dblwr_pages_written",
-        "pages through the doublewrite buffer",
+        "pages written to the doublewrite buffer",
     ),
     // Locks.
     ("Innodb_row_lock_waits", "waits for row locks"),
     ("Innodb_deadlocks", "deadlocks (MariaDB)"),
     ("lock_deadlocks", "deadlocks"),
-    ("lock_timeouts", "waits for locks that ran out of time"),
+    ("lock_timeouts", "lock wait timeouts"),
     // Rows touched and how.
     (
         "Innodb_rows_read",
-        "rows that InnoDB handed out (MySQL); none for COUNT(*) from 8.0",
+        "rows that InnoDB returned (MySQL); COUNT(*) counts none from 8.0",
     ),
     ("Innodb_rows_inserted", "rows inserted (MySQL)"),
     ("Innodb_rows_updated", "rows updated (MySQL)"),
     ("Innodb_rows_deleted", "rows deleted (MySQL)"),
-    ("Rows_read", "rows that the engines handed out (MariaDB)"),
+    (
+        "Rows_read",
+        "rows that the storage engines returned (MariaDB)",
+    ),
     ("Rows_tmp_read", "rows read from temporary tables (MariaDB)"),
-    ("Handler_read_first", "starts of a whole index scan"),
+    ("Handler_read_first", "full index scans started"),
     ("Handler_read_key", "rows looked up by an index"),
     (
         "Handler_read_next",
-        "rows read on in index order: range or index scans",
+        "rows read in index order: range and index scans",
     ),
     ("Handler_read_prev", "rows read backwards in index order"),
     (
@@ -203,7 +203,7 @@ const MEANINGS: [(&str, &str); 87] = [
     ("icp_no_match", "index conditions that did not match"),
     (
         "Handler_mrr_init",
-        "multi-range reads begun (MySQL counts those of a join alone)",
+        "multi-range reads started (MySQL counts only those of joins)",
     ),
     (
         "Handler_mrr_key_refills",
@@ -224,18 +224,18 @@ const MEANINGS: [(&str, &str); 87] = [
     ),
     (
         "Select_range_check",
-        "joins that choose an index anew for each row",
+        "joins that choose an index again for each row",
     ),
     ("Select_scan", "joins that scan their first table"),
     ("Created_tmp_tables", "temporary tables"),
     ("Created_tmp_disk_tables", "temporary tables on disk"),
     (
         "Created_tmp_disk_tables / Created_tmp_tables",
-        "share of the temporary tables that went to disk",
+        "share of the temporary tables on disk",
     ),
     (
         "Sort_merge_passes",
-        "merges of sorts that did not fit into the sort buffer",
+        "merge passes of sorts that did not fit in the sort buffer",
     ),
     ("Sort_rows", "rows sorted"),
     ("Sort_scan", "sorts of scanned rows"),
@@ -244,7 +244,7 @@ const MEANINGS: [(&str, &str); 87] = [
     ("Key_read_requests", "MyISAM index block requests"),
     (
         "Key_reads / Key_read_requests",
-        "MyISAM key miss ratio: index block requests that had to read from disk",
+        "MyISAM key buffer miss ratio: share of index block requests that read from disk",
     ),
     (
         "adaptive_hash_searches",
@@ -252,7 +252,7 @@ const MEANINGS: [(&str, &str); 87] = [
     ),
     (
         "adaptive_hash_searches_btree",
-        "lookups that went down the tree instead",
+        "lookups that searched the B-tree instead",
     ),
     (
         "Innodb_adaptive_hash_hash_searches",
@@ -260,7 +260,7 @@ const MEANINGS: [(&str, &str); 87] = [
     ),
     (
         "Innodb_adaptive_hash_non_hash_searches",
-        "lookups that went down the tree instead (MariaDB)",
+        "lookups that searched the B-tree instead (MariaDB)",
     ),
     (
         "ibuf_merges",
@@ -282,8 +282,8 @@ pub(crate) const DERIVED: [(&str, &str); 4] = [
     ("Key_reads", "Key_read_requests"),
 ];
 
-/// Whether a counter says nothing about the work: times and uptimes, gauges (amounts at a moment, whose difference is
-/// no count), and the traffic of sessions. One with a meaning is never so.
+/// Whether a counter does not count work: times and uptimes, gauges (amounts at a moment, whose difference is
+/// no count), and the traffic of sessions. A counter with a meaning always counts.
 pub(crate) fn is_beside_the_point(counter: &str) -> bool {
     let name = counter.to_ascii_lowercase();
     let beside = || {

@@ -1,4 +1,4 @@
-//! Plans as steps: what a table of EXPLAIN says, and what differs between two of them.
+//! Plans as steps: reads a table of EXPLAIN and compares two plans.
 //!
 //! Goal: any plan of any recorded run can be read and compared, those of older records too. Non-goals: asking a server
 //! (`observe`), the finer forms' own structure, which each server has otherwise.
@@ -103,7 +103,7 @@ pub fn steps(text: &str) -> Option<Vec<PlanStep>> {
     Some(lines.map(step).collect())
 }
 
-/// Whether a plan holds a text in what it does: in its steps without what is only possible or estimated, or in a finer
+/// Whether a plan contains a text in what it does: in its steps without what is only possible or estimated, or in a finer
 /// form. A plan whose text is no table is searched whole.
 pub fn holds<'f>(plan: &str, forms: impl IntoIterator<Item = &'f str>, text: &str) -> bool {
     let in_steps = match steps(plan) {
@@ -115,7 +115,7 @@ pub fn holds<'f>(plan: &str, forms: impl IntoIterator<Item = &'f str>, text: &st
     in_steps || forms.into_iter().any(|form| form.contains(text))
 }
 
-/// Whether the plan of a query of a trial holds a text (see [`holds`]); `plan` is its hash. None where its text is not recorded.
+/// Whether the plan of a query of a trial contains a text (see [`holds`]); `plan` is its hash. None if its text is not recorded.
 pub fn plan_holds(trial: &Trial, query: &str, plan: &str, text: &str) -> Option<bool> {
     let is_its =
         |form: &&PlanForm| form.query == query && form.plan == plan && form.kind == FormKind::Json;
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn another_index_is_a_change_of_that_step_alone() {
+    fn a_changed_index_changes_only_its_step() {
         let before = plan(&[LINEITEM, &orders("o_custkey", 5, "Using where")]);
         let after = plan(&[LINEITEM, &orders("o_orderdate", 90, "Using where")]);
         let expected = StepChange::Changed {
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn an_estimate_alone_is_told_from_twice_as_many_rows_on() {
+    fn a_row_estimate_is_reported_from_a_factor_of_two() {
         let rows = |rows| plan(&[&orders("o_custkey", rows, "")]);
         assert_eq!(diff(&rows(50), &rows(99)), []);
         let twice = diff(&rows(50), &rows(100));
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_another_one_was_put_before_has_not_moved() {
+    fn a_step_after_an_inserted_step_has_not_moved() {
         let orders = orders("o_custkey", 5, "");
         let added = diff(&plan(&[LINEITEM]), &plan(&[&orders, LINEITEM]));
         assert!(

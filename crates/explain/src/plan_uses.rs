@@ -20,7 +20,7 @@ pub struct QueryPlans {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanUse {
     pub hash: String,
-    /// As the server gave it; None where the record does not hold it.
+    /// The server's text; none if it is not recorded.
     pub text: Option<String>,
     /// None where its text is no table of EXPLAIN.
     pub steps: Option<Vec<PlanStep>>,

@@ -1,6 +1,6 @@
 //! Counters of two sides, ranked by how much they differ beyond their own noise.
 //!
-//! Goal: the most telling counter first. Non-goal: what it means (`reason`).
+//! Purpose: the most significant counter first. Boundary: its meaning is in `reason`.
 
 use crate::doubled::{self, Doubled};
 use crate::meanings::{DERIVED, is_beside_the_point, meaning};
@@ -9,7 +9,7 @@ use record::Counters;
 use record::stats::LogMean;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Fewer events than this over all of a side's operations explain nothing.
+/// Minimum number of events per side that can explain a difference.
 const FEW: f64 = 50.0;
 
 /// A counter without a known meaning has to differ by the square to rank the same.
@@ -26,9 +26,9 @@ pub struct Difference {
     /// `of / to`; none where one is absent or `to` is 0.
     pub ratio: Option<f64>,
     pub meaning: Option<&'static str>,
-    /// Whether it differs by more than it does between blocks, or between the rounds of one; none where neither repeats.
+    /// Whether it differs by more than between blocks, or between the rounds of one block; none without repeats.
     pub beyond_noise: Option<bool>,
-    /// On which side it counts rows twice because of a feature, in words: not to be read as more work.
+    /// The side on which it counts rows twice because of a feature, which is not more work.
     pub doubled: Option<Doubled>,
 }
 
@@ -138,7 +138,7 @@ const RENAMED: [(&str, &str); 6] = [
     ("os_data_writes", "Innodb_data_writes"),
 ];
 
-/// Whether INNODB_METRICS says with it what the status says too.
+/// Whether it is an INNODB_METRICS duplicate of a status variable.
 fn is_twin(name: &str, names: &BTreeSet<&str>) -> bool {
     let in_status = |status: &str| names.contains(status);
     let prefixed = ["Innodb_", "Handler_"].map(|prefix| format!("{prefix}{name}"));

@@ -1,8 +1,8 @@
-//! The sentence that says why: what one side has fewer of, and because of what.
+//! The reason for a difference: a counter that is smaller on one side, and its causes.
 //!
-//! Goal: the sentence as data, made from the record alone. A cause is named only where its counters are there, where the times
-//! differ beyond noise, and where what it makes smaller does so too and goes with them. Non-goals: words around it and the writing of
-//! figures (crate `report`); proof.
+//! Purpose: the reason as data, from the record alone. A cause is named only if its evidence is recorded, the times differ
+//! beyond noise, and the counter that it reduces differs beyond noise in the same direction. Boundaries: crate `report` writes
+//! the sentence; a reason is not a proof.
 
 use crate::causes::{CAUSES, Cause, Sign, noun};
 use crate::rank::Difference;
@@ -10,11 +10,11 @@ use crate::side::Side;
 use crate::times::{Times, TimesSay};
 use record::stats::used;
 
-/// Less than this is not worth a sentence.
+/// Smaller factors are not reported.
 const FACTOR_MIN: f64 = 1.1;
-/// A setting that is larger by less hardly changes what fits into it.
+/// Smaller increases of a setting hardly matter.
 const LARGER_MIN: f64 = 1.5;
-/// A side with less than this part of the other's requests does not use the cache: servers ask it for a few of their own.
+/// A side with a smaller share of the other's requests does not use the cache: servers send a few requests of their own.
 const UNUSED: f64 = 0.01;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum SideName {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reason {
     pub counter: String,
-    /// What it counts, in words; none where they are not known.
+    /// What it counts, in words; none if unknown.
     pub noun: Option<&'static str>,
     /// The side that has fewer.
     pub with: SideName,
@@ -39,12 +39,12 @@ pub struct Reason {
     pub times: TimesSay,
     /// Slower over faster: at least 1, and 1 where the times say nothing.
     pub times_factor: f64,
-    /// What goes with it on that side alone; empty where nothing known does.
+    /// Known causes on that side; empty if there are none.
     pub because: Vec<Because>,
 }
 
 impl Reason {
-    /// `more / fewer`; none where there were none at all.
+    /// `more / fewer`; none if `fewer` is 0.
     pub fn factor(&self) -> Option<f64> {
         (self.fewer > 0.0).then(|| self.more / self.fewer)
     }
@@ -55,9 +55,9 @@ impl Reason {
         self.times == TimesSay::Differ && self.factor().is_some_and(short)
     }
 
-    /// How far its factor is from that of the times, as logarithms. Where none are left the factor may be any: it is put half
-    /// as far as what does not differ at all.
-    /// In steps of a tenth, within which the order of the causes decides.
+    /// Distance of its factor from that of the times, in logarithms. Without a factor (division by 0) it is half the distance of
+    /// a factor of 1.
+    /// Rounded to tenths, within which the order of the causes decides.
     fn distance(&self) -> f64 {
         let times = self.times_factor.ln();
         let distance = self
@@ -69,12 +69,12 @@ impl Reason {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Because {
-    /// `the condition is checked in the index before the row is read`
+    /// `index condition pushdown checks the condition before it reads the row`
     pub words: &'static str,
     pub evidence: Vec<Evidence>,
 }
 
-/// What the record holds of the side with fewer, and of the other one.
+/// Recorded evidence of both sides.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Evidence {
     /// Per operation; none on the other side where its server lacks the counter.
@@ -91,8 +91,8 @@ pub enum Evidence {
     },
 }
 
-/// Of the differences, the most telling first, the one that is said in a sentence: of those that have a cause the one whose
-/// factor is nearest to that of the times.
+/// The difference to report, from a list with the most significant first: of those with a cause, the one whose factor is nearest
+/// to that of the times.
 pub(crate) fn reason(of: &Side, to: &Side, differences: &[Difference]) -> Option<Reason> {
     let times = Times::of(of, to);
     let faster = times.as_ref().and_then(Times::faster);
@@ -170,8 +170,8 @@ fn plain(difference: &Difference, times: Option<&Times>) -> Option<Reason> {
     })
 }
 
-/// Whether a counter without a cause is worth a sentence: neither what prony reads of the process and the device, which is the
-/// cost itself, nor writes of statements that read, nor a counter of an engine that the side does not use.
+/// Whether to report a counter without a cause. Resource use is the cost itself, so it is not; nor are writes during read-only
+/// statements, nor counters of an engine that the side does not use.
 fn tells(one: &Reason, of: &Side, to: &Side) -> bool {
     let (with, other) = sides(one, of, to);
     let of_engine = |(prefix, requests): &(&str, &[&'static str])| {
@@ -232,7 +232,7 @@ fn evidence(cause: &Cause, subject: &Reason, with: &Side, other: &Side) -> Vec<E
     })
 }
 
-/// What shows a sign; none where it is not there.
+/// The evidence for a sign; none if it is absent.
 fn shown(sign: &Sign, subject: &Reason, with: &Side, other: &Side) -> Option<Evidence> {
     match sign {
         Sign::Counts(names, words) => counts(names, words, with, other),
@@ -293,7 +293,7 @@ fn stands_still(names: &[&'static str], of: &Side, to: &Side) -> bool {
     values.peek().is_some() && values.all(|value| *value == 0.0)
 }
 
-/// Whether a side has next to none of the other one's requests to a cache.
+/// Whether a side does not use a cache that the other one uses.
 fn is_unused(requests: &[&'static str], side: &Side, other: &Side) -> bool {
     let all = |side: &Side| {
         let counter = side.counter(requests);
@@ -324,7 +324,7 @@ fn more(names: &[&'static str], with: &Side, other: &Side) -> Option<Evidence> {
         .flatten()
 }
 
-/// Of the same server: what else differs between two servers is not known.
+/// Only for the same server, because two servers may differ in more than the setting.
 fn setting(name: &'static str, with: &Side, other: &Side) -> Option<Evidence> {
     if with.servers() != other.servers() {
         return None;

@@ -1,4 +1,4 @@
-//! What one side of a comparison holds: its counters per operation by block, its plans, its settings, its time.
+//! One side of a comparison: its counters per operation by block, its plans, its settings, its time.
 //!
 //! Goal: rounds, single queries and timed loads in one form. Non-goal: comparing two of them (`rank`, `reason`).
 
@@ -32,13 +32,13 @@ pub(crate) struct Line<'t> {
 #[derive(Clone, Copy)]
 pub(crate) struct Time {
     pub(crate) elapsed_s: f64,
-    /// A lower bound: a query ran into the protocol's limit.
+    /// A lower bound: a query reached the time limit.
     pub(crate) at_least: bool,
 }
 
 #[derive(Clone, Default)]
 pub(crate) struct Side<'t> {
-    /// By block; never an empty list. Without the blocks in which a query ran into the limit: it was counted only so far.
+    /// By block; never an empty list. Blocks in which a query reached the time limit are left out: their counts are incomplete.
     pub(crate) blocks: BTreeMap<u32, Vec<Line<'t>>>,
     /// By block; never an empty list.
     pub(crate) times: BTreeMap<u32, Vec<Time>>,

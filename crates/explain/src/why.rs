@@ -1,7 +1,7 @@
 //! Why two cells differ: the counters, ranked by how much they differ, and the sentence that they make.
 //!
-//! Goal: for the two rows that differ most, and for the two cells of every claim, what the record says about the cause.
-//! Non-goal: proof. Counters that move with the time suggest a cause; the reader decides.
+//! Purpose: explain the two rows that differ most and the two cells of every claim from the record. Boundary: no proof.
+//! Counters that move with the time suggest a cause; the reader decides.
 
 use crate::rank::{self, Difference};
 use crate::reason::{self, Reason, SideName};
@@ -11,12 +11,12 @@ use record::stats::{RowKey, rows};
 use record::{Claim, Question, RoundSelector, Subject, Trial, TrialState};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the counters of two sides say.
+/// The counters of two sides that differ, and the reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Why {
     /// At most as many as requested, the most telling first. Per operation: a query of rounds, an operation of a timed load.
     pub differences: Vec<Difference>,
-    /// None where no counter that is known goes with the time.
+    /// None if no known counter moves with the time.
     pub reason: Option<Reason>,
     /// Whether the sides are timed loads, and not rounds of queries.
     pub is_timed: bool,
@@ -34,7 +34,7 @@ pub struct Explanation {
     pub round: String,
     /// Elapsed, slower over faster: at least 1.
     pub ratio: f64,
-    /// The ratio is a lower bound: a query of the slower row ran into the protocol's limit.
+    /// The ratio is a lower bound: a query of the slower row reached the time limit.
     pub at_least: bool,
     pub why: Why,
 }

@@ -116,19 +116,19 @@ fn pages(level: &'static str, elapsed_s: f64, reads: i64) -> Side {
 }
 
 #[test]
-fn a_cache_that_a_side_does_not_use_is_no_cause() {
+fn an_unused_cache_is_not_a_cause() {
     let innodb = pages("innodb", 50.0, 90_000).set(POOL, "134217728");
     let myisam = side("myisam", 10.0, &[(READS, 0), (REQUESTS, 40)]).set(POOL, "4294967296");
     assert_eq!(causes(&why(&innodb, &myisam)), [""; 0]);
     let larger = pages("large", 10.0, 9_000).set(POOL, "4294967296");
     assert_eq!(
         causes(&why(&innodb, &larger)),
-        ["more of the data stays in memory"]
+        ["more of the data fits in the buffer pool"]
     );
 }
 
 #[test]
-fn a_larger_key_buffer_explains_index_blocks_of_myisam_and_no_pages_of_innodb() {
+fn a_larger_key_buffer_explains_myisam_index_blocks_but_not_innodb_pages() {
     let keys = |level, elapsed_s, name, reads, size| {
         let counters = [
             (name, reads),
@@ -143,14 +143,14 @@ fn a_larger_key_buffer_explains_index_blocks_of_myisam_and_no_pages_of_innodb() 
     };
     assert_eq!(
         found("Key_reads"),
-        ["more of the index blocks stay in the key buffer"]
+        ["more index blocks fit in the key buffer"]
     );
     assert_eq!(found(READS), [""; 0]);
 }
 
 /// P6: a server with a slow disk beside one in memory.
 #[test]
-fn no_cause_is_named_between_sides_that_were_held_to_other_limits() {
+fn no_cause_is_named_if_the_limits_differ() {
     let small = pages("small", 50.0, 90_000).set(POOL, "134217728");
     let large = pages("large", 10.0, 9_000).set(POOL, "4294967296");
     let found = why(&small.clone().limit("read_iops", 4000.0), &large);
@@ -161,11 +161,11 @@ fn no_cause_is_named_between_sides_that_were_held_to_other_limits() {
     assert_eq!(found.reason.unwrap().times, TimesSay::OtherLimits);
     // Half of the data is not as much in one server as in another.
     let found = why(&small.limit("memory", 5.0e8), &large.limit("memory", 5.4e8));
-    assert_eq!(causes(&found), ["more of the data stays in memory"]);
+    assert_eq!(causes(&found), ["more of the data fits in the buffer pool"]);
 }
 
 #[test]
-fn a_pool_that_is_larger_by_a_few_pages_is_no_cause() {
+fn a_slightly_larger_pool_is_not_a_cause() {
     let small = pages("small", 50.0, 90_000).set(POOL, "146800640");
     let large = pages("large", 10.0, 9_000).set(POOL, "156237824");
     assert_eq!(causes(&why(&small, &large)), [""; 0]);
@@ -177,7 +177,7 @@ fn a_setting_explains_nothing_between_two_servers() {
     let old = pages("off", 25.0, 45_000).set("innodb_old_blocks_time", "0");
     assert_eq!(
         causes(&why(&new, &old)),
-        ["pages move to the young part of the pool by another rule"]
+        ["pages move to the young sublist of the buffer pool by another rule"]
     );
     let elsewhere = Side {
         server: "5.5",
@@ -187,7 +187,7 @@ fn a_setting_explains_nothing_between_two_servers() {
 }
 
 #[test]
-fn a_rule_for_young_pages_that_made_none_young_is_no_cause() {
+fn a_young_page_setting_without_effect_is_not_a_cause() {
     let rule = |level, elapsed_s, reads, value| {
         let counters = [(READS, reads), ("Innodb_buffer_pool_pages_made_young", 0)];
         side(level, elapsed_s, &counters).set("innodb_old_blocks_time", value)
@@ -217,7 +217,7 @@ fn no_cause_is_named_where_the_times_do_not_differ_beyond_noise() {
 
 /// P6, multi-range read in MariaDB with a cold page cache.
 #[test]
-fn the_counter_whose_factor_is_nearest_to_that_of_the_times_is_said() {
+fn the_counter_whose_factor_is_nearest_to_that_of_the_times_is_reported() {
     let off = side("off", 88.2, &[(READS, 127_000), ("device reads", 128_000)]);
     let on = Side {
         plan: "1 SIMPLE orders range o_orderdate Rowid-ordered scan",
@@ -226,7 +226,7 @@ fn the_counter_whose_factor_is_nearest_to_that_of_the_times_is_said() {
     let found = why(&off, &on);
     assert_eq!(
         causes(&found),
-        ["rows are sorted by their position before they are read"]
+        ["multi-range read sorts row positions before it reads the rows"]
     );
     let reason = found.reason.unwrap();
     assert_eq!(reason.counter, "device reads");
@@ -243,7 +243,7 @@ fn a_counter_that_differs_by_far_less_than_the_times_falls_short() {
 }
 
 #[test]
-fn a_counter_that_has_a_second_name_among_the_metrics_is_told_once() {
+fn a_counter_with_two_names_is_listed_once() {
     let read = |level, elapsed_s, bytes| {
         let counters = [("Innodb_data_read", bytes), ("buffer_data_reads", bytes)];
         side(level, elapsed_s, &counters)
@@ -256,7 +256,7 @@ fn a_counter_that_has_a_second_name_among_the_metrics_is_told_once() {
 }
 
 #[test]
-fn evidence_that_two_signs_share_stands_once() {
+fn shared_evidence_is_listed_once() {
     let searched = |level, elapsed_s, down, searches| {
         let counters = [
             ("adaptive_hash_searches_btree", down),
@@ -295,7 +295,7 @@ fn rows_of_different_numbers_of_clients_are_not_compared() {
 }
 
 #[test]
-fn a_round_of_several_clients_takes_its_own_time_and_not_a_part_of_it() {
+fn a_round_of_several_clients_takes_its_wall_time() {
     let four = crowd(pages("four", 200.0, 40_000).trials(), 4);
     let trials = [four, pages("one", 100.0, 90_000).trials()].concat();
     let found = explain_claim(&claim("four", "one"), &trials, 20).unwrap();
@@ -330,7 +330,7 @@ fn a_row_over_the_limit_stays_in_the_comparison_with_a_lower_bound() {
 }
 
 #[test]
-fn without_a_cause_no_counter_of_prony_and_none_of_an_unused_engine_is_said() {
+fn without_a_cause_counters_of_prony_and_of_unused_engines_are_not_reported() {
     let counters = |cpu, requests, written| {
         [
             ("server cpu us", cpu),
@@ -345,7 +345,7 @@ fn without_a_cause_no_counter_of_prony_and_none_of_an_unused_engine_is_said() {
 }
 
 #[test]
-fn what_a_query_wrote_that_only_reads_is_not_said() {
+fn writes_during_read_only_queries_are_not_reported() {
     let counters = |written, inserts| [("Innodb_data_written", written), ("Com_insert", inserts)];
     let said = |inserts| {
         let off = side("off", 50.0, &counters(900_000, inserts));
@@ -368,7 +368,7 @@ fn temporary_tables_on_disk_do_not_make_innodb_a_myisam() {
     let myisam = keys("myisam", 10.0, [0, 20, 700_000]);
     let found = causes(&why(&innodb, &myisam));
     assert!(
-        found[0].starts_with("MyISAM keeps index blocks"),
+        found[0].starts_with("MyISAM caches index blocks"),
         "{found:?}"
     );
 }

@@ -167,7 +167,7 @@ fn rows_that_differ_in_one_factor_are_preferred_to_a_larger_ratio() {
 }
 
 #[test]
-fn a_counter_that_one_server_lacks_is_absent_and_not_zero() {
+fn a_counter_that_one_server_lacks_is_absent_not_zero() {
     let found = explained(&[
         trial(0, "5.6", "a", 60.0, &FAST[1..]),
         trial(0, "5.5", "a", 110.0, &SLOW),

@@ -35,7 +35,7 @@ fn of(trials: &[Trial]) -> QueryPlans {
 }
 
 #[test]
-fn each_plan_has_its_users_and_the_times_that_it_took() {
+fn each_plan_lists_its_rows_and_times() {
     let trials = [
         trial(0, "on", [("a", 800), ("a", 100), ("a", 400), ("b", 900)]),
         trial(1, "on", [("a", 200), ("b", 100), ("b", 100), ("b", 100)]),
@@ -62,7 +62,7 @@ fn each_plan_has_its_users_and_the_times_that_it_took() {
 }
 
 #[test]
-fn a_time_that_does_not_count_is_seen_all_the_same() {
+fn a_trial_that_does_not_count_is_still_reported() {
     let mut invalid = trial(0, "on", [("a", 800), ("a", 100), ("a", 400), ("a", 900)]);
     invalid.state = TrialState::Invalid;
     let plan = of(&[invalid]).plans.remove(0);
@@ -71,7 +71,7 @@ fn a_time_that_does_not_count_is_seen_all_the_same() {
 }
 
 #[test]
-fn different_plans_of_two_rows_are_no_change() {
+fn different_plans_of_two_rows_are_not_a_plan_change() {
     let all = |plan| [(plan, 1), (plan, 1), (plan, 1), (plan, 1)];
     let query = of(&[trial(0, "on", all("a")), trial(0, "off", all("b"))]);
     assert_eq!((query.plans.len(), query.changes.len()), (2, 0));

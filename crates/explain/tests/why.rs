@@ -128,10 +128,13 @@ fn index_condition_pushdown_reads_19_times_fewer_pages_as_published() {
         (SideName::To, "Innodb_buffer_pool_reads")
     );
     assert!((reason.factor().unwrap() - 19.0).abs() < 0.05, "{reason:?}");
-    assert_eq!(reason.noun, Some("pages read on demand"));
+    assert_eq!(
+        reason.noun,
+        Some("pages read from disk (buffer pool misses)")
+    );
     assert_eq!(
         causes(&reason),
-        ["the condition is checked in the index before the row is read"]
+        ["index condition pushdown checks the condition before it reads the row"]
     );
     let names: Vec<&str> = (reason.because[0].evidence.iter())
         .map(|evidence| match evidence {
@@ -271,7 +274,7 @@ fn multi_range_read_reads_fewer_pages_on_demand_and_more_ahead() {
     let reason = found.reason.unwrap();
     assert_eq!(
         causes(&reason),
-        ["rows are sorted by their position before they are read"]
+        ["multi-range read sorts row positions before it reads the rows"]
     );
     assert!(
         reason.because[0]
@@ -287,7 +290,7 @@ fn multi_range_read_reads_fewer_pages_on_demand_and_more_ahead() {
     assert_eq!(key.doubled, Some(Doubled::To));
     assert_eq!(
         key.doubled.unwrap().words(),
-        "counts each row twice under MRR, which B used: no more work"
+        "counts each row twice under MRR, which B used; it is not more work"
     );
 }
 
@@ -313,7 +316,7 @@ fn mariadb_counts_no_row_twice() {
 
 /// P6, BKA with Q3 and both buffers at 6 MB, MySQL 5.5 against 5.6.
 #[test]
-fn batched_key_access_is_told_from_multi_range_read() {
+fn batched_key_access_differs_from_multi_range_read() {
     let off = Measured {
         elapsed_s: 2534.0,
         counters: &[("Innodb_buffer_pool_reads", 327_963)],
@@ -332,7 +335,7 @@ fn batched_key_access_is_told_from_multi_range_read() {
     assert!((reason.factor().unwrap() - 25.4).abs() < 0.1);
     assert_eq!(
         causes(&reason),
-        ["the join gathers keys in its buffer and reads their rows in one batch"]
+        ["batched key access collects keys in the join buffer and reads their rows in batches"]
     );
 }
 
@@ -366,7 +369,10 @@ fn a_larger_pool_is_named_with_both_sizes() {
     .reason
     .unwrap();
     assert_eq!(reason.factor(), None, "there are none at all");
-    assert_eq!(causes(&reason), ["more of the data stays in memory"]);
+    assert_eq!(
+        causes(&reason),
+        ["more of the data fits in the buffer pool"]
+    );
     assert_eq!(
         reason.because[0].evidence,
         [Evidence::Setting {
@@ -378,7 +384,7 @@ fn a_larger_pool_is_named_with_both_sizes() {
 }
 
 #[test]
-fn what_the_slower_side_has_fewer_of_is_no_reason() {
+fn a_counter_that_is_lower_on_the_slower_side_is_not_a_reason() {
     let found = why(
         Measured {
             elapsed_s: 10.0,
@@ -396,7 +402,7 @@ fn what_the_slower_side_has_fewer_of_is_no_reason() {
 }
 
 #[test]
-fn a_round_of_several_queries_is_told_per_query() {
+fn a_round_of_several_queries_is_reported_per_query() {
     let several = |level, reads| {
         let counters = [("Innodb_buffer_pool_reads", reads)];
         let mut trials = trials(&Measured {
@@ -436,7 +442,7 @@ fn a_cell_that_was_not_measured_explains_nothing() {
 }
 
 #[test]
-fn a_little_more_read_ahead_is_no_reason_for_many_fewer_reads_on_demand() {
+fn a_little_more_read_ahead_does_not_explain_many_fewer_misses() {
     let causes_with = |ahead: i64| {
         let off = Measured {
             elapsed_s: 10.0,
@@ -458,10 +464,7 @@ fn a_little_more_read_ahead_is_no_reason_for_many_fewer_reads_on_demand() {
         causes(&why(off, on).reason.unwrap())
     };
     assert_eq!(causes_with(192), [""; 0]);
-    assert_eq!(
-        causes_with(1_500),
-        ["they were read ahead of their use instead"]
-    );
+    assert_eq!(causes_with(1_500), ["read-ahead fetched the pages instead"]);
 }
 
 #[test]
@@ -527,7 +530,7 @@ fn the_quick_reading_of_a_run_names_the_same_causes_as_the_whole_one() {
     let quick = explained(store.trials_with(&explain::telling_settings()).unwrap());
     assert_eq!(
         causes(quick.why.reason.as_ref().unwrap()),
-        ["more of the data stays in memory"]
+        ["more of the data fits in the buffer pool"]
     );
     assert_eq!(quick, explained(store.trials_whole().unwrap()));
 }

@@ -176,7 +176,7 @@ fn bytes(path: &Path) -> u64 {
     path.metadata().unwrap().len()
 }
 
-/// Wall clock and processor time of some work, in ms. The latter is what a busy machine leaves comparable.
+/// Wall-clock and CPU time of some work (ms). Only the CPU time is comparable on a busy machine.
 type Cost = (f64, f64);
 
 fn times(count: usize, mut work: impl FnMut()) -> Vec<Cost> {

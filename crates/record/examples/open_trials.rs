@@ -25,7 +25,7 @@ fn trial(block: u32) -> Trial {
     trial
 }
 
-/// Wall clock and processor time of some work, in ms. The last is what a busy machine leaves comparable.
+/// Wall-clock and CPU time of some work (ms). Only the CPU time is comparable on a busy machine.
 type Cost = (f64, f64);
 
 fn cost(work: impl FnOnce()) -> Cost {

@@ -1,6 +1,6 @@
 //! A claim: a statement that the record is tested for, and what came of it.
 //!
-//! Goal: the data of a claim and of its verdict. Judging (intervals, thresholds, Holm) is in `stats`.
+//! Purpose: the data of claims and verdicts. Boundary: judging (intervals, thresholds, Holm) is in `stats`.
 
 use crate::load::Kind;
 use serde::{Deserialize, Serialize};
@@ -101,9 +101,9 @@ impl Bound {
 pub enum Finding {
     /// A query of the cell was answered by more than one plan.
     PlanChanged,
-    /// The plan of the query (or of every query) that the cell names holds this text.
+    /// The plan of the cell's query, or of every query, contains this text.
     PlanHolds(String),
-    /// An open load was more than could be served.
+    /// An open load exceeded the server's capacity.
     Unstable,
     /// Seconds under half of the running median, or at zero (rule 10).
     Stall,
@@ -153,7 +153,7 @@ impl Verdict {
     }
 }
 
-/// What is known of a ratio of which one side ran into the protocol's limit.
+/// The kind of bound that a ratio is if one side reached the time limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
@@ -161,7 +161,7 @@ pub enum Limit {
     AtMost,
 }
 
-/// A claim with what the record says about it.
+/// A claim with its verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judged {
     pub claim: Claim,
@@ -169,12 +169,12 @@ pub struct Judged {
     pub measured: Option<f64>,
     /// The confidence interval over blocks; none with fewer than two blocks. Of a bound its far end is 0 or infinity.
     pub ci: Option<(f64, f64)>,
-    /// Whether the measured ratio is only a bound of the true one: a query ran into the protocol's limit.
+    /// Set if the measured ratio is only a bound: a query reached the time limit.
     #[serde(default)]
     pub limit: Option<Limit>,
     /// The threshold that it was held against, in words: `>= 1.34`.
     pub threshold: String,
     pub verdict: Verdict,
-    /// Why, where the figures alone do not say it: "one block gives a figure and no verdict".
+    /// Why, if the figures alone do not show it: "single block: variance unknown, so no verdict".
     pub reason: Option<String>,
 }

@@ -1,9 +1,9 @@
-//! What a reader of a trial's figures has to know.
+//! Flags: caveats on a trial's figures.
 
 use crate::word::words;
 use serde::{Deserialize, Serialize};
 
-/// Something a reader of the figures has to know, in one sentence.
+/// A caveat on the figures, in one sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flag {
     pub kind: FlagKind,
@@ -13,7 +13,7 @@ pub struct Flag {
 words! {
     /// What a flag is about; a stable word in JSON and SQLite.
     FlagKind {
-        /// The target does not hold what its workload promises.
+        /// The audit after the load failed: the target's data is inconsistent.
         AuditFailed = "audit_failed",
         ClientsLost = "clients_lost",
         EngineLimit = "engine_limit",
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flag_keeps_its_word_in_json_also_one_of_another_version() {
+    fn a_flag_keeps_its_word_in_json_even_if_it_is_unknown() {
         let read = |json: &str| serde_json::from_str::<Flag>(json).unwrap();
         let known = r#"{"kind":"no_plan","text":""}"#;
         assert_eq!(read(known).kind, FlagKind::NoPlan);

@@ -1,6 +1,6 @@
 //! Latency histograms as they are kept: packed, because a trial of three hours has tens of thousands of them.
 //!
-//! Goal: exact packing and exact merging. Non-goal: percentiles (`stats`).
+//! Purpose: exact packing and exact merging. Boundary: percentiles are in `stats`.
 //!
 //! One of 3 digits takes up to 270 KB unpacked and about 2 KB packed, in HdrHistogram's own interchange form "V2 deflate"
 //! (<https://hdrhistogram.org>), so other tools read what the store holds.
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_histogram_that_was_cut_off_is_refused() {
+    fn a_truncated_histogram_is_refused() {
         let packed = PackedHistogram::from(of(&(0..5000).collect::<Vec<_>>()));
         let half = packed.v2()[..packed.v2().len() / 2].to_vec();
         assert!(PackedHistogram::from_v2(half).is_err());

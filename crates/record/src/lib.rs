@@ -1,8 +1,8 @@
 //! The record of a run: the question, what was measured and where, and the statistics on it.
 //!
-//! Goal: one data model that the protocol writes and every report reads, the SQLite file that holds it, and the
-//! statistics of comparisons. Non-goals: it neither measures nor draws, and it knows nothing of servers or of SQL dialects:
-//! counters, settings and plans are opaque names and texts here. Crate `explain` knows what they mean.
+//! Purpose: the data model that the protocol writes and every report reads, its SQLite file, and the statistics of comparisons.
+//! Boundaries: it does not measure or draw, and it does not know servers or SQL dialects. Counters, settings and plans are
+//! opaque names and texts here; crate `explain` interprets them.
 
 pub mod claim;
 pub mod environment;

@@ -1,7 +1,7 @@
 //! What a timed load did in a trial: its seconds, its histograms, its errors.
 //!
-//! Goal: plain data from which every figure of the trial can be made again. Non-goals: the times of rounds of queries
-//! (`trial::Round`); judging (`stats`).
+//! Purpose: plain data from which every figure of the trial can be recomputed. Boundaries: times of rounds of queries are in
+//! `trial::Round`, judging is in `stats`.
 
 use crate::histogram::PackedHistogram;
 use crate::stats::Summary;
@@ -46,7 +46,7 @@ impl Loaded {
         self.series.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// Seconds in which operations were started. A record that does not hold them says no more than when the last one ended.
+    /// Seconds in which operations were started; in older records, until the last operation ended.
     pub fn driven_s(&self) -> f64 {
         self.engine.until_s.unwrap_or(self.elapsed_s)
     }
@@ -127,7 +127,7 @@ pub enum ErrorKind {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ErrorCount {
     pub second: u32,
-    /// None in records before schema 4, which did not tell kinds apart.
+    /// None in records before schema 4, which did not distinguish kinds.
     #[serde(default)]
     pub kind: Option<ErrorKind>,
     /// The operation's name; none in records before schema 4.
@@ -167,14 +167,14 @@ pub struct OpenNote {
     pub started: u64,
     pub queued_at_end: u64,
     pub dropped: u64,
-    /// Seconds that the schedule stood still because the queue was full.
+    /// Seconds that the schedule paused because the queue was full.
     pub held_s: f64,
 }
 
-/// One second of a trial that is under way, for those who watch, and what a killed one leaves behind.
+/// One second of a running trial, for live display, or of a trial that was killed.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct LiveSample {
-    /// By the names of `Loaded::series`; what could not be read is not in it.
+    /// By the names of `Loaded::series`; values that could not be read are absent.
     pub values: BTreeMap<String, f64>,
     /// Response time of all operations in this second (ms), by percentile (`p50`, `p99`, `max`).
     pub latency_ms: BTreeMap<String, f64>,
@@ -182,7 +182,7 @@ pub struct LiveSample {
     pub errors: BTreeMap<u16, u64>,
 }
 
-/// The trial that is under way, or was when prony was killed.
+/// The trial that is running, or was running when prony was killed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LiveTrial {
     pub key: crate::TrialKey,

@@ -1,6 +1,6 @@
-//! One trial as it was measured: its place in the matrix, its rounds, their queries.
+//! One measured trial: its place in the matrix, its rounds, their queries.
 //!
-//! Goal: plain data that serialises. Non-goal: judging it (see `claim` and `stats`).
+//! Purpose: plain data that serialises. Boundary: judging is in `claim` and `stats`.
 
 use crate::flag::{Flag, FlagKind};
 use crate::query_error::QueryError;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// A counter that the server has and that did not move is 0; one that the server lacks is not in the map ("absent").
 pub type Counters = BTreeMap<String, i64>;
 
-/// Where a trial stands in the matrix. Two trials with the same key are repetitions by mistake.
+/// A trial's place in the matrix, unique within a run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TrialKey {
     /// The repetition of the whole matrix, from 0.
@@ -103,7 +103,7 @@ pub struct Trial {
     #[serde(default)]
     pub plan_forms: Vec<crate::plan::PlanForm>,
     pub events: Vec<EventNote>,
-    /// What the server was held to; empty where it had the whole machine.
+    /// The server's resource limits; empty if it had the whole machine.
     #[serde(default)]
     pub limits: Vec<LimitNote>,
     /// Bytes of the loaded data with its indexes, that relative settings refer to.
@@ -147,7 +147,7 @@ impl Trial {
         }
     }
 
-    /// Flags what makes the figures something other than what the trial is named after. A failed trial stays failed.
+    /// Adds a flag and marks the trial invalid: its figures are not what its name says. A failed trial stays failed.
     pub fn invalidate(&mut self, kind: FlagKind, text: impl Into<String>) {
         if self.state == TrialState::Done {
             self.state = TrialState::Invalid;
@@ -156,8 +156,8 @@ impl Trial {
     }
 }
 
-/// A dataset as it was loaded on one build of a server. A trial that starts from a kept snapshot tells the times of the load that
-/// made it.
+/// A dataset as it was loaded on one build of a server. A trial that starts from a kept snapshot has the times of the load that
+/// made the snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DatasetNote {
     pub fingerprint: String,
@@ -189,7 +189,7 @@ pub struct Round {
     /// With one client the sum of the queries' times, in seconds; the protocol's own work between them is not in it. With several the
     /// time from their common start to the end of the last one, added up over the passes of the round.
     pub elapsed_s: f64,
-    /// For rounds that were to be cold: what shows that they were (rule 6).
+    /// The evidence that a cold round was cold (rule 6).
     pub coldness: Option<Coldness>,
     pub queries: Vec<Query>,
     /// Over the whole round: with one client the sum over its queries, with several all that there is.
@@ -197,8 +197,8 @@ pub struct Round {
 }
 
 impl Trial {
-    /// Whether it stands for what its server cannot do, and holds no figures. A trial with figures may carry the flag too, for
-    /// settings that could not be made.
+    /// Whether the server lacks what the trial needs, so that there are no figures. A trial with figures may carry the flag too,
+    /// for settings that are not available.
     pub fn is_not_available(&self) -> bool {
         let is_told = self
             .flags
@@ -231,17 +231,17 @@ impl Round {
 /// The evidence for a cold round, taken after the restart and the eviction, before the first query.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Coldness {
-    /// Whether all the evidence that could be had says cold.
+    /// Whether all available evidence shows that the round was cold.
     pub proved: bool,
     /// How the file cache was emptied: `drop_caches`, `fadvise`, or `none`.
     pub eviction: String,
     pub server_restarted: bool,
-    /// Pages of the loaded tables and everything else in the server's pool before the first query; absent where it cannot be asked.
+    /// Pages in the server's buffer pool before the first query; absent if the server does not report them.
     pub pool_pages: Option<u64>,
     /// Bytes of the data files that were in the page cache before the first query, and their size.
     pub resident_bytes: Option<u64>,
     pub file_bytes: Option<u64>,
-    /// Bytes that the device below the data folder read during the round.
+    /// Bytes read during the round from the disk with the data folder.
     pub device_read_bytes: Option<u64>,
     /// Why it is not proved, in one sentence, where it is not.
     pub reason: Option<String>,
@@ -278,7 +278,7 @@ pub struct Query {
     pub error: Option<QueryError>,
 }
 
-/// A limit of a trial's server: requests or bytes a second, bytes of memory, processors.
+/// A resource limit of a trial's server: IOPS, bytes per second, bytes of memory or CPUs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LimitNote {
     /// As in the experiment file: `read_iops`.
@@ -303,7 +303,7 @@ impl Query {
 }
 
 impl Round {
-    /// Whether one of its queries ran into the protocol's limit, so that its time is a lower bound.
+    /// Whether one of its queries reached the time limit, so that its time is a lower bound.
     pub fn timed_out(&self) -> bool {
         self.queries
             .iter()
@@ -314,7 +314,7 @@ impl Round {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EventNote {
     pub at_ns: i64,
-    /// None where it was not over when the trial ended, or nobody took note.
+    /// None if the event had not ended when the trial ended, or its end was not recorded.
     #[serde(default)]
     pub ended_ns: Option<i64>,
     /// The experiment file's word for it: `sql`, `kill`.

@@ -138,7 +138,10 @@ fn one_block_of_p1_gives_the_published_ratios_and_no_verdict() {
             "{judged:?}"
         );
         assert_eq!((judged.verdict, judged.ci), (Verdict::Inconclusive, None));
-        assert_eq!(reason(judged), "one block gives a figure and no verdict");
+        assert_eq!(
+            reason(judged),
+            "single block: variance unknown, so no verdict"
+        );
     }
 }
 
@@ -230,7 +233,7 @@ fn invalid_and_failed_trials_never_count() {
 }
 
 #[test]
-fn what_the_record_cannot_answer_is_not_available_and_says_why() {
+fn a_claim_without_data_is_not_available_with_a_reason() {
     let claim = || ratio(("5.6", SMALL), ("5.5", SMALL), 1.70);
     let why = |trials: &[Trial], claim: Claim| {
         let judged = judged(claim, trials);
@@ -305,7 +308,7 @@ fn an_absent_counter_is_not_zero() {
     assert_eq!(absent.verdict, Verdict::NotAvailable);
     assert_eq!(
         reason(&absent),
-        "server 5.6, variant small pool: the counter Missing is absent"
+        "server 5.6, variant small pool: the record lacks the counter Missing"
     );
 
     let mut trials = p1(3);
@@ -315,7 +318,7 @@ fn an_absent_counter_is_not_zero() {
     let zero = judged(counter_claim(Value::Counter("Pages".into())), &trials);
     assert_eq!(
         reason(&zero),
-        "server 5.6, variant small pool: Pages is 0, which has no ratio"
+        "server 5.6, variant small pool: Pages is 0: no ratio"
     );
 }
 
@@ -441,19 +444,19 @@ fn a_plan_that_holds_a_text_is_found() {
     let missing = judged(finds(Finding::PlanHolds("Using MRR".into())), &trials);
     assert_eq!(
         (missing.verdict, reason(&missing)),
-        (Verdict::NotReproduced, "0 of 8 plans hold it")
+        (Verdict::NotReproduced, "0 of 8 plans contain it")
     );
 }
 
 #[test]
-fn a_plan_that_changed_between_blocks_is_found_and_told() {
+fn a_plan_change_between_blocks_is_reported() {
     let changed = with_plans(p1(2), |n| if n < 5 { "a" } else { "b" });
     let found = judged(finds(Finding::PlanChanged), &changed);
     assert_eq!(
         (found.verdict, reason(&found)),
         (
             Verdict::Reproduced,
-            "the plan changed of Q0 (server 5.6, variant small pool)"
+            "the plan changed: Q0 (server 5.6, variant small pool)"
         )
     );
     assert_eq!(

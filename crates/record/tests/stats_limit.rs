@@ -120,14 +120,14 @@ fn one_block_over_the_limit_makes_the_whole_figure_a_bound() {
 }
 
 #[test]
-fn where_both_sides_ran_into_the_limit_nothing_can_be_said() {
+fn a_ratio_is_unknown_if_both_sides_reached_the_time_limit() {
     let found = judged(Bound::AtLeast(2.0), &trials([(None, None); 3]));
     assert_eq!(found.verdict, Verdict::NotAvailable);
     assert!(found.reason.unwrap().contains("both sides"));
 }
 
 #[test]
-fn a_counter_of_a_stopped_query_is_no_figure() {
+fn the_counters_of_a_stopped_query_are_ignored() {
     let question = question(
         Value::Counter("Handler_read_key".into()),
         Bound::AtLeast(2.0),
@@ -138,7 +138,7 @@ fn a_counter_of_a_stopped_query_is_no_figure() {
 }
 
 #[test]
-fn a_counter_is_not_judged_by_the_blocks_that_ran_into_no_limit() {
+fn a_counter_is_not_judged_if_any_block_reached_the_time_limit() {
     let question = question(
         Value::Counter("Handler_read_key".into()),
         Bound::AtLeast(0.1),
@@ -165,7 +165,7 @@ fn a_counter_is_not_judged_by_the_blocks_that_ran_into_no_limit() {
     keys.insert("Handler_read_key".into(), 0);
     let found = judge(&question, &measured).remove(0);
     assert_eq!(found.verdict, Verdict::NotAvailable, "0 is a figure");
-    assert!(found.reason.unwrap().contains("is 0, which has no ratio"));
+    assert!(found.reason.unwrap().contains("is 0: no ratio"));
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn device_reads(trials: &mut [Trial], reads: [i64; 3]) -> Option<stats::Estimate
 }
 
 #[test]
-fn what_was_counted_until_a_query_was_stopped_is_no_figure() {
+fn counts_of_a_stopped_query_are_ignored() {
     assert_eq!(device_reads(&mut trials(LIMITED), [9, 9, 9]), None);
 }
 

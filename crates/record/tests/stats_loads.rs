@@ -202,7 +202,7 @@ fn a_percentile_of_an_unstable_load_is_not_available_and_says_why() {
         found
             .reason
             .unwrap()
-            .contains("the queue grows by 412 a second")
+            .contains("the queue grows by 412 requests/s")
     );
 }
 
@@ -228,14 +228,14 @@ fn one_block_without_a_percentile_keeps_the_others_from_deciding() {
     let reason = unstable.reason.unwrap();
     assert!(
         reason.starts_with("server 5.6, workers 64, block 3: ")
-            && reason.ends_with("the queue grows by 412 a second"),
+            && reason.ends_with("the queue grows by 412 requests/s"),
         "{reason}"
     );
     let mut short = open(2, 64, 25.14, |_| 3.0);
     short.load.as_mut().unwrap().histograms.truncate(12);
     let short = slow(short);
     assert_eq!(short.verdict, Verdict::NotAvailable);
-    assert!(short.reason.unwrap().contains("leave fewer than 100"));
+    assert!(short.reason.unwrap().contains("fewer than 100"));
     let mut failed = open(2, 64, 25.14, |_| 3.0);
     failed.state = TrialState::Failed;
     assert_eq!(slow(failed).verdict, Verdict::Reproduced);
@@ -250,7 +250,7 @@ fn a_block_in_which_nothing_was_done_keeps_the_others_from_deciding() {
     assert_eq!(found.verdict, Verdict::NotAvailable);
     assert_eq!(
         found.reason.unwrap(),
-        "server 5.6, clients 16, block 2: the throughput is 0, which has no ratio"
+        "server 5.6, clients 16, block 2: the throughput is 0: no ratio"
     );
 }
 
@@ -269,11 +269,11 @@ fn full_in_its_warm_up(block: u32) -> Trial {
 }
 
 #[test]
-fn a_queue_that_was_full_within_the_warm_up_shows_that_the_load_is_unstable() {
+fn a_queue_that_fills_during_warm_up_makes_the_load_unstable() {
     let trials = [full_in_its_warm_up(0), full_in_its_warm_up(1)];
     let (verdict, reason) = finds(&trials, Finding::Unstable, Cell::default());
     assert_eq!(verdict, Verdict::Reproduced);
-    assert!(reason.contains("the queue grows by 400 a second; the queue of 1800 was full"));
+    assert!(reason.contains("the queue grows by 400 requests/s; the queue of 1800 was full"));
     let (verdict, _) = finds(&trials, Finding::Stall, Cell::default());
     assert_eq!(verdict, Verdict::NotAvailable);
 }
@@ -290,7 +290,7 @@ fn a_row_without_a_measured_part_says_so_and_why_the_load_ended() {
 }
 
 #[test]
-fn what_too_few_seconds_cannot_show_is_not_available_and_not_absent() {
+fn findings_in_too_short_a_load_are_not_available() {
     let short = |block| {
         let mut trial = closed(block, 8, 1000.0);
         trial.load.as_mut().unwrap().elapsed_s = 25.0;
@@ -300,7 +300,7 @@ fn what_too_few_seconds_cannot_show_is_not_available_and_not_absent() {
     for finding in [Finding::Steady, Finding::LevelShift, Finding::Period] {
         let (verdict, reason) = finds(&trials, finding, Cell::default());
         assert_eq!(verdict, Verdict::NotAvailable);
-        assert!(reason.contains("15 s are too few"), "{reason}");
+        assert!(reason.contains("15 s are too short"), "{reason}");
     }
     let (verdict, _) = finds(&trials, Finding::Stall, Cell::default());
     assert_eq!(verdict, Verdict::NotReproduced);
@@ -331,7 +331,7 @@ fn finds(trials: &[Trial], finding: Finding, of: Cell) -> (Verdict, String) {
 }
 
 #[test]
-fn a_shape_that_every_trial_shows_is_reproduced_and_one_that_some_show_is_inconclusive() {
+fn a_shape_in_every_trial_is_reproduced_and_in_some_trials_inconclusive() {
     let growing = |block| open(block, 1, 2.0, |s| 412.0 * s as f64);
     let steady = |block| open(block, 16, 2.0, |_| 0.0);
     let trials = [growing(0), growing(1), steady(0), steady(1)];
@@ -339,7 +339,7 @@ fn a_shape_that_every_trial_shows_is_reproduced_and_one_that_some_show_is_inconc
     assert_eq!(verdict, Verdict::Reproduced);
     assert_eq!(
         reason,
-        "in 2 of 2 trials: unstable: the queue grows by 412 a second"
+        "in 2 of 2 trials: unstable: the queue grows by 412 requests/s"
     );
     let (verdict, _) = finds(&trials, Finding::Unstable, cell("workers", "16"));
     assert_eq!(verdict, Verdict::NotReproduced);
@@ -354,7 +354,7 @@ fn one_block_of_a_shape_is_no_verdict() {
     let (verdict, reason) = finds(&trials, Finding::Unstable, Cell::default());
     assert_eq!(verdict, Verdict::Inconclusive);
     assert!(
-        reason.contains("one block gives a figure and no verdict"),
+        reason.contains("single block: variance unknown, so no verdict"),
         "{reason}"
     );
 }
@@ -442,7 +442,7 @@ fn clients_are_compared_with_one_client_block_by_block() {
 }
 
 #[test]
-fn clients_of_which_a_block_did_nothing_have_no_factor() {
+fn a_block_without_operations_has_no_scaling_factor() {
     let mut trials = falling();
     trials[1] = closed(0, 16, 0.0);
     let points = &scaling(&run().question, &trials)[0].points;
@@ -466,7 +466,7 @@ fn a_series_without_one_client_has_no_factors() {
 }
 
 #[test]
-fn the_best_number_of_workers_is_told_with_its_ties_and_without_the_unstable() {
+fn the_best_number_of_workers_has_its_ties_and_excludes_unstable_ones() {
     // P7: 16 workers 15.74 ms, 32 16.75 (a tie: its blocks scatter), 64 25.14, 1 unstable.
     let trials: Vec<Trial> = (0..3u32)
         .flat_map(|b| {
@@ -486,7 +486,7 @@ fn the_best_number_of_workers_is_told_with_its_ties_and_without_the_unstable() {
 }
 
 #[test]
-fn the_prediction_stands_beside_the_measured_percentiles() {
+fn predictions_are_paired_with_the_measured_percentiles() {
     // One worker, 1 ms each, 500 a second: M/D/1 at 0.5 answers in 1.5 ms on average; measured is 3 ms at every percentile.
     let mut trial = open(0, 1, 1.0, |_| 0.0);
     for note in &mut trial.load.as_mut().unwrap().histograms {

@@ -80,14 +80,14 @@ fn one_block_has_a_ratio_and_no_interval() {
 }
 
 #[test]
-fn close_to_what_the_workers_can_serve_the_model_is_uncertain() {
+fn the_model_is_uncertain_close_to_saturation() {
     assert!(!predicted(&[answered(0, 90, 80, 80)]).is_uncertain());
     let close_to_full = answered(1, 96, 80, 80);
     assert!(predicted(&[answered(0, 90, 80, 80), close_to_full]).is_uncertain());
 }
 
 #[test]
-fn one_block_beyond_what_the_workers_can_serve_takes_the_prediction_of_its_row() {
+fn one_overloaded_block_removes_the_prediction_of_its_row() {
     let found = predicted(&[answered(0, 90, 80, 80), answered(1, 110, 80, 80)]);
     assert_eq!(found.growing(), 1);
     assert_eq!(found.simulated_ms(|r| r.p50_ms), None);
@@ -96,18 +96,13 @@ fn one_block_beyond_what_the_workers_can_serve_takes_the_prediction_of_its_row()
 }
 
 #[test]
-fn a_schedule_that_has_no_model_keeps_its_measured_response() {
+fn a_schedule_without_a_model_keeps_its_measured_latency() {
     let mut trial = answered(0, 100, 1, 2);
     if let Mode::Open { arrivals, .. } = &mut trial.load.as_mut().unwrap().mode {
         *arrivals = Arrivals::Bursts;
     }
     let found = predicted(&[trial]);
-    assert!(
-        found
-            .no_model()
-            .unwrap()
-            .starts_with("bursts: only Poisson")
-    );
+    assert!(found.no_model().unwrap().starts_with("no model for bursts"));
     assert_eq!(found.utilisation(), None);
     close(found.measured_ms(|r| r.p50_ms).unwrap().mean, 2.0);
 }

@@ -35,7 +35,7 @@ fn a_run_and_its_trials_are_read_back_as_they_were_written() {
 }
 
 #[test]
-fn a_quick_read_includes_only_the_settings_that_are_asked_for_and_no_counters_of_queries() {
+fn a_brief_read_includes_only_the_requested_settings_and_no_query_counters() {
     let (_folder, path) = place();
     let mut store = Store::create(&path, &run()).unwrap();
     let mut trial = trial(0, TrialState::Done, 13, 40);
@@ -141,7 +141,7 @@ fn a_second_run_does_not_take_the_place_of_the_first() {
 }
 
 #[test]
-fn a_missing_file_is_called_missing_and_not_made() {
+fn a_missing_file_is_reported_and_not_created() {
     let (_folder, path) = place();
     assert!(matches!(refusal(&path), StoreError::Missing(_)));
     assert!(matches!(
@@ -172,7 +172,7 @@ fn a_file_of_another_kind_is_called_so() {
 }
 
 #[test]
-fn a_file_that_was_cut_off_is_called_damaged() {
+fn a_truncated_file_is_reported_as_damaged() {
     let (_folder, path) = place();
     Store::create(&path, &run())
         .unwrap()
@@ -225,7 +225,7 @@ fn a_run_of_another_schema_names_both_numbers() {
 }
 
 #[test]
-fn a_value_that_another_program_spoiled_is_named() {
+fn an_unreadable_value_is_named() {
     let (_folder, path) = place();
     Store::create(&path, &run())
         .unwrap()

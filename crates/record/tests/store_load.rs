@@ -34,7 +34,7 @@ fn a_timed_load_is_read_back_whole_by_its_key() {
 }
 
 #[test]
-fn trials_gives_a_timed_load_its_summary_and_neither_series_nor_histograms() {
+fn trials_reads_the_summary_of_a_timed_load_without_series_and_histograms() {
     let (_folder, path) = place();
     let mut store = Store::create(&path, &run()).unwrap();
     store.save(&timed(0)).unwrap();
@@ -60,7 +60,7 @@ fn single_series_are_read_by_name_with_their_gaps() {
 }
 
 #[test]
-fn a_summary_that_other_rules_made_is_made_anew() {
+fn a_summary_by_other_rules_is_recomputed() {
     let (_folder, path) = place();
     let mut store = Store::create(&path, &run()).unwrap();
     store.save(&timed(0)).unwrap();
@@ -143,7 +143,7 @@ fn the_seconds_of_a_running_trial_are_seen_by_a_reader_until_it_is_saved() {
 }
 
 #[test]
-fn what_a_killed_trial_left_stays_until_it_or_another_begins() {
+fn live_seconds_of_a_killed_trial_stay_until_the_next_trial_starts() {
     let (_folder, path) = place();
     let mut store = Store::create(&path, &run()).unwrap();
     for second in 0..5 {

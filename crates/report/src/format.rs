@@ -20,7 +20,7 @@ pub(crate) fn decimals(seconds: impl IntoIterator<Item = f64>) -> usize {
     }
 }
 
-/// A time with a fixed number of decimals; the column's head says that it is in seconds.
+/// A time with a fixed number of decimals; the column's head names the unit.
 pub(crate) fn seconds(value: f64, decimals: usize) -> String {
     format!("{value:.decimals$}")
 }

@@ -1,13 +1,13 @@
 //! Why two cells differ, in words.
 //!
-//! Purpose: one wording in every form of a report. Boundaries: crate `explain` decides what is said.
+//! Purpose: one wording in every form of a report. Boundary: crate `explain` decides what to report.
 
 use crate::document::{Claim, Explained};
 use crate::{format, names};
 use explain::{Because, Difference, Evidence, Explanation, Reason, SideName, TimesSay, Why};
 use record::{Cell, Judged, Subject, Trial};
 
-/// Counters of a claim that are listed beside its explanation.
+/// Number of counters that are listed with a claim's explanation.
 pub(crate) const COUNTERS: usize = 10;
 
 const CAVEAT: &str = "Counters that move with the time suggest a cause. They do not prove it.";
@@ -173,7 +173,7 @@ mod tests {
             times: TimesSay::Differ,
             times_factor: 39.0,
             because: vec![Because {
-                words: "the condition is checked in the index before the row is read",
+                words: "index condition pushdown checks the condition before it reads the row",
                 evidence: vec![
                     counter("Handler_icp_attempts", 571_312.0),
                     counter("Handler_icp_match", 4_541.0),
@@ -190,8 +190,8 @@ mod tests {
     fn a_sentence_names_the_ratio_the_figures_and_the_cause() {
         assert_eq!(
             said(&published()),
-            "off had 19.0 times as many pages read from disk as on (540,805 against 28,468). With on, the condition is \
-             checked in the index before the row is read (Handler_icp_attempts 571,312, Handler_icp_match 4,541)."
+            "off had 19.0 times as many pages read from disk as on (540,805 against 28,468). With on, index condition pushdown \
+             checks the condition before it reads the row (Handler_icp_attempts 571,312, Handler_icp_match 4,541)."
         );
         assert!(
             sentence(&published(), ("off", "on"), format::plain_count)

@@ -314,7 +314,7 @@ fn every_form_shows_a_timed_out_query_as_a_lower_bound() {
 }
 
 #[test]
-fn a_trial_that_is_not_available_is_not_counted_as_measured() {
+fn a_trial_that_is_not_available_does_not_count_as_measured() {
     let (run, mut trials) = fixture::published();
     trials[0].rounds.clear();
     for trial in &mut trials[..2] {

@@ -5,7 +5,7 @@ mod fixture;
 use fixture::{forms, timed};
 
 #[test]
-fn the_result_of_a_search_is_an_answer_and_not_a_warning() {
+fn the_result_of_a_search_is_not_a_warning() {
     let (run, mut trials) = timed::searched();
     let found = "the highest rate at which 99 % are answered within 50 ms is 2263 a second; at 2376 they are not";
     trials[3].flags.push(record::Flag {

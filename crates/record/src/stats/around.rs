@@ -1,4 +1,4 @@
-//! What an event did to the users: throughput and response before, during and after it.
+//! The effect of an event: throughput and latency before, during and after it.
 
 use super::percentiles::Percentiles;
 use super::steady::throughput;
@@ -9,11 +9,11 @@ use crate::trial::{EventNote, Trial};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Around {
-    /// The seconds just before it in which no other event took a part.
+    /// The seconds just before it without another event.
     pub before: Span,
-    /// Every second of which the event took a part; to the end where the event has none.
+    /// Every second of the event; to the end of the load if the event has no end.
     pub during: Span,
-    /// The seconds just after it in which no other event took a part.
+    /// The seconds just after it without another event.
     pub after: Span,
 }
 

@@ -29,7 +29,7 @@ pub(super) fn row_words((server, levels): RowKey) -> String {
 #[derive(Default)]
 pub(super) struct Series {
     pub(super) by_block: BTreeMap<u32, f64>,
-    /// Some of the values are lower bounds: a query ran into the protocol's limit.
+    /// Some of the values are lower bounds: a query reached the time limit.
     pub(super) at_least: bool,
 }
 
@@ -61,7 +61,7 @@ pub fn rounds<'t>(trial: &'t Trial, selector: Option<&RoundSelector>) -> Vec<&'t
         .collect()
 }
 
-/// The rows that a cell means with their values; an error says why the record cannot answer.
+/// The values of the rows that a cell selects; an error explains why there are none.
 pub(super) fn series(trials: &[Trial], cell: &Cell, value: &Value) -> Result<Vec<Series>, String> {
     let matching = matching(trials, cell);
     if matching.is_empty() {
@@ -97,8 +97,8 @@ pub(super) fn series(trials: &[Trial], cell: &Cell, value: &Value) -> Result<Vec
         .collect()
 }
 
-/// A load that was unstable, did too little, or did nothing has no throughput or percentile to compare, and to judge by its
-/// other blocks alone would flatter. An error names the first of them.
+/// Returns an error that names the first load without a value: one that was unstable or did too little. Dropping such blocks
+/// would bias the result (survivorship).
 fn every_load_has_one(matching: &[&Trial], cell: &Cell, value: &Value) -> Result<(), String> {
     if !matches!(value, Value::Throughput | Value::Latency { .. }) {
         return Ok(());
@@ -111,8 +111,8 @@ fn every_load_has_one(matching: &[&Trial], cell: &Cell, value: &Value) -> Result
     })
 }
 
-/// A limit bounds a time and nothing else. The blocks in which no query ran into it are the better ones, and to judge a counter by
-/// these alone would flatter.
+/// Returns an error if a query reached the time limit, which bounds times but not counters. Dropping such blocks would bias the
+/// result (survivorship).
 fn no_query_was_stopped(matching: &[&Trial], cell: &Cell, value: &Value) -> Result<(), String> {
     if *value == Value::Elapsed {
         return Ok(());
@@ -139,7 +139,7 @@ pub(super) fn common_blocks(all: &[&[Series]]) -> Vec<u32> {
         .collect()
 }
 
-/// Several rows in one figure a block: their geometric mean.
+/// One value per block: the geometric mean of the rows.
 pub(super) fn combined(rows: &[Series], blocks: &[u32]) -> Vec<f64> {
     let values = |block: &u32| {
         rows.iter()
@@ -153,7 +153,7 @@ pub(super) fn combined(rows: &[Series], blocks: &[u32]) -> Vec<f64> {
         .collect()
 }
 
-/// Why a trial that does not count does not: its flags' texts.
+/// Why a trial does not count: the texts of its flags.
 pub(super) fn why_it_does_not_count(trial: &Trial) -> String {
     let state = if trial.state == TrialState::Invalid {
         "invalid"
@@ -185,7 +185,7 @@ fn trial_value(trial: &Trial, cell: &Cell, value: &Value) -> Result<f64, String>
         Value::Counter(name) => mean(&parts, |part| part.counter(name)),
         Value::Quotient(over, under) => quotient(&parts, over, under),
         Value::Throughput | Value::Latency { .. } => Err(format!(
-            "{} is of timed loads, and this trial has rounds",
+            "only timed loads have {}; this trial has rounds",
             value_words(value)
         )),
     }
@@ -204,7 +204,7 @@ fn positive(value: &Value, found: f64) -> Result<f64, String> {
     if found > 0.0 {
         Ok(found)
     } else {
-        Err(format!("{} is 0, which has no ratio", value_words(value)))
+        Err(format!("{} is 0: no ratio", value_words(value)))
     }
 }
 
@@ -212,7 +212,7 @@ fn positive(value: &Value, found: f64) -> Result<f64, String> {
 fn quotient(parts: &[Part], over: &str, under: &str) -> Result<f64, String> {
     let under_mean = mean(parts, |part| part.counter(under))?;
     if under_mean == 0.0 {
-        return Err(format!("{under} is 0, and nothing can be divided by it"));
+        return Err(format!("{under} is 0: cannot divide by it"));
     }
     Ok(mean(parts, |part| part.counter(over))? / under_mean)
 }
@@ -226,7 +226,7 @@ fn mean(parts: &[Part], of: impl Fn(&Part) -> Result<f64, String>) -> Result<f64
 struct Part<'t> {
     elapsed_s: f64,
     counters: &'t Counters,
-    /// A query that one of several clients asked.
+    /// One of several concurrent clients sent the query.
     beside_others: bool,
 }
 
@@ -237,14 +237,14 @@ impl Part<'_> {
             .map(|delta| *delta as f64)
             .ok_or_else(|| match self.beside_others {
                 true => format!(
-                    "{name} was counted for the whole round: with several clients it cannot be told apart by query"
+                    "{name} was counted for the whole round: with several clients it cannot be split by query"
                 ),
-                false => format!("the counter {name} is absent"),
+                false => format!("the record lacks the counter {name}"),
             })
     }
 }
 
-/// Where a limit is a lower bound of what is asked for, a query that ran into it counts.
+/// Where the time limit is a valid lower bound of the value, a query that reached it counts.
 fn parts<'t>(
     rounds: &[&'t Round],
     query: Option<&str>,
@@ -323,11 +323,11 @@ pub(super) fn value_words(value: &Value) -> String {
         Value::Throughput => "the throughput".to_string(),
         Value::Latency { kind, percentile } => {
             let kind = match kind {
-                Kind::Response => "response",
-                Kind::Wait => "wait",
-                Kind::Service => "service",
+                Kind::Response => "latency",
+                Kind::Wait => "wait time",
+                Kind::Service => "service time",
             };
-            format!("the {} of the {kind}", percentile.text())
+            format!("the {} {kind}", percentile.text())
         }
     }
 }

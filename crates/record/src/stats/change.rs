@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_series_is_searched_too() {
+    fn change_points_are_found_in_a_long_series() {
         let values = noisy(10_800, 4, |s| if s < 4000 { 380.0 } else { 300.0 }, 20.0);
         let edges = edges(&values);
         assert!(

@@ -1,4 +1,4 @@
-//! Rule 8: whether the load generator was the limit, or its lateness part of the result.
+//! Rule 8: whether the load generator was the bottleneck, or its lateness part of the result.
 
 use super::percentiles::Latency;
 use super::steady::Steady;
@@ -6,29 +6,28 @@ use crate::claim::Percentile;
 use crate::load::Loaded;
 use serde::{Deserialize, Serialize};
 
-/// What the load generator says about itself.
+/// The load generator's CPU use, and whether it affected the result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EngineCheck {
     /// Cores that it used on average, and their share of what the machine gives it.
     pub cores: f64,
     pub share: f64,
-    /// Why the result is the generator's as well as the server's: `the load generator was the limit: ...`, `the machine was
-    /// full, and ...`.
+    /// Why the generator limits the result: `the load generator was the bottleneck: ...`, `CPU saturated: ...`.
     pub limit: Option<String>,
-    /// The percentiles hold so much of the generator's own lateness that they mean nothing.
+    /// Why the percentiles are unusable: the generator's own lateness is too large a part of them.
     pub invalid: Option<String>,
     /// Lateness that is a visible part of the percentiles and leaves them useful.
     pub note: Option<String>,
 }
 
-/// Reactors this busy had no time left.
+/// From this share on the reactors are saturated.
 const BUSY: f64 = 0.9;
-/// A machine this busy had none for the server, and a generator of this share took a part of it.
+/// From these shares on the CPU is saturated and the generator takes part of it from the server.
 const FULL: f64 = 0.95;
 const SHARE_FULL: f64 = 0.2;
-/// Lateness beyond this share of the response, both at one percentile, is told ...
+/// Lateness above this share of the latency at the same percentile is reported ...
 const LATE_SHARE: f64 = 0.1;
-/// ... and from here on it makes the trial invalid. Below, it is what waking up costs on a busy machine.
+/// ... and from here on it makes the trial invalid. Below, it is the cost of a wake-up on a busy machine.
 const LATE_MS: f64 = 1.0;
 
 pub(super) fn check(load: &Loaded, steady: &Steady, latency: &Latency) -> EngineCheck {
@@ -50,11 +49,12 @@ pub(super) fn check(load: &Loaded, steady: &Steady, latency: &Latency) -> Engine
 
 fn reactors_full(load: &Loaded, cores: f64) -> Option<String> {
     let own = f64::from(load.engine.reactors).min(load.engine.cores);
-    (cores >= BUSY * own.max(1e-9))
-        .then(|| format!("the load generator was the limit: it used {cores:.2} of its {own} cores"))
+    (cores >= BUSY * own.max(1e-9)).then(|| {
+        format!("the load generator was the bottleneck: it used {cores:.2} of its {own} cores")
+    })
 }
 
-/// On a machine that it shares with the server the generator hardly fills its own cores; it takes them from the server.
+/// On a shared machine the generator does not saturate its own cores. It takes CPU time from the server instead.
 fn machine_full(load: &Loaded, steady: &Steady, share: f64) -> Option<String> {
     let seconds = load.seconds("machine cpu").iter();
     let measured = seconds.take(steady.until_s as usize);
@@ -65,17 +65,17 @@ fn machine_full(load: &Loaded, steady: &Steady, share: f64) -> Option<String> {
         .collect();
     let mean = busy.iter().sum::<f64>() / busy.len().max(1) as f64;
     let used = mean / load.engine.cores.max(1e-9);
-    // More than all cores: the machine has others, which this process may not use, and nothing is known of them.
+    // More than all cores: the machine has further cores that this process may not use, so saturation is unknown.
     let full = (FULL..=2.0 - FULL).contains(&used) && share >= SHARE_FULL;
     full.then(|| {
         format!(
-            "the machine was full, and the load generator took {:.0} % of it",
+            "CPU saturated: the load generator used {:.0} % of the machine",
             share * 100.0
         )
     })
 }
 
-/// Lateness beside the highest percentile of the response that is given.
+/// Lateness and latency at the highest percentile that is known.
 struct Late {
     late_ms: f64,
     response_ms: f64,
@@ -83,7 +83,7 @@ struct Late {
 }
 
 impl Late {
-    /// That of the 95th percentile is not recorded, so the one of the 99th stands in, which is more.
+    /// The p95 of the lateness is not recorded; its p99 is an upper bound.
     fn of(load: &Loaded, latency: &Latency) -> Option<Late> {
         let (p50, p99) = (load.engine.lateness_us_p50, load.engine.lateness_us_p99);
         let response = latency.response.as_ref()?;
@@ -103,20 +103,21 @@ impl Late {
         self.late_ms > LATE_SHARE * self.response_ms
     }
 
-    /// Only where like is compared with like.
+    /// Only where both figures are of the same percentile.
     fn spoils(&self) -> bool {
         self.late_ms > LATE_MS && self.percentile != Percentile::P95
     }
 
     fn sentence(&self) -> String {
-        let (at_most, place) = match self.percentile {
-            Percentile::P95 => ("at most ", "95th"),
-            Percentile::P50 => ("", "50th"),
-            _ => ("", "99th"),
+        let at_most = match self.percentile {
+            Percentile::P95 => "at most ",
+            _ => "",
         };
         format!(
-            "{at_most}{:.2} ms of the {place} percentile of {:.2} ms may be the load generator's own lateness",
-            self.late_ms, self.response_ms
+            "{at_most}{:.2} ms of the {} latency of {:.2} ms may be the load generator's own lateness",
+            self.late_ms,
+            self.percentile.text(),
+            self.response_ms
         )
     }
 }
@@ -140,7 +141,7 @@ mod tests {
         (busy.engine.cpu_user_s, busy.engine.cpu_system_s) = (10.0, 9.0);
         let check = summarise(&busy).engine;
         assert_eq!((check.cores, check.share), (0.95, 0.475));
-        let says = "the load generator was the limit: it used 0.95 of its 1 cores";
+        let says = "the load generator was the bottleneck: it used 0.95 of its 1 cores";
         assert_eq!(check.limit.as_deref(), Some(says));
         assert_eq!(summarise(&load(1000, None)).engine.limit, None);
     }
@@ -165,8 +166,8 @@ mod tests {
     }
 
     #[test]
-    fn a_full_machine_of_which_the_generator_took_a_part_is_told() {
-        let says = "the machine was full, and the load generator took 45 % of it";
+    fn a_saturated_cpu_that_the_generator_shares_is_reported() {
+        let says = "CPU saturated: the load generator used 45 % of the machine";
         assert_eq!(beside_a_server(0.9, 1.96).as_deref(), Some(says));
         assert_eq!(beside_a_server(0.9, 1.8), None, "not full");
         assert_eq!(beside_a_server(0.3, 1.96), None, "a small part");
@@ -174,25 +175,25 @@ mod tests {
     }
 
     #[test]
-    fn lateness_of_milliseconds_that_is_a_tenth_of_the_response_makes_it_invalid() {
+    fn lateness_of_a_tenth_of_the_latency_invalidates_the_percentiles() {
         let check = summarise(&load(20_000, Some(3000.0))).engine;
         assert!(
             check
                 .invalid
                 .unwrap()
-                .starts_with("3.00 ms of the 99th percentile of 20.")
+                .starts_with("3.00 ms of the p99 latency of 20.")
         );
         assert_eq!(check.note, None);
     }
 
     #[test]
-    fn lateness_below_a_millisecond_is_told_and_leaves_the_trial_valid() {
+    fn lateness_below_a_millisecond_is_a_note_and_the_trial_stays_valid() {
         let check = summarise(&load(200, Some(76.0))).engine;
         assert!(check.invalid.is_none() && check.note.is_some());
     }
 
     #[test]
-    fn lateness_that_is_a_small_part_of_the_response_is_not_told() {
+    fn lateness_that_is_a_small_part_of_the_latency_is_not_reported() {
         let check = summarise(&load(20_000, Some(1500.0))).engine;
         assert!(check.invalid.is_none() && check.note.is_none());
     }
@@ -212,7 +213,7 @@ mod tests {
             check
                 .note
                 .unwrap()
-                .starts_with("at most 3.00 ms of the 95th percentile of 20.")
+                .starts_with("at most 3.00 ms of the p95 latency of 20.")
         );
         assert_eq!(check.invalid, None, "the p95 may hold none of it");
         assert_eq!(few(50, 5.0).note, None);

@@ -1,4 +1,4 @@
-//! Shapes in timed loads, as claims ask for them.
+//! Shapes in timed loads that claims test for.
 
 use super::cells;
 use super::loads::{Counted, counted};
@@ -10,17 +10,17 @@ use crate::flag::{Flag, FlagKind};
 use crate::trial::Trial;
 use std::collections::BTreeSet;
 
-/// What the trials of a cell show.
+/// The shape in the trials of a cell.
 pub(super) struct Shown {
     pub(super) blocks: usize,
     pub(super) trials: usize,
-    /// In so many of the trials.
+    /// Number of trials with the shape.
     pub(super) found: usize,
-    /// What was found in the first of them, or what stands in its place.
+    /// The shape of the first of them in words, or what was found instead.
     pub(super) says: String,
 }
 
-/// The shape in each trial that counts; an error says why it cannot be looked for.
+/// Looks for the shape in each trial that counts; an error explains why it cannot.
 pub(super) fn shown(trials: &[Trial], finding: &Finding, of: &Cell) -> Result<Shown, String> {
     let matching = cells::matching(trials, of);
     let counted = counted(&matching);
@@ -48,8 +48,7 @@ pub(super) fn shown(trials: &[Trial], finding: &Finding, of: &Cell) -> Result<Sh
     })
 }
 
-/// A queue that was full within the warm-up is seen without a measured part; the shapes of a throughput need one that is
-/// long enough.
+/// A queue that fills during the warm-up needs no measured part; the shapes of the throughput need a long enough one.
 fn can_be_seen(summary: &Summary, finding: &Finding) -> bool {
     match finding {
         Finding::Unstable => true,
@@ -74,11 +73,9 @@ fn look(counted: &Counted, finding: &Finding) -> Result<(bool, String), String> 
     Ok(match finding {
         Finding::Unstable => {
             let offered = summary.offered.as_ref();
-            let offered = offered.ok_or("only an open load can be unstable, this one is closed")?;
-            told(
-                offered.unstable.clone(),
-                "stable: what was offered was served",
-            )
+            let offered = offered
+                .ok_or("only an open loop can be unstable, and this load is a closed loop")?;
+            told(offered.unstable.clone(), "stable: all requests were served")
         }
         Finding::Stall => told(stalls(), "no stall"),
         Finding::LevelShift => told(shifts(), "no level shift"),

@@ -14,16 +14,16 @@ use crate::claim::{Bound, Cell, Claim, Finding, Judged, Limit, Subject, Value, V
 use crate::run::Question;
 use crate::trial::Trial;
 
-const ONE_BLOCK: &str = "one block gives a figure and no verdict";
-const LIMIT: &str = "a query ran into the protocol's limit: the figure is a bound";
+const ONE_BLOCK: &str = "single block: variance unknown, so no verdict";
+const LIMIT: &str = "a query reached the time limit: the figure is a bound";
 
-/// Whether a plan holds a text: of a trial, a query's name, the plan's hash, and the text. None where the plan's text is not
-/// recorded. Only crate `explain` can read plans.
+/// Tests whether a plan contains a text. Arguments: trial, query, plan hash, text. None if the plan's text is not recorded. Only
+/// crate `explain` can read plans.
 pub type PlanHolds<'h> = dyn Fn(&Trial, &str, &str, &str) -> Option<bool> + 'h;
 
 /// Every claim of the question, in its order, with what these trials say about it.
 ///
-/// Give whole trials where [`needs_query_counters`] says so.
+/// Needs whole trials if [`needs_query_counters`] returns true.
 pub fn judge(question: &Question, trials: &[Trial], holds: &PlanHolds) -> Vec<Judged> {
     let found: Vec<Found> = question
         .claims
@@ -50,7 +50,7 @@ pub fn needs_query_counters(question: &Question) -> bool {
     })
 }
 
-/// What the record holds on one claim, before the others are looked at.
+/// The result for one claim before the correction for multiple tests.
 struct Found {
     measured: Option<f64>,
     ci: Option<(f64, f64)>,
@@ -65,9 +65,9 @@ enum Evidence {
         p: f64,
         claimed_side: bool,
     },
-    /// It was there to be seen, no test is needed.
+    /// Seen or not seen in every trial; no test is needed.
     Seen(bool),
-    /// It was there to be seen in some trials and not in others.
+    /// Seen in some trials only.
     Mixed,
     OneBlock,
     Missing,
@@ -91,7 +91,7 @@ impl Found {
         }
     }
 
-    /// The two p values are those of the claimed side and of the other; the smaller one says where the figure is.
+    /// Takes the p values of the claimed side and of the other side; the smaller one decides.
     fn figure(ratio: &LogMean, p_claimed: f64, p_other: f64, notes: Vec<String>) -> Found {
         let tested = Evidence::Tested {
             p: p_claimed.min(p_other),
@@ -159,7 +159,7 @@ fn find_ratio(
         &cells::combined(&of, &blocks),
         &cells::combined(&to, &blocks),
     );
-    let ratio = ratio.ok_or("no block holds both sides")?;
+    let ratio = ratio.ok_or("no block has both sides")?;
     let limit = limit(&of, &to)?;
     let band = band(bound);
     let notes = [
@@ -180,11 +180,11 @@ fn find_ratio(
     Ok(Found::figure(&ratio, inside, outside, notes).bounded(limit))
 }
 
-/// An error where both sides ran into the limit: their ratio may be any.
+/// Returns an error if both sides reached the time limit: the ratio is unknown.
 fn limit(of: &[Series], to: &[Series]) -> Result<Option<Limit>, String> {
     let any = |rows: &[Series]| rows.iter().any(|row| row.at_least);
     match (any(of), any(to)) {
-        (true, true) => Err("queries of both sides ran into the protocol's limit".to_string()),
+        (true, true) => Err("queries of both sides reached the time limit".to_string()),
         (true, false) => Ok(Some(Limit::AtLeast)),
         (false, true) => Ok(Some(Limit::AtMost)),
         (false, false) => Ok(None),
@@ -200,17 +200,15 @@ fn find_spread(
     let rows = cells::series(trials, among, value)?;
     if rows.len() < 2 {
         return Err(format!(
-            "only one row of {}, and nothing to compare it with",
+            "only one row of {}: nothing to compare it with",
             cells::cell_words(among)
         ));
     }
     let blocks = cells::common_blocks(&[&rows]);
     if rows.iter().any(|row| row.at_least) {
-        return Err(
-            "a query ran into the protocol's limit, so that the largest is not known".into(),
-        );
+        return Err("a query reached the time limit: the maximum is unknown".into());
     }
-    let spread = Spread::of(&rows, &blocks).ok_or("no block holds all of the rows")?;
+    let spread = Spread::of(&rows, &blocks).ok_or("no block has all rows")?;
     let band = Band::within(within);
     let notes = left_out_note(&[&rows], blocks.len()).into_iter().collect();
     Ok(Found::figure(
@@ -273,7 +271,9 @@ fn conclude(claim: &Claim, found: Found, decided: bool, tested: usize) -> Judged
         } if decided => Verdict::NotReproduced,
         Evidence::Tested { p, .. } => {
             if p <= 1.0 - CONFIDENCE {
-                notes.push(format!("the interval alone would decide, among {tested} tested claims (Holm) it does not"));
+                notes.push(format!(
+                    "significant alone, but not among {tested} tested claims (Holm)"
+                ));
             }
             Verdict::Inconclusive
         }

@@ -11,7 +11,7 @@ pub(super) fn of(load: &Loaded, cell: &Cell, value: &Value) -> Result<f64, Strin
     let summary = summary(load);
     match value {
         Value::Elapsed => {
-            Err("a timed load takes the time that it is given; compare its throughput".into())
+            Err("the duration of a timed load is fixed; compare its throughput".into())
         }
         Value::Throughput => summary
             .throughput
@@ -22,7 +22,7 @@ pub(super) fn of(load: &Loaded, cell: &Cell, value: &Value) -> Result<f64, Strin
         }
         Value::Counter(name) => Ok(counter(load, name)? / operations(&summary)?),
         Value::Quotient(over, under) => match counter(load, under)? {
-            0.0 => Err(format!("{under} is 0, and nothing can be divided by it")),
+            0.0 => Err(format!("{under} is 0: cannot divide by it")),
             divisor => Ok(counter(load, over)? / divisor),
         },
     }
@@ -48,7 +48,7 @@ fn latency(
     };
     let percentiles = latency
         .of(kind)
-        .ok_or("none was recorded in the measured part")?;
+        .ok_or("not recorded in the measured part")?;
     percentiles
         .at(percentile)
         .ok_or_else(|| percentiles.why_not(percentile))
@@ -56,14 +56,14 @@ fn latency(
 
 fn counter(load: &Loaded, name: &str) -> Result<f64, String> {
     let delta = load.counters.get(name);
-    let delta = delta.ok_or_else(|| format!("the counter {name} is absent"))?;
+    let delta = delta.ok_or_else(|| format!("the record lacks the counter {name}"))?;
     Ok(*delta as f64)
 }
 
 /// Counters are per operation, over the same seconds.
 fn operations(summary: &Summary) -> Result<f64, String> {
     match summary.operations_counted {
-        0 => Err("no operation was done".to_string()),
+        0 => Err("no operation succeeded".to_string()),
         operations => Ok(operations as f64),
     }
 }

@@ -20,9 +20,9 @@ pub struct LoadRow {
     pub throughput: Option<Estimate>,
     /// Empty where a block was unstable: dropping it would bias the result.
     pub latency: LatencyEstimates,
-    /// Arrivals a second; open loop alone.
+    /// Requests per second; open loop only.
     pub offered: Option<Estimate>,
-    /// By block, from 0: `unstable: the queue grows by 412 a second`.
+    /// By block, from 0: `unstable: the queue grows by 412 requests/s`.
     pub unstable: Vec<(u32, String)>,
     /// Why there is no figure at all.
     pub missing: Option<String>,

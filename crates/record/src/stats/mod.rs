@@ -1,7 +1,7 @@
 //! Figures with their intervals, and verdicts: all from recorded trials alone.
 //!
-//! Goals: the rules for numbers (docs/METHODOLOGY.md), each implemented once. Non-goals: drawing (crate `report`),
-//! measuring, explaining a difference (crate `explain`).
+//! Purpose: each rule for numbers (docs/METHODOLOGY.md), implemented once. Boundaries: crate `report` draws, crate `explain`
+//! explains differences.
 //!
 //! Only trials that are done count. The unit is the trial, so every interval is over blocks.
 

@@ -1,21 +1,21 @@
 //! Percentiles of latencies, from merged histograms alone.
 //!
-//! Rule 4: counts are added, percentiles never averaged; one with too few samples above it is not given.
+//! Rule 4: counts are added, percentiles are never averaged, and a percentile with too few samples above it is not shown.
 
 use crate::claim::Percentile;
 use crate::load::Kind;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// So many samples have to lie above a percentile. The count above it then has a standard error of a tenth.
+/// Minimum number of samples above a percentile: their count then has a standard error of 10 %.
 pub const SAMPLES_ABOVE: f64 = 100.0;
 
 /// One kind of latency (ms).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Percentiles {
     pub count: u64,
-    /// Arrivals besides that were dropped, or still queued at the end. The percentiles count them as longer than anything
-    /// measured; mean and maximum are without them.
+    /// Further arrivals that were dropped or still queued at the end. Percentiles count them as longer than any measured latency;
+    /// mean and maximum exclude them.
     pub unanswered: u64,
     pub mean_ms: f64,
     pub p50_ms: Option<f64>,
@@ -26,12 +26,12 @@ pub struct Percentiles {
 }
 
 impl Percentiles {
-    /// Of nanoseconds; None where nothing was recorded.
+    /// From nanoseconds; none if nothing was recorded.
     pub fn of(nanoseconds: &Histogram<u64>) -> Option<Percentiles> {
         Percentiles::with_unanswered(nanoseconds, 0)
     }
 
-    /// Of nanoseconds and of so many arrivals that never were answered; None where nothing was recorded.
+    /// From nanoseconds and the number of unanswered arrivals; none if nothing was recorded.
     pub fn with_unanswered(nanoseconds: &Histogram<u64>, unanswered: u64) -> Option<Percentiles> {
         let count = nanoseconds.len();
         let all = count + unanswered;
@@ -59,10 +59,10 @@ impl Percentiles {
         let all = self.count + self.unanswered;
         match enough_above(all, share_below(percentile)) {
             true => format!(
-                "{} of {all} arrivals were never answered, so it is longer than anything measured",
+                "{} of {all} arrivals were never answered, so it exceeds every measured latency",
                 self.unanswered
             ),
-            false => format!("{all} operations leave fewer than {SAMPLES_ABOVE} above it"),
+            false => format!("fewer than {SAMPLES_ABOVE} of {all} operations lie above it"),
         }
     }
 
@@ -78,8 +78,8 @@ impl Percentiles {
     }
 }
 
-/// A quantile in milliseconds among what was answered and so many arrivals that never were, which count as longer than
-/// anything measured. None where it lies among the latter, or nothing was recorded.
+/// A quantile (ms) of answered and unanswered arrivals; the latter count as longer than any measured latency. None if the
+/// quantile lies among the unanswered, or nothing was recorded.
 pub fn quantile_ms(nanoseconds: &Histogram<u64>, unanswered: u64, share_below: f64) -> Option<f64> {
     let count = nanoseconds.len();
     // Where the rank among all lies among those that were answered.
@@ -107,7 +107,7 @@ fn ms(nanoseconds: f64) -> f64 {
     nanoseconds / 1e6
 }
 
-/// The three kinds; in closed loop the response is the service.
+/// Response, wait and service time; in closed loop the response time is the service time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     pub response: Option<Percentiles>,
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_with_fewer_than_a_hundred_samples_above_it_is_none() {
+    fn a_percentile_needs_a_hundred_samples_above_it() {
         assert!(milliseconds(10_000).p99_ms.is_some());
         assert!(milliseconds(9_999).p99_ms.is_none());
         assert!(milliseconds(9_999).p95_ms.is_some());
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_answered_counts_as_longer_than_anything_measured() {
+    fn unanswered_arrivals_count_as_longer_than_any_measured_latency() {
         // Of 20,000 arrivals the last 200 were never answered: the p99 is the longest of the others.
         let p = among(19_800, 200);
         assert!(within(p.p50_ms, 10_000.0) && within(p.p95_ms, 19_000.0));
@@ -173,9 +173,9 @@ mod tests {
         assert!(within(p.p95_ms, 19_000.0));
         assert_eq!(
             p.why_not(Percentile::P99),
-            "201 of 20000 arrivals were never answered, so it is longer than anything measured"
+            "201 of 20000 arrivals were never answered, so it exceeds every measured latency"
         );
-        let too_few = "20000 operations leave fewer than 100 above it";
+        let too_few = "fewer than 100 of 20000 operations lie above it";
         assert_eq!(p.why_not(Percentile::P999), too_few);
     }
 

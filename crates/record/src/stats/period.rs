@@ -1,4 +1,4 @@
-//! Drops at equal intervals, as of a device that collects its garbage every 20 s.
+//! Drops at equal intervals, such as those of an SSD that collects garbage every 20 s.
 //!
 //! Source: epoch folding (Leahy et al., "On searches for pulsed emission", 1983): the seconds are laid over each other by
 //! each period in turn, and where their means along it differ by more than chance, it is one. Seconds that resemble the
@@ -11,16 +11,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Period {
     pub every_s: f64,
-    /// The usual throughput of a second, and the least along the period.
+    /// Median and minimum throughput (ops/s) along the period.
     pub usual: f64,
     pub least: f64,
 }
 
 impl Period {
-    /// `every 20 s the throughput drops from 148 to 87 a second`
+    /// `every 20 s the throughput drops from 148 to 87 ops/s`
     pub fn sentence(&self) -> String {
         format!(
-            "every {:.0} s the throughput drops from {:.0} to {:.0} a second",
+            "every {:.0} s the throughput drops from {:.0} to {:.0} ops/s",
             self.every_s, self.usual, self.least
         )
     }
@@ -43,7 +43,7 @@ pub(super) fn period(values: &[f64], levels: &[Segment]) -> Option<Period> {
     let levelled = levelled(values, levels);
     let white = whitened(&levelled)?;
     let n = white.len();
-    // Half a cycle more over the whole series is as fine as it tells periods apart.
+    // Half a cycle over the whole series is the resolution of the method.
     let periods: Vec<f64> = (2 * CYCLES_MIN..=2 * n / SECONDS_MIN)
         .map(|half_cycles| 2.0 * values.len() as f64 / half_cycles as f64)
         .collect();
@@ -161,7 +161,7 @@ fn median(values: &[f64]) -> f64 {
     quantile(&ascending, 0.5)
 }
 
-/// None where what is left along the period is too little to be told.
+/// None if the drop is too small.
 fn described(values: &[f64], every: f64) -> Option<Period> {
     let usual = median(values);
     let means = folded(values, every, every as usize)
@@ -199,13 +199,13 @@ mod tests {
     }
 
     #[test]
-    fn a_period_is_told_in_a_sentence() {
+    fn a_period_is_described_in_a_sentence() {
         let period = Period {
             every_s: 20.0,
             usual: 148.0,
             least: 87.0,
         };
-        let says = "every 20 s the throughput drops from 148 to 87 a second";
+        let says = "every 20 s the throughput drops from 148 to 87 ops/s";
         assert_eq!(period.sentence(), says);
     }
 
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn two_stalls_are_no_period() {
+    fn two_stalls_are_not_a_period() {
         let stalls = |s: usize| match s {
             100..103 | 250..253 => 0.0,
             _ => 3000.0,
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_period_between_two_that_are_tried_is_found() {
+    fn a_period_between_two_candidates_is_found() {
         // 1,200 half seconds in 63 and 64 half cycles: 19.05 and 18.75 s.
         let drops = |s: usize| {
             let phase = (s as f64 + 9.0) % 18.9;

@@ -68,7 +68,7 @@ impl Sight<'_> {
 
 pub(super) struct Sights<'t>(Vec<Sight<'t>>);
 
-/// The plans of a cell in trials that count; an error says why it has none.
+/// The plans of a cell in trials that count; an error explains why there are none.
 pub(super) fn seen<'t>(trials: &'t [Trial], cell: &Cell) -> Result<Sights<'t>, String> {
     let matching = cells::matching(trials, cell);
     let mut sights = Vec::new();
@@ -137,11 +137,11 @@ impl<'t> Sights<'t> {
             .collect();
         match changed.is_empty() {
             true => (false, "no plan changed".to_string()),
-            false => (true, format!("the plan changed of {}", changed.join(", "))),
+            false => (true, format!("the plan changed: {}", changed.join(", "))),
         }
     }
 
-    /// Whether all plans hold the text, and how many do in words; an error where a plan's text is not recorded.
+    /// Whether all plans contain the text, with the count in words; an error if a plan's text is not recorded.
     pub(super) fn holds(&self, text: &str, reads: &PlanHolds) -> Result<(bool, String), String> {
         let held = |sight: &Sight<'t>| {
             let held = reads(sight.trial, sight.query, sight.hash, text);
@@ -155,7 +155,7 @@ impl<'t> Sights<'t> {
         let count = held.iter().filter(|held| **held).count();
         Ok((
             count == held.len(),
-            format!("{count} of {} plans hold it", held.len()),
+            format!("{count} of {} plans contain it", held.len()),
         ))
     }
 }

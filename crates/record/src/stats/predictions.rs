@@ -1,7 +1,7 @@
-//! Predicted beside measured response times, for each row of an open load.
+//! Predicted and measured latency of each row of an open load.
 //!
-//! Goal: both of each block by itself, so that their ratio has an interval over blocks (rules 1 and 2). Non-goal: the model
-//! (`queueing`).
+//! Purpose: pair both per block, so that their ratio has an interval over blocks (rules 1 and 2). Boundary: the model is in
+//! `queueing`.
 
 use super::loads::{Counted, counted};
 use super::percentiles::Percentiles;
@@ -34,7 +34,7 @@ pub struct Prediction {
 pub struct PredictedBlock {
     /// From 0.
     pub block: u32,
-    /// Arrivals a second as measured.
+    /// Measured requests per second.
     pub rate: f64,
     /// Or why there is no model.
     pub predicted: Result<Predicted, String>,
@@ -146,7 +146,7 @@ fn block(counted: &Counted, seed: u64) -> Option<PredictedBlock> {
     let offered = counted.summary.offered.as_ref()?;
     let rate = Some(offered.offered).filter(|rate| *rate > 0.0)?;
     let block = counted.trial.key.block;
-    // Each block draws arrivals of its own, so that the interval over blocks holds the simulation's error too.
+    // Each block draws its own arrivals, so that the interval over blocks includes the simulation's error.
     let seed = seed.wrapping_add(u64::from(block));
     Some(PredictedBlock {
         block,
@@ -169,11 +169,8 @@ fn modelled(
     service_ns: Option<Histogram<u64>>,
     seed: u64,
 ) -> Result<Predicted, String> {
-    let gaps = Gaps::of(arrivals).ok_or_else(|| {
-        format!(
-            "{arrivals}: only Poisson and uniform arrivals make a queue that has a steady state"
-        )
-    })?;
+    let gaps = Gaps::of(arrivals)
+        .ok_or_else(|| format!("no model for {arrivals}: it needs Poisson or uniform arrivals"))?;
     let service_ns = &service_ns.ok_or("no service times were recorded in the measured part")?;
     let queue = Queue {
         workers,
@@ -181,5 +178,5 @@ fn modelled(
         gaps,
         service_ns,
     };
-    predict(&queue, seed).ok_or_else(|| "there are no workers".to_string())
+    predict(&queue, seed).ok_or_else(|| "no workers".to_string())
 }

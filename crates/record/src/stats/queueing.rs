@@ -1,8 +1,8 @@
-//! What response times follow from the service times: first come, first served, by k workers.
+//! The latency that follows from the service times in a first-come, first-served queue with k workers.
 //!
-//! Goal: the FCFS G/G/k queue simulated from a measured histogram of service times, for percentiles, and beside it the
-//! formula of Allen and Cunneen for the mean. Where the measured response differs, the service times depend on the load, or
-//! something else than the queue made operations wait. Non-goal: finding the service times of another concurrency.
+//! Purpose: percentiles by simulation of the FCFS G/G/k queue from the measured service times, and the mean by the formula of
+//! Allen and Cunneen. If the measured latency differs, the service times depend on the load, or operations wait for something
+//! other than the queue. Boundary: it does not predict service times at another concurrency.
 //!
 //! Sources: Erlang 1917 for the chance to wait in M/M/k; Allen, "Probability, statistics and queueing theory", 1990, for the
 //! correction (Ca^2 + Cs^2) / 2, which is exact for M/M/k and for the mean of M/G/1.
@@ -47,13 +47,13 @@ impl Gaps {
 #[derive(Clone, Copy, Debug)]
 pub struct Queue<'h> {
     pub workers: u32,
-    /// Arrivals a second.
+    /// Requests per second.
     pub rate: f64,
     pub gaps: Gaps,
     pub service_ns: &'h Histogram<u64>,
 }
 
-/// What the model says.
+/// The model's result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predicted {
     /// The share of the workers' time that service takes; from 1 on the queue grows.
@@ -64,7 +64,7 @@ pub struct Predicted {
     pub mean_ms: Option<f64>,
 }
 
-/// Arrivals that are simulated, and those before them that only fill the queue.
+/// Simulated arrivals, and the warm-up arrivals before them.
 const ARRIVALS: usize = 500_000;
 const FILLING: usize = 50_000;
 
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_the_workers_can_serve_has_no_response_time() {
+    fn an_overloaded_queue_has_no_predicted_latency() {
         let found = predicted(&exponential(), 2, 1.07, Gaps::Poisson);
         close(found.utilisation, 1.07, 0.001);
         assert_eq!((found.response, found.mean_ms), (None, None));

@@ -8,7 +8,7 @@ pub const CONFIDENCE: f64 = 0.95;
 /// Within this much two results count as equivalent.
 pub const MARGIN: f64 = 0.02;
 
-/// What a comparison of times says about the first of the two.
+/// The verdict on the first of two times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
     /// It takes less time: the interval lies below 1.
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_within_the_margin_is_equivalent_even_where_it_is_certain() {
+    fn a_significant_difference_within_the_margin_is_equivalent() {
         assert_eq!(
             compare(&[10.05, 10.05], &[10.0, 10.0], MARGIN).2,
             Comparison::Equivalent
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_compare_is_no_number() {
+    fn without_pairs_the_ratio_is_nan() {
         let (ratio, ci, verdict) = compare(&[0.0], &[], MARGIN);
         assert!(ratio.is_nan() && ci.is_none() && verdict == Comparison::Inconclusive);
     }

@@ -1,4 +1,4 @@
-//! The neighbourhood of a second: running medians over 61 s.
+//! Running medians over 61 s.
 
 /// Seconds to either side.
 const REACH: usize = 30;

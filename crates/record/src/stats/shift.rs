@@ -1,4 +1,4 @@
-//! Level shifts: the throughput changes once and stays changed, as when a device is full.
+//! Level shifts: the throughput changes once and stays changed, for example when an SSD is full.
 
 use super::change::Segment;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub struct LevelShift {
 }
 
 impl LevelShift {
-    /// `the throughput falls from 380 to 300 a second at 4000 s (-21 %)`; there are no percent of nothing.
+    /// `the throughput falls from 380 to 300 ops/s at 4000 s (-21 %)`; there are no percent of nothing.
     pub fn sentence(&self) -> String {
         let verb = if self.to < self.from {
             "falls"
@@ -21,7 +21,7 @@ impl LevelShift {
             "rises"
         };
         let moved = format!(
-            "the throughput {verb} from {:.0} to {:.0} a second at {} s",
+            "the throughput {verb} from {:.0} to {:.0} ops/s at {} s",
             self.from, self.to, self.at_s
         );
         match self.from > 0.0 {
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_is_no_level() {
+    fn a_stall_is_not_a_level() {
         let values = noisy(
             600,
             2,
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shift_is_told_in_a_sentence() {
+    fn a_shift_is_described_in_a_sentence() {
         let shift = LevelShift {
             at_s: 4000,
             from: 380.0,
@@ -131,18 +131,18 @@ mod tests {
         };
         assert_eq!(
             shift.sentence(),
-            "the throughput falls from 380 to 300 a second at 4000 s (-21 %)"
+            "the throughput falls from 380 to 300 ops/s at 4000 s (-21 %)"
         );
     }
 
     #[test]
-    fn a_shift_from_nothing_is_told_without_percent() {
+    fn a_shift_from_zero_has_no_percentage() {
         let shift = LevelShift {
             at_s: 40,
             from: 0.0,
             to: 300.0,
         };
-        let says = "the throughput rises from 0 to 300 a second at 40 s";
+        let says = "the throughput rises from 0 to 300 ops/s at 40 s";
         assert_eq!(shift.sentence(), says);
     }
 }

@@ -1,25 +1,25 @@
-//! Rule 3: whether an open load was more than could be served.
+//! Rule 3: whether an open load exceeded the server's capacity.
 //!
-//! Goal: a sentence such as "unstable: the queue grows by 412 a second", or the assurance that percentiles mean something.
+//! The result is a sentence such as "unstable: the queue grows by 412 requests/s"; without one the percentiles are valid.
 
 use super::steady::Steady;
 use crate::load::{Loaded, Mode};
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// What an open load offered and what came of it, over the measured part.
+/// Offered and completed load over the measured part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Offered {
-    /// Arrivals a second.
+    /// Requests per second.
     pub offered: f64,
-    /// Operations that ended, whichever way, a second.
+    /// Operations that ended per second, successfully or not.
     pub completed: f64,
     pub queued_at_end: u64,
     /// In all, warm-up included.
     pub dropped: u64,
     /// By how many the queue grows each second: the slope of a line through it.
     pub growth: f64,
-    /// Why there are no percentiles; none where the load could be served.
+    /// Why there are no percentiles; none if the load was stable.
     pub unstable: Option<String>,
 }
 
@@ -28,7 +28,7 @@ const SERVED_MIN: f64 = 0.98;
 /// The growth of the queue is certain at this level.
 const ALPHA: f64 = 0.01;
 const BATCHES: usize = 10;
-/// In fewer seconds than this the certainty of the slope hangs on a few points, and what was not completed says more.
+/// Below this length the slope depends on a few points, so the completed share decides.
 const SHORT_S: usize = 2 * BATCHES;
 /// How the reason of a drive begins that stopped at a full queue.
 const FULL: &str = "the queue";
@@ -95,12 +95,12 @@ fn why_unstable(offered: &Offered, load: &Loaded, queue: &Queue) -> Option<Strin
     let driven_s = load.driven_s();
     if queue.dropped_per_s > (1.0 - SERVED_MIN) * offered.offered {
         Some(format!(
-            "unstable: the queue is full, and {:.0} arrivals a second are dropped",
+            "unstable: the queue is full and drops {:.0} arrivals per second",
             queue.dropped_per_s
         ))
     } else if held_s > (1.0 - SERVED_MIN) * driven_s {
         Some(format!(
-            "unstable: the queue was full, and the schedule stood still for {held_s:.1} s of {driven_s:.1} s"
+            "unstable: the queue was full, and the schedule paused for {held_s:.1} s of {driven_s:.1} s"
         ))
     } else if full.is_some() || grew(queue, offered) || grows(queue, offered) {
         Some(growing(offered.growth, full))
@@ -113,9 +113,9 @@ fn why_unstable(offered: &Offered, load: &Loaded, queue: &Queue) -> Option<Strin
 fn growing(growth: f64, full: Option<&str>) -> String {
     let digits = usize::from(growth < 1.0);
     match full {
-        None => format!("unstable: the queue grows by {growth:.digits$} a second"),
+        None => format!("unstable: the queue grows by {growth:.digits$} requests/s"),
         Some(why) if growth < 0.5 => format!("unstable: {why}"),
-        Some(why) => format!("unstable: the queue grows by {growth:.digits$} a second; {why}"),
+        Some(why) => format!("unstable: the queue grows by {growth:.digits$} requests/s; {why}"),
     }
 }
 
@@ -172,7 +172,7 @@ struct Line {
 impl Line {
     fn through(values: &[f64]) -> Line {
         let count = values.len() as f64;
-        // Two points have a slope and nothing to tell its error by.
+        // Two points have a slope but no error.
         if values.len() < 3 {
             let slope = values.get(1).map_or(0.0, |second| second - values[0]);
             return Line {
@@ -209,11 +209,11 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_grows_is_unstable_and_by_how_much_is_told() {
+    fn a_growing_queue_is_unstable_and_its_rate_is_reported() {
         let offered = judged(&open(3000.0, 60, |s| 412.0 * (s + 1) as f64));
         assert_eq!(
             offered.unstable.as_deref(),
-            Some("unstable: the queue grows by 412 a second")
+            Some("unstable: the queue grows by 412 requests/s")
         );
         assert_eq!((offered.offered, offered.completed), (3412.0, 3000.0));
         assert_eq!(offered.queued_at_end, 412 * 60);
@@ -222,13 +222,13 @@ mod tests {
     #[test]
     fn two_seconds_are_enough_where_a_tenth_was_served() {
         let offered = judged(&open(10.0, 2, |s| 90.0 * (s + 1) as f64));
-        let says = "unstable: the queue grows by 90 a second";
+        let says = "unstable: the queue grows by 90 requests/s";
         assert_eq!(offered.unstable.as_deref(), Some(says));
     }
 
     /// 100 a second at one worker that is busy for 90 % of the time: after 8 s its queue is often longer by 17.
     #[test]
-    fn a_few_arrivals_that_are_left_after_a_few_seconds_are_chance() {
+    fn a_few_queued_arrivals_after_a_short_load_are_chance() {
         let offered = judged(&open(100.0, 8, |s| {
             [2.0, 0.0, 4.0, 3.0, 8.0, 6.0, 11.0, 17.0][s]
         }));
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_comes_and_goes_is_stable() {
+    fn a_queue_that_drains_is_stable() {
         for seed in 0..50 {
             let queue = noisy(60, seed, |s| if s % 7 == 0 { 90.0 } else { 10.0 }, 8.0);
             let offered = judged(&open(3000.0, 60, move |s| queue[s].max(0.0).round()));
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn one_part_in_twenty_too_much_is_seen_within_a_minute() {
+    fn an_overload_of_five_percent_is_detected_within_a_minute() {
         let called = |seed| {
             let steps = noisy(60, seed, |_| 150.0, (2.0f64 * 3000.0).sqrt());
             let mut queue = vec![0.0f64];
@@ -275,29 +275,29 @@ mod tests {
     }
 
     #[test]
-    fn arrivals_that_a_full_queue_drops_are_unstable_though_the_queue_grows_no_more() {
+    fn dropped_arrivals_make_a_load_unstable_even_if_the_queue_does_not_grow() {
         let mut load = open(1000.0, 60, |_| 10_000.0);
         load.warmup = crate::load::Warmup::Seconds(10.0);
         load.series.insert("dropped".into(), series(60, |_| 200.0));
         let offered = judged(&load);
         assert_eq!((offered.offered, offered.completed), (1200.0, 1000.0));
-        let says = "unstable: the queue is full, and 200 arrivals a second are dropped";
+        let says = "unstable: the queue is full and drops 200 arrivals per second";
         assert_eq!(offered.unstable.as_deref(), Some(says));
     }
 
     #[test]
-    fn a_schedule_that_stood_still_is_unstable() {
+    fn a_paused_schedule_is_unstable() {
         let mut load = open(1000.0, 60, |_| 100.0);
         load.open.as_mut().unwrap().held_s = 30.0;
         let unstable = judged(&load).unstable.unwrap();
         assert!(
-            unstable.contains("stood still for 30.0 s of 60.0 s"),
+            unstable.contains("the schedule paused for 30.0 s of 60.0 s"),
             "{unstable}"
         );
     }
 
     #[test]
-    fn a_queue_that_was_full_before_the_first_second_was_over_has_no_growth_to_tell() {
+    fn a_queue_that_fills_within_a_second_has_no_growth_rate() {
         let mut load = open(1000.0, 1, |_| 2.0);
         load.elapsed_s = 0.06;
         load.engine.stopped = Some("the queue of 2 was full at 0.1 s".into());
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drive_that_stopped_for_an_error_that_names_a_queue_is_not_unstable() {
+    fn a_load_that_stopped_for_an_error_about_a_queue_is_not_unstable() {
         let mut load = open(1000.0, 30, |_| 0.0);
         let why = "all clients had ended at 30.0 s: the queue table is gone";
         load.engine.stopped = Some(why.into());
@@ -316,20 +316,20 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_grows_slowly_is_told_with_a_decimal() {
+    fn a_slowly_growing_queue_is_reported_with_a_decimal() {
         let offered = judged(&open(1.0, 1200, |s| 0.3 * s as f64));
-        let says = "unstable: the queue grows by 0.3 a second";
+        let says = "unstable: the queue grows by 0.3 requests/s";
         assert_eq!(offered.unstable.as_deref(), Some(says));
     }
 
     #[test]
-    fn a_drive_that_stopped_at_a_full_queue_within_its_warm_up_is_judged_by_what_there_is() {
+    fn a_load_that_stopped_at_a_full_queue_during_warm_up_is_unstable() {
         let mut load = open(1000.0, 12, |s| 800.0 * (s + 1) as f64);
         load.warmup = crate::load::Warmup::Seconds(30.0);
         load.engine.stopped = Some("the queue was full at 12.4 s".into());
         assert_eq!(
             judged(&load).unstable.as_deref(),
-            Some("unstable: the queue grows by 800 a second; the queue was full at 12.4 s")
+            Some("unstable: the queue grows by 800 requests/s; the queue was full at 12.4 s")
         );
     }
 }

@@ -1,19 +1,19 @@
-//! Rule 10: seconds in which next to nothing was done.
+//! Rule 10: stalls, seconds with almost no throughput.
 
 use super::running::{self, quantile};
 use super::steady::{Steady, throughput};
 use crate::load::Loaded;
 use serde::{Deserialize, Serialize};
 
-/// Neighbouring seconds whose throughput lies under half of what is usual around them, or at zero.
+/// Consecutive seconds with a throughput below half of the running median, or of zero.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stall {
     /// Of the trial.
     pub start_s: u32,
     pub seconds: u32,
-    /// What is usual around it beyond what was done.
+    /// Fewer operations than usual by this number.
     pub operations_lost: f64,
-    /// What moved beyond its usual meanwhile, most first.
+    /// Series that rose during the stall, the largest rise first.
     pub moved: Vec<Moved>,
 }
 
@@ -27,8 +27,8 @@ pub struct Moved {
     pub during: f64,
 }
 
-/// At low rates chance alone leaves seconds empty. Operations that arrive by chance miss their mean by more than four
-/// times its square root in one case of 30,000.
+/// At low rates chance alone leaves seconds empty. Poisson arrivals miss their mean by more than four times its square root in
+/// one case of 30,000.
 const CHANCE: f64 = 4.0;
 const MOVED_MAX: usize = 5;
 
@@ -83,7 +83,7 @@ fn calm_seconds(steady: &Steady, stalls: &[Stall]) -> Vec<usize> {
         .collect()
 }
 
-/// What rose above the third quartile of the calm seconds by more than three times the span of their quartiles.
+/// Series that exceed the third quartile of the calm seconds by more than three interquartile ranges.
 fn moved(load: &Loaded, calm: &[usize], stall: &Stall) -> Vec<Moved> {
     let stalled = stall.start_s as usize..(stall.start_s + stall.seconds) as usize;
     let one = |(name, values): (&String, &Vec<Option<f64>>)| {
@@ -105,7 +105,7 @@ fn moved(load: &Loaded, calm: &[usize], stall: &Stall) -> Vec<Moved> {
     moved
 }
 
-/// All stalls of a measured part in one sentence; None without any.
+/// All stalls of a measured part in one sentence; none without stalls.
 pub(super) fn sentence(stalls: &[Stall], seconds: u32) -> Option<String> {
     let longest = stalls.iter().map(|stall| stall.seconds).max()?;
     let lost: f64 = stalls.iter().map(|stall| stall.operations_lost).sum();
@@ -115,7 +115,7 @@ pub(super) fn sentence(stalls: &[Stall], seconds: u32) -> Option<String> {
     };
     let per_hour = stalls.len() as f64 * 3600.0 / f64::from(seconds.max(1));
     Some(format!(
-        "{count} ({per_hour:.1} an hour), the longest of {longest} s; {lost:.0} operations lost"
+        "{count} ({per_hour:.1} per hour), the longest {longest} s; {lost:.0} fewer operations than usual"
     ))
 }
 
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_at_zero_is_a_stall_and_half_the_median_is_none() {
+    fn a_second_at_zero_is_a_stall_and_one_at_half_the_median_is_not() {
         let load = closed(
             |s| match s {
                 50 => 0.0,
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_of_more_than_half_of_the_measured_part_is_one_too() {
+    fn a_stall_may_last_more_than_half_of_the_measured_part() {
         let load = closed(|s| if s < 20 { 1000.0 } else { 0.0 }, 60);
         let stalls = summarise(&load).stalls;
         let found: Vec<_> = stalls.iter().map(|s| (s.start_s, s.seconds)).collect();
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn stalls_are_told_in_a_sentence() {
+    fn stalls_are_described_in_a_sentence() {
         let stall = |start_s, seconds, operations_lost| Stall {
             start_s,
             seconds,
@@ -207,7 +207,7 @@ mod tests {
         let two = [stall(5, 1, 900.0), stall(60, 4, 4000.0)];
         assert_eq!(
             sentence(&two, 600).unwrap(),
-            "2 stalls (12.0 an hour), the longest of 4 s; 4900 operations lost"
+            "2 stalls (12.0 per hour), the longest 4 s; 4900 fewer operations than usual"
         );
         assert_eq!(sentence(&[], 600), None);
     }

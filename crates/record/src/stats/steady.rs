@@ -1,7 +1,7 @@
 //! Rule 5: where the measured part of a trial begins, and whether it is steady.
 //!
-//! Goal: a cut that is shown and explained, never a silent one. Non-goal: judging stalls (`stall`): single seconds far from
-//! their neighbours are set aside before anything is looked for.
+//! Purpose: choose the measured part and explain the choice in a sentence. Boundaries: stalls are found in `stall`; here
+//! outliers of single seconds are smoothed first.
 
 use super::change::{self, Segment};
 use super::ratio::MARGIN;
@@ -34,17 +34,17 @@ impl Steady {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
-    /// All of it is like its end.
+    /// Everything is at the level of the end.
     Flat,
-    /// It begins slower than it ends.
+    /// The beginning is slower than the end.
     WarmUp,
-    /// It begins faster than it ends.
+    /// The beginning is faster than the end.
     Slowdown,
-    /// It changes in its last quarter, or to and fro.
+    /// The throughput changes in the last quarter, or back and forth.
     NoSteadyState,
-    /// The change points and MSER-5 lead to different figures.
+    /// The change points and MSER-5 give different throughputs.
     NotShown,
-    /// Fewer than 20 s: nothing can be said.
+    /// Shorter than 20 s: no steady state can be established.
     TooShort,
 }
 
@@ -56,9 +56,9 @@ impl Shape {
 }
 
 const SECONDS_MIN: usize = 20;
-/// What is like the end has to begin before the last quarter.
+/// The steady part must begin before the last quarter.
 const END_SHARE: f64 = 0.25;
-/// So much of it may be spells of another kind: they are stalls, which are told by themselves, and no beginning.
+/// Up to this share of it may be short spells at another level: these are stalls, which are reported separately.
 const SPELL_SHARE: f64 = 0.25;
 
 /// The measured part by the throughput of each second.
@@ -69,8 +69,8 @@ pub(super) fn steady(load: &Loaded) -> Steady {
         Warmup::Find => {
             let found = look(&values, 0);
             let reason = match found.from_s {
-                0 => format!("{}; nothing is cut", found.reason),
-                from => format!("{}; the first {from} s are cut", found.reason),
+                0 => format!("{}; nothing is left out", found.reason),
+                from => format!("{}; the first {from} s are left out", found.reason),
             };
             Steady { reason, ..found }
         }
@@ -110,8 +110,8 @@ fn fixed(values: &[f64], asked_s: f64) -> Steady {
     }
     let rest = look(&values[from..], from);
     let cut = match from {
-        0 => "no warm-up was asked for".to_string(),
-        from => format!("the first {from} s are cut, as asked"),
+        0 => "no warm-up was requested".to_string(),
+        from => format!("the first {from} s are left out as warm-up"),
     };
     Steady {
         from_s: from as u32,
@@ -120,7 +120,7 @@ fn fixed(values: &[f64], asked_s: f64) -> Steady {
     }
 }
 
-/// What the seconds from `offset` on are like by themselves.
+/// The shape of the seconds from `offset` on.
 fn look(values: &[f64], offset: usize) -> Steady {
     let at = |second: usize| (offset + second) as u32;
     let short = |reason| Steady {
@@ -133,7 +133,7 @@ fn look(values: &[f64], offset: usize) -> Steady {
     };
     if values.len() < SECONDS_MIN {
         return short(format!(
-            "{} s are too few to tell whether it was steady",
+            "{} s are too short to establish a steady state",
             values.len()
         ));
     }
@@ -145,7 +145,7 @@ fn look(values: &[f64], offset: usize) -> Steady {
     let mut reason = words(shape, &segments, at(from));
     if shape.is_steady() && differ(&smooth, from, mser) {
         reason = format!(
-            "steady state not shown: the change points begin at {} s and MSER-5 at {} s, and the throughput differs by more than {:.0} %",
+            "steady state not shown: it begins at {} s by change points and at {} s by MSER-5, and the throughput differs by more than {:.0} %",
             at(from),
             at(mser),
             MARGIN * 100.0
@@ -162,7 +162,7 @@ fn look(values: &[f64], offset: usize) -> Steady {
     }
 }
 
-/// The shape and the second from which all is like the end, but for short spells.
+/// The shape, and the second from which everything but short spells is at the level of the end.
 fn classify(segments: &[Segment]) -> (Shape, usize) {
     let end = segments[segments.len() - 1];
     let like = |segment: &&Segment| alike(segment, &end);
@@ -205,13 +205,13 @@ fn alike(segment: &Segment, end: &Segment) -> bool {
 
 fn words(shape: Shape, segments: &[Segment], from_s: u32) -> String {
     let (first, end) = (segments[0].mean, segments[segments.len() - 1].mean);
-    let means = format!("{first:.0} operations a second at first, {end:.0} at the end");
+    let means = format!("{first:.0} ops/s at first, {end:.0} ops/s at the end");
     match shape {
         Shape::Flat => "the throughput is flat".to_string(),
         Shape::WarmUp => format!("a warm-up until {from_s} s ({means})"),
         Shape::Slowdown => format!("a slowdown until {from_s} s ({means})"),
         _ => format!(
-            "no steady state: the throughput changes in the last quarter or to and fro ({means})"
+            "no steady state: the throughput changes in the last quarter or back and forth ({means})"
         ),
     }
 }
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_beginning_is_a_warm_up_and_where_it_ends_is_found() {
+    fn the_end_of_a_slow_start_is_the_end_of_the_warm_up() {
         let (shape, from) = shape(&noisy(
             120,
             1,
@@ -280,13 +280,13 @@ mod tests {
     }
 
     #[test]
-    fn a_change_in_the_last_quarter_is_no_steady_state_and_nothing_is_cut() {
+    fn a_change_in_the_last_quarter_means_no_steady_state() {
         let values = noisy(120, 3, |s| if s < 100 { 2000.0 } else { 1000.0 }, 40.0);
         assert_eq!(shape(&values), (Shape::NoSteadyState, 0));
     }
 
     #[test]
-    fn a_slow_climb_that_the_two_methods_cut_differently_is_not_shown() {
+    fn a_slow_climb_on_which_the_methods_disagree_is_not_shown_steady() {
         // It climbs for the whole first half, so each method that cuts at all cuts elsewhere, or it is no steady state.
         let climb = |s: usize| 1000.0 + 1000.0 * (s.min(80) as f64 / 80.0).sqrt();
         let found = look(&noisy(100, 4, climb, 150.0), 0);
@@ -304,14 +304,14 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_of_two_seconds_late_in_the_trial_is_no_warm_up() {
+    fn a_short_stall_late_in_the_trial_is_not_a_warm_up() {
         let mut values = noisy(60, 6, |_| 2000.0, 60.0);
         values[45..47].fill(0.0);
         assert_eq!(shape(&values), (Shape::Flat, 0));
     }
 
     #[test]
-    fn a_long_stall_in_the_middle_is_no_warm_up_either() {
+    fn a_long_stall_in_the_middle_is_not_a_warm_up() {
         let values = noisy(
             600,
             8,
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_throughput_that_goes_to_and_fro_is_no_steady_state() {
+    fn an_alternating_throughput_is_not_a_steady_state() {
         let values = noisy(
             600,
             9,
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warm_up_that_was_asked_for_is_cut_whatever_is_found() {
+    fn a_fixed_warm_up_is_always_left_out() {
         let values = noisy(60, 7, |s| if s < 20 { 500.0 } else { 1000.0 }, 10.0);
         let cut = fixed(&values, 9.5);
         assert_eq!((cut.from_s, cut.until_s), (10, 60));
@@ -343,7 +343,7 @@ mod tests {
         );
         assert!(
             cut.reason
-                .starts_with("the first 10 s are cut, as asked; a warm-up until 20 s")
+                .starts_with("the first 10 s are left out as warm-up; a warm-up until 20 s")
         );
     }
 
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_seconds_are_too_few_to_say_anything() {
+    fn a_few_seconds_are_too_short_to_judge() {
         assert_eq!(shape(&[5.0; 19]).0, Shape::TooShort);
         assert_eq!(shape(&[]).0, Shape::TooShort);
     }

@@ -1,7 +1,7 @@
 //! A timed load in a few figures.
 //!
-//! Goal: everything that tables, claims and findings need of a trial, so that they read no histograms. Non-goals:
-//! comparing trials (`loads`, `judge`); drawing, which takes the series themselves.
+//! Purpose: everything that tables, claims and findings need of a trial, so that they do not read histograms. Boundaries:
+//! trials are compared in `loads` and `judge`; charts use the series.
 
 use super::change;
 use super::engine::{self, EngineCheck};
@@ -31,10 +31,10 @@ pub struct Summary {
     pub retried: u64,
     /// Failed, lost or unknown.
     pub errors: u64,
-    /// Of the errors those whose commit was sent and never answered: the server may have done the operation or not.
+    /// Errors after COMMIT was sent and before its answer: the server may have committed or not.
     #[serde(default)]
     pub unknown: u64,
-    /// Operations done a second; none where no second is left.
+    /// Throughput (ops/s); none if no second is left.
     pub throughput: Option<f64>,
     /// Of all operations together; empty where the load was unstable.
     pub latency: Latency,
@@ -50,7 +50,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// What a reader of the figures has to know, in sentences; the queue's growth is not among them.
+    /// The caveats in sentences, without the queue's growth.
     pub fn notes(&self) -> Vec<String> {
         let steady = (!self.steady.shape.is_steady()).then(|| self.steady.reason.clone());
         let engine = [&self.engine.invalid, &self.engine.limit, &self.engine.note];
@@ -65,7 +65,7 @@ impl Summary {
             .collect()
     }
 
-    /// All stalls in one sentence; none without any.
+    /// All stalls in one sentence; none without stalls.
     pub fn stalled(&self) -> Option<String> {
         stall::sentence(&self.stalls, self.steady.seconds())
     }
@@ -114,8 +114,8 @@ pub fn summarise(load: &Loaded) -> Summary {
     }
 }
 
-/// A slowdown that was found is a level shift, though what lies before it is cut. A warm-up is none, and what was cut where
-/// a steady state is not shown may be one.
+/// A slowdown counts as a level shift although the seconds before it are left out. A warm-up does not, nor does a beginning
+/// that was left out without a steady state.
 fn shifts_from_s(load: &Loaded, steady: &Steady) -> u32 {
     match (load.warmup, steady.shape) {
         (Warmup::Find, Shape::Slowdown) => 0,
@@ -160,7 +160,7 @@ fn latency(load: &Loaded, steady: &Steady, operation: Option<&str>) -> Latency {
     }
 }
 
-/// Arrivals that were dropped, or still queued when nothing was started any more.
+/// Arrivals that were dropped or still queued at the end.
 fn unanswered(load: &Loaded, steady: &Steady) -> f64 {
     let measured = load.seconds("dropped").iter().skip(steady.from_s as usize);
     let dropped: f64 = measured.flatten().sum();
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_that_was_not_whole_is_no_part_of_the_throughput_but_its_responses_count() {
+    fn a_partial_second_counts_for_latency_but_not_for_throughput() {
         let mut load = closed(|s| if s == 20 { 7.0 } else { 1000.0 }, 21);
         load.elapsed_s = 20.3;
         let load = with_response(load, 21, |s| vec![if s == 20 { 300 } else { 5 } * MS; 100]);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_are_of_added_counts_and_not_of_averages() {
+    fn percentiles_are_of_merged_counts_not_averages() {
         // 99 seconds of 1 ms and one of 100 ms: the p99 is that of all, 1 ms, where the mean of the p99 would be 2.
         let load = closed(|_| 1000.0, 100);
         let load = with_response(load, 100, |s| {
@@ -290,8 +290,8 @@ mod tests {
         assert_eq!(summarise(&load).by_operation[0].1.response, None);
     }
 
-    /// 1,000 a second for a minute, a tenth of them reads, at a server that stands still for the last 1.1 s.
-    fn stands_still_at_the_end() -> Loaded {
+    /// 1,000 requests/s for a minute, a tenth of them reads, on a server that stalls for the last 1.1 s.
+    fn stalls_at_the_end() -> Loaded {
         let done = |s: usize| match s {
             0..58 => 1000,
             58 => 900,
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn arrivals_that_are_still_queued_at_the_end_are_in_the_percentiles() {
-        let summary = summarise(&stands_still_at_the_end());
+        let summary = summarise(&stalls_at_the_end());
         assert_eq!(summary.offered.unwrap().unstable, None);
         let response = summary.latency.response.unwrap();
         assert_eq!((response.count, response.unanswered), (58_900, 1100));
@@ -328,8 +328,8 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_has_its_share_of_what_was_never_answered() {
-        let summary = summarise(&stands_still_at_the_end());
+    fn unanswered_arrivals_are_shared_out_among_operations() {
+        let summary = summarise(&stalls_at_the_end());
         let unanswered = |(_, latency): &(String, Latency)| {
             latency.response.as_ref().map(|found| found.unanswered)
         };
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_where_a_steady_state_is_not_shown_is_no_level_shift() {
+    fn an_excluded_beginning_without_steady_state_is_not_a_level_shift() {
         let mut load = closed(|s| if s < 30 { 500.0 } else { 1000.0 }, 120);
         load.warmup = Warmup::Find;
         let mut steady = steady::steady(&load);
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_that_hold_a_part_of_the_warm_up_are_left_out() {
+    fn histograms_that_overlap_the_warm_up_are_left_out() {
         let mut load = open(100.0, 30, |_| 0.0);
         load.warmup = Warmup::Seconds(5.0);
         load.histograms = [0, 10, 20]

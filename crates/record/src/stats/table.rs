@@ -6,7 +6,7 @@ use crate::run::Question;
 use crate::trial::{Round, Trial, TrialState};
 use std::collections::BTreeMap;
 
-/// A value over blocks: a time in seconds, a throughput in operations a second, a latency in milliseconds.
+/// A value over blocks: a time (s), a throughput (ops/s) or a latency (ms).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
     /// The geometric mean, 0 where one of the values is; of counters the arithmetic mean.
@@ -16,7 +16,7 @@ pub struct Estimate {
     pub min: f64,
     pub max: f64,
     pub blocks: u32,
-    /// A lower bound: a query ran into the protocol's limit. There is no interval then.
+    /// A lower bound, without an interval: a query reached the time limit.
     pub at_least: bool,
 }
 
@@ -192,7 +192,7 @@ pub struct QueryRow {
     pub hot_s: Option<Estimate>,
 }
 
-/// The queries of one row, in the workload's order. Failed queries have no time, those that ran into the limit a lower bound.
+/// The queries of one row, in the workload's order. Failed queries have no time; those that reached the time limit have a lower bound.
 pub fn queries(
     question: &Question,
     trials: &[Trial],

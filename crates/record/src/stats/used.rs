@@ -9,9 +9,9 @@ use crate::trial::{Counters, Query, Round, Trial, TrialState};
 /// Processor time of the server's process, in microseconds; the part of it in the kernel.
 pub const SERVER_CPU: &str = "server cpu us";
 pub const SERVER_CPU_SYSTEM: &str = "server cpu system us";
-/// What the process had fetched from a device.
+/// Bytes that the server process read from disk.
 pub const SERVER_READ: &str = "server read bytes";
-/// Requests to the device below the data folder and their bytes, from whoever.
+/// Reads of the disk with the data folder, by all processes, and their bytes.
 pub const DEVICE_READS: &str = "device reads";
 pub const DEVICE_READ: &str = "device read bytes";
 

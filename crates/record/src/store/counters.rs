@@ -1,4 +1,4 @@
-//! Counters as they lie in the file: the list of names once, and of the values only those that moved.
+//! Counters in the file: the list of names once, and only the values that moved.
 //!
 //! A server has 400 counters of which a query moves 100. The list keeps "did not move" (0) and "absent" apart.
 

@@ -1,4 +1,4 @@
-//! What can go wrong with `run.sqlite`, each with the file, the cause and the way out.
+//! Errors of `run.sqlite`, each with the file, the cause and the fix.
 
 use crate::trial::TrialKey;
 use rusqlite::ErrorCode;
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error("{}: there is already a run; choose another results folder, or go on with it by --resume", .0.display())]
+    #[error("{}: a run exists here; choose another results folder, or resume it with --resume", .0.display())]
     Exists(PathBuf),
-    #[error("{}: there is no run here; name the run's folder, one that holds a run.sqlite", .0.display())]
+    #[error("{}: no run here; give the folder of a run, which contains run.sqlite", .0.display())]
     Missing(PathBuf),
-    #[error("{}: this is not the record of a prony run, or it was cut off at its beginning", .0.display())]
+    #[error("{}: not the record of a prony run, or truncated at its beginning; check the path", .0.display())]
     NotARun(PathBuf),
-    #[error("{}: the file is damaged or cut off; restore it from a copy, or repeat the run", .0.display())]
+    #[error("{}: the file is damaged or truncated; restore it from a copy, or repeat the run", .0.display())]
     Damaged(PathBuf),
     #[error("{}: written by a newer prony (schema {found}, this one knows {known}); use that prony", path.display())]
     Newer {
@@ -26,11 +26,11 @@ pub enum StoreError {
         found: i32,
         known: i32,
     },
-    #[error("{}: the disk is full, the trial was not recorded; make room and go on by --resume", .0.display())]
+    #[error("{}: the disk is full, so the trial was not recorded; free space and continue with --resume", .0.display())]
     Full(PathBuf),
-    #[error("{}: the trial ({}) is already recorded; a finished trial is never repeated or replaced", path.display(), key)]
+    #[error("{}: the trial ({}) is already recorded; finished trials are never repeated", path.display(), key)]
     Recorded { path: PathBuf, key: TrialKey },
-    #[error("{}: a value in it cannot be read ({what}); another program wrote into the file", path.display())]
+    #[error("{}: cannot read a value ({what}); another program wrote to the file", path.display())]
     Unreadable { path: PathBuf, what: String },
     #[error("{}: {source}", path.display())]
     File {

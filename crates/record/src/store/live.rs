@@ -1,7 +1,7 @@
-//! The seconds of the trial that is under way.
+//! The seconds of the running trial.
 //!
-//! They are for those who watch, so a commit of one does not wait for the disk: that would disturb the measurement. A
-//! killed prony loses none of them; a power cut may.
+//! They are for live display, so a commit does not wait for the disk: that would disturb the measurement. A killed prony
+//! loses none of them; a power failure may lose some.
 
 use super::write::json;
 use crate::load::{LiveSample, LiveTrial};

@@ -1,7 +1,7 @@
 //! `run.sqlite`: one file a run, one transaction a trial.
 //!
-//! Goals: a trial that `save` returned for is on the disk, whatever happens to prony then; a reader never disturbs the
-//! writer; a finished run is one plain file. Non-goals: two writers of one run. The tables are described in docs/RESULTS.md.
+//! Purpose: a saved trial is durable; a reader never disturbs the writer; a finished run is one plain file. Boundary: a run has
+//! one writer. The tables are described in docs/RESULTS.md.
 //!
 //! Sources: <https://sqlite.org/wal.html> for what a reader needs of a file in write-ahead mode,
 //! <https://sqlite.org/pragma.html#pragma_synchronous> for what a commit promises.
@@ -45,7 +45,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// A new file with the run's own row; fails where the file exists.
+    /// Creates a file with the run's own row; fails if the file exists.
     pub fn create(path: &Path, run: &Run) -> Result<Store, StoreError> {
         let store = Store {
             path: path.to_path_buf(),
@@ -58,7 +58,7 @@ impl Store {
         Ok(store)
     }
 
-    /// For reading alone: while a run writes, after one was killed, and in a folder that cannot be written.
+    /// Opens a run read-only: while it is being written, after prony was killed, or in a read-only folder.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
         Ok(Store {
             path: path.to_path_buf(),
@@ -68,7 +68,7 @@ impl Store {
         })
     }
 
-    /// For going on with a run that was killed or interrupted.
+    /// Opens a run that was killed or interrupted, to resume it.
     pub fn resume(path: &Path) -> Result<Store, StoreError> {
         Ok(Store {
             path: path.to_path_buf(),
@@ -84,7 +84,7 @@ impl Store {
         self
     }
 
-    /// What was asked, and where.
+    /// The question and the environment.
     pub fn run(&self) -> Result<Run, StoreError> {
         self.named(read::run(&self.at))
     }
@@ -142,7 +142,7 @@ impl Store {
         self.named(load())
     }
 
-    /// Series of one trial by name, one value a second; names that it has not are left out.
+    /// Series of one trial by name, one value per second; unknown names are left out.
     pub fn series(
         &self,
         key: &TrialKey,
@@ -169,9 +169,10 @@ impl Store {
         Ok(write::recorded(&self.at, key)?.map(|(id, _)| id))
     }
 
-    /// Keeps one second of the trial that is under way, until it is saved or another one begins.
+    /// Keeps one second of the running trial until the trial is saved or another one begins.
     ///
-    /// It does not wait for the disk, so that watching disturbs nothing: a kill of prony loses none, a power cut may.
+    /// It does not wait for the disk, so that live display does not disturb the measurement. A kill of prony loses no second; a
+    /// power failure may lose some.
     pub fn live(
         &mut self,
         key: &TrialKey,
@@ -182,7 +183,7 @@ impl Store {
         added.map_err(|e| StoreError::of(&self.path, e))
     }
 
-    /// The seconds of the trial that is under way, or was when prony was killed.
+    /// The seconds of the trial that is running, or was running when prony was killed.
     pub fn live_of(&self) -> Result<Option<LiveTrial>, StoreError> {
         let read = || match open::schema(&self.at)? {
             1 => Ok(None),

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_no_number_is_missing() {
+    fn a_value_that_is_not_a_number_is_missing() {
         assert_eq!(
             unpack(&pack(&[Some(f64::NAN), Some(1.0)])).unwrap(),
             [None, Some(1.0)]
@@ -213,14 +213,14 @@ mod tests {
     }
 
     #[test]
-    fn a_series_that_never_moves_takes_next_to_nothing() {
+    fn a_constant_series_takes_almost_no_space() {
         let hours = vec![Some(0.0); 3 * 3600];
         // How little hangs on which implementation of deflate the build has.
         assert!(pack(&hours).len() < 200, "{}", pack(&hours).len());
     }
 
     #[test]
-    fn whole_numbers_that_wander_take_about_a_byte_each() {
+    fn slowly_changing_integers_take_about_a_byte_each() {
         let wander = (0..3600).map(|n| Some(10_000.0 + f64::from(n * n % 61)));
         let packed = pack(&wander.collect::<Vec<_>>());
         assert!(packed.len() < 3600, "{}", packed.len());

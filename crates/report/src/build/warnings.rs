@@ -15,7 +15,7 @@ struct Warning<'t> {
     trials: Vec<String>,
 }
 
-/// Whether a flag holds what a search found, which is a result and no warning.
+/// Whether a flag is the result of a search, which is not a warning.
 pub(super) fn is_answer(flag: &Flag) -> bool {
     flag.kind == FlagKind::Search
 }

@@ -54,7 +54,7 @@ impl Forms {
 pub enum Block {
     Heading(String),
     Text(String),
-    /// Text beside the point: how a figure was made.
+    /// A remark in small print: how a figure was made.
     Remark(String),
     List(List),
     /// Footnotes; the first is number 1.

@@ -7,7 +7,7 @@ use record::stats::Estimate;
 
 #[derive(Default)]
 pub struct Table {
-    /// Empty where the section's title says it all.
+    /// Empty if the section's title is enough.
     pub caption: String,
     pub columns: Vec<Column>,
     pub rows: Vec<Row>,
@@ -56,7 +56,7 @@ pub struct Cell {
     pub beside: Option<String>,
     /// The interval in full.
     pub interval: Option<String>,
-    /// Replaces the figure where there is space: `unstable: the queue grows by 412 a second`.
+    /// Replaces the figure where there is space: `unstable: the queue grows by 412 requests/s`.
     pub sentence: Option<String>,
     /// What has to be known of the text.
     pub remarks: Vec<String>,

@@ -8,7 +8,7 @@ use record::{EventNote, Question, TrialState};
 
 use crate::document::Recorded;
 
-/// Events of a trial that are compared; one that repeats every second says nothing by itself.
+/// Maximum number of events of a trial that are compared: a frequent event has no effect of its own to see.
 const EVENTS_MAX: usize = 5;
 
 pub(super) fn section(context: &Context) -> Option<Section> {

@@ -12,7 +12,7 @@ use record::{Kind, Mode, Percentile};
 enum Against {
     Clients,
     Workers,
-    /// Arrivals a second as measured.
+    /// Measured requests per second.
     Rate,
 }
 

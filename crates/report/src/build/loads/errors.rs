@@ -43,7 +43,7 @@ fn rows(cell: &Point) -> Vec<Vec<Cell>> {
     codes.iter().map(row).collect()
 }
 
-/// The usual ones, after the server's list of error messages.
+/// Common errors, from the server's list of error messages.
 fn words(code: u16) -> &'static str {
     match code {
         1020 => "record has changed",

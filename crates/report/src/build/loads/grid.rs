@@ -36,7 +36,7 @@ pub(super) fn grids<'d>(context: &Context<'d>) -> Vec<Grid<'d>> {
         let mode = load_of(&loads, row)?.mode.as_ref()?;
         Some(matches!(mode, Mode::Open { .. }))
     };
-    // A row that never came to its load stands where most of the others do.
+    // A row whose load never started is placed with the majority.
     let usual = 2 * rows.iter().filter(|row| open(row) == Some(true)).count()
         > rows.iter().filter(|row| open(row).is_some()).count();
     let of_loop = |wanted: bool| {

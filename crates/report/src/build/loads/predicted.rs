@@ -1,4 +1,4 @@
-//! The latency that follows from the service times alone, beside the measured one.
+//! The latency predicted from the service times, and the measured one.
 
 use super::curves::{MILLISECONDS, doublings, lines};
 use crate::build::Context;

@@ -164,7 +164,7 @@ fn throughput(cell: &Point, width: usize) -> Panel {
     }
 }
 
-/// A part of a second at the end would look like a stall.
+/// A partial second at the end would look like a stall.
 fn is_whole(block: &OneBlock, second: usize) -> bool {
     second < block.summary.steady.until_s as usize
 }

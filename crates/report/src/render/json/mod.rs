@@ -57,7 +57,7 @@ struct TrialNote<'a> {
     block: u32,
     state: TrialState,
     rounds: Vec<RoundNote<'a>>,
-    /// Operations a second: in rounds over the time that they took, else over the measured part.
+    /// Throughput (ops/s): in rounds over the time that they took, else over the measured part.
     throughput: Option<f64>,
     /// A load of queries in rounds has too few operations for percentiles.
     latency_ms: Option<LatencyNote>,
