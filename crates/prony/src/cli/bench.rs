@@ -59,7 +59,7 @@ pub(super) struct Args {
     format: Format,
     #[command(flatten)]
     results: Results,
-    /// Allow DROP of prony's own schemas on an external server
+    /// Allow dropping prony's own schemas on an external server
     #[arg(long)]
     allow_drop: bool,
 }

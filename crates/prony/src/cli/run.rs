@@ -32,7 +32,7 @@ pub(super) struct Args {
     /// Exit with status 1 if a claim is not reproduced
     #[arg(long)]
     gate: bool,
-    /// Allow DROP of prony's own schemas on an external server
+    /// Allow dropping prony's own schemas on an external server
     #[arg(long)]
     allow_drop: bool,
 }

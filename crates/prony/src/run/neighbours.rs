@@ -78,7 +78,7 @@ impl Stay<'_> {
         let visited = self.among.own.path().join(NOTE).exists();
         (self.shared || visited).then(|| Flag {
             kind: FlagKind::SharedMachine,
-            text: "another prony process was loading or measuring at the same time; it slows these times".into(),
+            text: "another prony process was loading or measuring at the same time; it may have slowed this trial".into(),
         })
     }
 }
