@@ -343,7 +343,7 @@ fn explain(error: RunError, node: &dyn Node) -> RunError {
 
 fn explained(text: &str, log: &[String]) -> String {
     let full = if log.iter().any(|line| names_enospc(line)) {
-        "\nthe disk below PRONY_HOME is full: make room there, point PRONY_HOME to a larger disk, or take a smaller --scale"
+        "\nthe disk below PRONY_HOME is full: make room there, point PRONY_HOME to a larger disk, or use a smaller --scale"
     } else {
         ""
     };

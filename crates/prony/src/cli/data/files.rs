@@ -24,7 +24,7 @@ pub(super) enum Failure {
     Folder { path: PathBuf, cause: io::Error },
     #[error("the disk is full: {} needs about {} MB in all", path.display(), bytes_estimate / 1_000_000)]
     #[diagnostic(help(
-        "name a folder with more room with --out, or take a smaller --scale; the unfinished files are removed"
+        "name a folder with more room with --out, or use a smaller --scale; the unfinished files are removed"
     ))]
     Full { path: PathBuf, bytes_estimate: u64 },
     #[error("{} cannot be written: {cause}", path.display())]
