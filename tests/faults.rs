@@ -270,7 +270,7 @@ fn a_pool_above_the_memory_is_refused_before_any_load() {
     assert!(
         refused
             .stderr
-            .contains("innodb_buffer_pool_size = 40T is beyond the machine's memory"),
+            .contains("innodb_buffer_pool_size = 40T exceeds the machine's memory"),
         "{}",
         refused.stderr
     );

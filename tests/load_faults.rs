@@ -68,7 +68,7 @@ fn impossible_files_are_refused_at_the_place() {
             "both",
             &point_select,
             both,
-            "a file has one load, closed or open",
+            "a file can have only one load, closed or open",
         ),
         (
             "timeless",

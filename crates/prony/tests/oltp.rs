@@ -212,7 +212,7 @@ fn tables_are_loaded_and_counted(build: &'static str) {
         .unwrap();
     let wrong = dataset.data().verify(session).unwrap_err().to_string();
     assert!(
-        wrong.starts_with("sbtest2: it has 2999 rows and should have 3000"),
+        wrong.starts_with("sbtest2: it has 2999 rows but should have 3000"),
         "{wrong}"
     );
     let refused = dataset.data().create(session, false).unwrap_err();

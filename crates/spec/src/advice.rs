@@ -1,10 +1,10 @@
-//! What is right in a file and yet worth a word before it is run.
+//! Advice about a valid file, shown before it runs.
 //!
 //! Goal: sentences for the terminal. Non-goal: mistakes, which stop a run (see `mistake`).
 
 use super::experiment::Experiment;
 
-/// One sentence each.
+/// Returns advice about a valid experiment, one sentence each.
 pub fn advice(experiment: &Experiment) -> Vec<String> {
     ["clients", "workers"]
         .into_iter()
@@ -12,11 +12,11 @@ pub fn advice(experiment: &Experiment) -> Vec<String> {
         .collect()
 }
 
-/// Without one client nobody sees what a single one gets, and so what the others cost each other.
+/// Without a trial with one client there is no baseline for how well the others scale.
 fn begins_above_one(experiment: &Experiment, factor: &str) -> Option<String> {
     let spec = experiment.factors.iter().find(|spec| spec.name == factor)?;
     let several = spec.levels.len() > 1 && spec.levels.iter().all(|level| level.name != "1");
     several.then(|| {
-        format!("the series of {factor} does not begin at 1, so it does not show what several cost each other")
+        format!("the series of {factor} does not begin at 1, so it does not show how much a single one achieves")
     })
 }

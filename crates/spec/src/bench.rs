@@ -1,23 +1,23 @@
-//! An experiment from flags: the text of a file that asks for the same.
+//! Benchmark without an experiment file: turns flags into the text of an equivalent file.
 //!
-//! Goal: the record of such a run holds a file that anybody can run again; what is wrong in the flags is found by the
-//! reader of files, like everything else. Non-goal: the flags themselves (see `cli`).
+//! Purpose: the record of such a run holds a file that anybody can run again, and the file reader reports wrong values.
+//! Boundaries: `cli` parses the flags.
 
 use super::experiment::BuildSpec;
 use toml::{Table, Value};
 
-/// What is not given is left to the file format's defaults.
+/// The flags of `prony bench`. Missing values take the defaults of the file format.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BenchRequest {
-    /// `oltp`, or with its operations `oltp-update-index`.
+    /// A workload such as `oltp`, or a workload and its operations such as `oltp-update-index`.
     pub workload: String,
     /// Builds or DSNs, each as `BUILD` or `NAME=BUILD`.
     pub servers: Vec<String>,
     pub clients: Vec<u32>,
-    /// As they are written: `500`, `60% of max`.
+    /// As written: `500`, `60% of max`.
     pub rate: Vec<String>,
     pub workers: Vec<u32>,
-    /// As it is written: `30s`.
+    /// As written: `30s`.
     pub time: String,
     pub warmup: Option<String>,
     pub tables: Option<u64>,
@@ -27,7 +27,8 @@ pub struct BenchRequest {
     pub settings: Vec<(String, String)>,
 }
 
-/// A file that asks for what the flags ask for. It holds the passwords of DSNs; `spec::parse` keeps them out of the record.
+/// Returns an experiment file equivalent to the flags. It contains the passwords of DSNs; `spec::parse` keeps them out
+/// of the record.
 pub fn bench(request: &BenchRequest) -> String {
     let mut file = Table::new();
     file.insert("title".into(), request.workload.clone().into());
@@ -63,10 +64,10 @@ fn servers(request: &BenchRequest) -> Table {
     servers
 }
 
-/// A server is called after its build, one that runs after its address.
+/// The name and the build of a server. An unnamed server is named after its build, a running one after its address.
 fn named(text: &str) -> (String, String) {
     if let Some((name, build)) = text.split_once('=') {
-        // A = may stand in a DSN or in a path too, behind its scheme.
+        // A DSN or a path may contain a = after its scheme.
         if !name.contains("://") && !name.starts_with("path:") {
             return (name.trim().to_string(), build.trim().to_string());
         }
@@ -77,7 +78,7 @@ fn named(text: &str) -> (String, String) {
             .map_or(format!("{}:{}", dsn.host, dsn.port), |socket| {
                 socket.display().to_string()
             }),
-        // A wrong one may hold a password; its mistake is shown where it stands as the build.
+        // A malformed DSN may contain a password; the build key reports the mistake.
         Err(_) => "server".to_string(),
         Ok(_) => text.to_string(),
     };
@@ -101,7 +102,7 @@ fn workload(request: &BenchRequest) -> Table {
     Table::from_iter([(name.to_string(), section.into())])
 }
 
-/// Flags of both kinds give both sections, which the reader refuses with the reason.
+/// Flags of both kinds produce both sections, which the file reader rejects with the reason.
 fn load(request: &BenchRequest) -> Table {
     let mut load = Table::new();
     let counts = |counts: &[u32]| list(counts.iter().map(|count| Value::from(i64::from(*count))));
@@ -130,7 +131,7 @@ fn load(request: &BenchRequest) -> Table {
     load
 }
 
-/// Where several loads are asked for, they run on one started server, as peers do it.
+/// Several loads run as a series on one started server, as in other benchmark tools.
 fn protocol(request: &BenchRequest) -> Table {
     let mut protocol = Table::new();
     protocol.insert("time".into(), request.time.clone().into());
@@ -159,7 +160,7 @@ fn whole(number: u64) -> Value {
     i64::try_from(number).map_or(Value::Float(number as f64), Value::from)
 }
 
-/// A number where it is one.
+/// A number if the text is one, else a string.
 fn number(text: &str) -> Value {
     let whole = text.parse::<i64>().map(Value::from);
     whole.unwrap_or_else(|_| {
@@ -168,7 +169,7 @@ fn number(text: &str) -> Value {
     })
 }
 
-/// Whole numbers without quotes, everything else as it was given.
+/// An integer if the text is one, else a string.
 fn setting(text: &str) -> Value {
     text.parse::<i64>().map_or(text.into(), Value::from)
 }
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_asks_for_what_the_flags_asked_for() {
+    fn the_file_matches_the_flags() {
         let experiment = read(&update_index()).unwrap();
         let servers: Vec<&str> = experiment
             .servers
@@ -266,12 +267,12 @@ mod tests {
         };
         assert_eq!(
             read(&request).unwrap_err().to_string(),
-            "a file has one load, closed or open"
+            "a file can have only one load, closed or open"
         );
     }
 
     #[test]
-    fn a_password_is_in_the_build_and_not_in_what_is_kept() {
+    fn a_password_is_in_the_build_and_not_in_the_kept_source() {
         let request = BenchRequest {
             servers: vec![
                 "mysql://me:s3cret@db:3307/x".into(),

@@ -1,6 +1,6 @@
-//! Builds and DSNs as they are written: `mysql@5.6.14`, `mariadb`, `path:/opt/mysql`, `mysql://user@host/schema`, `sqlite`.
+//! Text form of builds and DSNs: `mysql@5.6.14`, `mariadb`, `path:/opt/mysql`, `mysql://user@host/schema`, `sqlite`.
 //!
-//! Goal: their text form, both ways, and that no password is ever shown. Non-goal: getting a server.
+//! Purpose: parse and print them without ever showing a password. Boundaries: crate `server` downloads and starts builds.
 
 use super::experiment::{BuildSpec, Dsn};
 use super::mistake::nearest;
@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// The builds that prony knows how to get, as they are written.
+/// The builds that prony can download.
 pub const KNOWN_BUILDS: [&str; 10] = [
     "mysql@5.5.34",
     "mysql@5.6.14",
@@ -23,9 +23,9 @@ pub const KNOWN_BUILDS: [&str; 10] = [
     "sqlite",
 ];
 
-/// The forms of a build whose rest is the user's.
+/// The forms of a build with a part chosen by the user.
 pub const OPEN_BUILDS: &str =
-    "path:BASEDIR for an unpacked server, mysql://user@host:port/schema for one that runs";
+    "path:BASEDIR for an unpacked server, mysql://user@host:port/schema for a running one";
 
 const DEFAULT_PORT: u16 = 3306;
 
@@ -33,14 +33,14 @@ const DEFAULT_PORT: u16 = 3306;
 pub enum BuildError {
     #[error("there is no build \"{0}\"")]
     Unknown(String),
-    #[error("path: needs the folder of an unpacked server behind it")]
+    #[error("path: must be followed by the folder of an unpacked server")]
     NoPath,
     #[error(transparent)]
     Dsn(#[from] DsnError),
 }
 
 impl BuildError {
-    /// What would be right.
+    /// How to fix it.
     pub fn help(&self) -> String {
         match self {
             BuildError::Unknown(name) => {
@@ -66,13 +66,13 @@ pub enum DsnError {
     Scheme,
     #[error("the DSN names no host")]
     NoHost,
-    #[error("the DSN names several hosts and one socket")]
+    #[error("the DSN names several hosts but one socket")]
     SocketOfSeveral,
     #[error("the port of the DSN is not a number from 1 to 65535")]
     Port,
-    #[error("the DSN has a parameter that is not known: only socket=/path and tls=required are")]
+    #[error("the DSN has an unknown parameter (allowed: socket=/path, tls=required)")]
     Parameter,
-    #[error("the DSN holds a % that is not followed by two hexadecimal digits")]
+    #[error("the DSN contains a % that is not followed by two hexadecimal digits")]
     Percent,
 }
 
@@ -132,7 +132,7 @@ impl FromStr for Dsn {
 
     fn from_str(text: &str) -> Result<Dsn, DsnError> {
         let rest = text.strip_prefix("mysql://").ok_or(DsnError::Scheme)?;
-        // The password may hold anything, so the address begins behind the last @.
+        // The password may contain an @, so the address starts after the last one.
         let (login, address) = rest.rsplit_once('@').unwrap_or(("", rest));
         let (user, password) = match login.split_once(':') {
             Some((user, password)) => (user, Some(password)),
@@ -206,7 +206,7 @@ fn host_and_port(authority: &str) -> Result<(String, u16), DsnError> {
     Ok((host.to_string(), port))
 }
 
-/// %41 is A.
+/// Decodes percent-encoding: %41 is A.
 fn decode(text: &str) -> Result<String, DsnError> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -226,12 +226,12 @@ fn decode(text: &str) -> Result<String, DsnError> {
     String::from_utf8(bytes).map_err(|_| DsnError::Percent)
 }
 
-/// A record keeps the file with its passwords masked; read again, such a password counts as not given.
+/// A record keeps the file with masked passwords; a masked password that is read back counts as missing.
 fn is_masked(password: &str) -> bool {
     password.is_empty() || password.bytes().all(|byte| byte == b'*')
 }
 
-/// The text with every password of a DSN replaced by as many stars, so that places in it stay what they were.
+/// Replaces every password of a DSN by as many stars, so that spans into the text stay valid.
 pub fn mask_passwords(text: &str) -> String {
     let mut masked = String::with_capacity(text.len());
     let mut rest = text;
@@ -246,7 +246,7 @@ pub fn mask_passwords(text: &str) -> String {
     masked + rest
 }
 
-/// A DSN ends with the quote that it began with, one without quotes with the line.
+/// The length of a DSN: it ends at its closing quote, or at the end of the line if it is not quoted.
 fn length_of_dsn(before: &str, behind: &str) -> usize {
     let scheme = before
         .trim_end_matches("://")
@@ -265,7 +265,7 @@ fn length_of_dsn(before: &str, behind: &str) -> usize {
     behind.len()
 }
 
-/// What stands behind `://`, masked.
+/// Masks the part after `://`.
 fn mask_one(dsn: &str) -> String {
     let Some(colon) = dsn.find(':') else {
         return dsn.to_string();
@@ -274,7 +274,7 @@ fn mask_one(dsn: &str) -> String {
         Some(at) if at > colon => at,
         Some(_) => return dsn.to_string(),
         None if is_port(&dsn[colon + 1..]) => return dsn.to_string(),
-        // No @: whatever it was meant to be, it could be a password.
+        // Without an @ any part could be a password.
         None => dsn.len(),
     };
     format!(
@@ -297,7 +297,7 @@ fn is_port(text: &str) -> bool {
         })
 }
 
-/// Reads a key that names a build, and notes what is wrong with it.
+/// Reads a key that names a build and notes mistakes.
 pub(crate) fn read(node: &Node) -> Option<BuildSpec> {
     match node.text("build = \"mariadb\"")?.parse::<BuildSpec>() {
         Ok(build) => Some(build),

@@ -1,7 +1,7 @@
-//! `[[event]]`: what happens beside the load, and when.
+//! `[[event]]`: actions during the load, and their times.
 //!
-//! Purpose: the time of an event and the key that names its kind. Outside this module: what a kind means and does (each kind reads
-//! its own value, see [`read`]), the levels that `only` names (`names`).
+//! Purpose: the time of an event and the key that names its kind. Boundaries: each kind reads its own value and acts on it
+//! (see [`read`]); `names` checks the levels in `only`.
 
 use super::experiment::{BuildSpec, EventSpec, EventTime, Experiment, ServerSpec};
 use super::factors::only;
@@ -12,14 +12,14 @@ use super::sections::tables;
 use super::{served, unit};
 use toml::de::DeTable;
 
-/// The words of kinds that exist. What they mean is up to their readers.
+/// The keys of the implemented kinds.
 const KINDS: [&str; 3] = ["sql", "dump", "pause"];
-/// The kinds of events of the design that come later, with what they come with.
+/// Kinds of events that are not implemented yet, with the feature that brings them.
 const LATER: [(&str, &str); 6] = [
     ("kill", "crash and recovery"),
     ("stop", "crash and recovery"),
     ("start", "crash and recovery"),
-    ("set", "settings that change during a round"),
+    ("set", "changing settings during a round"),
     ("cut", "clusters"),
     ("heal", "clusters"),
 ];
@@ -28,18 +28,18 @@ const LATER: [(&str, &str); 6] = [
 pub struct EventKind<A> {
     /// The key that names it.
     pub name: &'static str,
-    /// It can happen beside rounds of queries too, not only beside a timed load.
+    /// Whether rounds of queries allow it too, not only a timed load.
     pub in_rounds: bool,
-    /// It acts on a process that prony started.
+    /// Whether it acts on a process that prony started.
     pub needs_process: bool,
-    /// Reads what to do; notes a mistake at its place and returns None.
+    /// Reads the action, or notes a mistake and returns None.
     pub read: fn(&Node) -> Option<A>,
 }
 
-/// What each event of a checked experiment does, in the file's order.
+/// Reads the action of each event of a checked experiment, in file order.
 ///
 /// # Errors
-/// Every event whose value is wrong, that this experiment cannot have, or that would never happen.
+/// Lists every event that has a wrong value, that this experiment does not allow, or that is never due.
 pub fn read<A>(experiment: &Experiment, kinds: &[EventKind<A>]) -> Result<Vec<A>, SpecError> {
     let kind = |event: &EventSpec| kinds.iter().find(|kind| kind.name == event.kind);
     let late = experiment.events.iter().flat_map(|event| {
@@ -67,14 +67,16 @@ pub fn read<A>(experiment: &Experiment, kinds: &[EventKind<A>]) -> Result<Vec<A>
     }
 }
 
-/// An event that does not fit the protocol or its servers.
+/// Checks an event against the protocol and the servers.
 fn refused<A>(experiment: &Experiment, event: &EventSpec, kind: &EventKind<A>) -> Option<Late> {
     let name = kind.name;
     let path = path(&["event", &event.index.to_string(), name]);
     if !experiment.protocol.is_timed() && !kind.in_rounds {
         return Some(Late {
             path,
-            says: format!("\"{name}\" events happen beside a timed load, not in rounds of queries"),
+            says: format!(
+                "\"{name}\" events require a timed load and are not available in rounds of queries"
+            ),
             label: "belongs to a timed load",
             help: "write an event with sql = \"...\"".to_string(),
         });
@@ -85,15 +87,15 @@ fn refused<A>(experiment: &Experiment, event: &EventSpec, kind: &EventKind<A>) -
     Some(Late {
         path,
         says: format!(
-            "prony did not start the process of the server \"{}\", so \"{name}\" cannot act on it",
+            "prony did not start the process of the server \"{}\", so \"{name}\" cannot be applied to it",
             server.name
         ),
-        label: "not a process of prony's",
+        label: "not started by prony",
         help: "name the other servers with only = { server = [...] }".to_string(),
     })
 }
 
-/// A server of the event's trials that runs in no process of prony's.
+/// A server in the event's trials that prony did not start.
 fn another_ones(experiment: &Experiment, event: &EventSpec) -> Option<ServerSpec> {
     let is_meant = |server: &&ServerSpec| {
         let only = event.only.iter().find(|(factor, _)| factor == "server");
@@ -106,7 +108,7 @@ fn another_ones(experiment: &Experiment, event: &EventSpec) -> Option<ServerSpec
     run.find(is_other)
 }
 
-/// An event of a timed load that would never happen.
+/// Checks that the event is due before the timed load ends.
 fn too_late(experiment: &Experiment, event: &EventSpec) -> Option<Late> {
     let driven = experiment.protocol.driven();
     let (key, first) = match event.when {
@@ -116,16 +118,16 @@ fn too_late(experiment: &Experiment, event: &EventSpec) -> Option<Late> {
     (experiment.protocol.is_timed() && first >= driven).then(|| Late {
         path: path(&["event", &event.index.to_string(), key]),
         says: format!(
-            "the load is over after {}, before this event happens",
+            "the load ends after {}, before this event is due",
             unit::duration_text(driven)
         ),
         label: "after the end",
-        help: "write an earlier time, or a longer one in [protocol]; the warm-up begins at 0s"
+        help: "write an earlier time, or increase time in [protocol]; times count from the start of the warm-up"
             .to_string(),
     })
 }
 
-/// The events of a file, whatever their kinds mean.
+/// Reads the events of a file, without the values of their kinds.
 pub(crate) fn events(file: &Section) -> Vec<EventSpec> {
     tables(file, "event")
         .iter()

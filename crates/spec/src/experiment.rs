@@ -1,6 +1,6 @@
-//! The checked experiment, which everything else uses.
+//! The checked experiment, the input of all other modules.
 //!
-//! Plain data in the file's order. Nothing is left to check but what only a server can tell.
+//! Plain data in file order. Only checks that need a server remain.
 
 use super::limits::LimitsPatch;
 use super::load::{LoadPatch, LoadSpec, OpenSpec, RateSpec, SearchSpec};
@@ -15,23 +15,23 @@ pub enum TargetKind {
     Folder,
 }
 
-/// (key, value) in the file's order.
+/// (key, value) in file order.
 pub type Pairs<V> = Vec<(String, V)>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
     /// The file's stem: `old-blocks-time`.
     pub name: String,
-    /// The file to the letter, but for the passwords of DSNs and for a trace, which stands in it whole.
+    /// The file verbatim, except for masked passwords of DSNs and for a trace, which is included in full.
     pub source: String,
     pub title: String,
     pub question: String,
     pub published: Option<String>,
     /// Empty where the workload runs on a folder.
     pub servers: Vec<ServerSpec>,
-    /// The sections at the file's top level: they hold in every trial.
+    /// The sections at the top level of the file. They apply to every trial.
     pub base: Patch,
-    /// In the file's order, `variant` among them; behind them `clients`, `rate` and `workers`, where the load has lists.
+    /// In file order, `variant` included; then `clients`, `rate` and `workers` if the load has lists of them.
     pub factors: Vec<FactorSpec>,
     /// `ssb`
     pub workload: String,
@@ -43,7 +43,7 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// The search for the largest rate, where the file asks for one.
+    /// The search for the maximum rate, if the file requests one.
     pub fn search(&self) -> Option<&SearchSpec> {
         match &self.load {
             LoadSpec::Open(OpenSpec {
@@ -59,16 +59,16 @@ impl Experiment {
 pub struct ServerSpec {
     pub name: String,
     pub build: BuildSpec,
-    /// Start from the snapshot that this other server of the file made.
+    /// The server whose snapshot this one starts from.
     pub dataset_from: Option<String>,
     pub settings: Pairs<Setting>,
 }
 
-/// Where a server comes from, as it is written: `mysql@5.6.14`, `mariadb`, `path:/opt/mysql`, `mysql://...`, `sqlite`.
+/// The source of a server: `mysql@5.6.14`, `mariadb`, `path:/opt/mysql`, `mysql://...`, `sqlite`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BuildSpec {
     Mysql(String),
-    /// None: the distribution's, or one that is installed.
+    /// None: the version of the distribution, or the installed one.
     MariaDb(Option<String>),
     Path(PathBuf),
     External(Dsn),
@@ -79,12 +79,12 @@ pub enum BuildSpec {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Dsn {
     pub user: String,
-    /// Never printed: `Debug` and `Display` leave it out.
+    /// Never printed: `Debug` and `Display` omit it.
     pub password: Option<String>,
     pub host: String,
     pub port: u16,
-    /// Further nodes of the same cluster. The clients of a timed load are dealt out to all of them; everything else of
-    /// prony's goes to the first.
+    /// Further nodes of the same cluster. The clients of a timed load are spread over all nodes; all other connections
+    /// go to the first.
     pub others: Vec<(String, u16)>,
     pub schema: Option<String>,
     pub socket: Option<PathBuf>,
@@ -97,7 +97,7 @@ impl std::fmt::Debug for Dsn {
     }
 }
 
-/// Without the password, fit for records and messages.
+/// Omits the password, so that it is safe for records and messages.
 impl std::fmt::Display for Dsn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "mysql://{}@{}:{}", self.user, self.host, self.port)?;
@@ -124,7 +124,7 @@ pub struct FactorSpec {
 pub struct LevelSpec {
     pub name: String,
     pub patch: Patch,
-    /// The level exists only where each of these factors (`server` is one) has one of these levels.
+    /// Restricts the level to trials in which each of these factors (`server` included) has one of these levels.
     pub only: Pairs<Vec<String>>,
     /// By server name: sections that replace those of `patch`.
     pub on: Pairs<Patch>,
@@ -133,17 +133,17 @@ pub struct LevelSpec {
 /// What a level, a server or the file's top level changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Patch {
-    /// Server configuration. None: the section is not given.
+    /// Server configuration. None: no such section.
     pub settings: Option<Pairs<Setting>>,
     /// SET SESSION on each connection.
     pub session: Option<Pairs<Setting>>,
-    /// Of levels alone: `server = { build = ... }`, instead of the server's own.
+    /// Only in levels: `server = { build = ... }`, which replaces the server's own.
     pub build: Option<BuildSpec>,
     /// Keys of the workload's own section, already checked by the workload.
     pub workload: Option<toml::Table>,
     pub load: Option<LoadPatch>,
     pub limits: Option<LimitsPatch>,
-    /// Of these rounds alone; fewer of a kind than the protocol has.
+    /// The subset of the protocol's rounds to run.
     pub rounds: Option<Vec<RoundKind>>,
     pub observe: Option<ObservePatch>,
 }
@@ -151,9 +151,9 @@ pub struct Patch {
 /// The value of a server setting.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Setting {
-    /// As the server takes it: `1`, `64M`, `ON`.
+    /// Passed to the server verbatim: `1`, `64M`, `ON`.
     Literal(String),
-    /// A factor of the loaded data's bytes: `"data / 8"`, `"data * 4"`.
+    /// A multiple of the size of the loaded data: `"data / 8"`, `"data * 4"`.
     OfData(f64),
 }
 
@@ -165,9 +165,9 @@ pub enum RoundKind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// All queries in order are one round.
+    /// One round is all queries in order.
     Round,
-    /// Each query by itself: cold after a restart of its own, then hot.
+    /// One round is one query: cold after a restart of its own, then hot.
     Query,
 }
 
@@ -177,50 +177,50 @@ pub struct Protocol {
     pub rounds: Vec<RoundKind>,
     pub unit: Unit,
     pub blocks: u32,
-    /// A query that takes longer is stopped and noted as such.
+    /// A query that takes longer is cancelled and recorded as timed out.
     pub query_timeout: Option<Duration>,
-    /// Statements of the workload that are run, in the workload's own order; empty: all of them.
+    /// The queries to run, in the order of the workload; empty: all.
     pub queries: Vec<String>,
-    /// Of a timed load: what is measured of a trial.
+    /// Timed load only: the measured duration of a trial.
     pub time: Option<Duration>,
     pub warmup: WarmupSpec,
     /// The tables are read into memory before each started server's first trial.
     pub preload: bool,
-    /// Trials that differ only in clients, workers or rate run one after the other on one started server, ascending.
+    /// Trials that differ only in clients, workers or rate run in ascending order on one started server.
     pub series: bool,
-    /// Of a timed load: how long a client tries to reopen a lost connection before it gives up; None: the engine's default.
+    /// Timed load only: how long a client tries to reopen a lost connection before it gives up; None: the default of crate `load`.
     pub reconnect: Option<Duration>,
 }
 
-/// What of a timed load is not measured.
+/// The part of a timed load that is not measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WarmupSpec {
     None,
-    /// So long before the protocol's time.
+    /// This duration, before the measured time.
     Fixed(Duration),
     /// This share of the protocol's time, from 0 to below 1.
     Share(f64),
-    /// The change points of the series decide.
+    /// Until the change points of the per-second series show a steady state.
     Find,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observe {
     pub plans: Plans,
-    /// Names of queries whose SHOW PROFILE is kept.
+    /// Queries whose SHOW PROFILE is recorded.
     pub profile: Vec<String>,
-    /// What plans have to hold or lack; a trial with a plan that does not is invalid.
+    /// Texts that plans must contain or lack; otherwise the trial is invalid.
     pub checks: Vec<PlanCheck>,
 }
 
-/// What is asked of each query's plan.
+/// How query plans are recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Plans {
     Off,
-    /// EXPLAIN, after each round.
+    /// EXPLAIN after each round.
     #[default]
     Explain,
-    /// And once more with what an execution of it counts, after the trial's last round.
+    /// Also EXPLAIN ANALYZE, or its equivalent, after the last round of the trial.
     Analyze,
 }
 
@@ -238,17 +238,17 @@ pub enum Expected {
     Lacks(String),
 }
 
-/// What a level changes of `[observe]`. None: left as it is.
+/// Changes that a level makes to `[observe]`. None: unchanged.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ObservePatch {
     pub plans: Option<Plans>,
     pub profile: Option<Vec<String>>,
-    /// These come to those of the file and of other levels: a switch that is on is checked whatever else varies.
+    /// Added to the checks of the file and of other levels.
     pub checks: Vec<PlanCheck>,
 }
 
 impl Observe {
-    /// A check needs plans, so it switches them on.
+    /// Applies a patch. Checks need plans, so they switch them on.
     pub fn patched(mut self, patch: &ObservePatch) -> Observe {
         self.plans = patch.plans.unwrap_or(self.plans);
         self.profile = patch.profile.clone().unwrap_or(self.profile);
@@ -260,22 +260,22 @@ impl Observe {
     }
 }
 
-/// Something that happens beside the load.
+/// An action during the load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventSpec {
     /// The key that names its kind: `sql`.
     pub kind: String,
-    /// Its place among the file's events, from 0.
+    /// Its index among the events of the file, from 0.
     pub index: usize,
     pub when: EventTime,
-    /// Only in trials with these levels; empty: in all.
+    /// Restricts the event to trials with these levels; empty: all trials.
     pub only: Pairs<Vec<String>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventTime {
-    /// Once, so long after the beginning of each round or timed load.
+    /// Once, this long after the start of each round or timed load.
     At(Duration),
-    /// Again and again during it.
+    /// Repeatedly, with this interval.
     Every(Duration),
 }

@@ -1,14 +1,13 @@
-//! `[server.X]`, `[variant.X]` and `[factor.F.L]`: what varies.
+//! `[server.X]`, `[variant.X]` and `[factor.F.L]`: servers, factors and levels.
 //!
-//! Goal: servers, factors and levels in the file's order. Non-goals: the names that they use of each other (see
-//! `names`), crossing them (see `plan`).
+//! Purpose: read them in file order. Boundaries: `names` checks their references to each other, `plan` crosses them.
 
 use super::build;
 use super::experiment::{BuildSpec, FactorSpec, LevelSpec, Pairs, ServerSpec, TargetKind};
 use super::patch::{WorkloadBase, patch, settings};
 use super::read::{Node, Section};
 
-/// Words that a claim's cell uses for something else.
+/// Names that the cell of a claim uses for something else.
 const RESERVED: [&str; 8] = [
     "server", "clients", "rate", "workers", "round", "query", "block", "variant",
 ];
@@ -32,7 +31,7 @@ pub(crate) fn servers(file: &Section, workload: &WorkloadBase) -> Vec<ServerSpec
     if servers.is_empty() {
         file.notes.note(
             section.at.clone(),
-            "the file names no server: there is nothing to measure",
+            "the file defines no server: there is nothing to measure",
             "empty",
             format!("write {example}"),
         );
@@ -51,7 +50,7 @@ fn server(node: &Node, section: &Section) -> ServerSpec {
         .and_then(|node| build::read(&node));
     ServerSpec {
         name: node.key.to_string(),
-        // The mistake is noted, so that this one is never used.
+        // The mistake is noted, so this placeholder is never used.
         build: build.unwrap_or(BuildSpec::Sqlite),
         dataset_from: section
             .get("dataset_from")
@@ -63,17 +62,17 @@ fn server(node: &Node, section: &Section) -> ServerSpec {
     }
 }
 
-/// Notes a key that only a server could have.
+/// Notes a key that requires a server.
 pub(crate) fn without_server(node: &Node, workload: &str) {
     let says = format!(
-        "the workload \"{workload}\" runs on a folder, without a server: nothing takes \"{}\"",
+        "the workload \"{workload}\" runs on a folder, without a server: nothing uses \"{}\"",
         node.key
     );
     node.notes
-        .note(node.key_at.clone(), says, "no server", "take it out");
+        .note(node.key_at.clone(), says, "no server", "remove it");
 }
 
-/// The factors of the file but for servers and those of the load, in the order in which their first levels stand in it.
+/// Reads the factors, except servers and those of the load, in the file order of their first levels.
 pub(crate) fn factors<'s>(file: &Section<'s>, workload: &WorkloadBase<'s, '_>) -> Vec<FactorSpec> {
     let mut found: Vec<(usize, FactorSpec)> = Vec::new();
     if let Some(node) = file.get("variant") {
@@ -89,10 +88,10 @@ pub(crate) fn factors<'s>(file: &Section<'s>, workload: &WorkloadBase<'s, '_>) -
     let factors = file.get("factor").and_then(|node| node.section(example));
     for (node, _) in factors.iter().flat_map(|section| section.sections(example)) {
         if RESERVED.contains(&node.key) && node.key != "variant" {
-            let help = "servers stand in [server.NAME], clients, rate and workers in [load]; give the factor another name";
+            let help = "servers belong in [server.NAME], and clients, rate and workers in [load]; rename the factor";
             node.note(
                 format!("a factor cannot be called \"{}\"", node.key),
-                "a word of its own",
+                "reserved name",
                 help,
             );
         } else {
@@ -150,7 +149,7 @@ fn add<'s>(
             .iter()
             .any(|earlier| earlier.name == level.name)
         {
-            let says = format!("the variant \"{}\" is there twice", level.name);
+            let says = format!("the variant \"{}\" is defined twice", level.name);
             node.note(
                 says,
                 "again",
@@ -182,7 +181,7 @@ fn level<'s>(
     }
 }
 
-/// `only = { server = ["5.6"] }`; the names are checked when all are known.
+/// `only = { server = ["5.6"] }`; `names` checks the names later.
 pub(crate) fn only(node: &Node) -> Pairs<Vec<String>> {
     let example = "only = { server = [\"5.6\"] }";
     let Some(section) = node.section(example) else {

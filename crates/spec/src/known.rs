@@ -1,7 +1,7 @@
-//! What a server knows of settings, session variables and optimizer switches.
+//! The settings, session variables and optimizer switches that a server knows.
 //!
-//! Goal: what a trial would set and its server lacks, before anything is loaded. Non-goals: asking the server
-//! (`run::preflight`); whether a value is sensible.
+//! Purpose: find what a trial sets but its server lacks, before anything is loaded. Boundaries: `run::preflight` queries
+//! the server; nothing here checks whether a value is sensible.
 
 use super::experiment::{Pairs, Patch, Setting};
 use super::mistake::nearest;
@@ -9,10 +9,10 @@ use super::switches;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What a server takes before an option's name.
+/// Prefixes that a server accepts before the name of an option.
 const PREFIXES: [&str; 5] = ["loose_", "skip_", "enable_", "disable_", "maximum_"];
 
-/// Session variables of one server or another that are no options of its command line, so that a build does not name them.
+/// Session variables that are not command-line options on some server, so its build does not list them.
 const SESSION_ALONE: [&str; 34] = [
     "character_set_client",
     "character_set_connection",
@@ -50,7 +50,7 @@ const SESSION_ALONE: [&str; 34] = [
     "use_secondary_engine",
 ];
 
-/// Where a setting is given.
+/// The section that sets a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Settings,
@@ -73,7 +73,7 @@ impl Kind {
     }
 }
 
-/// Something that a server has or lacks.
+/// A variable or flag that a server has or lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
     Variable(String),
@@ -82,7 +82,7 @@ pub enum Wanted {
 }
 
 impl Wanted {
-    /// What a server has to have for a setting: its name, and for `optimizer_switch` its flags.
+    /// What a setting requires of a server: its variable, or the flags of `optimizer_switch`.
     pub fn of(name: &str, setting: &Setting) -> Vec<Wanted> {
         let flags = match setting {
             Setting::Literal(value) if plain(name) == switches::NAME => switches::flags(value),
@@ -108,17 +108,17 @@ impl fmt::Display for Wanted {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
-    /// Its name in the file.
+    /// The name of the server in the file.
     pub server: String,
     /// The names of its variables, with underscores, in lower case.
     pub variables: BTreeSet<String>,
     /// The flags of its `optimizer_switch`; empty where it has none.
     pub switches: Vec<String>,
-    /// Whether `settings` come to it: prony starts it.
+    /// Whether `settings` apply to it, because prony starts it.
     pub takes_settings: bool,
-    /// Whether `session` comes to it.
+    /// Whether `session` applies to it.
     pub takes_session: bool,
-    /// Whether it reads `/*+ ... */` behind SELECT.
+    /// Whether it supports optimizer hints, `/*+ ... */` after SELECT.
     pub takes_hints: bool,
 }
 
@@ -133,7 +133,7 @@ impl Known {
     pub fn knows(&self, wanted: &Wanted, kind: Kind) -> bool {
         match wanted {
             Wanted::Switch(flag) => {
-                // Without the variable its flags are not asked for one by one.
+                // If the variable is missing, its flags are not reported one by one.
                 !self.variables.contains(switches::NAME)
                     || self
                         .switches
@@ -153,7 +153,7 @@ impl Known {
         }
     }
 
-    /// The nearest spelling of something that this server has.
+    /// The most similar name that this server has.
     pub fn nearest(&self, wanted: &Wanted) -> Option<&str> {
         let (name, names): (&str, Vec<&str>) = match wanted {
             Wanted::Variable(name) => (name, self.variables.iter().map(String::as_str).collect()),
@@ -162,7 +162,7 @@ impl Known {
         nearest(name, &names)
     }
 
-    /// What a trial would set and this server lacks.
+    /// What a trial sets but this server lacks.
     pub fn lacks(&self, settings: &Pairs<Setting>, session: &Pairs<Setting>) -> Vec<Wanted> {
         let of = |kind: Kind, pairs: &Pairs<Setting>| {
             let pairs = pairs.iter().filter(|_| self.takes(kind));
@@ -175,7 +175,7 @@ impl Known {
     }
 }
 
-/// An option's plain name without `loose_`, `skip_` and the like; None where it has no such prefix.
+/// The name of an option without a prefix such as `loose_` or `skip_`; None if it has no prefix.
 pub fn without_prefix(name: &str) -> Option<&str> {
     PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix))
 }
@@ -223,13 +223,13 @@ mod tests {
     }
 
     #[test]
-    fn a_server_without_the_variable_is_told_once_and_not_by_flags() {
+    fn a_missing_variable_is_reported_once_and_not_per_flag() {
         let lacking = known(&[], &[]).lacks(&Vec::new(), &pairs("optimizer_switch", "mrr=on"));
         assert_eq!(lacking, [Wanted::Variable("optimizer_switch".into())]);
     }
 
     #[test]
-    fn what_does_not_come_to_a_server_is_not_lacking_there() {
+    fn settings_that_do_not_apply_to_a_server_are_not_lacking() {
         let external = Known {
             takes_settings: false,
             ..known(&[], &[])
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn prefixes_are_of_options_and_not_of_session_variables() {
+    fn prefixes_apply_to_options_and_not_to_session_variables() {
         let server = known(&["big_tables"], &[]);
         assert_eq!(
             server.lacks(&pairs("skip-big-tables", "1"), &Vec::new()),

@@ -1,11 +1,11 @@
 //! Experiment files: from TOML to a checked experiment.
 //!
-//! The way: `read` (a tree with places) -> `factors`, `sections`, `claims` (what the keys mean) -> `names` (what refers
-//! to what) -> `Experiment`. Every mistake is noted with its place and reading goes on, so that one answer names all of
-//! them. What only others can tell is asked later, with places found again by `place`: `settings` and `known` (what a server knows,
-//! what fits into the machine), `queries` and `timed` (what the workload has). `overrides` is the command line's say.
+//! Data flow: `read` (a tree with source spans) -> `factors`, `sections`, `claims` (the meaning of the keys) -> `names`
+//! (cross references) -> `Experiment`. Every mistake is recorded with its span and reading continues, so one error lists
+//! all mistakes of a file. Checks that need other information run later, and `place` finds their spans again: `settings`
+//! and `known` check servers and memory, `queries` and `timed` check the workload. `overrides` applies command-line flags.
 //!
-//! Non-goals: crossing factors into trials (`plan`), asking servers.
+//! Boundaries: `plan` crosses factors into trials; this crate never contacts a server.
 
 mod advice;
 mod bench;
@@ -62,7 +62,7 @@ use std::cmp::Reverse;
 use std::path::Path;
 use toml::de::DeTable;
 
-/// How many mistakes of TOML itself are shown: what follows the first ones is mostly their consequence.
+/// How many syntax mistakes are shown: later ones mostly follow from the first.
 const SYNTAX_MISTAKES_MAX: usize = 3;
 
 const TOP_LEVEL: [&str; 15] = [
@@ -85,10 +85,9 @@ const TOP_LEVEL: [&str; 15] = [
 
 /// Reads and checks an experiment file.
 ///
-/// `name` is the file's stem, `path_shown` what messages call the file; files that it names are looked for in
-/// its folder. `check_workload` has the workload read its own section, and again with the keys of every level that
-/// changes it. In the result the passwords of DSNs are masked in `source`, since
-/// that goes into the record; the builds hold them.
+/// `name` is the file's stem. `path_shown` is the path in messages; files that the experiment names are relative to its
+/// folder. `check_workload` lets the workload read its own section, once as it is and once for every level that changes
+/// it. In the result, `source` has the passwords of DSNs masked, since it goes into the record; the builds keep them.
 ///
 /// # Errors
 /// All mistakes of the file at once.
@@ -128,8 +127,8 @@ pub fn parse(
 fn syntax_mistake(error: &toml::de::Error) -> Mistake {
     let says = format!("this is not TOML: {}", error.message());
     let help = match error.message() {
-        "duplicate key" => "a key stands once in its table: take one of the two out",
-        _ => "texts stand in quotes, tables in [brackets], one key = value a line",
+        "duplicate key" => "a key may occur only once in a table: remove one of the two",
+        _ => "put strings in quotes, tables in [brackets], one key = value per line",
     };
     Mistake::new(error.span().unwrap_or(0..0), says, "here", help)
 }
@@ -190,8 +189,8 @@ fn read_file(
     })
 }
 
-/// The source for the record: without passwords, which keeps every place, and with what stands in files of its own where
-/// those are named.
+/// The source for the record: passwords are masked without moving any span, and the contents of external files replace
+/// their names.
 fn kept(source: &str, in_place: impl Iterator<Item = (mistake::Span, String)>) -> String {
     let mut kept = build::mask_passwords(source);
     let mut in_place: Vec<_> = in_place.collect();

@@ -1,31 +1,30 @@
-//! `[limits]`: how much of the machine a managed server may have, and the presets of disks.
+//! `[limits]`: the resources that a managed server may use, and disk presets.
 //!
-//! Goal: its keys, their ranges, and what a preset's name stands for. Non-goals: holding a server to them (see
-//! `host::limits`), whether the machine can.
+//! Purpose: the keys, their ranges and the presets. Boundaries: `host::limits` applies them and checks that the machine can.
 
 use super::experiment::Setting;
 use super::read::{Node, Section};
 use super::unit;
 use toml::de::DeValue;
 
-/// What `[limits]` or a level changes: the outer None is "not said here", the inner one "without a limit".
+/// What `[limits]` or a level changes: the outer None means "unchanged", the inner one "no limit".
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LimitsPatch {
     pub read_iops: Option<Option<u64>>,
     pub write_iops: Option<Option<u64>>,
-    /// Bytes a second.
+    /// Bytes per second.
     pub read_bandwidth: Option<Option<u64>>,
     pub write_bandwidth: Option<Option<u64>>,
     pub memory: Option<Option<Memory>>,
-    /// Processors, 0.5 is half of one.
+    /// CPUs; 0.5 is half of one.
     pub cpus: Option<Option<f64>>,
 }
 
-/// How much memory, with the page cache of what the server reads and writes.
+/// A memory limit, which includes the page cache of the files that the server reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Memory {
     Bytes(u64),
-    /// A factor of the loaded data's bytes: `"data / 3"`.
+    /// A multiple of the size of the loaded data: `"data / 3"`.
     OfData(f64),
 }
 
@@ -48,18 +47,18 @@ const KEYS: [&str; 7] = [
     "cpus",
 ];
 
-/// A quota of 1 ms in each period of 100 ms, the least that the kernel's cpu controller takes.
+/// A quota of 1 ms in each period of 100 ms, the minimum of the kernel's cpu controller.
 const CPUS_MIN: f64 = 0.01;
 
 /// Lifts a limit that the file's top level or an earlier factor has set.
 const NONE: &str = "none";
 
-/// What a kind of disk does, as limits.
+/// The limits that emulate a kind of disk.
 struct Disk {
     name: &'static str,
     read_iops: u64,
     write_iops: u64,
-    /// Bytes a second.
+    /// Bytes per second.
     read_bandwidth: u64,
     write_bandwidth: u64,
 }
@@ -67,9 +66,9 @@ struct Disk {
 const MB: u64 = 1_000_000;
 const MIB: u64 = 1 << 20;
 
-/// docs/EXPERIMENTS.md, "Disks by name", tells the source of each figure.
+/// docs/EXPERIMENTS.md, "Disks by name", cites the source of each figure.
 const DISKS: [Disk; 4] = [
-    // A request costs a seek and half a turn: 1 / (8.5 ms + 4.17 ms) = 79.
+    // A request costs a seek and half a rotation: 1 / (8.5 ms + 4.17 ms) = 79.
     Disk {
         name: "7200rpm",
         read_iops: 79,
@@ -102,7 +101,7 @@ const DISKS: [Disk; 4] = [
     },
 ];
 
-/// `[limits]` or a level's `limits`. A preset's figures come first, so that the keys beside it change them.
+/// Reads `[limits]` or the `limits` of a level. Explicit keys override those of a preset.
 pub(crate) fn limits(node: &Node) -> Option<LimitsPatch> {
     let section = node.section("limits = { read_iops = 400 }")?;
     section.allow("limits", &KEYS);
@@ -151,7 +150,7 @@ fn disk(node: &Node) -> Option<LimitsPatch> {
     })
 }
 
-/// `7200rpm x4` are four disks that share the requests evenly; one without a number.
+/// Splits `7200rpm x4` into the preset and the number of striped disks, which share the requests evenly.
 fn striped(name: &str) -> Option<(&str, u64)> {
     match name.split_once(" x") {
         Some((one, count)) => Some((
@@ -169,7 +168,7 @@ fn is_none(node: &Node) -> bool {
     matches!(node.value, DeValue::String(text) if *text == NONE)
 }
 
-/// A number of operations a second.
+/// Reads a number of operations per second.
 fn operations(node: &Node) -> Option<Option<u64>> {
     match is_none(node) {
         true => Some(None),
@@ -180,7 +179,7 @@ fn operations(node: &Node) -> Option<Option<u64>> {
     }
 }
 
-/// A size, of which bandwidth takes one a second.
+/// Reads a size; a bandwidth is a size per second.
 fn bytes(node: &Node) -> Option<Option<u64>> {
     if is_none(node) {
         return Some(None);
@@ -190,7 +189,7 @@ fn bytes(node: &Node) -> Option<Option<u64>> {
     match bytes {
         Ok(bytes) if bytes >= MIB => Some(Some(bytes)),
         Ok(_) => {
-            let says = format!("{} is below 1M: nothing gets done with it", node.key);
+            let says = format!("{} is below 1M, which is too low to be useful", node.key);
             node.note(says, "too small", format!("write {example}"));
             None
         }
@@ -220,7 +219,7 @@ fn cpus(section: &Section) -> Option<Option<f64>> {
             let cpus = node.positive("cpus = 1.5")?;
             if cpus < CPUS_MIN {
                 let says = format!(
-                    "cpus = {cpus} is below {CPUS_MIN}, the least that the kernel deals out"
+                    "cpus = {cpus} is below {CPUS_MIN}, the minimum that the kernel supports"
                 );
                 node.note(says, "too small", "write cpus = 1.5");
                 return None;
@@ -231,7 +230,7 @@ fn cpus(section: &Section) -> Option<Option<f64>> {
 }
 
 impl LimitsPatch {
-    /// This one laid over an earlier one, key by key.
+    /// Overrides an earlier patch, key by key.
     pub fn over(self, earlier: LimitsPatch) -> LimitsPatch {
         LimitsPatch {
             read_iops: self.read_iops.or(earlier.read_iops),

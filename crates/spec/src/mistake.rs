@@ -1,7 +1,7 @@
-//! Mistakes in an experiment file, each with its place, what is wrong and what would be right.
+//! Mistakes in an experiment file: span, cause and fix.
 //!
-//! Goal: all mistakes of a file in one answer, the key underlined in the source line, no password shown.
-//! Non-goal: finding them (see `read` and the modules of the sections).
+//! Purpose: report all mistakes of a file at once, underline the key in the source line, and never show a password.
+//! Boundaries: `read` and the modules of the sections find them.
 
 use super::build::mask_passwords;
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::ops::Range;
 
-/// Bytes of the source.
+/// A byte range in the source.
 pub type Span = Range<usize>;
 
 /// One mistake.
@@ -22,7 +22,7 @@ pub struct Mistake {
 }
 
 impl Mistake {
-    /// `says` is the sentence, `label` stands under the underlined key, `help` says what would be right (may be empty).
+    /// `says` is the message, `label` is shown under the underlined key, `help` says how to fix it (may be empty).
     pub fn new(
         at: Span,
         says: impl Into<String>,
@@ -39,12 +39,12 @@ impl Mistake {
 }
 
 impl Mistake {
-    /// The place that is underlined.
+    /// The underlined span.
     pub fn at(&self) -> Span {
         self.at.clone()
     }
 
-    /// What is wrong, and in brackets what would be right.
+    /// The message, with the fix in brackets.
     pub fn sentence(&self) -> String {
         match self.help.as_str() {
             "" => self.says.clone(),
@@ -52,7 +52,7 @@ impl Mistake {
         }
     }
 
-    /// The same mistake at another place.
+    /// The same mistake with another span.
     pub(crate) fn moved(self, at: Span) -> Mistake {
         Mistake { at, ..self }
     }
@@ -77,7 +77,7 @@ impl Diagnostic for Mistake {
     }
 }
 
-/// All that is wrong with an experiment file. The command exits with status 2.
+/// All mistakes of an experiment file. The command exits with status 2.
 #[derive(Debug)]
 pub struct SpecError {
     path_shown: String,
@@ -86,7 +86,7 @@ pub struct SpecError {
 }
 
 impl SpecError {
-    /// The passwords of DSNs are masked in what is shown of the source. `mistakes` is put in the file's order.
+    /// Masks the passwords of DSNs in the shown source and sorts `mistakes` in file order.
     pub fn new(path_shown: &str, source: &str, mut mistakes: Vec<Mistake>) -> SpecError {
         mistakes.sort_by_key(|mistake| mistake.at.start);
         SpecError {
@@ -149,7 +149,7 @@ impl Diagnostic for SpecError {
 pub struct Notes(RefCell<Vec<Mistake>>);
 
 impl Notes {
-    /// Notes a mistake: its place, one sentence, the words below the underlined place, and what would be right.
+    /// Notes a mistake: its span, the message, the label under the span, and the fix.
     pub fn note(
         &self,
         at: Span,
@@ -166,7 +166,7 @@ impl Notes {
         self.0.borrow_mut().push(mistake);
     }
 
-    /// A name that is not among those that are known.
+    /// Notes an unknown name.
     pub fn unknown(&self, at: Span, what: &str, name: &str, known: &[&str]) {
         let help = suggestion(name, known);
         self.note(
@@ -177,14 +177,14 @@ impl Notes {
         );
     }
 
-    /// Something that the file format has and this version does not.
+    /// Notes a feature of the file format that this version does not implement.
     pub fn not_built(&self, at: Span, what: &str, comes_with: &str) {
         self.note(
             at,
-            format!("{what}: not built yet"),
-            "not built yet",
+            format!("{what}: not implemented yet"),
+            "not implemented yet",
             format!(
-                "it comes with {comes_with}; take it out until then, nothing is ignored silently"
+                "it comes with {comes_with}; remove it until then, prony ignores nothing silently"
             ),
         );
     }
@@ -198,10 +198,10 @@ impl Notes {
     }
 }
 
-/// "did you mean ...?" and what is allowed.
+/// "did you mean ...?" and the allowed names.
 pub fn suggestion(name: &str, known: &[&str]) -> String {
     let allowed = match known {
-        [] => return "there are none in this file".to_string(),
+        [] => return "this file defines none".to_string(),
         _ if known.len() > 24 => String::new(),
         _ => format!("allowed: {}", known.join(", ")),
     };
@@ -212,7 +212,7 @@ pub fn suggestion(name: &str, known: &[&str]) -> String {
     }
 }
 
-/// The known name that is spelled most alike, where one is near enough to be meant.
+/// The most similar known name, if one is similar enough.
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let name = name.to_lowercase();
     known

@@ -1,7 +1,7 @@
-//! The names that one part of a file uses of another: servers, factors, levels, rounds.
+//! Cross references in a file: names of servers, factors, levels and rounds.
 //!
-//! Goal: every name leads somewhere, and no cell of a claim is empty by the file's own `only`. Non-goal: the queries of
-//! the workload (see `queries`).
+//! Purpose: every name exists, and no cell of a claim is empty because of an `only`. Boundaries: `queries` checks the
+//! names of queries.
 
 use super::experiment::{FactorSpec, LevelSpec, Protocol, RoundKind, ServerSpec};
 use super::factors::without_server;
@@ -10,7 +10,7 @@ use super::mistake::suggestion;
 use super::read::{Node, Section};
 use super::sections::tables;
 
-/// Everything in a file that has a name.
+/// All names that a file defines.
 pub(crate) struct Names<'e> {
     pub servers: Vec<&'e str>,
     factors: &'e [FactorSpec],
@@ -42,7 +42,7 @@ impl<'e> Names<'e> {
         names
     }
 
-    /// None: there is no such factor.
+    /// None: no such factor.
     pub(crate) fn levels(&self, factor: &str) -> Option<Vec<&str>> {
         match factor {
             "server" => Some(self.servers.clone()),
@@ -59,7 +59,7 @@ impl<'e> Names<'e> {
         }
     }
 
-    /// Notes what is not known of `FACTOR = LEVEL` or `FACTOR = [LEVEL, ...]` and returns the levels that are.
+    /// Notes unknown names in `FACTOR = LEVEL` or `FACTOR = [LEVEL, ...]` and returns the known levels.
     pub(crate) fn check_levels(
         &self,
         node: &Node,
@@ -108,7 +108,7 @@ impl<'e> Names<'e> {
             .find(|known| known.name == level)
     }
 
-    /// Whether `only` lets a level appear together with one of the levels of another factor.
+    /// Whether `only` allows a level together with one of the levels of another factor.
     pub(crate) fn meet(
         &self,
         (factor, level): (&str, &str),
@@ -122,7 +122,7 @@ impl<'e> Names<'e> {
     }
 }
 
-/// `dataset_from` of the servers, `only` and `on` of the levels, `only` of the events.
+/// Checks `dataset_from` of servers, `only` and `on` of levels, and `only` of events.
 pub(crate) fn check(file: &Section, servers: &[ServerSpec], names: &Names) {
     check_dataset_from(file, servers, names);
     check_every_server_is_measured(file, servers, names);
@@ -134,7 +134,7 @@ pub(crate) fn check(file: &Section, servers: &[ServerSpec], names: &Names) {
     }
 }
 
-/// Everything that only a server could have, where the workload runs on a folder.
+/// Notes everything that requires a server, for a workload that runs on a folder.
 pub(crate) fn check_without_server(file: &Section, workload: &str) {
     let note = |section: &Section, keys: &[&str]| {
         let nodes = keys.iter().filter_map(|key| section.get(key));
@@ -164,15 +164,14 @@ fn check_dataset_from(file: &Section, servers: &[ServerSpec], names: &Names) {
                 .unknown(node.at(), "the server", from, &names.servers),
             Some(other) if other.name == server.name => {
                 node.note(
-                    "a server cannot start from its own dataset",
+                    "a server cannot copy its own dataset",
                     "itself",
                     "name another server of the file",
                 );
             }
             Some(other) if other.dataset_from.is_some() => {
-                let says = format!(
-                    "\"{from}\" has no dataset of its own: it starts from another server's"
-                );
+                let says =
+                    format!("\"{from}\" has no dataset of its own: it copies another server's");
                 node.note(
                     says,
                     "no dataset of its own",
@@ -184,7 +183,8 @@ fn check_dataset_from(file: &Section, servers: &[ServerSpec], names: &Names) {
     }
 }
 
-/// A server that every level of a factor excludes has no trials. One that only gives its dataset to another may be so.
+/// Notes servers without trials, because every level of a factor excludes them. A server may have no trials if another
+/// one uses its dataset.
 fn check_every_server_is_measured(file: &Section, servers: &[ServerSpec], names: &Names) {
     let sections = file.get("server").and_then(|node| section(&node));
     for server in servers {
@@ -208,7 +208,7 @@ fn check_every_server_is_measured(file: &Section, servers: &[ServerSpec], names:
                 "the server \"{}\" has no trials: every level of \"{}\" excludes it",
                 server.name, factor.name
             );
-            let help = "name it in the \"only\" of a level, or take the server out";
+            let help = "add it to the \"only\" of a level, or remove the server";
             node.notes.note(node.key_at, says, "not measured", help);
         }
     }
@@ -235,7 +235,7 @@ fn check_level(factor: &str, level: &Section, names: &Names) {
     }
 }
 
-/// The keys of the file's kind of load, and none that is a factor already.
+/// Checks that the keys match the kind of load and that none is a factor already.
 fn check_load(load: &Node, names: &Names) {
     let keys = section(load)
         .into_iter()
@@ -246,7 +246,7 @@ fn check_load(load: &Node, names: &Names) {
             !names.load.keys().contains(&key) && names.load.other_keys().contains(&key);
         if is_other_kind {
             let says = format!(
-                "\"{key}\" does not belong to the load of this file, which is {}",
+                "\"{key}\" does not apply to the load of this file, which is {}",
                 names.load.section()
             );
             let help = format!("allowed: {}", names.load.keys().join(", "));
@@ -254,15 +254,12 @@ fn check_load(load: &Node, names: &Names) {
         } else if LOAD_FACTORS.contains(&key)
             && (names.levels(key).is_some() || names.load.decides(key))
         {
-            let says = format!(
-                "both this level and {} choose \"{key}\"",
-                names.load.section()
-            );
+            let says = format!("both this level and {} set \"{key}\"", names.load.section());
             let help = format!(
-                "keep one of the two: the level's, or a list in {}",
+                "keep one of the two: this one, or the list in {}",
                 names.load.section()
             );
-            node.note(says, "chosen twice", help);
+            node.note(says, "set twice", help);
         }
     }
 }
@@ -277,9 +274,9 @@ fn check_only(section_with_only: &Section, own: Option<&str>, names: &Names) {
     for node in only.entries() {
         if own == Some(node.key) {
             node.note(
-                "a level cannot be restricted by its own factor",
+                "a level cannot restrict its own factor",
                 "its own factor",
-                "name another factor or take it out",
+                "name another factor, or remove it",
             );
         } else {
             names.check_levels(&node, &[], "only");
@@ -287,7 +284,7 @@ fn check_only(section_with_only: &Section, own: Option<&str>, names: &Names) {
     }
 }
 
-/// Every level with the name of its factor.
+/// Every level, with the name of its factor.
 fn level_sections<'s>(file: &Section<'s>) -> Vec<(String, Section<'s>)> {
     let mut found = Vec::new();
     let mut add = |factor: &str, node: &Node<'s>| {
@@ -310,7 +307,7 @@ fn level_sections<'s>(file: &Section<'s>) -> Vec<(String, Section<'s>)> {
     found
 }
 
-/// A table, without a note where it is none: that was noted when it was read.
+/// A table, or None without a note: the wrong type was noted when it was read.
 fn section<'s>(node: &Node<'s>) -> Option<Section<'s>> {
     matches!(node.value, toml::de::DeValue::Table(_))
         .then(|| node.section(""))

@@ -1,7 +1,6 @@
-//! `[observe]`, and what a level changes of it: plans, profiles, and what a plan has to hold.
+//! `[observe]` and the changes of levels: plans, profiles, and checks of plans.
 //!
-//! Goal: the keys and their values, wherever they stand. Non-goals: whether the workload has the queries (see `queries`),
-//! looking at plans (`run::plans`).
+//! Purpose: read the keys wherever they occur. Boundaries: `queries` checks the names of queries, `run::plans` checks plans.
 
 use super::experiment::{Expected, Observe, ObservePatch, PlanCheck, Plans};
 use super::mistake::suggestion;
@@ -15,7 +14,7 @@ const KEYS: [&str; 3] = ["plans", "profile", "check_plan"];
 const CHECK_EXAMPLE: &str =
     "check_plan = \"Using MRR\", or check_plan = { Q10 = { lacks = \"Using MRR\" } }";
 
-/// Plans are taken, nothing is profiled, where the file says nothing.
+/// Reads `[observe]`. By default plans are recorded and no query is profiled.
 pub(crate) fn observe(file: &Section) -> Observe {
     let section = file
         .get("observe")
@@ -34,8 +33,8 @@ pub(crate) fn level(node: &Node) -> Option<ObservePatch> {
     for node in section.entries().filter(|node| !KEYS.contains(&node.key)) {
         match node.key {
             "interval" => node.note(
-                "the interval is the same in all trials",
-                "not of a level",
+                "the interval cannot differ between trials",
+                "not allowed in a level",
                 "write it in [observe]",
             ),
             _ => section.unknown_key("observe", &node, &KEYS),
@@ -51,7 +50,7 @@ fn interval(section: &Section) {
     let every = node.duration("interval = \"1s\"");
     if every.is_some_and(|every| every != Duration::from_secs(1)) {
         let what = "an interval other than \"1s\"";
-        node.notes.not_built(node.at(), what, "tests of many hours");
+        node.notes.not_built(node.at(), what, "long-duration tests");
     }
 }
 
@@ -86,7 +85,7 @@ fn plans(node: &Node) -> Option<Plans> {
     }
 }
 
-/// For every query, or a table of queries.
+/// Reads checks for all queries, or a table of checks by query.
 fn checks(node: &Node) -> Vec<PlanCheck> {
     let is_expectation = |node: &Node| matches!(node.key, "holds" | "lacks");
     let queries = match node.value {
@@ -121,7 +120,7 @@ fn checks(node: &Node) -> Vec<PlanCheck> {
     queries.entries().flat_map(of_query).collect()
 }
 
-/// A text, several, or `{ holds = ..., lacks = ... }` with such.
+/// Reads one string, several, or `{ holds = ..., lacks = ... }` with such values.
 fn expected(node: &Node) -> Vec<Expected> {
     if !matches!(node.value, DeValue::Table(_)) {
         return texts(node).into_iter().map(Expected::Holds).collect();
@@ -147,13 +146,13 @@ fn expected(node: &Node) -> Vec<Expected> {
     found
 }
 
-/// An empty text would be held by every plan.
+/// Reads strings. Empty ones are rejected, since every plan contains them.
 fn texts(node: &Node) -> Vec<String> {
     let one = |node: Node| {
         let text = node.text(CHECK_EXAMPLE)?;
         if text.trim().is_empty() {
             node.note(
-                "an empty text is in every plan",
+                "every plan contains the empty string",
                 "empty",
                 format!("write {CHECK_EXAMPLE}"),
             );

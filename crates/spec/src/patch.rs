@@ -1,7 +1,7 @@
 //! Reads the sections that a level or the file's top level changes: settings, session, limits, server, workload, load,
 //! observe, protocol.
 //!
-//! One reader for them wherever they stand. `plan` lays them over each other.
+//! Purpose: one reader for them wherever they occur. Boundaries: `plan` merges them.
 
 use super::build;
 use super::experiment::{BuildSpec, Pairs, Patch, Setting, TargetKind};
@@ -15,20 +15,20 @@ use super::read::{Node, Section, to_table};
 use super::texts::Texts;
 use toml::de::{DeTable, DeValue};
 
-/// A workload's reading of its own section: it notes every mistake, and says what it runs on where there is none.
+/// Lets a workload read its own section: it notes every mistake, and returns its target if there is none.
 pub type CheckWorkload<'c> = &'c dyn Fn(&str, &Section) -> Option<TargetKind>;
 
-/// The file's workload, as its own section and the levels' patches describe it.
+/// The workload of the file: its section and the patches of levels.
 pub(crate) struct WorkloadBase<'s, 'c> {
     pub name: String,
-    /// None: the file has no section that can be read, which is noted.
+    /// None: the section is missing or invalid, which is noted.
     section: Option<(Span, DeTable<'s>)>,
     pub texts: Texts,
     check: CheckWorkload<'c>,
 }
 
 impl<'s, 'c> WorkloadBase<'s, 'c> {
-    /// `found` is the key of the section, and the section where its texts could be read.
+    /// `found` is the key of the section, and the section itself if its texts could be read.
     pub(crate) fn new(
         found: Option<(Node<'s>, Option<DeTable<'s>>)>,
         texts: Texts,
@@ -43,13 +43,13 @@ impl<'s, 'c> WorkloadBase<'s, 'c> {
         }
     }
 
-    /// The section's keys without places.
+    /// The section's keys without spans.
     pub(crate) fn table(&self) -> Option<toml::Table> {
         let (_, table) = self.section.as_ref()?;
         Some(to_table(table))
     }
 
-    /// Has the workload read its section, with a level's keys laid over it, and notes its mistakes.
+    /// Lets the workload read its section, merged with the keys of a level, and notes mistakes.
     pub(crate) fn check(&self, patch: Option<(&Section<'s>, &DeTable<'s>)>, notes: &Notes) {
         let Some((at, base)) = &self.section else {
             return;
@@ -60,12 +60,12 @@ impl<'s, 'c> WorkloadBase<'s, 'c> {
             return;
         };
         let merged = self.mistakes(&laid_over(base, over), at);
-        // A mistake of the base is reported once, not again for every level.
+        // A mistake in the base is reported once, not for every level.
         for mistake in merged.into_iter().filter(|one| !of_base.contains(one)) {
             notes.add(if holds(over, &mistake.at()) {
                 mistake
             } else {
-                // The level's keys do not go with those of the base.
+                // The keys of the level contradict those of the base.
                 mistake.moved(level.at.clone())
             });
         }
@@ -77,7 +77,7 @@ impl<'s, 'c> WorkloadBase<'s, 'c> {
         notes.into_vec()
     }
 
-    /// What the workload runs on; a server where it cannot tell, because its section is wrong.
+    /// The target of the workload; a server if its section is invalid.
     pub(crate) fn target(&self) -> TargetKind {
         let notes = Notes::default();
         let target = self.section.as_ref().and_then(|(at, table)| {
@@ -87,7 +87,7 @@ impl<'s, 'c> WorkloadBase<'s, 'c> {
     }
 }
 
-/// Whether a place is in one of the table's keys, in those of `[a.b]` headings too.
+/// Whether a span is within one of the keys of the table, including `[a.b]` headings.
 fn holds(table: &DeTable, place: &Span) -> bool {
     table.iter().any(|(key, value)| {
         let is_in = |at: Span| at.start <= place.start && place.end <= at.end;
@@ -98,7 +98,7 @@ fn holds(table: &DeTable, place: &Span) -> bool {
     })
 }
 
-/// As `merge`, with the places kept.
+/// Like `merge`, but keeps the spans.
 fn laid_over<'s>(base: &DeTable<'s>, over: &DeTable<'s>) -> DeTable<'s> {
     let own = base.iter().map(|(key, value)| {
         let (key, value) = over.get_key_value(key).unwrap_or((key, value));
@@ -109,14 +109,14 @@ fn laid_over<'s>(base: &DeTable<'s>, over: &DeTable<'s>) -> DeTable<'s> {
     merged
 }
 
-/// The second table laid over the first, key by key.
+/// Merges two tables key by key; the second one wins.
 pub fn merge(base: &toml::Table, over: &toml::Table) -> toml::Table {
     let mut merged = base.clone();
     merged.extend(over.iter().map(|(key, value)| (key.clone(), value.clone())));
     merged
 }
 
-/// The sections of a patch; `others` are keys of the same table that the caller reads.
+/// Reads the sections of a patch; `others` are keys of the same table that the caller reads.
 pub(crate) fn patch<'s>(
     section: &Section<'s>,
     name: &str,
@@ -133,7 +133,7 @@ pub(crate) fn patch<'s>(
     for node in section.entries().filter(|node| !keys.contains(&node.key)) {
         match node.key {
             "clients" => node.note(
-                "clients belong to the load",
+                "clients must be set in the load",
                 "not here",
                 "write load = { clients = 8 }",
             ),
@@ -160,7 +160,7 @@ pub(crate) fn patch<'s>(
     }
 }
 
-/// `server = { build = "mariadb@11.4.5" }`: of a server's keys a level may give the build.
+/// `server = { build = "mariadb@11.4.5" }`: a level may change only the build of a server.
 fn server_patch(node: &Node, level: &str) -> Option<BuildSpec> {
     let section = node.section("server = { build = \"mariadb@11.4.5\" }")?;
     let elsewhere = [
@@ -175,7 +175,7 @@ fn server_patch(node: &Node, level: &str) -> Option<BuildSpec> {
     ];
     for (key, help) in &elsewhere {
         if let Some(node) = section.get(key) {
-            let says = format!("\"{key}\" of a server cannot be changed by a level");
+            let says = format!("\"{key}\" of a server cannot be changed in a level");
             node.note(says, "not here", help);
         }
     }
@@ -192,7 +192,7 @@ fn workload_patch<'s>(node: &Node<'s>, workload: &WorkloadBase<'s, '_>) -> Optio
     Some(to_table(&table))
 }
 
-/// `settings` or `session`: names with their values.
+/// Reads `settings` or `session`: names and values.
 pub(crate) fn settings(node: &Node) -> Option<Pairs<Setting>> {
     let section = node.section(&format!(
         "{} = {{ innodb_buffer_pool_size = \"1G\" }}",
@@ -203,7 +203,7 @@ pub(crate) fn settings(node: &Node) -> Option<Pairs<Setting>> {
         let name = plain(node.key);
         if pairs.iter().any(|(earlier, _)| *earlier == name) {
             node.note(
-                format!("\"{name}\" is set twice: - and _ are the same in a setting's name"),
+                format!("\"{name}\" is set twice: - and _ are equivalent in the name of a setting"),
                 "again",
                 "set it once",
             );
@@ -221,26 +221,24 @@ fn setting(node: &Node) -> Option<Setting> {
             Ok(number) => Some(Setting::Literal(number.to_string())),
             Err(_) => {
                 node.note(
-                    "this number is larger than any server takes",
+                    "this number exceeds the maximum of every server",
                     "too large",
-                    "write a smaller one",
+                    "write a smaller number",
                 );
                 None
             }
         },
         DeValue::Float(number) => Some(Setting::Literal(number.to_string())),
-        _ => {
-            match Setting::from_text(node.text(&format!("{} = \"64M\"", node.key))?) {
-                Ok(setting) => Some(setting),
-                Err(error) => {
-                    node.note(
+        _ => match Setting::from_text(node.text(&format!("{} = \"64M\"", node.key))?) {
+            Ok(setting) => Some(setting),
+            Err(error) => {
+                node.note(
                     error.to_string(),
-                    "not a value that a server takes",
-                    format!("write {0} = \"64M\", or {0} = \"data / 8\" for a part of the loaded data", node.key),
+                    "not a valid value",
+                    format!("write {0} = \"64M\", or {0} = \"data / 8\" for a fraction of the loaded data", node.key),
                 );
-                    None
-                }
+                None
             }
-        }
+        },
     }
 }

@@ -1,20 +1,20 @@
-//! Where something of a checked experiment stands in its file.
+//! Finds the source span of a part of a checked experiment.
 //!
-//! Goal: mistakes that are found after parsing are shown at their line too. Non-goal: editing the file.
+//! Purpose: mistakes found after parsing are shown at their line too.
 
 use super::experiment::Experiment;
 use super::mistake::{Mistake, Notes, Span, SpecError};
 use super::read::{Section, same_key};
 use toml::de::DeTable;
 
-/// A way through the file's tables by key, through its lists by index.
+/// A path through the file: tables by key, lists by index.
 pub(crate) type Path = Vec<String>;
 
 pub(crate) fn path(steps: &[&str]) -> Path {
     steps.iter().map(|step| step.to_string()).collect()
 }
 
-/// The place of the last step of the path that the file has. `[variant.X]` and `[factor.variant.X]` are the same.
+/// The span of the last step of the path that exists in the file. `[variant.X]` and `[factor.variant.X]` are the same.
 fn place(source: &str, path: &Path) -> Span {
     let Ok(tree) = DeTable::parse(source) else {
         return 0..0;
@@ -29,7 +29,7 @@ fn place(source: &str, path: &Path) -> Span {
     };
     let long = file.follow(path);
     match short {
-        // Levels may stand in either form: the one whose last key is the one sought.
+        // A level may have either form: take the one whose last key matches.
         Some(short)
             if long
                 .as_ref()
@@ -42,7 +42,7 @@ fn place(source: &str, path: &Path) -> Span {
     }
 }
 
-/// A mistake that is found only later.
+/// A mistake that is found after parsing.
 #[derive(Clone)]
 pub(crate) struct Late {
     pub path: Path,
@@ -51,7 +51,7 @@ pub(crate) struct Late {
     pub help: String,
 }
 
-/// All of them in the experiment's file, or nothing where there are none.
+/// Returns an error with all mistakes, or Ok without any.
 pub(crate) fn answer(experiment: &Experiment, found: Vec<Late>) -> Result<(), SpecError> {
     if found.is_empty() {
         return Ok(());

@@ -1,7 +1,6 @@
-//! `[protocol]`: rounds of queries, or a time.
+//! `[protocol]`: rounds of queries, or a timed load.
 //!
-//! Goal: its keys, defaults and ranges, and which of them belong together. Non-goal: whether the workload is one of
-//! queries or of operations (see `timed`).
+//! Purpose: its keys, defaults, ranges and combinations. Boundaries: `timed` checks that the workload supports them.
 
 use super::experiment::{Protocol, RoundKind, Unit, WarmupSpec};
 use super::read::{Node, Section};
@@ -24,7 +23,7 @@ const KEYS: [&str; 10] = [
 const OF_ROUNDS: [&str; 4] = ["rounds", "unit", "query_timeout", "queries"];
 const OF_TIME: [&str; 4] = ["warmup", "preload", "series", "reconnect"];
 
-/// One cold and two hot rounds over the whole workload, one block, where the file says nothing.
+/// Reads `[protocol]`. The default is one block of one cold and two hot rounds over all queries.
 pub(crate) fn protocol(file: &Section) -> Protocol {
     let mut protocol = Protocol {
         rounds: vec![RoundKind::Cold, RoundKind::Hot, RoundKind::Hot],
@@ -64,13 +63,13 @@ fn refuse_the_other_kind(section: &Section) {
     let (refused, says, help) = match section.get("time") {
         Some(_) => (
             OF_ROUNDS.as_slice(),
-            "belongs to rounds of queries, and \"time\" measures without rounds",
+            "applies to rounds of queries, but \"time\" requests a timed load",
             "keep \"time\" or this one",
         ),
         None => (
             OF_TIME.as_slice(),
-            "belongs to a timed load, which needs \"time\"",
-            "write time = \"60s\" beside it, or take it out",
+            "applies only to a timed load, which requires \"time\"",
+            "add time = \"60s\", or remove it",
         ),
     };
     for node in refused.iter().filter_map(|key| section.get(key)) {
@@ -121,8 +120,8 @@ pub(crate) fn level(node: &Node) -> Option<Vec<RoundKind>> {
     for node in section.entries().filter(|node| node.key != "rounds") {
         match KEYS.contains(&node.key) {
             true => node.note(
-                format!("\"{}\" is the same in all trials", node.key),
-                "not of a level",
+                format!("\"{}\" cannot differ between trials", node.key),
+                "not allowed in a level",
                 "a level can change the rounds; write the rest in [protocol]",
             ),
             false => section.unknown_key("protocol", &node, &["rounds"]),
@@ -203,13 +202,13 @@ impl std::str::FromStr for WarmupSpec {
 }
 
 impl Protocol {
-    /// Whether trials run for a time, not in rounds.
+    /// Whether trials run a timed load rather than rounds.
     pub fn is_timed(&self) -> bool {
         self.time.is_some()
     }
 
-    /// How long operations are started in a trial: a fixed warm-up comes before `time`, a share of it or one that is to
-    /// be found lies within. Zero for rounds.
+    /// The duration of a timed load. A fixed warm-up is added to `time`; a share or a detected warm-up is part of it. Zero
+    /// for rounds.
     pub fn driven(&self) -> Duration {
         let before = match self.warmup {
             WarmupSpec::Fixed(warmup) => warmup,
@@ -218,7 +217,7 @@ impl Protocol {
         self.time.map_or(Duration::ZERO, |time| before + time)
     }
 
-    /// The warm-up as it goes into the record: seconds from the first operation on.
+    /// The warm-up in the record: seconds from the first operation.
     pub fn warmup_note(&self) -> record::Warmup {
         match self.warmup {
             WarmupSpec::None => record::Warmup::Seconds(0.0),

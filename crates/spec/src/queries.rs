@@ -1,7 +1,7 @@
-//! The queries that a file names, against those that its workload has.
+//! Checks the names of queries in a file against the workload.
 //!
-//! Goal: names in `protocol.queries`, `observe` and claims are checked before anything is loaded.
-//! Non-goal: knowing a workload; the caller hands over its operations.
+//! Purpose: check `protocol.queries`, `observe` and claims before anything is loaded.
+//! Boundaries: the caller passes the names of the workload's queries.
 
 use super::experiment::{Experiment, ObservePatch, PlanCheck};
 use super::mistake::{SpecError, suggestion};
@@ -11,7 +11,7 @@ use record::{Cell, Subject};
 /// `operations` are the names of the workload's queries, in order.
 ///
 /// # Errors
-/// Every name that is not among them, or that the protocol leaves out.
+/// Lists every name that is not among them or that the protocol does not run.
 pub fn check(experiment: &Experiment, operations: &[&str]) -> Result<(), SpecError> {
     if experiment.protocol.is_timed() {
         answer(experiment, without_plans(experiment))?;
@@ -27,9 +27,9 @@ pub fn check(experiment: &Experiment, operations: &[&str]) -> Result<(), SpecErr
     };
     let left_out = |(path, name): (Path, String)| Late {
         path,
-        says: format!("the protocol leaves out the query \"{name}\""),
+        says: format!("the protocol does not run the query \"{name}\""),
         label: "not run",
-        help: "name it in protocol.queries too".to_string(),
+        help: "add it to protocol.queries".to_string(),
     };
     let (known, not_known): (Vec<_>, Vec<_>) = named(experiment)
         .into_iter()
@@ -48,7 +48,7 @@ pub fn check(experiment: &Experiment, operations: &[&str]) -> Result<(), SpecErr
     )
 }
 
-/// Every query that the file names, with its place.
+/// Every query that the file names, with its path.
 fn named(experiment: &Experiment) -> Vec<(Path, String)> {
     let list =
         |section: &'static str, key: &'static str, names: &[String]| -> Vec<(Path, String)> {
@@ -87,7 +87,7 @@ fn named(experiment: &Experiment) -> Vec<(Path, String)> {
     found
 }
 
-/// What levels change of `[observe]`, with its place.
+/// The changes of levels to `[observe]`, with their paths.
 fn observed(experiment: &Experiment) -> Vec<(Path, &ObservePatch)> {
     let mut found = Vec::new();
     for factor in &experiment.factors {
@@ -116,15 +116,15 @@ fn checked(observe: &[&str], checks: &[PlanCheck]) -> Vec<(Path, String)> {
     found
 }
 
-/// A timed load has no plans that could be checked.
+/// Notes checks of plans in a timed load, which records none.
 fn without_plans(experiment: &Experiment) -> Vec<Late> {
     let late = |observe: &Path, checks: &[PlanCheck]| {
         let at = [observe.as_slice(), &["check_plan".to_string()]].concat();
         (!checks.is_empty()).then(|| Late {
             path: at,
-            says: "a timed load has no plans, so none can be checked".to_string(),
+            says: "a timed load records no plans, so none can be checked".to_string(),
             label: "no plans",
-            help: "take it out; plans are of rounds of queries".to_string(),
+            help: "remove it; plans are recorded in rounds of queries only".to_string(),
         })
     };
     let base = late(&path(&["observe"]), &experiment.observe.checks);

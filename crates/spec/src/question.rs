@@ -1,4 +1,4 @@
-//! What of an experiment goes into the record.
+//! The part of an experiment that goes into the record.
 
 use super::experiment::{Experiment, RoundKind};
 use record::{Factor, Question, WorkloadNote};
@@ -29,7 +29,7 @@ pub fn question(experiment: &Experiment, trials: u64, workload: WorkloadNote) ->
     }
 }
 
-/// The file's factors; a rate that is found by trials is one whose levels are not known beforehand.
+/// The factors of the file. A searched rate is a factor whose levels are not known in advance.
 fn factors(experiment: &Experiment) -> Vec<Factor> {
     let mut factors: Vec<Factor> = experiment
         .factors
@@ -53,7 +53,7 @@ fn factors(experiment: &Experiment) -> Vec<Factor> {
 }
 
 impl RoundKind {
-    /// As it is written in the file and in the record.
+    /// The name in the file and in the record.
     pub fn name(self) -> &'static str {
         match self {
             RoundKind::Cold => "cold",

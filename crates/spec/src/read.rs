@@ -1,9 +1,8 @@
-//! Reads TOML sections: every key and value knows its place in the file.
+//! Reads TOML sections; every key and value has its span in the file.
 //!
-//! Each accessor notes a mistake with its place and returns None, and reading goes on: one answer names all mistakes of a
-//! file. (serde stops at its first mistake and loses the places of keys in maps, so this reads the tree of the `toml`
-//! crate directly.) The parts of `spec` read the file with it, and each workload reads its own section. What the keys
-//! mean is up to them.
+//! Purpose: each accessor notes a mistake with its span and returns None, and reading continues, so one error lists all
+//! mistakes of a file. (serde stops at the first mistake and loses the spans of keys in maps, so this module reads the tree
+//! of the `toml` crate directly.) Boundaries: the other modules of `spec` and the workloads define the keys.
 
 use super::known::plain;
 use super::mistake::{Mistake, Notes, Span, suggestion};
@@ -16,21 +15,21 @@ use toml::de::{DeTable, DeValue};
 /// A table of the file.
 #[derive(Clone)]
 pub struct Section<'s> {
-    /// Where mistakes are noted.
+    /// Collects the mistakes.
     pub notes: &'s Notes,
     table: &'s DeTable<'s>,
     /// The key that names it.
     pub at: Span,
 }
 
-/// Mistakes in a section that stands in no file: that of a planned trial, which the command line may have changed.
+/// Mistakes in a section without a file: that of a planned trial, which the command line may have changed.
 #[derive(Clone, Debug)]
 pub struct SectionError {
     source: String,
     mistakes: Vec<Mistake>,
 }
 
-/// All of them in one line, each with what would be right.
+/// All mistakes on one line, each with its fix.
 impl fmt::Display for SectionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sentences: Vec<String> = self.mistakes.iter().map(Mistake::sentence).collect();
@@ -41,7 +40,7 @@ impl fmt::Display for SectionError {
 impl std::error::Error for SectionError {}
 
 impl SectionError {
-    /// What each mistake underlines of the section's text, and its sentence with what would be right.
+    /// The underlined text of each mistake, and its message with the fix.
     pub fn underlined(&self) -> impl Iterator<Item = (&str, String)> {
         let place = |mistake: &Mistake| self.source.get(mistake.at()).unwrap_or_default();
         let mistakes = self.mistakes.iter();
@@ -52,7 +51,7 @@ impl SectionError {
 /// Reads a section from its own TOML text.
 ///
 /// # Errors
-/// Every mistake that `read` notes, and a text that is not TOML.
+/// Lists every mistake that `read` notes, or the syntax mistakes of the TOML text.
 pub fn read_text<T>(
     source: &str,
     read: impl FnOnce(&Section) -> Option<T>,
@@ -73,7 +72,7 @@ pub fn read_text<T>(
         .ok_or_else(|| wrong(mistakes))
 }
 
-/// Reads a section that stands in no file.
+/// Reads a section without a file.
 ///
 /// # Errors
 /// As for `read_text`.
@@ -108,7 +107,7 @@ impl<'s> Section<'s> {
         self.table
     }
 
-    /// Its keys in the file's order.
+    /// Its keys in file order.
     pub fn entries(&self) -> impl Iterator<Item = Node<'s>> + use<'s> {
         let notes = self.notes;
         self.table.iter().map(move |(key, value)| Node {
@@ -138,7 +137,7 @@ impl<'s> Section<'s> {
         self.allow_besides(name, keys, &[]);
     }
 
-    /// The same where other keys were noted already.
+    /// Like `allow`, but ignores the keys in `noted`, which were reported already.
     pub fn allow_besides(&self, name: &str, keys: &[&str], noted: &[&str]) {
         let is_unknown = |node: &Node| !keys.contains(&node.key) && !noted.contains(&node.key);
         for node in self.entries().filter(is_unknown) {
@@ -146,7 +145,7 @@ impl<'s> Section<'s> {
         }
     }
 
-    /// Notes a key that the section does not have, with those it has and the nearest spelling.
+    /// Notes an unknown key, with the allowed ones and the most similar one.
     pub fn unknown_key(&self, name: &str, node: &Node, keys: &[&str]) {
         let help = suggestion(node.key, keys);
         self.notes.note(
@@ -157,7 +156,7 @@ impl<'s> Section<'s> {
         );
     }
 
-    /// The key that this section cannot do without.
+    /// A required key; notes a mistake if it is missing.
     pub fn require(&self, name: &str, key: &str, example: &str) -> Option<Node<'s>> {
         let node = self.get(key);
         if node.is_none() {
@@ -179,7 +178,7 @@ impl<'s> Section<'s> {
             .collect()
     }
 
-    /// Where a key leads: tables by key, lists by index. The last node that exists of the path, if any.
+    /// Follows a path: tables by key, lists by index. Returns the last node that exists, if any.
     pub fn follow(&self, path: &[String]) -> Option<Node<'s>> {
         let (first, rest) = path.split_first()?;
         let node = entry(self, first)?;
@@ -198,7 +197,7 @@ impl<'s> Section<'s> {
                 _ => None,
             };
             let Some(next) = next else { break };
-            // A table in a list has no key of its own, its place is too large to be underlined.
+            // A table in a list has no key, and its span is too large to underline.
             if !matches!((next.key, next.value), ("", DeValue::Table(_))) {
                 place = next.clone();
             }
@@ -213,14 +212,14 @@ pub(crate) fn same_key(a: &str, b: &str) -> bool {
     a == b || plain(a) == plain(b)
 }
 
-/// A level may be called like another one in another spelling, so the exact key comes first.
+/// Two levels may differ only in spelling, so the exact key has priority.
 fn entry<'s>(section: &Section<'s>, key: &str) -> Option<Node<'s>> {
     let alike = || section.entries().find(|node| same_key(node.key, key));
     section.get(key).or_else(alike)
 }
 
 impl<'s> Node<'s> {
-    /// The key and its value where they are one piece, else the key; the value for an element of a list.
+    /// The span of the key and its value if they are adjacent, else of the key; of the value for an element of a list.
     pub fn at(&self) -> Span {
         match self.value {
             _ if self.key.is_empty() => self.value_at.clone(),
@@ -229,19 +228,19 @@ impl<'s> Node<'s> {
         }
     }
 
-    /// The value alone.
+    /// The span of the value.
     pub fn value_at(&self) -> Span {
         self.value_at.clone()
     }
 
-    /// A mistake at this place.
+    /// Notes a mistake at this node.
     pub fn note(&self, says: impl Into<String>, label: impl Into<String>, help: impl Into<String>) {
         self.notes.note(self.at(), says, label, help);
     }
 
     fn wrong_type(&self, wanted: &str, example: &str) {
         let found = match self.value {
-            DeValue::String(_) => "a text",
+            DeValue::String(_) => "a string",
             DeValue::Integer(_) => "a whole number",
             DeValue::Float(_) => "a number with a fraction",
             DeValue::Boolean(_) => "true or false",
@@ -255,22 +254,22 @@ impl<'s> Node<'s> {
             format!("\"{}\"", self.key)
         };
         self.note(
-            format!("{name} has to be {wanted}, not {found}"),
+            format!("{name} must be {wanted}, not {found}"),
             found,
             format!("write {example}"),
         );
     }
 
-    /// A text; `example` is what a mistake proposes to write.
+    /// A string; `example` is the fix that a mistake suggests.
     pub fn text(&self, example: &str) -> Option<&'s str> {
         let text = self.value.as_str();
         if text.is_none() {
-            self.wrong_type("a text", example);
+            self.wrong_type("a string", example);
         }
         text
     }
 
-    /// A text that is not empty.
+    /// A string that is not empty.
     pub fn words(&self, example: &str) -> Option<String> {
         let text = self.text(example)?.trim();
         if text.is_empty() {
@@ -301,7 +300,7 @@ impl<'s> Node<'s> {
         truth
     }
 
-    /// A whole number from 1 on.
+    /// A whole number of at least 1.
     pub fn count(&self, example: &str) -> Option<u32> {
         let Some(number) = self.value.as_integer() else {
             self.wrong_type("a whole number", example);
@@ -311,7 +310,7 @@ impl<'s> Node<'s> {
             .ok()
             .filter(|count| *count > 0);
         if count.is_none() {
-            let says = format!("{} has to be at least 1", self.called("this number"));
+            let says = format!("{} must be at least 1", self.called("this number"));
             let says = if number.as_str().len() > 9 {
                 format!("{} is too large", self.called("this number"))
             } else {
@@ -322,7 +321,7 @@ impl<'s> Node<'s> {
         count
     }
 
-    /// A whole number of a range.
+    /// A whole number in a range.
     pub fn whole(&self, range: RangeInclusive<i64>, example: &str) -> Option<i64> {
         let Some(number) = self.value.as_integer() else {
             self.wrong_type("a whole number", example);
@@ -344,7 +343,7 @@ impl<'s> Node<'s> {
         self.number("above 0", |number| number > 0.0, example)
     }
 
-    /// A number, whole or not, that `fits`; `range` is how a message calls those.
+    /// A number that `fits`; messages call the allowed numbers `range`.
     pub fn number(&self, range: &str, fits: impl Fn(f64) -> bool, example: &str) -> Option<f64> {
         let number = match self.value {
             DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
@@ -365,13 +364,13 @@ impl<'s> Node<'s> {
 
     fn out_of_range(&self, range: &str, example: &str) {
         self.note(
-            format!("{} has to be {range}", self.called("this number")),
+            format!("{} must be {range}", self.called("this number")),
             "out of range",
             format!("write {example}"),
         );
     }
 
-    /// A text that is one of these names.
+    /// One of these names.
     pub fn choice<T: Clone>(&self, choices: &[(&str, T)]) -> Option<T> {
         let (first, _) = choices.first()?;
         let text = self.text(&format!("{} = \"{first}\"", self.key))?;
@@ -392,8 +391,8 @@ impl<'s> Node<'s> {
         let duration = self.time(example)?;
         if duration.is_zero() {
             self.note(
-                format!("{} has to be above 0", self.called("this duration")),
-                "no time at all",
+                format!("{} must be above 0", self.called("this duration")),
+                "zero",
                 format!("write {example}"),
             );
         }
@@ -419,13 +418,13 @@ impl<'s> Node<'s> {
             self.note(
                 format!("\"{}\" is empty", self.key),
                 "an empty list",
-                format!("write {example}, or leave the key out"),
+                format!("write {example}, or omit the key"),
             );
         }
         Some(elements)
     }
 
-    /// A list, or one value in place of a list of one.
+    /// A list, or a single value as a list of one.
     pub fn one_or_more(&self, example: &str) -> Vec<Node<'s>> {
         match self.value {
             DeValue::Array(_) => self.list(example).unwrap_or_default(),
@@ -433,7 +432,7 @@ impl<'s> Node<'s> {
         }
     }
 
-    /// Names, each once.
+    /// Names without duplicates.
     pub fn names(&self, example: &str) -> Vec<(Node<'s>, String)> {
         let mut names: Vec<(Node, String)> = Vec::new();
         for node in self.one_or_more(example) {
@@ -444,7 +443,7 @@ impl<'s> Node<'s> {
                 node.note(
                     format!("\"{name}\" stands twice in \"{}\"", self.key),
                     "again",
-                    "name it once",
+                    "list it once",
                 );
             } else {
                 names.push((node, name));
@@ -493,7 +492,7 @@ impl<'s> Node<'s> {
     }
 }
 
-/// The table without places.
+/// The table without spans.
 pub(crate) fn to_table(table: &DeTable) -> toml::Table {
     table
         .iter()
@@ -504,7 +503,7 @@ pub(crate) fn to_table(table: &DeTable) -> toml::Table {
 fn to_value(value: &DeValue) -> toml::Value {
     match value {
         DeValue::String(text) => toml::Value::String(text.to_string()),
-        // What fits no i64 is kept as a float, so that whoever checks its range sees that it is too large.
+        // A number beyond i64 becomes a float, so that range checks still find it too large.
         DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
             Ok(number) => toml::Value::Integer(number),
             Err(_) => toml::Value::Float(f64::INFINITY),

@@ -1,13 +1,13 @@
-//! `[workload.X]`, and how lists of names and of tables are read.
+//! `[workload.X]`, lists of names and lists of tables.
 //!
-//! Goal: their keys, defaults and ranges. Non-goal: names of servers, levels and queries in them (see `names`, `queries`).
+//! Purpose: their keys, defaults and ranges. Boundaries: `names` and `queries` check references.
 
 use super::patch::{CheckWorkload, WorkloadBase};
 use super::read::{Node, Section};
 use super::texts::Texts;
 use std::path::Path;
 
-/// The file's one workload. `folder` is where the paths of its texts begin.
+/// Reads the workload. Paths of its texts are relative to `folder`.
 pub(crate) fn workload<'s, 'c>(
     file: &Section<'s>,
     folder: &Path,
@@ -23,7 +23,7 @@ pub(crate) fn workload<'s, 'c>(
         .unwrap_or_default();
     for (node, _) in found.iter().skip(1) {
         node.note(
-            "a file has one workload",
+            "a file can have only one workload",
             "a second one",
             "write a second file for it",
         );
@@ -67,7 +67,7 @@ pub(crate) fn tables<'s>(file: &Section<'s>, key: &str) -> Vec<Section<'s>> {
         .collect()
 }
 
-/// The place of a table in a list is all of it; what is underlined is its first key.
+/// The span of a table in a list is the whole table, so its first key is underlined instead.
 fn heading<'s>(mut section: Section<'s>, key: &str) -> Section<'s> {
     section.at = section
         .entries()

@@ -1,7 +1,7 @@
-//! The servers that trials run on: a server of the file, with the builds that levels give it instead of its own.
+//! The servers of trials: those of the file, with builds replaced by levels.
 //!
-//! A level with a `build` makes another server of it, with a name of its own here: `5.6 with mariadb@11.4.5`. The key of a
-//! trial names the server of the file and the level.
+//! A level with a `build` creates another server with a name such as `5.6 with mariadb@11.4.5`. The key of a trial names
+//! the server of the file and the level.
 
 use super::experiment::{BuildSpec, Experiment, LevelSpec, ServerSpec};
 
@@ -14,7 +14,7 @@ pub(crate) fn with_levels<'e>(
     with_build(server, build.unwrap_or(&server.build))
 }
 
-/// Every server that trials make of this one, each once; of those with a level of a factor, where one is given.
+/// Every variant of this server that trials use, without duplicates; only those with a given level, if there is one.
 pub(crate) fn of(
     experiment: &Experiment,
     server: &ServerSpec,

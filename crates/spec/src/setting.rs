@@ -1,28 +1,28 @@
-//! The value of a server setting: as the server takes it, or relative to the loaded data.
+//! The value of a server setting: literal, or relative to the size of the loaded data.
 //!
-//! Goal: `"data / 8"`, sizes with fractions, and wrong units found in the file. Non-goal: what a server knows.
+//! Purpose: `"data / 8"`, sizes with fractions, and checks of units. Boundaries: `known` holds what a server knows.
 
 use super::experiment::Setting;
 use super::unit::{UnitError, size_bytes};
 use std::fmt;
 
-/// Relative sizes are whole mebibytes: the finest step that every server takes for its pools.
+/// Relative sizes are whole mebibytes, the finest step that every server accepts for its pools.
 const STEP_BYTES: f64 = (1u64 << 20) as f64;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingError {
     #[error(
-        "\"{0}\" is not a part of the data: write \"data\", \"data / 8\" or \"data * 4\", with a number above 0"
+        "\"{0}\" is not a fraction of the data: write \"data\", \"data / 8\" or \"data * 4\", with a number above 0"
     )]
     OfData(String),
-    #[error("\"{0}\": only the loaded data can be divided or multiplied, as in \"data / 8\"")]
+    #[error("\"{0}\": only \"data\" can be divided or multiplied, as in \"data / 8\"")]
     NotData(String),
     #[error(transparent)]
     Size(#[from] UnitError),
 }
 
 impl Setting {
-    /// A setting that is written as a text.
+    /// Parses a setting written as a string.
     pub fn from_text(text: &str) -> Result<Setting, SettingError> {
         if let Some((word, factor)) = arithmetic(text) {
             return match (word, factor) {
@@ -38,7 +38,7 @@ impl Setting {
         }
     }
 
-    /// As the server takes it. Relative sizes are rounded to whole mebibytes, at least one.
+    /// The value for the server. Relative sizes are rounded to whole mebibytes, at least one.
     pub fn resolve(&self, data_bytes: u64) -> String {
         match self {
             Setting::Literal(text) => text.clone(),
@@ -49,7 +49,7 @@ impl Setting {
         }
     }
 
-    /// The value in bytes (or whatever the server counts), where it is a number.
+    /// The value in bytes (or in the unit of the setting), if it is a number.
     pub fn bytes(&self, data_bytes: u64) -> Option<u64> {
         size_bytes(&self.resolve(data_bytes)).ok()
     }
@@ -65,7 +65,7 @@ impl fmt::Display for Setting {
     }
 }
 
-/// `data / 8` as (`data`, 0.125); the factor is None where it is no number above 0. None where this is no arithmetic at all.
+/// `data / 8` as (`data`, 0.125); the factor is None if it is not a number above 0. Returns None for any other text.
 fn arithmetic(text: &str) -> Option<(&str, Option<f64>)> {
     let operator = text.find(['/', '*'])?;
     let (word, number) = (text[..operator].trim(), text[operator + 1..].trim());
@@ -87,7 +87,7 @@ fn arithmetic(text: &str) -> Option<(&str, Option<f64>)> {
     ))
 }
 
-/// Digits and then letters: a number with its unit, right or wrong.
+/// Whether the text is digits followed by letters: a number with a valid or invalid unit.
 fn looks_like_a_size(text: &str) -> bool {
     let unit = text
         .trim_start_matches(|c: char| c.is_ascii_digit() || c == '.')
@@ -97,7 +97,7 @@ fn looks_like_a_size(text: &str) -> bool {
         && unit.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
-/// Servers take K, M and G behind whole numbers; everything else is written out.
+/// The size for the server: whole numbers with K, M or G stay as they are, all others become bytes.
 fn server_size(text: &str) -> Result<String, UnitError> {
     let bytes = size_bytes(text)?;
     let taken = !text.contains('.') && text.ends_with(['K', 'M', 'G', 'k', 'm', 'g']);

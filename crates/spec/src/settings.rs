@@ -1,7 +1,7 @@
-//! A file's settings against what a server knows and what the machine has.
+//! Checks settings against the server and the memory of the machine.
 //!
-//! Goal: mistakes that would stop a server are found before anything is loaded, and shown in the file.
-//! Non-goal: asking the server; the caller hands over what it knows.
+//! Purpose: find mistakes that would keep a server from starting before anything is loaded, and show them in the file.
+//! Boundaries: the caller queries the server.
 
 use super::experiment::{Experiment, LevelSpec, Pairs, ServerSpec, Setting};
 use super::known::{Kind, Known, Wanted};
@@ -11,20 +11,20 @@ use super::served;
 use super::switches;
 use super::unit::size_text;
 
-/// Settings that a server takes from memory at its start.
+/// Settings for memory that a server allocates at start.
 pub const POOLS: [&str; 3] = [
     "innodb_buffer_pool_size",
     "key_buffer_size",
     "aria_pagecache_buffer_size",
 ];
 
-/// Everything that the file sets against what its servers know. What a server lacks of a level that another one knows is
-/// no mistake: the level is empty there (see [`Known::lacks`]).
+/// Checks every setting of the file against its servers. It is not a mistake if only some servers know a setting of a
+/// level: the others skip it (see [`Known::lacks`]).
 ///
 /// # Errors
-/// Every setting, session variable and optimizer switch that none of the servers knows that it can come to, and, of what
-/// holds in every trial of a server, all that this one does not know. `known` may lack servers that cannot be asked yet;
-/// what only they could know is let pass.
+/// Lists every setting, session variable and optimizer switch that none of its servers knows, and those that apply to
+/// every trial of a server that does not know them. `known` may omit servers that do not run yet; settings that only they
+/// may know are accepted.
 pub fn unknown(experiment: &Experiment, known: &[Known]) -> Result<(), SpecError> {
     let groups = groups(experiment);
     let late = groups.iter().flat_map(|group| unknown_in(group, known));
@@ -47,7 +47,7 @@ fn unknown_in(group: &Group, known: &[Known]) -> Vec<Late> {
         let wrong = switches::wrong_values(name, setting).into_iter();
         late.extend(wrong.map(|wrong| Late {
             path: step(&group.path, name),
-            says: format!("\"{wrong}\" is no value of an optimizer switch"),
+            says: format!("\"{wrong}\" is not a valid optimizer switch"),
             label: "not a switch",
             help: "write FLAG=on, FLAG=off or FLAG=default, with commas between them".to_string(),
         }));
@@ -80,9 +80,9 @@ fn mistake(group: &Group, name: &str, wanted: &Wanted, lacking: &[&Known]) -> La
         path: step(&group.path, name),
         says: format!("{who} {wanted}"),
         label: if servers.len() == 1 {
-            "not known to this server"
+            "unknown to this server"
         } else {
-            "not known to any of them"
+            "unknown to all of them"
         },
         help: help(group, wanted, lacking[0], near),
     }
@@ -93,11 +93,11 @@ fn help(group: &Group, wanted: &Wanted, first: &Known, near: Option<&str>) -> St
     if group.is_level {
         return match near {
             Some(near) => format!("did you mean \"{near}\"?"),
-            None => "a level may have what only some of its servers know, and is empty on the others; here no server would be left".to_string(),
+            None => "a level may set what only some of its servers know and skips the others; here it would skip every server".to_string(),
         };
     }
     let elsewhere = format!(
-        "where only some servers know it, write it in a level with only = {{ server = [...] }} or replace it by on.\"{server}\".{}",
+        "if only some servers know it, set it in a level with only = {{ server = [...] }} or replace it by on.\"{server}\".{}",
         group.kind.key()
     );
     match (near, wanted) {
@@ -110,7 +110,7 @@ fn help(group: &Group, wanted: &Wanted, first: &Known, near: Option<&str>) -> St
 }
 
 /// # Errors
-/// Every pool that is larger than the machine's memory. `data_bytes` is the estimate that relative sizes refer to.
+/// Lists every pool larger than the memory of the machine. `data_bytes` is the estimate that relative sizes refer to.
 pub fn impossible(
     experiment: &Experiment,
     server: &str,
@@ -132,7 +132,7 @@ pub fn impossible(
             late.push(Late {
                 path: step(&path, name),
                 says: format!(
-                    "{name} = {} is beyond the machine's memory of {}",
+                    "{name} = {} exceeds the machine's memory of {}",
                     rough(bytes),
                     rough(memory_bytes)
                 ),
@@ -149,28 +149,28 @@ fn impossible_help(setting: &Setting, data_bytes: u64, memory_bytes: u64) -> Str
         Setting::OfData(_) => {
             let most = memory_bytes as f64 * 0.75 / data_bytes as f64;
             format!(
-                "the loaded data is about {}: a smaller --scale, or at most data * {most:.2}",
+                "the loaded data is about {}: use a smaller --scale, or at most data * {most:.2}",
                 rough(data_bytes)
             )
         }
         Setting::Literal(_) => format!(
-            "at most {} leaves room for the rest",
+            "use at most {}, which leaves memory for the rest",
             rough(memory_bytes / 4 * 3)
         ),
     }
 }
 
-/// Whole mebibytes, for reading.
+/// Formats whole mebibytes.
 fn rough(bytes: u64) -> String {
     size_text((bytes >> 20 << 20).max(1 << 20))
 }
 
-/// Settings of one place of the file.
+/// The settings of one section of the file.
 struct Group<'e> {
     path: Path,
     kind: Kind,
     pairs: &'e Pairs<Setting>,
-    /// The servers that they come to.
+    /// The servers that they apply to.
     targets: Vec<String>,
     is_level: bool,
 }
@@ -223,8 +223,8 @@ fn groups(experiment: &Experiment) -> Vec<Group<'_>> {
     found
 }
 
-/// The level's own section, and those that replace it for one server. `servers` are those of the file, each with those
-/// that trials make of it.
+/// The section of the level, and those that replace it for one server. `servers` are those of the file, each with its
+/// variants.
 fn of_level<'e>(
     level: &'e LevelSpec,
     at: &Path,
@@ -258,7 +258,7 @@ fn of_level<'e>(
     common.into_iter().chain(on).collect()
 }
 
-/// Every group of server settings that can come to this server.
+/// Every group of settings that can apply to this server.
 fn settings_of<'e>(experiment: &'e Experiment, server: &str) -> Vec<(Path, &'e Pairs<Setting>)> {
     let comes = |group: &Group| {
         group.kind == Kind::Settings && group.targets.iter().any(|target| target == server)

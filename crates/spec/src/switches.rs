@@ -1,14 +1,13 @@
 //! The value of `optimizer_switch`: flags with on, off or default.
 //!
-//! Goal: its parts by name, so that a flag that a server lacks is found before it is asked. Non-goal: what a flag does
-//! (docs/OPTIMIZER.md).
+//! Purpose: split it by flag, so that unknown flags are found before the server starts. docs/OPTIMIZER.md explains the flags.
 
 use super::experiment::Setting;
 use super::known::plain;
 
 pub const NAME: &str = "optimizer_switch";
 
-/// The flags of a value, as they are written; `default` alone is none.
+/// The flags of a value, as written; `default` alone is not a flag.
 pub fn flags(value: &str) -> Vec<(&str, &str)> {
     let parts = value.split(',').filter_map(|part| part.split_once('='));
     parts
@@ -16,7 +15,7 @@ pub fn flags(value: &str) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// The parts of this setting that no server takes, where it is `optimizer_switch`.
+/// The invalid parts of this setting, if it is `optimizer_switch`.
 pub fn wrong_values(name: &str, setting: &Setting) -> Vec<String> {
     let (true, Setting::Literal(value)) = (plain(name) == NAME, setting) else {
         return Vec::new();
@@ -32,9 +31,9 @@ pub fn wrong_values(name: &str, setting: &Setting) -> Vec<String> {
     parts.map(|part| part.trim().to_string()).collect()
 }
 
-/// What this server takes of a setting and does not heed, a sentence for each flag.
+/// Returns a sentence for each flag that this server accepts but ignores.
 ///
-/// MySQL's manual, "Switchable Optimizations": hash_join has an effect in 8.0.18 alone.
+/// MySQL's manual, "Switchable Optimizations": hash_join has an effect only in 8.0.18.
 pub fn ignored(name: &str, setting: &Setting, version: &str, comment: &str) -> Vec<String> {
     let (true, Setting::Literal(value)) = (plain(name) == NAME, setting) else {
         return Vec::new();
@@ -50,7 +49,7 @@ pub fn ignored(name: &str, setting: &Setting, version: &str, comment: &str) -> V
     found
         .filter(|_| is_mysql && numbers.as_slice() >= &[8, 0, 19])
         .map(|(flag, state)| {
-            format!("{flag}={state} changes nothing on MySQL from 8.0.19 on; block_nested_loop switches hash joins there")
+            format!("{flag}={state} has no effect on MySQL 8.0.19 and later, where block_nested_loop controls hash joins")
         })
         .collect()
 }
@@ -80,18 +79,18 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_without_effect_is_told_where_it_has_none() {
-        let told = |version: &str, comment: &str| {
+    fn a_flag_without_effect_is_reported() {
+        let notes = |version: &str, comment: &str| {
             let value = Setting::Literal("hash_join=off,mrr=on".into());
             ignored(NAME, &value, version, comment).len()
         };
-        assert_eq!(told("8.0.33", "MySQL Community Server"), 1);
-        assert_eq!(told("9.7.4", ""), 1);
-        assert_eq!(told("8.0.18", ""), 0);
+        assert_eq!(notes("8.0.33", "MySQL Community Server"), 1);
+        assert_eq!(notes("9.7.4", ""), 1);
+        assert_eq!(notes("8.0.18", ""), 0);
         let loud = Setting::Literal("HASH_JOIN=off".into());
         assert_eq!(ignored(NAME, &loud, "8.0.33", "").len(), 1);
-        assert_eq!(told("11.8.6-MariaDB", ""), 0);
-        assert_eq!(told("11.8.6", "11.8.6-MariaDB-deb12"), 0);
+        assert_eq!(notes("11.8.6-MariaDB", ""), 0);
+        assert_eq!(notes("11.8.6", "11.8.6-MariaDB-deb12"), 0);
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Texts of a workload's section that stand in files of their own: `operations_file = "accounts.sql"` instead of
+//! Texts of a workload's section in external files: `operations_file = "accounts.sql"` instead of
 //! `operations = "..."`, for every key.
 //!
-//! Goals: a workload sees texts and never a path; the record holds them too, so that a run can be resumed and repeated
-//! from it alone. Non-goal: what the texts mean (the workload).
+//! Purpose: a workload sees texts, never paths. The record stores the texts too, so that a run can be resumed and repeated
+//! from the record alone. Boundaries: the workload interprets the texts.
 
 use super::mistake::Span;
 use super::read::{Node, Section};
@@ -14,7 +14,7 @@ use toml::{Spanned, Value};
 
 const FILE: &str = "_file";
 
-/// The texts that were read, and where their files are named.
+/// The texts, and the spans of the file names.
 #[derive(Default)]
 pub(crate) struct Texts {
     folder: PathBuf,
@@ -22,7 +22,7 @@ pub(crate) struct Texts {
 }
 
 impl Texts {
-    /// `folder` is where paths begin: the experiment file's.
+    /// Paths are relative to `folder`, that of the experiment file.
     pub(crate) fn new(folder: &Path) -> Texts {
         Texts {
             folder: folder.into(),
@@ -30,8 +30,7 @@ impl Texts {
         }
     }
 
-    /// The section with the texts in it, each at the place of its file's name; none where one cannot be read, which is
-    /// noted.
+    /// The section with each file name replaced by its text; None if a file cannot be read, which is noted.
     pub(crate) fn table<'s>(&self, section: &Section<'s>) -> Option<DeTable<'s>> {
         let mut table = DeTable::new();
         let mut is_whole = true;
@@ -43,9 +42,9 @@ impl Texts {
             };
             if section.get(own).is_some() {
                 node.note(
-                    format!("{own} and {name} at once"),
+                    format!("both {own} and {name} are set"),
                     "a second one",
-                    "write the text in one place",
+                    "keep one of the two",
                 );
                 is_whole = false;
             } else if let Some(text) = self.read(&node, own) {
@@ -80,7 +79,7 @@ impl Texts {
         }
     }
 
-    /// What stands in the record in the place of the files' names.
+    /// The texts that replace the file names in the record.
     pub(crate) fn in_place(self) -> Vec<(Span, String)> {
         self.found.into_inner()
     }

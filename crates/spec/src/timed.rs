@@ -1,17 +1,17 @@
-//! Whether a file asks its workload for what it can do: rounds of queries, or operations for a time.
+//! Checks that the workload supports the requested load: rounds of queries, or a timed load.
 //!
-//! Goal: no figure of one client under the name of eight, and no key without effect. Non-goals: knowing the workload (the
-//! caller says what it is), driving it.
+//! Purpose: no result of one client labelled as eight, and no key without effect. Boundaries: the caller knows the
+//! workload; crate `load` drives it.
 
 use super::experiment::{Experiment, LevelSpec, RoundKind};
 use super::load::{LoadPatch, LoadSpec};
 use super::mistake::SpecError;
 use super::place::{Late, Path, answer, path};
 
-/// `has_driver` says whether the workload has operations for the load engine; else it has rounds of queries.
+/// `has_driver`: the workload has operations for a timed load; otherwise it has rounds of queries.
 ///
 /// # Errors
-/// Every place that asks for the other kind.
+/// Lists every key that requests the other kind.
 pub fn check(experiment: &Experiment, has_driver: bool) -> Result<(), SpecError> {
     let workload = &experiment.workload;
     let late = match (has_driver, experiment.protocol.is_timed()) {
@@ -19,7 +19,7 @@ pub fn check(experiment: &Experiment, has_driver: bool) -> Result<(), SpecError>
         (true, false) => vec![Late {
             path: path(&["workload", workload]),
             says: format!(
-                "the workload {workload} has no rounds: a timed load needs [protocol] time"
+                "the workload {workload} has no rounds of queries: it needs time in [protocol]"
             ),
             label: "a timed load",
             help: "write time = \"60s\" in [protocol]".to_string(),
@@ -27,7 +27,7 @@ pub fn check(experiment: &Experiment, has_driver: bool) -> Result<(), SpecError>
         (false, true) => vec![Late {
             path: path(&["protocol", "time"]),
             says: format!(
-                "the workload {workload} has rounds of queries, which take the time they take"
+                "the workload {workload} runs rounds of queries, whose duration cannot be set"
             ),
             label: "no timed load",
             help: "write rounds = [\"cold\", \"hot\", \"hot\"] instead of the time".to_string(),
@@ -37,32 +37,36 @@ pub fn check(experiment: &Experiment, has_driver: bool) -> Result<(), SpecError>
     answer(experiment, late)
 }
 
-/// Each client of a round has a thread and a connection of its own.
+/// The maximum number of clients of a round. Each has its own thread and connection.
 const ROUND_CLIENTS_MAX: u32 = 1000;
 
-/// Clients of rounds ask as soon as they were answered, and nothing but SQL happens beside them.
+/// Notes keys that do not apply to rounds of queries.
 fn of_rounds(experiment: &Experiment) -> Vec<Late> {
     let clients = clients(experiment)
         .into_iter()
         .filter(|(_, clients)| *clients > ROUND_CLIENTS_MAX)
         .map(|(path, clients)| Late {
             path,
-            says: format!("{clients} clients are more than the {ROUND_CLIENTS_MAX} that a round of queries can have"),
+            says: format!(
+                "{clients} clients exceed the maximum of {ROUND_CLIENTS_MAX} in a round of queries"
+            ),
             label: "too many",
-            help: "take fewer; a timed load can have more".to_string(),
+            help: "use fewer; a timed load can have more".to_string(),
         });
     let others = other_keys(experiment).into_iter().map(|path| Late {
         path,
-        says: "the clients of rounds of queries ask as soon as they were answered".to_string(),
+        says:
+            "clients in rounds of queries send the next query at once, without think time or rate"
+                .to_string(),
         label: "belongs to a timed load",
-        help: "take it out".to_string(),
+        help: "remove it".to_string(),
     });
     let rounds = further_rounds(experiment);
     let profile = useless_profile(experiment);
     clients.chain(others).chain(rounds).chain(profile).collect()
 }
 
-/// Rounds of levels that the protocol does not have: the tables' columns are those of the protocol.
+/// Notes rounds of levels that the protocol does not have, because the columns of tables are those of the protocol.
 fn further_rounds(experiment: &Experiment) -> Vec<Late> {
     let has = |kind: RoundKind, rounds: &[RoundKind]| {
         rounds.iter().filter(|round| **round == kind).count()
@@ -90,14 +94,14 @@ fn further_rounds(experiment: &Experiment) -> Vec<Late> {
     beyond
         .map(|(at, _)| Late {
             path: [at, path(&["protocol", "rounds"])].concat(),
-            says: "these are rounds that [protocol] does not have".to_string(),
-            label: "more than the protocol's",
-            help: "write all rounds in [protocol], a level can leave some of them out".to_string(),
+            says: "the level adds rounds that [protocol] does not have".to_string(),
+            label: "not in the protocol",
+            help: "list all rounds in [protocol]; a level can only omit some of them".to_string(),
         })
         .collect()
 }
 
-/// A profile is of a round with one client.
+/// Notes a profile without effect: only rounds with one client are profiled.
 fn useless_profile(experiment: &Experiment) -> Option<Late> {
     let several = clients(experiment);
     let is_useless = !experiment.observe.profile.is_empty()
@@ -105,14 +109,14 @@ fn useless_profile(experiment: &Experiment) -> Option<Late> {
         && several.iter().all(|(_, clients)| *clients > 1);
     is_useless.then(|| Late {
         path: path(&["observe", "profile"]),
-        says: "queries are profiled in rounds of one client, and every round has several"
+        says: "queries are profiled only in rounds with one client, but every round has several"
             .to_string(),
-        label: "without effect",
-        help: "take it out, or let the clients begin at 1".to_string(),
+        label: "no effect",
+        help: "remove it, or add 1 to clients".to_string(),
     })
 }
 
-/// Every number of clients, with its place.
+/// Every number of clients, with its path.
 fn clients(experiment: &Experiment) -> Vec<(Path, u32)> {
     let at = path(&["load", "closed", "clients"]);
     let LoadSpec::Closed { clients, .. } = experiment.load else {
@@ -136,7 +140,7 @@ fn clients(experiment: &Experiment) -> Vec<(Path, u32)> {
     .collect()
 }
 
-/// Everything of the load but the clients.
+/// All keys of the load except the clients.
 fn other_keys(experiment: &Experiment) -> Vec<Path> {
     let of_file = match &experiment.load {
         LoadSpec::Closed { think, .. } if think.is_zero() => None,
@@ -155,7 +159,7 @@ fn other_keys(experiment: &Experiment) -> Vec<Path> {
     of_file.into_iter().chain(of_levels).collect()
 }
 
-/// The load of every level that the file names itself, with its place.
+/// The load of every level in the file, with its path.
 fn loads_of_levels(experiment: &Experiment) -> Vec<(Path, LoadPatch)> {
     let own = experiment
         .factors

@@ -1,17 +1,17 @@
-//! Sizes ("64M"), durations ("30s") and shares ("50%"), as they are written in experiment files and on the command line.
+//! Sizes ("64M"), durations ("30s") and shares ("50%") in experiment files and on the command line.
 //!
-//! Goal: exact values and messages that say how it is written. Non-goal: rates.
+//! Purpose: exact values, and messages that explain the form. Boundaries: `load::rate` parses rates.
 
 use std::time::Duration;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
     #[error(
-        "\"{0}\" is not a size: write it as \"64M\" or \"1.5G\" (K, M, G, T are powers of 1024; no blank, no B)"
+        "\"{0}\" is not a size: write it as \"64M\" or \"1.5G\" (K, M, G, T are powers of 1024; no space, no B)"
     )]
     Size(String),
     #[error(
-        "\"{0}\" is not a duration: write it as \"200us\", \"500ms\", \"30s\", \"2m\" or \"1h\" (no blank)"
+        "\"{0}\" is not a duration: write it as \"200us\", \"500ms\", \"30s\", \"2m\" or \"1h\" (no space)"
     )]
     Duration(String),
     #[error("\"{0}\" is not a share: write it as \"50%\"")]
@@ -33,7 +33,7 @@ const DURATION_UNITS_US: [(&str, u64); 5] = [
     ("h", 3_600_000_000),
 ];
 
-/// Bytes; units are powers of 1024 as servers take them, in capitals or not.
+/// Parses a size to bytes; units are powers of 1024, in upper or lower case, as in server settings.
 pub(crate) fn size_bytes(text: &str) -> Result<u64, UnitError> {
     let unit_of = |unit: &str| {
         SIZE_UNITS
@@ -57,7 +57,7 @@ pub(crate) fn size_text(bytes: u64) -> String {
     }
 }
 
-/// A duration, to the microsecond.
+/// Parses a duration, to the microsecond.
 pub(crate) fn duration(text: &str) -> Result<Duration, UnitError> {
     let unit_of = |unit: &str| {
         DURATION_UNITS_US
@@ -92,12 +92,12 @@ pub(crate) fn share(text: &str) -> Result<f64, UnitError> {
         .ok_or_else(|| UnitError::Share(text.to_string()))
 }
 
-/// 0.6 as 60: the number that is read as this share, without what the division left.
+/// Converts 0.6 to 60, without rounding errors of the division.
 pub(crate) fn percent(share: f64) -> f64 {
     (share * 100.0 * 1e9).round() / 1e9
 }
 
-/// A number with an optional fraction and its unit; whole numbers are exact.
+/// Parses a number with an optional fraction and a unit; whole numbers are exact.
 fn amount(text: &str, unit_of: impl Fn(&str) -> Option<u64>) -> Option<u64> {
     let end = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_or_a_b_is_not_a_size() {
+    fn a_size_has_no_space_and_no_b() {
         for wrong in [
             "1 G",
             "1Gb",

@@ -146,11 +146,11 @@ impl Canonical {
         match got.cmp(&right) {
             std::cmp::Ordering::Equal => None,
             std::cmp::Ordering::Less => Some(format!(
-                "there are {got} rows, the reference has {right}; the first that is missing is ({})",
+                "there are {got} rows, the reference has {right}; the first missing row is ({})",
                 shown(&reference[got])
             )),
             std::cmp::Ordering::Greater => Some(format!(
-                "there are {got} rows, the reference has {right}; the first that is too many is ({})",
+                "there are {got} rows, the reference has {right}; the first surplus row is ({})",
                 shown(&self.rows[right])
             )),
         }
@@ -284,7 +284,7 @@ mod tests {
         );
         assert_eq!(
             got.difference(&reference(&[&["1992", "7"]])).unwrap(),
-            "there are 2 rows, the reference has 1; the first that is too many is (1993, 8)"
+            "there are 2 rows, the reference has 1; the first surplus row is (1993, 8)"
         );
         assert_eq!(
             got.difference(&reference(&[
@@ -293,7 +293,7 @@ mod tests {
                 &["1994", "9"]
             ]))
             .unwrap(),
-            "there are 2 rows, the reference has 3; the first that is missing is (1994, 9)"
+            "there are 2 rows, the reference has 3; the first missing row is (1994, 9)"
         );
     }
 

@@ -64,7 +64,7 @@ fn no_engine(engine: &str, cause: String) -> LoadError {
 
 fn unasked(cause: ServerError) -> LoadError {
     LoadError::Server {
-        what: "The server cannot be asked for its storage engines",
+        what: "The storage engines of the server cannot be listed",
         cause,
     }
 }

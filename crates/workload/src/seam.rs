@@ -235,7 +235,7 @@ impl Loaded {
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     #[error(
-        "the server is out of disk space: {table} had {rows} of {rows_total} rows ({cause}). Free about {need_mb} MB where the server keeps its data, or take a smaller --scale"
+        "the server is out of disk space: {table} had {rows} of {rows_total} rows ({cause}). Free about {need_mb} MB where the server keeps its data, or use a smaller --scale"
     )]
     Full {
         table: String,
@@ -245,7 +245,7 @@ pub enum LoadError {
         need_mb: u64,
     },
     #[error(
-        "the server went away while {table} was loaded, {rows} of {rows_total} rows in ({cause}). Its log says why; the tables are incomplete and the next load begins again"
+        "the server was lost while loading {table}, after {rows} of {rows_total} rows ({cause}). See the server log; the tables are incomplete and the next load starts over"
     )]
     Died {
         table: String,
@@ -254,7 +254,7 @@ pub enum LoadError {
         cause: String,
     },
     #[error(
-        "the server took no row of {table} for {idle_s:.0} s, {rows} of {rows_total} rows in. MyISAM and Aria wait silently where the disk is full: free space where the server keeps its data, then run again"
+        "the server accepted no row of {table} for {idle_s:.0} s, after {rows} of {rows_total} rows. MyISAM and Aria wait silently when the disk is full: free space where the server keeps its data, then run again"
     )]
     Stalled {
         table: String,
@@ -270,18 +270,20 @@ pub enum LoadError {
         cause: String,
     },
     #[error(
-        "the load was interrupted after {rows} of {rows_total} rows; the tables are incomplete and the next load begins again"
+        "the load was interrupted after {rows} of {rows_total} rows; the tables are incomplete and the next load starts over"
     )]
     Cancelled { rows: u64, rows_total: u64 },
     #[error(
-        "the schema {schema} holds {what}. prony drops nothing on its own: run again with --allow-drop to replace prony's tables in it, or drop them yourself"
+        "the schema {schema} holds {what}. prony does not drop it by default: run again with --allow-drop to replace prony's tables in it, or drop them yourself"
     )]
     Exists { schema: String, what: String },
     #[error(
-        "{table}: {says}. The tables are not what was generated: drop the schema and load again"
+        "{table}: {says}. The tables differ from the generated data: drop the schema and load again"
     )]
     Wrong { table: String, says: String },
-    #[error("the server has no storage engine {engine} ({cause}); SHOW ENGINES lists those it has")]
+    #[error(
+        "the server has no storage engine {engine} ({cause}); SHOW ENGINES lists the available ones"
+    )]
     NoEngine { engine: String, cause: String },
     #[error("{what}: {cause}")]
     Server {

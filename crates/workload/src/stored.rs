@@ -135,7 +135,9 @@ impl Dataset for Stored {
         }
         let mut loaded = loader::run(self.job(dialect, &plans), connect, progress, cancel)?;
         let begun = Instant::now();
-        let failed = LoadError::during("The rows are loaded, but the tables could not be finished");
+        let failed = LoadError::during(
+            "The rows are loaded, but the statistics or the marker could not be written",
+        );
         for statement in self.finish(dialect) {
             session.query(&statement).map_err(&failed)?;
         }
@@ -154,7 +156,7 @@ impl Dataset for Stored {
         for table in self.rows.tables() {
             let counted = schema::count(session, &table.name).map_err(&failed)?;
             if counted != table.rows {
-                let says = format!("it has {counted} rows and should have {}", table.rows);
+                let says = format!("it has {counted} rows but should have {}", table.rows);
                 return Err(wrong(&table.name, says));
             }
         }
@@ -169,7 +171,7 @@ impl Dataset for Stored {
         match marker::read(session, self.schema).map_err(failed)? {
             Some(found) if found == expected => Ok(()),
             other => {
-                let says = format!("its row is {other:?} and should be {expected:?}");
+                let says = format!("its row is {other:?} but should be {expected:?}");
                 Err(wrong(marker::TABLE, says))
             }
         }

@@ -318,7 +318,7 @@ impl Dataset for ToyData {
         match reply.map_err(failed)?.first_text() {
             Some(counted) if counted != expected => Err(LoadError::Wrong {
                 table: TABLE.into(),
-                says: format!("it has {counted} rows and should have {expected}"),
+                says: format!("it has {counted} rows but should have {expected}"),
             }),
             _ => Ok(()),
         }

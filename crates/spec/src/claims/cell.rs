@@ -1,6 +1,6 @@
-//! The cells of a claim: which part of the matrix is meant.
+//! The cells of a claim: the part of the matrix that it selects.
 //!
-//! Goal: every name leads somewhere, and no cell is empty by the file's own `only`. Non-goal: the values in them.
+//! Purpose: every name exists, and no cell is empty because of an `only`. Boundaries: `value` reads what is compared.
 
 use crate::experiment::RoundKind;
 use crate::load::MAX;
@@ -8,7 +8,7 @@ use crate::names::Names;
 use crate::read::Node;
 use record::{Cell, RoundSelector};
 
-/// Which part of the matrix is meant.
+/// Reads the part of the matrix that a claim selects.
 pub(super) fn cell(node: &Node, names: &Names) -> Option<Cell> {
     let section = node.section(&format!(
         "{} = {{ server = \"5.6\", round = \"hot\" }}",
@@ -30,7 +30,8 @@ pub(super) fn cell(node: &Node, names: &Names) -> Option<Cell> {
     Some(cell)
 }
 
-/// A cell that names no rate averages over those of the file; the closed loop that only measures the maximum is none.
+/// A cell that names no rate averages over the rates of the file. The closed-loop trial that measures the maximum is not
+/// one of them.
 fn leave_out_the_maximum(cell: &mut Cell, names: &Names) {
     let rates = names.levels("rate").unwrap_or_default();
     if rates.contains(&MAX) && cell.levels.iter().all(|(factor, _)| factor != "rate") {
@@ -40,7 +41,7 @@ fn leave_out_the_maximum(cell: &mut Cell, names: &Names) {
     }
 }
 
-/// Two levels that `only` keeps apart select nothing together.
+/// Notes a cell that combines two levels that `only` never combines.
 fn check_not_empty(node: &Node, cell: &Cell, names: &Names) {
     for (factor, levels) in cell.levels.iter().filter(|(_, levels)| !levels.is_empty()) {
         for (other, others) in cell
@@ -53,7 +54,7 @@ fn check_not_empty(node: &Node, cell: &Cell, names: &Names) {
                 .any(|level| names.meet((factor, level), (other, others)))
             {
                 let says = format!(
-                    "no trial is in this cell: \"{}\" is not measured with {other} \"{}\"",
+                    "this cell contains no trials: \"{}\" is not measured with {other} \"{}\"",
                     levels.join("\", \""),
                     others.join("\", \"")
                 );
@@ -64,7 +65,7 @@ fn check_not_empty(node: &Node, cell: &Cell, names: &Names) {
     }
 }
 
-/// `"hot"` or `"hot 2"`, as far as the protocol has it.
+/// `"hot"` or `"hot 2"`, if the protocol has that round.
 fn round(node: &Node, names: &Names) -> Option<RoundSelector> {
     let text = node.words("round = \"hot\"")?;
     let (name, index) = match text.split_once(' ') {
@@ -103,7 +104,7 @@ fn round(node: &Node, names: &Names) -> Option<RoundSelector> {
         }),
         None => {
             let says = format!(
-                "there is no round \"{text}\": the protocol has {count} that {} {name}",
+                "unknown round \"{text}\": the protocol has {count} that {} {name}",
                 if count == 1 { "is" } else { "are" }
             );
             node.note(

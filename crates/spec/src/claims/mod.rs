@@ -1,6 +1,7 @@
 //! `[[claim]]`: a ratio between two cells, a spread among cells, or a finding.
 //!
-//! Goal: the three forms, with their thresholds; `value` and `cell` read what is compared. Non-goal: judging them (see `record::stats`).
+//! Purpose: the three forms and their thresholds; `value` and `cell` read what is compared. Boundaries: `record::stats`
+//! judges them.
 
 mod cell;
 mod value;
@@ -58,7 +59,7 @@ fn refuse(section: &Section, keys: &[&str], form: &str) {
         node.note(
             format!("\"{}\" does not belong to a claim with {form}", node.key),
             "does not belong here",
-            "take it out",
+            "remove it",
         );
     }
 }
@@ -84,7 +85,7 @@ fn ratio(section: &Section, published: Option<f64>, names: &Names) -> Option<Sub
         of == to && section.notes.count() == noted,
         section.get("to"),
     ) {
-        let says = "\"of\" and \"to\" are the same cell: their ratio is always 1";
+        let says = "\"of\" and \"to\" name the same cell: their ratio is always 1";
         node.note(says, "the same as \"of\"", "name another cell");
     }
     Some(Subject::Ratio {
@@ -95,7 +96,7 @@ fn ratio(section: &Section, published: Option<f64>, names: &Names) -> Option<Sub
     })
 }
 
-/// Without a threshold it is half the way to the published ratio, on a log scale: its square root.
+/// Reads the threshold. The default is halfway to the published ratio on a log scale: its square root.
 fn bound(section: &Section, published: Option<f64>) -> Option<Bound> {
     let given: Vec<Node> = ["at_least", "at_most", "within"]
         .iter()
@@ -127,13 +128,13 @@ fn bound(section: &Section, published: Option<f64>) -> Option<Bound> {
             );
             None
         }
-        // A published figure that is wrong was noted already.
+        // An invalid published ratio was noted already.
         (None, None) if section.get("published").is_some() => None,
         (None, None) => section
             .require(
                 "[[claim]]",
                 "at_least",
-                "at_least = 1.2, at_most = 0.8 or within = 0.05, or give the published ratio",
+                "at_least = 1.2, at_most = 0.8 or within = 0.05, or set published to the published ratio",
             )
             .and(None),
     }
@@ -149,7 +150,7 @@ fn spread(section: &Section, among: &Node, names: &Names) -> Option<Subject> {
         .require("[[claim]]", "value", "value = \"elapsed\"")
         .and_then(|node| value::value(&node, names));
     let among = cell::cell(among, names);
-    let example = "within = 0.04 (the largest is at most 4 % above the smallest)";
+    let example = "within = 0.04 (the maximum is at most 4 % above the minimum)";
     let within = section
         .require("[[claim]]", "within", example)
         .and_then(|node| node.positive("within = 0.04"));

@@ -1,7 +1,6 @@
-//! What a claim is about: a value that is compared, or a finding.
+//! The subject of a claim: a value to compare, or a finding.
 //!
-//! Goal: their names, and which of them a file with rounds or with a timed load has. Non-goal: computing them (see
-//! `record::stats`).
+//! Purpose: their names, and which of them exist for rounds or for a timed load. Boundaries: `record::stats` computes them.
 
 use crate::load::LoadSpec;
 use crate::mistake::nearest;
@@ -11,7 +10,7 @@ use record::stats::used;
 use record::{Finding, Kind, Percentile, Value};
 
 const EXAMPLE: &str = "value = \"elapsed\" or \"throughput\", a percentile like \"p99\" or \"service p99\", a counter like \"Innodb_buffer_pool_reads\", or \"A / B\"";
-/// Values that are no counters, so that a slip of the pen is not taken for one.
+/// Values that are not counters, so that a misspelled one is not taken for a counter.
 const WORDS: [&str; 9] = [
     "elapsed",
     "throughput",
@@ -44,7 +43,7 @@ pub(super) fn value(node: &Node, names: &Names) -> Option<Value> {
         let near = nearest(&text, &WORDS)
             .map_or(String::new(), |near| format!("did you mean \"{near}\"? "));
         node.note(
-            format!("\"{text}\" is no value that a claim can be about"),
+            format!("\"{text}\" is not a value that a claim can compare"),
             "not a value",
             format!("{near}Write {EXAMPLE}"),
         );
@@ -70,7 +69,7 @@ fn named(text: &str) -> Option<Value> {
     }
 }
 
-/// `p99` is of the response, `wait p99` of the wait.
+/// `p99` is the p99 of the response time, `wait p99` that of the queueing time.
 fn latency(text: &str) -> Option<Value> {
     let (kind, percentile) = text.split_once(' ').unwrap_or(("response", text));
     let (_, kind) = KINDS.into_iter().find(|(name, _)| *name == kind)?;
@@ -80,22 +79,22 @@ fn latency(text: &str) -> Option<Value> {
     Some(Value::Latency { kind, percentile })
 }
 
-/// Rounds have times, timed loads have throughput and latencies; counters are of both.
+/// Rounds have elapsed times, timed loads have throughput and latencies; both have counters.
 fn check_kind(node: &Node, text: &str, value: &Value, names: &Names) {
     let is_closed = matches!(names.load, LoadSpec::Closed { .. });
     let (says, help) = match value {
         Value::Elapsed if names.is_timed => (
-            "a timed load takes the time that the protocol gives it",
+            "the duration of a timed load is fixed by the protocol",
             "write \"throughput\" or a percentile like \"p99\"",
         ),
         Value::Throughput | Value::Latency { .. } if !names.is_timed => (
-            "rounds of queries have times, no throughput and no percentiles",
-            "write \"elapsed\", or give the protocol a time",
+            "rounds of queries have elapsed times, but no throughput or percentiles",
+            "write \"elapsed\", or set time in [protocol]",
         ),
         Value::Latency {
             kind: Kind::Wait, ..
         } if is_closed => (
-            "nothing waits in a closed load: a client asks when it was answered",
+            "operations do not queue in a closed load: each client waits for its reply",
             "write \"p99\", or measure an open load",
         ),
         _ => return,
@@ -107,7 +106,7 @@ fn check_kind(node: &Node, text: &str, value: &Value, names: &Names) {
     );
 }
 
-/// A server's, which is one word, or one of prony's own.
+/// Whether the name is that of a counter: a single word from the server, or one of prony's own.
 fn is_counter(name: &str) -> bool {
     let is_word = name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name
@@ -116,7 +115,7 @@ fn is_counter(name: &str) -> bool {
     is_word || used::NAMES.contains(&name)
 }
 
-/// `section` is the claim, which may hold the text that a plan is to hold.
+/// Reads a finding. `section` is the claim, which may contain the text to search for in a plan.
 pub(super) fn finding(section: &Section, finds: &Node, names: &Names) -> Option<Finding> {
     let text = finds.text("finds = \"plan changed\"")?;
     let finding = match text {
@@ -141,16 +140,16 @@ pub(super) fn finding(section: &Section, finds: &Node, names: &Names) -> Option<
     let is_closed = matches!(names.load, LoadSpec::Closed { .. });
     let (says, help) = match (&finding, names.is_timed) {
         (Finding::PlanChanged | Finding::PlanHolds(_), true) => (
-            "a timed load has no plans",
-            "write a finding in the series of seconds, like \"stall\"",
+            "a timed load records no plans",
+            "write a finding in the per-second series, such as \"stall\"",
         ),
         (Finding::Unstable, true) if is_closed => {
-            ("no queue grows in a closed load", "measure an open load")
+            ("a closed load has no queue", "measure an open load")
         }
         (Finding::PlanChanged | Finding::PlanHolds(_), false) | (_, true) => return Some(finding),
         (_, false) => (
-            "rounds of queries have no series of seconds",
-            "write \"plan changed\" or \"plan holds\", or give the protocol a time",
+            "rounds of queries have no per-second series",
+            "write \"plan changed\" or \"plan holds\", or set time in [protocol]",
         ),
     };
     finds.note(

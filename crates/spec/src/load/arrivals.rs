@@ -1,6 +1,6 @@
-//! When operations arrive in open loop, as it is written.
+//! Arrival processes of an open load, as written in a file.
 //!
-//! Goal: the kinds of schedules and their ranges. Non-goal: the schedules themselves (`load::arrivals`).
+//! Purpose: the kinds of schedules and their ranges. Boundaries: crate `load` computes the schedules (`load::arrivals`).
 
 use super::super::read::{Node, Section};
 use super::rates::per_second;
@@ -10,22 +10,22 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The load's rate is the one that holds outside of bursts, and the one that a ramp begins with.
+/// An arrival process. The rate of the load is the rate outside of bursts and the initial rate of a ramp.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArrivalsSpec {
-    /// Exponential gaps.
+    /// Exponentially distributed gaps.
     Poisson,
     /// Equal gaps.
     Uniform,
-    /// Poisson at `burst_rate` operations a second for `length` at the beginning of every `every`.
+    /// Poisson at `burst_rate` operations per second for `length` at the start of every `every`.
     Bursts {
         burst_rate: f64,
         every: Duration,
         length: Duration,
     },
-    /// Poisson, growing linearly to `to` operations a second over `over`, then staying.
+    /// Poisson, growing linearly to `to` operations per second over `over`, then constant.
     Ramp { to: f64, over: Duration },
-    /// Recorded times since the beginning, ascending, at least one.
+    /// Recorded arrival times since the start, ascending, at least one.
     Trace { at_ns: Arc<[u64]> },
 }
 
@@ -33,7 +33,7 @@ const EXAMPLE: &str = "arrivals = \"poisson\"";
 const KINDS: [&str; 3] = ["bursts", "ramp", "trace"];
 
 impl ArrivalsSpec {
-    /// As the record names it.
+    /// The name in the record.
     pub fn kind(&self) -> Arrivals {
         match self {
             ArrivalsSpec::Poisson => Arrivals::Poisson,
@@ -45,7 +45,7 @@ impl ArrivalsSpec {
     }
 }
 
-/// `folder` is where a trace's path begins.
+/// Reads `arrivals`. The path of a trace is relative to `folder`.
 pub(super) fn arrivals(node: &Node, folder: &Path) -> Option<ArrivalsSpec> {
     if !matches!(node.value, toml::de::DeValue::Table(_)) {
         return named(node);
@@ -63,14 +63,14 @@ pub(super) fn arrivals(node: &Node, folder: &Path) -> Option<ArrivalsSpec> {
         },
         [_, second, ..] => {
             second.note(
-                "arrivals have one kind",
+                "arrivals must have exactly one kind",
                 "a second one",
                 "keep one of the two",
             );
             None
         }
         [] => {
-            node.note("arrivals name no kind", "empty", "write arrivals = \"poisson\", \"uniform\" or { ramp = { to = 2000, over = \"60s\" } }");
+            node.note("arrivals have no kind", "empty", "write arrivals = \"poisson\", \"uniform\" or { ramp = { to = 2000, over = \"60s\" } }");
             None
         }
     }
@@ -88,7 +88,8 @@ fn named(node: &Node) -> Option<ArrivalsSpec> {
                 "{ ramp = ... }",
                 "{ trace = ... }",
             ];
-            node.notes.unknown(node.at(), "the arrivals", other, &known);
+            node.notes
+                .unknown(node.at(), "the kind of arrivals", other, &known);
             None
         }
     }
@@ -105,7 +106,7 @@ fn bursts(section: &Section) -> Option<ArrivalsSpec> {
     let (burst_rate, every, length) = (burst_rate?, every?, length_at.duration("length = \"1s\"")?);
     if length >= every {
         length_at.note(
-            "the bursts leave no time between them",
+            "the bursts leave no gap between them",
             "as long as \"every\"",
             "write a length below \"every\"",
         );

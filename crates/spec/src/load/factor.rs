@@ -1,6 +1,6 @@
-//! Lists of the load as factors.
+//! Turns lists in the load into factors.
 //!
-//! Goal: several values are levels like any others; one value is none. Non-goal: reading the lists.
+//! Purpose: several values become levels; a single value does not. Boundaries: `section` reads the lists.
 
 use super::super::experiment::{FactorSpec, LevelSpec, Patch};
 use super::{LoadPatch, RateSpec};
@@ -19,7 +19,7 @@ pub(crate) fn workers_factor(counts: &[u32]) -> Option<FactorSpec> {
     })
 }
 
-/// Where some of the rates refer to the maximum, the level that measures it stands in front of them.
+/// If some of the rates are shares of the maximum, the level that measures it comes first.
 pub(crate) fn rate_factor(rates: &[RateSpec]) -> Option<FactorSpec> {
     let max = rates.iter().any(RateSpec::is_relative);
     let all: Vec<RateSpec> = max

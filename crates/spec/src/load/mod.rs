@@ -1,7 +1,7 @@
-//! What is asked of a workload: by clients that wait for their replies, or at a rate.
+//! The load on a workload: concurrent clients (closed loop), or a rate (open loop).
 //!
-//! Goal: `[load.closed]` and `[load.open]` as plain data, and what a level lays over them. `section` reads them, `rates` and
-//! `arrivals` what has more than one form. Non-goals: driving the load (crate `load`); measuring the maximum or searching it (`plan`).
+//! Purpose: `[load.closed]` and `[load.open]` as plain data, and the changes of levels. `section` reads them; `rates` and
+//! `arrivals` read keys with several forms. Boundaries: crate `load` drives the load; `plan` measures or searches the maximum.
 
 mod arrivals;
 mod rate;
@@ -20,15 +20,15 @@ use super::experiment::FactorSpec;
 use super::mistake::Span;
 use std::time::Duration;
 
-/// More clients or workers than this are refused.
+/// The maximum number of clients or workers.
 pub(crate) const CLIENTS_MAX: u32 = 100_000;
-/// Operations that may wait for a worker, where the file says nothing.
+/// The default queue length, in operations.
 pub(crate) const QUEUE: u64 = 10_000;
 
-/// The file's load. What has a list is a factor, and stands here with the list's first entry.
+/// The load of the file. A list becomes a factor; its first entry is kept here.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LoadSpec {
-    /// Each client asks again when it was answered and has thought; `think` is a mean, zero for none.
+    /// Concurrent clients: each waits for its reply, then for the think time. `think` is a mean; zero: no think time.
     Closed {
         clients: u32,
         think: Duration,
@@ -36,13 +36,13 @@ pub enum LoadSpec {
     Open(OpenSpec),
 }
 
-/// Operations arrive whether or not the server keeps up.
+/// Operations arrive independently of the server's replies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenSpec {
     pub rate: RateSpec,
     pub arrivals: ArrivalsSpec,
     pub workers: u32,
-    /// Operations that may wait for a worker.
+    /// The queue length, in operations.
     pub queue: u64,
     pub when_full: WhenFull,
 }
@@ -50,16 +50,16 @@ pub struct OpenSpec {
 /// What happens to an arrival that finds the queue full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFull {
-    /// The trial's load ends there and says so.
+    /// The load of the trial ends, and the trial reports it.
     Stop,
     /// It is dropped and counted.
     Drop,
-    /// The schedule stands still until there is room.
+    /// The schedule pauses until the queue has space.
     Wait,
 }
 
 impl WhenFull {
-    /// As it is written in the file and in the record.
+    /// The name in the file and in the record.
     pub fn name(self) -> &'static str {
         match self {
             WhenFull::Stop => "stop",
@@ -69,7 +69,7 @@ impl WhenFull {
     }
 }
 
-/// The `load` of a level: what it replaces of the file's.
+/// The `load` of a level: its changes to the load of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoadPatch {
     pub clients: Option<u32>,
@@ -81,14 +81,14 @@ pub struct LoadPatch {
     pub when_full: Option<WhenFull>,
 }
 
-/// The load of one trial, nothing left open.
+/// The fully resolved load of one trial.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PlannedLoad {
     Closed {
         clients: u32,
         think: Duration,
     },
-    /// `rate` in operations a second.
+    /// `rate` is in operations per second.
     Open {
         rate: f64,
         arrivals: ArrivalsSpec,
@@ -99,7 +99,7 @@ pub enum PlannedLoad {
 }
 
 impl PlannedLoad {
-    /// Clients, or the workers that take their place in open loop: as many connections are opened.
+    /// The number of connections: clients in closed loop, workers in open loop.
     pub fn clients(&self) -> u32 {
         match self {
             PlannedLoad::Closed { clients, .. } => *clients,
@@ -107,7 +107,7 @@ impl PlannedLoad {
         }
     }
 
-    /// As it goes into the record.
+    /// The form in the record.
     pub fn mode(&self) -> record::Mode {
         match self {
             PlannedLoad::Closed { clients, think } => record::Mode::Closed {
@@ -132,7 +132,7 @@ impl PlannedLoad {
 }
 
 impl LoadSpec {
-    /// The file's load with a level's laid over it. Keys of the other kind of load were refused when the file was read.
+    /// Applies the load of a level. Keys of the other kind of load were rejected when the file was read.
     pub fn patched(mut self, patch: &LoadPatch) -> LoadSpec {
         match &mut self {
             LoadSpec::Closed { clients, think } => {
@@ -152,7 +152,7 @@ impl LoadSpec {
         self
     }
 
-    /// The keys that it and the load of its levels may have.
+    /// The keys allowed in it and in the load of levels.
     pub fn keys(&self) -> &'static [&'static str] {
         match self {
             LoadSpec::Closed { .. } => &CLOSED_KEYS,
@@ -168,7 +168,7 @@ impl LoadSpec {
         }
     }
 
-    /// Whether the file leaves a level no say on this key: a rate that is found by trials, or that a trace brings.
+    /// Whether levels cannot set this key: a rate that is searched for, or that comes from a trace.
     pub fn decides(&self, key: &str) -> bool {
         let LoadSpec::Open(open) = self else {
             return false;
@@ -190,14 +190,14 @@ impl LoadSpec {
 const CLOSED_KEYS: [&str; 2] = ["clients", "think"];
 const OPEN_KEYS: [&str; 5] = ["rate", "arrivals", "workers", "queue", "when_full"];
 
-/// What is read of `[load]`.
+/// The result of reading `[load]`.
 pub(super) struct Load {
     pub spec: LoadSpec,
-    /// `clients`, `rate` and `workers`, where they have lists.
+    /// `clients`, `rate` and `workers`, if they have lists.
     pub factors: Vec<FactorSpec>,
-    /// The place of a trace's file name, and the trace itself to stand there in the record.
+    /// The span of a trace's file name, and the trace itself, which replaces the name in the record.
     pub trace: Option<(Span, String)>,
 }
 
-/// The factors that lists in `[load]` make. A series is trials that differ in these alone.
+/// The factors made from lists in `[load]`. The trials of a series differ only in these.
 pub const LOAD_FACTORS: [&str; 3] = ["clients", "workers", "rate"];

@@ -1,39 +1,39 @@
-//! Rates as they are written: `500`, `"60% of max"`, and the search for the largest one.
+//! Rates: `500`, `"60% of max"`, and the search for the maximum.
 //!
-//! Goal: their text form, both ways, and their range. Non-goal: finding the maximum.
+//! Purpose: parse and print them, and check their range. Boundaries: `plan` finds the maximum.
 
 use super::super::unit;
 use std::fmt;
 use std::str::FromStr;
 
-/// Operations a second; a schedule counts whole nanoseconds.
+/// The maximum rate (ops/s), because a schedule counts whole nanoseconds.
 pub(super) const RATE_MAX: f64 = 1e9;
-/// Ten times the maximum: overload has its uses, a slip of the pen has none.
+/// The largest share: ten times the maximum. Overload is useful; anything above is a typing error.
 const SHARE_MAX: f64 = 10.0;
-/// The name of the level that measures the maximum for the rates that refer to it.
+/// The name of the level that measures the maximum for rates given as shares of it.
 pub const MAX: &str = "max";
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum RateSpec {
-    /// Operations a second.
+    /// Operations per second.
     PerSecond(f64),
-    /// A share of the maximum, which is measured first.
+    /// A share of the maximum; the maximum is measured first.
     ShareOfMax(f64),
-    /// The maximum itself: a closed loop of as many clients as there are workers.
+    /// The maximum itself: a closed loop with as many clients as workers.
     Max,
-    /// The largest rate that holds a threshold, found by trials.
+    /// The maximum rate that meets a threshold, found by search.
     Find(SearchSpec),
 }
 
 /// `find = { max_rate = [100, 20000], where = "p99 <= 10ms" }`
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchSpec {
-    /// Operations a second, the first above 0 and below the second.
+    /// Lower and upper bound (ops/s): the lower one is above 0 and below the upper one.
     pub between: (f64, f64),
     pub holds: Threshold,
 }
 
-/// A percentile of the response that is not to be exceeded.
+/// An upper limit of a latency percentile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Threshold {
     /// 0.5, 0.95, 0.99 or 0.999.
@@ -44,10 +44,10 @@ pub struct Threshold {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RateError {
     #[error(
-        "\"{0}\" is not a rate: write operations a second as 500, or a share as \"60% of max\""
+        "\"{0}\" is not a rate: write operations per second as 500, or a share as \"60% of max\""
     )]
     Text(String),
-    #[error("a rate of {0} is beyond what a schedule can express")]
+    #[error("a rate of {0} is above the maximum")]
     Range(String),
     #[error("\"{0}\" is not a threshold: write it as \"p99 <= 10ms\", with p50, p95, p99 or p999")]
     Threshold(String),
@@ -55,7 +55,7 @@ pub enum RateError {
 
 impl RateSpec {
     /// # Errors
-    /// A rate that is not above 0, or above `RATE_MAX`.
+    /// Rejects rates that are not above 0 or that exceed `RATE_MAX`.
     pub fn per_second(rate: f64) -> Result<RateSpec, RateError> {
         if rate.is_finite() && rate > 0.0 && rate <= RATE_MAX {
             Ok(RateSpec::PerSecond(rate))
@@ -64,7 +64,7 @@ impl RateSpec {
         }
     }
 
-    /// Whether the maximum has to be measured before it is known.
+    /// Whether it depends on a measured maximum.
     pub fn is_relative(&self) -> bool {
         matches!(self, RateSpec::ShareOfMax(_))
     }

@@ -1,6 +1,6 @@
 //! `rate` and `find` of `[load.open]`.
 //!
-//! Goal: where the rate comes from, with every mistake at its place. Non-goal: the texts themselves (see `rate`).
+//! Purpose: read the source of the rate and note mistakes. Boundaries: `rate` parses the texts.
 
 use super::super::read::{Node, Section};
 use super::rate::RateError;
@@ -9,7 +9,7 @@ use super::{ArrivalsSpec, RateSpec, SearchSpec, trace};
 const RATE: &str = "rate = [500, 1000, \"60% of max\"]";
 const FIND: &str = "find = { max_rate = [100, 20000], where = \"p99 <= 10ms\" }";
 
-/// From `rate`, `find` or the trace, exactly one of them.
+/// Reads the rates from exactly one of `rate`, `find` and the trace.
 pub(super) fn rates(section: &Section, arrivals: Option<&ArrivalsSpec>) -> Option<Vec<RateSpec>> {
     let trace = match arrivals {
         Some(ArrivalsSpec::Trace { at_ns }) => Some(at_ns),
@@ -19,25 +19,21 @@ pub(super) fn rates(section: &Section, arrivals: Option<&ArrivalsSpec>) -> Optio
         (Some(node), None, None) => Some(rate_list(&node)).filter(|rates| !rates.is_empty()),
         (None, Some(node), None) => search(&node).map(|search| vec![RateSpec::Find(search)]),
         (None, None, Some(at_ns)) => Some(vec![RateSpec::PerSecond(trace::mean_rate(at_ns))]),
-        // Wrong arrivals were noted; they may have been a trace.
+        // Invalid arrivals were noted; they may have been a trace.
         (None, None, None) if arrivals.is_none() => None,
         (None, None, None) => section
             .require("[load.open]", "rate", &format!("rate = 500, or {FIND}"))
             .and(None),
         (Some(_), Some(find), _) => {
             find.note(
-                "either the rate is given or it is found",
+                "rate and find exclude each other",
                 "a second rate",
                 "keep one of rate and find",
             );
             None
         }
         (Some(node), None, Some(_)) | (None, Some(node), Some(_)) => {
-            node.note(
-                "a trace brings its own rate",
-                "a second rate",
-                "take it out",
-            );
+            node.note("a trace defines its own rate", "a second rate", "remove it");
             None
         }
     }
@@ -49,9 +45,9 @@ fn rate_list(node: &Node) -> Vec<RateSpec> {
         let Some(rate) = rate(&node) else { continue };
         if rates.contains(&rate) {
             node.note(
-                format!("the rate {rate} stands twice in the list"),
+                format!("the rate {rate} is listed twice"),
                 "again",
-                "name each rate once",
+                "list each rate once",
             );
         } else {
             rates.push(rate);
@@ -71,7 +67,7 @@ fn rate(node: &Node) -> Option<RateSpec> {
     .ok()
 }
 
-/// Operations a second, as a number in a schedule's range.
+/// Reads a rate (ops/s) in the range of a schedule.
 pub(super) fn per_second(node: &Node) -> Option<f64> {
     let number = node.positive("rate = 500")?;
     match RateSpec::per_second(number) {
@@ -87,7 +83,7 @@ fn note_range(node: &Node, error: &RateError) {
     node.note(
         error.to_string(),
         "out of range",
-        "operations a second, at most 1e9",
+        "write operations per second, at most 1e9",
     );
 }
 
@@ -115,7 +111,7 @@ fn search(node: &Node) -> Option<SearchSpec> {
     })
 }
 
-/// The search begins at the first and goes no further than a confirmation beyond the second.
+/// Reads the bounds of the search. Only a confirmation probe may go beyond the upper one.
 fn bounds(node: &Node) -> Option<(f64, f64)> {
     let numbers: Vec<f64> = node
         .list("max_rate = [100, 20000]")?
@@ -126,7 +122,7 @@ fn bounds(node: &Node) -> Option<(f64, f64)> {
         [low, high] if low < high => Some((*low, *high)),
         _ => {
             node.note(
-                "the bounds of the search are two rates, the smaller one first",
+                "the bounds of the search must be two rates in ascending order",
                 "not two bounds",
                 "write max_rate = [100, 20000]",
             );

@@ -1,7 +1,6 @@
 //! `[load.closed]`, `[load.open]` and the `load` of a level.
 //!
-//! Goal: their keys, defaults and ranges; lists become factors. Non-goal: whether the workload can be driven so (see
-//! `timed`).
+//! Purpose: their keys, defaults and ranges; lists become factors. Boundaries: `timed` checks that the workload supports them.
 
 use super::super::read::{Node, Section};
 use super::arrivals::arrivals;
@@ -18,7 +17,7 @@ const EXAMPLE: &str = "[load.closed] with clients = [1, 8] below it";
 const CLIENTS: &str = "clients = [1, 8]";
 const WORKERS: &str = "workers = [1, 8]";
 
-/// One client in closed loop where the file says nothing. `folder` is where a trace's path begins.
+/// Reads the load; the default is one client in closed loop. The path of a trace is relative to `folder`.
 pub(crate) fn load(file: &Section, folder: &Path) -> Load {
     let one_client = Load {
         spec: LoadSpec::Closed {
@@ -36,9 +35,9 @@ pub(crate) fn load(file: &Section, folder: &Path) -> Load {
         (Some(_), Some(open)) => {
             open.notes.note(
                 open.key_at,
-                "a file has one load, closed or open",
+                "a file can have only one load, closed or open",
                 "a second one",
-                "write a second file for it: the two are never compared",
+                "write a second file for it: closed and open loads are never compared",
             );
             one_client
         }
@@ -53,7 +52,7 @@ pub(crate) fn load(file: &Section, folder: &Path) -> Load {
     }
 }
 
-/// In place of an open load with mistakes, so that the loads of levels are not blamed for them.
+/// A placeholder for an open load with mistakes, so that the loads of levels are not reported too.
 fn unread() -> Load {
     Load {
         spec: LoadSpec::Open(OpenSpec {
@@ -120,7 +119,7 @@ fn open(section: &Section, folder: &Path) -> Option<Load> {
     })
 }
 
-/// Where the trace's file is named, the times themselves stand in the record.
+/// The times of a trace, which replace its file name in the record.
 fn trace_in_place(
     node: &Node,
     arrivals: &ArrivalsSpec,
@@ -133,7 +132,7 @@ fn trace_in_place(
     Some((named.value_at(), trace::as_list(at_ns)))
 }
 
-/// Clients or workers, each number once.
+/// Reads client or worker counts, without duplicates.
 fn counts(node: &Node, example: &str) -> Vec<u32> {
     let mut counts = Vec::new();
     for element in node.one_or_more(example) {
@@ -142,9 +141,9 @@ fn counts(node: &Node, example: &str) -> Vec<u32> {
         };
         if counts.contains(&count) {
             element.note(
-                format!("{count} {} stand twice in the list", node.key),
+                format!("{count} {} is listed twice", node.key),
                 "again",
-                "name each number once",
+                "list each number once",
             );
         } else {
             counts.push(count);
@@ -157,7 +156,7 @@ fn count(node: &Node, example: &str) -> Option<u32> {
     let count = node.count(example)?;
     if count > CLIENTS_MAX {
         node.note(
-            format!("{count} connections are more than the {CLIENTS_MAX} that prony opens"),
+            format!("{count} connections exceed the maximum of {CLIENTS_MAX}"),
             "too many",
             "write a smaller number",
         );
@@ -177,7 +176,7 @@ fn when_full(node: &Node) -> Option<WhenFull> {
     if found.is_none() {
         node.notes.unknown(
             node.at(),
-            "the answer to a full queue",
+            "the value of when_full",
             text,
             &all.map(WhenFull::name),
         );
@@ -185,7 +184,7 @@ fn when_full(node: &Node) -> Option<WhenFull> {
     found
 }
 
-/// The `load` of a level; whether its keys belong to the file's kind of load is checked when that is known.
+/// Reads the `load` of a level; `names` checks later that its keys match the kind of load.
 pub(crate) fn level(node: &Node) -> Option<LoadPatch> {
     let section = node.section("load = { clients = 8 }")?;
     section.allow(
@@ -206,7 +205,7 @@ pub(crate) fn level(node: &Node) -> Option<LoadPatch> {
     })
 }
 
-/// A trace has a rate of its own, which a level's other rate would contradict.
+/// Reads the arrivals of a level. A trace is rejected, because it defines its own rate.
 fn level_arrivals(node: &Node) -> Option<ArrivalsSpec> {
     if let Some(trace) = node
         .value
@@ -214,7 +213,7 @@ fn level_arrivals(node: &Node) -> Option<ArrivalsSpec> {
         .and_then(|_| node.section("")?.get("trace"))
     {
         trace.note(
-            "a trace belongs to the file's own load",
+            "a level cannot change the trace",
             "not in a level",
             "write it in [load.open]",
         );

@@ -1,17 +1,16 @@
-//! A recorded trace of arrivals: seconds, one a line, in a file beside the experiment's, or as a list in it.
+//! A recorded trace of arrivals: seconds, one per line in a file next to the experiment file, or as a list in it.
 //!
-//! Goal: checked when the file is read, each mistake with its line. Non-goal: other formats of traces.
+//! Purpose: check the trace when the file is read, and report the line of each mistake. Boundaries: no other formats.
 
 use super::super::read::Node;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The record keeps the trace, so that a run can be resumed and repeated from it alone.
+/// The maximum length. The record stores the trace, so that a run can be resumed and repeated from the record alone.
 const ARRIVALS_MAX: usize = 1_000_000;
-const EXAMPLE: &str =
-    "trace = \"arrivals.txt\" (seconds since the beginning, one a line, ascending)";
+const EXAMPLE: &str = "trace = \"arrivals.txt\" (seconds since the start, one per line, ascending)";
 
-/// Nanoseconds, ascending.
+/// Reads a trace: nanoseconds, ascending.
 pub(super) fn trace(node: &Node, folder: &Path) -> Option<Arc<[u64]>> {
     match node.value {
         toml::de::DeValue::Array(_) => from_list(node),
@@ -43,7 +42,7 @@ fn from_file(node: &Node, folder: &Path) -> Option<Arc<[u64]>> {
         .ok()
 }
 
-/// Blank lines and lines that begin with # are left out.
+/// Parses a trace file. Blank lines and lines that start with # are ignored.
 fn parsed(text: &str) -> Result<Arc<[u64]>, String> {
     let mut times = Times::default();
     for (index, line) in text.lines().enumerate() {
@@ -51,7 +50,7 @@ fn parsed(text: &str) -> Result<Arc<[u64]>, String> {
         if !line.is_empty() && !line.starts_with('#') {
             let seconds = line
                 .parse()
-                .map_err(|_| format!("line {}: \"{line}\" is no number", index + 1))?;
+                .map_err(|_| format!("line {}: \"{line}\" is not a number", index + 1))?;
             times
                 .push(seconds)
                 .map_err(|wrong| format!("line {}: {wrong}", index + 1))?;
@@ -63,7 +62,7 @@ fn parsed(text: &str) -> Result<Arc<[u64]>, String> {
 fn from_list(node: &Node) -> Option<Arc<[u64]>> {
     let mut times = Times::default();
     for element in node.list("trace = [0.5, 0.75]")? {
-        // A trace may begin at once, where every other number is above 0.
+        // Unlike other numbers, a time in a trace may be 0.
         let seconds = match element.value {
             toml::de::DeValue::Integer(number) if number.as_str() == "0" => Some(0.0),
             toml::de::DeValue::Float(number) => number.as_str().replace('_', "").parse().ok(),
@@ -83,15 +82,15 @@ struct Times(Vec<u64>);
 impl Times {
     fn push(&mut self, seconds: f64) -> Result<(), String> {
         if !(seconds.is_finite() && (0.0..=1e9).contains(&seconds)) {
-            return Err(format!("{seconds} is no time in seconds"));
+            return Err(format!("{seconds} is not a time in seconds"));
         }
         let at_ns = (seconds * 1e9).round() as u64;
         if self.0.last().is_some_and(|last| *last > at_ns) {
-            return Err(format!("{seconds} is before the time above it"));
+            return Err(format!("{seconds} is earlier than the time before it"));
         }
         if self.0.len() == ARRIVALS_MAX {
             return Err(format!(
-                "more than the {ARRIVALS_MAX} arrivals that a record keeps"
+                "more than {ARRIVALS_MAX} arrivals, the maximum that a record stores"
             ));
         }
         self.0.push(at_ns);
@@ -100,7 +99,7 @@ impl Times {
 
     fn all(self) -> Result<Arc<[u64]>, String> {
         if self.0.is_empty() {
-            Err("the trace holds no time".to_string())
+            Err("the trace is empty".to_string())
         } else {
             Ok(self.0.into())
         }
@@ -116,7 +115,7 @@ pub(super) fn as_list(at_ns: &[u64]) -> String {
     format!("[{}]", seconds.join(", "))
 }
 
-/// Operations a second, from the first moment to the last arrival.
+/// The mean rate (ops/s) from the start to the last arrival.
 pub(super) fn mean_rate(at_ns: &[u64]) -> f64 {
     let last_s = at_ns.last().map_or(0.0, |last| *last as f64 / 1e9);
     at_ns.len() as f64 / last_s.max(1e-9)
@@ -138,21 +137,21 @@ mod tests {
     fn a_mistake_in_a_trace_names_its_line() {
         assert_eq!(
             parsed("0.5\nx\n").unwrap_err(),
-            "line 2: \"x\" is no number"
+            "line 2: \"x\" is not a number"
         );
         assert_eq!(
             parsed("0.5\n0.25\n").unwrap_err(),
-            "line 2: 0.25 is before the time above it"
+            "line 2: 0.25 is earlier than the time before it"
         );
         assert_eq!(
             parsed("-1\n").unwrap_err(),
-            "line 1: -1 is no time in seconds"
+            "line 1: -1 is not a time in seconds"
         );
         assert_eq!(
             parsed("nan\n").unwrap_err(),
-            "line 1: NaN is no time in seconds"
+            "line 1: NaN is not a time in seconds"
         );
-        assert_eq!(parsed("\n").unwrap_err(), "line 1: the trace holds no time");
+        assert_eq!(parsed("\n").unwrap_err(), "line 1: the trace is empty");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `--clients`, `--rate`, `--workers`, `--time`, `--warmup`.
 //!
-//! Goal: they replace what the file says, and never its kind: closed stays closed, rounds stay rounds. Non-goal: the flags
-//! themselves (see `cli`).
+//! Purpose: they replace values of the file but never its kind: closed stays closed, rounds stay rounds. Boundaries: `cli`
+//! parses the flags.
 
 use super::super::experiment::{Experiment, FactorSpec, LevelSpec, Patch};
 use super::super::load::{
@@ -15,13 +15,13 @@ impl Experiment {
     /// `--clients 1,8,64`
     ///
     /// # Errors
-    /// Where the load is open, a level chooses the clients, or a number is out of range or stands twice.
+    /// Fails if the load is open, if a level sets the clients, or if a number is out of range or listed twice.
     pub fn with_clients(mut self, counts: &[u32]) -> Result<Experiment, OverrideError> {
         let first = check_counts("--clients", counts)?;
         self.check_no_level_chooses("--clients", |load| load.clients.is_some())?;
         let LoadSpec::Closed { clients, .. } = &mut self.load else {
             return Err(mistake(
-                "--clients: the load of this experiment is open",
+                "--clients: this experiment has an open load",
                 "give --rate and --workers",
             ));
         };
@@ -33,7 +33,7 @@ impl Experiment {
     /// `--workers 1,8,64`
     ///
     /// # Errors
-    /// Where the load is closed, a level chooses the workers, or a number is out of range or stands twice.
+    /// Fails if the load is closed, if a level sets the workers, or if a number is out of range or listed twice.
     pub fn with_workers(mut self, counts: &[u32]) -> Result<Experiment, OverrideError> {
         let first = check_counts("--workers", counts)?;
         self.check_no_level_chooses("--workers", |load| load.workers.is_some())?;
@@ -42,10 +42,10 @@ impl Experiment {
         Ok(self)
     }
 
-    /// `--rate 500,"60% of max"`; a search for the largest rate becomes these.
+    /// `--rate 500,"60% of max"`; these rates replace a search for the maximum.
     ///
     /// # Errors
-    /// Where the load is closed, a level or a trace chooses the rate, or a text is no rate or stands twice.
+    /// Fails if the load is closed, if a level or a trace sets the rate, or if a rate is invalid or listed twice.
     pub fn with_rate(mut self, texts: &[String]) -> Result<Experiment, OverrideError> {
         let rates = texts
             .iter()
@@ -61,10 +61,7 @@ impl Experiment {
         self.check_no_level_chooses("--rate", |load| load.rate.is_some())?;
         let open = self.open("--rate")?;
         if matches!(open.arrivals, ArrivalsSpec::Trace { .. }) {
-            return Err(mistake(
-                "--rate: a trace brings its own rate",
-                "leave it out",
-            ));
+            return Err(mistake("--rate: a trace defines its own rate", "remove it"));
         }
         open.rate = rates[0].clone();
         self.replace_factor("rate", rate_factor(&rates));
@@ -74,7 +71,7 @@ impl Experiment {
     /// `--time 30s`
     ///
     /// # Errors
-    /// Where the experiment has rounds, or the text is no duration above 0.
+    /// Fails if the experiment has rounds, or if the text is not a duration above 0.
     pub fn with_time(mut self, text: &str) -> Result<Experiment, OverrideError> {
         self.check_timed("--time")?;
         let time = unit::duration(text)
@@ -89,7 +86,7 @@ impl Experiment {
     /// `--warmup find`, `--warmup 10s`, `--warmup 50%`
     ///
     /// # Errors
-    /// Where the experiment has rounds, or the text is none of these.
+    /// Fails if the experiment has rounds, or if the text has another form.
     pub fn with_warmup(mut self, text: &str) -> Result<Experiment, OverrideError> {
         self.check_timed("--warmup")?;
         self.protocol.warmup = text.parse().map_err(|error| {
@@ -105,7 +102,7 @@ impl Experiment {
         match &mut self.load {
             LoadSpec::Open(open) => Ok(open),
             LoadSpec::Closed { .. } => Err(mistake(
-                format!("{flag}: the load of this experiment is closed"),
+                format!("{flag}: this experiment has a closed load"),
                 "give --clients, or write [load.open] in the file",
             )),
         }
@@ -116,12 +113,12 @@ impl Experiment {
             return Ok(());
         }
         Err(mistake(
-            format!("{flag}: this experiment measures rounds of queries, not a time"),
-            "leave it out",
+            format!("{flag}: this experiment measures rounds of queries, not a timed load"),
+            "remove it",
         ))
     }
 
-    /// What a level of the file's own chooses, the command line cannot replace.
+    /// The command line cannot replace what a level in the file sets.
     fn check_no_level_chooses(
         &self,
         flag: &str,
@@ -140,7 +137,7 @@ impl Experiment {
             None => Ok(()),
             Some(factor) => Err(mistake(
                 format!(
-                    "{flag} cannot replace the {name}: the factor \"{}\" chooses them",
+                    "{flag} cannot replace the {name}: the factor \"{}\" sets them",
                     factor.name
                 ),
                 format!("choose its levels with --only \"{}=LEVEL\"", factor.name),
@@ -148,7 +145,7 @@ impl Experiment {
         }
     }
 
-    /// In its old place, or behind the others.
+    /// Replaces a factor in place, or appends it.
     fn replace_factor(&mut self, name: &str, factor: Option<FactorSpec>) {
         let place = self.factors.iter().position(|factor| factor.name == name);
         self.factors.retain(|factor| factor.name != name);
@@ -157,7 +154,7 @@ impl Experiment {
     }
 }
 
-/// The first of them.
+/// Checks the numbers and returns the first.
 fn check_counts(flag: &str, counts: &[u32]) -> Result<u32, OverrideError> {
     check_once(flag, counts)?;
     match counts
@@ -175,14 +172,14 @@ fn check_counts(flag: &str, counts: &[u32]) -> Result<u32, OverrideError> {
 fn check_once<T: PartialEq + ToString>(flag: &str, values: &[T]) -> Result<(), OverrideError> {
     let example = format!("write {flag} A,B");
     if values.is_empty() {
-        return Err(mistake(format!("{flag} names nothing"), example));
+        return Err(mistake(format!("{flag} lists no value"), example));
     }
     let twice = (1..values.len()).find(|index| values[..*index].contains(&values[*index]));
     match twice {
         None => Ok(()),
         Some(index) => Err(mistake(
-            format!("{flag}: {} stands there twice", values[index].to_string()),
-            "name it once",
+            format!("{flag}: {} is listed twice", values[index].to_string()),
+            "list it once",
         )),
     }
 }

@@ -1,6 +1,6 @@
-//! What the command line changes in an experiment: `--scale`, `--blocks`, `--only`, `--server`, and of the load (`load`).
+//! Command-line overrides of an experiment: `--scale`, `--blocks`, `--only`, `--server`, and the load (`load`).
 //!
-//! Goal: pure functions from an experiment to a changed one. Non-goal: the flags themselves (see `cli`).
+//! Purpose: pure functions from an experiment to a changed one. Boundaries: `cli` parses the flags.
 
 mod load;
 
@@ -12,13 +12,13 @@ use super::mistake::suggestion;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{says}; {help}")]
 pub struct OverrideError {
-    /// What is wrong.
+    /// The cause.
     pub says: String,
-    /// What would be right.
+    /// How to fix it.
     pub help: String,
 }
 
-/// A rate that refers to the maximum, which has to be measured with it.
+/// Whether the rate is a share of the maximum, which must be measured too.
 fn is_share(level: &str) -> bool {
     level.parse().is_ok_and(|rate: RateSpec| rate.is_relative())
 }
@@ -31,14 +31,14 @@ fn mistake(says: impl Into<String>, help: impl Into<String>) -> OverrideError {
 }
 
 impl Experiment {
-    /// `--scale X`. The workload has the last word on the number; the caller checks the section again.
+    /// `--scale X`. The caller checks the section again, because the workload limits the scale.
     ///
     /// # Errors
-    /// Where the scale is no number above 0, or varies in the file.
+    /// Fails if the scale is not a number above 0, or if the file varies it.
     pub fn with_scale(mut self, scale: f64) -> Result<Experiment, OverrideError> {
         if !(scale.is_finite() && scale > 0.0) {
             return Err(mistake(
-                format!("--scale {scale} is no scale"),
+                format!("--scale {scale} is not a valid scale"),
                 "give a number above 0, as in --scale 0.1",
             ));
         }
@@ -76,7 +76,7 @@ impl Experiment {
     /// `--blocks N`
     ///
     /// # Errors
-    /// Where it is 0.
+    /// Fails if it is 0.
     pub fn with_blocks(mut self, blocks: u32) -> Result<Experiment, OverrideError> {
         if blocks == 0 {
             return Err(mistake(
@@ -88,11 +88,11 @@ impl Experiment {
         Ok(self)
     }
 
-    /// `--only FACTOR=LEVEL[,LEVEL]`: keeps these levels of a factor or of the servers. Level names
-    /// with commas in them are understood where the whole text is such a name.
+    /// `--only FACTOR=LEVEL[,LEVEL]`: keeps only these levels of a factor or these servers. A level name
+    /// with commas is recognised if the whole text is that name.
     ///
     /// # Errors
-    /// Names that the file does not have; a server whose dataset comes from one that is left out.
+    /// Fails for unknown names, and for a server whose dataset comes from an excluded one.
     pub fn with_only(mut self, text: &str) -> Result<Experiment, OverrideError> {
         let (factor, levels) = text
             .split_once('=')
@@ -200,10 +200,10 @@ impl Experiment {
     /// `--server BUILD` for all servers of the file, or `--server NAME=BUILD` for one.
     ///
     /// # Errors
-    /// Names that the file does not have, builds that do not exist. No message holds a password.
+    /// Fails for unknown names and builds. No message contains a password.
     pub fn with_server(mut self, text: &str) -> Result<Experiment, OverrideError> {
         let (name, build) = match text.split_once('=') {
-            // A = may stand in a DSN or in a path too, behind its scheme.
+            // A DSN or a path may contain a = after its scheme.
             Some((name, build)) if !name.contains("://") && !name.starts_with("path:") => {
                 (Some(name.trim()), build.trim())
             }

@@ -1,35 +1,35 @@
-//! What a run is expected to take, before it begins.
+//! The estimated cost of a run.
 //!
-//! Goal: trials, disk and time from the caller's figures for one dataset and one trial, in words. Non-goal: knowing how
-//! fast a server loads or answers.
+//! Purpose: trials, disk space and time, from the caller's figures for one dataset and one trial. Boundaries: the caller
+//! knows how fast a server loads and answers.
 
 use super::{Plan, PlannedTrial, search};
 use crate::Experiment;
 
-/// What one server's dataset is expected to take.
+/// The estimated cost of one server's dataset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DatasetCost {
     /// The server's name in the file.
     pub server: String,
-    /// Of the snapshot on disk; 0 where one is there already.
+    /// Size of the snapshot on disk; 0 if it already exists.
     pub new_bytes: u64,
-    /// Of the copy that a trial works on.
+    /// Size of the copy that a trial works on.
     pub copy_bytes: u64,
-    /// Getting the server and loading; 0 where the snapshot is there already.
+    /// Time to download the server and load the data; 0 if the snapshot already exists.
     pub load_s: f64,
 }
 
-/// What a whole run is expected to take.
+/// The estimated cost of a whole run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
     pub trials: u64,
-    /// Snapshots that are still to be made, and the largest copy: trials run one after another.
+    /// Size of the missing snapshots plus the largest copy, since trials run one after another.
     pub disk_bytes: u64,
     pub elapsed_s: f64,
 }
 
-/// `trial_s` gives the seconds of one trial, its starts and copies included; one that continues a series has none. Of a
-/// search, as many trials are expected as one without contradictions takes at most.
+/// `trial_s` returns the seconds of one trial, including server starts and copies; a trial that continues a series has
+/// none. A search counts as the maximum number of probes without contradictions.
 pub fn expect(
     plan: &Plan,
     datasets: &[DatasetCost],
@@ -61,7 +61,7 @@ pub fn expect(
     }
 }
 
-/// Three lines for the terminal.
+/// Formats the estimate as three lines for the terminal.
 pub fn text(experiment: &Experiment, expectation: &Expectation) -> String {
     format!(
         "trials  {}\ndisk    about {}\ntime    about {}\n",
@@ -71,7 +71,7 @@ pub fn text(experiment: &Experiment, expectation: &Expectation) -> String {
     )
 }
 
-/// `30: 2 server x 5 variant x 2 joins x 3 blocks, without the 30 that "only" excludes or another shard has`
+/// `30: 2 server x 5 variant x 2 joins x 3 blocks, less 30 excluded by "only" or assigned to other shards`
 fn trials_text(experiment: &Experiment, trials: u64) -> String {
     let servers = experiment.servers.len();
     let mut counts: Vec<(&str, usize)> = Vec::new();
@@ -94,10 +94,10 @@ fn trials_text(experiment: &Experiment, trials: u64) -> String {
         .iter()
         .map(|(name, count)| format!("{count} {name}"))
         .collect();
-    factors.extend(search.map(|_| format!("up to {probes} of a search")));
+    factors.extend(search.map(|_| format!("up to {probes} probes of a search")));
     let without = match (product * probes).saturating_sub(trials) {
         0 => String::new(),
-        excluded => format!(", without the {excluded} that \"only\" excludes or another shard has"),
+        excluded => format!(", less {excluded} excluded by \"only\" or assigned to other shards"),
     };
     format!("{trials}: {}{without}", factors.join(" x "))
 }
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_is_expected_to_take_what_one_without_contradictions_takes() {
+    fn a_search_is_estimated_without_contradictions() {
         let experiment = timed("find = { max_rate = [100, 20000], where = 'p99 <= 10ms' }");
         let expected = of_starts(&experiment);
         assert_eq!(expected.elapsed_s, 2.0 * (15.0 * 60.0 + 3.0));
@@ -183,7 +183,7 @@ mod tests {
             elapsed_s: 600.0,
         };
         insta::assert_snapshot!(text(&experiment(3), &expectation), @r#"
-        trials  15: 2 server x 3 variant x 3 blocks, without the 3 that "only" excludes or another shard has
+        trials  15: 2 server x 3 variant x 3 blocks, less 3 excluded by "only" or assigned to other shards
         disk    about 1.5 GiB
         time    about 10 min
         "#);

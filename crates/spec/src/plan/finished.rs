@@ -1,6 +1,6 @@
-//! What the planner knows of a trial that was measured.
+//! What the planner knows about a finished trial.
 //!
-//! Goal: the few figures on which the next trial depends. Non-goal: the record (`run` makes one from the other).
+//! Purpose: the figures on which the next trial depends. Boundaries: `run` derives them from the record.
 
 use record::TrialKey;
 use std::collections::HashMap;
@@ -8,22 +8,21 @@ use std::collections::HashMap;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finished {
     pub key: TrialKey,
-    /// Its figures can be used: it was done, and nothing made it invalid.
+    /// Whether its figures can be used: it completed and is valid.
     pub is_usable: bool,
-    /// Operations a second of the measured part; none where the trial has no such figure.
+    /// Throughput (ops/s) of the measured part; None if the trial has none.
     pub throughput: Option<f64>,
-    /// Of all operations that ended, those that the server refused or that were lost. 0 to 1.
+    /// The share of finished operations that failed, 0 to 1.
     pub failed_share: f64,
-    /// Of the response.
+    /// Latency percentiles.
     pub latency_ms: LatencyMs,
-    /// More operations arrived than were done.
+    /// Whether more operations arrived than completed.
     pub unstable: bool,
-    /// The server that it was measured on is still up as the trial left it, so that a series can go on there. Never so
-    /// for what an earlier process measured.
+    /// Whether its server still runs, so that a series can continue on it. Never true for a trial of an earlier process.
     pub server_is_up: bool,
 }
 
-/// Milliseconds; none where nothing was measured.
+/// Milliseconds; None if not measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LatencyMs {
     pub p50: Option<f64>,
@@ -33,7 +32,7 @@ pub struct LatencyMs {
 }
 
 impl LatencyMs {
-    /// One of the four.
+    /// Returns one of the four percentiles.
     pub fn at(&self, quantile: f64) -> Option<f64> {
         match quantile {
             0.5 => self.p50,
@@ -46,7 +45,7 @@ impl LatencyMs {
 }
 
 impl Finished {
-    /// A trial without figures on which another could depend: rounds of queries, and what failed.
+    /// A trial on whose figures no other depends: rounds of queries, and failed trials.
     pub fn without_figures(key: TrialKey, is_usable: bool) -> Finished {
         Finished {
             key,

@@ -1,14 +1,14 @@
-//! The points of the matrix: every server with every choice of levels that `only` allows.
+//! The points of the matrix: every combination of a server and levels that `only` allows.
 //!
-//! Goal: the size before anything is expanded, then the points in the file's order. Non-goals: blocks and their order.
+//! Purpose: check the size before expanding, then list the points in file order. Boundaries: `order` handles blocks.
 
 use super::PlanError;
 use crate::{Experiment, LevelSpec, Pairs, RateSpec, ServerSpec};
 
-/// More trials than this are refused.
+/// The maximum number of trials.
 pub(super) const TRIALS_MAX: u128 = 100_000;
 
-/// A point of the matrix, as indices into the experiment.
+/// A point of the matrix, by indices into the experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Point {
     /// None: the trials run on a folder.
@@ -17,7 +17,7 @@ pub(super) struct Point {
     pub levels: Vec<usize>,
 }
 
-/// All points in the file's order: servers, then factors, the last one changing fastest.
+/// All points in file order: servers, then factors; the last factor varies fastest.
 pub(super) fn points(experiment: &Experiment) -> Result<Vec<Point>, PlanError> {
     refuse_a_large_matrix(experiment)?;
     let mut found = Vec::new();
@@ -65,7 +65,7 @@ fn refuse_a_large_matrix(experiment: &Experiment) -> Result<(), PlanError> {
     }
 }
 
-/// Every choice of one out of each count; one empty choice where there are no counts.
+/// All combinations of one index below each count; one empty combination if there are no counts.
 fn choices(counts: &[usize]) -> Vec<Vec<usize>> {
     counts.iter().fold(vec![Vec::new()], |choices, count| {
         let extended = |choice: Vec<usize>| {
@@ -75,7 +75,7 @@ fn choices(counts: &[usize]) -> Vec<Vec<usize>> {
     })
 }
 
-/// What allows a rate that refers to the maximum allows the maximum.
+/// Restrictions that allow a share of the maximum also allow the maximum.
 fn is_allowed(experiment: &Experiment, point: &Point) -> bool {
     let measures_for = |(factor, allowed): &(String, Vec<String>)| {
         let is_share = |name: &String| name.parse().is_ok_and(|rate: RateSpec| rate.is_relative());
@@ -88,7 +88,7 @@ fn is_allowed(experiment: &Experiment, point: &Point) -> bool {
     levels(experiment, point).all(|(_, level)| allows(&level.only))
 }
 
-/// Whether the point measures the maximum that rates refer to.
+/// Whether the point measures the maximum for rates given as shares.
 pub(super) fn is_max(experiment: &Experiment, point: &Point) -> bool {
     levels(experiment, point).any(|(_, level)| {
         let load = level.patch.load.as_ref();
@@ -113,7 +113,7 @@ fn holds(
     }
 }
 
-/// The point's server as the file has it.
+/// The server of the point.
 pub(super) fn server<'e>(experiment: &'e Experiment, point: &Point) -> Option<&'e ServerSpec> {
     experiment.servers.get(point.server?)
 }

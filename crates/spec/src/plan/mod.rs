@@ -1,8 +1,8 @@
-//! The next trial, from the experiment, the seed and what is finished.
+//! Computes the next trial from the experiment, the seed and the finished trials.
 //!
-//! Goal: one pure function for a fixed matrix, a search (`search`), a resume and a shard. The points (`matrix`), those that
-//! belong together as one unit (`units`), come in blocks of shuffled order (`order`); what is finished is left out.
-//! Non-goals: running trials; asking anything of a server.
+//! Purpose: one pure function for a fixed matrix, a search (`search`), a resumed run and a shard. Points (`matrix`) that
+//! belong together form units (`units`), whose order is shuffled within each block (`order`). Finished trials are skipped.
+//! Boundaries: `run` runs trials; this module never contacts a server.
 
 pub mod estimate;
 mod search;
@@ -31,16 +31,16 @@ use units::Unit;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    #[error("the matrix has {trials} trials ({product}), more than the {max} that prony plans: {cut}", max = matrix::TRIALS_MAX)]
+    #[error("the matrix has {trials} trials ({product}), more than the maximum of {max}: {cut}", max = matrix::TRIALS_MAX)]
     TooLarge {
         trials: u128,
         /// `2 server x 1000 size x ...`
         product: String,
-        /// What to do.
+        /// The fix.
         cut: String,
     },
     #[error(
-        "the matrix is empty: every combination of levels is excluded by an \"only\"; take one out or name more levels in it"
+        "the matrix is empty: every combination of levels is excluded by an \"only\"; remove one, or name more levels in it"
     )]
     Empty,
 }
@@ -57,8 +57,8 @@ impl PlanError {
             .max_by_key(|(_, count)| *count)
             .map_or("", |(name, _)| name);
         let cut = match largest {
-            "blocks" => "give fewer blocks with --blocks N".to_string(),
-            name => format!("cut \"{name}\" first, in the file or with --only {name}=LEVEL"),
+            "blocks" => "use fewer blocks with --blocks N".to_string(),
+            name => format!("reduce \"{name}\" first, in the file or with --only {name}=LEVEL"),
         };
         PlanError::TooLarge {
             trials,
@@ -68,13 +68,13 @@ impl PlanError {
     }
 }
 
-/// The order of execution of an experiment's trials. It holds places only; trials are made when they are asked for.
+/// The execution order of an experiment's trials. It holds only places; trials are built on demand.
 #[derive(Clone, Debug)]
 pub struct Plan<'e> {
     experiment: &'e Experiment,
     points: Vec<Point>,
     units: Vec<Unit>,
-    /// In the order of execution. Places of one unit stand together.
+    /// In execution order. The places of a unit are adjacent.
     order: Vec<Place>,
 }
 
@@ -88,12 +88,12 @@ struct Place {
 
 impl<'e> Plan<'e> {
     /// # Errors
-    /// A matrix that is too large, which is found before it is expanded, or empty.
+    /// Fails if the matrix is too large, which is checked before expanding it, or empty.
     pub fn new(experiment: &'e Experiment, seed: u64) -> Result<Plan<'e>, PlanError> {
         Plan::of_shard(experiment, seed, None)
     }
 
-    /// The part of the plan that falls to a shard; the whole without one.
+    /// The part of the plan assigned to a shard; the whole plan without one.
     ///
     /// # Errors
     /// As for `new`.
@@ -132,8 +132,8 @@ impl<'e> Plan<'e> {
         })
     }
 
-    /// The number of trials, all blocks. Where a rate is searched for, it is not known beforehand, and this is an upper
-    /// bound that a search without contradictions stays far below.
+    /// The number of trials in all blocks. For a search it is only an upper bound; a search without contradictions needs
+    /// far fewer.
     pub fn len(&self) -> usize {
         let probes = self.experiment.search();
         self.order.len() * probes.map_or(1, |search| search::probes_max(search.between))
@@ -144,8 +144,8 @@ impl<'e> Plan<'e> {
         self.order.is_empty()
     }
 
-    /// All trials in the order of execution, as far as they are known beforehand: of a search the first one, and rates
-    /// that refer to a maximum as 0.
+    /// All trials in execution order, as far as they are known in advance: only the first trial of a search, and rate 0
+    /// for shares of a maximum.
     pub fn trials(&self) -> impl Iterator<Item = PlannedTrial> {
         let measured = Measured {
             max: None,
@@ -160,7 +160,7 @@ impl<'e> Plan<'e> {
         })
     }
 
-    /// The first trial that is not finished. `finished` stands in the order in which it was measured.
+    /// The first unfinished trial. `finished` is in the order of measurement.
     pub fn next(&self, finished: &[Finished]) -> Option<PlannedTrial> {
         let known = Known::new(finished);
         let (place, mut trial) = self
@@ -172,12 +172,12 @@ impl<'e> Plan<'e> {
         Some(trial)
     }
 
-    /// Whether any trial hangs on the figures of another one: a search, or a rate that is a share of the maximum.
+    /// Whether any trial depends on the figures of another one: a search, or a rate that is a share of the maximum.
     pub fn needs_figures(&self) -> bool {
         self.experiment.search().is_some() || self.order.iter().any(|place| self.needs_max(place))
     }
 
-    /// What is never measured because the maximum that its rate refers to was not.
+    /// Trials that are skipped because the maximum that their rate refers to has no figure.
     pub fn lost(&self, finished: &[Finished]) -> Vec<TrialKey> {
         let known = Known::new(finished);
         let is_lost =
@@ -186,7 +186,7 @@ impl<'e> Plan<'e> {
         lost.map(|place| self.key(place)).collect()
     }
 
-    /// The trial of a place that is still to be measured.
+    /// The next unfinished trial of a place.
     fn open(&self, place: &Place, finished: &[Finished], known: &Known) -> Option<PlannedTrial> {
         let measured = match self.experiment.search() {
             Some(search) => Measured {
@@ -203,7 +203,7 @@ impl<'e> Plan<'e> {
         Some(self.planned(place, measured))
     }
 
-    /// What the search answered that this trial was the last one of, as a sentence; none where it goes on.
+    /// The result of a search as a sentence, if this was its last trial; None if it continues.
     pub fn answer(&self, last: &TrialKey, finished: &[Finished]) -> Option<String> {
         let search = self.experiment.search()?;
         let is_its = |place: &&Place| {
@@ -215,7 +215,7 @@ impl<'e> Plan<'e> {
         self.step(search, place, finished).sentence(search)
     }
 
-    /// The next rate of a search; none where it has ended.
+    /// The next rate of a search; None if it has ended.
     fn probe(&self, search: &SearchSpec, place: &Place, finished: &[Finished]) -> Option<f64> {
         match self.step(search, place, finished) {
             Step::Next(rate) => Some(rate),
@@ -237,8 +237,8 @@ impl<'e> Plan<'e> {
         matches!(load, LoadSpec::Open(open) if open.rate.is_relative())
     }
 
-    /// The largest throughput in closed loop over all numbers of workers of the unit. None: they were not all tried yet;
-    /// within: none of them has a figure.
+    /// The maximum closed-loop throughput over all worker counts of the unit. Outer None: not all are measured yet; inner
+    /// None: none of them has a figure.
     fn max(&self, place: &Place, known: &Known) -> Option<Option<f64>> {
         let unit = self.units[place.unit].iter();
         let measure_it =
@@ -285,15 +285,15 @@ impl<'e> Plan<'e> {
     }
 }
 
-/// The whole matrix, in the order of execution.
+/// All trials of the matrix in execution order.
 ///
 /// # Errors
-/// A matrix that is too large or empty.
+/// Fails if the matrix is too large or empty.
 pub fn expand(experiment: &Experiment, seed: u64) -> Result<Vec<PlannedTrial>, PlanError> {
     Ok(Plan::new(experiment, seed)?.trials().collect())
 }
 
-/// The servers that these trials run on and those whose datasets others start from, each once, in the file's order.
+/// The servers that these trials run on or whose datasets they start from, without duplicates, in file order.
 pub fn servers(experiment: &Experiment, trials: &[PlannedTrial]) -> Vec<ServerSpec> {
     let mut found: Vec<ServerSpec> = Vec::new();
     for own in &experiment.servers {
@@ -314,8 +314,8 @@ pub fn servers(experiment: &Experiment, trials: &[PlannedTrial]) -> Vec<ServerSp
     found
 }
 
-/// The next trial; none where all are finished, or where `expand` refuses the matrix. It makes the plan anew: where many
-/// are asked for, `Plan::next` of one plan gives the same.
+/// The next trial; None if all are finished or if `expand` rejects the matrix. It rebuilds the plan on each call; prefer
+/// `Plan::next` for repeated calls.
 pub fn next(experiment: &Experiment, seed: u64, finished: &[Finished]) -> Option<PlannedTrial> {
     Plan::new(experiment, seed).ok()?.next(finished)
 }

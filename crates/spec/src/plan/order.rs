@@ -1,15 +1,15 @@
 //! The order of the units within each block, and of the points within a unit.
 //!
-//! Goal: shuffled by the seed, the same on every machine and in every version of prony. Block b draws from PCG32
-//! (XSH RR 64/32, M. E. O'Neill 2014; `rand_pcg::Pcg32`) with the seed as its state and b as its stream. The shuffle
-//! (Fisher and Yates, from the last place to the first) and the drawing of a number below n (by rejection, so that all
-//! are equally likely) are written out here, since those of a library may change between its versions.
+//! Purpose: a shuffle that depends only on the seed, the same on every machine and in every version of prony. Block b draws from PCG32
+//! (XSH RR 64/32, M. E. O'Neill 2014; `rand_pcg::Pcg32`) with the seed as its state and b as its stream. The Fisher-Yates
+//! shuffle (last place to first) and unbiased sampling below n (by rejection) are implemented here, because those of a
+//! library may change between versions.
 
 use rand::Rng;
 use rand_pcg::Pcg32;
 
-/// For each block the units' indices in the order of execution. Neighbouring blocks never have the same order, as far as
-/// there is more than one unit.
+/// For each block, the indices of the units in execution order. With more than one unit, consecutive blocks never have
+/// the same order.
 pub(super) fn orders(units: usize, blocks: u32, seed: u64) -> Vec<Vec<usize>> {
     let mut orders: Vec<Vec<usize>> = Vec::with_capacity(blocks as usize);
     for block in 0..blocks {
@@ -22,8 +22,8 @@ pub(super) fn orders(units: usize, blocks: u32, seed: u64) -> Vec<Vec<usize>> {
     orders
 }
 
-/// The members of one unit in a block, shuffled. It draws from the stream of its block and place, which no order of units
-/// draws from: the place, counted from 1, stands in the upper half.
+/// Shuffles the members of a unit in a block. The random stream is unique to the block and the place: the place, counted
+/// from 1, is in the upper half of the stream number.
 pub(super) fn within(place: usize, block: u32, seed: u64, members: &[usize]) -> Vec<usize> {
     let stream = ((place as u64 + 1) << 32) | u64::from(block);
     shuffled(members.len(), &mut Pcg32::new(seed, stream))

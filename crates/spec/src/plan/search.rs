@@ -1,39 +1,39 @@
-//! The largest rate that holds a threshold, from the trials so far.
+//! Searches for the maximum rate that meets a threshold.
 //!
-//! Goal: a pure function from what was probed to the next rate. From the lower bound upwards the rate is doubled until one
-//! fails, the interval between the last that held and the first that failed is halved geometrically to 5 %, then both ends
-//! are probed once more, each a little further out. Where such a confirmation contradicts, that end is not believed any
-//! more and is looked for again in growing steps. No rate is probed twice, since a trial is known by its rate.
-//! Non-goal: the figures of a trial.
+//! Purpose: a pure function from the probes so far to the next rate. Starting at the lower bound, the rate is doubled until
+//! a probe fails. The interval between the last success and the first failure is bisected geometrically down to 5 %. Then
+//! both ends are confirmed by a probe slightly further out. If a confirmation contradicts an end, that end is discarded and
+//! searched for again in growing steps. No rate is probed twice, since the rate identifies a trial.
+//! Boundaries: `finished` holds the figures of a trial.
 
 use super::Finished;
 use crate::SearchSpec;
 use record::TrialKey;
 
-/// The interval in which the search ends: the upper end over the lower.
+/// The ratio of the upper to the lower end at which the search stops.
 const FINE: f64 = 1.05;
-/// A confirmation lies so far outside of the end that it confirms.
+/// The distance of a confirmation probe from the end that it confirms.
 const ASIDE: f64 = 1.005;
 const DOUBLED: f64 = 2.0;
 /// The first step after a contradiction.
 const WIDENED: f64 = 1.25;
-/// The search gives up after more of them.
+/// The maximum number of contradictions before the search gives up.
 const CONTRADICTIONS_MAX: u32 = 3;
-/// So many trials in a row that cannot tell end the search.
+/// The number of consecutive inconclusive trials that end the search.
 const SILENT_MAX: u32 = 2;
-/// A rate at which more operations fail does not hold.
+/// The maximum share of failed operations at a rate that holds.
 const FAILED_SHARE_MAX: f64 = 0.01;
 
 /// One trial of the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Probe {
-    /// Operations a second.
+    /// Operations per second.
     pub rate: f64,
-    /// Whether the threshold held, the queue did not grow and the operations were done; none where the trial cannot tell.
+    /// Whether the threshold held, the queue did not grow and the operations succeeded; None if inconclusive.
     pub holds: Option<bool>,
 }
 
-/// A trial as a probe of the search at `key`, which has no rate; none where it belongs elsewhere.
+/// A trial as a probe of the search at `key`, which has no rate; None if it belongs to another search.
 pub(super) fn probe(search: &SearchSpec, key: &TrialKey, finished: &Finished) -> Option<Probe> {
     let (last, others) = finished.key.levels.split_last()?;
     let belongs = last.0 == "rate"
@@ -42,7 +42,7 @@ pub(super) fn probe(search: &SearchSpec, key: &TrialKey, finished: &Finished) ->
         && finished.key.block == key.block;
     let latency_ms = finished.latency_ms.at(search.holds.quantile);
     let within = latency_ms.is_some_and(|latency_ms| latency_ms <= search.holds.at_most_ms);
-    // A server that refuses is fast.
+    // Errors return quickly, so a low latency with many errors does not count.
     let done = finished.failed_share <= FAILED_SHARE_MAX;
     Some(Probe {
         rate: last.1.parse().ok()?,
@@ -57,23 +57,23 @@ pub(super) fn probe(search: &SearchSpec, key: &TrialKey, finished: &Finished) ->
 pub(super) enum Step {
     /// Probe this rate.
     Next(f64),
-    /// It held here and was confirmed; 5 % above it did not, or `above` is none: it held at the upper bound too.
+    /// Confirmed to hold here and to fail 5 % above, or, if `above` is None, to hold at the upper bound too.
     Found { rate: f64, above: Option<f64> },
-    /// Not even the lower bound holds.
+    /// Even the lower bound fails.
     TooHigh,
-    /// The probes contradict each other again and again.
+    /// The probes contradict each other repeatedly.
     Unsettled,
-    /// Trials failed or were invalid, one after the other.
+    /// Consecutive trials failed or were invalid.
     Silent,
 }
 
 impl Step {
-    /// What was found, for the record; none where the search goes on.
+    /// The result for the record; None if the search continues.
     pub(super) fn sentence(&self, search: &SearchSpec) -> Option<String> {
         let (lowest, highest) = search.between;
         let percent = search.holds.quantile * 100.0;
         let condition = format!(
-            "{percent} % are answered within {} ms",
+            "{percent} % of operations complete within {} ms",
             search.holds.at_most_ms
         );
         Some(match self {
@@ -82,25 +82,25 @@ impl Step {
                 rate,
                 above: Some(above),
             } => format!(
-                "the highest rate at which {condition} is {rate} a second; at {above} they are not"
+                "the maximum rate at which {condition} is {rate} ops/s; at {above} ops/s they do not"
             ),
             Step::Found { rate, above: None } => format!(
-                "{condition} at {rate} a second too, the highest rate that was allowed ({highest}); allow a higher one"
+                "{condition} even at {rate} ops/s, the upper bound of the search ({highest}); raise the upper bound"
             ),
             Step::TooHigh => format!(
-                "there is no rate from {lowest} a second on at which {condition}; begin the search lower"
+                "no rate from {lowest} ops/s upwards was found at which {condition}; lower the lower bound of the search"
             ),
             Step::Unsettled => format!(
-                "the trials contradict each other again and again on where {condition}; measure longer, or on a quieter machine"
+                "the trials repeatedly contradict each other on the rate at which {condition}; measure longer, or on a less loaded machine"
             ),
             Step::Silent => format!(
-                "the search for the highest rate at which {condition} has no answer: {SILENT_MAX} of its trials in a row failed or were invalid"
+                "the search for the maximum rate at which {condition} gave up: {SILENT_MAX} consecutive trials failed or were invalid"
             ),
         })
     }
 }
 
-/// The next step of a search between two rates, from all of its probes in the order in which they were made.
+/// The next step of a search between two rates, given all its probes in order.
 pub(super) fn next(between: (f64, f64), probes: &[Probe]) -> Step {
     let mut search = Search::new(between);
     let mut made: Vec<f64> = Vec::new();
@@ -125,19 +125,19 @@ pub(super) fn next(between: (f64, f64), probes: &[Probe]) -> Step {
     }
 }
 
-/// More probes than this are never made.
+/// The upper bound on the number of probes.
 pub(super) fn probes_max((low, high): (f64, f64)) -> usize {
     let doublings = (high / low).log2().ceil() as usize + 1;
     let halvings = 4;
     let confirmations = 2;
-    // A widening begins at 1.25 and has doubled its step after three, so it takes little more than doubling alone.
+    // A widening starts at 1.25 and doubles its step every three probes, so it takes little more than doubling alone.
     let widened = doublings + 3 + halvings + confirmations;
     let telling =
         doublings + halvings + confirmations + (CONTRADICTIONS_MAX as usize + 1) * widened;
     telling * SILENT_MAX as usize
 }
 
-/// What a search without contradictions takes at most.
+/// The maximum number of probes without contradictions.
 pub(super) fn probes_usual((low, high): (f64, f64)) -> usize {
     (high / low).log2().ceil() as usize + 1 + 4 + 2
 }
@@ -149,7 +149,7 @@ struct End {
     confirmed: bool,
 }
 
-/// What a probe is made for.
+/// The purpose of a probe.
 #[derive(Clone, Copy)]
 enum Purpose {
     Look,
@@ -165,11 +165,11 @@ enum Wanted {
 struct Search {
     low: f64,
     high: f64,
-    /// The largest rate that is believed to hold.
+    /// The largest rate currently assumed to hold.
     holding: Option<End>,
-    /// The smallest rate that is believed to fail.
+    /// The smallest rate currently assumed to fail.
     failing: Option<End>,
-    /// Of the next look beyond a known end.
+    /// The factor of the next probe beyond a known end.
     step: f64,
     contradictions: u32,
 }
@@ -279,7 +279,7 @@ fn confirm_failing(failing: End, made: &[f64]) -> Option<Wanted> {
     (!failing.confirmed).then_some(Wanted::Probe(Purpose::ConfirmFailing, above))
 }
 
-/// The rate with four digits, moved by the factor until no probe was made there.
+/// The rate rounded to four digits, moved by the factor until it is unused.
 fn unused(rate: f64, factor: f64, made: &[f64]) -> f64 {
     let mut here = rate;
     while made.contains(&four_digits(here)) {
@@ -297,7 +297,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The whole search against something that answers for each rate.
+    /// Runs a whole search against a function of the rate.
     fn searched(between: (f64, f64), mut holds: impl FnMut(f64) -> bool) -> (Step, Vec<Probe>) {
         let mut probes = Vec::new();
         loop {
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_that_cannot_tell_is_asked_again_beside_and_two_in_a_row_end_the_search() {
+    fn an_inconclusive_probe_is_repeated_nearby_and_two_in_a_row_end_the_search() {
         let probe = |rate, holds| Probe { rate, holds };
         let between = (100.0, 1000.0);
         let mut probes = vec![probe(100.0, Some(true)), probe(200.0, None)];
@@ -396,7 +396,7 @@ mod tests {
         }
 
         #[test]
-        fn no_answers_make_it_endless_or_probe_a_rate_twice(low in 0.001..1e4f64, span in 1.001..1e6f64, answers in proptest::collection::vec(any::<bool>(), 400)) {
+        fn every_search_ends_and_never_probes_a_rate_twice(low in 0.001..1e4f64, span in 1.001..1e6f64, answers in proptest::collection::vec(any::<bool>(), 400)) {
             let mut answers = answers.into_iter();
             let (_, probes) = searched((low, low * span), |_| answers.next().unwrap());
             let mut rates: Vec<f64> = probes.iter().map(|probe| probe.rate).collect();

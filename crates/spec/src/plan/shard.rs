@@ -1,4 +1,4 @@
-//! A part of the matrix, for one of several machines: `2/4`.
+//! A shard of the matrix, for one of several machines: `2/4`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,13 +12,13 @@ pub struct Shard {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "\"{0}\" is no shard: write 2/4 for the second of four, with a part from 1 to the number of shards"
+    "\"{0}\" is not a shard: write 2/4 for the second of four; the first number is from 1 to the second"
 )]
 pub struct ShardError(String);
 
 impl Shard {
-    /// The points of a block are dealt in the block's own shuffled order, one to each shard in turn. So every shard has
-    /// about as many trials of every block, and which machine measures a point changes from block to block.
+    /// Whether the shard has this position. Points are assigned round-robin in the shuffled order of each block. So every
+    /// shard has about the same number of trials per block, and the machine of a point changes from block to block.
     pub fn holds(self, position: usize) -> bool {
         position % self.of as usize == self.part as usize - 1
     }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 mod load;
 mod observe;
 
-/// Two servers, three variants of which one is for 5.6 alone: five points.
+/// Two servers and three variants, one of them only for 5.6: five points.
 pub(super) fn experiment(blocks: u32) -> Experiment {
     parse(&format!(
         r#"
@@ -78,7 +78,7 @@ fn literal(text: &str) -> Setting {
 }
 
 #[test]
-fn a_level_stands_only_where_its_only_allows() {
+fn a_level_appears_only_where_its_only_allows_it() {
     let trials = planned(1);
     assert_eq!(trials.len(), 5);
     assert!(trials.iter().all(|trial| trial.key.server_name() == "5.6"
@@ -188,7 +188,7 @@ fn a_matrix_of_a_million_trials_is_refused_before_it_is_expanded() {
         levels("one"),
         levels("two")
     );
-    insta::assert_snapshot!(expand(&parse(&source), 1).unwrap_err(), @r#"the matrix has 1000000 trials (1000 one x 1000 two), more than the 100000 that prony plans: cut "two" first, in the file or with --only two=LEVEL"#);
+    insta::assert_snapshot!(expand(&parse(&source), 1).unwrap_err(), @r#"the matrix has 1000000 trials (1000 one x 1000 two), more than the maximum of 100000: reduce "two" first, in the file or with --only two=LEVEL"#);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A trial as it is planned: every level chosen, every patch applied.
+//! A planned trial: all levels chosen, all patches applied.
 
 use super::matrix::{Point, agrees, is_max, levels, server};
 use crate::served;
@@ -11,24 +11,24 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedTrial {
     pub key: TrialKey,
-    /// Where it runs, with the build that the levels give it; its name then is its own. None: on a folder.
+    /// Its server; a level that changes the build also changes the name. None: it runs on a folder.
     pub server: Option<ServerSpec>,
-    /// Server configuration, later patches winning; sizes relative to the data are still open.
+    /// Server configuration; later patches win. Sizes relative to the data are not resolved yet.
     pub settings: Pairs<Setting>,
     pub session: Pairs<Setting>,
-    /// The workload's section with the levels' keys laid over it.
+    /// The section of the workload, merged with the keys of the levels.
     pub workload: toml::Table,
     pub load: PlannedLoad,
     pub limits: LimitsPatch,
     /// Empty for a timed load.
     pub rounds: Vec<RoundKind>,
-    /// It goes on with the server that the trial before it in its series has started and left.
+    /// Whether it reuses the running server of the previous trial in its series.
     pub continues: bool,
     pub events: Vec<EventSpec>,
     pub observe: Observe,
 }
 
-/// Where a point stands in the matrix, in a block. `probed` is the rate of a trial that searches for one.
+/// The key of a trial: a point in a block. `probed` is the rate of a search probe.
 pub(super) fn key(
     experiment: &Experiment,
     point: &Point,
@@ -46,16 +46,16 @@ pub(super) fn key(
     }
 }
 
-/// Rates that depend on what was measured before.
+/// Rates that depend on earlier trials.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Measured {
-    /// Operations a second.
+    /// Operations per second.
     pub max: Option<f64>,
-    /// The rate that a search wants to be probed.
+    /// The rate to probe in a search.
     pub probed: Option<f64>,
 }
 
-/// The patches in order: the file's top level, the server, the levels in the file's order of factors.
+/// Applies the patches in order: the top level of the file, the server, then the levels in file order of their factors.
 pub(super) fn planned(
     experiment: &Experiment,
     point: &Point,
@@ -77,7 +77,7 @@ pub(super) fn planned(
         events: experiment
             .events
             .iter()
-            // What the others are compared at must not hang on what is compared.
+            // The maximum is a reference, so it must not depend on the compared levels.
             .filter(|_| !is_max(experiment, point))
             .filter(|event| agrees(experiment, point, &event.only))
             .cloned()
@@ -94,14 +94,14 @@ pub(super) fn planned(
     trial
 }
 
-/// The sections that a level has for this server alone.
+/// The sections that a level has only for this server.
 fn replaced<'e>(level: &'e LevelSpec, server: Option<&ServerSpec>) -> Option<&'e Patch> {
     let on = level.on.iter();
     let mut own = on.filter(|(name, _)| server.is_some_and(|server| server.name == *name));
     own.next().map(|(_, patch)| patch)
 }
 
-/// The file's load with the levels' laid over it.
+/// The load of the file, merged with those of the levels.
 pub(super) fn load(experiment: &Experiment, point: &Point) -> LoadSpec {
     let server = server(experiment, point);
     let patches = levels(experiment, point).filter_map(|(_, level)| {
@@ -118,7 +118,7 @@ fn resolved(load: LoadSpec, measured: Measured) -> PlannedLoad {
         LoadSpec::Open(open) => open,
     };
     let rate = match open.rate {
-        // The maximum is what as many clients get as there are workers at most.
+        // The maximum is the throughput of as many clients as there are workers.
         RateSpec::Max => {
             return PlannedLoad::Closed {
                 clients: open.workers,
@@ -139,13 +139,13 @@ fn resolved(load: LoadSpec, measured: Measured) -> PlannedLoad {
 }
 
 impl PlannedTrial {
-    /// The name of the server that it runs on; empty where it runs on a folder.
+    /// The name of its server; empty if it runs on a folder.
     pub fn server_name(&self) -> &str {
         let name = self.server.as_ref().map(|server| server.name.as_str());
         name.unwrap_or_default()
     }
 
-    /// `replaced` holds the sections that this server has instead of the patch's own.
+    /// Applies a patch. The sections in `replaced` replace those of the patch.
     fn apply(&mut self, patch: &Patch, replaced: Option<&Patch>) {
         let empty = Patch::default();
         let replaced = replaced.unwrap_or(&empty);
@@ -170,7 +170,7 @@ impl PlannedTrial {
     }
 }
 
-/// A later value takes the place of an earlier one; the flags of `optimizer_switch` do so one by one.
+/// Later values replace earlier ones; the flags of `optimizer_switch` are merged one by one.
 fn lay_over(base: &mut Pairs<Setting>, over: &Pairs<Setting>) {
     for (name, value) in over {
         match base.iter_mut().find(|(known, _)| known == name) {
@@ -181,7 +181,7 @@ fn lay_over(base: &mut Pairs<Setting>, over: &Pairs<Setting>) {
     }
 }
 
-/// `mrr=on` over `mrr=off,index_merge=off` is `index_merge=off,mrr=on`: a server takes each flag once.
+/// `mrr=on` over `mrr=off,index_merge=off` is `index_merge=off,mrr=on`: a server accepts each flag once.
 fn switched(base: &Setting, over: &Setting) -> Setting {
     let (Setting::Literal(base), Setting::Literal(over)) = (base, over) else {
         return over.clone();
@@ -196,7 +196,7 @@ fn switched(base: &Setting, over: &Setting) -> Setting {
     let kept = base
         .split(',')
         .filter(|flag| !over.split(',').any(|later| name(later) == name(flag)));
-    // The word puts all flags back, whatever came before it.
+    // `default` alone resets all earlier flags.
     let kept: Vec<&str> = match over
         .split(',')
         .any(|flag| flag.trim().eq_ignore_ascii_case("default"))

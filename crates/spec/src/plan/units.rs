@@ -1,7 +1,7 @@
-//! Which points belong together: a series, or rates with the maximum that they refer to.
+//! Groups points that belong together: a series, or shares of a maximum with that maximum.
 //!
-//! Goal: units that are shuffled and dealt to shards as a whole, each with its points in the order of execution. Where
-//! nothing belongs together, every point is a unit. Non-goal: the order of the units (see `order`).
+//! Purpose: units are shuffled and assigned to shards as a whole, with their points in execution order. A point that
+//! belongs to no other is a unit of its own. Boundaries: `order` shuffles the units.
 
 use super::matrix::{Point, is_max};
 use super::order;
@@ -11,8 +11,7 @@ use crate::{Experiment, LOAD_FACTORS, LoadSpec, RateSpec};
 /// Indices of points, at least one.
 pub(super) type Unit = Vec<usize>;
 
-/// The units of an experiment, in the order of their first points. Points that measure a maximum are left out where no rate
-/// refers to it.
+/// The units of an experiment, in the order of their first points. Omits maxima that no rate refers to.
 pub(super) fn units(experiment: &Experiment, points: &[Point]) -> Vec<Unit> {
     let is_relative =
         |point: &Point| rate(experiment, point).is_some_and(|rate| rate.is_relative());
@@ -35,7 +34,7 @@ pub(super) fn units(experiment: &Experiment, points: &[Point]) -> Vec<Unit> {
     units
 }
 
-/// Whether two points differ in clients, workers and rate alone.
+/// Whether two points differ only in clients, workers and rate.
 fn belong(experiment: &Experiment, a: &Point, b: &Point) -> bool {
     let same = |(index, factor): (usize, &crate::FactorSpec)| {
         LOAD_FACTORS.contains(&factor.name.as_str()) || a.levels[index] == b.levels[index]
@@ -43,7 +42,7 @@ fn belong(experiment: &Experiment, a: &Point, b: &Point) -> bool {
     a.server == b.server && experiment.factors.iter().enumerate().all(same)
 }
 
-/// A unit in the order of execution in a block: the maximum first; then ascending in a series, else shuffled.
+/// A unit in execution order within a block: the maximum first, then ascending in a series, else shuffled.
 pub(super) fn ordered(
     experiment: &Experiment,
     points: &[Point],

@@ -25,7 +25,7 @@ const QUERIES: [&str; 13] = [
     "Q4.3",
 ];
 
-/// What other workloads say of their sections is tested where they are.
+/// Other workloads test their own sections.
 fn check(name: &str, section: &Section) -> Option<TargetKind> {
     match name {
         "ssb" => check_ssb(name, section),
@@ -58,7 +58,7 @@ fn trials(name: &str, source: &str) -> usize {
 }
 
 #[test]
-fn every_experiment_in_the_tree_is_right_and_says_why_it_exists() {
+fn every_experiment_in_the_tree_is_valid_and_says_why_it_exists() {
     let files = toml_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments"));
     assert!(files.len() >= 5);
     for file in files {

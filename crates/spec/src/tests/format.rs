@@ -1,4 +1,4 @@
-//! What a right file becomes, and what the command line changes in it.
+//! Valid files and command-line overrides.
 
 use super::{RIGHT, read};
 use crate::limits::Memory;
@@ -31,7 +31,7 @@ fn bound(added: &str) -> Bound {
 }
 
 #[test]
-fn what_the_file_leaves_out_has_defaults() {
+fn missing_keys_have_defaults() {
     let experiment = right("");
     assert_eq!(
         experiment.protocol.rounds,
@@ -66,7 +66,7 @@ fn factors_stand_in_the_order_of_their_first_levels() {
 }
 
 #[test]
-fn settings_may_be_numbers_truths_and_texts() {
+fn settings_may_be_numbers_booleans_and_strings() {
     let settings = right("[settings]\na = 1\nb = true\nc = 0.5\nd = \"64M\"\ne-f = \"data * 4\"\n")
         .base
         .settings
@@ -210,7 +210,7 @@ fn the_command_line_changes_scale_blocks_levels_and_servers() {
 }
 
 #[test]
-fn what_the_command_line_cannot_change_is_said() {
+fn invalid_overrides_are_reported() {
     let says = |result: Result<Experiment, crate::OverrideError>| result.unwrap_err().to_string();
     let varied = "[factor.size.1]\nworkload = { scale = 2 }\n";
     insta::assert_snapshot!(

@@ -33,7 +33,7 @@ fn levels(experiment: &Experiment, factor: &str) -> Vec<String> {
         .collect()
 }
 
-/// `NAME: SOURCE` appended to a file that is right.
+/// `NAME: SOURCE` appended to a valid file.
 macro_rules! added {
     ($($name:ident: $source:expr;)*) => {$(
         #[test]
@@ -87,7 +87,7 @@ fn lists_of_clients_are_a_factor_behind_the_others() {
 }
 
 #[test]
-fn one_number_is_no_factor() {
+fn a_single_number_is_not_a_factor() {
     let experiment = right("[load.open]\nrate = [500]\nworkers = 4\n");
     assert_eq!(experiment.factors.len(), 1);
     let open = open("rate = 500\nworkers = 4\n");
@@ -222,7 +222,7 @@ fn rounds_of_queries_refuse_what_belongs_to_a_timed_load() {
 }
 
 #[test]
-fn a_level_can_leave_rounds_out_and_add_none() {
+fn a_level_can_omit_rounds_but_not_add_any() {
     let check = |rounds: &str| {
         let added = format!("[factor.disk.slow]\nprotocol = {{ rounds = {rounds} }}\n");
         timed::check(&right(&added), false)
@@ -358,7 +358,7 @@ fn the_command_line_replaces_the_load() {
 }
 
 #[test]
-fn a_load_that_the_command_line_cannot_change_is_said() {
+fn invalid_load_overrides_are_reported() {
     let says = |result: Result<Experiment, crate::OverrideError>| result.unwrap_err().to_string();
     let open = || right("[load.open]\nrate = 500\n[protocol]\ntime = \"60s\"\n");
     let trace = right("[load.open]\narrivals = { trace = [0.5] }\n");
@@ -381,7 +381,7 @@ fn a_load_that_the_command_line_cannot_change_is_said() {
 }
 
 #[test]
-fn a_series_that_does_not_begin_at_one_client_is_worth_a_word() {
+fn advice_is_given_for_a_series_that_does_not_begin_at_one_client() {
     let of =
         |clients: &str| crate::advice(&right(&format!("[load.closed]\nclients = {clients}\n")));
     assert_eq!(of("[8, 64]").len(), 1);
@@ -389,7 +389,7 @@ fn a_series_that_does_not_begin_at_one_client_is_worth_a_word() {
 }
 
 #[test]
-fn a_server_that_is_not_pronys_cannot_be_paused() {
+fn an_external_server_cannot_be_paused() {
     let of = |only: &str| {
         right(&format!(
             "[protocol]\ntime = \"60s\"\n[[event]]\nat = \"5s\"\npause = {{ for = \"1s\" }}\n{only}"
@@ -402,7 +402,7 @@ fn a_server_that_is_not_pronys_cannot_be_paused() {
     assert!(crate::events::read(&of("only = { server = \"5.5\" }\n"), &kinds).is_ok());
 }
 
-/// Kinds as a run has them, whose values mean nothing.
+/// Kinds of events as in a run, with empty values.
 fn kinds() -> [EventKind<()>; 2] {
     [("dump", false), ("pause", true)].map(|(name, needs_process)| EventKind {
         name,

@@ -1,10 +1,10 @@
-//! What each mistake is answered by, to the letter.
+//! The exact message for each mistake.
 
 use super::{RIGHT, read, shown};
 use crate::known::Known;
 use crate::{queries, settings};
 
-/// `NAME: SOURCE` appended to a file that is right.
+/// `NAME: SOURCE` appended to a valid file.
 macro_rules! added {
     ($($name:ident: $source:expr;)*) => {$(
         #[test]
@@ -109,7 +109,7 @@ fn a_setting_that_the_server_does_not_know() {
 }
 
 #[test]
-fn a_switch_that_no_server_knows_and_a_state_that_is_none() {
+fn an_unknown_switch_and_an_invalid_state_are_reported() {
     let source = format!(
         "{RIGHT}[factor.mrr.on]\nsession = {{ optimizer_switch = \"mrr=on,mrr_cost_basd=off,semijoin=of\", mrr_bufer_size = \"4M\" }}\n"
     );
@@ -138,7 +138,7 @@ fn a_switch_that_no_server_knows_and_a_state_that_is_none() {
         "a_switch_that_no_server_knows_and_a_state_that_is_none",
         shown(&error)
     );
-    // What a server that cannot be asked yet may know is let pass.
+    // A setting that a server not yet running may know is accepted.
     let error = settings::unknown(&experiment, &known[..1]).unwrap_err();
     assert!(
         !shown(&error).contains("mrr_cost_basd\" of"),
@@ -148,7 +148,7 @@ fn a_switch_that_no_server_knows_and_a_state_that_is_none() {
 }
 
 #[test]
-fn what_one_server_of_the_level_knows_is_no_mistake() {
+fn a_setting_known_to_one_server_of_the_level_is_accepted() {
     let source = format!("{RIGHT}[factor.join.cached]\nsession = {{ join_cache_level = 8 }}\n");
     let experiment = read(&source).unwrap();
     let known = |server: &str, variables: &[&str]| Known {

@@ -45,7 +45,7 @@ fn read(source: &str) -> Result<Experiment, SpecError> {
     parse("x", "x.toml", source, &check_ssb)
 }
 
-/// As the terminal shows it, without colours.
+/// The error as the terminal shows it, without colours.
 fn shown(error: &SpecError) -> String {
     let theme = miette::GraphicalTheme::unicode_nocolor();
     let handler = miette::GraphicalReportHandler::new_themed(theme).with_width(100);
@@ -56,7 +56,7 @@ fn shown(error: &SpecError) -> String {
     text
 }
 
-/// A small file that is right, to which the tests add.
+/// A small valid file that the tests extend.
 const RIGHT: &str = r#"title = "t"
 [server."5.5"]
 build = "mysql@5.5.34"

@@ -1,4 +1,4 @@
-//! What a file says of plans, and what is wrong with it. How levels lay theirs over it is tested in `plan`.
+//! Checks of plans in a file, and mistakes in them. `plan` tests the checks of levels.
 
 use super::{RIGHT, read, shown};
 use crate::{Expected, PlanCheck, queries};
@@ -37,7 +37,7 @@ fn a_text_holds_for_every_query_and_a_table_for_those_that_it_names() {
 }
 
 #[test]
-fn what_is_wrong_with_a_check_is_said_at_its_place() {
+fn mistakes_in_plan_checks_are_reported_at_their_span() {
     insta::assert_snapshot!(
         [
             "[observe]\ncheck_plan = true\n",
@@ -54,7 +54,7 @@ fn what_is_wrong_with_a_check_is_said_at_its_place() {
 }
 
 #[test]
-fn a_check_of_a_query_that_is_not_there_or_not_run_is_found_before_anything_runs() {
+fn plan_checks_of_unknown_or_skipped_queries_are_rejected() {
     let source = format!(
         "{RIGHT}[factor.mrr.on]\nobserve = {{ check_plan = {{ \"Q1.2\" = \"MRR\" }} }}\non.\"5.5\".observe = {{ check_plan = {{ \"Q9\" = \"MRR\" }} }}\n[observe]\ncheck_plan = {{ \"Q11\" = \"MRR\" }}\n[protocol]\nqueries = [\"Q1.1\"]\n"
     );

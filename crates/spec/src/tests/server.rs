@@ -133,7 +133,7 @@ fn a_workload_on_a_folder_has_trials_without_a_server() {
 }
 
 #[test]
-fn what_only_a_server_has_is_a_mistake_in_a_workload_on_a_folder() {
+fn server_keys_are_rejected_for_a_workload_on_a_folder() {
     let added = "[server.a]\nbuild = \"mariadb\"\n[settings]\nx = 1\n[limits]\nmemory = \"1G\"\n\
         [factor.size.large]\nsession = { x = 1 }\non.a.settings = { x = 2 }\n";
     insta::assert_snapshot!(shown(&on_folder(added).unwrap_err()));

@@ -76,7 +76,7 @@ impl Faults<'_> {
         for (n, table) in self.tables.iter().enumerate() {
             let rows = self.tally.done_of(n);
             if rows != table.rows {
-                let says = format!("the server took {rows} of {} rows", table.rows);
+                let says = format!("the server stored {rows} of {} rows", table.rows);
                 return Err(LoadError::Wrong {
                     table: table.name.clone(),
                     says,
@@ -178,6 +178,6 @@ mod tests {
     #[test]
     fn a_server_that_dies_is_told_with_the_rows_that_were_in() {
         let told = explain(ServerError::Lost("connection reset".into()));
-        assert!(told.starts_with("the server went away while lineorder was loaded, 0 of 6001171 rows in (connection reset)"), "{told}");
+        assert!(told.starts_with("the server was lost while loading lineorder, after 0 of 6001171 rows (connection reset)"), "{told}");
     }
 }

@@ -47,7 +47,7 @@ fn load(
 ) -> Result<u64, ServerError> {
     let Session::Sqlite(connection) = session else {
         return Err(ServerError::Unusable(
-            "this way of loading is for SQLite alone".into(),
+            "only SQLite supports this way of loading".into(),
         ));
     };
     let marks = vec!["?"; table.columns].join(",");

@@ -49,11 +49,8 @@ pub(crate) fn no_other_figure(name: &str, section: &Section) {
         let of: Vec<String> = of.iter().map(|name| format!("{name:?}")).collect();
         node.note(
             format!("{name:?} takes no {figure}"),
-            "without effect",
-            format!(
-                "it goes with {}: write the two side by side",
-                of.join(" or ")
-            ),
+            "no effect",
+            format!("it applies to {}: set both", of.join(" or ")),
         );
     }
 }
@@ -111,7 +108,7 @@ mod tests {
         let exponent = "zipf_exponent = 1";
         assert_eq!(
             assert_mistake_at(exponent, "zipf_exponent", stray("uniform")),
-            "\"uniform\" takes no zipf_exponent (it goes with \"zipfian\" or \"latest\": write the two side by side)"
+            "\"uniform\" takes no zipf_exponent (it applies to \"zipfian\" or \"latest\": set both)"
         );
         for name in ["zipfian", "latest"] {
             assert!(spec::read_text(exponent, stray(name)).is_ok());

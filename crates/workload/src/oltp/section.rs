@@ -120,11 +120,11 @@ impl Section {
         section.notes.note(
             node.map_or(section.at.clone(), |node| node.at()),
             format!(
-                "a range of {} rows does not fit into a table of {}",
+                "a range of {} rows exceeds the table of {}",
                 self.range_size, self.data.rows
             ),
             "does not fit",
-            "take more rows, or a smaller range_size",
+            "use more rows, or a smaller range_size",
         );
     }
 }
@@ -235,7 +235,7 @@ mod tests {
             ("range_size = 100001", "range_size"),
         ] {
             let says = assert_mistake_at(text, key, Section::read);
-            assert!(says.contains("does not fit into a table of"), "{says}");
+            assert!(says.contains("exceeds the table of"), "{says}");
         }
         for text in [
             "rows = 50\noperations = \"point-select\"",

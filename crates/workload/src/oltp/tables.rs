@@ -48,7 +48,7 @@ pub fn tables(data: &Data) -> Stored {
         index_build: IndexBuild::After,
         create: create(data),
         sqlite: Sqlite::Refused {
-            what: "These tables are for a load of many clients, which SQLite does not take",
+            what: "This workload drives many concurrent clients, which SQLite does not support",
             instead: "name a server of the MySQL family",
         },
         pattern: Some("sbtest%"),

@@ -20,11 +20,11 @@ pub struct Headed<'s> {
 pub enum HeadingMistake {
     #[error(transparent)]
     Sql(#[from] SqlMistake),
-    #[error("line {line}: {heading:?} is no heading")]
+    #[error("line {line}: {heading:?} is not a valid heading")]
     Form { line: usize, heading: String },
-    #[error("line {line}: a statement above the first heading belongs to no operation")]
+    #[error("line {line}: a statement before the first heading belongs to no operation")]
     Before { line: usize },
-    #[error("no statement stands under a heading")]
+    #[error("no statement follows a heading")]
     None,
 }
 

@@ -124,7 +124,7 @@ fn failure(what: &str, error: WireError) -> Failure {
     let code = error.code();
     let way_out = match code {
         TOO_MANY_STATEMENTS => {
-            "; raise max_prepared_stmt_count, or take fewer clients, tables or operations"
+            "; raise max_prepared_stmt_count, or use fewer clients, tables or operations"
         }
         _ => "",
     };

@@ -14,11 +14,11 @@ pub enum SqlMistake {
         opened_by: &'static str,
         line: usize,
     },
-    #[error("a ? has no name: parameters are written :name")]
+    #[error("a ? has no name: write parameters as :name")]
     Unnamed,
     #[error("the parameter :{name} is not defined")]
     Undefined { name: String },
-    #[error("the transaction that it begins is not ended: COMMIT or ROLLBACK is missing")]
+    #[error("the transaction is not ended: COMMIT or ROLLBACK is missing")]
     Open,
 }
 

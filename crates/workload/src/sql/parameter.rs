@@ -71,8 +71,8 @@ fn sequence(node: &Node) -> Option<Generator> {
 fn keys(distribution: Distribution, node: &Node) -> Option<Generator> {
     let (first, last) = range(node)?;
     if last.abs_diff(first) >= KEYS_MAX - 1 {
-        let says = format!("{first} to {last} are too many values");
-        node.note(says, "too many", "take fewer than 2^53");
+        let says = format!("{first} to {last} is too many values");
+        node.note(says, "too many", "use fewer than 2^53");
         return None;
     }
     Some(Generator::Keys(Keys::new(distribution, first, last)))
@@ -90,10 +90,10 @@ fn range(node: &Node) -> Option<(i64, i64)> {
         [first, last] if first <= last && elements.len() == 2 => return Some((*first, *last)),
         [first, last] if elements.len() == 2 => {
             let says = format!("{first} is above {last}");
-            node.note(says, "the wrong way round", format!("write {example}"));
+            node.note(says, "descending", format!("write {example}"));
         }
         _ if elements.len() != 2 => {
-            let says = format!("\"{}\" has to be two whole numbers", node.key);
+            let says = format!("\"{}\" must be two whole numbers", node.key);
             node.note(says, "not two", format!("write {example}"));
         }
         // An element is no whole number, which is noted.

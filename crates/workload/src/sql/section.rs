@@ -118,7 +118,7 @@ fn unused(section: &spec::Section, name: &str) {
     node.note(
         format!("no statement uses :{name}"),
         "not used",
-        format!("write :{name} in a statement, or take the parameter out"),
+        format!("write :{name} in a statement, or remove the parameter"),
     );
 }
 
@@ -134,12 +134,12 @@ fn either<'s>(section: &spec::Section<'s>, keys: [&str; 2], help: &str) -> Optio
 
 /// From `operation.NAME`, or from a text with headings.
 fn operations<'s>(section: &spec::Section<'s>) -> Option<Vec<Written<'s>>> {
-    let help = "write the operations in one place";
+    let help = "keep one of the two";
     let Some(node) = either(section, ["operation", "operations"], help) else {
         section.notes.note(
             section.at.clone(),
-            "[workload.sql] lacks an operation",
-            "lacks an operation",
+            "[workload.sql] has no operation",
+            "has no operation",
             format!("write {OPERATION}"),
         );
         return None;
@@ -151,8 +151,8 @@ fn operations<'s>(section: &spec::Section<'s>) -> Option<Vec<Written<'s>>> {
     if written.iter().all(|operation| operation.weight == 0) {
         node.note(
             "every weight is 0",
-            "nothing to do",
-            "give one operation a weight of 1 or more",
+            "nothing to run",
+            "set the weight of one operation to 1 or more",
         );
         return None;
     }
@@ -173,7 +173,7 @@ fn from_text<'s>(node: &Node<'s>) -> Option<Vec<Written<'s>>> {
         if written.iter().any(|known| known.name == operation.name) {
             wrong(
                 format!("{} stands twice", operation.name),
-                "give each operation a name of its own",
+                "give each operation a unique name",
             );
             return None;
         }
@@ -232,7 +232,7 @@ fn named(node: &Node, name: &str) -> Option<()> {
 }
 
 fn source(section: &spec::Section) -> Option<Source> {
-    let help = "the tables come from one of them";
+    let help = "keep one of the two";
     let Some(node) = either(section, ["setup", "oltp"], help) else {
         return Some(Source::Setup(String::new()));
     };

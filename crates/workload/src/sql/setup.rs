@@ -74,10 +74,10 @@ impl Dataset for Setup {
     fn create(&self, session: &mut Session, allow_drop: bool) -> Result<(), LoadError> {
         schema::refuse_sqlite(
             session,
-            "These statements are for a load of many clients, which SQLite does not take",
+            "This workload drives many concurrent clients, which SQLite does not support",
             "name a server of the MySQL family",
         )?;
-        let failed = LoadError::during("The schema prony_sql cannot be made");
+        let failed = LoadError::during("The schema prony_sql cannot be created");
         let tables = tables(session).map_err(&failed)?;
         let views = views(session).map_err(&failed)?;
         let present = [&tables[..], &views[..]].concat();
@@ -105,7 +105,7 @@ impl Dataset for Setup {
             "The server cannot be reached for the load",
         ))?;
         self.enter(&mut session)
-            .map_err(LoadError::during("The schema prony_sql cannot be entered"))?;
+            .map_err(LoadError::during("The schema prony_sql cannot be selected"))?;
         let connection = session.connection_id();
         killed_on_cancel(connection, connect, cancel, || {
             self.fill(&mut session, progress, cancel)
@@ -125,7 +125,7 @@ impl Dataset for Setup {
             Some(found) if found == expected => Ok(()),
             other => Err(LoadError::Wrong {
                 table: marker::TABLE.into(),
-                says: format!("its row is {other:?} and should be {expected:?}"),
+                says: format!("its row is {other:?} but should be {expected:?}"),
             }),
         }
     }
@@ -182,8 +182,9 @@ impl Setup {
             });
         }
         let elapsed_s = begun.elapsed().as_secs_f64();
-        let unfinished =
-            LoadError::during("The statements ran, but the tables could not be finished");
+        let unfinished = LoadError::during(
+            "The statements ran, but the statistics or the marker could not be written",
+        );
         let rows = self.finish(session).map_err(|cause| match cancel() {
             true => cancelled(list.len()),
             false => unfinished(cause),

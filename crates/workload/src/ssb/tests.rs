@@ -136,7 +136,7 @@ fn verify_finds_a_lost_row() {
         .unwrap();
     let wrong = dataset.verify(&mut session).unwrap_err().to_string();
     assert!(
-        wrong.starts_with("part: it has 199 rows and should have 200"),
+        wrong.starts_with("part: it has 199 rows but should have 200"),
         "{wrong}"
     );
 }

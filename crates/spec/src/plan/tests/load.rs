@@ -14,7 +14,7 @@ fn experiment(load: &str, protocol: &str) -> Experiment {
     ))
 }
 
-/// Measures the whole plan; `respond` gives what a trial came to.
+/// Runs the whole plan; `respond` returns the result of a trial.
 fn run(plan: &Plan, respond: impl Fn(&PlannedTrial) -> Finished) -> Vec<(PlannedTrial, Finished)> {
     let mut run: Vec<(PlannedTrial, Finished)> = Vec::new();
     let mut finished: Vec<Finished> = Vec::new();
@@ -50,7 +50,7 @@ fn level<'t>(trial: &'t PlannedTrial, factor: &str) -> &'t str {
     trial.key.level(factor).unwrap_or("")
 }
 
-/// What the trials of a series have in common.
+/// The part of the key that the trials of a series share.
 fn series(trial: &PlannedTrial) -> (u32, String, String) {
     (
         trial.key.block,
@@ -110,7 +110,7 @@ fn a_series_that_is_resumed_in_its_middle_begins_with_a_start() {
 
 const SHARES: &str = "[load.open]\nrate = ['60% of max', 500, '90% of max']\nworkers = [4, 1]";
 
-/// Four clients do less than one: the maximum lies before the most workers.
+/// Four clients achieve less than one, so the maximum is not at the largest worker count.
 fn past_its_knee(trial: &PlannedTrial) -> Finished {
     let clients = trial.load.clients();
     server(if clients == 1 { 1000.0 } else { 800.0 })(trial)
@@ -163,7 +163,7 @@ fn a_maximum_with_some_workers_that_failed_is_that_of_the_others() {
 }
 
 #[test]
-fn events_happen_beside_the_shares_and_never_beside_their_maximum() {
+fn events_happen_during_shares_and_never_during_their_maximum() {
     let events = "[[event]]\nat = '1s'\nsql = 'select 1'";
     let experiment = experiment(SHARES, events);
     let plan = Plan::new(&experiment, 3).unwrap();
@@ -174,7 +174,7 @@ fn events_happen_beside_the_shares_and_never_beside_their_maximum() {
 }
 
 #[test]
-fn rates_whose_maximum_failed_are_left_out_and_named() {
+fn rates_whose_maximum_failed_are_skipped_and_reported() {
     let experiment = experiment(SHARES, "");
     let plan = Plan::new(&experiment, 3).unwrap();
     let failed = |trial: &PlannedTrial| Finished {
@@ -187,7 +187,7 @@ fn rates_whose_maximum_failed_are_left_out_and_named() {
 }
 
 #[test]
-fn figures_are_needed_by_shares_and_searches_alone() {
+fn only_shares_and_searches_need_figures() {
     for (load, needed) in [(CLIENTS, false), (SHARES, true), (FIND, true)] {
         let experiment = experiment(load, "");
         assert_eq!(Plan::new(&experiment, 1).unwrap().needs_figures(), needed);
@@ -251,7 +251,7 @@ fn a_search_probes_until_it_has_found_the_largest_rate_of_each_point() {
 }
 
 #[test]
-fn the_last_trial_of_a_search_answers_it_and_no_earlier_one_does() {
+fn only_the_last_trial_of_a_search_has_its_result() {
     let experiment = experiment(FIND, "series = true");
     let plan = Plan::new(&experiment, 3).unwrap();
     let first = plan.trials().next().unwrap().key;
@@ -273,20 +273,20 @@ fn the_last_trial_of_a_search_answers_it_and_no_earlier_one_does() {
     assert!(earlier.iter().all(Option::is_none), "{answers:?}");
     let last = last.as_deref().unwrap();
     assert!(
-        last.starts_with("the highest rate at which 99 % are answered within"),
+        last.starts_with("the maximum rate at which 99 % of operations complete within"),
         "{last}"
     );
 }
 
 #[test]
-fn a_search_whose_lowest_rate_fails_says_so() {
+fn a_search_reports_that_its_lowest_rate_fails() {
     let experiment = experiment(FIND, "");
     let plan = Plan::new(&experiment, 3).unwrap();
     let run = run(&plan, server(10.0));
     let all: Vec<Finished> = run.into_iter().map(|(_, one)| one).collect();
     let answer = plan.answer(&all[all.len() - 1].key, &all).unwrap();
     assert!(
-        answer.starts_with("there is no rate from 100 a second on"),
+        answer.starts_with("no rate from 100 ops/s upwards"),
         "{answer}"
     );
 }

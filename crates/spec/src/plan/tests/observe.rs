@@ -1,4 +1,4 @@
-//! What is observed of a trial: the file's, and what its levels change of it.
+//! `[observe]` of the file and of levels.
 
 use super::parse;
 use crate::plan::{PlannedTrial, expand};
@@ -18,7 +18,7 @@ fn planned(added: &str) -> Vec<PlannedTrial> {
     expand(&parse(&format!("{FILE}{added}")), 1).unwrap()
 }
 
-/// What the plans of a server's trial have to hold.
+/// The texts that plans of a server's trial must contain.
 fn held(added: &str, server: &str) -> Vec<String> {
     let trials = planned(added);
     let trial = trials
@@ -38,7 +38,7 @@ fn the_checks_of_the_file_and_of_all_levels_come_together() {
 }
 
 #[test]
-fn a_level_may_ask_one_server_for_its_own_word() {
+fn a_level_may_check_another_text_on_one_server() {
     let added = "[factor.mrr.on]\nobserve = { check_plan = \"Using MRR\" }\non.\"5.5\".observe = { check_plan = \"Rowid-ordered scan\" }\n";
     assert_eq!(held(added, "5.6"), ["Using MRR"]);
     assert_eq!(held(added, "5.5"), ["Rowid-ordered scan"]);
