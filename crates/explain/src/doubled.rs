@@ -16,7 +16,7 @@ pub enum Doubled {
 }
 
 impl Doubled {
-    /// `counts rows twice under MRR, which A used`
+    /// `counts each row twice under MRR, which A used; it is not more work`
     pub fn words(self) -> &'static str {
         match self {
             Doubled::Of => "counts each row twice under MRR, which A used; it is not more work",
@@ -28,13 +28,13 @@ impl Doubled {
     }
 }
 
-/// A range that is read so moves no `Handler_mrr_init` in MySQL; it is seen in the plan.
+/// MySQL does not count a multi-range read of a range in `Handler_mrr_init`; the plan shows it.
 const PLANS: [&str; 3] = ["Using MRR", "Rowid-ordered scan", "Key-ordered scan"];
 /// The setting that identifies MariaDB.
 pub(crate) const VERSION: &str = "version";
 const INITS: &str = "Handler_mrr_init";
 
-/// In MySQL; MariaDB counts each of them once.
+/// Counters that count rows twice in MySQL; MariaDB counts them once.
 pub const COUNTERS: [&str; 3] = ["Handler_read_key", "Innodb_rows_read", "dml_reads"];
 
 pub(crate) fn doubled(counter: &str, of: &Side, to: &Side) -> Option<Doubled> {
@@ -58,8 +58,8 @@ pub(crate) fn uses_mrr(side: &Side) -> bool {
 
 /// By the version, or by counters that only MariaDB has.
 fn is_mariadb(side: &Side) -> bool {
-    let says = |version: &str| version.contains("MariaDB");
-    side.setting(VERSION).is_some_and(says)
+    let is_mariadb = |version: &str| version.contains("MariaDB");
+    side.setting(VERSION).is_some_and(is_mariadb)
         || side.counter(&["Handler_mrr_rowid_refills"]).is_some()
 }
 

@@ -21,7 +21,7 @@ pub use plan::{PlanStep, StepChange, plan_holds};
 pub use plan_uses::{PlanTime, PlanUse, QueryPlans, RowUse, query_plans};
 pub use rank::Difference;
 pub use reason::{Because, Evidence, Reason, SideName};
-pub use times::TimesSay;
+pub use times::TimesVerdict;
 pub use why::{Explanation, RowName, Why, explain_claim, explain_largest};
 
 use record::{Judged, Question, Trial};

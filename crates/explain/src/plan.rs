@@ -7,7 +7,7 @@ use record::{FormKind, PlanForm, Trial};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// A row of EXPLAIN's table. A cell that is NULL or empty is not there.
+/// A row of EXPLAIN's table. A NULL or empty cell is absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanStep {
     /// The number of its SELECT.
@@ -29,7 +29,7 @@ pub struct PlanStep {
     pub extra: Option<String>,
 }
 
-/// What of a step is compared, by the name of its column; `rows` and `filtered` are estimates.
+/// The columns of a step that are compared; `rows` and `filtered` are estimates.
 type Column = (&'static str, fn(&PlanStep) -> &Option<String>);
 
 const COLUMNS: [Column; 10] = [
@@ -54,14 +54,14 @@ impl PlanStep {
         COLUMNS.iter().filter_map(cell)
     }
 
-    /// The same without the estimates, which move while the server does the same.
+    /// The same without the estimates, which change although the plan does not.
     pub fn decisive(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.cells().filter(|(name, _)| !ESTIMATES.contains(name))
     }
 }
 
 impl std::fmt::Display for PlanStep {
-    /// `orders ref key o_custkey (Using where)`: what is decisive, on one line.
+    /// The essential columns on one line: `orders ref key o_custkey (Using where)`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let words = [&self.table, &self.access].into_iter().flatten().cloned();
         let key = self.key.iter().map(|key| format!("key {key}"));
@@ -133,7 +133,7 @@ pub fn steps_json(text: &str) -> Option<String> {
     Some(serde_json::to_string(&steps).expect("steps are strings"))
 }
 
-/// What one step of a plan became in another plan of the same query.
+/// The change of a step between two plans of the same query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepChange {
     Removed(PlanStep),
@@ -172,7 +172,7 @@ pub fn diff(from: &[PlanStep], to: &[PlanStep]) -> Vec<StepChange> {
     changes
 }
 
-/// A table of a SELECT, and the how-manieth step of it.
+/// A table of a SELECT, and the number of its step.
 type StepKey<'s> = (&'s str, &'s str, usize);
 
 fn keyed(steps: &[PlanStep]) -> impl Iterator<Item = (StepKey<'_>, (usize, &PlanStep))> {

@@ -1,4 +1,4 @@
-//! Each query's plans: who used which, what differs between them, and the time that each took.
+//! The plans of each query: the rows that used them, their differences and their times.
 //!
 //! Goal: plans side by side before times are. Non-goal: judging that one is better; rows differ in more than their plans.
 
@@ -109,7 +109,7 @@ fn plans(query: &str, trials: &[Trial]) -> Vec<PlanUse> {
     uses
 }
 
-/// A plan with the one that it took the place of, where it did so within a row.
+/// A plan with the one that it replaced within a row.
 fn compare(earlier: &[PlanUse], later: &mut PlanUse) {
     let row = |row: &RowUse| (row.server.clone(), row.levels.clone());
     let own: Vec<_> = later.rows.iter().map(row).collect();
@@ -125,21 +125,21 @@ fn compare(earlier: &[PlanUse], later: &mut PlanUse) {
 
 fn sights<'t>(query: &str, trials: &'t [Trial]) -> impl Iterator<Item = Sight<'t>> {
     let rounds = |trial: &'t Trial| trial.rounds.iter().map(move |round| (trial, round));
-    let asked = move |(trial, round): (&'t Trial, &'t Round)| {
+    let uses = move |(trial, round): (&'t Trial, &'t Round)| {
         let its = round
             .queries
             .iter()
-            .filter(move |asked| asked.name == query);
-        its.filter_map(move |asked| {
+            .filter(move |found| found.name == query);
+        its.filter_map(move |found| {
             Some(Sight {
                 trial,
                 round,
-                query: asked,
-                hash: asked.plan_hash.as_deref()?,
+                query: found,
+                hash: found.plan_hash.as_deref()?,
             })
         })
     };
-    trials.iter().flat_map(rounds).flat_map(asked)
+    trials.iter().flat_map(rounds).flat_map(uses)
 }
 
 fn plan_use(hash: &str, sights: &[Sight]) -> PlanUse {

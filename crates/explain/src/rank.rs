@@ -32,7 +32,7 @@ pub struct Difference {
     pub doubled: Option<Doubled>,
 }
 
-/// Whatever can be read off a line: a counter, or a quotient of two; each by its name and its place among the columns.
+/// A counter or a quotient of two counters, by their names and their columns.
 enum Probe<'n> {
     Counter((&'n str, usize)),
     Quotient((&'n str, usize), (&'n str, usize)),
@@ -66,7 +66,7 @@ struct Columns<'n> {
 }
 
 impl Columns<'_> {
-    /// Added before logarithms are taken, so that 0 has one, and counts near it do not look large: one event of a line.
+    /// Added before taking logarithms, so that 0 has one and small counts do not weigh too much: one event per line.
     fn offset(&self, probe: &Probe) -> f64 {
         match probe {
             Probe::Counter(_) => 1.0 / self.operations,
@@ -80,7 +80,7 @@ impl Columns<'_> {
     }
 }
 
-/// The most telling first.
+/// The most significant first.
 pub(crate) fn differences(of: &Side, to: &Side) -> Vec<Difference> {
     let columns = columns(of, to);
     let mut ranked: Vec<(Rank, Difference)> = probes(&columns.names)
@@ -127,7 +127,7 @@ fn names<'n>(lines: impl Iterator<Item = &'n Line<'n>>) -> Vec<&'n str> {
     distinct.filter(|name| !is_beside_the_point(name)).collect()
 }
 
-/// Counters of the status that INNODB_METRICS has once more under a name that is not made from theirs: (metric, status).
+/// Status counters that INNODB_METRICS repeats under a different name: (metric, status).
 /// Source: the comments of the metrics themselves, which name the status variable.
 const RENAMED: [(&str, &str); 6] = [
     ("buffer_data_reads", "Innodb_data_read"),
@@ -162,7 +162,7 @@ fn figures(names: &[&str], side: &Side) -> Figures {
         .collect()
 }
 
-/// Both are in ascending order, so that they are walked side by side.
+/// Merges two lists in ascending order.
 fn events(names: &[&str], counters: &Counters) -> Vec<Option<f64>> {
     let mut counters = counters.iter().peekable();
     let figure = |name: &&str| {
@@ -194,7 +194,7 @@ fn probes<'n>(names: &[&'n str]) -> Vec<Probe<'n>> {
         .collect()
 }
 
-/// First what both have and what is beyond noise, then what only one has, then noise.
+/// First counters that differ beyond noise, then those that only one side has, then noise.
 struct Rank {
     tier: u8,
     score: f64,

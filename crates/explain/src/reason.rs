@@ -7,7 +7,7 @@
 use crate::causes::{CAUSES, Cause, Sign, noun};
 use crate::rank::Difference;
 use crate::side::Side;
-use crate::times::{Times, TimesSay};
+use crate::times::{Times, TimesVerdict};
 use record::stats::used;
 
 /// Smaller factors are not reported.
@@ -36,7 +36,7 @@ pub struct Reason {
     pub more: f64,
     /// Whether the difference is beyond noise; none where nothing repeats.
     pub beyond_noise: Option<bool>,
-    pub times: TimesSay,
+    pub times: TimesVerdict,
     /// Slower over faster: at least 1, and 1 where the times say nothing.
     pub times_factor: f64,
     /// Known causes on that side; empty if there are none.
@@ -52,7 +52,7 @@ impl Reason {
     /// Whether the times differ by more than the square of it.
     pub fn falls_short(&self) -> bool {
         let short = |factor: f64| factor.powi(2) < self.times_factor;
-        self.times == TimesSay::Differ && self.factor().is_some_and(short)
+        self.times == TimesVerdict::Differ && self.factor().is_some_and(short)
     }
 
     /// Distance of its factor from that of the times, in logarithms. Without a factor (division by 0) it is half the distance of
@@ -112,8 +112,10 @@ pub(crate) fn reason(of: &Side, to: &Side, differences: &[Difference]) -> Option
         .map(|(_, one)| one)
         .min_by(|a, b| a.distance().total_cmp(&b.distance()));
     let Some(subject) = caused else {
-        let mut telling = candidates.into_iter().filter(|one| tells(one, of, to));
-        return telling.next();
+        let mut reportable = candidates
+            .into_iter()
+            .filter(|one| is_reportable(one, of, to));
+        return reportable.next();
     };
     Some(Reason {
         because: because(subject, of, to),
@@ -128,7 +130,7 @@ fn candidates_of<'r>(
 ) -> impl Iterator<Item = &'r Reason> {
     cause.fewer.iter().filter_map(move |name| {
         let named = |one: &&Reason| {
-            let beyond = one.beyond_noise == Some(true) && one.times == TimesSay::Differ;
+            let beyond = one.beyond_noise == Some(true) && one.times == TimesVerdict::Differ;
             one.counter == *name && beyond
         };
         candidates.iter().find(named)
@@ -164,7 +166,7 @@ fn plain(difference: &Difference, times: Option<&Times>) -> Option<Reason> {
         fewer: of.min(to),
         more: of.max(to),
         beyond_noise: difference.beyond_noise,
-        times: times.map_or(TimesSay::Nothing, Times::say),
+        times: times.map_or(TimesVerdict::Nothing, Times::verdict),
         times_factor: times.map_or(1.0, Times::factor),
         because: Vec::new(),
     })
@@ -172,7 +174,7 @@ fn plain(difference: &Difference, times: Option<&Times>) -> Option<Reason> {
 
 /// Whether to report a counter without a cause. Resource use is the cost itself, so it is not; nor are writes during read-only
 /// statements, nor counters of an engine that the side does not use.
-fn tells(one: &Reason, of: &Side, to: &Side) -> bool {
+fn is_reportable(one: &Reason, of: &Side, to: &Side) -> bool {
     let (with, other) = sides(one, of, to);
     let of_engine = |(prefix, requests): &(&str, &[&'static str])| {
         one.counter.starts_with(prefix) && is_unused(requests, with, other)
@@ -184,7 +186,7 @@ fn tells(one: &Reason, of: &Side, to: &Side) -> bool {
     !idle
 }
 
-/// Parts of the names of counters of writing.
+/// Parts of the names of write counters.
 const WRITES: [&str; 5] = ["writ", "fsync", "flush", "_log_", "dirty"];
 
 /// Engines by the beginning of their counters, with the requests to their caches.
@@ -224,7 +226,7 @@ fn evidence(cause: &Cause, subject: &Reason, with: &Side, other: &Side) -> Vec<E
         matches!(evidence, Evidence::Counter { with, .. } if with > 0.0).then_some(evidence)
     });
     signs.chain(beside).fold(Vec::new(), |mut found, one| {
-        // Two signs of a cause may be seen in one counter.
+        // Two signs of a cause may use the same counter.
         if !found.contains(&one) {
             found.push(one);
         }
@@ -262,9 +264,9 @@ fn shown(sign: &Sign, subject: &Reason, with: &Side, other: &Side) -> Option<Evi
         Sign::Setting(name) => setting(name, with, other),
         Sign::Larger(name) => larger(name, with, other),
         Sign::Cache(name, requests) => {
-            let asked = |side: &Side| side.counter(requests).is_some();
+            let has_requests = |side: &Side| side.counter(requests).is_some();
             let unused = is_unused(requests, with, other) || is_unused(requests, other, with);
-            let both = asked(with) && asked(other) && !unused;
+            let both = has_requests(with) && has_requests(other) && !unused;
             larger(name, with, other).filter(|_| both)
         }
     }
@@ -312,7 +314,7 @@ fn larger(name: &'static str, with: &Side, other: &Side) -> Option<Evidence> {
     larger.then(|| setting(name, with, other)).flatten()
 }
 
-/// In every block of the one side more than in any of the other; without repetition the noise is unknown.
+/// More in every block of one side than in any block of the other; unknown without repeats.
 fn more(names: &[&'static str], with: &Side, other: &Side) -> Option<Evidence> {
     let (_, here) = with.counter(names)?;
     let (_, there) = other.counter(names)?;

@@ -1,12 +1,12 @@
 //! One side of a comparison: its counters per operation by block, its plans, its settings, its time.
 //!
-//! Goal: rounds, single queries and timed loads in one form. Non-goal: comparing two of them (`rank`, `reason`).
+//! Purpose: rounds, single queries and timed loads in one form. Boundary: `rank` and `reason` compare two sides.
 
 use record::stats::{matching, matching_rounds, summary};
 use record::{Cell, Counters, Loaded, Query, Round, RoundSelector, Trial, TrialState};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Limits within this factor of each other are alike.
+/// Limits within this factor of each other count as equal.
 const SAME_LIMIT: f64 = 1.2;
 
 /// The beginnings of counters of statements that write.
@@ -20,7 +20,7 @@ const WRITING: [&str; 7] = [
     "Com_alter_table",
 ];
 
-/// What was counted while a number of operations ran: a query, the queries of a round, or a timed load.
+/// Counters over a number of operations: a query, the queries of a round, or a timed load.
 #[derive(Clone)]
 pub(crate) struct Line<'t> {
     pub(crate) counters: &'t Counters,
@@ -108,8 +108,13 @@ impl<'t> Side<'t> {
         query: Option<&str>,
     ) {
         let rounds = matching_rounds(trial, round);
-        let asked = |asked: &&Query| query.is_none_or(|name| name == asked.name);
-        let queries = || rounds.iter().flat_map(|round| &round.queries).filter(asked);
+        let selected = |one: &&Query| query.is_none_or(|name| name == one.name);
+        let queries = || {
+            rounds
+                .iter()
+                .flat_map(|round| &round.queries)
+                .filter(selected)
+        };
         let plans = queries().filter_map(|query| trial.plans.get(query.plan_hash.as_ref()?));
         self.plans.extend(plans.map(String::as_str));
         let measured: Vec<(Line, Time)> = match query {
@@ -123,7 +128,7 @@ impl<'t> Side<'t> {
         }
     }
 
-    /// As far as it can be compared with another side: over the blocks that both have.
+    /// The part that can be compared with another side: the blocks that both have.
     pub(crate) fn beside(&self, other: &Side) -> Side<'t> {
         let mut side = self.clone();
         side.blocks
@@ -150,7 +155,7 @@ impl<'t> Side<'t> {
         })
     }
 
-    /// What all its trials ran with; none where they differ or do not say.
+    /// The setting of all its trials; none if they differ or did not record it.
     pub(crate) fn setting(&self, name: &str) -> Option<&'t str> {
         let mut values = self.trials.iter().map(|trial| trial.settings.get(name));
         let first = values.next()??;
@@ -172,8 +177,8 @@ impl<'t> Side<'t> {
     /// their data differ in size.
     pub(crate) fn is_limited_like(&self, other: &Side) -> bool {
         let (ours, theirs) = (self.limits(), other.limits());
-        let like = |((name, asked), (other, theirs)): (&(&str, f64), &(&str, f64))| {
-            name == other && asked.max(*theirs) <= asked.min(*theirs) * SAME_LIMIT
+        let like = |((name, ours), (other, theirs)): (&(&str, f64), &(&str, f64))| {
+            name == other && ours.max(*theirs) <= ours.min(*theirs) * SAME_LIMIT
         };
         ours.len() == theirs.len() && ours.iter().zip(&theirs).all(like)
     }

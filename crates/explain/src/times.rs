@@ -7,12 +7,12 @@ use crate::reason::SideName;
 use crate::side::Side;
 use record::stats::LogMean;
 
-/// Without an interval, times that differ by less do not say which side is faster.
+/// Without an interval, times that differ by less do not show which side is faster.
 const SAME_TIME: f64 = 1.05;
 
-/// What the times of two sides say.
+/// The result of comparing the times of two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimesSay {
+pub enum TimesVerdict {
     /// The interval of their ratio excludes 1.
     Differ,
     WithinNoise,
@@ -72,7 +72,7 @@ impl Times {
         }
     }
 
-    /// None where the times are alike or not known.
+    /// None if the times are equal or unknown.
     pub(crate) fn faster(&self) -> Option<SideName> {
         let differ = match self.ratio.ci() {
             Some((low, high)) => low > 1.0 || high < 1.0,
@@ -81,15 +81,15 @@ impl Times {
         self.smaller().filter(|_| differ)
     }
 
-    pub(crate) fn say(&self) -> TimesSay {
+    pub(crate) fn verdict(&self) -> TimesVerdict {
         if self.other_limits {
-            return TimesSay::OtherLimits;
+            return TimesVerdict::OtherLimits;
         }
         match (self.smaller(), self.ratio.ci(), self.faster()) {
-            (None, ..) => TimesSay::Nothing,
-            (_, None, _) => TimesSay::OneBlock,
-            (_, _, Some(_)) => TimesSay::Differ,
-            (_, _, None) => TimesSay::WithinNoise,
+            (None, ..) => TimesVerdict::Nothing,
+            (_, None, _) => TimesVerdict::OneBlock,
+            (_, _, Some(_)) => TimesVerdict::Differ,
+            (_, _, None) => TimesVerdict::WithinNoise,
         }
     }
 }

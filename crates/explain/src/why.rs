@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The counters of two sides that differ, and the reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Why {
-    /// At most as many as requested, the most telling first. Per operation: a query of rounds, an operation of a timed load.
+    /// At most as many as requested, the most significant first. Per operation: a query of rounds, or an operation of a timed load.
     pub differences: Vec<Difference>,
     /// None if no known counter moves with the time.
     pub reason: Option<Reason>,
@@ -73,7 +73,7 @@ pub fn explain_largest(question: &Question, trials: &[Trial], most: usize) -> Op
     })
 }
 
-/// What the counters of a claim's two cells say. None where it does not compare two, or where one of them was not
+/// Explains the two cells of a claim by their counters. None if it does not compare two, or one of them was not
 /// measured. Of a single query it needs whole trials (see [`record::stats::needs_query_counters`]).
 pub fn explain_claim(claim: &Claim, trials: &[Trial], most: usize) -> Option<Why> {
     let Subject::Ratio { of, to, .. } = &claim.subject else {

@@ -3,7 +3,7 @@
 #[path = "../../record/tests/common/mod.rs"]
 mod common;
 
-use explain::{SideName, TimesSay, Why, explain_claim, explain_largest};
+use explain::{SideName, TimesVerdict, Why, explain_claim, explain_largest};
 use record::*;
 
 /// A cold round of one query in each block, of one cell of a claim.
@@ -155,10 +155,10 @@ fn no_cause_is_named_if_the_limits_differ() {
     let large = pages("large", 10.0, 9_000).set(POOL, "4294967296");
     let found = why(&small.clone().limit("read_iops", 4000.0), &large);
     assert_eq!(causes(&found), [""; 0]);
-    assert_eq!(found.reason.unwrap().times, TimesSay::OtherLimits);
+    assert_eq!(found.reason.unwrap().times, TimesVerdict::OtherLimits);
     let slower = large.clone().limit("read_iops", 2000.0);
     let found = why(&small.clone().limit("read_iops", 4000.0), &slower);
-    assert_eq!(found.reason.unwrap().times, TimesSay::OtherLimits);
+    assert_eq!(found.reason.unwrap().times, TimesVerdict::OtherLimits);
     // Half of the data is not as much in one server as in another.
     let found = why(&small.limit("memory", 5.0e8), &large.limit("memory", 5.4e8));
     assert_eq!(causes(&found), ["more of the data fits in the buffer pool"]);
@@ -211,7 +211,7 @@ fn no_cause_is_named_where_the_times_do_not_differ_beyond_noise() {
     let reason = found.reason.unwrap();
     assert_eq!(
         (reason.counter.as_str(), reason.times),
-        (READS, TimesSay::WithinNoise)
+        (READS, TimesVerdict::WithinNoise)
     );
 }
 

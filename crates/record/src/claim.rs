@@ -28,7 +28,7 @@ pub enum Subject {
         among: Cell,
         within: f64,
     },
-    /// A shape found in the cells that match.
+    /// A shape in the matching cells.
     Finds { finding: Finding, of: Cell },
 }
 
@@ -99,7 +99,7 @@ impl Bound {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Finding {
-    /// A query of the cell was answered by more than one plan.
+    /// A query of the cell had more than one plan.
     PlanChanged,
     /// The plan of the cell's query, or of every query, contains this text.
     PlanHolds(String),
@@ -115,7 +115,7 @@ pub enum Finding {
     Steady,
 }
 
-/// A part of the matrix: everything that agrees with what is given.
+/// A part of the matrix: all trials that match.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// (factor, allowed levels); `server` and `variant` are factors here.
@@ -172,7 +172,7 @@ pub struct Judged {
     /// Set if the measured ratio is only a bound: a query reached the time limit.
     #[serde(default)]
     pub limit: Option<Limit>,
-    /// The threshold that it was held against, in words: `>= 1.34`.
+    /// The threshold in words: `>= 1.34`.
     pub threshold: String,
     pub verdict: Verdict,
     /// Why, if the figures alone do not show it: "single block: variance unknown, so no verdict".

@@ -33,7 +33,7 @@ words! {
         NotPreloaded = "not_preloaded",
         PlanUnmet = "plan_unmet",
         QueryFailed = "query_failed",
-        /// A query reached the protocol's limit: its time is a lower bound.
+        /// A query reached the time limit: its time is a lower bound.
         QueryTimedOut = "query_timed_out",
         SamplerAbsent = "sampler_absent",
         /// The answer of a search for the maximum rate.

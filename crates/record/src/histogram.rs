@@ -1,4 +1,4 @@
-//! Latency histograms as they are kept: packed, because a trial of three hours has tens of thousands of them.
+//! Packed latency histograms: a trial of three hours has tens of thousands of them.
 //!
 //! Purpose: exact packing and exact merging. Boundary: percentiles are in `stats`.
 //!
@@ -13,10 +13,10 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer}
 pub struct PackedHistogram(Vec<u8>);
 
 impl PackedHistogram {
-    /// Takes the bytes of one that was packed before.
+    /// Takes the bytes of a packed histogram.
     ///
     /// # Errors
-    /// What is wrong with the bytes.
+    /// The bytes are not a histogram; the text is the cause.
     pub fn from_v2(bytes: Vec<u8>) -> Result<PackedHistogram, String> {
         unpack(&bytes).map(|_| PackedHistogram(bytes))
     }

@@ -1,4 +1,4 @@
-//! What a timed load did in a trial: its seconds, its histograms, its errors.
+//! A timed load in a trial: its seconds, its histograms, its errors.
 //!
 //! Purpose: plain data from which every figure of the trial can be recomputed. Boundaries: times of rounds of queries are in
 //! `trial::Round`, judging is in `stats`.
@@ -8,7 +8,7 @@ use crate::stats::Summary;
 use crate::word::words;
 use std::collections::BTreeMap;
 
-/// Trials of a timed load have no rounds; they have this.
+/// The timed load of a trial, instead of rounds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loaded {
     pub mode: Mode,
@@ -27,15 +27,15 @@ pub struct Loaded {
     /// it), `server context switches`, `device read bytes`, `device written bytes`, `network bytes`, `sampler cpu`; status
     /// counters of the server by their own names, as differences a second; gauges of the server as they stood.
     pub series: BTreeMap<String, Vec<Option<f64>>>,
-    /// Those of the servers' further nodes, by their number from 2; `series` has the first one's.
+    /// Series of further nodes, by their number from 2; `series` has those of the first node.
     pub node_series: BTreeMap<u32, BTreeMap<String, Vec<Option<f64>>>>,
     pub errors: Vec<ErrorCount>,
-    /// Over all seconds after a fixed warm-up, all of them where it is to be found.
+    /// Over all seconds after a fixed warm-up, or over all seconds if the warm-up is detected.
     pub counters: crate::Counters,
     pub engine: EngineNote,
     /// Open loop alone.
     pub open: Option<OpenNote>,
-    /// What the store keeps so that tables and claims need no histograms. None where the load is not from a store:
+    /// Kept in the store, so that tables and claims need no histograms. None if the load is not from a store:
     /// `stats::summary` makes it then.
     pub summary: Option<Summary>,
 }
@@ -146,17 +146,17 @@ pub struct EngineNote {
     pub reactors: u32,
     pub cpu_user_s: f64,
     pub cpu_system_s: f64,
-    /// Cores that the machine gives this process.
+    /// Cores available to this process.
     pub cores: f64,
     pub open_s: f64,
-    /// Microseconds behind the schedule, of operations that an idle worker was waiting for; none in closed loop.
+    /// Delay behind the schedule (µs) of operations for which an idle worker was waiting; none in closed loop.
     pub lateness_us_p50: Option<f64>,
     pub lateness_us_p99: Option<f64>,
     pub lateness_us_max: Option<f64>,
-    /// Clients that ended before the time, with the reason of the first.
+    /// Number of clients that ended early, with the reason of the first.
     pub ended_early: u32,
     pub stopped: Option<String>,
-    /// From when on nothing was started, seconds since the beginning; None in older records.
+    /// When the last operation was started, in seconds since the beginning; none in older records.
     #[serde(default)]
     pub until_s: Option<f64>,
 }

@@ -11,7 +11,7 @@ pub struct Run {
     pub id: String,
     /// The experiment file, verbatim.
     pub experiment_toml: String,
-    /// What was changed on the command line, as arguments (`["--scale", "0.1"]`), without passwords.
+    /// Changes on the command line, as arguments (`["--scale", "0.1"]`), without passwords.
     pub overrides: Vec<String>,
     pub question: Question,
     pub seed: u64,
@@ -39,7 +39,7 @@ pub struct Question {
     pub blocks: u32,
     pub workload: WorkloadNote,
     pub claims: Vec<Claim>,
-    /// How many trials the whole matrix has (all blocks, this shard).
+    /// Number of trials of the whole matrix (all blocks, this shard).
     pub trials: u64,
 }
 
@@ -62,7 +62,7 @@ pub struct Factor {
     pub levels: Vec<String>,
 }
 
-/// The workload's own words about itself.
+/// The workload's description.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadNote {
     /// `ssb`.

@@ -74,7 +74,7 @@ pub enum TrialState {
     Done,
     /// Measured, but something makes the figures unusable (a wrong answer): shown, never counted.
     Invalid,
-    /// Could not be finished; the flags say why.
+    /// Could not be finished; the flags have the reason.
     Failed,
 }
 
@@ -114,7 +114,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// A trial of which nothing is measured yet. `started_ns` counts from the Unix epoch.
+    /// A trial without measurements. `started_ns` counts from the Unix epoch.
     pub fn unmeasured(key: TrialKey, started_ns: i64) -> Trial {
         Trial {
             key,
@@ -136,7 +136,7 @@ impl Trial {
         }
     }
 
-    /// Adds a flag. The same thing in several rounds is flagged once.
+    /// Adds a flag, unless the trial has it already.
     pub fn flag(&mut self, kind: FlagKind, text: impl Into<String>) {
         let flag = Flag {
             kind,
@@ -200,18 +200,18 @@ impl Trial {
     /// Whether the server lacks what the trial needs, so that there are no figures. A trial with figures may carry the flag too,
     /// for settings that are not available.
     pub fn is_not_available(&self) -> bool {
-        let is_told = self
+        let is_flagged = self
             .flags
             .iter()
             .any(|flag| flag.kind == FlagKind::NotAvailable);
-        is_told && self.rounds.is_empty() && self.load.is_none()
+        is_flagged && self.rounds.is_empty() && self.load.is_none()
     }
 }
 
 impl Round {
     /// Whether it was requested under this name: a `lukewarm` round was requested as `cold`.
-    pub fn is_called(&self, asked: &str) -> bool {
-        self.name == asked || (asked == "cold" && self.name == "lukewarm")
+    pub fn is_called(&self, requested: &str) -> bool {
+        self.name == requested || (requested == "cold" && self.name == "lukewarm")
     }
 
     /// The number of its clients, 1 without any query.

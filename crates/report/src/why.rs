@@ -4,7 +4,7 @@
 
 use crate::document::{Claim, Explained};
 use crate::{format, names};
-use explain::{Because, Difference, Evidence, Explanation, Reason, SideName, TimesSay, Why};
+use explain::{Because, Difference, Evidence, Explanation, Reason, SideName, TimesVerdict, Why};
 use record::{Cell, Judged, Subject, Trial};
 
 /// Number of counters that are listed with a claim's explanation.
@@ -102,11 +102,11 @@ pub(crate) fn sentence(reason: &Reason, names: (&str, &str), count: fn(f64) -> S
 /// Why no cause is named, as far as the noise forbids it.
 fn doubt(reason: &Reason) -> &'static str {
     match (reason.times, reason.beyond_noise) {
-        (TimesSay::OneBlock, _) | (_, None) => " Single block: variance unknown.",
-        (TimesSay::WithinNoise, _) => " The times do not differ beyond noise.",
-        (TimesSay::Nothing, _) => " The times do not show which of the two is faster.",
-        (TimesSay::OtherLimits, _) => " Their servers had different limits.",
-        (TimesSay::Differ, _) => "",
+        (TimesVerdict::OneBlock, _) | (_, None) => " Single block: variance unknown.",
+        (TimesVerdict::WithinNoise, _) => " The times do not differ beyond noise.",
+        (TimesVerdict::Nothing, _) => " The times do not show which of the two is faster.",
+        (TimesVerdict::OtherLimits, _) => " Their servers had different limits.",
+        (TimesVerdict::Differ, _) => "",
     }
 }
 
@@ -170,7 +170,7 @@ mod tests {
             fewer: 28_468.0,
             more: 540_805.0,
             beyond_noise: Some(true),
-            times: TimesSay::Differ,
+            times: TimesVerdict::Differ,
             times_factor: 39.0,
             because: vec![Because {
                 words: "index condition pushdown checks the condition before it reads the row",
@@ -182,14 +182,14 @@ mod tests {
         }
     }
 
-    fn said(reason: &Reason) -> String {
+    fn written(reason: &Reason) -> String {
         sentence(reason, ("off", "on"), format::count)
     }
 
     #[test]
     fn a_sentence_names_the_ratio_the_figures_and_the_cause() {
         assert_eq!(
-            said(&published()),
+            written(&published()),
             "off had 19.0 times as many pages read from disk as on (540,805 against 28,468). With on, index condition pushdown \
              checks the condition before it reads the row (Handler_icp_attempts 571,312, Handler_icp_match 4,541)."
         );
@@ -209,7 +209,7 @@ mod tests {
             ..published()
         };
         assert_eq!(
-            said(&reason),
+            written(&reason),
             "off had 540,805 Innodb_buffer_pool_reads, on none. Single block: variance unknown."
         );
     }
@@ -224,30 +224,34 @@ mod tests {
             ..published()
         };
         assert_eq!(
-            said(&reason),
+            written(&reason),
             "off had 1.27 times as many pages read from disk as on (1,270 against 1,000). The times differ by more (8.82×)."
         );
     }
 
     #[test]
     fn times_that_do_not_differ_are_reported_as_such() {
-        let said = |times| {
-            said(&Reason {
+        let written = |times| {
+            written(&Reason {
                 because: Vec::new(),
                 times,
                 ..published()
             })
         };
-        assert!(said(TimesSay::WithinNoise).ends_with(" The times do not differ beyond noise."));
-        assert!(said(TimesSay::OneBlock).ends_with(" Single block: variance unknown."));
-        assert!(said(TimesSay::OtherLimits).ends_with(" Their servers had different limits."));
+        assert!(
+            written(TimesVerdict::WithinNoise).ends_with(" The times do not differ beyond noise.")
+        );
+        assert!(written(TimesVerdict::OneBlock).ends_with(" Single block: variance unknown."));
+        assert!(
+            written(TimesVerdict::OtherLimits).ends_with(" Their servers had different limits.")
+        );
     }
 
     #[test]
     fn settings_and_plans_are_evidence_too() {
-        let said = |one: Evidence| evidence(&one, format::count);
+        let written = |one: Evidence| evidence(&one, format::count);
         assert_eq!(
-            said(Evidence::Plan("Using MRR")),
+            written(Evidence::Plan("Using MRR")),
             "its plan shows \"Using MRR\""
         );
         let pool = Evidence::Setting {
@@ -256,7 +260,7 @@ mod tests {
             other: "134217728".into(),
         };
         assert_eq!(
-            said(pool),
+            written(pool),
             "innodb_buffer_pool_size 4.0 GiB against 128.0 MiB"
         );
     }

@@ -58,7 +58,7 @@ pub fn around(trial: &Trial, event: &EventNote) -> Option<Around> {
     })
 }
 
-/// The seconds of the load in which it took a part, from the first to the one after the last.
+/// The seconds of the event, from the first to the one after the last.
 fn seconds_of(event: &EventNote, started_ns: i64) -> (f64, f64) {
     let second = |at_ns: i64| (at_ns - started_ns) as f64 / 1e9;
     let begun = second(event.at_ns).floor();

@@ -49,7 +49,7 @@ pub fn matching<'t>(trials: &'t [Trial], cell: &Cell) -> Vec<&'t Trial> {
         .collect()
 }
 
-/// The rounds of a trial that a cell means, by the names that were reached: `cold` is no `lukewarm`.
+/// The rounds of a trial that a cell selects, by the recorded names: `cold` does not include `lukewarm`.
 pub fn rounds<'t>(trial: &'t Trial, selector: Option<&RoundSelector>) -> Vec<&'t Round> {
     let means = |round: &&Round, selector: &RoundSelector| {
         round.name == selector.name && selector.index.is_none_or(|index| index == round.index)
@@ -191,12 +191,12 @@ fn trial_value(trial: &Trial, cell: &Cell, value: &Value) -> Result<f64, String>
     }
 }
 
-/// Whether the value is a lower bound. Only a time can be one: of anything else there is no value then.
+/// Whether the value is a lower bound. Only a time can be one.
 fn timed_out(trial: &Trial, cell: &Cell) -> bool {
-    let asked = |query: &&Query| cell.query.as_ref().is_none_or(|name| *name == query.name);
+    let selected = |query: &&Query| cell.query.as_ref().is_none_or(|name| *name == query.name);
     rounds(trial, cell.round.as_ref())
         .into_iter()
-        .flat_map(|round| round.queries.iter().filter(asked))
+        .flat_map(|round| round.queries.iter().filter(selected))
         .any(|query| query.timed_out_s().is_some())
 }
 
@@ -208,7 +208,7 @@ fn positive(value: &Value, found: f64) -> Result<f64, String> {
     }
 }
 
-/// The mean of the one over the mean of the other, so that a round with few events does not weigh as much as one with many.
+/// The ratio of the means, so that a round with few events does not weigh as much as one with many.
 fn quotient(parts: &[Part], over: &str, under: &str) -> Result<f64, String> {
     let under_mean = mean(parts, |part| part.counter(under))?;
     if under_mean == 0.0 {
@@ -289,11 +289,11 @@ fn parts<'t>(
 }
 
 fn why_no_round(trial: &Trial, cell: &Cell) -> String {
-    let asked = cell.round.as_ref().map(round_words).unwrap_or_default();
+    let requested = cell.round.as_ref().map(round_words).unwrap_or_default();
     match trial
         .rounds
         .iter()
-        .find(|round| asked.starts_with("cold") && round.name == "lukewarm")
+        .find(|round| requested.starts_with("cold") && round.name == "lukewarm")
     {
         Some(round) => {
             let reason = round
@@ -305,7 +305,7 @@ fn why_no_round(trial: &Trial, cell: &Cell) -> String {
                 reason.unwrap_or("coldness was not proved")
             )
         }
-        None => format!("no round {asked}"),
+        None => format!("no round {requested}"),
     }
 }
 

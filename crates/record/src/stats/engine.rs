@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 /// The load generator's CPU use, and whether it affected the result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EngineCheck {
-    /// Cores that it used on average, and their share of what the machine gives it.
+    /// Cores used on average, and their share of the available cores.
     pub cores: f64,
     pub share: f64,
     /// Why the generator limits the result: `the load generator was the bottleneck: ...`, `CPU saturated: ...`.
     pub limit: Option<String>,
     /// Why the percentiles are unusable: the generator's own lateness is too large a part of them.
     pub invalid: Option<String>,
-    /// Lateness that is a visible part of the percentiles and leaves them useful.
+    /// Lateness that is a visible part of the percentiles, which remain valid.
     pub note: Option<String>,
 }
 
@@ -32,7 +32,7 @@ const LATE_MS: f64 = 1.0;
 
 pub(super) fn check(load: &Loaded, steady: &Steady, latency: &Latency) -> EngineCheck {
     let engine = &load.engine;
-    // Afterwards its threads only wait for the last operations, and a core that was full would look idle over that.
+    // Afterwards its threads only wait for the last operations, so a saturated core would look idle.
     let cores = (engine.cpu_user_s + engine.cpu_system_s) / load.driven_s().max(1e-9);
     let share = cores / engine.cores.max(1e-9);
     let late = Late::of(load, latency).filter(Late::is_visible);
@@ -141,8 +141,8 @@ mod tests {
         (busy.engine.cpu_user_s, busy.engine.cpu_system_s) = (10.0, 9.0);
         let check = summarise(&busy).engine;
         assert_eq!((check.cores, check.share), (0.95, 0.475));
-        let says = "the load generator was the bottleneck: it used 0.95 of its 1 cores";
-        assert_eq!(check.limit.as_deref(), Some(says));
+        let expected = "the load generator was the bottleneck: it used 0.95 of its 1 cores";
+        assert_eq!(check.limit.as_deref(), Some(expected));
         assert_eq!(summarise(&load(1000, None)).engine.limit, None);
     }
 
@@ -167,8 +167,8 @@ mod tests {
 
     #[test]
     fn a_saturated_cpu_that_the_generator_shares_is_reported() {
-        let says = "CPU saturated: the load generator used 45 % of the machine";
-        assert_eq!(beside_a_server(0.9, 1.96).as_deref(), Some(says));
+        let expected = "CPU saturated: the load generator used 45 % of the machine";
+        assert_eq!(beside_a_server(0.9, 1.96).as_deref(), Some(expected));
         assert_eq!(beside_a_server(0.9, 1.8), None, "not full");
         assert_eq!(beside_a_server(0.3, 1.96), None, "a small part");
         assert_eq!(beside_a_server(0.9, 12.0), None, "other cores");
@@ -198,7 +198,7 @@ mod tests {
         assert!(check.invalid.is_none() && check.note.is_none());
     }
 
-    /// So many operations of 20 ms at a generator that is late by 3 ms at the 99th percentile, and by so much at the 50th.
+    /// Operations of 20 ms from a generator with 3 ms of lateness at p99 and the given lateness at p50.
     fn few(each_second: usize, late_us_p50: f64) -> EngineCheck {
         let mut load = closed(|_| each_second as f64, 20);
         load.engine.lateness_us_p50 = Some(late_us_p50);

@@ -17,7 +17,7 @@ pub(super) struct Shown {
     /// Number of trials with the shape.
     pub(super) found: usize,
     /// The shape of the first of them in words, or what was found instead.
-    pub(super) says: String,
+    pub(super) text: String,
 }
 
 /// Looks for the shape in each trial that counts; an error explains why it cannot.
@@ -38,13 +38,13 @@ pub(super) fn shown(trials: &[Trial], finding: &Finding, of: &Cell) -> Result<Sh
         .collect::<Result<Vec<(bool, String)>, String>>()?;
     let found = looked.iter().filter(|(found, _)| *found).count();
     let first = looked.iter().find(|(is, _)| *is == (found > 0));
-    let says = first.map(|(_, says)| says.clone()).unwrap_or_default();
+    let text = first.map(|(_, text)| text.clone()).unwrap_or_default();
     let blocks: BTreeSet<u32> = counted.iter().map(|c| c.trial.key.block).collect();
     Ok(Shown {
         blocks: blocks.len(),
         trials: looked.len(),
         found,
-        says: format!("in {found} of {} trials: {says}", looked.len()),
+        text: format!("in {found} of {} trials: {text}", looked.len()),
     })
 }
 
@@ -64,7 +64,7 @@ fn look(counted: &Counted, finding: &Finding) -> Result<(bool, String), String> 
     if !can_be_seen(summary, finding) {
         return Err(format!("{}: {}", counted.trial.key, summary.steady.reason));
     }
-    let told = |found: Option<String>, else_: &str| {
+    let found_or = |found: Option<String>, else_: &str| {
         (found.is_some(), found.unwrap_or_else(|| else_.to_string()))
     };
     let shifts = || summary.shifts.first().map(|shift| shift.sentence());
@@ -75,11 +75,11 @@ fn look(counted: &Counted, finding: &Finding) -> Result<(bool, String), String> 
             let offered = summary.offered.as_ref();
             let offered = offered
                 .ok_or("only an open loop can be unstable, and this load is a closed loop")?;
-            told(offered.unstable.clone(), "stable: all requests were served")
+            found_or(offered.unstable.clone(), "stable: all requests were served")
         }
-        Finding::Stall => told(stalls(), "no stall"),
-        Finding::LevelShift => told(shifts(), "no level shift"),
-        Finding::Period => told(period(), "no period"),
+        Finding::Stall => found_or(stalls(), "no stall"),
+        Finding::LevelShift => found_or(shifts(), "no level shift"),
+        Finding::Period => found_or(period(), "no period"),
         Finding::Steady => {
             let shape = summary.steady.shape;
             let against = (!shape.is_steady()).then(|| summary.steady.reason.clone());

@@ -60,7 +60,7 @@ struct Found {
 }
 
 enum Evidence {
-    /// A test could be made: its two-sided p, and whether the figure is on the claimed side.
+    /// The test's two-sided p value, and whether the figure is on the claimed side.
     Tested {
         p: f64,
         claimed_side: bool,
@@ -111,7 +111,7 @@ impl Found {
         }
     }
 
-    /// A figure that is known from one side alone: the interval is open on the other one.
+    /// A figure that is only a bound: the interval is open on the other side.
     fn bounded(self, limit: Limit) -> Found {
         let open = |(low, high): (f64, f64)| match limit {
             Limit::AtLeast => (low, f64::INFINITY),
@@ -225,16 +225,16 @@ fn find_shape(
     of: &Cell,
     reads: &PlanHolds,
 ) -> Result<Found, String> {
-    let (blocks, seen, says) = match finding {
+    let (blocks, seen, words) = match finding {
         Finding::PlanChanged => {
             let seen = plans::seen(trials, of)?;
-            let (changed, says) = seen.changed();
-            (seen.blocks(), Evidence::Seen(changed), says)
+            let (changed, words) = seen.changed();
+            (seen.blocks(), Evidence::Seen(changed), words)
         }
         Finding::PlanHolds(text) => {
             let seen = plans::seen(trials, of)?;
-            let (holds, says) = seen.holds(text, reads)?;
-            (seen.blocks(), Evidence::Seen(holds), says)
+            let (holds, words) = seen.holds(text, reads)?;
+            (seen.blocks(), Evidence::Seen(holds), words)
         }
         _ => {
             let shown = finding::shown(trials, finding, of)?;
@@ -243,7 +243,7 @@ fn find_shape(
                 found if found == shown.trials => Evidence::Seen(true),
                 _ => Evidence::Mixed,
             };
-            (shown.blocks, seen, shown.says)
+            (shown.blocks, seen, shown.text)
         }
     };
     Ok(Found {
@@ -251,7 +251,7 @@ fn find_shape(
         ci: None,
         limit: None,
         evidence: if blocks < 2 { Evidence::OneBlock } else { seen },
-        notes: vec![says],
+        notes: vec![words],
     })
 }
 

@@ -6,7 +6,7 @@ use super::summary::{Summary, summary};
 use crate::claim::{Cell, Percentile, Value};
 use crate::load::{Kind, Loaded};
 
-/// An error says why the trial has none.
+/// The value; an error explains why there is none.
 pub(super) fn of(load: &Loaded, cell: &Cell, value: &Value) -> Result<f64, String> {
     let summary = summary(load);
     match value {

@@ -24,11 +24,11 @@ pub struct LoadRow {
     pub offered: Option<Estimate>,
     /// By block, from 0: `unstable: the queue grows by 412 requests/s`.
     pub unstable: Vec<(u32, String)>,
-    /// Why there is no figure at all.
+    /// Why there is no figure.
     pub missing: Option<String>,
 }
 
-/// Milliseconds by kind and percentile. One is here where every block of the row has it.
+/// Latency (ms) by kind and percentile, if every block of the row has it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LatencyEstimates(BTreeMap<(Kind, Percentile), Estimate>);
 
@@ -97,7 +97,7 @@ fn unstable(counted: &Counted) -> Option<(u32, String)> {
     Some((counted.trial.key.block, why))
 }
 
-/// Of a trial that counts and has no measured part.
+/// The reason why a counted trial has no measured part.
 fn why_nothing_is_left(counted: &Counted) -> String {
     let reason = &counted.summary.steady.reason;
     match &counted.load.engine.stopped {

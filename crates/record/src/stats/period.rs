@@ -26,16 +26,16 @@ impl Period {
     }
 }
 
-/// A period is seen so often at least, and lasts so long.
+/// Minimum number of cycles, and minimum length of a period (s).
 const CYCLES_MIN: usize = 4;
 const SECONDS_MIN: usize = 3;
 const PLACES_FEW: usize = 10;
 const MULTIPLE_MAX: u32 = 4;
-/// In so many of its cycles at least.
+/// Minimum share of the cycles with a drop.
 const CYCLES_SHARE: f64 = 2.0 / 3.0;
-/// All periods that are tried share this chance of a false one.
+/// Error rate of all candidate periods together.
 const ALPHA: f64 = 0.001;
-/// The least value along the period lies this far below the usual.
+/// Minimum depth of the drop, as a share of the median.
 const DEPTH: f64 = 0.1;
 
 /// The strongest period of a measured part, with its level shifts taken away.
@@ -53,7 +53,7 @@ pub(super) fn period(values: &[f64], levels: &[Segment]) -> Option<Period> {
         .map(|every| (every, log_p(&white, every)))
         .min_by(|a, b| a.1.total_cmp(&b.1))
         .filter(|(_, log_p)| *log_p < bar)?;
-    // A fraction of a period that lies between two that are tried can be stronger than both of these.
+    // A fraction of a period between two candidates can be stronger than both.
     let mut multiples = (1..=MULTIPLE_MAX)
         .map(|times| f64::from(times) * every)
         .take_while(|every| CYCLES_MIN as f64 * every <= values.len() as f64);
@@ -79,7 +79,7 @@ fn whitened(values: &[f64]) -> Option<Vec<f64>> {
     let variance: f64 = values.iter().map(|&a| product(a, a)).sum();
     let pairs = || values.windows(2).map(|pair| (pair[0], pair[1]));
     let neighbours: f64 = pairs().map(|(a, b)| product(a, b)).sum();
-    // What swings to and fro from second to second is left as it is.
+    // Values that alternate from second to second are left unchanged.
     let correlation = (neighbours / variance).clamp(0.0, 0.99);
     let rest: Vec<f64> = pairs().map(|(a, b)| b - correlation * a).collect();
     let rest = Segment::of(&rest, 0, rest.len()).normalised(&rest)?;
@@ -129,7 +129,7 @@ fn log_p_of(means: &[(f64, f64)]) -> f64 {
 }
 
 /// Whether the cycles drop, by half of the mean drop at least, near the place that is lowest in the mean: two stalls can
-/// make a mean, and no period.
+/// make a mean, but not a period.
 ///
 /// Half a cycle over the whole series lies between two periods that are tried, so drops wander by a quarter of one.
 fn recurs(levelled: &[f64], every: f64) -> bool {
@@ -205,8 +205,8 @@ mod tests {
             usual: 148.0,
             least: 87.0,
         };
-        let says = "every 20 s the throughput drops from 148 to 87 ops/s";
-        assert_eq!(period.sentence(), says);
+        let expected = "every 20 s the throughput drops from 148 to 87 ops/s";
+        assert_eq!(period.sentence(), expected);
     }
 
     #[test]

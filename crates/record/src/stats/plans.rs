@@ -1,4 +1,4 @@
-//! Which plans answered a query, and where they changed.
+//! The plans of each query, and where they changed.
 
 use super::cells::{self, RowKey, row_key, row_words};
 use super::judge::PlanHolds;
@@ -8,7 +8,7 @@ use crate::run::Question;
 use crate::trial::{Trial, TrialState};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A query that one server with one set of levels answered by more than one plan.
+/// A query with more than one plan on one server with one set of levels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanChange {
     pub query: String,
@@ -52,7 +52,7 @@ fn change(((row, query), sights): ((RowKey, &str), Vec<&Sight>)) -> Option<PlanC
     })
 }
 
-/// One query in one round of one trial, with the plan that answered it.
+/// One query in one round of one trial, with its plan.
 pub(super) struct Sight<'t> {
     trial: &'t Trial,
     query: &'t str,
@@ -77,7 +77,7 @@ pub(super) fn seen<'t>(trials: &'t [Trial], cell: &Cell) -> Result<Sights<'t>, S
         .filter(|trial| trial.state == TrialState::Done)
     {
         for round in cells::rounds(trial, cell.round.as_ref()) {
-            let asked = round
+            let selected = round
                 .queries
                 .iter()
                 .filter(|query| cell.query.as_ref().is_none_or(|name| *name == query.name));
@@ -90,7 +90,7 @@ pub(super) fn seen<'t>(trials: &'t [Trial], cell: &Cell) -> Result<Sights<'t>, S
                     hash: query.plan_hash.as_deref()?,
                 })
             };
-            sights.extend(asked.filter_map(sight));
+            sights.extend(selected.filter_map(sight));
         }
     }
     let unavailable = || {

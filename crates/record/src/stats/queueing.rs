@@ -20,7 +20,7 @@ use std::collections::BinaryHeap;
 pub enum Gaps {
     /// Exponential.
     Poisson,
-    /// All alike.
+    /// Constant.
     Uniform,
 }
 
@@ -43,7 +43,7 @@ impl Gaps {
     }
 }
 
-/// A queue as it was measured.
+/// A measured queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Queue<'h> {
     pub workers: u32,
@@ -56,7 +56,7 @@ pub struct Queue<'h> {
 /// The model's result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predicted {
-    /// The share of the workers' time that service takes; from 1 on the queue grows.
+    /// Utilisation of the workers; from 1 on the queue grows.
     pub utilisation: f64,
     /// None where the queue grows.
     pub response: Option<Percentiles>,
@@ -108,7 +108,7 @@ fn simulated(queue: &Queue, seed: u64) -> Histogram<u64> {
     response
 }
 
-/// A histogram turned around: from a share of the values to the value.
+/// The quantile function of a histogram.
 struct Quantiles {
     /// (values up to and with this bucket, its least value, its width)
     buckets: Vec<(u64, u64, u64)>,

@@ -28,7 +28,7 @@ pub struct RoundPoint {
     pub factor: Option<(f64, Option<(f64, f64)>)>,
 }
 
-/// Queries an hour by block.
+/// Queries per hour by block.
 type Rates = BTreeMap<u32, f64>;
 
 /// One for each row without its number of clients and each name of a round, in the order of `table`; empty where no trial had
@@ -80,7 +80,7 @@ fn clients(trial: &Trial) -> Option<u32> {
 }
 
 /// All queries of the trial's rounds of this name over all their time. Empty where one of them has no rate: a block that ran
-/// into the limit is the slowest one, and a mean without it is biased.
+/// into the limit is the slowest one, and a mean without it is biased (survivorship).
 fn rates(trials: &[&Trial], round: &str) -> Rates {
     let rate = |trial: &&Trial| {
         let rounds = trial.rounds.iter().filter(|one| one.is_called(round));
@@ -88,8 +88,8 @@ fn rates(trials: &[&Trial], round: &str) -> Rates {
             .map(|one| Some((one.elapsed_s, one.queries_per_hour()?)))
             .collect::<Option<_>>()?;
         let elapsed_s: f64 = each.iter().map(|(elapsed_s, _)| elapsed_s).sum();
-        let asked: f64 = each.iter().map(|(elapsed_s, rate)| elapsed_s * rate).sum();
-        (elapsed_s > 0.0).then(|| (trial.key.block, asked / elapsed_s))
+        let queries: f64 = each.iter().map(|(elapsed_s, rate)| elapsed_s * rate).sum();
+        (elapsed_s > 0.0).then(|| (trial.key.block, queries / elapsed_s))
     };
     let done = trials
         .iter()

@@ -2,7 +2,7 @@
 
 /// Seconds to either side.
 const REACH: usize = 30;
-/// So many times the span from the tenth to the ninetieth percentile away from the median is an outlier.
+/// A second is an outlier if its distance from the median exceeds this multiple of the span from p10 to p90.
 const OUTLIER: f64 = 3.0;
 
 /// The seconds around one, fewer at the ends, in ascending order of value.

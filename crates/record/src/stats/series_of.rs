@@ -15,7 +15,7 @@ pub(super) struct SeriesOf<'t> {
     pub(super) points: BTreeMap<u32, Vec<Counted<'t>>>,
 }
 
-/// In the order of `table`; `number` is what the load itself says, none where it is not of this kind.
+/// In the order of `table`; `number` returns the load's number of clients or workers, none for another kind of load.
 pub(super) fn series_of<'t>(
     question: &Question,
     trials: &'t [Trial],

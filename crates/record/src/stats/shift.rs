@@ -13,7 +13,7 @@ pub struct LevelShift {
 }
 
 impl LevelShift {
-    /// `the throughput falls from 380 to 300 ops/s at 4000 s (-21 %)`; there are no percent of nothing.
+    /// `the throughput falls from 380 to 300 ops/s at 4000 s (-21 %)`; without a percentage if it was 0.
     pub fn sentence(&self) -> String {
         let verb = if self.to < self.from {
             "falls"
@@ -142,7 +142,7 @@ mod tests {
             from: 0.0,
             to: 300.0,
         };
-        let says = "the throughput rises from 0 to 300 ops/s at 40 s";
-        assert_eq!(shift.sentence(), says);
+        let expected = "the throughput rises from 0 to 300 ops/s at 40 s";
+        assert_eq!(shift.sentence(), expected);
     }
 }

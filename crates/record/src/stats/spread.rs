@@ -1,4 +1,4 @@
-//! How far several rows lie apart: the largest value over the smallest.
+//! The spread of several rows: the largest value over the smallest.
 
 use super::cells::Series;
 use super::ratio::{Band, LogMean};

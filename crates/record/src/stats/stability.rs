@@ -109,7 +109,7 @@ fn why_unstable(offered: &Offered, load: &Loaded, queue: &Queue) -> Option<Strin
     }
 }
 
-/// `full` says that the queue was full; that can be before it was seen to grow.
+/// `full` expected that the queue was full; that can be before it was seen to grow.
 fn growing(growth: f64, full: Option<&str>) -> String {
     let digits = usize::from(growth < 1.0);
     match full {
@@ -222,8 +222,8 @@ mod tests {
     #[test]
     fn two_seconds_are_enough_where_a_tenth_was_served() {
         let offered = judged(&open(10.0, 2, |s| 90.0 * (s + 1) as f64));
-        let says = "unstable: the queue grows by 90 requests/s";
-        assert_eq!(offered.unstable.as_deref(), Some(says));
+        let expected = "unstable: the queue grows by 90 requests/s";
+        assert_eq!(offered.unstable.as_deref(), Some(expected));
     }
 
     /// 100 a second at one worker that is busy for 90 % of the time: after 8 s its queue is often longer by 17.
@@ -281,8 +281,8 @@ mod tests {
         load.series.insert("dropped".into(), series(60, |_| 200.0));
         let offered = judged(&load);
         assert_eq!((offered.offered, offered.completed), (1200.0, 1000.0));
-        let says = "unstable: the queue is full and drops 200 arrivals per second";
-        assert_eq!(offered.unstable.as_deref(), Some(says));
+        let expected = "unstable: the queue is full and drops 200 arrivals per second";
+        assert_eq!(offered.unstable.as_deref(), Some(expected));
     }
 
     #[test]
@@ -318,8 +318,8 @@ mod tests {
     #[test]
     fn a_slowly_growing_queue_is_reported_with_a_decimal() {
         let offered = judged(&open(1.0, 1200, |s| 0.3 * s as f64));
-        let says = "unstable: the queue grows by 0.3 requests/s";
-        assert_eq!(offered.unstable.as_deref(), Some(says));
+        let expected = "unstable: the queue grows by 0.3 requests/s";
+        assert_eq!(offered.unstable.as_deref(), Some(expected));
     }
 
     #[test]

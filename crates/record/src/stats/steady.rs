@@ -9,7 +9,7 @@ use super::running;
 use crate::load::{Loaded, Warmup};
 use serde::{Deserialize, Serialize};
 
-/// The seconds of a trial that count, `from_s..until_s`, and what their throughput is like.
+/// The measured seconds of a trial, `from_s..until_s`, and the shape of their throughput.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Steady {
     pub from_s: u32,
@@ -18,7 +18,7 @@ pub struct Steady {
     pub shape: Shape,
     /// Where the change points lie, seconds of the trial.
     pub changes_s: Vec<u32>,
-    /// Where MSER-5 would begin; none where too little was measured.
+    /// The beginning by MSER-5; none if the load is too short.
     pub mser_s: Option<u32>,
     /// In one sentence, for people.
     pub reason: String,
@@ -49,7 +49,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// Whether what is measured can be called steady.
+    /// Whether the measured part is steady.
     pub fn is_steady(self) -> bool {
         matches!(self, Shape::Flat | Shape::WarmUp | Shape::Slowdown)
     }
@@ -65,7 +65,7 @@ const SPELL_SHARE: f64 = 0.25;
 pub(super) fn steady(load: &Loaded) -> Steady {
     let values = throughput(load);
     match load.warmup {
-        Warmup::Seconds(asked) => fixed(&values, asked),
+        Warmup::Seconds(seconds) => fixed(&values, seconds),
         Warmup::Find => {
             let found = look(&values, 0);
             let reason = match found.from_s {
@@ -93,8 +93,8 @@ pub(super) fn throughput(load: &Loaded) -> Vec<f64> {
     seconds[..whole].iter().map(value).collect()
 }
 
-fn fixed(values: &[f64], asked_s: f64) -> Steady {
-    let from = asked_s.max(0.0).ceil() as usize;
+fn fixed(values: &[f64], warmup_s: f64) -> Steady {
+    let from = warmup_s.max(0.0).ceil() as usize;
     if from > 0 && from >= values.len() {
         let until_s = values.len() as u32;
         return Steady {
@@ -186,7 +186,7 @@ fn classify(segments: &[Segment]) -> (Shape, usize) {
     (shape, rest[0].from)
 }
 
-/// With spells of another kind replaced by the mean of the end: MSER-5 would take one for the end of a beginning.
+/// Replaces spells at another level by the mean of the end: MSER-5 would take one for the end of a warm-up.
 fn without_spells(mut values: Vec<f64>, segments: &[Segment], from: usize) -> Vec<f64> {
     let end = segments[segments.len() - 1];
     let spells = segments
@@ -222,7 +222,7 @@ fn differ(values: &[f64], one: usize, other: usize) -> bool {
     (one - other).abs() > MARGIN * one.abs().max(other.abs())
 }
 
-/// Where to begin so that the standard error of the mean of what is left is least, in means of five seconds, at most
+/// The beginning that minimises the standard error of the mean of the rest, in means of five seconds, at most
 /// half way (White, Cobb and Spratt, "A comparison of five steady-state truncation heuristics", 2000).
 fn mser5(values: &[f64]) -> usize {
     let batches: Vec<f64> = values
@@ -354,7 +354,7 @@ mod tests {
 
     #[test]
     fn seconds_in_which_nothing_was_started_any_more_do_not_count() {
-        // Driven for 60 s; one operation that was under way then ends at 80 s.
+        // Driven for 60 s; one running operation ends at 80 s.
         let mut load = closed(
             |s| match s {
                 0..60 => 1000.0,

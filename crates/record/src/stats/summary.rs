@@ -125,7 +125,7 @@ fn shifts_from_s(load: &Loaded, steady: &Steady) -> u32 {
 
 fn counted(load: &Loaded) -> u64 {
     let from = match load.warmup {
-        Warmup::Seconds(asked) => asked.max(0.0).ceil() as usize,
+        Warmup::Seconds(warmup_s) => warmup_s.max(0.0).ceil() as usize,
         Warmup::Find => 0,
     };
     let seconds = load.seconds("throughput").iter().skip(from);

@@ -84,7 +84,7 @@ pub struct Row {
     pub server: Option<String>,
     pub levels: Vec<(String, String)>,
     pub rounds: Vec<RoundCell>,
-    /// Why there is no figure at all.
+    /// Why there is no figure.
     pub missing: Option<String>,
 }
 

@@ -1,12 +1,12 @@
-//! What rounds and their queries moved: one counter of one row of the table.
+//! Resource use of rounds and queries: one counter of one row of the table.
 //!
-//! Goal: the same mean for every table that shows a counter. Non-goal: why it moved (`explain`).
+//! Purpose: the same mean for every table that shows a counter. Boundary: `explain` explains it.
 
 use super::cells::row_key;
 use super::table::Estimate;
 use crate::trial::{Counters, Query, Round, Trial, TrialState};
 
-/// Processor time of the server's process, in microseconds; the part of it in the kernel.
+/// CPU time of the server process (µs), and its kernel part.
 pub const SERVER_CPU: &str = "server cpu us";
 pub const SERVER_CPU_SYSTEM: &str = "server cpu system us";
 /// Bytes that the server process read from disk.
@@ -15,7 +15,7 @@ pub const SERVER_READ: &str = "server read bytes";
 pub const DEVICE_READS: &str = "device reads";
 pub const DEVICE_READ: &str = "device read bytes";
 
-/// The counters that prony reads of the process and its device, beside the server's own.
+/// The counters that prony reads from the operating system, in addition to those of the server.
 pub const NAMES: [&str; 5] = [
     SERVER_CPU,
     SERVER_CPU_SYSTEM,
@@ -35,7 +35,7 @@ pub struct Part<'a> {
 }
 
 /// The mean of a trial's rounds (or of the query in them), over blocks; none where a trial lacks the counter, or where a query
-/// was stopped by the protocol's limit, since it was counted only so far.
+/// was stopped by the time limit, because its counters are incomplete.
 pub fn counter(trials: &[Trial], part: Part, name: &str) -> Option<Estimate> {
     let counts = |trial: &&Trial| {
         trial.state == TrialState::Done && row_key(&trial.key) == (part.server, part.levels)
@@ -61,17 +61,17 @@ pub fn counter(trials: &[Trial], part: Part, name: &str) -> Option<Estimate> {
 }
 
 fn was_stopped(round: &Round, query: Option<&str>) -> bool {
-    let asked = |one: &&Query| query.is_none_or(|name| name == one.name);
-    let mut asked = round.queries.iter().filter(asked);
-    asked.any(|query| query.timed_out_s().is_some())
+    let selected = |one: &&Query| query.is_none_or(|name| name == one.name);
+    let mut selected = round.queries.iter().filter(selected);
+    selected.any(|query| query.timed_out_s().is_some())
 }
 
 fn counters<'t>(round: &'t Round, query: Option<&str>) -> Vec<&'t Counters> {
     match query {
         None => vec![&round.counters],
         Some(name) => {
-            let asked = round.queries.iter().filter(|query| query.name == name);
-            asked.map(|query| &query.counters).collect()
+            let selected = round.queries.iter().filter(|query| query.name == name);
+            selected.map(|query| &query.counters).collect()
         }
     }
 }

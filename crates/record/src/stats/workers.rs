@@ -1,4 +1,4 @@
-//! How many workers are best at a rate: the fewest milliseconds at the 99th percentile of the response.
+//! The best number of workers at a rate: the one with the lowest p99 latency.
 
 use super::holm;
 use super::loads::Counted;
@@ -15,9 +15,9 @@ pub struct BestWorkers {
     pub server: Option<String>,
     /// Without the factor `workers`.
     pub levels: Vec<(String, String)>,
-    /// By the number of workers; milliseconds at p99, none where a block was unstable or too few operations were done.
+    /// p99 latency (ms) by the number of workers; none if a block was unstable or had too few operations.
     pub points: Vec<(u32, Option<Estimate>)>,
-    /// The number with the lowest p99; none where none was stable.
+    /// The number with the lowest p99; none if no number was stable.
     pub best: Option<u32>,
     /// Other numbers that are not certainly worse (paired by block, Holm over all of them). With one block nothing is
     /// certain, so all are here.

@@ -8,7 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Unexpected, Vis
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
-/// The row of the list and the JSON object of what moved; None where there is no counter at all.
+/// The row of the list and the JSON object of the counters that moved; none without counters.
 pub(super) fn pack(
     at: &Connection,
     counters: &Counters,
@@ -28,7 +28,7 @@ pub(super) fn pack(
     )))
 }
 
-/// There are a few lists a run, so looking through them needs no index.
+/// A run has a few lists, so that a scan needs no index.
 fn list_id(at: &Connection, names_json: &str) -> rusqlite::Result<i64> {
     let known = at
         .prepare_cached("select id from counter_names where names_json = ?1")?
@@ -61,7 +61,7 @@ impl Lists {
     }
 }
 
-/// Reads the object of what moved over the list: all names, the others 0. Names are compared and not copied, because a
+/// Reads the object of moved counters over the list: all names, the others 0. Names are compared and not copied, because a
 /// run of 200 trials has 80,000 that moved.
 struct Restore<'l>(&'l [String]);
 

@@ -85,7 +85,7 @@ fn save_errors(at: &Connection, trial: i64, load: &Loaded) -> Result<()> {
     })
 }
 
-/// Without its series, histograms and errors, but with their summary.
+/// A load with its summary, without its series, histograms and errors.
 pub(super) fn brief(at: &Connection, trial: i64, lists: &Lists) -> Result<Option<Loaded>> {
     let Some((load, rules)) = row(at, trial, lists)? else {
         return Ok(None);
@@ -97,7 +97,7 @@ pub(super) fn brief(at: &Connection, trial: i64, lists: &Lists) -> Result<Option
     Ok(Some(Loaded { summary, ..load }))
 }
 
-/// With everything. A summary by the rules of another prony is made anew.
+/// A whole load. A summary by the rules of another prony is recomputed.
 pub(super) fn whole(at: &Connection, trial: i64, lists: &Lists) -> Result<Option<Loaded>> {
     match row(at, trial, lists)? {
         Some((load, _)) => fill(at, trial, load).map(Some),
@@ -120,7 +120,7 @@ fn fill(at: &Connection, trial: i64, load: Loaded) -> Result<Loaded> {
     Ok(load)
 }
 
-/// A summary of other rules is left out, because its form may be another too, and so is one that cannot be read.
+/// Leaves out a summary that cannot be read or that other rules made, because its form may differ.
 fn row(at: &Connection, trial: i64, lists: &Lists) -> Result<Option<(Loaded, u32)>> {
     let mut statement = at.prepare_cached(
         "select mode_json, warmup_json, started_ns, elapsed_s, operations_json, engine_json, open_json, names, moved_json, rules, summary_json

@@ -1,4 +1,4 @@
-//! Opening `run.sqlite` in its three ways, and telling a run from any other file.
+//! Opens `run.sqlite` to create, read or resume a run, and refuses other files.
 
 use super::{SCHEMA_OLDEST, SCHEMA_VERSION, StoreError};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Result, TransactionBehavior};
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// SQLite's own default, <https://sqlite.org/pragma.html#pragma_wal_autocheckpoint>.
 const CHECKPOINT_PAGES: i32 = 1000;
 
-/// The file appears by `create_new`, so that of two runs that want the same name one is refused.
+/// Creates the file with `create_new`, so that of two runs with the same name one is refused.
 pub(super) fn new(path: &Path) -> Result<Connection, StoreError> {
     File::create_new(path).map_err(|e| match e.kind() {
         ErrorKind::AlreadyExists => StoreError::Exists(path.to_path_buf()),
@@ -34,14 +34,14 @@ pub(super) fn new(path: &Path) -> Result<Connection, StoreError> {
     open().map_err(|e| StoreError::of(path, e))
 }
 
-/// What each schema added to the one before it. No value of an older one is lost.
+/// The additions of each schema to the one before it. No value of an older schema is lost.
 const ADDED: [(i32, &str); 3] = [
     (2, include_str!("schema_load.sql")),
     (3, include_str!("schema_3.sql")),
     (4, include_str!("schema_4.sql")),
 ];
 
-/// Lays the tables into an empty file and leaves the transaction open for the run's row.
+/// Creates the tables in an empty file and leaves the transaction open for the run's row.
 pub(super) fn lay(at: &Connection) -> Result<()> {
     at.execute_batch("begin immediate")?;
     at.execute_batch(include_str!("schema.sql"))?;
@@ -49,7 +49,7 @@ pub(super) fn lay(at: &Connection) -> Result<()> {
     add(at, SCHEMA_OLDEST)
 }
 
-/// From an older schema to this one, inside the caller's transaction.
+/// Migrates an older schema to this one, inside the caller's transaction.
 fn add(at: &Connection, from: i32) -> Result<()> {
     for (_, tables) in ADDED.iter().filter(|(schema, _)| *schema > from) {
         at.execute_batch(tables)?;
@@ -71,9 +71,9 @@ pub(super) fn writing(path: &Path) -> Result<Connection, StoreError> {
         .map_err(|e| StoreError::of(path, e))
 }
 
-/// Raises a run of an older prony to this schema before it is resumed.
+/// Migrates a run of an older prony to this schema before it is resumed.
 fn raise(mut at: Connection) -> Result<Connection> {
-    // A table that is made anew would take the rows with it that refer to it; the pragma is without effect in a transaction.
+    // Recreating a table would delete the rows that refer to it. The pragma has no effect inside a transaction.
     at.pragma_update(None, "foreign_keys", false)?;
     let transaction = at.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let found = schema(&transaction)?;
@@ -139,7 +139,7 @@ fn exists(path: &Path) -> Result<(), StoreError> {
     })
 }
 
-/// SQLite keeps the index of its log in a file beside it, and says one of these where it cannot make that file.
+/// The errors that SQLite returns if it cannot create the index file of its log.
 fn needs_shared_memory(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
@@ -161,7 +161,7 @@ fn alone(path: &Path) -> Result<Connection> {
     Ok(at)
 }
 
-/// Whether there is a log whose pages the file itself may not have yet.
+/// Whether there is a log with pages that may not be in the file yet.
 fn has_log(path: &Path) -> bool {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
@@ -187,7 +187,7 @@ fn recognise(at: &Connection, path: &Path) -> Result<(), StoreError> {
     if number("application_id").map_err(name)? != APPLICATION_ID {
         return Err(StoreError::NotARun(path.to_path_buf()));
     }
-    // SQLite itself counts a page that is cut off as whole, and reads zeros where its end was.
+    // SQLite counts a truncated page as whole and reads its end as zeros.
     let bytes =
         number("page_count").map_err(name)? as u64 * number("page_size").map_err(name)? as u64;
     if !has_log(path) && path.metadata().is_ok_and(|file| file.len() < bytes) {

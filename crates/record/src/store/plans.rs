@@ -1,4 +1,4 @@
-//! Plans as they lie in the file: each text once for all trials with its steps, the finer forms with their trial.
+//! Plans in the file: each text once for all trials with its steps, the finer forms with their trial.
 
 use super::PlanSteps;
 use super::read::word;
@@ -8,7 +8,7 @@ use crate::trial::Trial;
 use rusqlite::{Connection, Result, params};
 use std::collections::HashMap;
 
-/// A plan is its hash; one that another trial brought is there already.
+/// A plan is identified by its hash; another trial may have saved it already.
 pub(super) fn save(at: &Connection, id: i64, trial: &Trial, steps: PlanSteps) -> Result<()> {
     let mut statement = at.prepare_cached(
         "insert or ignore into plan (hash, text, steps_json) values (?1, ?2, ?3)",

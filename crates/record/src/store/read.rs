@@ -22,7 +22,7 @@ pub(super) enum Depth<'s> {
     Whole,
 }
 
-/// A column that holds JSON.
+/// A JSON column.
 pub(super) fn json<'a, T: Deserialize<'a>>(row: &'a Row, column: usize) -> Result<T> {
     let text = row
         .get_ref(column)?
@@ -31,7 +31,7 @@ pub(super) fn json<'a, T: Deserialize<'a>>(row: &'a Row, column: usize) -> Resul
     serde_json::from_str(text).map_err(|e| unreadable(column, e))
 }
 
-/// A column that holds JSON, read into what a seed makes of it.
+/// A JSON column, deserialised by a seed.
 pub(super) fn json_into<'a, S: DeserializeSeed<'a>>(
     row: &'a Row,
     column: usize,
@@ -45,20 +45,20 @@ pub(super) fn json_into<'a, S: DeserializeSeed<'a>>(
         .map_err(|e| unreadable(column, e))
 }
 
-/// A column that may be NULL and otherwise holds JSON.
+/// A JSON column that may be NULL.
 pub(super) fn json_or_none<T: DeserializeOwned>(row: &Row, column: usize) -> Result<Option<T>> {
     row.get::<_, Option<String>>(column)?
         .map(|text| serde_json::from_str(&text).map_err(|e| unreadable(column, e)))
         .transpose()
 }
 
-/// A column that holds the word of a variant without fields: `done`.
+/// A column with the word of a variant without fields: `done`.
 pub(super) fn word<T: DeserializeOwned>(row: &Row, column: usize) -> Result<T> {
     let text: String = row.get(column)?;
     serde_json::from_value(text.into()).map_err(|e| unreadable(column, e))
 }
 
-/// A column that may be NULL and otherwise holds the word of a variant.
+/// A column with the word of a variant, or NULL.
 pub(super) fn word_or_none<T: DeserializeOwned>(row: &Row, column: usize) -> Result<Option<T>> {
     match row.get_ref(column)? {
         ValueRef::Null => Ok(None),
@@ -66,7 +66,7 @@ pub(super) fn word_or_none<T: DeserializeOwned>(row: &Row, column: usize) -> Res
     }
 }
 
-/// A column that this schema added, or what stands for it in files of an older one.
+/// A column that this schema added, or its replacement in files of an older schema.
 pub(super) fn since<'c>(schema: i32, added: i32, column: &'c str, before: &'c str) -> &'c str {
     if schema < added { before } else { column }
 }
@@ -101,7 +101,7 @@ pub(super) fn run(at: &Connection) -> Result<Run> {
     )
 }
 
-/// The keys of all trials but the failed ones.
+/// The keys of all trials except failed ones.
 pub(super) fn finished(at: &Connection) -> Result<Vec<TrialKey>> {
     let mut statement = at.prepare(
         "select block, server, levels_json from trial where state <> 'failed' order by id",

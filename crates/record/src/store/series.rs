@@ -1,4 +1,4 @@
-//! Series as they lie in the file: one blob for all seconds of one name.
+//! Series in the file: one blob for all seconds of one name.
 //!
 //! Form: deflate over a head (how the values are written, how many there are), a bitmap of those that are there (left
 //! out where all are), and the values. Numbers of up to six decimals are scaled to integers and written as the zigzag
@@ -14,12 +14,12 @@ const BITS: u8 = 0x40;
 /// Some are missing.
 const GAPS: u8 = 0x80;
 const DECIMALS_MAX: u8 = 6;
-/// Integers above do not survive the way through a double.
+/// Larger integers cannot be represented in a double.
 const EXACT_MAX: f64 = (1u64 << 53) as f64;
-/// A year of seconds: what a spoiled head may claim at most.
+/// A year of seconds: an upper bound for the length in a damaged header.
 const SECONDS_MAX: u64 = 366 * 24 * 3600;
 
-/// A value that is no number is written as missing.
+/// A value that is not a number is written as missing.
 pub(super) fn pack(values: &[Option<f64>]) -> Vec<u8> {
     let there: Vec<f64> = present(values).collect();
     let gaps = there.len() < values.len();
@@ -145,7 +145,7 @@ fn unzigzag(code: u64) -> i64 {
     (code >> 1) as i64 ^ -((code & 1) as i64)
 }
 
-/// Seven bits a byte, the lowest first, the high bit where more follow.
+/// Seven bits per byte, lowest first; the high bit is set if more bytes follow.
 fn varint(bytes: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         bytes.push(value as u8 | 0x80);

@@ -56,7 +56,7 @@ pub(super) fn recorded(at: &Connection, key: &TrialKey) -> Result<Option<(i64, T
     .optional()
 }
 
-/// With everything that hangs on it.
+/// Deletes a trial and all rows that refer to it.
 pub(super) fn remove(at: &Connection, trial: i64) -> Result<()> {
     at.execute("delete from trial where id = ?1", [trial])?;
     Ok(())
@@ -179,7 +179,7 @@ fn settings(at: &Connection, id: i64, trial: &Trial) -> Result<()> {
     Ok(())
 }
 
-/// What there is of each node, the first one's under 1.
+/// A value of each node; the first node has the number 1.
 pub(super) fn nodes<'n, T>(
     first: &'n T,
     further: &'n BTreeMap<u32, T>,

@@ -141,7 +141,7 @@ fn lukewarm(round: &RoundCell, row: &Row) -> String {
         .next();
     format!(
         "~ lukewarm, not proved cold: {}",
-        reason.unwrap_or("the record does not say why")
+        reason.unwrap_or("no reason is recorded")
     )
 }
 

@@ -98,7 +98,7 @@ pub(super) fn left_out(trial: &Trial) -> Option<String> {
     let why = trial
         .flags
         .first()
-        .map_or("the record does not say why", |flag| flag.text.as_str());
+        .map_or("no reason is recorded", |flag| flag.text.as_str());
     let block = trial.key.block + 1;
     Some(format!("block {block} {state} and is not counted: {why}"))
 }

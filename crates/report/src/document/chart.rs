@@ -6,7 +6,7 @@ use record::stats::Estimate;
 pub struct Charts {
     /// Above the chart; may be empty.
     pub caption: String,
-    /// What it shows and where the same figures are as text, for who cannot see it.
+    /// The text alternative: what it shows, and where the same figures are as text.
     pub label: String,
     /// What the reader chooses: `cell`.
     pub choice: &'static str,

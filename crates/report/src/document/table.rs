@@ -58,9 +58,9 @@ pub struct Cell {
     pub interval: Option<String>,
     /// Replaces the figure where there is space: `unstable: the queue grows by 412 requests/s`.
     pub sentence: Option<String>,
-    /// What has to be known of the text.
+    /// Caveats on the text.
     pub remarks: Vec<String>,
-    /// All of what the text sums up; the page alone shows it.
+    /// The full text that is abbreviated here; only the page shows it.
     pub folded: Option<String>,
     pub badge: Option<Badge>,
     /// How many rows it stands for besides its own; those have an empty cell here.

@@ -1,4 +1,4 @@
-//! What events did to the users: before, during and after each.
+//! The effect of events: throughput and latency before, during and after each.
 
 use crate::build::Context;
 use crate::document::{Block, Cell, Column, Kind, Section, Table};
