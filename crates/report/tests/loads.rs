@@ -7,7 +7,7 @@ use fixture::{forms, timed};
 #[test]
 fn the_result_of_a_search_is_not_a_warning() {
     let (run, mut trials) = timed::searched();
-    let found = "the highest rate at which 99 % are answered within 50 ms is 2263 a second; at 2376 they are not";
+    let found = "the maximum rate at which 99 % of operations complete within 50 ms is 2263 ops/s; at 2376 ops/s they do not";
     trials[3].flags.push(record::Flag {
         kind: record::FlagKind::Search,
         text: found.to_string(),

@@ -1,6 +1,6 @@
 //! Advice about a valid file, shown before it runs.
 //!
-//! Goal: sentences for the terminal. Non-goal: mistakes, which stop a run (see `mistake`).
+//! Boundaries: mistakes, which stop a run, are in `mistake`.
 
 use super::experiment::Experiment;
 

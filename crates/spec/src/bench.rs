@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_flags_become_a_file() {
+    fn flags_become_an_experiment_file() {
         let request = BenchRequest {
             warmup: Some("find".into()),
             tables: Some(8),

@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn every_known_build_is_read_as_it_is_written() {
+    fn every_known_build_survives_a_round_trip() {
         for build in KNOWN_BUILDS.iter().chain(&["path:/opt/mysql-5.1"]) {
             assert_eq!(build.parse::<BuildSpec>().unwrap().to_string(), *build);
         }
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dsn_that_is_wrong_says_which_part() {
+    fn an_invalid_dsn_reports_the_wrong_part() {
         assert_eq!("mysql://root:secret".parse::<Dsn>(), Err(DsnError::Port));
         assert_eq!("mysql://me@/x".parse::<Dsn>(), Err(DsnError::NoHost));
         assert_eq!("mysql://h?ssl=1".parse::<Dsn>(), Err(DsnError::Parameter));
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_masked_password_counts_as_not_given() {
+    fn a_masked_password_counts_as_missing() {
         assert_eq!(dsn("mysql://me:******@db").password, None);
     }
 

@@ -84,7 +84,7 @@ const DISKS: [Disk; 4] = [
         read_bandwidth: 110 * MB,
         write_bandwidth: 110 * MB,
     },
-    // Published figure P4, Intel 520: random 16 KiB requests.
+    // Intel 520, random 16 KiB requests: Vadim Tkachenko, 2012 (P4 in docs/PUBLISHED.md).
     Disk {
         name: "sata-ssd",
         read_iops: 370 * MIB / (16 << 10),

@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_name_forgives_letters_and_case() {
+    fn the_nearest_name_tolerates_typing_errors_and_case() {
         assert_eq!(
             nearest(
                 "innodb_bufer_pool_size",

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_are_no_sizes_stay_as_they_are() {
+    fn values_that_are_not_sizes_are_unchanged() {
         for text in [
             "ON",
             "O_DIRECT",
@@ -151,13 +151,13 @@ mod tests {
     }
 
     #[test]
-    fn a_fraction_is_written_out_for_the_server() {
+    fn a_fractional_size_is_converted_to_bytes_for_the_server() {
         assert_eq!(Setting::from_text("64M"), Ok(literal("64M")));
         assert_eq!(Setting::from_text("1.5G"), Ok(literal("1610612736")));
     }
 
     #[test]
-    fn wrong_units_and_parts_of_nothing_are_mistakes() {
+    fn invalid_units_and_unknown_base_sizes_are_rejected() {
         for wrong in [
             "1 Gb",
             "64MB",
@@ -172,7 +172,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_setting_is_read_as_it_is_shown(text in "data [*/] [1-9][0-9]{0,3}") {
+        fn a_setting_survives_a_round_trip(text in "data [*/] [1-9][0-9]{0,3}") {
             let setting = Setting::from_text(&text).unwrap();
             let again = Setting::from_text(&setting.to_string()).unwrap();
             prop_assert_eq!(setting.resolve(1 << 40), again.resolve(1 << 40));

@@ -161,12 +161,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_size_is_read_as_it_is_written(bytes in any::<u64>()) {
+        fn every_size_survives_a_round_trip(bytes in any::<u64>()) {
             prop_assert_eq!(size_bytes(&size_text(bytes)), Ok(bytes));
         }
 
         #[test]
-        fn every_duration_is_read_as_it_is_written(us in 0..u64::MAX / 3_600_000_000) {
+        fn every_duration_survives_a_round_trip(us in 0..u64::MAX / 3_600_000_000) {
             let written = duration_text(Duration::from_micros(us));
             prop_assert_eq!(duration(&written), Ok(Duration::from_micros(us)));
         }

@@ -1,30 +1,30 @@
-//! Answers in a canonical form, so that servers, rounds and a reference can be compared by a hash.
+//! Query results in a canonical form, so that servers, rounds and a reference can be compared by hash.
 //!
-//! Goal: the same rows give the same hash on every server, and different rows never do; a reference that is itself rounded is
-//! compared within the bounds of its column. Non-goal: figures of floating point: those of the workloads here are exact.
+//! Purpose: equal rows have the same hash on every server, different rows never do. A rounded reference is compared within
+//! the tolerance of its column. Boundaries: no floating point; the results of these workloads are exact.
 
 use crate::Operation;
 use server::Reply;
 use sha2::{Digest, Sha256};
 
-/// What an answer has to be.
+/// The expected result of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reference {
     /// In the canonical form.
     Rows(Vec<Vec<String>>),
-    /// In the canonical form, with how near each column has to come.
+    /// In the canonical form, with the tolerance of each column.
     Rounded {
         rows: Vec<Vec<String>>,
         columns: &'static [Precision],
     },
-    /// Of answers that are not kept: how many rows, and [`Canonical::hash`] of them.
+    /// For results that are not stored: the number of rows and their [`Canonical::hash`].
     Hash { rows: u64, hash: String },
 }
 
-/// How near a figure has to come to a reference that is rounded to two decimals: the rules of TPC-H, clause 2.1.3.5.
+/// The tolerance against a reference rounded to two decimals, after TPC-H clause 2.1.3.5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
-    /// A value that stands in a row, a count, a sum of whole numbers: equal (a and comments 2 and 4 of the clause).
+    /// A column value, a count, a sum of integers: equal (a, and comments 2 and 4 of the clause).
     Exact,
     /// A sum of money: within 100 (c).
     Sum,
@@ -33,7 +33,7 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// Whether the cell, in the canonical form, agrees with the reference's.
+    /// Whether the cell, in the canonical form, matches the reference.
     pub fn agrees(self, cell: &str, reference: &str) -> bool {
         if self == Precision::Exact || cell == reference {
             return cell == reference;
@@ -44,20 +44,20 @@ impl Precision {
         match self {
             Precision::Exact => false,
             Precision::Sum => (r - v).abs() <= 100.0,
-            // In hundredths, where both are whole numbers.
+            // In hundredths, so that both are integers.
             Precision::Ratio => ((r * 100.0).round() - (v * 100.0).round()).abs() <= v.abs(),
         }
     }
 }
 
-/// The rows of an answer: numbers without needless digits, NULL as `\N`, ties of the ORDER BY in a fixed order.
+/// The rows of a result: numbers without trailing zeros, NULL as `\N`, ties of the ORDER BY in a fixed order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Canonical {
     pub rows: Vec<Vec<String>>,
 }
 
 impl Canonical {
-    /// The canonical form of what a server answered. A wrong order of the rows stays wrong: only ties are sorted.
+    /// The canonical form of a server's result. Only ties are sorted, so a wrong row order stays wrong.
     pub fn of(operation: &Operation, reply: &Reply) -> Canonical {
         let rows = reply
             .rows
@@ -71,7 +71,7 @@ impl Canonical {
         Canonical::in_order(operation, rows)
     }
 
-    /// Rows whose cells are in the canonical form already.
+    /// Rows with cells already in the canonical form.
     pub fn in_order(operation: &Operation, mut rows: Vec<Vec<String>>) -> Canonical {
         let key = |row: &Vec<String>| -> Vec<Option<String>> {
             operation
@@ -102,7 +102,7 @@ impl Canonical {
             .collect()
     }
 
-    /// Nothing where they are equal, otherwise what differs, in words.
+    /// Compares with a reference; the error describes the first difference.
     pub fn difference(&self, reference: &Reference) -> Option<String> {
         match reference {
             Reference::Rows(rows) => self.difference_of_rows(rows, |got, right| got == right),
@@ -157,7 +157,7 @@ impl Canonical {
     }
 }
 
-/// The canonical form of a cell as a server sends it; None is NULL.
+/// The canonical form of a cell sent by a server; None is NULL.
 pub fn canonical_cell(cell: Option<&[u8]>) -> String {
     match cell {
         None => "\\N".into(),
@@ -168,7 +168,7 @@ pub fn canonical_cell(cell: Option<&[u8]>) -> String {
     }
 }
 
-/// `446268068091.0000` and `446268068091` are the same SUM. None where the text is not a plain decimal number.
+/// `446268068091.0000` and `446268068091` are the same SUM. None if the text is not a plain decimal number.
 fn canonical_number(text: &str) -> Option<String> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(rest) => ("-", rest),
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_holds_digits_is_left_alone() {
+    fn text_with_digits_is_unchanged() {
         let rows = Canonical::of(
             &operation(&[]),
             &reply(&[&["MFGR#1210", "1e5", ".", "-", "1.2.3"]]),
@@ -248,14 +248,14 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_order_stays_wrong() {
+    fn a_wrong_row_order_is_not_corrected() {
         let right = Canonical::of(&operation(&[0]), &reply(&[&["1", "a"], &["2", "b"]]));
         let wrong = Canonical::of(&operation(&[0]), &reply(&[&["2", "b"], &["1", "a"]]));
         assert_ne!(right.hash(), wrong.hash());
     }
 
     #[test]
-    fn null_is_not_an_empty_text() {
+    fn null_is_not_an_empty_string() {
         let null = Reply {
             rows: vec![vec![None]],
             ..Reply::default()
@@ -360,7 +360,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_form_of_a_number_does_not_matter(number in any::<i64>(), zeroes in 0usize..6) {
+        fn equal_numbers_in_different_forms_are_equal(number in any::<i64>(), zeroes in 0usize..6) {
             let plain = number.to_string();
             let long = format!("{plain}.{}", "0".repeat(zeroes));
             prop_assert_eq!(canonical_number(&long).unwrap(), canonical_number(&plain).unwrap());

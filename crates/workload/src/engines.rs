@@ -1,17 +1,17 @@
-//! Storage engines: whether a server has the one that is asked for, and whether the tables are in it.
+//! Checks that a server has the requested storage engine and that the tables use it.
 //!
-//! Goal: no figure of one engine under the name of another. The server is asked, before and after the tables are made: MySQL 5.5
-//! and 5.6 take their default engine silently where `sql_mode` does not forbid it, and a server may be told to (MariaDB's
-//! `enforce_storage_engine`). Non-goal: what an engine can do.
+//! Purpose: no result of one engine labelled as another. The server is queried before and after the tables are created:
+//! unless `sql_mode` forbids it, MySQL 5.5 and 5.6 silently fall back to their default engine, and MariaDB's
+//! `enforce_storage_engine` replaces the engine. Boundaries: nothing about the features of engines.
 
 use super::LoadError;
 use server::{ServerError, Session};
 
-/// Unknown storage engine; a storage engine that the server's configuration switched off.
+/// Error codes: unknown storage engine, and storage engine disabled by configuration.
 const NO_SUCH_ENGINE: [u16; 2] = [1286, 3161];
 
 /// # Errors
-/// [`LoadError::NoEngine`] where the server lacks it, or has it switched off.
+/// [`LoadError::NoEngine`] if the server lacks it or has it disabled.
 pub(crate) fn must_have(session: &mut Session, engine: &str) -> Result<(), LoadError> {
     let sql = format!("SELECT support FROM information_schema.engines WHERE engine = '{engine}'");
     let support = session.query(&sql).map_err(unasked)?.first_text();
@@ -24,7 +24,7 @@ pub(crate) fn must_have(session: &mut Session, engine: &str) -> Result<(), LoadE
 }
 
 /// # Errors
-/// [`LoadError::NoEngine`] where one of the tables was made in another engine.
+/// [`LoadError::NoEngine`] if one of the tables uses another engine.
 pub(crate) fn must_be_of(
     session: &mut Session,
     schema: &str,
@@ -42,7 +42,7 @@ pub(crate) fn must_be_of(
     }
 }
 
-/// What a refused CREATE TABLE means.
+/// Explains a rejected CREATE TABLE.
 pub(crate) fn cannot_create(engine: &str, cause: ServerError) -> LoadError {
     match cause {
         ServerError::Refused { code, .. } if NO_SUCH_ENGINE.contains(&code) => {
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use server::Reply;
 
-    /// A server that answers every question with this cell, or with no row.
+    /// A server that answers every query with this cell, or with no row.
     fn answers(cell: Option<&'static str>) -> Session {
         let row = |cell: &str| vec![Some(cell.as_bytes().to_vec())];
         Session::Scripted(Box::new(move |_| {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_was_made_in_another_engine_without_a_word_is_found() {
+    fn a_table_silently_created_in_another_engine_is_found() {
         let of = |cell| must_be_of(&mut answers(cell), "s", &["part"], "MyISAM");
         assert!(of(None).is_ok());
         let says = of(Some("part in InnoDB")).unwrap_err().to_string();

@@ -1,18 +1,18 @@
-//! The tables of a generator as the loader takes them: names, rows and pieces.
+//! Adapts the tables of a generator to the loader: names, rows and pieces.
 //!
-//! Purpose: one implementation of `Rows` for every benchmark whose generator knows its tables. Boundaries: crate `datagen` makes the
-//! rows, each workload brings its statements.
+//! Purpose: one implementation of `Rows` for every benchmark with a generator. Boundaries: crate `datagen` generates the
+//! rows, each workload provides its statements.
 
 use super::loader::{Cut, Piece, Table};
 use super::stored::Rows;
 use std::sync::OnceLock;
 
-/// How a generator is asked. `G` is the benchmark at one scale, `K` one of its tables, `C` a part of one.
+/// The functions of a generator. `G` is the benchmark at one scale, `K` one of its tables, `C` a part of one.
 pub(crate) struct Generator<G, K, C> {
     pub name: fn(K) -> &'static str,
-    /// Exact.
+    /// The exact number of rows.
     pub rows: fn(&G, K) -> u64,
-    /// Of text, about.
+    /// Approximate size of the text.
     pub bytes: fn(&G, K) -> u64,
     pub whole: fn(&G, K) -> C,
     pub cut: Cut<C>,
@@ -24,7 +24,7 @@ pub(crate) struct Generated<G, K: 'static, C, const N: usize> {
     generator: Generator<G, K, C>,
     /// Tables with their numbers of columns, in the order of loading.
     order: &'static [(K, usize); N],
-    /// Counted at the first use: a count draws the lines of every order.
+    /// Counted on first use, because counting draws the lines of every order.
     rows: OnceLock<[u64; N]>,
 }
 

@@ -1,10 +1,10 @@
-//! A file of answers' hashes: lines of scale, query, number of rows, hash.
+//! A file of result hashes: lines of scale, query, number of rows and hash.
 //!
-//! Goal: references for scales whose answers are too long to keep. Non-goal: the hash (`answers`).
+//! Purpose: references for scales whose results are too large to store. Boundaries: `answers` computes the hash.
 
 use super::answers::Reference;
 
-/// What a query answers at a scale; none where the file does not say.
+/// The expected result of a query at a scale; None if the file has none.
 pub(crate) fn find(file: &str, scale: f64, operation: &str) -> Option<Reference> {
     let start = format!("{scale},{operation},");
     let line = file.lines().find_map(|line| line.strip_prefix(&start))?;

@@ -1,8 +1,8 @@
 //! When secondary indexes are built: with the rows, or after them.
 //!
-//! Goal: one plan for every engine, made of the text of the CREATE TABLE statements. Rows that come with the indexes in place cost a
-//! descent for each entry, and leave pages half full; afterwards the entries are sorted, and pages are filled in order. Non-goal:
-//! primary keys, which are where the rows are in InnoDB.
+//! Purpose: one plan for every engine, derived from the CREATE TABLE statements. With existing indexes each row costs a tree
+//! descent per entry and leaves pages half full; a later build sorts the entries and fills pages in order. Boundaries: not
+//! for primary keys, which hold the rows in InnoDB.
 
 use spec::Section;
 use std::borrow::Cow;
@@ -17,13 +17,13 @@ pub enum IndexBuild {
 }
 
 impl IndexBuild {
-    /// `index_build` of a section; none where it does not say.
+    /// Reads `index_build` of a section; None if it is missing.
     pub fn read(section: &Section) -> Option<IndexBuild> {
         let choices = [("with", IndexBuild::With), ("after", IndexBuild::After)];
         section.get("index_build")?.choice(&choices)
     }
 
-    /// What is done where the file says nothing. MyISAM and Aria sort anyway where a load meets an empty table.
+    /// The default. MyISAM and Aria sort anyway when loading into an empty table.
     pub fn usual(engine: &str) -> IndexBuild {
         if sorts_keys(engine) {
             IndexBuild::After
@@ -32,7 +32,7 @@ impl IndexBuild {
         }
     }
 
-    /// For a fingerprint: nothing where it is the usual one, since the pages then are what they always were.
+    /// The part of a fingerprint; empty for the default, so that existing fingerprints stay valid.
     pub fn suffix(self, engine: &str) -> &'static str {
         match self {
             _ if self == IndexBuild::usual(engine) => "",
@@ -42,15 +42,15 @@ impl IndexBuild {
     }
 }
 
-/// Engines that build keys by sorting when they are enabled again.
+/// Engines that sort to build keys when the keys are re-enabled.
 fn sorts_keys(engine: &str) -> bool {
     matches!(engine, "MyISAM" | "Aria")
 }
 
-/// What is done to a table besides filling it.
+/// The statements around the load of a table.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Plan<'a> {
-    /// The statement that makes the empty table.
+    /// The statement that creates the empty table.
     pub create: Cow<'a, str>,
     /// Before the first row.
     pub before: Option<String>,
@@ -58,7 +58,7 @@ pub(crate) struct Plan<'a> {
     pub after: Option<String>,
 }
 
-/// The plan for a table of an engine. Of the CREATE TABLE statement each secondary index is a line that begins with `KEY `.
+/// The plan for a table of an engine. Each secondary index is a line of the CREATE TABLE statement that starts with `KEY `.
 pub(crate) fn plan<'a>(create: &'a str, engine: &str, build: IndexBuild) -> Plan<'a> {
     let keys: Vec<&str> = create.lines().filter_map(key).collect();
     let table = table(create);
@@ -86,15 +86,15 @@ pub(crate) fn plan<'a>(create: &'a str, engine: &str, build: IndexBuild) -> Plan
     }
 }
 
-/// The table that a CREATE TABLE statement makes; there may be comments before it.
+/// The name of the table that a CREATE TABLE statement creates; comments may precede it.
 pub(crate) fn table(create: &str) -> &str {
     let (_, after) = create
         .split_once("CREATE TABLE ")
-        .expect("the .sql file makes a table by each statement");
+        .expect("each statement of the .sql file creates a table");
     after.split_whitespace().next().unwrap_or_default()
 }
 
-/// `KEY name (columns)` where a line of the statement is that.
+/// Parses a line `KEY name (columns)`.
 fn key(line: &str) -> Option<&str> {
     let line = line.trim();
     line.starts_with("KEY ")
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_is_neither_is_answered_with_both() {
+    fn an_unknown_index_build_lists_both_allowed_values() {
         let error = spec::read_text("index_build = \"later\"", IndexBuild::read).unwrap_err();
         assert!(error.to_string().contains("with, after"), "{error}");
     }

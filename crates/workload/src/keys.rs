@@ -1,10 +1,10 @@
-//! Reads the keys that several workloads' sections have.
+//! Reads keys that several workloads share.
 //!
-//! Places, types and spellings are the business of `spec::Section`.
+//! Boundaries: `spec::Section` handles spans, types and spelling.
 
 use spec::{Node, Section};
 
-/// `scale`: a number above 0 and at most `largest`. Without the key it is 1.
+/// `scale`: a number above 0 and at most `largest`. The default is 1.
 pub(crate) fn scale(section: &Section, largest: f64) -> f64 {
     let range = format!("above 0 and at most {largest}");
     let fits = |scale: f64| scale > 0.0 && scale <= largest;
@@ -12,8 +12,8 @@ pub(crate) fn scale(section: &Section, largest: f64) -> f64 {
     section.get("scale").and_then(scale).unwrap_or(1.0)
 }
 
-/// `engine`: any name will do, since only a server knows its engines. The usual ones are accepted in any case. Without
-/// the key it is InnoDB.
+/// `engine`: any name is accepted, since only a server knows its engines. Common names are accepted in any case.
+/// The default is InnoDB.
 pub(crate) fn engine(section: &Section) -> String {
     let engine = section.get("engine").and_then(|node| engine_name(&node));
     engine.unwrap_or_else(|| "InnoDB".to_string())

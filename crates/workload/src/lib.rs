@@ -1,8 +1,8 @@
-//! Workloads: tables, queries, operations for a timed load, and their right answers.
+//! Workloads: tables, queries, operations for a timed load, and expected results.
 //!
-//! Purpose: each workload reads its own section of the experiment file and offers what it has through the seam `Workload`, so a
-//! new workload is one folder here and one line in [`open`]. Boundaries: crate `load` drives operations; `run` loads data, keeps
-//! snapshots and measures.
+//! Purpose: each workload reads its own section of the experiment file and implements the trait `Workload`, so a new
+//! workload is one folder here and one line in [`open`]. Boundaries: crate `load` drives operations; `run` loads data,
+//! keeps snapshots and measures.
 
 pub mod answers;
 mod engines;
@@ -50,16 +50,15 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     WORKLOADS.iter().map(|(name, _)| *name)
 }
 
-/// Reads `[workload.NAME]` for `spec::parse`: notes every mistake, and says what the workload runs on.
+/// Reads `[workload.NAME]` for `spec::parse`: notes every mistake and returns the target of the workload.
 pub fn check(name: &str, section: &Section) -> Option<TargetKind> {
     read(name, section).map(|workload| workload.target())
 }
 
-/// The workload that a planned trial's section describes. Opening is cheap; rows are counted when they are first needed,
-/// once.
+/// Opens the workload of a planned trial from its section. Opening is cheap; rows are counted once, on first use.
 ///
 /// # Errors
-/// Every mistake in the section: the command line may have changed it since the file was checked.
+/// Lists every mistake in the section, which the command line may have changed since the file was checked.
 pub fn open(name: &str, section: &toml::Table) -> Result<Arc<dyn Workload>, SectionError> {
     spec::read_table(section, |section| read(name, section))
 }
@@ -100,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_key_of_a_workload_is_shown_with_its_place_and_the_nearest_spelling() {
+    fn an_unknown_key_of_a_workload_is_shown_with_its_span_and_the_nearest_name() {
         let sections = [
             "[workload.ssb]\nsacle = 1\njoins = \"ANSI\"\n",
             "[workload.tpch]\nhints = { Q33 = \"MRR(t)\" }\nforce_idx = true\n",

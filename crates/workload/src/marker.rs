@@ -1,7 +1,7 @@
-//! The marker: a table of one row that is written last, so that a load that did not end is recognised.
+//! The marker: a table of one row that is written last, so that an incomplete load is detected.
 //!
 //! Purpose: distinguish "completely loaded, with this fingerprint" from "partly loaded" and "absent". Boundaries: the marker does not
-//! prove the rows right (`Dataset::verify` counts them, and every round checks the answers).
+//! prove that the rows are correct (`Dataset::verify` counts them, and every round checks the results).
 
 use super::{Dialect, State};
 use server::{Reply, ServerError, Session};
@@ -10,14 +10,14 @@ use sha2::{Digest, Sha256};
 /// The marker's table.
 pub(crate) const TABLE: &str = "prony_dataset";
 
-/// What the marker says.
+/// The content of the marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Marker {
     pub fingerprint: String,
     pub rows: u64,
 }
 
-/// Twelve hexadecimal digits that tell what tables are made of, for a fingerprint.
+/// Twelve hexadecimal digits that identify the contents of tables, for a fingerprint.
 pub(crate) fn hash(parts: &[&[u8]]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
@@ -27,7 +27,7 @@ pub(crate) fn hash(parts: &[&[u8]]) -> String {
     hash[..6].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Which of `tables` and the marker's table the schema holds.
+/// Which of `tables` and the marker's table exist in the schema.
 pub(crate) fn present(
     session: &mut Session,
     schema: &str,
@@ -64,7 +64,7 @@ pub(crate) fn present_like(
     Ok(names(&reply))
 }
 
-/// What the schema holds of these tables.
+/// The state of these tables in the schema.
 pub(crate) fn state(
     session: &mut Session,
     schema: &str,
@@ -74,7 +74,7 @@ pub(crate) fn state(
     if present.is_empty() {
         return Ok(State::Absent);
     }
-    // Tables without one of their own are no whole dataset, whatever the marker says.
+    // A dataset with missing tables is incomplete, whatever the marker contains.
     let whole = present.len() == tables.len() + 1;
     match if whole { read(session, schema)? } else { None } {
         Some(marker) => Ok(State::Complete(marker.fingerprint)),
@@ -82,7 +82,7 @@ pub(crate) fn state(
     }
 }
 
-/// The marker's row; None where there is none. Its table has to be there.
+/// The row of the marker; None without one. Its table must exist.
 pub(crate) fn read(session: &mut Session, schema: &str) -> Result<Option<Marker>, ServerError> {
     let reply = session.query(&format!(
         "SELECT fingerprint, loaded_rows FROM {}",
@@ -97,7 +97,7 @@ pub(crate) fn read(session: &mut Session, schema: &str) -> Result<Option<Marker>
         .map(|(fingerprint, rows)| Marker { fingerprint, rows }))
 }
 
-/// Writes the marker. `engine`: that of the tables, since a server may have no other.
+/// Writes the marker. `engine` is that of the tables, since the server may have no other.
 pub(crate) fn write(
     session: &mut Session,
     schema: &str,

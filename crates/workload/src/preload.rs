@@ -1,31 +1,31 @@
-//! Reading the tables into the server's memory before they are measured.
+//! Preloads the tables into the server's memory.
 //!
-//! Goal: every page of every index is read once, and whether they stayed is seen in the server's own counters. Non-goal: the order in
-//! which a pool that is too small keeps them.
+//! Purpose: read every page of every index once, and check with the server's counters whether they stayed in memory.
+//! Boundaries: no control over the pages that too small a pool evicts.
 
 use super::schema;
 use server::{ServerError, Session};
 
-/// Pages that a server reads for itself meanwhile (purge, its own tables): 7 and 13 were seen, on 5.6.14 and 9.7.
+/// Pages that a server reads for its own purposes (purge, system tables): 7 on 5.6.14 and 13 on 9.7 were observed.
 const PAGES_BESIDE: u64 = 64;
-/// Of a large dataset one page in so many may be missing: a scan that reads it again takes longer, and more comes beside.
+/// In a large dataset one in this many pages may be missing, because longer scans coincide with more background reads.
 const PAGES_FOR_ONE: u64 = 1000;
 
-/// What was read.
+/// The result of a preload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preloaded {
-    /// Indexes that were scanned, those that are the tables themselves among them.
+    /// Scanned indexes, including clustered ones.
     pub indexes: usize,
-    /// Pages that InnoDB read from disk while everything was scanned once more; none where it does not count them.
+    /// Pages that InnoDB read from disk (buffer pool misses) during the second scan; None if not counted.
     pub pages_read_again: Option<u64>,
-    /// Whether these are so few that the tables are in memory. None where that cannot be known (no InnoDB).
+    /// Whether there are so few that the tables are in memory. None if unknown (not InnoDB).
     pub held: Option<bool>,
 }
 
-/// Scans every index of these tables twice; the second time to see whether anything had to be read again.
+/// Scans every index of these tables twice; the second scan shows whether pages are read from disk again.
 ///
 /// # Errors
-/// Whatever the server answers.
+/// Returns any error of the server.
 pub(crate) fn preload(
     session: &mut Session,
     schema: &str,
@@ -54,7 +54,7 @@ pub(crate) fn preload(
     })
 }
 
-/// Whether pages that were read again are few enough beside those of the data.
+/// Whether few enough pages were read again, relative to the size of the data.
 fn is_held(pages_read_again: u64, data_pages: u64) -> bool {
     pages_read_again <= PAGES_BESIDE.max(data_pages / PAGES_FOR_ONE)
 }
@@ -70,9 +70,9 @@ fn scans(session: &mut Session, schema: &str, tables: &[&str]) -> Result<Vec<Str
     Ok(scans)
 }
 
-/// One statement an index, and one more where none of them is the table itself. `indexes`: each with its first column.
+/// One statement per index, and one for the table if none of them is clustered. `indexes`: each with its first column.
 fn scans_of(table: &str, last_column: &str, indexes: &[(String, String)]) -> Vec<String> {
-    // MAX(LENGTH()) has no shortcut: it looks at every entry.
+    // MAX(LENGTH()) cannot be optimized away: it reads every entry.
     let scan = |column: &str, hint: &str| {
         let column = schema::quoted(column);
         format!("SELECT MAX(LENGTH({column})) FROM {table} {hint}")
@@ -121,7 +121,7 @@ fn last_column(session: &mut Session, schema: &str, table: &str) -> Result<Strin
     Ok(reply.first_text().unwrap_or_default())
 }
 
-/// A status counter as it stands; none where the server does not have it.
+/// The current value of a status counter; None if the server does not have it.
 fn status(session: &mut Session, name: &str) -> Result<Option<u64>, ServerError> {
     let reply = session.query(&format!("SHOW GLOBAL STATUS LIKE '{name}'"))?;
     let value = reply.rows.first().and_then(|row| row.get(1)?.as_deref());
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_reads_for_itself_does_not_say_that_the_tables_are_gone() {
+    fn background_reads_do_not_count_as_evicted_tables() {
         for (pages_read_again, data_pages, held) in [
             (0, 0, true),
             (13, 1_000, true),

@@ -1,16 +1,16 @@
-//! A workload's own schema on a server: made, looked at, counted, dropped.
+//! Creates, inspects, counts and drops a workload's schema on a server.
 //!
-//! Goal: what every workload does with its tables, the same on MySQL 5.5 to 9.7, MariaDB and, where it is taken, SQLite. Non-goals:
-//! which tables (the workload's .sql files), rows (`loader`), when indexes are built (`indexes`).
+//! Purpose: common operations on tables that work on MySQL 5.5 to 9.7, MariaDB and, if supported, SQLite. Boundaries: the
+//! workload defines the tables, `loader` loads rows, `indexes` decides when indexes are built.
 
 use super::{Dialect, LoadError, engines, indexes};
 use server::{ServerError, Session};
 
-/// Makes the empty tables by these statements, in MySQL in a schema that is made where it is not there. `{engine}` in a statement
-/// stands for the storage engine.
+/// Creates the empty tables with these statements, and on MySQL the schema if it does not exist. `{engine}` in a
+/// statement is replaced by the storage engine.
 ///
 /// # Errors
-/// [`LoadError::NoEngine`] where the server lacks the engine, or took another one.
+/// [`LoadError::NoEngine`] if the server lacks the engine or used another one.
 pub(crate) fn create<'a>(
     session: &mut Session,
     schema: &str,
@@ -35,9 +35,9 @@ pub(crate) fn create<'a>(
     }
 }
 
-/// Makes the schema where it is not there, enters it, and has it refuse another engine than the one that is asked for.
+/// Creates the schema if it does not exist, selects it, and makes the server reject other engines than the requested one.
 pub(crate) fn make(session: &mut Session, schema: &str) -> Result<(), ServerError> {
-    // 5.5 would take its default engine silently where it lacks the one asked for.
+    // 5.5 silently falls back to its default engine if it lacks the requested one.
     session.execute("SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION'")?;
     if !exists(session, schema)? {
         session.execute(&format!(
@@ -47,14 +47,14 @@ pub(crate) fn make(session: &mut Session, schema: &str) -> Result<(), ServerErro
     enter(session, schema)
 }
 
-/// An account that may use the schema need not have the right to create one.
+/// An account with access to the schema may lack the privilege to create one.
 fn exists(session: &mut Session, schema: &str) -> Result<bool, ServerError> {
     let sql =
         format!("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = '{schema}'");
     Ok(session.query(&sql)?.first_text().as_deref() != Some("0"))
 }
 
-/// Makes the schema the session's own. Does nothing in SQLite, where the file is the schema.
+/// Selects the schema in the session. Does nothing in SQLite, where the file is the schema.
 pub(crate) fn enter(session: &mut Session, schema: &str) -> Result<(), ServerError> {
     if session.is_mysql() {
         session.execute(&format!("USE {schema}"))?;
@@ -62,7 +62,7 @@ pub(crate) fn enter(session: &mut Session, schema: &str) -> Result<(), ServerErr
     Ok(())
 }
 
-/// Refuses SQLite: `what` it is asked for and why it cannot, and what to take `instead`.
+/// Rejects SQLite with the reason (`what`) and the fix (`instead`).
 pub(crate) fn refuse_sqlite(
     session: &Session,
     what: &'static str,
@@ -76,7 +76,7 @@ pub(crate) fn refuse_sqlite(
     }
 }
 
-/// Drops the tables that are `present` where that is allowed; else they are [`LoadError::Exists`], called `what`.
+/// Drops the tables that are `present` if allowed; otherwise fails with [`LoadError::Exists`], which calls them `what`.
 pub(crate) fn make_room(
     session: &mut Session,
     schema: &str,
@@ -88,7 +88,7 @@ pub(crate) fn make_room(
     drop_tables(session, schema, present)
 }
 
-/// Refuses what is `present` where it may not be dropped.
+/// Fails if tables are `present` that may not be dropped.
 pub(crate) fn may_drop(
     schema: &str,
     present: &[String],
@@ -141,7 +141,7 @@ fn drop(
     Ok(())
 }
 
-/// A name as a statement takes it, whatever it holds.
+/// Quotes a name for use in a statement.
 pub(crate) fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
@@ -149,12 +149,12 @@ pub(crate) fn quoted(name: &str) -> String {
 /// Statements for every connection that loads.
 pub(crate) fn prepare(dialect: Dialect, schema: &str) -> Vec<String> {
     match dialect {
-        // A value that does not fit is an error for INSERT; for LOAD DATA LOCAL it is a warning, which the loader reads.
+        // A value that does not fit is an error in INSERT, but a warning in LOAD DATA LOCAL, which the loader checks.
         Dialect::MySql => vec![
             format!("USE {schema}"),
             "SET SESSION sql_mode = 'STRICT_ALL_TABLES'".into(),
         ],
-        // A load that breaks off is begun again, so nothing has to survive a crash.
+        // An interrupted load starts over, so no crash safety is needed.
         Dialect::Sqlite => vec![
             "PRAGMA synchronous = OFF".into(),
             "PRAGMA cache_size = -65536".into(),
@@ -162,14 +162,14 @@ pub(crate) fn prepare(dialect: Dialect, schema: &str) -> Vec<String> {
     }
 }
 
-/// The rows of a table, counted.
+/// Counts the rows of a table.
 pub(crate) fn count(session: &mut Session, table: &str) -> Result<u64, ServerError> {
     let reply = session.query(&format!("SELECT COUNT(*) FROM {table}"))?;
     Ok(number(reply.first_text()))
 }
 
 /// Bytes of the schema's indexes, as the server reports them: of the secondary ones in InnoDB, whose primary key holds the rows, of
-/// all in MyISAM and Aria. None in SQLite, which does not tell them apart.
+/// all in MyISAM and Aria. None in SQLite, which does not report them separately.
 pub fn index_bytes(session: &mut Session, schema: &str) -> Result<Option<u64>, ServerError> {
     if Dialect::of(session) == Dialect::Sqlite {
         return Ok(None);
@@ -181,7 +181,7 @@ pub fn index_bytes(session: &mut Session, schema: &str) -> Result<Option<u64>, S
     Ok(Some(number(session.query(&sql)?.first_text())))
 }
 
-/// 8.0 and later answer from what they saw up to a day ago. The others do not know the variable (1193).
+/// Disables cached statistics: 8.0 and later report values up to a day old. Others do not know the variable (1193).
 fn ask_anew(session: &mut Session) -> Result<(), ServerError> {
     match session.execute("SET SESSION information_schema_stats_expiry = 0") {
         Ok(_) | Err(ServerError::Refused { .. }) => Ok(()),
@@ -215,14 +215,14 @@ fn number(text: Option<String>) -> u64 {
     text.and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// The statements of a .sql file of ours: each ends with a semicolon at the end of a line.
+/// The statements of a bundled .sql file: each ends with a semicolon at the end of a line.
 pub(crate) fn statements(text: &str) -> impl Iterator<Item = &str> {
     text.split(";\n")
         .map(str::trim)
         .filter(|statement| !statement.is_empty())
 }
 
-/// A query of a .sql file: what stands between the line `-- NAME` and the next semicolon.
+/// A query of a .sql file: the text between the line `-- NAME` and the next semicolon.
 pub(crate) fn query<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (_, after) = text.split_once(&format!("\n-- {name}\n"))?;
     let (statement, _) = after.split_once(';')?;
@@ -255,16 +255,16 @@ mod tests {
         let make = "create table ours (n); insert into ours values (1); create table theirs (n)";
         session.execute(make).unwrap();
         let present = ["ours".to_owned()];
-        let mut room = |allow_drop| make_room(&mut session, "s", &present, "a table", allow_drop);
-        let refused = room(false).unwrap_err().to_string();
+        let mut make = |allow_drop| make_room(&mut session, "s", &present, "a table", allow_drop);
+        let refused = make(false).unwrap_err().to_string();
         assert!(refused.contains("holds a table"), "{refused}");
-        room(true).unwrap();
+        make(true).unwrap();
         assert!(count(&mut session, "ours").is_err());
         assert_eq!(count(&mut session, "theirs").unwrap(), 0);
     }
 
     #[test]
-    fn any_name_can_be_dropped() {
+    fn tables_with_any_name_can_be_dropped() {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
         let mut session = Session::Sqlite(connection);
         let names = ["order", "my-table", "a`b", "a b"].map(String::from);

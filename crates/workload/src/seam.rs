@@ -1,6 +1,6 @@
-//! The cold seam `Workload`: what a section of an experiment file brings to a run.
+//! The trait `Workload`: the interface between a workload and a run.
 //!
-//! Purpose: a workload describes itself and offers what it has (data, queries, a load, an audit); the run asks for nothing else.
+//! Purpose: a workload describes itself and provides data, queries, a load and an audit; the run needs nothing else.
 //! Nothing here is on a measured path. Boundaries: `load` drives operations, `run` decides when to load, measure and audit.
 
 use super::answers::Reference;
@@ -36,7 +36,7 @@ pub trait Workload: Send + Sync {
         None
     }
 
-    /// Checks after a timed load what the load has left behind; None if the workload has no audit.
+    /// Checks the data after a timed load; None if the workload has no audit.
     ///
     /// `driven` counts the operations of the whole load, warm-up included, in the order of the driver's operations.
     fn audit(&self, _place: Audited, _driven: &[Tally]) -> Option<Result<Audit, AuditError>> {
@@ -116,7 +116,7 @@ pub trait Dataset: Send + Sync {
     /// Creates the empty tables. Where the schema already holds tables of this workload it drops those, and only those, if
     /// `allow_drop`; otherwise it fails with [`LoadError::Exists`].
     fn create(&self, session: &mut Session, allow_drop: bool) -> Result<(), LoadError>;
-    /// Fills the empty tables, updates the statistics (they decide plans) and writes the marker last.
+    /// Fills the empty tables, updates the optimizer statistics and writes the marker last.
     /// `connect` opens further connections, `progress` is called several times a second, `cancel` ends the load soon.
     fn load(
         &self,

@@ -1,7 +1,7 @@
 //! The generated tables of a workload, in a schema of their own.
 //!
-//! Purpose: the one `Dataset` of all workloads whose rows a generator makes: create, load, count, mark, preload. Boundaries: a
-//! workload brings the rows and the statements; `Rows` is how it hands over the rows.
+//! Purpose: one `Dataset` for all workloads with generated rows: create, load, count, mark, preload. Boundaries: a workload
+//! provides the statements, and the rows through `Rows`.
 
 use super::indexes::{self, IndexBuild, Plan};
 use super::loader::{self, Indexes};
@@ -24,7 +24,7 @@ pub trait Rows: Send + Sync {
     fn pieces(&self, rows_per_piece: Option<u64>) -> Vec<loader::Piece>;
 }
 
-/// A workload's tables and how they are made.
+/// The tables of a workload and their statements.
 pub struct Stored {
     /// See [`Dataset::fingerprint`].
     pub fingerprint: String,
@@ -37,22 +37,22 @@ pub struct Stored {
     /// CREATE TABLE statements in MySQL's dialect, each with `{engine}`.
     pub create: String,
     pub sqlite: Sqlite,
-    /// The LIKE pattern of all tables that this workload makes at any size; None: always the same tables.
+    /// The LIKE pattern of all tables of this workload at any size; None: the tables are fixed.
     pub pattern: Option<&'static str>,
     pub rows: Box<dyn Rows>,
-    /// How many connections load at once, each a table of its own.
+    /// The number of parallel connections, each loading its own table.
     pub connections: usize,
     pub cost: Cost,
 }
 
-/// How the tables are made in SQLite.
+/// The tables in SQLite.
 pub enum Sqlite {
     Made {
         create: &'static str,
-        /// After the rows.
+        /// Run after the rows.
         indexes: &'static str,
     },
-    /// Not at all: `what` the workload needs and what to do `instead`.
+    /// Not supported: the reason (`what`) and the fix (`instead`).
     Refused {
         what: &'static str,
         instead: &'static str,
@@ -213,7 +213,7 @@ impl Stored {
         }
     }
 
-    /// Drops the tables that are there if that is allowed; otherwise it fails with [`LoadError::Exists`].
+    /// Drops existing tables if allowed; otherwise fails with [`LoadError::Exists`].
     fn make_room(&self, session: &mut Session, allow_drop: bool) -> Result<(), LoadError> {
         let failed = LoadError::during("prony's schema cannot be looked at");
         let (present, what) = match self.pattern {
@@ -236,8 +236,8 @@ impl Stored {
         schema::make_room(session, self.schema, &present, what, allow_drop)
     }
 
-    /// Statements after the last row. Statistics decide plans: without ANALYZE 5.5 takes each key of a large table for unique, and the
-    /// others look at the tables at a time of their own choice.
+    /// Statements after the last row. Plans depend on statistics: without ANALYZE, 5.5 assumes that each key of a large
+    /// table is unique, and other servers update statistics at unpredictable times.
     fn finish(&self, dialect: Dialect) -> Vec<String> {
         match (dialect, &self.sqlite) {
             (Dialect::Sqlite, Sqlite::Made { indexes, .. }) => schema::statements(indexes)

@@ -182,7 +182,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_rate_is_read_as_it_is_shown(text in "[1-9][0-9]{0,6}(\\.[0-9]{1,3})?|[1-9][0-9]{0,2}(\\.[0-9]{1,3})?% of max") {
+        fn a_rate_survives_a_round_trip(text in "[1-9][0-9]{0,6}(\\.[0-9]{1,3})?|[1-9][0-9]{0,2}(\\.[0-9]{1,3})?% of max") {
             let rate: RateSpec = text.parse().unwrap();
             prop_assert_eq!(rate.to_string().parse(), Ok(rate));
         }

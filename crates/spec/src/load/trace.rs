@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_trace_is_seconds_one_a_line() {
+    fn a_trace_has_one_time_in_seconds_per_line() {
         assert_eq!(
             *parsed("# recorded\n0\n0.5\n\n0.5\n2\n").unwrap(),
             [0, 500_000_000, 500_000_000, 2_000_000_000]

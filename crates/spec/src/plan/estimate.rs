@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_names_the_factors_and_what_is_left_out() {
+    fn the_estimate_lists_the_factors_and_excluded_trials() {
         let expectation = Expectation {
             trials: 15,
             disk_bytes: 3 << 29,

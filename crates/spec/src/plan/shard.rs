@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shard_is_read_as_it_is_written() {
+    fn a_shard_survives_a_round_trip() {
         assert_eq!("2/4".parse::<Shard>().unwrap().to_string(), "2/4");
     }
 

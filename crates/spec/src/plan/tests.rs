@@ -169,7 +169,7 @@ fn several_clients_are_a_factor() {
 }
 
 #[test]
-fn without_factors_there_is_one_point_a_server() {
+fn without_factors_there_is_one_point_per_server() {
     let experiment = parse(
         "title = 't'\n[server.a]\nbuild = 'sqlite'\n[server.b]\nbuild = 'mariadb'\n[workload.ssb]\nscale = 1\n",
     );

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_of_the_optimizer_are_laid_over_each_other_one_by_one() {
+    fn optimizer_flags_are_merged_one_by_one() {
         assert_eq!(
             switched("mrr=off,index_merge=off", "mrr=on,mrr_cost_based=off"),
             "index_merge=off,mrr=on,mrr_cost_based=off"

@@ -51,7 +51,7 @@ fn missing_keys_have_defaults() {
 }
 
 #[test]
-fn factors_stand_in_the_order_of_their_first_levels() {
+fn factors_have_the_order_of_their_first_levels() {
     let source = RIGHT.replace(
         "[variant.\"small pool\"]",
         "[factor.zz.1]\n[factor.aa.x]\n[variant.\"small pool\"]",
@@ -86,7 +86,7 @@ fn settings_may_be_numbers_booleans_and_strings() {
 }
 
 #[test]
-fn a_threshold_that_is_not_given_is_the_root_of_the_published_ratio() {
+fn the_default_threshold_is_the_square_root_of_the_published_ratio() {
     assert_eq!(bound("published = 1.44"), Bound::AtLeast(1.2));
     assert_eq!(bound("published = 0.25"), Bound::AtMost(0.5));
     assert_eq!(bound("published = 1.44\nwithin = 0.1"), Bound::Within(0.1));
@@ -140,7 +140,7 @@ fn a_claim_may_be_a_spread_or_a_finding() {
 }
 
 #[test]
-fn an_event_runs_sql_again_and_again() {
+fn an_event_runs_sql_repeatedly() {
     let experiment =
         right("[[event]]\nevery = \"2m\"\nsql = \"select 1\"\nonly = { server = \"5.5\" }\n");
     let expected = EventSpec {
@@ -153,7 +153,7 @@ fn an_event_runs_sql_again_and_again() {
 }
 
 #[test]
-fn the_kept_source_holds_no_password_and_the_build_does() {
+fn passwords_are_in_the_build_but_not_in_the_kept_source() {
     let source = RIGHT.replace("mysql@5.5.34", "mysql://me:s3cret@db");
     let experiment = read(&source).unwrap();
     assert!(!experiment.source.contains("s3cret") && !format!("{experiment:?}").contains("s3cret"));
@@ -165,7 +165,7 @@ fn the_kept_source_holds_no_password_and_the_build_does() {
 }
 
 #[test]
-fn the_question_holds_clients_where_they_are_a_factor() {
+fn the_question_lists_clients_if_they_are_a_factor() {
     let note = record::WorkloadNote {
         name: "ssb".to_string(),
         summary: String::new(),
@@ -250,7 +250,7 @@ fn limits(added: &str) -> LimitsPatch {
 }
 
 #[test]
-fn a_disk_by_name_stands_for_its_figures_and_the_keys_beside_it_change_them() {
+fn a_disk_preset_sets_limits_that_explicit_keys_override() {
     let limits = limits("[limits]\ndisk = \"7200rpm x4\"\nread_iops = 400\nmemory = \"1G\"\n");
     assert_eq!(limits.read_iops, Some(Some(400)));
     assert_eq!(limits.write_iops, Some(Some(316)));
@@ -260,7 +260,7 @@ fn a_disk_by_name_stands_for_its_figures_and_the_keys_beside_it_change_them() {
 }
 
 #[test]
-fn a_later_limit_takes_the_place_of_an_earlier_one_and_none_lifts_it() {
+fn a_later_limit_replaces_an_earlier_one_and_none_removes_it() {
     let base = limits("[limits]\nread_iops = 400\nwrite_iops = 300\n");
     let level = limits("[limits]\nread_iops = \"none\"\ncpus = 0.5\n");
     let both = level.over(base);

@@ -47,15 +47,15 @@ added! {
     a_closed_and_an_open_load: "[load.closed]\nclients = 1\n[load.open]\nrate = 500\n";
     an_open_load_without_a_rate: "[load.open]\nworkers = 4\n";
     rates_out_of_range: "[load.open]\nrate = [0, -5, 2e9, \"60 of max\", \"half\"]\n";
-    a_rate_that_stands_twice: "[load.open]\nrate = [500, 500.0]\n";
-    no_workers_and_no_queue: "[load.open]\nrate = 500\nworkers = 0\nqueue = 0\nwhen_full = \"block\"\n";
+    a_duplicate_rate: "[load.open]\nrate = [500, 500.0]\n";
+    zero_workers_and_an_empty_queue: "[load.open]\nrate = 500\nworkers = 0\nqueue = 0\nwhen_full = \"block\"\n";
     too_many_clients: "[load.closed]\nclients = [1, 1000000]\n";
-    a_thinking_time_without_a_unit: "[load.closed]\nthink = 10\n";
-    arrivals_that_are_not_known: "[load.open]\nrate = 500\narrivals = \"poison\"\n";
+    a_think_time_without_a_unit: "[load.closed]\nthink = 10\n";
+    an_unknown_kind_of_arrivals: "[load.open]\nrate = 500\narrivals = \"poison\"\n";
     bursts_without_a_pause: "[load.open]\nrate = 500\narrivals = { bursts = { rate = 2000, every = \"1s\", length = \"1s\" } }\n";
-    a_ramp_to_nowhere: "[load.open]\nrate = 500\narrivals = { ramp = { over = \"60s\" } }\n";
-    a_trace_that_is_not_there: "[load.open]\narrivals = { trace = \"none/such.txt\" }\n";
-    a_trace_that_goes_back: "[load.open]\narrivals = { trace = [0.5, 0.25] }\n";
+    a_ramp_without_a_target_rate: "[load.open]\nrate = 500\narrivals = { ramp = { over = \"60s\" } }\n";
+    a_missing_trace_file: "[load.open]\narrivals = { trace = \"none/such.txt\" }\n";
+    a_trace_that_is_not_ascending: "[load.open]\narrivals = { trace = [0.5, 0.25] }\n";
     a_trace_beside_a_rate: "[load.open]\nrate = 500\narrivals = { trace = [0.5] }\n";
     a_search_beside_a_rate: "[load.open]\nrate = 500\nfind = { max_rate = [1, 2], where = \"p99 <= 10ms\" }\n";
     a_search_without_bounds: "[load.open]\nfind = { max_rate = [20000, 100], where = \"p99 < 10ms\" }\n";
@@ -64,10 +64,10 @@ added! {
     a_factor_called_workers: "[factor.workers.few]\nload = { workers = 1 }\n";
     a_time_and_rounds: "[protocol]\ntime = \"60s\"\nrounds = [\"hot\"]\n";
     a_warmup_without_a_time: "[protocol]\nwarmup = \"10s\"\nseries = true\n";
-    a_warmup_that_is_everything: "[protocol]\ntime = \"60s\"\nwarmup = \"100%\"\n";
+    a_warmup_of_100_percent: "[protocol]\ntime = \"60s\"\nwarmup = \"100%\"\n";
     the_time_of_a_timed_load: "[protocol]\ntime = \"60s\"\n[[claim]]\nsays = \"s\"\nvalue = \"elapsed\"\nof = { server = \"5.5\" }\nto = { server = \"5.6\" }\nat_least = 2\n";
-    the_wait_in_a_closed_load: "[protocol]\ntime = \"60s\"\n[[claim]]\nsays = \"s\"\nvalue = \"wait p99\"\nof = { server = \"5.5\" }\nto = { server = \"5.6\" }\nat_least = 2\n";
-    a_percentile_that_is_not_kept: "[protocol]\ntime = \"60s\"\n[[claim]]\nsays = \"s\"\nvalue = \"p98\"\nof = { server = \"5.5\" }\nto = { server = \"5.6\" }\nat_least = 2\n";
+    a_queueing_time_in_a_closed_load: "[protocol]\ntime = \"60s\"\n[[claim]]\nsays = \"s\"\nvalue = \"wait p99\"\nof = { server = \"5.5\" }\nto = { server = \"5.6\" }\nat_least = 2\n";
+    an_unsupported_percentile: "[protocol]\ntime = \"60s\"\n[[claim]]\nsays = \"s\"\nvalue = \"p98\"\nof = { server = \"5.5\" }\nto = { server = \"5.6\" }\nat_least = 2\n";
     a_closed_load_that_is_unstable: "[protocol]\ntime = \"60s\"\n[[claim]]\nsays = \"s\"\nfinds = \"unstable\"\nof = { server = \"5.5\" }\n";
     a_plan_of_a_timed_load: "[protocol]\ntime = \"60s\"\n[[claim]]\nsays = \"s\"\nfinds = \"plan changed\"\nof = { server = \"5.5\" }\n";
     a_round_of_a_timed_load: "[protocol]\ntime = \"60s\"\n[[claim]]\nsays = \"s\"\nfinds = \"stall\"\nof = { round = \"hot\" }\n";
@@ -75,7 +75,7 @@ added! {
 }
 
 #[test]
-fn lists_of_clients_are_a_factor_behind_the_others() {
+fn lists_of_clients_become_the_last_factor() {
     let experiment = right("[load.closed]\nclients = [1, 8, 64]\nthink = \"10ms\"\n");
     assert_eq!(experiment.factors.last().unwrap().name, "clients");
     assert_eq!(levels(&experiment, "clients"), ["1", "8", "64"]);
@@ -129,7 +129,7 @@ fn arrivals_may_come_in_bursts_or_grow() {
 }
 
 #[test]
-fn a_share_of_the_maximum_brings_the_level_that_measures_it() {
+fn a_share_of_the_maximum_adds_the_level_that_measures_it() {
     let experiment = right("[load.open]\nrate = \"60% of max\"\nworkers = [1, 8]\n");
     assert_eq!(levels(&experiment, "rate"), ["max", "60% of max"]);
     assert_eq!(levels(&experiment, "workers"), ["1", "8"]);
@@ -149,7 +149,7 @@ fn the_largest_rate_may_be_searched_for() {
 }
 
 #[test]
-fn a_trace_lies_beside_the_file_and_goes_into_the_record() {
+fn a_trace_file_is_relative_to_the_experiment_and_stored_in_the_record() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("arrivals.txt"), "0\n0.5\n2\n").unwrap();
     let source = format!("{RIGHT}[load.open]\narrivals = {{ trace = \"arrivals.txt\" }}\n");
@@ -287,7 +287,7 @@ fn claims_of_timed_loads_have_throughput_percentiles_and_counters() {
 }
 
 #[test]
-fn claims_find_shapes_in_the_seconds_of_a_timed_load() {
+fn claims_find_shapes_in_the_per_second_series() {
     let expected = [
         ("unstable", Finding::Unstable),
         ("stall", Finding::Stall),
@@ -320,7 +320,7 @@ fn cells_name_clients_as_numbers_or_texts() {
 }
 
 #[test]
-fn a_cell_without_a_rate_leaves_out_the_trials_that_only_measure_the_maximum() {
+fn a_cell_without_a_rate_excludes_trials_that_measure_the_maximum() {
     let claim = "finds = \"stall\"\nof = { server = \"5.6\" }\n";
     let load = "[load.open]\nrate = [\"60% of max\", 500]\n";
     let Subject::Finds { of, .. } = subject(load, claim) else {

@@ -35,7 +35,7 @@ whole! {
     a_dsn_that_is_wrong_hides_its_password: "title = 't'\n[server.a]\nbuild = 'mysql://me:s3cret@db:99999/x'\n[workload.ssb]\nscale = 1\n";
     a_dataset_of_an_unknown_server: "title = 't'\n[server.'5.6']\nbuild = 'mariadb'\ndataset_from = '5.5'\n[workload.ssb]\nscale = 1\n";
     two_workloads: "title = 't'\n[server.a]\nbuild = 'mariadb'\n[workload.ssb]\nscale = 1\n[workload.tpch]\nscale = 1\n";
-    a_name_that_stands_twice: "title = 't'\ntitle = 'u'\n";
+    a_duplicate_variant: "title = 't'\ntitle = 'u'\n";
 }
 
 added! {
@@ -43,10 +43,10 @@ added! {
     an_unknown_section: "[sesion]\nsql_mode = ''\n";
     a_number_where_a_list_belongs: "[protocol]\nrounds = 3\n";
     a_text_where_a_number_belongs: "[protocol]\nblocks = \"3\"\n";
-    no_blocks_at_all: "[protocol]\nblocks = 0\n";
+    zero_blocks: "[protocol]\nblocks = 0\n";
     a_wrong_unit_of_time: "[protocol]\nquery_timeout = \"30 sec\"\n";
     a_wrong_unit_of_size: "[settings]\nkey_buffer_size = \"1 Gb\"\n";
-    a_part_of_nothing: "[settings]\nkey_buffer_size = \"date / 8\"\n";
+    a_size_relative_to_an_unknown_name: "[settings]\nkey_buffer_size = \"date / 8\"\n";
     a_round_that_does_not_exist: "[protocol]\nrounds = [\"cold\", \"hto\"]\n";
     a_unit_that_does_not_exist: "[protocol]\nunit = \"queries\"\n";
     an_unknown_server_in_only: "[variant.x]\nonly = { server = [\"5.7\"] }\n";
@@ -61,10 +61,10 @@ added! {
     a_variant_in_both_forms: "[factor.variant.\"old\"]\n";
     a_setting_in_two_spellings: "[settings]\nkey-buffer-size = 1\nkey_buffer_size = 2\n";
     clients_outside_of_the_load: "[variant.x]\nclients = 8\n";
-    clients_twice_over: "[variant.x]\nload = { clients = 8 }\n[load.closed]\nclients = [1, 8]\n";
+    clients_in_a_level_and_in_the_load: "[variant.x]\nload = { clients = 8 }\n[load.closed]\nclients = [1, 8]\n";
     a_level_with_another_protocol: "[factor.joins.x]\nprotocol = { blocks = 2, rounds = [\"hto\"] }\n";
-    limits_that_do_not_exist: "[limits]\ndisk = \"7200 rpm\"\nread_iops = \"fast\"\nmemory = \"1 GB\"\ncpus = 0\nswap = 1\n";
-    an_event_that_kills: "[[event]]\nat = \"30s\"\nkill = { node = 1 }\n";
+    invalid_limits: "[limits]\ndisk = \"7200 rpm\"\nread_iops = \"fast\"\nmemory = \"1 GB\"\ncpus = 0\nswap = 1\n";
+    an_event_kind_that_is_not_implemented: "[[event]]\nat = \"30s\"\nkill = { node = 1 }\n";
     an_event_without_a_time: "[[event]]\nsql = \"select 1\"\n";
     a_claim_with_an_unknown_level: "[[claim]]\nsays = \"s\"\nvalue = \"elapsed\"\nof = { variant = \"smal pool\" }\nto = { variant = \"old\" }\nat_least = 2\n";
     a_claim_with_an_unknown_factor: "[[claim]]\nsays = \"s\"\nvalue = \"elapsed\"\nof = { varient = \"old\" }\nto = { server = 5.5 }\nat_least = 2\n";
@@ -135,7 +135,7 @@ fn an_unknown_switch_and_an_invalid_state_are_reported() {
     ];
     let error = settings::unknown(&experiment, &known).unwrap_err();
     insta::assert_snapshot!(
-        "a_switch_that_no_server_knows_and_a_state_that_is_none",
+        "an_unknown_switch_and_an_invalid_state_are_reported",
         shown(&error)
     );
     // A setting that a server not yet running may know is accepted.

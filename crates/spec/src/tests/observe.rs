@@ -21,7 +21,7 @@ fn wrong(added: &str) -> String {
 }
 
 #[test]
-fn a_text_holds_for_every_query_and_a_table_for_those_that_it_names() {
+fn a_string_checks_every_query_and_a_table_only_those_that_it_names() {
     let of = |value: &str| {
         let experiment = read(&format!("{RIGHT}[observe]\ncheck_plan = {value}\n"));
         words(&experiment.unwrap().observe.checks)

@@ -52,7 +52,7 @@ fn a_level_with_the_servers_own_build_makes_no_other_server() {
 }
 
 #[test]
-fn a_server_with_another_build_starts_from_the_same_lender() {
+fn a_server_with_another_build_copies_the_same_dataset() {
     let source =
         format!("{RIGHT}[factor.engine.other]\nserver = {{ build = \"mariadb@11.4.5\" }}\n")
             .replace(

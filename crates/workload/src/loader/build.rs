@@ -1,6 +1,7 @@
-//! Indexes that are built after the rows.
+//! Builds indexes after the rows are loaded.
 //!
-//! Goal: each table's build timed by itself, and ended soon when the load is cancelled. Non-goal: which indexes (`workload::indexes`).
+//! Purpose: time the build per table, and stop soon when the load is cancelled. Boundaries: `workload::indexes` chooses the
+//! indexes.
 
 use super::watch::{self, Outcome, Watch};
 use super::{Failure, Table};
@@ -9,17 +10,17 @@ use std::collections::BTreeMap;
 use std::sync::mpsc;
 use std::time::Instant;
 
-/// The indexes of a table, by the statement that builds them.
+/// The statement that builds the indexes of a table.
 pub struct Indexes {
     /// An index into `Job::tables`.
     pub table: usize,
     pub statement: String,
 }
 
-/// Seconds that each table's indexes took.
+/// Index build time by table (s).
 pub(super) type Built = BTreeMap<String, f64>;
 
-/// Builds everything over one connection. The outcome is that of the watch; what was built until then is given in any case.
+/// Builds all indexes over one connection. Returns the outcome of the watch and the build times so far.
 pub(super) fn all(
     indexes: &[Indexes],
     tables: &[Table],
@@ -30,7 +31,7 @@ pub(super) fn all(
         let (ended, ends) = mpsc::channel();
         let builder = scope.spawn(move || {
             let mut built = Built::new();
-            // The receiver lives until the sender is gone.
+            // The receiver outlives the sender.
             let _ = ended.send(one_by_one(indexes, tables, session, &mut built));
             built
         });

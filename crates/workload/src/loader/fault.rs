@@ -1,4 +1,4 @@
-//! What went wrong, in the user's terms.
+//! Explains load failures to the user.
 
 use super::Table;
 use super::tally::Tally;
@@ -71,7 +71,7 @@ impl Faults<'_> {
         }
     }
 
-    /// Rows that the server said it took, against those that were generated: LOCAL drops a repeated key silently.
+    /// Compares the rows that the server reported with those generated, since LOCAL silently drops duplicate keys.
     pub(super) fn all_rows_are_in(&self) -> Result<(), LoadError> {
         for (n, table) in self.tables.iter().enumerate() {
             let rows = self.tally.done_of(n);
@@ -86,7 +86,7 @@ impl Faults<'_> {
         Ok(())
     }
 
-    /// What the rows that are left will take; where none is left indexes are built, of up to half of the data with what is sorted.
+    /// Disk space for the remaining rows; without any, for the index build, which takes up to half of the data with its sort.
     fn need_mb(&self) -> u64 {
         let left = self.tally.total().saturating_sub(self.tally.sent());
         let share = match left {
@@ -97,7 +97,7 @@ impl Faults<'_> {
     }
 }
 
-/// ENOSPC as it comes up through the layers: 1114 (InnoDB: table is full), 1021 (MyISAM), 13 (SQLite), or the number 28
+/// ENOSPC as servers report it: 1114 (InnoDB: table is full), 1021 (MyISAM), 13 (SQLite), or the number 28
 /// in the text of an error of the file layer or of the storage engine ([`names_enospc`]).
 fn is_full(code: u16, message: &str) -> bool {
     matches!(code, 13 | 1021 | 1114) || names_enospc(message)
@@ -149,35 +149,35 @@ mod tests {
             ),
             (13, "database or disk is full"),
         ] {
-            let told = explain(ServerError::Refused {
+            let message = explain(ServerError::Refused {
                 code,
                 message: message.into(),
             });
             assert!(
-                told.starts_with(
+                message.starts_with(
                     "the server is out of disk space: lineorder had 0 of 6001171 rows"
                 ),
-                "{told}"
+                "{message}"
             );
-            assert!(told.contains("Free about 1200 MB"), "{told}");
+            assert!(message.contains("Free about 1200 MB"), "{message}");
         }
     }
 
     #[test]
-    fn another_refusal_is_told_as_the_server_says_it() {
-        let told = explain(ServerError::Refused {
+    fn other_refusals_keep_the_message_of_the_server() {
+        let message = explain(ServerError::Refused {
             code: 1142,
             message: "INSERT command denied".into(),
         });
         assert_eq!(
-            told,
+            message,
             "the server refused lineorder after 0 of 6001171 rows: 1142 INSERT command denied"
         );
     }
 
     #[test]
-    fn a_server_that_dies_is_told_with_the_rows_that_were_in() {
-        let told = explain(ServerError::Lost("connection reset".into()));
-        assert!(told.starts_with("the server was lost while loading lineorder, after 0 of 6001171 rows (connection reset)"), "{told}");
+    fn a_server_that_dies_is_reported_with_the_loaded_rows() {
+        let message = explain(ServerError::Lost("connection reset".into()));
+        assert!(message.starts_with("the server was lost while loading lineorder, after 0 of 6001171 rows (connection reset)"), "{message}");
     }
 }

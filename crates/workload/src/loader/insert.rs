@@ -1,4 +1,4 @@
-//! Rows by INSERT, for servers that refuse LOCAL: many rows a statement, one transaction a piece.
+//! Loads rows by INSERT, for servers that refuse LOCAL: many rows per statement, one transaction per piece.
 
 use super::lines::{Lines, fields};
 use super::tally::Tally;
@@ -6,10 +6,10 @@ use super::{Piece, Table};
 use server::{ServerError, Session};
 use std::io;
 
-/// Beyond this a statement gains nothing, and the server has to hold it.
+/// Larger statements are not faster and cost the server memory.
 const LARGEST_STATEMENT: u64 = 1 << 20;
 
-/// Bytes that a statement may have: half of what the server takes, and not more than is useful.
+/// Maximum statement size: half of what the server accepts, and not more than is useful.
 pub(super) fn statement_limit(session: &mut Session) -> Result<usize, ServerError> {
     let allowed = session.query("SELECT @@max_allowed_packet")?.first_text();
     let allowed = allowed
@@ -18,7 +18,7 @@ pub(super) fn statement_limit(session: &mut Session) -> Result<usize, ServerErro
     Ok(LARGEST_STATEMENT.min(allowed / 2) as usize)
 }
 
-/// Loads a piece as one transaction and gives the rows that the server took.
+/// Loads a piece as one transaction and returns the number of rows that the server stored.
 pub(super) fn load(
     session: &mut Session,
     table: &Table,
@@ -52,7 +52,7 @@ struct Batch {
     head: String,
     sql: Vec<u8>,
     limit: usize,
-    /// Rows that the server has taken.
+    /// Rows that the server has accepted.
     rows: u64,
 }
 
@@ -91,7 +91,7 @@ impl Batch {
     }
 }
 
-/// `1|it's|` becomes `('1','it''s')`; every column takes its number from text.
+/// `1|it's|` becomes `('1','it''s')`; every column converts text to its type.
 fn append_row(sql: &mut Vec<u8>, line: &[u8]) {
     for (n, field) in fields(line).enumerate() {
         sql.extend_from_slice(if n == 0 { b"('" } else { b"','" });

@@ -1,9 +1,9 @@
-//! A writer that hands on whole lines, for servers that want rows and not a stream.
+//! A writer that passes on whole lines, for servers that take rows rather than a stream.
 
 use std::io::{self, Write};
 
 pub(super) struct Lines<F> {
-    /// The beginning of a line whose end has not come yet.
+    /// An incomplete line.
     rest: Vec<u8>,
     line: F,
 }

@@ -1,18 +1,18 @@
-//! LOAD DATA LOCAL INFILE, with the generator as the file.
+//! LOAD DATA LOCAL INFILE, fed by the generator.
 
 use super::tally::Tally;
 use super::{Piece, Table};
 use server::{ServerError, Session};
 use std::sync::Arc;
 
-/// The statement. The character set is named so that the server does not check the bytes for another one's rules.
+/// The statement. The explicit character set keeps the server from validating the bytes against another one.
 pub(super) fn statement(table: &str) -> String {
     format!(
         "LOAD DATA LOCAL INFILE '{table}' INTO TABLE {table} CHARACTER SET latin1 FIELDS TERMINATED BY '|' LINES TERMINATED BY '|\\n'"
     )
 }
 
-/// Loads a piece as one statement and gives the rows that the server took.
+/// Loads a piece as one statement and returns the number of rows that the server stored.
 pub(super) fn load(
     session: &mut Session,
     table: &Table,
@@ -29,7 +29,7 @@ pub(super) fn load(
     Ok(rows)
 }
 
-/// With LOCAL a value that does not fit is cut to size and becomes a warning, also in strict mode.
+/// With LOCAL a value that does not fit is truncated with a warning, even in strict mode.
 fn no_warnings(session: &mut Session) -> Result<(), ServerError> {
     let reply = session.query("SHOW WARNINGS LIMIT 1")?;
     let Some(row) = reply.rows.first() else {

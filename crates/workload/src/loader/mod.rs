@@ -1,8 +1,8 @@
-//! Loading: pieces of generated text go from the generator to the server, with no file in between.
+//! Bulk loading: streams generated text to the server without a file in between.
 //!
-//! Goal: as fast as the server takes rows, never holding more than a piece of a line; progress, a prompt end on cancel,
-//! and every fault told with the table, the rows, the cause and the way out. Non-goals: what is loaded (the workload's),
-//! statistics and markers (the dataset's).
+//! Purpose: load as fast as the server accepts rows, with constant memory; report progress, stop promptly on cancel, and
+//! explain every failure with table, rows, cause and fix. Boundaries: the workload defines the rows; the dataset updates
+//! statistics and writes the marker.
 
 mod build;
 pub mod fault;
@@ -28,18 +28,18 @@ use tally::Tally;
 pub use build::Indexes;
 pub use pieces::{Cut, Part, Piece, WriteRows};
 
-/// Everything that a load needs to know.
+/// The parameters of a load.
 pub struct Job {
     /// Statements for each connection before it loads: the schema, session settings.
     pub prepare: Vec<String>,
     pub tables: Vec<Table>,
-    /// In the order in which they are taken.
+    /// In loading order.
     pub pieces: Vec<Piece>,
-    /// Built when every row is in, one after another.
+    /// Built one after another when all rows are loaded.
     pub indexes: Vec<Indexes>,
-    /// How many load at once; SQLite has one writer, whatever is asked for.
+    /// The number of connections; SQLite always has one writer.
     pub connections: usize,
-    /// What the loaded tables will take, for the message of a full disk.
+    /// The estimated size of the loaded tables, for the message about a full disk.
     pub data_bytes: u64,
 }
 
@@ -69,13 +69,13 @@ impl Method {
     }
 }
 
-/// A worker's error and the table that it was at.
+/// The error of a worker and its current table.
 struct Failure {
     table: usize,
     error: ServerError,
 }
 
-/// Loads every piece; when it returns Ok all rows are committed and counted.
+/// Loads every piece; on Ok all rows are committed and counted.
 pub fn run(
     job: Job,
     connect: Connect<'_>,
@@ -130,7 +130,7 @@ pub fn run(
                 if result.is_err() {
                     tally.stop.store(true, Relaxed);
                 }
-                // The receiver lives until every sender is gone.
+                // The receiver outlives every sender.
                 let _ = ended.send(result);
             });
         }
@@ -169,7 +169,7 @@ fn open(connect: Connect<'_>, prepare: &[String]) -> Result<Session, ServerError
     Ok(session)
 }
 
-/// LOCAL where the server takes it: an empty load into the first table asks.
+/// Tests with an empty load into the first table whether the server accepts LOCAL.
 fn choose(mut session: Session, table: &Table) -> Result<(Session, Method), ServerError> {
     if !session.is_mysql() {
         return Ok((session, Method::Sqlite));
@@ -184,7 +184,7 @@ fn choose(mut session: Session, table: &Table) -> Result<(Session, Method), Serv
     }
 }
 
-/// One connection: pieces from the queue until it is empty or the load is stopped.
+/// Loads pieces from the queue over one connection until it is empty or the load stops.
 fn work(
     mut session: Session,
     method: Method,

@@ -1,38 +1,37 @@
-//! A generated table in pieces.
+//! Splits a generated table into pieces.
 //!
-//! Goal: the same cut for every workload, whatever its generator calls a chunk. Non-goal: how many rows a statement should have
-//! (`settings`).
+//! Purpose: one way of splitting for all workloads and generators. Boundaries: `settings` chooses the rows per statement.
 
 use std::io::{self, Write};
 
-/// Rows between two looks at whether the load was cancelled: some milliseconds of a server's time.
+/// Rows between two checks for cancellation: a few milliseconds of server time.
 const ROWS_PER_PART: u64 = 2_000;
 
-/// What one statement loads: some parts of a table, one after another.
+/// The rows of one statement: consecutive parts of a table.
 pub struct Piece {
     /// An index into [`Job::tables`](super::Job::tables).
     pub table: usize,
     pub parts: Vec<Part>,
 }
 
-/// Lines of text: fields end with `|`, lines with `|` and a line feed. Small enough that cancelling between two is prompt.
+/// Lines of text: fields end with `|`, lines with `|` and a line feed. Small enough for prompt cancellation between two.
 pub struct Part {
     pub write: WriteRows,
 }
 
-/// Writes rows of text and gives their number.
+/// Writes rows of text and returns their number.
 pub type WriteRows = Box<dyn FnOnce(&mut dyn Write) -> io::Result<u64> + Send>;
 
-/// How a generator's chunks are handled.
+/// The operations on a generator's chunks.
 pub struct Cut<C> {
-    /// The chunk in so many, in order.
+    /// Splits the chunk into this many, in order.
     pub split: fn(&C, u64) -> Vec<C>,
-    /// Writes the chunk's rows and gives their number.
+    /// Writes the rows of the chunk and returns their number.
     pub write: fn(C, &mut dyn Write) -> io::Result<u64>,
 }
 
 impl<C: Send + 'static> Cut<C> {
-    /// The table `table` of `rows` rows in pieces of about so many, one after another; None: it is one piece.
+    /// Splits the table `table` of `rows` rows into consecutive pieces of about this many rows; None: one piece.
     pub fn pieces(
         &self,
         table: usize,

@@ -1,12 +1,12 @@
-//! The pieces that are still to be loaded.
+//! The queue of remaining pieces.
 //!
-//! Goal: each table is filled in the order of its keys, whatever the number of connections, so that its pages are the same each time.
+//! Purpose: load each table in key order for any number of connections, so that its pages are reproducible.
 
 use super::Piece;
 
 pub(super) struct Queue {
     pieces: Vec<Piece>,
-    /// By table: a connection is at it.
+    /// Whether a connection is loading the table, by table.
     busy: Vec<bool>,
 }
 
@@ -18,8 +18,8 @@ impl Queue {
         }
     }
 
-    /// The first piece of a table that no connection is at. None ends a connection: what is left then belongs to tables whose own
-    /// connections come for it.
+    /// The first piece of a table that no connection is loading. None ends a connection: the connections of the remaining
+    /// tables load the rest.
     pub(super) fn take(&mut self) -> Option<Piece> {
         let free = |piece: &Piece| !self.busy[piece.table];
         let place = self.pieces.iter().position(free)?;
@@ -28,7 +28,7 @@ impl Queue {
         Some(piece)
     }
 
-    /// A piece of the table is loaded.
+    /// Marks a piece of the table as loaded.
     pub(super) fn leave(&mut self, table: usize) {
         self.busy[table] = false;
     }

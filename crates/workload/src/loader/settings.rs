@@ -1,12 +1,12 @@
-//! How a server is best loaded: over how many connections, in statements of how many rows, with which settings.
+//! The fastest way to load a server: number of connections, rows per statement, and settings.
 //!
-//! Goal: choices that were measured, with what was measured beside them. Non-goal: applying them (`run` does).
+//! Purpose: choices based on the measurements cited here. Boundaries: `run` applies them.
 
-/// How to load.
+/// A loading strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strategy {
     pub connections: usize,
-    /// None: a table is one statement.
+    /// None: one statement per table.
     pub rows_per_statement: Option<u64>,
 }
 
@@ -15,8 +15,8 @@ pub struct Strategy {
 /// InnoDB: one connection in key order. Measured with 1.5 million rows of lineorder and a pool of 1 GB on two busy cores,
 /// seconds: 5.5.34 one statement 16.7, twelve 13.7, two connections 13.4 to 13.9, four 16.7; 5.6.14 one statement 16.7,
 /// twelve 20.0, two connections 18.1 to 24.0, four 20.2. `unique_checks = 0, foreign_key_checks = 0`: 15.3 and 16.0. The
-/// differences are the machine's, none holds in both; one connection writes the same pages each time. Statements of half
-/// a million rows cost nothing beside one, and what is committed is known.
+/// differences are noise, since none appears in both versions. One connection writes the same pages each time. Statements
+/// of half a million rows cost nothing extra, and the committed rows are known.
 ///
 /// MyISAM and Aria lock the table, so one connection; a table is one statement.
 pub fn strategy(engine: &str) -> Strategy {
@@ -30,11 +30,11 @@ pub fn strategy(engine: &str) -> Strategy {
     }
 }
 
-/// Settings for a managed server while it is loaded: the snapshot is taken after a clean stop, so that nothing has to
-/// survive a crash, and a trial starts with its own settings. Only those that the server knows, by `known`.
+/// Settings of a managed server during the load. The snapshot is taken after a clean shutdown, so no crash safety is
+/// needed, and a trial starts with its own settings. `known` filters the settings that the server knows.
 ///
-/// The large redo log decides: lineorder at scale 1 took 221 s with 5.5's default of 2 x 5 MB and 65 s with 2 x 1 GB.
-/// `pool_bytes`: what the pool may take.
+/// The large redo log matters most: lineorder at scale 1 took 221 s with 5.5's default of 2 x 5 MB and 65 s with 2 x 1 GB.
+/// `pool_bytes`: the maximum size of the buffer pool.
 pub fn load_settings(known: &dyn Fn(&str) -> bool, pool_bytes: u64) -> Vec<(String, String)> {
     let pool = pool_bytes.to_string();
     let redo_log = redo_log_bytes(pool_bytes).to_string();
@@ -44,7 +44,7 @@ pub fn load_settings(known: &dyn Fn(&str) -> bool, pool_bytes: u64) -> Vec<(Stri
         ("innodb_buffer_pool_size", &pool),
         ("innodb_flush_log_at_trx_commit", "0"),
         ("innodb_doublewrite", "0"),
-        // Everything is purged and every buffered index change merged at the stop, so that no trial pays for it.
+        // A slow shutdown purges and merges all buffered changes, so that no trial pays for it.
         ("innodb_fast_shutdown", "0"),
         ("innodb_io_capacity", "2000"),
         ("innodb_log_file_size", &redo_log),
@@ -53,10 +53,10 @@ pub fn load_settings(known: &dyn Fn(&str) -> bool, pool_bytes: u64) -> Vec<(Stri
         ("aria_sort_buffer_size", "256M"),
         ("key_buffer_size", "256M"),
         ("bulk_insert_buffer_size", "64M"),
-        // The data come from a generator: nobody will replay them.
+        // The data are generated, so no binary log is needed.
         ("skip_log_bin", "1"),
     ];
-    // Where there is a capacity, the size of a file is a deprecated word for it.
+    // Servers with a redo log capacity deprecate the file size.
     let replaced = |name: &str| name == "innodb_log_file_size" && known("innodb_redo_log_capacity");
     let given = wanted
         .into_iter()
@@ -66,7 +66,7 @@ pub fn load_settings(known: &dyn Fn(&str) -> bool, pool_bytes: u64) -> Vec<(Stri
         .collect()
 }
 
-/// Bytes of each of the two redo log files while loading: half of the pool, as far as it helps.
+/// Size of each of the two redo log files during the load: half of the pool, up to a useful maximum.
 pub fn redo_log_bytes(pool_bytes: u64) -> u64 {
     (pool_bytes / 2).clamp(96 << 20, 1 << 30)
 }

@@ -1,4 +1,4 @@
-//! Rows into SQLite: one prepared INSERT a table, one transaction for all.
+//! Loads rows into SQLite: one prepared INSERT per table, one transaction for all.
 
 use super::lines::{Lines, fields};
 use super::queue::Queue;
@@ -9,7 +9,7 @@ use std::io;
 use std::sync::Mutex;
 use std::time::Instant;
 
-/// Loads every piece of the queue and commits; what was not committed SQLite takes back by itself.
+/// Loads every piece of the queue and commits; SQLite rolls back on failure.
 pub(super) fn load_all(
     session: &mut Session,
     tables: &[Table],
@@ -74,7 +74,7 @@ fn load(
     Ok(rows)
 }
 
-/// Text is bound; the columns' affinity makes numbers of it.
+/// Binds text; column affinity converts it to numbers.
 fn insert_row(insert: &mut rusqlite::Statement<'_>, line: &[u8]) -> rusqlite::Result<()> {
     for (n, field) in fields(line).enumerate() {
         insert.raw_bind_parameter(n + 1, std::str::from_utf8(field)?)?;

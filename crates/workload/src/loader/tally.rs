@@ -1,4 +1,4 @@
-//! What has gone to the server so far, counted by several threads.
+//! Counts the rows sent to the server, shared by several threads.
 
 use super::{Part, Table};
 use std::collections::BTreeMap;
@@ -11,14 +11,14 @@ use std::time::Instant;
 pub(super) struct Tally {
     /// Rows to load, by table.
     totals: Vec<u64>,
-    /// Rows that were handed over, by table.
+    /// Rows sent, by table.
     sent: Vec<AtomicU64>,
     /// Rows that the server has committed, by table.
     done: Vec<AtomicU64>,
     pub bytes: AtomicU64,
-    /// No further part is to be sent.
+    /// Whether to stop sending.
     pub stop: AtomicBool,
-    /// First begin and last end, by table.
+    /// First start and last end, by table.
     times: Mutex<Vec<Option<(Instant, Instant)>>>,
 }
 
@@ -35,7 +35,7 @@ impl Tally {
         }
     }
 
-    /// Writes a part and counts it; fails at once where the load was stopped.
+    /// Writes a part and counts it; fails at once if the load was stopped.
     pub(super) fn write(&self, table: usize, part: Part, to: &mut dyn Write) -> io::Result<()> {
         if self.stop.load(Relaxed) {
             return Err(io::Error::other("the load was stopped"));
@@ -47,7 +47,7 @@ impl Tally {
         Ok(())
     }
 
-    /// A statement that began then is committed.
+    /// Counts a committed statement that began at the given time.
     pub(super) fn finished(&self, table: usize, rows: u64, begun: Instant) {
         self.done[table].fetch_add(rows, Relaxed);
         let mut times = self
@@ -78,7 +78,7 @@ impl Tally {
         self.done[table].load(Relaxed)
     }
 
-    /// The largest of the tables that are begun and not ended; the last one where there is none.
+    /// The largest table in progress; the last table if there is none.
     pub(super) fn at(&self) -> usize {
         let open = (0..self.totals.len()).filter(|&table| self.done_of(table) < self.totals[table]);
         let begun = open.clone().filter(|&table| self.sent_of(table) > 0);

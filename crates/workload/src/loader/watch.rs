@@ -1,4 +1,4 @@
-//! The watch over a load: progress, cancel, and a server that takes no rows any more.
+//! Watches a load: progress, cancellation, and a stalled server.
 
 use super::tally::Tally;
 use super::{Connect, Failure, Table};
@@ -7,10 +7,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// How often it looks.
+/// The polling interval.
 const EVERY: Duration = Duration::from_millis(100);
-/// With rows left to send, a server that takes none for so long waits for something that does not come: MyISAM and
-/// Aria retry each minute where the disk is full.
+/// A server that accepts no rows for this long is stalled: MyISAM and Aria retry every minute when the disk is full.
 const STALLED: Duration = Duration::from_secs(180);
 
 #[derive(Clone, Copy)]
@@ -18,7 +17,7 @@ pub(super) struct Watch<'a> {
     pub began: Instant,
     pub tally: &'a Tally,
     pub tables: &'a [Table],
-    /// Connections to be killed when the load is stopped.
+    /// Connections to kill when the load is stopped.
     pub ids: &'a [u32],
     pub connect: Connect<'a>,
     pub progress: &'a (dyn Fn(Progress) + Sync),
@@ -32,7 +31,7 @@ pub(super) enum Outcome {
     Failed(Failure),
 }
 
-/// Waits for every worker. The first failure counts: those that follow come of it.
+/// Waits for every worker. Only the first failure is reported, since it causes the others.
 pub(super) fn until_ended(ends: &Receiver<Result<(), Failure>>, watch: &Watch<'_>) -> Outcome {
     let mut outcome = Outcome::Done;
     let mut moved = (watch.tally.sent(), Instant::now());
@@ -82,13 +81,13 @@ impl Watch<'_> {
         });
     }
 
-    /// Sends no more, and ends statements that may still take long (an index that is being built, a wait for space).
+    /// Stops sending and kills long statements (an index build, a wait for disk space).
     fn stop(&self) {
         self.tally.stop.store(true, Relaxed);
         if self.ids.is_empty() {
             return;
         }
-        // Where the server cannot be reached any more there is nothing to kill.
+        // If the server is unreachable, there is nothing to kill.
         let Ok(mut session) = (self.connect)() else {
             return;
         };

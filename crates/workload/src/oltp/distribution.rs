@@ -1,17 +1,17 @@
-//! How the keys that are asked for spread over the rows: a name, and the figure that some take.
+//! Distributions of the accessed keys: a name, and a parameter for some.
 //!
-//! Goal: one reading for the section `oltp` and for the parameters of `sql`. Non-goal: drawing keys (crate `datagen`).
+//! Purpose: one reader for the section `oltp` and the parameters of `sql`. Boundaries: crate `datagen` draws keys.
 
 use datagen::oltp::Distribution;
 use spec::{Node, Section};
 
-/// The figures, with the distributions that take them.
+/// The parameters, with the distributions that use them.
 static FIGURES: [(&str, &[&str]); 2] = [
     ("zipf_exponent", &["zipfian", "latest"]),
     ("pareto_share", &["pareto"]),
 ];
 
-/// Whether it is the key of a distribution's figure.
+/// Whether it is the key of a distribution's parameter.
 pub(crate) fn is_figure(key: &str) -> bool {
     FIGURES.iter().any(|(figure, _)| *figure == key)
 }
@@ -21,7 +21,7 @@ pub(crate) const NAMES: [&str; 6] = [
     "uniform", "zipfian", "gaussian", "pareto", "latest", "special",
 ];
 
-/// A distribution by its name, with its figure from the section; None for any other name.
+/// Reads a distribution by name, with its parameter from the section; None for unknown names.
 pub(crate) fn read(name: &str, section: &Section) -> Option<Distribution> {
     Some(match name {
         "uniform" => Distribution::Uniform,
@@ -40,7 +40,7 @@ pub(crate) fn read(name: &str, section: &Section) -> Option<Distribution> {
     })
 }
 
-/// Refuses the figures of other distributions: they would be without effect, and nobody would see it.
+/// Rejects the parameters of other distributions, which would have no effect.
 pub(crate) fn no_other_figure(name: &str, section: &Section) {
     for (figure, of) in FIGURES.iter().filter(|(_, of)| !of.contains(&name)) {
         let Some(node) = section.get(figure) else {
@@ -63,7 +63,7 @@ fn exponent(section: &Section) -> f64 {
     own.and_then(exponent).unwrap_or(0.8)
 }
 
-/// The share of the rows that gets the rest of the accesses.
+/// The share of the rows that receives the remaining accesses.
 fn share(section: &Section) -> f64 {
     let fits = |share: f64| (0.01..=0.5).contains(&share);
     let share = |node: Node| node.number("from 0.01 to 0.5", fits, "pareto_share = 0.2");

@@ -1,6 +1,6 @@
 //! Small transactions on sysbench's tables: point reads, ranges, updates, inserts, and their mixes.
 //!
-//! Purpose: what sysbench's OLTP tests ask of a server, as data for the load engine. Boundaries: crate `datagen` draws rows and
+//! Purpose: the operations of sysbench's OLTP tests as data for crate `load`. Boundaries: crate `datagen` draws rows and
 //! keys, `script` runs the statements.
 
 pub(crate) mod distribution;

@@ -1,7 +1,7 @@
-//! The operations by name, and the script that they become.
+//! The operations by name, and their compilation to a script.
 //!
-//! Goal: an operation is an entry here and its statements a text in `operations.sql`, as sysbench's tests have them in meaning. Unlike there
-//! the key of an insert is the server's own (AUTO_INCREMENT), and BEGIN and COMMIT are sent as text on every server.
+//! Purpose: an operation is an entry here and a text in `operations.sql`, equivalent to a sysbench test. Unlike sysbench,
+//! the server assigns the key of an insert (AUTO_INCREMENT), and BEGIN and COMMIT are always sent as text.
 
 use super::section::Section;
 use crate::script::{Builder, Generator, Headed, Part, Script, headed};
@@ -9,7 +9,7 @@ use datagen::oltp::{C_BYTES, Distribution, Keys, PAD_BYTES};
 
 const STATEMENTS: &str = include_str!("operations.sql");
 
-/// An operation: statements of `operations.sql` by their headings, each so many times.
+/// An operation: statements of `operations.sql` by heading, with repetitions.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Operation {
     pub name: &'static str,
@@ -69,7 +69,7 @@ impl Operation {
         self.parts.iter().any(|(part, _)| *part == "delete-insert")
     }
 
-    /// Of several statements, so that it matters whether they are one transaction.
+    /// Whether it has several statements, so that transactions matter.
     fn is_compound(&self) -> bool {
         self.parts.len() > 1 || self.deletes()
     }

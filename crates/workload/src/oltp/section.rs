@@ -1,6 +1,6 @@
 //! The section `[workload.oltp]` of an experiment file.
 //!
-//! Whether a server has the engine only the server can tell.
+//! Boundaries: only the server knows whether it has the engine.
 
 use super::distribution;
 use super::operations::{self, Operation};
@@ -30,27 +30,27 @@ const ROWS_MAX: i64 = i32::MAX as i64;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section {
     pub data: Data,
-    /// With their weights, in the file's order. By default read-write alone.
+    /// With their weights, in file order. Default: only read-write.
     pub mix: Vec<(&'static Operation, u32)>,
     /// Of ids. By default uniform.
     pub distribution: Distribution,
-    /// Rows that a range read asks for. By default 100.
+    /// Rows per range read. Default: 100.
     pub range_size: u64,
-    /// Operations of several statements are transactions. By default they are.
+    /// Whether operations of several statements are transactions. Default: true.
     pub transactions: bool,
     pub policy: Policy,
 }
 
-/// What the tables are like.
+/// The shape of the tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Data {
     /// By default 1.
     pub tables: u32,
     /// Of each table; by default 100,000.
     pub rows: u64,
-    /// As CREATE TABLE takes it. By default `InnoDB`.
+    /// The storage engine in CREATE TABLE. Default: `InnoDB`.
     pub engine: String,
-    /// An index on `k`. By default there is one.
+    /// Whether there is an index on `k`. Default: true.
     pub secondary_index: bool,
 }
 
@@ -66,10 +66,10 @@ impl Default for Data {
 }
 
 impl Data {
-    /// The keys of a section that are the data's.
+    /// The keys of a section that define the data.
     pub const KEYS: [&str; 4] = ["tables", "rows", "engine", "secondary_index"];
 
-    /// The data's keys of a section, which may have others; their mistakes are noted.
+    /// Reads the data keys of a section, which may have others, and notes mistakes.
     pub fn read(section: &spec::Section) -> Data {
         Data {
             tables: count(section, "tables", TABLES_MAX, 1) as u32,
@@ -81,7 +81,7 @@ impl Data {
 }
 
 impl Section {
-    /// The section; its mistakes are noted.
+    /// Reads the section and notes mistakes.
     pub fn read(section: &spec::Section) -> Option<Section> {
         section.allow("[workload.oltp]", &KEYS);
         let data = Data::read(section);
@@ -108,7 +108,7 @@ impl Section {
         Some(read)
     }
 
-    /// A range of more rows than there are would read less than it says.
+    /// Rejects a range larger than the table, which would read fewer rows than configured.
     fn ranges_fit(&self, section: &spec::Section) {
         let has_ranges = self.mix.iter().any(|(operation, _)| operation.has_ranges());
         if !has_ranges || self.range_size <= self.data.rows {
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_is_too_small_for_its_ranges_is_a_mistake_where_it_stands() {
+    fn a_table_smaller_than_its_ranges_is_rejected() {
         for (text, key) in [
             ("rows = 50", "rows"),
             ("rows = 50\nrange_size = 51", "range_size"),

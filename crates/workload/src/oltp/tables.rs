@@ -13,10 +13,10 @@ pub const SCHEMA: &str = "prony_oltp";
 const TABLE: &str = include_str!("schema.mysql.sql");
 /// The index on `k`, with the comma before it.
 const INDEX: &str = ",\n    KEY k_{n} (k)";
-/// Raise it when the generator's rows change, so that kept datasets are loaded again.
+/// Increment it when the generated rows change, so that stored datasets are reloaded.
 const GENERATOR: u32 = 1;
 const COLUMNS: usize = 4;
-/// More connections gain nothing on the machines that this is meant for.
+/// More connections are not faster on the intended machines.
 const CONNECTIONS_MAX: usize = 8;
 
 // A million rows in one table and in four, InnoDB of 5.5.34, 5.6.14, 8.0.33 and MariaDB 10.11: 225 MB of data, 14 to 16 MB of
@@ -24,7 +24,7 @@ const CONNECTIONS_MAX: usize = 8;
 const BYTES_PER_ROW: u64 = 225;
 const BYTES_PER_INDEX_ENTRY: u64 = 15;
 const BYTES_PER_TABLE: u64 = 1 << 20;
-/// Guessed: those loads took 23 to 53 s with the servers' default redo logs, on two cores that twenty others wanted.
+/// An estimate: those loads took 23 to 53 s with default redo logs, on two heavily shared cores.
 const SECONDS_PER_ROW: f64 = 12e-6;
 
 const CUT: Cut<Chunk> = Cut {
@@ -44,7 +44,7 @@ pub fn tables(data: &Data) -> Stored {
         summary: summary(data),
         schema: SCHEMA,
         engine: data.engine.clone(),
-        // By sorting, as sysbench makes it.
+        // Built by sorting, as in sysbench.
         index_build: IndexBuild::After,
         create: create(data),
         sqlite: Sqlite::Refused {

@@ -1,6 +1,6 @@
-//! From texts and generators to a script.
+//! Compiles texts and generators to a script.
 //!
-//! Goal: every mistake in a statement is found here, before a server is asked. Non-goal: whether the server understands the SQL.
+//! Purpose: find mistakes in statements before any server is contacted. Boundaries: only the server can validate the SQL.
 
 use super::generator::{Generator, Parameter};
 use super::lex::{Kind, lex};
@@ -8,10 +8,10 @@ use super::mix::Mix;
 use super::split::{SqlMistake, named, statements};
 use super::{Operation, Policy, Script, Statement, Step};
 
-/// The place of a table's number in a statement.
+/// The placeholder for the number of a table in a statement.
 pub(super) const TABLE: &str = "{n}";
 
-/// Puts a script together, operation by operation.
+/// Builds a script, operation by operation.
 pub struct Builder {
     tables: Option<u32>,
     parameters: Vec<Parameter>,
@@ -23,7 +23,7 @@ pub struct Builder {
     weights: Vec<u32>,
 }
 
-/// Some of an operation's statements, which share their values.
+/// A group of an operation's statements that share their values.
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'s> {
     pub times: u16,
@@ -32,7 +32,7 @@ pub struct Part<'s> {
 }
 
 impl Builder {
-    /// `tables`: how many there are for `{n}`; None where that is text like any other.
+    /// `tables`: the number of tables for `{n}`; None if `{n}` has no special meaning.
     pub fn new(tables: Option<u32>) -> Builder {
         Builder {
             tables: tables.map(|tables| tables.max(1)),
@@ -46,7 +46,7 @@ impl Builder {
         }
     }
 
-    /// Defines what statements call `:name`; gives its number, for [`Generator::Plus`].
+    /// Defines the parameter `:name`; returns its number, for [`Generator::Plus`].
     pub fn parameter(&mut self, name: &str, generator: Generator) -> u16 {
         let bytes = generator.text_bytes_max();
         self.parameters.push(Parameter {
@@ -62,7 +62,7 @@ impl Builder {
     /// Adds an operation.
     ///
     /// # Errors
-    /// What is wrong with its statements.
+    /// Returns the mistake in its statements.
     pub fn operation(&mut self, name: &str, weight: u32, parts: &[Part]) -> Result<(), SqlMistake> {
         let mut steps = Vec::new();
         let mut depth = Transactions::default();
@@ -97,7 +97,7 @@ impl Builder {
         Ok(())
     }
 
-    /// The statement's number; one that is there already is used again.
+    /// The number of the statement; equal statements share a number.
     fn statement(&mut self, text: &str) -> Result<u16, SqlMistake> {
         let (sql, names) = named(text)?;
         let parameters = names
@@ -127,7 +127,7 @@ impl Builder {
         Ok(place as u16)
     }
 
-    /// Parameters that no statement names.
+    /// Parameters that no statement uses.
     pub fn unused(&self) -> impl Iterator<Item = &str> {
         let unused = self
             .parameters
@@ -138,7 +138,7 @@ impl Builder {
     }
 
     /// # Panics
-    /// When no operation has a weight.
+    /// If no operation has a weight.
     pub fn finish(self, policy: Policy) -> Script {
         Script {
             mix: Mix::new(self.weights),
@@ -151,7 +151,7 @@ impl Builder {
     }
 }
 
-/// Puts a parameter into the list, behind the one that it rests on.
+/// Adds a parameter to the list, after the one that it depends on.
 fn draw(draws: &mut Vec<u16>, parameters: &[Parameter], parameter: u16) {
     if draws.contains(&parameter) {
         return;
@@ -165,7 +165,7 @@ fn draw(draws: &mut Vec<u16>, parameters: &[Parameter], parameter: u16) {
     draws.push(parameter);
 }
 
-/// A statement that begins or ends a transaction.
+/// A statement that starts or ends a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Control {
     Begin,
@@ -188,13 +188,13 @@ impl Control {
     }
 }
 
-/// What a statement that is no [`Control`] does to the data.
+/// The effect of a statement other than a [`Control`] on the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Effect {
     Nothing,
-    /// It changes rows, or may do so.
+    /// It may change rows.
     Change,
-    /// It changes a definition, which ends a transaction and commits it.
+    /// It changes a definition, which implicitly commits.
     Define,
 }
 
@@ -228,7 +228,7 @@ fn words(sql: &str) -> impl Iterator<Item = &str> {
     code.flat_map(move |(_, range)| sql[range].split_whitespace())
 }
 
-/// Whether transactions are begun, and whether the last one is still open.
+/// Tracks whether a transaction is open.
 #[derive(Default)]
 struct Transactions {
     any: bool,
@@ -236,13 +236,13 @@ struct Transactions {
 }
 
 impl Transactions {
-    /// Takes in the next statement. Gives whether it makes changes permanent: its own where it commits by itself, or those
-    /// of the transaction that it ends.
+    /// Processes the next statement. Returns whether it commits changes: its own in autocommit, or those of the
+    /// transaction that it ends.
     fn follow(&mut self, sql: &str) -> bool {
         match (Control::of(sql), Effect::of(sql)) {
             (Some(Control::Begin), _) => {
                 self.any = true;
-                // Where one is open, it is committed.
+                // An open transaction is committed.
                 std::mem::replace(&mut self.open, true)
             }
             (Some(Control::Commit), _) => {
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_commits_is_found_inside_and_outside_of_transactions() {
+    fn commits_are_found_inside_and_outside_of_transactions() {
         let commits = |sql: &str| {
             let mut builder = builder();
             builder.operation("o", 1, &[part(sql)]).unwrap();

@@ -1,11 +1,11 @@
-//! How far an operation has come.
+//! The position within an operation.
 //!
-//! Goal: the next statement is found without looking at those before it. Non-goals: values (`generator`), sending (`session`).
+//! Purpose: find the next statement in constant time. Boundaries: `generator` draws values, `session` sends statements.
 
 use super::{Operation, Step};
 use datagen::oltp::{Random, below};
 
-/// A statement of an operation, and what its values are drawn from.
+/// A statement of an operation, and the seed of its values.
 pub(super) struct Cursor {
     /// The operation's.
     number: u64,
@@ -28,13 +28,13 @@ impl Cursor {
         }
     }
 
-    /// None: all of them have been run.
+    /// None: all statements have run.
     #[inline]
     pub(super) fn step<'o>(&self, operation: &'o Operation) -> Option<&'o Step> {
         operation.steps.get(self.step)
     }
 
-    /// Whether values have to be drawn first; the table is drawn here, once for all times of a step.
+    /// Whether values must be drawn first; draws the table once for all repetitions of a step.
     #[inline]
     pub(super) fn is_at_draw(&mut self, tables: u32) -> bool {
         if self.statement == 0 && self.time == 0 && tables > 1 {
@@ -43,7 +43,7 @@ impl Cursor {
         self.statement == 0
     }
 
-    /// The statement's place in the script; moves on to the next.
+    /// Returns the index of the statement in the script and advances.
     #[inline]
     pub(super) fn take(&mut self, step: &Step) -> usize {
         let statement = usize::from(step.statements[self.statement]);
@@ -59,7 +59,7 @@ impl Cursor {
         statement
     }
 
-    /// Whether the statement that was taken last makes changes permanent.
+    /// Whether the last returned statement commits changes.
     #[cold]
     pub(super) fn commits(&self, operation: &Operation) -> bool {
         let (step, statement) = match (self.statement, self.time) {
@@ -81,7 +81,7 @@ impl Cursor {
         self.table
     }
 
-    /// What values are drawn from: the operation's number, and its stream.
+    /// The seed of values: the number of the operation, and its stream.
     #[inline]
     pub(super) fn source(&mut self) -> (u64, &mut Random) {
         (self.number, &mut self.random)

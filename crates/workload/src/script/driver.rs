@@ -10,22 +10,22 @@ use load::{Failure, Io, Outcome, Request, Workload};
 use std::sync::Arc;
 use wire::{Login, WireError};
 
-/// So that the mix does not follow from the same hashes as the values.
+/// Keeps the mix independent of the hashes for values.
 const MIX: u64 = 0x6d69_7820_6d69_7820;
 
-/// Everything that the clients of a drive share.
+/// State shared by all clients.
 #[derive(Clone)]
 pub struct Driver {
     script: Arc<Script>,
     login: Login,
-    /// For each connection, once it is open.
+    /// Runs once on each new connection.
     session: Vec<String>,
     seed: u64,
     salt: u64,
 }
 
 impl Driver {
-    /// `session`: statements that each connection runs once, when it is open: `SET SESSION ...`.
+    /// `session`: statements that each connection runs once after it opens: `SET SESSION ...`.
     pub fn new(script: Arc<Script>, login: Login, session: &[String], seed: u64) -> Driver {
         Driver {
             script,
@@ -48,8 +48,8 @@ impl Driver {
         Some(Driver::new(Arc::clone(script), login, session, seed))
     }
 
-    /// What follows from an error. A transaction is rolled back: a deadlock has ended it, a lock wait has not. `commits`: the
-    /// statement that failed makes changes permanent.
+    /// The outcome of an error. A transaction is rolled back: a deadlock has ended it, a lock wait timeout has not.
+    /// `commits`: whether the failed statement commits changes.
     #[cold]
     async fn after(
         &self,
@@ -101,7 +101,7 @@ impl Workload for Driver {
 
     async fn operate(&self, session: &mut Session, request: &Request) -> Outcome {
         let operation = &self.script.operations[usize::from(request.operation)];
-        // Values follow from the seed and the number, so a retry has the same.
+        // Values depend only on the seed and the number, so a retry has the same values.
         let mut cursor = Cursor::new(request.number, stream(self.seed, request.number));
         let failed = loop {
             let Some(asked) = session.ask_next(&self.script, operation, &mut cursor) else {

@@ -1,6 +1,6 @@
-//! What a parameter's values are made from.
+//! Generates the values of parameters.
 //!
-//! Goal: a value costs no allocation: numbers are kept as they are, texts are written into a buffer of the session.
+//! Purpose: values without allocation: numbers are plain, texts are written into a buffer of the session.
 
 use datagen::oltp::{Keys, Random, below, write_digits, write_groups};
 use wire::Param;
@@ -8,22 +8,22 @@ use wire::Param;
 #[derive(Clone, Debug)]
 pub enum Generator {
     Keys(Keys),
-    /// The operation's number, counted up from `first` and beginning again after `count`.
+    /// The number of the operation, counted from `first` and wrapping after `count`.
     Sequence {
         first: i64,
         count: u64,
     },
-    /// Digits, as many as drawn between the two, both included.
+    /// A random number of digits in this inclusive range.
     Digits {
         bytes_min: u32,
         bytes_max: u32,
     },
-    /// Groups of eleven digits with a dash between two: so many bytes.
+    /// Groups of eleven digits separated by dashes, of this many bytes.
     Groups {
         bytes: u32,
     },
     OneOf(Vec<Literal>),
-    /// Another parameter's number and this.
+    /// The sum of another parameter and this number.
     Plus {
         parameter: u16,
         add: i64,
@@ -37,7 +37,7 @@ pub enum Literal {
     Text(String),
 }
 
-/// A parameter: its generator, and where a text of it lies in the session's buffer.
+/// A parameter: its generator, and the range of its text in the session's buffer.
 #[derive(Clone, Debug)]
 pub(super) struct Parameter {
     pub name: String,
@@ -51,7 +51,7 @@ pub(super) enum Drawn {
     Int(i64),
     /// Bytes of the parameter's place in the buffer.
     Text(u32),
-    /// Which of the list.
+    /// An index into the list.
     Choice(u32),
 }
 
@@ -67,7 +67,7 @@ impl Generator {
 }
 
 impl Parameter {
-    /// Draws a value. `number` is the operation's; `drawn` holds the values of the parameters that this one rests on.
+    /// Draws a value. `number` is the operation's; `drawn` holds the values of the parameters that this one depends on.
     #[inline]
     pub(super) fn draw(
         &self,
@@ -106,7 +106,7 @@ impl Parameter {
         &mut text[self.text_from..][..bytes as usize]
     }
 
-    /// The value as it goes to the server.
+    /// The value in the form for the server.
     #[inline]
     pub(super) fn param<'v>(&'v self, drawn: Drawn, text: &'v [u8]) -> Param<'v> {
         match drawn {

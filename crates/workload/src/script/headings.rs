@@ -1,6 +1,6 @@
 //! A .sql file of several operations, each under a heading in a comment: `-- operation: transfer weight 3`.
 //!
-//! Goal: the file stays one that the server's own client takes. Non-goal: any other directive.
+//! Purpose: the file stays valid for the server's own client. Boundaries: no other directives.
 
 use super::lex::{Kind, lex};
 use super::split::SqlMistake;
@@ -28,10 +28,10 @@ pub enum HeadingMistake {
     None,
 }
 
-/// The operations of a file. What stands above the first heading may only be comments.
+/// Reads the operations of a file. Only comments may precede the first heading.
 ///
 /// # Errors
-/// A statement above the first heading, a heading in another form, no heading, a quote that is not closed.
+/// Fails for a statement before the first heading, an invalid heading, no heading, or an unclosed quote.
 pub fn headed(text: &str) -> Result<Vec<Headed<'_>>, HeadingMistake> {
     let mut found: Vec<(Headed<'_>, usize)> = Vec::new();
     let pieces = lex(text).map_err(SqlMistake::from)?;
@@ -78,7 +78,7 @@ fn nothing_runs(text: &str, pieces: &[(Kind, Range<usize>)]) -> Result<(), Headi
     }
 }
 
-/// The line of a place, from 1.
+/// The line of an offset, from 1.
 fn line(text: &str, at: usize) -> usize {
     1 + text[..at].matches('\n').count()
 }
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heading_in_another_form_is_told_with_its_line() {
+    fn an_invalid_heading_is_reported_with_its_line() {
         for heading in ["", "a b", "a weight x", "a weight 1 2"] {
             let text = format!("\n-- operation: {heading}\nselect 1");
             let mistake = headed(&text).unwrap_err();

@@ -1,21 +1,21 @@
-//! Where SQL text is code, and where it is a quoted text or a comment.
+//! Splits SQL text into code, quoted text and comments.
 //!
-//! Goal: semicolons and parameters are found where a server of the MySQL family would see them. Non-goals: grammar; the modes that
+//! Purpose: find semicolons and parameters as a server of the MySQL family does. Boundaries: no grammar, and no modes that
 //! change quoting (ANSI_QUOTES, NO_BACKSLASH_ESCAPES).
 
 use std::ops::Range;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Also what stands in `/*! ... */` and `/*M! ... */`, with these signs: the server runs it.
+    /// Includes executable comments, `/*! ... */` and `/*M! ... */`.
     Code,
-    /// With its quotes: a text, or a name in backticks.
+    /// A string, or a name in backticks, with its quotes.
     Quoted,
     /// From `-- ` or `#` to the end of the line (which does not belong to it), or `/* ... */`.
     Comment,
 }
 
-/// A quote or a comment that is opened and never closed.
+/// An unclosed quote or comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unclosed {
     pub opened_by: &'static str,
@@ -23,10 +23,10 @@ pub struct Unclosed {
     pub line: usize,
 }
 
-/// The text as pieces that follow each other without gaps.
+/// Splits the text into adjacent pieces.
 ///
 /// # Errors
-/// A quote or a comment that is not closed.
+/// Fails for an unclosed quote or comment.
 pub fn lex(sql: &str) -> Result<Vec<(Kind, Range<usize>)>, Unclosed> {
     let mut pieces: Vec<(Kind, Range<usize>)> = Vec::new();
     let (mut at, mut runs) = (0, false);
@@ -46,7 +46,8 @@ pub fn lex(sql: &str) -> Result<Vec<(Kind, Range<usize>)>, Unclosed> {
     Ok(pieces)
 }
 
-/// What begins at a place, and where it ends. Code is taken a byte at a time. `runs`: the place is within a comment that is code.
+/// The kind and the end of the piece at an offset. Code is one byte at a time. `runs`: whether the offset is within an
+/// executable comment.
 fn piece(sql: &str, at: usize, runs: bool) -> Result<(Kind, usize), Unclosed> {
     let unclosed = |opened_by| Unclosed {
         opened_by,
@@ -59,7 +60,7 @@ fn piece(sql: &str, at: usize, runs: bool) -> Result<(Kind, usize), Unclosed> {
         [b'`', ..] => (Kind::Quoted, quoted(rest).ok_or_else(|| unclosed("`"))?),
         [b'/', b'*', b'!', ..] => (Kind::Code, 3),
         [b'/', b'*', b'M', b'!', ..] => (Kind::Code, 4),
-        // As one piece: the star may not begin another comment with what follows.
+        // One piece, so that the star cannot start another comment.
         [b'*', b'/', ..] if runs => (Kind::Code, 2),
         [b'/', b'*', ..] => {
             let close = sql[at + 2..].find("*/").ok_or_else(|| unclosed("/*"))?;
@@ -67,7 +68,7 @@ fn piece(sql: &str, at: usize, runs: bool) -> Result<(Kind, usize), Unclosed> {
         }
         [b'#', ..] => (Kind::Comment, line(rest)),
         [b'-', b'-'] => (Kind::Comment, 2),
-        // Without a blank behind it, it is a minus and a sign.
+        // Without a following space it is a minus and a sign.
         [b'-', b'-', after, ..] if after.is_ascii_whitespace() => (Kind::Comment, line(rest)),
         _ => (Kind::Code, 1),
     };
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_and_comments_are_told_from_code() {
+    fn quotes_and_comments_are_separated_from_code() {
         use Kind::*;
         assert_eq!(
             kinds("a 'it''s; \\' x' b -- c; d\n`e;``f` # g\n/* h; */\"i\"--1"),
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_closed_is_named_with_its_line() {
+    fn an_unclosed_quote_or_comment_is_reported_with_its_line() {
         for (sql, opened_by) in [
             ("a\n'b", "'"),
             ("\n\"\\\"", "\""),

@@ -1,11 +1,11 @@
-//! Which operation is the next.
+//! Chooses the next operation by weight.
 
 use datagen::oltp::hash;
 
 /// The largest weight that a section may give to an operation.
 pub const WEIGHT_MAX: i64 = 1_000_000;
 
-/// Weights, as the points at which each operation's share ends.
+/// Cumulative weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mix {
     ends: Vec<u64>,
@@ -13,7 +13,7 @@ pub(super) struct Mix {
 
 impl Mix {
     /// # Panics
-    /// When all weights are zero.
+    /// If all weights are zero.
     pub(super) fn new(weights: impl IntoIterator<Item = u32>) -> Mix {
         let mut end = 0;
         let ends: Vec<u64> = weights
@@ -27,7 +27,7 @@ impl Mix {
         Mix { ends }
     }
 
-    /// A function of the salt and the number alone, so closed and open loop run the same operations.
+    /// Depends only on the salt and the number, so closed and open loop run the same operations.
     #[inline]
     pub(super) fn pick(&self, salt: u64, number: u64) -> u16 {
         let [earlier @ .., total] = &self.ends[..] else {

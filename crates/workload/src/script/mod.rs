@@ -1,7 +1,8 @@
-//! Operations as data: statements, their parameters and the mix, which a driver runs over connections of its own.
+//! Operations as data: statements, parameters and the mix, which a driver runs over its own connections.
 //!
-//! Goals: a new operation is a text and not code; a session allocates everything when it opens, so that an operation neither allocates
-//! nor formats. Non-goals: when an operation is due (crate `load`), the protocol (crate `wire`), answers: rows are counted.
+//! Purpose: a new operation is text, not code. A session allocates everything when it opens, so that an operation neither
+//! allocates nor formats. Boundaries: crate `load` schedules operations, crate `wire` implements the protocol; results are
+//! only counted.
 
 mod build;
 mod cursor;
@@ -33,7 +34,7 @@ pub struct Script {
     mix: Mix,
     statements: Vec<Statement>,
     parameters: Vec<Parameter>,
-    /// How many tables there are for `{n}`, which is then 1 to so many; at least one.
+    /// The number of tables, at least one; `{n}` is a number from 1 to this.
     tables: u32,
     policy: Policy,
 }
@@ -42,40 +43,39 @@ pub struct Script {
 struct Operation {
     name: String,
     steps: Vec<Step>,
-    /// It begins a transaction, so what fails within is rolled back.
+    /// Whether it starts a transaction, so that a failure is rolled back.
     transaction: bool,
 }
 
-/// Statements that share one draw of their parameters, repeated with a new draw each time on the same table.
+/// Statements that share parameter values; each repetition draws new values for the same table.
 #[derive(Clone, Debug)]
 struct Step {
     /// At least once.
     times: u16,
-    /// Places in [`Script::parameters`], those first that others rest on.
+    /// Indices into [`Script::parameters`], dependencies first.
     draws: Vec<u16>,
-    /// Places in [`Script::statements`], at least one.
+    /// Indices into [`Script::statements`], at least one.
     statements: Vec<u16>,
-    /// For each of them: whether it makes changes permanent, so that nobody knows what became of them where its answer is
-    /// lost.
+    /// For each statement: whether it commits changes. If its reply is lost, the outcome is unknown.
     commits: Vec<bool>,
 }
 
 #[derive(Clone, Debug)]
 struct Statement {
-    /// With `?` for parameters and, where there is one for each table, `{n}` for its number.
+    /// The SQL with `?` for parameters and, if it is per table, `{n}` for the number of the table.
     sql: String,
-    /// Places in [`Script::parameters`], one for each `?`.
+    /// Indices into [`Script::parameters`], one for each `?`.
     parameters: Vec<u16>,
-    /// There is one for each table.
+    /// Whether there is one statement per table.
     per_table: bool,
-    /// Begins or ends a transaction: always sent as text, since not every server prepares it.
+    /// Whether it starts or ends a transaction. Such statements are sent as text, since not every server can prepare them.
     control: bool,
-    /// Where a session keeps it; with `per_table` that of the first table, the others follow.
+    /// Its slot in a session; with `per_table` the slot of the first table, followed by the others.
     place: u32,
 }
 
 impl Script {
-    /// Prepared statements that each session has: the server limits them over all (`max_prepared_stmt_count`).
+    /// Prepared statements per session; the server limits the total (`max_prepared_stmt_count`).
     pub fn prepared_per_session(&self) -> usize {
         let prepared = self.statements.iter().filter(|known| !known.control);
         prepared
@@ -83,7 +83,7 @@ impl Script {
             .sum()
     }
 
-    /// Places for statements in a session.
+    /// Slots for statements in a session.
     fn places(&self) -> usize {
         let end = |statement: &Statement| statement.place + statement.copies(self.tables);
         self.statements.iter().map(end).max().unwrap_or(0) as usize
@@ -97,7 +97,7 @@ impl Script {
 }
 
 impl Statement {
-    /// How many a session keeps where there are so many tables.
+    /// The number of slots in a session with this many tables.
     fn copies(&self, tables: u32) -> u32 {
         if self.per_table { tables } else { 1 }
     }

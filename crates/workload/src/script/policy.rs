@@ -1,16 +1,16 @@
-//! What is done after an error.
+//! The policy after an error.
 //!
-//! Goal: deadlock, lock wait, repeated key and lost connection by rules that are the same for every operation. Non-goals: opening
-//! connections again and counting (crate `load`).
+//! Purpose: the same rules for deadlocks, lock wait timeouts, duplicate keys and lost connections in every operation.
+//! Boundaries: crate `load` reconnects and counts.
 
 use crate::keys::count;
 use spec::Section;
 use wire::WireError;
 
-/// The transaction can be repeated: deadlock (1213), lock wait (1205), a row that changed since the snapshot (1020; MariaDB 11.6 and
+/// Retryable errors: deadlock (1213), lock wait timeout (1205), a row that changed since the snapshot (1020; MariaDB 11.6 and
 /// later by default).
 const TRANSIENT: [u16; 3] = [1213, 1205, 1020];
-/// A key that is there already.
+/// Duplicate key.
 pub const DUPLICATE: u16 = 1062;
 
 const RETRIES: i64 = 10;
@@ -18,9 +18,9 @@ const RETRIES_MAX: i64 = 10_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// How often an operation is repeated, with the same values, before it has failed; 0: never.
+    /// The maximum number of retries of an operation, with the same values; 0: none.
     pub retries_max: u16,
-    /// Server errors that are repeated besides deadlocks and lock waits.
+    /// Server errors to retry besides deadlocks and lock wait timeouts.
     pub also: Vec<u16>,
 }
 
@@ -45,7 +45,7 @@ impl Policy {
         }
     }
 
-    /// What an error means for the operation that it ended.
+    /// The outcome of an operation that ended with an error.
     pub fn judge(&self, error: &WireError) -> Verdict {
         let code = error.code();
         if error.is_lost() {
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deadlock_is_repeated_ten_times_where_the_section_says_nothing_else() {
+    fn a_deadlock_is_retried_ten_times_by_default() {
         for (section, retries_max) in [
             ("", 10),
             ("on_deadlock = \"retry\"\nretries_max = 5", 5),

@@ -1,4 +1,4 @@
-//! What one client owns: its connection, its statements, the values of an operation.
+//! The session of one client: its connection, its statements and the values of an operation.
 
 use super::cursor::Cursor;
 use super::generator::Drawn;
@@ -6,9 +6,9 @@ use super::{Operation, Script, Statement, Step};
 use load::{Failure, Io};
 use wire::{Connection, Login, PendingReply, WireError};
 
-/// The server has as many prepared statements as it takes.
+/// Error code: too many prepared statements.
 const TOO_MANY_STATEMENTS: u16 = 1461;
-/// The statement exists in the text protocol alone.
+/// Error code: the statement is not supported as a prepared statement.
 const NOT_PREPARED: u16 = 1295;
 
 pub struct Session {
@@ -25,7 +25,7 @@ enum Prepared {
 }
 
 impl Session {
-    /// Connects, runs what comes first (session variables) and prepares every statement.
+    /// Connects, runs the initial statements (session variables) and prepares every statement.
     pub(super) async fn open(
         script: &Script,
         io: &Io,
@@ -68,8 +68,7 @@ impl Session {
         }
     }
 
-    /// Asks for what comes next in an operation; none: it has come to its end. So that an operation is one loop around one
-    /// await, whatever it consists of.
+    /// Sends the next statement of an operation; None at its end. This makes every operation one loop around one await.
     #[inline]
     pub(super) fn ask_next(
         &mut self,

@@ -1,8 +1,8 @@
-//! SQL text cut into statements, and a statement's parameters.
+//! Splits SQL text into statements and finds their parameters.
 
 use super::lex::{Kind, Unclosed, lex};
 
-/// Why a text is no list of statements; the messages are one sentence each.
+/// Why a text is not a list of statements.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SqlMistake {
     #[error("there is no statement")]
@@ -31,10 +31,10 @@ impl From<Unclosed> for SqlMistake {
     }
 }
 
-/// The statements of a text, which semicolons separate; the last may end without one.
+/// Splits a text at semicolons; the last statement may omit its semicolon.
 ///
 /// # Errors
-/// No statement at all, an empty one between two others, a quote or a comment that is not closed.
+/// Fails for a text without statements, an empty statement between two others, or an unclosed quote or comment.
 pub fn statements(sql: &str) -> Result<Vec<&str>, SqlMistake> {
     let mut parts = parts(sql)?;
     let (last, is_code) = parts.pop().unwrap_or(("", false));
@@ -50,7 +50,7 @@ pub fn statements(sql: &str) -> Result<Vec<&str>, SqlMistake> {
     Ok(parts.into_iter().map(|(part, _)| part.trim()).collect())
 }
 
-/// What lies between semicolons, and whether it is more than blanks and comments.
+/// The text between semicolons, and whether it has more than spaces and comments.
 fn parts(sql: &str) -> Result<Vec<(&str, bool)>, SqlMistake> {
     let mut parts = Vec::new();
     let (mut from, mut is_code) = (0, false);
@@ -74,10 +74,10 @@ fn parts(sql: &str) -> Result<Vec<(&str, bool)>, SqlMistake> {
     Ok(parts)
 }
 
-/// A statement with `?` in the place of every `:name`, and the names in the order of their places.
+/// Replaces every `:name` in a statement by `?` and returns the names in order.
 ///
 /// # Errors
-/// A `?`, which has no name; a quote or a comment that is not closed.
+/// Fails for a `?`, which has no name, or an unclosed quote or comment.
 pub(super) fn named(statement: &str) -> Result<(String, Vec<&str>), SqlMistake> {
     let (mut sql, mut names) = (String::with_capacity(statement.len()), Vec::new());
     for (kind, range) in lex(statement)? {
@@ -109,7 +109,7 @@ fn next_name(code: &str) -> Option<(&str, &str, &str)> {
     })
 }
 
-/// How many bytes from the beginning are a parameter's name: a letter or `_`, then digits too.
+/// The length of the parameter name at the start, in bytes: a letter or `_`, then digits too.
 pub fn name_length(text: &str) -> usize {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     if text
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn blanks_and_comments_after_the_last_semicolon_are_no_statement() {
+    fn spaces_and_comments_after_the_last_semicolon_are_not_a_statement() {
         assert_eq!(
             statements("select 1; -- that is all\n").unwrap(),
             ["select 1"]
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_statement_is_told_with_its_number() {
+    fn an_empty_statement_is_reported_with_its_number() {
         assert_eq!(statements("a;; b"), Err(SqlMistake::Empty { n: 2 }));
         assert_eq!(statements("a; /* b */; c"), Err(SqlMistake::Empty { n: 2 }));
         for nothing in ["", "  \n", "-- a\n", "/* */"] {
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_assignment_is_no_parameter() {
+    fn an_assignment_is_not_a_parameter() {
         let (sql, names) = named("select @a := 1, @b:=:b, c::1").unwrap();
         assert_eq!(sql, "select @a := 1, @b:=?, c::1");
         assert_eq!(names, ["b"]);

@@ -1,15 +1,15 @@
-//! A statement that is ended in the server when the load is cancelled.
+//! Kills a statement on the server when the load is cancelled.
 //!
-//! Goal: Ctrl-C is answered soon, whatever a setup's statement takes. Non-goal: what is told of it (`setup`).
+//! Purpose: Ctrl-C acts soon even during a long setup statement. Boundaries: `setup` reports it.
 
 use crate::loader::Connect;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-/// How often it looks.
+/// The polling interval.
 const EVERY: Duration = Duration::from_millis(100);
 
-/// Does the work, which is asked on the connection of this number; once `cancel` says so, that connection is killed. SQLite's has none.
+/// Runs the work on the connection with this id; kills the connection when `cancel` is set. SQLite has no id.
 pub(super) fn killed_on_cancel<T>(
     connection: Option<u32>,
     connect: Connect<'_>,
@@ -28,7 +28,7 @@ pub(super) fn killed_on_cancel<T>(
     })
 }
 
-/// Until the other end of `ends` is gone.
+/// Polls until the other end of `ends` is dropped.
 fn watch(
     connection: u32,
     connect: Connect<'_>,
@@ -37,7 +37,7 @@ fn watch(
 ) {
     while ends.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
         if cancel() {
-            // Where the server cannot be reached any more there is nothing to kill.
+            // If the server is unreachable, there is nothing to kill.
             if let Ok(mut session) = connect() {
                 let _ = session.execute(&format!("KILL {connection}"));
             }
@@ -55,7 +55,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(60);
 
     #[test]
-    fn what_is_under_way_is_killed_when_the_load_is_cancelled() {
+    fn a_running_statement_is_killed_when_the_load_is_cancelled() {
         let (asked, statements) = mpsc::channel();
         let connect = || -> Result<Session, ServerError> {
             let asked = asked.clone();
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_by_itself_is_left_alone() {
+    fn a_statement_that_ends_by_itself_is_not_killed() {
         let connect =
             || -> Result<Session, ServerError> { unreachable!("nothing is to be killed") };
         for connection in [Some(7), None] {

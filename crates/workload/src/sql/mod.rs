@@ -1,7 +1,7 @@
 //! Statements of the user's own, from the experiment file or from a .sql file.
 //!
-//! Purpose: what pgbench's scripts are for: any transaction, its parameters drawn from a distribution, weighed against others.
-//! Boundaries: no variables set from answers, no conditions, no loops.
+//! Purpose: arbitrary transactions, as in pgbench scripts, with random parameters and weights.
+//! Boundaries: no variables set from results, no conditions, no loops.
 
 mod cancel;
 mod parameter;

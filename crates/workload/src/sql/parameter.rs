@@ -1,4 +1,4 @@
-//! `[workload.sql.parameter.NAME]`: what a parameter's values are.
+//! `[workload.sql.parameter.NAME]`: the values of a parameter.
 
 use crate::oltp::distribution;
 use crate::script::{Generator, Literal, name_length};
@@ -9,10 +9,10 @@ use toml::de::DeValue;
 const KINDS: &str = "uniform = [1, 1000], zipfian, gaussian, pareto, latest, special or sequence (each with first and last), text = 20 or text = [5, 20], or one_of = [\"a\", \"b\"]";
 const OTHERS: [&str; 3] = ["sequence", "text", "one_of"];
 const TEXT_BYTES_MAX: i64 = 1 << 20;
-/// Beyond it, keys are no longer exact in the floating point of a distribution.
+/// Above this, keys are not exact in the floating-point arithmetic of a distribution.
 const KEYS_MAX: u64 = 1 << 53;
 
-/// The parameters in the file's order; none where one is wrong, which is noted.
+/// The parameters in file order; None if one is invalid, which is noted.
 pub(super) fn all(node: &Node) -> Option<Vec<(String, Generator)>> {
     let example = "[workload.sql.parameter.id] with uniform = [1, 1000]";
     let tables = node.section(example)?;
@@ -96,7 +96,7 @@ fn range(node: &Node) -> Option<(i64, i64)> {
             let says = format!("\"{}\" must be two whole numbers", node.key);
             node.note(says, "not two", format!("write {example}"));
         }
-        // An element is no whole number, which is noted.
+        // An element is not a whole number, which is noted.
         _ => {}
     }
     None

@@ -1,6 +1,6 @@
 //! The section `[workload.sql]` of an experiment file.
 //!
-//! Whether a server understands the SQL only the server can tell.
+//! Boundaries: only the server knows whether the SQL is valid.
 
 use super::parameter;
 use crate::oltp;
@@ -24,21 +24,21 @@ const SETUP: &str = "setup = \"create table ...; insert ...\" or setup_file = \"
 pub struct Section {
     pub source: Source,
     pub script: Script,
-    /// In the file's order.
+    /// In file order.
     pub names: Vec<String>,
 }
 
-/// Where the tables come from.
+/// The source of the tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Statements that are run once; without any there are no tables.
+    /// Setup statements, run once; None: no tables.
     Setup(String),
     /// Those of the workload `oltp`.
     Oltp(oltp::Data),
 }
 
 impl Source {
-    /// How many numbered tables there are; None where the tables have names of their own.
+    /// The number of numbered tables; None if the tables are not numbered.
     fn tables(&self) -> Option<u32> {
         match self {
             Source::Setup(_) => None,
@@ -47,9 +47,9 @@ impl Source {
     }
 }
 
-/// An operation as it is written.
+/// An operation in the file.
 struct Written<'s> {
-    /// Where its statements stand.
+    /// The span of its statements.
     node: Node<'s>,
     name: String,
     weight: u32,
@@ -57,7 +57,7 @@ struct Written<'s> {
 }
 
 impl Section {
-    /// The section; its mistakes are noted.
+    /// Reads the section and notes mistakes.
     pub fn read(section: &spec::Section) -> Option<Section> {
         section.allow("[workload.sql]", &KEYS);
         let policy = Policy::read(section);
@@ -122,7 +122,7 @@ fn unused(section: &spec::Section, name: &str) {
     );
 }
 
-/// Of two keys the one that is there.
+/// Returns the one of two exclusive keys that is set.
 fn either<'s>(section: &spec::Section<'s>, keys: [&str; 2], help: &str) -> Option<Node<'s>> {
     let [first, second] = keys.map(|key| section.get(key));
     if let (Some(first), Some(second)) = (&first, &second) {
@@ -217,7 +217,7 @@ fn from_table<'s>(node: &Node<'s>) -> Option<Written<'s>> {
     })
 }
 
-/// Names stand in tables, in claims and in headings.
+/// Checks a name, which appears in tables, claims and headings.
 fn named(node: &Node, name: &str) -> Option<()> {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     if !name.is_empty() && name.bytes().all(is_part) {
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn an_undefined_parameter_is_answered_with_how_to_define_it() {
+    fn the_error_for_an_undefined_parameter_shows_how_to_define_it() {
         let text = "operation.a.statements = \"select :p\"";
         let says = assert_mistake_at(text, "operation.a.statements", Section::read);
         assert!(

@@ -1,7 +1,7 @@
-//! Tables that the user's own statements make.
+//! Tables created by the user's setup statements.
 //!
-//! Purpose: run them once in prony's own schema, and know afterwards whether all of them ran. Boundaries: no statements with
-//! semicolons outside of quotes (stored programs).
+//! Purpose: run them once in prony's own schema, and detect an incomplete setup. Boundaries: no stored programs, which
+//! contain unquoted semicolons.
 
 use super::cancel::killed_on_cancel;
 use crate::marker::{self, Marker};
@@ -14,9 +14,9 @@ use std::time::Instant;
 
 /// prony's own schema for these tables.
 pub(super) const SCHEMA: &str = "prony_sql";
-/// What statements make of a few words cannot be known; this is for the check of the disk's room.
+/// A placeholder size for the check of free disk space, since the result of statements is unknown.
 const DATA_BYTES_GUESSED: u64 = 256 << 20;
-/// Of a statement in a message: one of a dump may have megabytes.
+/// Maximum length of a statement in a message, since those of a dump may have megabytes.
 const SHOWN_CHARS: usize = 200;
 
 pub(super) struct Setup {
@@ -84,7 +84,7 @@ impl Dataset for Setup {
         let what = format!("the tables {}", present.join(", "));
         schema::may_drop(SCHEMA, &present, what, allow_drop)?;
         schema::drop_views(session, SCHEMA, &views)?;
-        // So that tables that refer to each other can be dropped in any order.
+        // Allows tables with foreign keys to be dropped in any order.
         session
             .execute("SET SESSION foreign_key_checks = 0")
             .map_err(&failed)?;
@@ -144,7 +144,7 @@ impl Dataset for Setup {
 }
 
 impl Setup {
-    /// `sql`: nothing, or statements that the section has checked.
+    /// `sql`: empty, or statements that the section has checked.
     pub(super) fn new(sql: String) -> Setup {
         Setup { sql }
     }
@@ -201,7 +201,7 @@ impl Setup {
         })
     }
 
-    /// Statistics decide plans; the marker holds the number of rows.
+    /// Updates the optimizer statistics and writes the marker with the number of rows.
     fn finish(&self, session: &mut Session) -> Result<u64, ServerError> {
         let tables = tables(session)?;
         if !tables.is_empty() {
@@ -227,7 +227,7 @@ fn views(session: &mut Session) -> Result<Vec<String>, ServerError> {
     names(session, "VIEW")
 }
 
-/// What the schema holds of a type that information_schema knows.
+/// The objects of a given type in the schema, from information_schema.
 fn names(session: &mut Session, table_type: &str) -> Result<Vec<String>, ServerError> {
     let reply = session.query(&format!(
         "SELECT table_name FROM information_schema.tables WHERE table_schema = '{SCHEMA}' AND table_type = '{table_type}' ORDER BY table_name"

@@ -1,7 +1,7 @@
 //! The Star Schema Benchmark: five tables, 13 queries in four flights.
 //!
 //! Purpose: the tables, keys and queries of the published results, on any server of the MySQL family and on SQLite.
-//! Boundaries: crate `datagen` makes the rows.
+//! Boundaries: crate `datagen` generates the rows.
 
 mod queries;
 mod references;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// prony's own schema for this workload.
 const SCHEMA: &str = "prony_ssb";
-/// Raise it when the generator's rows change, so that kept datasets are loaded again.
+/// Increment it when the generated rows change, so that stored datasets are reloaded.
 const GENERATOR: u32 = 1;
 
 /// The benchmark at one scale.

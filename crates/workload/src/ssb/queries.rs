@@ -1,13 +1,13 @@
 //! The 13 queries in their four forms.
 //!
-//! Goal: the statements are read in .sql files as they run. The answers (`references`) do not depend on the form; a test
-//! holds it so.
+//! Purpose: the .sql files contain the statements exactly as they run. A test checks that all forms return the same
+//! results (`references`).
 
 use super::section::Joins;
 use crate::Operation;
 use crate::schema::query;
 
-/// Name and the columns that its ORDER BY fixes.
+/// The name, and the columns of the ORDER BY.
 const QUERIES: [(&str, &[usize]); 13] = [
     ("Q1.1", &[]),
     ("Q1.2", &[]),

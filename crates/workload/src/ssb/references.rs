@@ -1,7 +1,7 @@
-//! What the 13 queries answer: rows at scale 1, hashes at smaller scales.
+//! The expected results of the 13 queries: rows at scale 1, hashes at smaller scales.
 //!
-//! Goal: the answers of tests/data/ssb, which its README describes. Non-goal: scales that nobody has computed; there answers
-//! are compared with each other (`run::answers`).
+//! Purpose: the results in tests/data/ssb, which its README describes. Boundaries: at other scales `run::answers` compares
+//! results with each other.
 
 use crate::answers::Reference;
 use crate::hashes;
@@ -17,7 +17,7 @@ macro_rules! answer {
     };
 }
 
-/// What a query has to answer at a scale; none where nobody has computed it.
+/// The expected result of a query at a scale; None if unknown.
 pub(super) fn reference(scale: f64, operation: &str) -> Option<Reference> {
     if scale == 1.0 {
         return rows(operation).map(Reference::Rows);
@@ -32,8 +32,8 @@ pub(super) fn reference(scale: f64, operation: &str) -> Option<Reference> {
     )
 }
 
-/// The rows at scale 1. Ten queries' answers are published; the others were computed once by other engines, see the
-/// folder's own notes.
+/// The rows at scale 1. The results of ten queries are published; other engines computed the remaining ones (see the
+/// README of the folder).
 fn rows(operation: &str) -> Option<Vec<Vec<String>>> {
     let csv = match operation {
         "Q1.1" => answer!("Q1.1"),

@@ -1,8 +1,8 @@
-//! The statements that make the tables.
+//! The statements that create the tables.
 
 pub(super) const MYSQL: &str = include_str!("schema.mysql.sql");
 pub(super) const SQLITE: &str = include_str!("schema.sqlite.sql");
-/// SQLite's indexes are made after the load: sorting is several times faster than one insertion a row.
+/// SQLite's indexes are built after the load: sorting is several times faster than inserting row by row.
 pub(super) const INDEXES_SQLITE: &str = include_str!("indexes.sqlite.sql");
 
 #[cfg(test)]

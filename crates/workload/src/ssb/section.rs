@@ -1,11 +1,11 @@
 //! The section `[workload.ssb]` of an experiment file.
 //!
-//! Whether a server has the engine only the server can tell (see `schema`).
+//! Boundaries: only the server knows whether it has the engine (see `schema`).
 
 use crate::indexes::IndexBuild;
 use crate::keys::{engine, scale};
 
-/// The largest scale: beyond it LO_ORDERKEY and the disk of any machine that this is meant for run out.
+/// The largest scale: beyond it LO_ORDERKEY overflows and the disks of the intended machines are too small.
 const LARGEST_SCALE: f64 = 100.0;
 const KEYS: [&str; 4] = ["scale", "engine", "joins", "index_build"];
 
@@ -14,23 +14,23 @@ const KEYS: [&str; 4] = ["scale", "engine", "joins", "index_build"];
 pub struct Section {
     /// 1 is 6,001,171 rows in lineorder; above 0, at most 100. By default 1.
     pub scale: f64,
-    /// As CREATE TABLE takes it. By default `InnoDB`.
+    /// The storage engine in CREATE TABLE. Default: `InnoDB`.
     pub engine: String,
-    /// By default the ANSI form, that of the published results.
+    /// Default: the ANSI form, used by the published results.
     pub joins: Joins,
-    /// As the file asks; None: as is usual for the engine.
+    /// The value in the file; None: the default of the engine.
     pub index_build: Option<IndexBuild>,
 }
 
-/// How the queries join.
+/// The join syntax of the queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Joins {
-    /// A list of tables and one WHERE clause, as in the paper.
+    /// A list of tables and a WHERE clause, as in the paper.
     Original,
     Ansi,
-    /// ANSI with the order forced: the fact table is read whole, then the dimensions by their keys.
+    /// ANSI with a forced order: a full scan of the fact table, then the dimensions by primary key.
     FactFirst,
-    /// ANSI with the order forced: a dimension, then the fact table through an index, then the rest.
+    /// ANSI with a forced order: one dimension, then the fact table by index, then the other dimensions.
     DimensionFirst,
 }
 
@@ -42,7 +42,7 @@ impl Joins {
         Joins::DimensionFirst,
     ];
 
-    /// As it is written in the file.
+    /// The name in the file.
     pub fn name(self) -> &'static str {
         match self {
             Joins::Original => "original",
@@ -54,7 +54,7 @@ impl Joins {
 }
 
 impl Section {
-    /// The section; its mistakes are noted.
+    /// Reads the section and notes mistakes.
     pub fn read(section: &spec::Section) -> Option<Section> {
         section.allow("[workload.ssb]", &KEYS);
         let forms = Joins::ALL.map(|joins| (joins.name(), joins));

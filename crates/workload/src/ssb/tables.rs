@@ -1,11 +1,11 @@
-//! The five tables as the loader takes them: names, rows, and pieces from the generator.
+//! The five tables for the loader: names, rows, and pieces from the generator.
 
 use crate::generated::{Generated, Generator};
 use crate::loader::Cut;
 use datagen::Format;
 use datagen::ssb::{Chunk, Ssb, Table as Kind};
 
-/// In the order of loading: the small ones first, so that a refusal shows at once.
+/// In loading order: small tables first, so that a rejection shows early.
 const ORDER: [(Kind, usize); 5] = [
     (Kind::Date, 17),
     (Kind::Supplier, 7),
@@ -28,9 +28,9 @@ const GENERATOR: Generator<Ssb, Kind, Chunk> = Generator {
 pub(super) type Tables = Generated<Ssb, Kind, Chunk, 5>;
 
 /// # Panics
-/// If the generator has no such scale; the section refuses those.
+/// If the generator does not support the scale; the section rejects those.
 pub(super) fn tables(scale: f64) -> Tables {
-    let ssb = Ssb::new(scale).expect("the section lets only scales through that there are");
+    let ssb = Ssb::new(scale).expect("the section accepts only supported scales");
     Generated::new(ssb, GENERATOR, &ORDER)
 }
 

@@ -1,4 +1,4 @@
-//! The whole way on SQLite: create, load, verify, query.
+//! End-to-end test on SQLite: create, load, verify, query.
 
 use super::*;
 use crate::answers::Canonical;

@@ -1,8 +1,9 @@
 //! TPC-H: eight tables, 22 queries.
 //!
-//! Purpose: the tables, keys and queries of the specification and of the published result P6, on any server of the MySQL family.
-//! Boundaries: crate `datagen` makes the rows. There are no refresh functions and no figures in the TPC's metrics. SQLite is
-//! refused: it has no exact decimals, so its sums of money would differ in their last digits.
+//! Purpose: the tables, keys and queries of the specification and of the results that Ovais Tariq published in 2012
+//! (P6 in docs/PUBLISHED.md), on any server of the MySQL family.
+//! Boundaries: crate `datagen` generates the rows. There are no refresh functions and no TPC metrics. SQLite is
+//! rejected: it has no exact decimals, so its sums of money would differ in their last digits.
 
 mod queries;
 mod references;
@@ -24,7 +25,7 @@ const TABLES: &str = include_str!("schema.mysql.sql");
 /// The last index of lineitem, with the comma before it.
 const EXTRA_INDEX: &str =
     ",\n    KEY l_partkey_quantity (l_partkey, l_quantity, l_shipmode, l_shipinstruct)";
-/// Raise it when the generator's rows change, so that kept datasets are loaded again.
+/// Increment it when the generated rows change, so that stored datasets are reloaded.
 const GENERATOR: u32 = 1;
 
 /// The benchmark at one scale.
@@ -47,7 +48,7 @@ impl Tpch {
     }
 }
 
-/// Costs are guessed from scale 0.1 on two busy cores: MariaDB 10.11 took 25 s for the load and 15 s for the hot queries.
+/// Costs are estimated from scale 0.1 on two busy cores: MariaDB 10.11 took 25 s for the load and 15 s for the hot queries.
 fn data(section: &Section) -> Stored {
     let Section { scale, engine, .. } = section;
     let (create, extra) = match section.extra_index {

@@ -1,18 +1,18 @@
 //! The 22 queries in their two forms.
 //!
-//! Goal: the statements are read in .sql files as they run. Non-goal: SQLite, which has no exact decimals (see the module above).
+//! Purpose: the .sql files contain the statements exactly as they run. Boundaries: not for SQLite (see the parent module).
 
 use super::section::{Form, Section};
 use crate::Operation;
 use crate::answers::Precision::{self, Exact, Ratio, Sum};
 use crate::schema::query;
 
-/// A query beside its statement.
+/// A query without its statement.
 pub(super) struct Query {
     pub name: &'static str,
-    /// The columns that its ORDER BY fixes.
+    /// The columns of its ORDER BY.
     pub ordered_by: &'static [usize],
-    /// How near each column has to come to the validation answer.
+    /// The tolerance of each column against the validation result.
     pub columns: &'static [Precision],
 }
 
@@ -28,7 +28,7 @@ const fn query_of(
     }
 }
 
-/// In the order of their numbers. Q8 and Q14 are ratios of sums; of Q17, a sum by seven, the bounds of a sum are the narrower ones.
+/// In numerical order. Q8 and Q14 are ratios of sums; of Q17, a sum by seven, the bounds of a sum are the narrower ones.
 pub(super) const QUERIES: [Query; 22] = [
     query_of(
         "Q1",
@@ -65,10 +65,10 @@ pub(super) const QUERIES: [Query; 22] = [
 ];
 
 const QUERIES_SQL: &str = include_str!("queries.sql");
-/// What the published form forces.
+/// The indexes that the published form forces.
 const FORCED: [&str; 3] = ["o_custkey", "o_orderdate", "l_partkey_quantity"];
 
-/// The queries as the section asks for them.
+/// The queries in the form of the section.
 pub(super) fn operations(section: &Section) -> Vec<Operation> {
     let operation = |known: &Query| Operation {
         name: known.name.into(),
@@ -96,7 +96,7 @@ fn statement(section: &Section, name: &str) -> String {
     }
 }
 
-/// Where a server looks for them: behind the first SELECT.
+/// Inserts optimizer hints after the first SELECT, where servers expect them.
 fn with_optimizer_hint(statement: &str, hint: &str) -> String {
     const SELECT: &str = "select";
     let words = statement.to_ascii_lowercase();
@@ -104,7 +104,7 @@ fn with_optimizer_hint(statement: &str, hint: &str) -> String {
     format!("{} /*+ {hint} */{}", &statement[..end], &statement[end..])
 }
 
-/// The share of Q11: 0.0001 / scale (clause 2.4.11.3), of the digits that a decimal number of the server has room for.
+/// The share of Q11: 0.0001 / scale (clause 2.4.11.3), with as many digits as a server's decimal allows.
 fn fraction(scale: f64) -> String {
     format!("{:.10}", 0.0001 / scale)
 }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hint_stands_behind_the_first_select_of_its_query_alone() {
+    fn a_hint_follows_only_the_first_select_of_its_query() {
         let hinted = operations(&section("hints = { Q3 = \"MRR(lineitem)\" }"));
         let with: Vec<&Operation> = hinted
             .iter()

@@ -1,13 +1,13 @@
-//! What the 22 queries answer: the specification's validation answers at scale 1, hashes at smaller scales.
+//! The expected results of the 22 queries: the validation results of the specification at scale 1, hashes at smaller scales.
 //!
-//! Goal: the answers that `tests/data/tpch/README.md` describes. Non-goal: scales that nobody has computed; there answers are compared
-//! with each other (`run::answers`).
+//! Purpose: the results that `tests/data/tpch/README.md` describes. Boundaries: at other scales `run::answers` compares
+//! results with each other.
 
 use super::queries::{QUERIES, Query};
 use crate::answers::{Canonical, Reference, canonical_cell};
 use crate::{Operation, hashes};
 
-/// What an operation has to answer at a scale; none where nobody has computed it.
+/// The expected result of a query at a scale; None if unknown.
 pub(super) fn reference(scale: f64, operation: &Operation) -> Option<Reference> {
     if scale != 1.0 {
         return hashes::find(
@@ -31,7 +31,7 @@ pub(super) fn reference(scale: f64, operation: &Operation) -> Option<Reference> 
     })
 }
 
-/// The crate that carries the validation answers cuts the part keys of this one to four digits.
+/// The crate with the validation results truncates the part keys of this query to four digits.
 fn q11() -> Vec<Vec<String>> {
     let csv = include_str!(concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -42,8 +42,8 @@ fn q11() -> Vec<Vec<String>> {
         .collect()
 }
 
-/// The rows of a padded table below its line of names. Numbers are padded on either side, text at its end alone: an address may begin
-/// with a blank.
+/// The rows of a padded table below its line of names. Numbers are padded on either side, text only at its end, because an address may start
+/// with a space.
 fn padded(text: &str) -> Vec<Vec<String>> {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     let cell = |padded: &str| {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_before_an_address_is_kept() {
+    fn a_space_before_an_address_is_kept() {
         let rows = padded("name |address|n\n a   | b c   |   7\n");
         assert_eq!(rows, [[" a", " b c", "7"]]);
     }

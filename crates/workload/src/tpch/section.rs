@@ -1,6 +1,6 @@
 //! The section `[workload.tpch]` of an experiment file.
 //!
-//! Whether a server has the engine only the server can tell.
+//! Boundaries: only the server knows whether it has the engine.
 
 use super::queries::QUERIES;
 use crate::indexes::IndexBuild;
@@ -8,7 +8,7 @@ use crate::keys::{engine, scale, truth};
 use spec::Node;
 use std::collections::BTreeMap;
 
-/// The largest scale: the identifiers are of 32 bits, and beyond it the disk of any machine that this is meant for runs out.
+/// The largest scale: the identifiers are of 32 bits, and the disks of the intended machines are too small.
 const LARGEST_SCALE: f64 = 100.0;
 const KEYS: [&str; 7] = [
     "scale",
@@ -26,30 +26,30 @@ const HINTS: &str = "hints = { Q3 = \"MRR(lineitem)\" }";
 pub struct Section {
     /// 1 is 6,001,215 rows in lineitem; above 0, at most 100. By default 1.
     pub scale: f64,
-    /// As CREATE TABLE takes it. By default `InnoDB`.
+    /// The storage engine in CREATE TABLE. Default: `InnoDB`.
     pub engine: String,
     pub form: Form,
-    /// Whether the published forms keep their FORCE INDEX. By default they do.
+    /// Whether the published forms keep their FORCE INDEX. Default: true.
     pub force_index: bool,
-    /// Whether lineitem has the index of the published result P6. By default where a query forces it.
+    /// Whether lineitem has the index that Ovais Tariq added in 2012 (docs/PUBLISHED.md). Default: if a query forces it.
     pub extra_index: bool,
-    /// As the file asks; None: as is usual for the engine.
+    /// The value in the file; None: the default of the engine.
     pub index_build: Option<IndexBuild>,
-    /// By query, optimizer hints that stand behind its first SELECT.
+    /// Optimizer hints after the first SELECT, by query.
     pub hints: BTreeMap<String, String>,
 }
 
-/// How the queries are written.
+/// The form of the queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// As in the specification.
     Standard,
-    /// Q3, Q10 and Q19 as in the published result P6.
+    /// Q3, Q10 and Q19 as published by Ovais Tariq in 2012 (docs/PUBLISHED.md).
     Published,
 }
 
 impl Section {
-    /// The section; its mistakes are noted.
+    /// Reads the section and notes mistakes.
     pub fn read(section: &spec::Section) -> Option<Section> {
         section.allow("[workload.tpch]", &KEYS);
         let forms = [("standard", Form::Standard), ("published", Form::Published)];
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scale_without_rows_is_answered_with_scales_that_have_them() {
+    fn the_error_for_a_scale_without_rows_lists_valid_scales() {
         let says = assert_mistake_at("scale = 0.001", "scale", Section::read);
         assert!(says.contains("duplicate supplier"), "{says}");
         assert!(says.contains("0.01"), "{says}");

@@ -1,11 +1,11 @@
-//! The eight tables as the loader takes them: names, rows, and pieces from the generator.
+//! The eight tables for the loader: names, rows, and pieces from the generator.
 
 use crate::generated::{Generated, Generator};
 use crate::loader::Cut;
 use datagen::Format;
 use datagen::tpch::{Chunk, Table as Kind, Tpch};
 
-/// In the order of loading: the small ones first, so that a refusal shows at once.
+/// In loading order: small tables first, so that a rejection shows early.
 const ORDER: [(Kind, usize); 8] = [
     (Kind::Region, 3),
     (Kind::Nation, 4),
@@ -31,9 +31,9 @@ const GENERATOR: Generator<Tpch, Kind, Chunk> = Generator {
 pub(super) type Tables = Generated<Tpch, Kind, Chunk, 8>;
 
 /// # Panics
-/// If the generator has no such scale; the section refuses those.
+/// If the generator does not support the scale; the section rejects those.
 pub(super) fn tables(scale: f64) -> Tables {
-    let tpch = Tpch::new(scale).expect("the section lets only scales through that there are");
+    let tpch = Tpch::new(scale).expect("the section accepts only supported scales");
     Generated::new(tpch, GENERATOR, &ORDER)
 }
 

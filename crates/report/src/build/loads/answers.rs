@@ -18,7 +18,7 @@ pub(super) fn answers(context: &Context) -> Vec<String> {
     workers.chain(searched).collect()
 }
 
-/// The last trial of a search has its result as a flag: `5.6, block 1: the highest rate at which ...`.
+/// The last trial of a search has its result as a flag: `5.6, block 1: the maximum rate at which ...`.
 fn searched(context: &Context, trial: &Trial) -> Vec<String> {
     let mut key = trial.key.clone();
     key.levels.retain(|(factor, _)| factor != "rate");

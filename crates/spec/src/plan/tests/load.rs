@@ -87,7 +87,7 @@ fn a_series_ascends_on_one_started_server() {
 }
 
 #[test]
-fn without_series_every_trial_starts_anew_and_all_points_are_shuffled() {
+fn without_series_every_trial_starts_its_server_and_points_are_shuffled() {
     let experiment = experiment(CLIENTS, "");
     let plan = Plan::new(&experiment, 7).unwrap();
     let run = run(&plan, server(1000.0));
@@ -99,7 +99,7 @@ fn without_series_every_trial_starts_anew_and_all_points_are_shuffled() {
 }
 
 #[test]
-fn a_series_that_is_resumed_in_its_middle_begins_with_a_start() {
+fn a_resumed_series_starts_its_server_again() {
     let experiment = experiment(CLIENTS, "series = true");
     let plan = Plan::new(&experiment, 7).unwrap();
     let mut first = server(1000.0)(&plan.next(&[]).unwrap());
@@ -148,7 +148,7 @@ fn the_maximum_is_the_largest_over_all_workers_and_comes_first_in_every_block() 
 }
 
 #[test]
-fn a_maximum_with_some_workers_that_failed_is_that_of_the_others() {
+fn a_maximum_ignores_worker_counts_that_failed() {
     let experiment = experiment(SHARES, "");
     let plan = Plan::new(&experiment, 3).unwrap();
     let run = run(&plan, |trial| Finished {
@@ -215,7 +215,7 @@ fn a_maximum_that_no_rate_refers_to_is_not_measured() {
 }
 
 #[test]
-fn a_level_for_one_share_alone_brings_its_maximum() {
+fn a_level_restricted_to_one_share_also_applies_to_its_maximum() {
     let source = "title = 't'\n[server.a]\nbuild = 'mariadb'\n[variant.x]\nonly = { rate = '60% of max' }\n[workload.oltp]\n[load.open]\nrate = ['60% of max', 500]\n[protocol]\ntime = '60s'\n";
     let experiment = parse(source);
     let trials: Vec<_> = Plan::new(&experiment, 1).unwrap().trials().collect();

@@ -32,7 +32,7 @@ fn held(added: &str, server: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_checks_of_the_file_and_of_all_levels_come_together() {
+fn the_checks_of_the_file_and_of_all_levels_are_combined() {
     let added = "[factor.mrr.on]\nobserve = { check_plan = \"MRR\" }\n[factor.icp.on]\nobserve = { check_plan = \"ICP\" }\n[observe]\ncheck_plan = \"join\"\n";
     assert_eq!(held(added, "5.6"), ["join", "MRR", "ICP"]);
 }
