@@ -42,9 +42,9 @@ fn impossible_flags_are_refused_with_the_reason() {
     refused(
         &bench,
         &["bench", "oltp-point-selekt"],
-        "no operation \"point-selekt\"",
+        "\"operations\" cannot be \"point-selekt\"",
     );
-    refused(&bench, &["bench", "oltp-"], "no operation");
+    refused(&bench, &["bench", "oltp-"], "\"operations\" cannot be \"\"");
 }
 
 #[test]
