@@ -534,11 +534,11 @@ fn a_level_without_cold_rounds_has_its_hot_times_under_hot() {
     }
     let rows = table(&question(vec![]), &trials);
     let row = rows.iter().find(|row| row.levels == hot_alone).unwrap();
-    let told: Vec<(&str, bool)> = (row.rounds.iter())
+    let named: Vec<(&str, bool)> = (row.rounds.iter())
         .map(|round| (round.name.as_str(), round.elapsed_s.is_some()))
         .collect();
-    assert_eq!(told[0], ("cold", false));
-    assert!(told[1..].iter().all(|told| *told == ("hot", true)));
+    assert_eq!(named[0], ("cold", false));
+    assert!(named[1..].iter().all(|named| *named == ("hot", true)));
     let whole = table(&question(vec![]), &p1(3));
     let whole = whole
         .iter()

@@ -43,8 +43,10 @@ pub struct EventKind<A> {
 pub fn read<A>(experiment: &Experiment, kinds: &[EventKind<A>]) -> Result<Vec<A>, SpecError> {
     let kind = |event: &EventSpec| kinds.iter().find(|kind| kind.name == event.kind);
     let late = experiment.events.iter().flat_map(|event| {
-        let kind = kind(event);
-        let refused = kind.and_then(|kind| refused(experiment, event, kind));
+        let refused = match kind(event) {
+            Some(kind) => refused(experiment, event, kind),
+            None => Some(without_reader(event)),
+        };
         refused.into_iter().chain(too_late(experiment, event))
     });
     answer(experiment, late.collect())?;
@@ -64,6 +66,16 @@ pub fn read<A>(experiment: &Experiment, kinds: &[EventKind<A>]) -> Result<Vec<A>
     match notes.count() {
         0 => Ok(actions),
         _ => Err(wrong(notes.into_vec())),
+    }
+}
+
+/// An event of a kind that this run cannot do. Every event needs an action, at its index.
+fn without_reader(event: &EventSpec) -> Late {
+    Late {
+        path: path(&["event", &event.index.to_string(), &event.kind]),
+        says: format!("\"{}\" events are not available here", event.kind),
+        label: "not available",
+        help: "remove the event".to_string(),
     }
 }
 

@@ -22,9 +22,9 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long a server may take to end a statement that it is told to end; then its connection is cut.
+/// How long a server may take to end a cancelled statement. After that its connection is cut.
 const CANCELLED_WITHIN: Duration = Duration::from_secs(5);
-/// Between two attempts: one that comes between two statements ends nothing.
+/// Pause between two attempts to cancel. An attempt between two statements has no effect.
 const CANCEL_EVERY: Duration = Duration::from_millis(20);
 
 /// The kinds of events.
@@ -90,27 +90,27 @@ struct Running {
     thread: JoinHandle<Happened>,
 }
 
-/// What came of the events of a round or of a timed load.
+/// The result of the events of a round or of a timed load.
 #[derive(Debug, Default)]
 pub struct Happened {
     pub notes: Vec<EventNote>,
     /// A sentence for each event that the server refused.
     pub failed: Vec<String>,
-    /// A sentence for each event whose time did not come before the load was over.
+    /// A sentence for each event that was due only after the load had ended.
     pub missed: Vec<String>,
-    /// A sentence for each event that the server went on with after the load: its connection was cut.
+    /// A sentence for each event that the server was still executing when its connection was cut.
     pub left: Vec<String>,
 }
 
 impl Events {
-    /// Ends them after the statement that is running, and returns what happened, in the order of time.
+    /// Ends them after the running statement. Returns what happened, in order of time.
     pub fn stop(self) -> Happened {
         Happened::of_all(self.running.into_iter().map(Running::stop))
     }
 
-    /// Ends them at once, within some seconds whatever the server does: a statement that is running is cancelled and noted as such.
+    /// Ends them within seconds, whatever the server does. A running statement is cancelled and noted as such.
     pub fn cancel(self) -> Happened {
-        // All of them first: none begins anything while another one is being ended.
+        // Cancel all of them first, so that none starts anything while another one ends.
         let cancelled: Vec<Cancelled> = self.running.into_iter().map(Running::cancel).collect();
         Happened::of_all(cancelled.into_iter().map(Cancelled::end))
     }
@@ -150,7 +150,7 @@ impl Running {
     fn cancel(self) -> Cancelled {
         self.is_cancelled.store(true, SeqCst);
         drop(self.stop);
-        // On a thread of its own, that is not waited for: telling a server that hangs hangs.
+        // On a thread of its own that is not joined: sending KILL to a hung server blocks.
         let (mut stopper, is_over) = (self.stopper, Arc::new(AtomicBool::new(false)));
         let seen = is_over.clone();
         std::thread::spawn(move || {
@@ -168,7 +168,7 @@ impl Running {
     }
 }
 
-/// An event that the server is being told to end.
+/// An event whose statement is being cancelled.
 struct Cancelled {
     at: Instant,
     is_over: Arc<AtomicBool>,
@@ -192,7 +192,7 @@ impl Cancelled {
         let mut happened = self.thread.join().unwrap_or_default();
         if cut && let Some(last) = happened.notes.last() {
             happened.left.push(format!(
-                "the server was still at this {} s after it was told to end it, and may be at it now: {}",
+                "the server was still executing this {} s after it was cancelled, and may be executing it now: {}",
                 CANCELLED_WITHIN.as_secs(),
                 last.text
             ));

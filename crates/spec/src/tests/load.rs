@@ -417,6 +417,16 @@ fn refused(experiment: &Experiment) -> String {
 }
 
 #[test]
+fn an_event_without_a_reader_is_refused() {
+    let experiment = right("[[event]]\nat = \"30s\"\nsql = \"select 1\"\n");
+    let says = refused(&experiment);
+    assert!(
+        says.contains("\"sql\" events are not available here"),
+        "{says}"
+    );
+}
+
+#[test]
 fn an_event_of_a_timed_load_is_refused_in_rounds() {
     let experiment = right("[[event]]\nat = \"30s\"\ndump = {}\n");
     insta::assert_snapshot!(refused(&experiment));
