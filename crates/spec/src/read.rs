@@ -441,7 +441,7 @@ impl<'s> Node<'s> {
             };
             if names.iter().any(|(_, earlier)| *earlier == name) {
                 node.note(
-                    format!("\"{name}\" stands twice in \"{}\"", self.key),
+                    format!("\"{name}\" is listed twice in \"{}\"", self.key),
                     "again",
                     "list it once",
                 );

@@ -172,7 +172,7 @@ fn from_text<'s>(node: &Node<'s>) -> Option<Vec<Written<'s>>> {
     for operation in headed {
         if written.iter().any(|known| known.name == operation.name) {
             wrong(
-                format!("{} stands twice", operation.name),
+                format!("{} is defined twice", operation.name),
                 "give each operation a unique name",
             );
             return None;
