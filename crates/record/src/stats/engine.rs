@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(check.invalid, None, "the p95 may hold none of it");
         assert_eq!(few(50, 5.0).note, None);
         let spoilt = few(50, 2500.0).invalid.unwrap();
-        assert!(spoilt.starts_with("2.50 ms of the 50th percentile of 20."));
+        assert!(spoilt.starts_with("2.50 ms of the p50 latency of 20."));
         assert_eq!(few(5, 2500.0).invalid, None, "no percentile is given");
     }
 }
