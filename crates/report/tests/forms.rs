@@ -180,6 +180,7 @@ fn json_keeps_the_contract() {
         "errors",
         "flags",
         "limits",
+        "events",
     ];
     assert_eq!(keys(trial)[..of_a_trial.len()], of_a_trial);
     let of_timed_loads = [
