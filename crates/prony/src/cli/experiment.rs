@@ -241,6 +241,10 @@ mod tests {
         );
         let workload = "[workload.sql]\noperations = \"\"\noperations_file = \"accounts.sql\"\n";
         let error = with_file(workload, LOOK).unwrap_err();
-        assert!(error.mistakes()[0].to_string().contains("at once"));
+        let says = error.mistakes()[0].to_string();
+        assert!(
+            says.contains("both operations and operations_file are set"),
+            "{says}"
+        );
     }
 }

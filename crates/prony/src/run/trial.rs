@@ -117,7 +117,11 @@ impl Bench<'_> {
                 seed: self.seed.wrapping_add(u64::from(planned.key.block)),
             };
             let driven = timed.measure(place, trial, live)?;
-            audit(place, workload, trial, &driven)
+            match interrupt::asked() {
+                // An interrupted trial is not saved, so nobody would see its audit.
+                true => Ok(()),
+                false => audit(place, workload, trial, &driven),
+            }
         } else {
             let queries = workload.queries().ok_or_else(|| {
                 ServerError::Unusable("the workload has no queries for rounds".into())
