@@ -167,7 +167,7 @@ fn a_missing_engine_is_not_available_and_the_others_are_measured() {
     let measured = trials(&bench);
     for (engine, why) in [
         ("Aria", "no storage engine Aria"),
-        ("MEMORY", "started again"),
+        ("MEMORY", "lost when the server restarted"),
     ] {
         let empty = at(&measured, "engine", engine);
         assert_eq!(empty["rounds"], serde_json::json!([]), "{empty}");

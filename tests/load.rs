@@ -178,7 +178,9 @@ fn a_full_queue_and_queued_requests_are_reported() {
     let drops = trial_at("drops");
     assert!(number(&drops["dropped"]) > 50.0, "{drops}");
     assert!(
-        drops["unstable"].to_string().contains("are dropped"),
+        drops["unstable"]
+            .to_string()
+            .contains("the queue is full and drops"),
         "{drops}"
     );
     let waits = trial_at("waits");
