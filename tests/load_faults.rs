@@ -28,12 +28,12 @@ fn impossible_flags_are_refused_with_the_reason() {
         (["--rate=-3", "--time=1s"], "rate"),
         (
             ["--rate=1e10", "--time=1s"],
-            "beyond what a schedule can express",
+            "is above the maximum",
         ),
         (["--clients=0", "--time=1s"], "clients"),
         (["--clients=1", "--time=0s"], "time"),
         (["--clients=1", "--rows=0"], "rows"),
-        (["--clients=200000", "--time=1s"], "more than the 100000"),
+        (["--clients=200000", "--time=1s"], "exceed the maximum of 100000"),
     ];
     for (flags, says) in bad {
         let arguments = [["bench", "oltp-point-select"].as_slice(), &flags].concat();
@@ -74,7 +74,7 @@ fn impossible_files_are_refused_at_the_place() {
             "timeless",
             &point_select,
             closed.to_string(),
-            "a timed load needs [protocol] time",
+            "it needs time in [protocol]",
         ),
     ];
     for (name, workload, rest, says) in bad {
