@@ -26,14 +26,14 @@ fn impossible_flags_are_refused_with_the_reason() {
     let bad = [
         (["--rate=0", "--time=1s"], "rate"),
         (["--rate=-3", "--time=1s"], "rate"),
-        (
-            ["--rate=1e10", "--time=1s"],
-            "is above the maximum",
-        ),
+        (["--rate=1e10", "--time=1s"], "is above the maximum"),
         (["--clients=0", "--time=1s"], "clients"),
         (["--clients=1", "--time=0s"], "time"),
         (["--clients=1", "--rows=0"], "rows"),
-        (["--clients=200000", "--time=1s"], "exceed the maximum of 100000"),
+        (
+            ["--clients=200000", "--time=1s"],
+            "exceed the maximum of 100000",
+        ),
     ];
     for (flags, says) in bad {
         let arguments = [["bench", "oltp-point-select"].as_slice(), &flags].concat();
