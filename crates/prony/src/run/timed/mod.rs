@@ -126,9 +126,10 @@ fn until_interrupted(
 ) -> Result<Driven, DriveError> {
     let (stop, ended) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|scope| {
-        scope.spawn(|| forward_interruption(&stop, &ended));
+        let watching = scope.spawn(|| forward_interruption(&stop, &ended));
         let driven = drive(&stop);
         ended.store(true, Ordering::Relaxed);
+        watching.thread().unpark();
         driven
     })
 }
@@ -138,7 +139,7 @@ fn forward_interruption(stop: &AtomicBool, ended: &AtomicBool) {
         if host::interrupt::asked() {
             stop.store(true, Ordering::Relaxed);
         }
-        std::thread::sleep(TICK);
+        std::thread::park_timeout(TICK);
     }
 }
 
