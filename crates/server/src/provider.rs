@@ -13,7 +13,7 @@ use record::ServerIdentity;
 use spec::known::{Known, plain};
 use spec::{BuildSpec, Dsn, switches};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Creates servers of one build, ready to start.
 pub trait Provider: Send + Sync {
@@ -74,6 +74,8 @@ struct Build {
     distribution: Distribution,
     leases: Leases,
     identity: ServerIdentity,
+    /// Read from the cache, or asked of the server, when it is first needed.
+    table: OnceLock<SettingTable>,
 }
 
 impl Build {
@@ -88,7 +90,16 @@ impl Build {
             },
             leases: leases.clone(),
             distribution,
+            table: OnceLock::new(),
         }
+    }
+
+    fn table(&self) -> Result<&SettingTable, ServerError> {
+        if let Some(table) = self.table.get() {
+            return Ok(table);
+        }
+        let table = self.distribution.known_settings(&self.leases)?;
+        Ok(self.table.get_or_init(|| table))
     }
 
     fn node(&self, folder: &Path) -> Managed {
@@ -111,7 +122,7 @@ impl Provider for Build {
     }
 
     fn settings(&self) -> Result<Option<SettingTable>, ServerError> {
-        self.distribution.known_settings(&self.leases).map(Some)
+        self.table().cloned().map(Some)
     }
 
     fn initialise(
@@ -124,7 +135,7 @@ impl Provider for Build {
     }
 
     fn known(&self) -> Result<Known, ServerError> {
-        let table = self.distribution.known_settings(&self.leases)?;
+        let table = self.table()?;
         Ok(Known {
             server: String::new(),
             switches: table.switches().map(str::to_string).collect(),
@@ -136,8 +147,7 @@ impl Provider for Build {
     }
 
     fn max_connections(&self) -> Result<Option<u32>, ServerError> {
-        let table = self.distribution.known_settings(&self.leases)?;
-        let default = table.default_of("max_connections");
+        let default = self.table()?.default_of("max_connections");
         Ok(default.and_then(|value| value.parse().ok()))
     }
 
