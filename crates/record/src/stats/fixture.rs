@@ -2,7 +2,7 @@
 
 use crate::histogram::PackedHistogram;
 use crate::load::*;
-use crate::trial::{Counters, Trial, TrialKey, TrialState};
+use crate::trial::{Counters, Trial, TrialKey};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
@@ -89,29 +89,16 @@ pub(super) fn with_response(
 }
 
 pub(super) fn trial(block: u32, levels: &[(&str, &str)], load: Loaded) -> Trial {
+    let levels = levels.iter().map(|(f, l)| (f.to_string(), l.to_string()));
+    let key = TrialKey {
+        block,
+        server: Some("5.6".into()),
+        levels: levels.collect(),
+    };
+    let started_ns = load.started_ns;
     Trial {
-        key: TrialKey {
-            block,
-            server: Some("5.6".into()),
-            levels: levels
-                .iter()
-                .map(|(f, l)| (f.to_string(), l.to_string()))
-                .collect(),
-        },
-        state: TrialState::Done,
-        flags: Vec::new(),
-        started_ns: load.started_ns,
-        ended_ns: load.started_ns + (load.elapsed_s * 1e9) as i64,
-        start_s: Vec::new(),
-        rounds: Vec::new(),
+        ended_ns: started_ns + (load.elapsed_s * 1e9) as i64,
         load: Some(Box::new(load)),
-        settings: BTreeMap::new(),
-        node_settings: BTreeMap::new(),
-        plans: BTreeMap::new(),
-        plan_forms: Vec::new(),
-        events: Vec::new(),
-        limits: Vec::new(),
-        data_bytes: 0,
-        dataset: None,
+        ..Trial::unmeasured(key, started_ns)
     }
 }
