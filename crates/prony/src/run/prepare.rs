@@ -63,6 +63,7 @@ pub(crate) fn prepare(
         Some(begun) => begun,
         None => begin(request, trials, environment)?,
     };
+    let store = store.with_plan_steps(explain::plan::steps_json);
     let prepared = Prepared {
         servers,
         known,
@@ -220,7 +221,6 @@ fn begin(
         environment,
     };
     let store = Store::create(&folder.store(), &run).map_err(stored)?;
-    let store = store.with_plan_steps(explain::plan::steps_json);
     Ok((folder, store))
 }
 
@@ -232,7 +232,6 @@ fn resume(
 ) -> Result<(RunFolder, Store), RunError> {
     let folder = RunFolder::open(results, run)?;
     let store = Store::resume(&folder.store()).map_err(stored)?;
-    let store = store.with_plan_steps(explain::plan::steps_json);
     let differences = store
         .run()
         .map_err(stored)?

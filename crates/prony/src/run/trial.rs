@@ -136,11 +136,8 @@ impl Bench<'_> {
             return;
         }
         let name = log_name(&trial.key);
-        let failures = trial.flags.iter_mut();
-        if let Some(failure) = failures
-            .into_iter()
-            .find(|flag| flag.kind == FlagKind::TrialFailed)
-        {
+        let mut flags = trial.flags.iter_mut();
+        if let Some(failure) = flags.find(|flag| flag.kind == FlagKind::TrialFailed) {
             failure
                 .text
                 .push_str(&format!("; the server's log is in logs/{name}"));
@@ -174,8 +171,8 @@ fn audit(
 
 /// Whether the next trial of a series can run on this trial's target.
 fn leaves_the_target_as_it_was(trial: &Trial) -> bool {
-    let is_left = |kind: &FlagKind| *kind == FlagKind::EventLeft;
-    trial.state != TrialState::Failed && !trial.flags.iter().any(|flag| is_left(&flag.kind))
+    let mut flags = trial.flags.iter();
+    trial.state != TrialState::Failed && flags.all(|flag| flag.kind != FlagKind::EventLeft)
 }
 
 /// A trial that is not measured because its server lacks a feature. It is recorded with the reason, and is not a failure.
