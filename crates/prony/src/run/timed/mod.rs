@@ -49,8 +49,12 @@ impl Timed<'_> {
         trial: &mut Trial,
         live: EachSecond,
     ) -> Result<Vec<Tally>, ServerError> {
-        self.bench.progress.now("starting the target of the load");
-        place.start(trial, self.bench.protocol.preload)?;
+        let preload = self.bench.protocol.preload;
+        self.bench.progress.now(match preload {
+            true => "starting the server and reading the tables into the buffer pool",
+            false => "starting the load",
+        });
+        place.start(trial, preload)?;
         let driver = self.driver(place)?;
         place.admits(self.planned, &driver.needs())?;
         let measured_from_s = drive::measured_from_s(self.bench.protocol);
