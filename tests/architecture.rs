@@ -13,7 +13,10 @@ const MAY_USE: [(&str, &[&str]); 12] = [
     ("spec", &["record"]),
     ("host", &["record"]),
     ("server", &["spec", "host", "record", "wire"]),
-    ("workload", &["server", "spec", "wire", "load", "datagen"]),
+    (
+        "workload",
+        &["server", "spec", "wire", "load", "datagen", "record"],
+    ),
     ("observe", &["server", "host", "record"]),
     (
         "prony",

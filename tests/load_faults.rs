@@ -396,7 +396,7 @@ fn driven(endpoint: load::Endpoint, during: impl FnOnce() + Send) -> load::Drive
         login,
         session: &[],
     };
-    let driver = workload.driver(&target, 1).unwrap();
+    let driver = workload.work(&target, 1).unwrap().driver;
     let drive = load::Drive {
         load: load::Load::Closed(load::Closed {
             clients: 2,

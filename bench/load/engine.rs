@@ -56,7 +56,10 @@ pub(crate) fn child(arguments: &[String]) {
         login,
         session: &[],
     };
-    let driver = workload.driver(&target, 1).expect("oltp has a driver");
+    let driver = workload
+        .work(&target, 1)
+        .expect("oltp has operations")
+        .driver;
     let load = match rate {
         0 => Load::Closed(Closed {
             clients,

@@ -4,6 +4,7 @@
 //! Boundaries: it does not measure or draw, and it does not know servers or SQL dialects. Counters, settings and plans are
 //! opaque names and texts here; crate `explain` interprets them.
 
+mod audit;
 pub mod claim;
 pub mod environment;
 mod flag;
@@ -17,6 +18,7 @@ pub mod store;
 pub mod trial;
 mod word;
 
+pub use audit::{AuditNote, InputCheck};
 pub use claim::{
     Bound, Cell, Claim, Finding, Judged, Limit, Percentile, RoundSelector, Subject, Value, Verdict,
 };

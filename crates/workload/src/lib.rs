@@ -27,8 +27,8 @@ pub use preload::Preloaded;
 pub use schema::index_bytes;
 pub use script::Driver;
 pub use seam::{
-    Audit, AuditError, Audited, Dataset, Dialect, Estimate, LoadError, Loaded, Operation, Progress,
-    Queries, State, Target, Workload,
+    AuditError, Audited, Auditor, Dataset, Dialect, Ended, Estimate, LoadError, Loaded, Operation,
+    Progress, Queries, State, Target, Work, Workload,
 };
 pub use spec::TargetKind;
 use spec::{Section, SectionError};
@@ -153,9 +153,9 @@ mod tests {
             };
             assert_eq!(workload.target(), target.kind(), "{name}");
             assert!(workload.data().is_some(), "{name}");
-            let is_driven = workload.driver(&target, 1).is_some();
+            let is_driven = workload.work(&target, 1).is_some();
             assert_eq!(workload.queries().is_none(), is_driven, "{name}");
-            assert!(workload.driver(&folder, 1).is_none(), "{name}");
+            assert!(workload.work(&folder, 1).is_none(), "{name}");
         }
     }
 }

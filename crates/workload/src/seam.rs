@@ -6,6 +6,7 @@
 use super::answers::Reference;
 use super::preload::Preloaded;
 use load::{Drivable, Tally};
+use record::AuditNote;
 use server::{ServerError, Session};
 use spec::TargetKind;
 use std::collections::BTreeMap;
@@ -31,17 +32,45 @@ pub trait Workload: Send + Sync {
         None
     }
 
-    /// The operations of a timed load on this target. None if the workload has only queries, or runs on another kind of target.
-    fn driver(&self, _target: &Target, _seed: u64) -> Option<Box<dyn Drivable>> {
+    /// One timed load on this target. None if the workload has only queries, or runs on another kind of target.
+    fn work(&self, _target: &Target, _seed: u64) -> Option<Work> {
         None
+    }
+}
+
+/// One timed load: its operations and the audit that belongs to them.
+pub struct Work {
+    pub driver: Box<dyn Drivable>,
+    /// Has what the clients of `driver` remember. None if the workload has no audit.
+    pub audit: Option<Box<dyn Auditor>>,
+}
+
+impl Work {
+    pub fn without_audit(driver: impl Drivable + 'static) -> Work {
+        Work {
+            driver: Box::new(driver),
+            audit: None,
+        }
+    }
+}
+
+/// Checks the data of one timed load.
+pub trait Auditor: Send {
+    /// Reads what the audit must know of the data before the load starts.
+    fn before(&mut self, _place: Audited) -> Result<(), AuditError> {
+        Ok(())
     }
 
-    /// Checks the data after a timed load; None if the workload has no audit.
-    ///
-    /// `driven` counts the operations of the whole load, warm-up included, in the order of the driver's operations.
-    fn audit(&self, _place: Audited, _driven: &[Tally]) -> Option<Result<Audit, AuditError>> {
-        None
-    }
+    /// Checks the data after the load. No client is connected any more.
+    fn audit(self: Box<Self>, place: Audited, ended: &Ended) -> Result<AuditNote, AuditError>;
+}
+
+/// What an audit is told about the load.
+pub struct Ended<'a> {
+    /// The operations of the whole load, warm-up included, in the order of the driver's operations.
+    pub tallies: &'a [Tally],
+    /// When the server was killed or lost its power: nanoseconds since the start of the load, ascending.
+    pub crashes_ns: &'a [u64],
 }
 
 /// Where a load runs.
@@ -65,18 +94,13 @@ impl Target<'_> {
 }
 
 /// What an audit inspects.
+#[derive(Clone, Copy)]
 pub enum Audited<'a> {
-    Server(&'a mut Session),
+    Server {
+        /// Opens a connection in the workload's schema.
+        connect: &'a (dyn Fn() -> Result<Session, ServerError> + Sync),
+    },
     Folder(&'a Path),
-}
-
-/// The result of an audit.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Audit {
-    /// Rules that do not hold, one sentence each; empty if the target passed.
-    pub violations: Vec<String>,
-    /// Counts for the record, by name.
-    pub notes: Vec<(String, u64)>,
 }
 
 /// Why an audit has no result.

@@ -6,10 +6,11 @@
 
 use super::answers::Reference;
 use super::{
-    Audit, AuditError, Audited, Dataset, Estimate, LoadError, Loaded, Operation, Preloaded,
-    Progress, Queries, State, Target, TargetKind, Workload,
+    AuditError, Audited, Auditor, Dataset, Ended, Estimate, LoadError, Loaded, Operation,
+    Preloaded, Progress, Queries, State, Target, TargetKind, Work, Workload,
 };
-use load::{Drivable, Ending, Failure, Io, Outcome, Placement, Request, Tally};
+use load::{Ending, Failure, Io, Outcome, Placement, Request, Tally};
+use record::AuditNote;
 use server::{ServerError, Session};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -26,8 +27,17 @@ const FILE: &str = "client-";
 /// The code of an operation or a session that cannot write its file.
 const CANNOT_WRITE: u16 = 60_001;
 
-/// See [`Workload::audit`].
-pub type AuditBy = fn(Audited, &[Tally]) -> Result<Audit, AuditError>;
+/// See [`Auditor::audit`].
+pub type AuditBy = fn(Audited, &Ended) -> Result<AuditNote, AuditError>;
+
+/// An audit by script.
+struct ToyAudit(AuditBy);
+
+impl Auditor for ToyAudit {
+    fn audit(self: Box<Self>, place: Audited, ended: &Ended) -> Result<AuditNote, AuditError> {
+        self.0(place, ended)
+    }
+}
 
 /// A workload by script.
 pub struct Toy {
@@ -108,11 +118,11 @@ impl Workload for Toy {
         }
     }
 
-    fn driver(&self, target: &Target, _seed: u64) -> Option<Box<dyn Drivable>> {
+    fn work(&self, target: &Target, _seed: u64) -> Option<Work> {
         if self.operations.is_empty() || target.kind() != self.target {
             return None;
         }
-        Some(Box::new(ToyDriver {
+        let driver = ToyDriver {
             operations: self.operations.clone(),
             takes: self.takes,
             outcome: self.outcome,
@@ -121,11 +131,12 @@ impl Workload for Toy {
                 Target::Folder(folder) => Some(folder.to_path_buf()),
                 Target::Server { .. } => None,
             },
-        }))
-    }
-
-    fn audit(&self, place: Audited, driven: &[Tally]) -> Option<Result<Audit, AuditError>> {
-        Some(self.audit?(place, driven))
+        };
+        let audit = self.audit.map(|by| Box::new(ToyAudit(by)) as _);
+        Some(Work {
+            driver: Box::new(driver),
+            audit,
+        })
     }
 }
 
@@ -154,12 +165,12 @@ pub fn sql(query: &str) -> String {
 ///
 /// # Errors
 /// If the folder cannot be read.
-pub fn count_bytes(place: Audited, driven: &[Tally]) -> Result<Audit, AuditError> {
+pub fn count_bytes(place: Audited, ended: &Ended) -> Result<AuditNote, AuditError> {
     let bytes = match place {
         Audited::Folder(folder) => written(folder)?,
-        Audited::Server(_) => 0,
+        Audited::Server { .. } => 0,
     };
-    let driven: Tally = driven.iter().sum();
+    let driven: Tally = ended.tallies.iter().sum();
     let (done, unknown) = (driven.done(), driven[Ending::Unknown]);
     let mut violations = Vec::new();
     if bytes < done {
@@ -173,8 +184,12 @@ pub fn count_bytes(place: Audited, driven: &[Tally]) -> Result<Audit, AuditError
             bytes - done - unknown
         ));
     }
-    let notes = vec![("bytes".to_string(), bytes)];
-    Ok(Audit { violations, notes })
+    Ok(AuditNote {
+        acknowledged: done,
+        unknown,
+        violations,
+        ..AuditNote::default()
+    })
 }
 
 fn written(folder: &Path) -> Result<u64, AuditError> {

@@ -4,6 +4,7 @@
 //! after any failure. Outside this module: the order of trials (`spec::plan`), statistics (`record`), rendering (`report`).
 
 mod answers;
+mod audit;
 mod clients;
 mod cold;
 mod conduct;

@@ -3,16 +3,16 @@
 use super::{Conducted, Means, Progress, Request, RunError, Workloads, conduct_with};
 use host::{Home, Leases};
 use load::{Failure, Outcome};
-use record::{Trial, TrialState};
+use record::{AuditNote, Trial, TrialState};
 use server::{Fake, FakeProvider, Provider, Reply, ServerError};
 use spec::Experiment;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
+use workload::LoadError;
 use workload::answers::Reference;
 use workload::toy::{Toy, ToyData};
-use workload::{Audit, LoadError};
 
 /// A folder in memory, where fsync costs nothing.
 fn in_memory() -> TempDir {
@@ -406,9 +406,9 @@ fn an_audit_violation_makes_its_trial_invalid() {
     let setup = Setup::new();
     let audited = || Toy {
         audit: Some(|_, _| {
-            Ok(Audit {
+            Ok(AuditNote {
                 violations: vec!["one order has no lines".into()],
-                notes: Vec::new(),
+                ..AuditNote::default()
             })
         }),
         ..Toy::timed()
@@ -422,9 +422,9 @@ fn an_audit_violation_makes_its_trial_invalid() {
 fn a_passing_audit_leaves_its_trial_valid() {
     let setup = Setup::new();
     let audited = || Toy {
-        audit: Some(|_, driven| {
-            assert!(driven.iter().map(load::Tally::done).sum::<u64>() > 0);
-            Ok(Audit::default())
+        audit: Some(|_, ended| {
+            assert!(ended.tallies.iter().map(load::Tally::done).sum::<u64>() > 0);
+            Ok(AuditNote::default())
         }),
         ..Toy::timed()
     };
@@ -482,11 +482,11 @@ fn a_workload_on_a_folder_runs_without_a_server() {
 fn an_audit_of_a_folder_finds_what_was_lost() {
     let setup = Setup::new();
     let forgetful = || Toy {
-        audit: Some(|place, driven| {
+        audit: Some(|place, ended| {
             if let workload::Audited::Folder(folder) = place {
                 std::fs::write(folder.join("client-0"), "").unwrap();
             }
-            workload::toy::count_bytes(place, driven)
+            workload::toy::count_bytes(place, ended)
         }),
         ..Toy::on_folder()
     };
@@ -512,9 +512,9 @@ fn a_series_on_a_folder_keeps_the_folder() {
                 Ok(()) => Vec::new(),
                 Err(_) => vec!["an earlier trial was here".to_string()],
             };
-            Ok(Audit {
+            Ok(AuditNote {
                 violations,
-                notes: Vec::new(),
+                ..AuditNote::default()
             })
         }),
         ..Toy::on_folder()

@@ -3,6 +3,7 @@
 //! Purpose: record every failure in the trial, so that only an interruption ends the run. Outside this module: the order of trials
 //! (`spec::plan`), datasets (`provision`), the target (`place`).
 
+use super::audit;
 use super::event::Action;
 use super::folder::log_name;
 use super::neighbours::Neighbours;
@@ -11,7 +12,6 @@ use super::rounds::Rounds;
 use super::timed::{EachSecond, Timed};
 use super::{Progress, RunError};
 use host::{Home, Leases, interrupt, now_ns};
-use load::Tally;
 use record::{FlagKind, Trial, TrialState};
 use server::ServerError;
 use spec::Protocol;
@@ -116,11 +116,9 @@ impl Bench<'_> {
                 planned,
                 seed: self.seed.wrapping_add(u64::from(planned.key.block)),
             };
-            let driven = timed.measure(place, trial, live)?;
-            match interrupt::asked() {
-                // An interrupted trial is not saved, so nobody would see its audit.
-                true => Ok(()),
-                false => audit(place, workload, trial, &driven),
+            match timed.measure(place, trial, live)? {
+                Some(pending) => audit::after(place, pending, trial),
+                None => Ok(()),
             }
         } else {
             let queries = workload.queries().ok_or_else(|| {
@@ -148,25 +146,6 @@ impl Bench<'_> {
             ));
         }
     }
-}
-
-/// Lets the workload check the data after the load. `driven` has a tally for each of its operations.
-fn audit(
-    place: &mut Place,
-    workload: &dyn Workload,
-    trial: &mut Trial,
-    driven: &[Tally],
-) -> Result<(), ServerError> {
-    let audited = place.audited(|audited| workload.audit(audited, driven))?;
-    let Some(audit) = audited else {
-        return Ok(());
-    };
-    let audit =
-        audit.map_err(|error| ServerError::Unusable(format!("the audit failed: {error}")))?;
-    for violation in audit.violations {
-        trial.invalidate(FlagKind::AuditFailed, violation);
-    }
-    Ok(())
 }
 
 /// Whether the next trial of a series can run on this trial's target.

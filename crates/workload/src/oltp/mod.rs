@@ -13,8 +13,7 @@ pub use tables::{SCHEMA, tables};
 
 use super::script::{Driver, Script};
 use super::stored::Stored;
-use super::{Dataset, Target, Workload};
-use load::Drivable;
+use super::{Dataset, Target, Work, Workload};
 use std::sync::Arc;
 
 /// The tables and the operations of one section.
@@ -54,12 +53,8 @@ impl Workload for Oltp {
         Some(&self.data)
     }
 
-    fn driver(&self, target: &Target, seed: u64) -> Option<Box<dyn Drivable>> {
-        Some(Box::new(Driver::on(
-            target,
-            &self.script,
-            tables::SCHEMA,
-            seed,
-        )?))
+    fn work(&self, target: &Target, seed: u64) -> Option<Work> {
+        let driver = Driver::on(target, &self.script, tables::SCHEMA, seed)?;
+        Some(Work::without_audit(driver))
     }
 }

@@ -12,8 +12,7 @@ pub use section::{Section, Source};
 
 use super::oltp;
 use super::script::{Driver, Script};
-use super::{Dataset, Target, Workload};
-use load::Drivable;
+use super::{Dataset, Target, Work, Workload};
 use setup::Setup;
 use std::sync::Arc;
 
@@ -56,12 +55,8 @@ impl Workload for Statements {
         Some(&*self.data)
     }
 
-    fn driver(&self, target: &Target, seed: u64) -> Option<Box<dyn Drivable>> {
-        Some(Box::new(Driver::on(
-            target,
-            &self.script,
-            self.data.schema(),
-            seed,
-        )?))
+    fn work(&self, target: &Target, seed: u64) -> Option<Work> {
+        let driver = Driver::on(target, &self.script, self.data.schema(), seed)?;
+        Some(Work::without_audit(driver))
     }
 }

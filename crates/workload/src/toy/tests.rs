@@ -114,6 +114,20 @@ fn server_target() -> Target<'static> {
     }
 }
 
+/// The audit of a load that ended like this.
+fn audit(toy: &Toy, place: Audited, tallies: &[Tally]) -> Result<AuditNote, AuditError> {
+    let target = match place {
+        Audited::Folder(folder) => Target::Folder(folder),
+        Audited::Server { .. } => server_target(),
+    };
+    let ended = Ended {
+        tallies,
+        crashes_ns: &[],
+    };
+    let work = toy.work(&target, 1).unwrap();
+    work.audit.unwrap().audit(place, &ended)
+}
+
 /// Two clients for 30 ms.
 fn drive(toy: &Toy, target: &Target) -> Driven {
     let asked = Drive {
@@ -134,8 +148,8 @@ fn drive(toy: &Toy, target: &Target) -> Driven {
         second: &mut |_| (),
         window: &mut |_| (),
     };
-    let driver = toy.driver(target, 1).unwrap();
-    driver
+    let work = toy.work(target, 1).unwrap();
+    work.driver
         .drive(&asked, &AtomicBool::new(false), watch)
         .unwrap()
 }
@@ -154,8 +168,8 @@ fn a_timed_load_ends_as_scripted_without_a_server() {
     let (read, write) = (driven.tallies[0], driven.tallies[1]);
     assert!(read.done() > 0 && read.not_done() == 0, "{read:?}");
     assert!(write[Ending::Failed] > 0 && write.done() == 0, "{write:?}");
-    let driver = toy.driver(&server_target(), 1).unwrap();
-    assert_eq!(driver.operations(), ["read", "write"]);
+    let work = toy.work(&server_target(), 1).unwrap();
+    assert_eq!(work.driver.operations(), ["read", "write"]);
 }
 
 #[test]
@@ -164,62 +178,52 @@ fn a_folder_is_driven_by_threads_and_its_audit_finds_lost_bytes() {
     let toy = Toy::on_folder();
     let driven = drive(&toy, &Target::Folder(folder.path()));
     assert_eq!(driven.backend, Backend::Blocking);
-    let audited = || {
-        let place = Audited::Folder(folder.path());
-        toy.audit(place, &driven.tallies).unwrap()
-    };
-    let done = driven.tallies[0].done();
-    let passed = Audit {
-        violations: Vec::new(),
-        notes: vec![("bytes".into(), done)],
+    let path = folder.path().to_path_buf();
+    let audited = || audit(&toy, Audited::Folder(&path), &driven.tallies);
+    let passed = AuditNote {
+        acknowledged: driven.tallies[0].done(),
+        ..AuditNote::default()
     };
     assert_eq!(audited().unwrap(), passed);
-    std::fs::write(folder.path().join("client-0"), "").unwrap();
+    std::fs::write(path.join("client-0"), "").unwrap();
     assert_eq!(audited().unwrap().violations.len(), 1);
-    let path = folder.path().to_path_buf();
     folder.close().unwrap();
-    let gone = toy.audit(Audited::Folder(&path), &driven.tallies);
-    assert!(matches!(gone, Some(Err(AuditError::Folder { .. }))));
+    assert!(matches!(audited(), Err(AuditError::Folder { .. })));
 }
 
 #[test]
 fn an_audit_on_a_server_sees_its_sessions_and_the_tallies() {
     let toy = Toy {
-        audit: Some(|place, driven| {
-            let Audited::Server(session) = place else {
+        audit: Some(|place, ended| {
+            let Audited::Server { connect } = place else {
                 panic!("the target is a server");
             };
-            let rows = session.query("SELECT 1")?.rows.len() as u64;
-            let done = driven.iter().map(Tally::done).sum();
-            Ok(Audit {
-                violations: Vec::new(),
-                notes: vec![("rows".into(), rows), ("done".into(), done)],
+            let rows = connect()?.query("SELECT 1")?.rows.len() as u64;
+            Ok(AuditNote {
+                acknowledged: ended.tallies.iter().map(Tally::done).sum(),
+                lost: rows,
+                ..AuditNote::default()
             })
         }),
         ..Toy::timed()
     };
     let mut tally = Tally::default();
     tally[Ending::Done] = 3;
-    let session = &mut silent().connect().unwrap();
-    let audit = toy.audit(Audited::Server(session), &[tally]).unwrap();
-    let notes = audit.unwrap().notes;
-    assert_eq!(notes, [("rows".to_string(), 0), ("done".to_string(), 3)]);
     let server = silent();
-    let mut session = server.connect().unwrap();
+    let connect = || server.connect();
+    let audited = || audit(&toy, Audited::Server { connect: &connect }, &[tally]);
+    let note = audited().unwrap();
+    assert_eq!((note.acknowledged, note.lost), (3, 0));
     server.stop().unwrap();
-    let failed = toy.audit(Audited::Server(&mut session), &[tally]);
-    assert!(matches!(failed, Some(Err(AuditError::Server(_)))));
-    assert!(
-        Toy::timed()
-            .audit(Audited::Folder(Path::new("")), &[])
-            .is_none()
-    );
+    assert!(matches!(audited(), Err(AuditError::Server(_))));
+    let work = Toy::timed().work(&server_target(), 1).unwrap();
+    assert!(work.audit.is_none());
 }
 
 #[test]
 fn a_toy_has_no_driver_for_the_other_kind_of_target() {
     let folder = Target::Folder(Path::new("/"));
-    assert!(Toy::timed().driver(&folder, 1).is_none());
-    assert!(Toy::on_folder().driver(&server_target(), 1).is_none());
-    assert!(Toy::rounds().driver(&server_target(), 1).is_none());
+    assert!(Toy::timed().work(&folder, 1).is_none());
+    assert!(Toy::on_folder().work(&server_target(), 1).is_none());
+    assert!(Toy::rounds().work(&server_target(), 1).is_none());
 }

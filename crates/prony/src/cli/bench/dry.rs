@@ -52,10 +52,10 @@ fn line(experiment: &Experiment, trial: &PlannedTrial) -> Result<String, Failure
         login: null.login(),
         session: &[],
     };
-    let driver = workload
-        .driver(&target, 1)
+    let work = workload
+        .work(&target, 1)
         .ok_or_else(|| Failure::usage("the workload has no operations for a timed load"))?;
-    let (exchanged, cpu_us) = figures(driver.as_ref(), &drive)?;
+    let (exchanged, cpu_us) = figures(work.driver.as_ref(), &drive)?;
     Ok(format!(
         "{:>24} {in_process:>26.0} {exchanged:>26.0} {cpu_us:>16.2}",
         label(&trial.load)

@@ -138,10 +138,12 @@ impl<'a> Place<'a> {
     }
 
     /// Calls `with` with what an audit inspects.
-    pub(crate) fn audited<T>(&self, with: impl FnOnce(Audited) -> T) -> Result<T, ServerError> {
+    pub(crate) fn audited<T>(&self, with: impl FnOnce(Audited) -> T) -> T {
         match self {
-            Place::Server(place) => Ok(with(Audited::Server(&mut place.session()?))),
-            Place::Folder(place) => Ok(with(Audited::Folder(place.data()))),
+            Place::Server(place) => with(Audited::Server {
+                connect: &place.connector(),
+            }),
+            Place::Folder(place) => with(Audited::Folder(place.data())),
         }
     }
 

@@ -287,14 +287,6 @@ impl<'a> ServerPlace<'a> {
         Ok(session)
     }
 
-    /// Makes the workload's schema the session's default.
-    fn enter(&self, session: &mut Session) -> Result<(), ServerError> {
-        match self.workload.data() {
-            Some(dataset) => dataset.enter(session),
-            None => Ok(()),
-        }
-    }
-
     /// Opens connections for this number of clients on the running server.
     pub(crate) fn have_clients(&mut self, clients: u32) -> Result<(), ServerError> {
         let Some(live) = self.live.as_ref() else {
@@ -442,9 +434,19 @@ impl<'a> ServerPlace<'a> {
 
     /// A new connection in the workload's schema, without the session settings.
     pub(crate) fn session(&self) -> Result<Session, ServerError> {
-        let mut session = self.node().connect()?;
-        self.enter(&mut session)?;
-        Ok(session)
+        self.connector()()
+    }
+
+    /// Opens such connections, from any thread.
+    pub(crate) fn connector(&self) -> impl Fn() -> Result<Session, ServerError> + Sync + use<> {
+        let (node, workload) = (self.node().clone(), self.workload.clone());
+        move || {
+            let mut session = node.connect()?;
+            if let Some(dataset) = workload.data() {
+                dataset.enter(&mut session)?;
+            }
+            Ok(session)
+        }
     }
 
     /// Flags the requested settings that this kind of server does not support.

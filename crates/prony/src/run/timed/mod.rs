@@ -7,17 +7,18 @@ mod account;
 mod concurrent;
 pub(crate) mod drive;
 
+use super::audit::{self, Pending};
 use super::place::Place;
 use super::trial::Bench;
 use account::Recorder;
 use concurrent::{Concurrent, Latest};
-use load::{Drivable, DriveError, Driven, Second, Tally, Watch, Window};
+use load::{Drivable, DriveError, Driven, Second, Watch, Window};
 use record::{LiveSample, Trial};
 use server::ServerError;
 use spec::plan::PlannedTrial;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use workload::Workload;
+use workload::{Work, Workload};
 
 /// How often an interruption is checked for during a load.
 const TICK: Duration = Duration::from_millis(50);
@@ -41,21 +42,24 @@ pub(crate) struct Timed<'a> {
 }
 
 impl Timed<'_> {
-    /// Starts the target if it is not running, and drives the load once. Calls `live` every second. Returns a tally for each operation,
-    /// for the audit.
+    /// Starts the target if it is not running, and drives the load once. Calls `live` every second. Returns what the audit
+    /// needs; None if the workload has no audit.
     pub(crate) fn measure(
         &self,
         place: &mut Place,
         trial: &mut Trial,
         live: EachSecond,
-    ) -> Result<Vec<Tally>, ServerError> {
+    ) -> Result<Option<Pending>, ServerError> {
         let preload = self.bench.protocol.preload;
         self.bench.progress.now(match preload {
             true => "starting the server and reading the tables into the buffer pool",
             false => "starting the load",
         });
         place.start(trial, preload)?;
-        let driver = self.driver(place)?;
+        let Work { driver, mut audit } = self.work(place)?;
+        if let Some(auditor) = &mut audit {
+            audit::before(place, auditor.as_mut())?;
+        }
         place.admits(self.planned, &driver.needs())?;
         let measured_from_s = drive::measured_from_s(self.bench.protocol);
         let mut concurrent = Concurrent::prepare(place, self.bench.actions, measured_from_s)?;
@@ -66,12 +70,12 @@ impl Timed<'_> {
         account::enter(self, trial, driving, seen);
         // The engine counts lost connections and reconnects, so a server that died must be detected here.
         place.still_runs()?;
-        Ok(tallies)
+        Ok(audit.map(|auditor| Pending { auditor, tallies }))
     }
 
-    fn driver(&self, place: &Place) -> Result<Box<dyn Drivable>, ServerError> {
-        let driver = place.with_target(|target| self.workload.driver(target, self.seed))?;
-        driver.ok_or_else(|| {
+    fn work(&self, place: &Place) -> Result<Work, ServerError> {
+        let work = place.with_target(|target| self.workload.work(target, self.seed))?;
+        work.ok_or_else(|| {
             ServerError::Unusable("the workload has no operations for a timed load".into())
         })
     }
