@@ -7,6 +7,7 @@ mod format;
 pub mod oltp;
 mod range;
 pub mod ssb;
+pub mod tpcc;
 pub mod tpch;
 
 pub use format::Format;

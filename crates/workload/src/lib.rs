@@ -21,6 +21,7 @@ pub mod sql;
 pub mod ssb;
 mod stored;
 pub mod toy;
+pub mod tpcc;
 pub mod tpch;
 
 pub use preload::Preloaded;
@@ -38,9 +39,10 @@ use std::sync::Arc;
 type Read = fn(&Section) -> Option<Arc<dyn Workload>>;
 
 /// The workloads that a file can name.
-const WORKLOADS: [(&str, Read); 4] = [
+const WORKLOADS: [(&str, Read); 5] = [
     ("ssb", ssb::read),
     ("tpch", tpch::read),
+    ("tpcc", tpcc::read),
     ("oltp", oltp::read),
     ("sql", sql::read),
 ];
@@ -83,7 +85,7 @@ mod tests {
         let error = open("tpcds", &toml::Table::new()).map(drop).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the workload \"tpcds\" is not known (allowed: ssb, tpch, oltp, sql)"
+            "the workload \"tpcds\" is not known (allowed: ssb, tpch, tpcc, oltp, sql)"
         );
     }
 
