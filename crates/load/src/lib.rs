@@ -20,4 +20,4 @@ pub use executor::pin;
 pub use io::{Backend, Endpoint, Io, Stopper, Stream};
 pub use pacer::WhenFull;
 pub use recorder::{Ending, Fault, Kind, Tally};
-pub use seam::{Failure, Outcome, Placement, Request, Workload};
+pub use seam::{Background, Failure, Left, Outcome, Pauses, Placement, Request, Workload};

@@ -15,6 +15,8 @@ pub struct Request {
     pub scheduled_ns: u64,
     /// In closed loop the same as `scheduled_ns`, even if the client had to reconnect first: that wait counts.
     pub started_ns: u64,
+    /// The start of the drive on the clock of [`Io::now_ns`], so that a workload can read the drive's time.
+    pub zero_ns: u64,
     /// Number of earlier attempts, one per [`Outcome::Retry`].
     pub retries: u16,
 }
@@ -41,6 +43,34 @@ pub struct Failure {
     pub text: String,
     /// Whether a retry can succeed: true for refused, reset or stalled connections, false for wrong credentials or a missing table.
     pub transient: bool,
+}
+
+/// How long a client pauses around one operation, in closed loop. Pauses are not part of the operation's response time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pauses {
+    /// Between choosing the operation and its scheduled time.
+    pub before_ns: u64,
+    /// Between its end and choosing the next one.
+    pub after_ns: u64,
+}
+
+/// The workers that run in the background what operations leave behind.
+///
+/// They run one operation of the workload, the last one. No client picks it, so it counts in its own histogram and tally, but
+/// not in the totals of a second or of the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Background {
+    /// Number of sessions beside those of the clients.
+    pub workers: u32,
+}
+
+/// A piece of work for the background.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Number of the operation that left it.
+    pub number: u64,
+    /// When it was left, as [`Request::started_ns`]. The response time of the background operation starts here.
+    pub since_ns: u64,
 }
 
 /// Where clients run.
@@ -72,6 +102,22 @@ pub trait Workload: Sync {
     fn operations(&self) -> Vec<String>;
     /// Chooses the operation with this number: a pure function, the same in closed and open loop.
     fn pick(&self, number: u64) -> u16;
+    /// Whether [`Workload::pauses`] returns any; without, pauses cost nothing.
+    fn has_pauses(&self) -> bool {
+        false
+    }
+    /// The pauses around the operation with this number: a pure function.
+    fn pauses(&self, _operation: u16, _number: u64) -> Pauses {
+        Pauses::default()
+    }
+    /// The workers in the background for this many clients. Their sessions are numbered after those of the clients.
+    fn background(&self, _clients: u32) -> Option<Background> {
+        None
+    }
+    /// Takes the next piece of work for the worker of this session; None while the queue is empty.
+    fn take(&self, _session: &mut Self::Session) -> Option<Left> {
+        None
+    }
     /// Opens the session of a client.
     async fn open(&self, io: &Io, client: u32) -> Result<Self::Session, Failure>;
     /// Runs one attempt at an operation.

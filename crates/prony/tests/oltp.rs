@@ -132,6 +132,7 @@ fn with_retries(
         number,
         scheduled_ns: 0,
         started_ns: 0,
+        zero_ns: 0,
         retries: 0,
     };
     let mut errors = Vec::new();

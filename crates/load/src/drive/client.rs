@@ -76,6 +76,14 @@ impl<W: Workload> Client<'_, W> {
         }
     }
 
+    /// Waits for a time without an operation. Returns when the client was free again.
+    pub(super) async fn pause(&self, from_ns: u64, pause_ns: u64) -> u64 {
+        self.recorder.mark_idle();
+        self.sleep_until(from_ns + pause_ns).await;
+        self.recorder.mark_busy();
+        self.now_ns()
+    }
+
     /// Runs an operation, with retries, and records it. Returns when the client was free again. `late_ns` is how late the operation
     /// started if the client waited for its due time. The session may be lost afterwards.
     #[inline]

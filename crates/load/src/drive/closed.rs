@@ -1,8 +1,8 @@
-//! Closed loop: a client starts its next operation after the previous reply and its think time.
+//! Closed loop: a client starts its next operation after the previous reply and its think time, or after the workload's pauses.
 
 use super::client::Client;
 use super::settings::Closed;
-use crate::seam::{Request, Workload};
+use crate::seam::{Pauses, Request, Workload};
 use rand::{RngExt, SeedableRng};
 use rand_distr::Exp1;
 use rand_pcg::Pcg64;
@@ -20,20 +20,26 @@ pub(super) async fn run<W: Workload>(client: &mut Client<'_, W>, closed: &Closed
     client.recorder.mark_busy();
     loop {
         if let Some(thinking) = &mut thinking {
-            client.recorder.mark_idle();
-            client.sleep_until(free_ns + thinking.next_ns()).await;
-            client.recorder.mark_busy();
-            free_ns = client.now_ns();
+            free_ns = client.pause(free_ns, thinking.next_ns()).await;
         }
         if free_ns >= client.shared.end.at_ns() {
             break;
         }
         let number = numbers.next();
+        let operation = client.shared.workload.pick(number);
+        let pauses = pauses(client.shared.workload, operation, number);
+        if let Some(pauses) = pauses {
+            free_ns = client.pause(free_ns, pauses.before_ns).await;
+            if free_ns >= client.shared.end.at_ns() {
+                break;
+            }
+        }
         let request = Request {
-            operation: client.shared.workload.pick(number),
+            operation,
             number,
             scheduled_ns: free_ns,
             started_ns: free_ns,
+            zero_ns: client.zero_ns,
             retries: 0,
         };
         // Reconnect only after the operation is due, so that the wait for a session counts in its service time.
@@ -47,6 +53,9 @@ pub(super) async fn run<W: Workload>(client: &mut Client<'_, W>, closed: &Closed
             Ok(ended_ns) => free_ns = ended_ns,
             Err(_) => break,
         }
+        if let Some(pauses) = pauses {
+            free_ns = client.pause(free_ns, pauses.after_ns).await;
+        }
         turn -= 1;
         if turn == 0 {
             turn = TURN;
@@ -55,6 +64,13 @@ pub(super) async fn run<W: Workload>(client: &mut Client<'_, W>, closed: &Closed
         }
     }
     client.recorder.mark_idle();
+}
+
+#[inline]
+fn pauses<W: Workload>(workload: &W, operation: u16, number: u64) -> Option<Pauses> {
+    workload
+        .has_pauses()
+        .then(|| workload.pauses(operation, number))
 }
 
 /// Exponential think times of one client, from the drive's seed.

@@ -30,7 +30,7 @@ impl<'a, W: Workload> Collector<'a, W> {
             shared,
             second: 0,
             window_s: 0,
-            window: Sample::new(shared.operations, shared.kinds),
+            window: shared.sample(),
             dropped: 0,
         }
     }
@@ -87,7 +87,7 @@ impl<'a, W: Workload> Collector<'a, W> {
     }
 
     fn collect(&mut self) -> Second {
-        let mut sample = Sample::new(self.shared.operations, self.shared.kinds);
+        let mut sample = self.shared.sample();
         for recorder in &self.shared.recorders {
             recorder.collect(self.second, &mut sample);
         }

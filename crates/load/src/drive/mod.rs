@@ -7,6 +7,7 @@
 //! supervises (`control`), and one thread collects the seconds (`collect`). Times are nanoseconds since the start of the drive,
 //! which is when all sessions are open (`gate`).
 
+mod background;
 mod backoff;
 mod client;
 mod closed;
@@ -33,7 +34,7 @@ use crate::io::Backend;
 use crate::recorder::{Counts, Tally, Totals};
 use crate::seam::{Placement, Workload};
 use collect::Collector;
-use shared::Shared;
+use shared::{Shared, sessions};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 use std::thread::{self, Scope, ScopedJoinHandle};
@@ -69,7 +70,7 @@ pub fn drive<W: Workload>(
     let cores = cores();
     let threads = assign(
         workload.placement(),
-        drive.load.clients(),
+        sessions(workload, drive),
         drive.reactors,
         &cores,
     );
@@ -128,7 +129,8 @@ fn driven<W: Workload>(shared: &Shared<'_, W>, threads: &[ClientThread], usage: 
     let totals = totals(shared);
     let zero_ns = shared.gate.zero_ns().unwrap_or(0);
     let queue = shared.queue_at_end();
-    let started = totals.tallies.iter().sum::<Tally>().ended();
+    let of_clients = &totals.tallies[..shared.foreground];
+    let started = of_clients.iter().sum::<Tally>().ended();
     Driven {
         started_ns: shared.origin_unix_ns + zero_ns as i64,
         until: Duration::from_nanos(shared.end.at_ns()),

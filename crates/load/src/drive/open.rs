@@ -22,6 +22,7 @@ pub(super) async fn run<W: Workload>(worker: &mut Client<'_, W>) {
             number,
             scheduled_ns,
             started_ns: due.started_ns,
+            zero_ns: worker.zero_ns,
             retries: 0,
         };
         match worker.operate(request, due.late_ns).await {

@@ -7,7 +7,7 @@ use super::gate::Waiting;
 use super::settings::Load;
 use super::shared::Shared;
 use super::usage::Usage;
-use super::{closed, open};
+use super::{background, closed, open};
 use crate::io::Io;
 use crate::recorder::Recorder;
 use crate::seam::{Failure, Workload};
@@ -77,6 +77,7 @@ impl<'a, W: Workload> ReactorClients<'a, W> {
             outage: Outage::new(self.clients[place]),
         };
         match &self.shared.drive.load {
+            load if client.number >= load.clients() => background::run(&mut client).await,
             Load::Closed(settings) => closed::run(&mut client, settings).await,
             Load::Open(_) => open::run(&mut client).await,
         }

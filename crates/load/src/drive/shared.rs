@@ -5,7 +5,7 @@ use super::settings::{Drive, Load};
 use crate::arrivals::Schedule;
 use crate::io::Stopper;
 use crate::pacer::Pacer;
-use crate::recorder::{Kind, RESPONSE_WAIT_SERVICE, Recorder, SERVICE};
+use crate::recorder::{Kind, RESPONSE_WAIT_SERVICE, Recorder, SERVICE, Sample};
 use crate::seam::{Failure, Workload};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -22,6 +22,8 @@ pub(super) struct Shared<'a, W> {
     pub origin: Instant,
     pub origin_unix_ns: i64,
     pub operations: usize,
+    /// How many of them clients run; the others run in the background.
+    pub foreground: usize,
     pub kinds: &'static [Kind],
     pub gate: Gate,
     pub end: End,
@@ -37,6 +39,8 @@ impl<'a, W: Workload> Shared<'a, W> {
     pub(super) fn new(workload: &'a W, drive: &'a Drive, recorders: usize) -> Shared<'a, W> {
         let end_ns = u64::try_from(drive.time.as_nanos()).unwrap_or(u64::MAX / 2);
         let operations = workload.operations().len();
+        let background = workload.background(drive.load.clients());
+        let foreground = operations - usize::from(background.is_some());
         let kinds = match drive.load {
             Load::Closed(_) => SERVICE,
             Load::Open(_) => RESPONSE_WAIT_SERVICE,
@@ -47,17 +51,37 @@ impl<'a, W: Workload> Shared<'a, W> {
             origin: Instant::now(),
             origin_unix_ns: unix_now_ns(),
             operations,
+            foreground,
             kinds,
-            gate: Gate::new(drive.load.clients()),
+            gate: Gate::new(sessions(workload, drive)),
             end: End::new(end_ns),
             recorders: (0..recorders)
-                .map(|_| Recorder::new(operations, kinds))
+                .map(|_| Recorder::new(operations, foreground, kinds))
                 .collect(),
             pacer: pacer(drive, end_ns),
             numbers: AtomicU64::new(0),
-            alive: AtomicU32::new(drive.load.clients()),
+            alive: AtomicU32::new(sessions(workload, drive)),
             stoppers: Mutex::new(Vec::new()),
             ended_early: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Counts of all operations, empty.
+    pub(super) fn sample(&self) -> Sample {
+        Sample::new(self.operations, self.foreground, self.kinds)
+    }
+
+    /// The operation that runs in the background: the last one.
+    pub(super) fn background_operation(&self) -> u16 {
+        (self.operations - 1) as u16
+    }
+
+    /// When an operation in the background counts as started. In closed loop there is only one time, and it includes the wait for
+    /// a worker; in open loop that wait has its own histogram.
+    pub(super) fn background_start(&self, left_ns: u64, now_ns: u64) -> u64 {
+        match self.drive.load {
+            Load::Closed(_) => left_ns,
+            Load::Open(_) => now_ns,
         }
     }
 
@@ -152,6 +176,13 @@ impl<'a, W: Workload> Shared<'a, W> {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The number of sessions: of clients, and of workers in the background.
+pub(super) fn sessions<W: Workload>(workload: &W, drive: &Drive) -> u32 {
+    let clients = drive.load.clients();
+    let background = workload.background(clients);
+    clients + background.map_or(0, |background| background.workers)
 }
 
 fn pacer(drive: &Drive, end_ns: u64) -> Option<Mutex<Pacer>> {

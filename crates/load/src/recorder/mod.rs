@@ -63,8 +63,9 @@ pub(crate) struct Totals {
 }
 
 impl Recorder {
-    pub(crate) fn new(operations: usize, kinds: &'static [Kind]) -> Recorder {
-        let sample = || Sample::new(operations, kinds);
+    /// `foreground`: the number of operations that clients run, see [`Sample::new`].
+    pub(crate) fn new(operations: usize, foreground: usize, kinds: &'static [Kind]) -> Recorder {
+        let sample = || Sample::new(operations, foreground, kinds);
         Recorder {
             state: Mutex::new(State {
                 second: 0,
@@ -131,9 +132,9 @@ impl Recorder {
     /// The last second with counts that were not collected.
     pub(crate) fn last_uncollected(&self) -> Option<u32> {
         let state = self.state();
-        match state.current.tally().ended() {
-            0 => state.finished.last().map(|(second, _)| *second),
-            _ => Some(state.second),
+        match state.current.is_empty() {
+            true => state.finished.last().map(|(second, _)| *second),
+            false => Some(state.second),
         }
     }
 

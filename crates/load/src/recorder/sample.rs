@@ -25,6 +25,8 @@ pub(crate) struct Ended {
 pub(crate) struct Sample {
     /// Per operation, in the order of `kinds`.
     counts: Vec<Counts>,
+    /// The first so many operations are those of clients; only they count in the sums.
+    foreground: usize,
     kinds: &'static [Kind],
     /// Per operation.
     tallies: Vec<Tally>,
@@ -32,9 +34,11 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    pub(crate) fn new(operations: usize, kinds: &'static [Kind]) -> Sample {
+    /// `foreground`: the number of operations that clients run; the remaining ones run in the background.
+    pub(crate) fn new(operations: usize, foreground: usize, kinds: &'static [Kind]) -> Sample {
         Sample {
             counts: vec![Counts::new(); operations * kinds.len()],
+            foreground,
             kinds,
             tallies: vec![Tally::default(); operations],
             errors: Vec::with_capacity(FAULTS),
@@ -76,9 +80,14 @@ impl Sample {
         &self.tallies
     }
 
-    /// The sum over all operations.
+    /// The sum over the operations of clients.
     pub(crate) fn tally(&self) -> Tally {
-        self.tallies.iter().sum()
+        self.tallies[..self.foreground].iter().sum()
+    }
+
+    /// Whether no operation has ended.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tallies.iter().all(|tally| tally.ended() == 0)
     }
 
     /// Adds the counts of another reactor or another second.
@@ -100,10 +109,11 @@ impl Sample {
         self.errors.clear();
     }
 
-    /// The histogram over all operations: response times in open loop, service times in closed loop.
+    /// The histogram over the operations of clients: response times in open loop, service times in closed loop.
     pub(crate) fn all_operations(&self) -> Counts {
         let mut all = Counts::new();
-        for counts in self.counts.iter().step_by(self.kinds.len()) {
+        let of_clients = &self.counts[..self.foreground * self.kinds.len()];
+        for counts in of_clients.iter().step_by(self.kinds.len()) {
             all.add(counts);
         }
         all

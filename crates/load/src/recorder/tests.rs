@@ -16,14 +16,14 @@ fn ended(at_ns: u64, outcome: Outcome) -> Ended {
 }
 
 fn collected(recorder: &Recorder, second: u32) -> Sample {
-    let mut sample = Sample::new(2, RESPONSE_WAIT_SERVICE);
+    let mut sample = Sample::new(2, 2, RESPONSE_WAIT_SERVICE);
     recorder.collect(second, &mut sample);
     sample
 }
 
 #[test]
 fn response_wait_and_service_times_are_separate() {
-    let recorder = Recorder::new(2, RESPONSE_WAIT_SERVICE);
+    let recorder = Recorder::new(2, 2, RESPONSE_WAIT_SERVICE);
     recorder.record(&ended(100, Outcome::Done));
     let sample = collected(&recorder, 0);
     let values: Vec<(u16, Kind, u64)> = sample
@@ -41,7 +41,7 @@ fn response_wait_and_service_times_are_separate() {
 
 #[test]
 fn an_operation_counts_in_the_second_in_which_it_ended() {
-    let recorder = Recorder::new(2, RESPONSE_WAIT_SERVICE);
+    let recorder = Recorder::new(2, 2, RESPONSE_WAIT_SERVICE);
     for at_ns in [SECOND_NS - 1, SECOND_NS, 2 * SECOND_NS - 1, 4 * SECOND_NS] {
         recorder.record(&ended(at_ns, Outcome::Done));
     }
@@ -53,7 +53,7 @@ fn an_operation_counts_in_the_second_in_which_it_ended() {
 
 #[test]
 fn a_second_without_operations_is_collected_as_zeros() {
-    let recorder = Recorder::new(2, RESPONSE_WAIT_SERVICE);
+    let recorder = Recorder::new(2, 2, RESPONSE_WAIT_SERVICE);
     for second in 0..3 {
         assert_eq!(collected(&recorder, second).tally().ended(), 0);
     }
@@ -64,7 +64,7 @@ fn a_second_without_operations_is_collected_as_zeros() {
 
 #[test]
 fn an_operation_recorded_after_its_second_was_collected_counts_in_the_next() {
-    let recorder = Recorder::new(2, RESPONSE_WAIT_SERVICE);
+    let recorder = Recorder::new(2, 2, RESPONSE_WAIT_SERVICE);
     collected(&recorder, 0);
     recorder.record(&ended(SECOND_NS - 1, Outcome::Done));
     assert_eq!(collected(&recorder, 1).tally().done(), 1);
@@ -72,7 +72,7 @@ fn an_operation_recorded_after_its_second_was_collected_counts_in_the_next() {
 
 #[test]
 fn errors_and_retries_are_counted_by_ending_and_code() {
-    let recorder = Recorder::new(2, RESPONSE_WAIT_SERVICE);
+    let recorder = Recorder::new(2, 2, RESPONSE_WAIT_SERVICE);
     let outcomes = [
         Outcome::Done,
         Outcome::Failed(1213),
@@ -111,7 +111,7 @@ fn errors_and_retries_are_counted_by_ending_and_code() {
 
 #[test]
 fn an_error_before_a_retry_counts_in_its_own_second() {
-    let recorder = Recorder::new(2, RESPONSE_WAIT_SERVICE);
+    let recorder = Recorder::new(2, 2, RESPONSE_WAIT_SERVICE);
     recorder.retry(0, 1213, SECOND_NS - 1);
     recorder.record(&ended(SECOND_NS, Outcome::Done));
     let seconds = [0, 1].map(|second| collected(&recorder, second));
@@ -129,7 +129,7 @@ fn an_error_before_a_retry_counts_in_its_own_second() {
 
 #[test]
 fn lateness_counts_only_operations_that_a_worker_waited_for() {
-    let recorder = Recorder::new(2, RESPONSE_WAIT_SERVICE);
+    let recorder = Recorder::new(2, 2, RESPONSE_WAIT_SERVICE);
     for late_ns in [None, Some(70)] {
         recorder.record(&Ended {
             late_ns,
@@ -151,8 +151,8 @@ proptest! {
     ) {
         let mut operations = operations;
         operations.sort_by_key(|operation| operation.2);
-        let reactors = [(); 3].map(|()| Recorder::new(2, RESPONSE_WAIT_SERVICE));
-        let alone = Recorder::new(2, RESPONSE_WAIT_SERVICE);
+        let reactors = [(); 3].map(|()| Recorder::new(2, 2, RESPONSE_WAIT_SERVICE));
+        let alone = Recorder::new(2, 2, RESPONSE_WAIT_SERVICE);
         for (reactor, operation, scheduled_ns, wait_ns, service_ns, code) in operations {
             let started_ns = scheduled_ns + wait_ns;
             let outcome = if code == 0 { Outcome::Done } else { Outcome::Failed(code) };
@@ -164,7 +164,7 @@ proptest! {
             alone.record(&ended);
         }
         for second in 0..6 {
-            let mut merged = Sample::new(2, RESPONSE_WAIT_SERVICE);
+            let mut merged = Sample::new(2, 2, RESPONSE_WAIT_SERVICE);
             reactors.iter().for_each(|reactor| reactor.collect(second, &mut merged));
             let expected = collected(&alone, second);
             prop_assert_eq!(merged.tallies(), expected.tallies());

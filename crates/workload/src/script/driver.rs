@@ -163,6 +163,7 @@ mod tests {
         number: 0,
         scheduled_ns: 0,
         started_ns: 0,
+        zero_ns: 0,
         retries: 0,
     };
 

@@ -1,5 +1,6 @@
 //! Drives of fake workloads. Times are short, so the tests assert counts and orders, which also hold on a busy machine.
 
+mod background;
 mod closed;
 mod faults;
 mod open;

@@ -1,0 +1,48 @@
+//! Workers in the background: run what operations left behind.
+//!
+//! Goal: an operation that only queues its work is answered at once, and the work has its own response time, from queueing to
+//! completion. Non-goal: the queue, which is the workload's.
+
+use super::client::Client;
+use crate::seam::{Left, Request, Workload};
+
+/// How often an idle worker looks for work.
+const LOOK_INTERVAL_NS: u64 = 2_000_000;
+
+/// Runs until the drive has ended and nothing is left for this worker.
+pub(super) async fn run<W: Workload>(worker: &mut Client<'_, W>) {
+    worker.recorder.mark_busy();
+    while let Some(left) = next(worker).await {
+        let request = Request {
+            operation: worker.shared.background_operation(),
+            number: left.number,
+            scheduled_ns: left.since_ns,
+            started_ns: worker
+                .shared
+                .background_start(left.since_ns, worker.now_ns()),
+            zero_ns: worker.zero_ns,
+            retries: 0,
+        };
+        if worker.operate(request, None).await.is_err() {
+            break;
+        }
+        if worker.session.is_none() && worker.reopen().await.is_err() {
+            break;
+        }
+    }
+    worker.recorder.mark_idle();
+}
+
+async fn next<W: Workload>(worker: &mut Client<'_, W>) -> Option<Left> {
+    loop {
+        let session = worker.session.as_mut()?;
+        if let Some(left) = worker.shared.workload.take(session) {
+            return Some(left);
+        }
+        if worker.is_over() {
+            return None;
+        }
+        let now_ns = worker.now_ns();
+        worker.pause(now_ns, LOOK_INTERVAL_NS).await;
+    }
+}
