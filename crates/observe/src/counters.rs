@@ -4,6 +4,7 @@
 //! no rates or ratios here. The server's own per-second values are not used: any client that reads them resets them.
 //! docs/COUNTERS.md lists the names and the servers that have them.
 
+use crate::states::{StateReader, States};
 use record::Counters;
 use server::{Reply, ServerError, Session};
 use std::collections::BTreeMap;
@@ -31,7 +32,7 @@ const COUNTS: &str = "(type IN ('counter', 'status_counter', 'set_owner', 'set_m
 
 /// Selects enabled metrics: in MySQL and MariaDB before 10.5, and in MariaDB since 10.5. A disabled metric shows 0, and is
 /// treated as absent.
-const IS_ENABLED: [&str; 2] = ["status = 'enabled'", "enabled = 1"];
+pub(crate) const IS_ENABLED: [&str; 2] = ["status = 'enabled'", "enabled = 1"];
 
 /// Works in MySQL since 5.5.34 or earlier and in every MariaDB. Sums over the buffer pool instances.
 const POOL_SQL: &str = "SELECT SUM(pages_made_young), SUM(pages_not_made_young) FROM information_schema.innodb_buffer_pool_stats";
@@ -65,6 +66,8 @@ pub struct Observer {
     /// None if the server has no INNODB_METRICS (MySQL 5.5).
     metrics_sql: Option<String>,
     pool: bool,
+    /// None if the states are not read.
+    states: Option<StateReader>,
     /// How much one reading increases the counters of the next.
     cost: Reading,
 }
@@ -72,7 +75,21 @@ pub struct Observer {
 impl Observer {
     /// Prepares an observer on this session and measures the cost of a reading. `configure` allows it to enable metrics in the
     /// server, which is never done to an external one.
-    pub fn new(mut session: Session, configure: bool) -> Result<Observer, ServerError> {
+    pub fn new(session: Session, configure: bool) -> Result<Observer, ServerError> {
+        Observer::prepare(session, configure, None)
+    }
+
+    /// As [`Observer::new`], with the states of the storage in each reading.
+    pub fn with_states(mut session: Session, configure: bool) -> Result<Observer, ServerError> {
+        let states = StateReader::new(&mut session, configure)?;
+        Observer::prepare(session, configure, Some(states))
+    }
+
+    fn prepare(
+        mut session: Session,
+        configure: bool,
+        states: Option<StateReader>,
+    ) -> Result<Observer, ServerError> {
         if configure {
             for module in METRIC_MODULES {
                 // A server without metrics, or without this module, returns an error; then its metrics are absent.
@@ -88,6 +105,7 @@ impl Observer {
             session,
             metrics_sql,
             pool,
+            states,
             cost: Reading::new(),
         };
         observer.cost = observer.reading_cost()?;
@@ -96,9 +114,9 @@ impl Observer {
 
     /// The difference of two readings with nothing between them.
     fn reading_cost(&mut self) -> Result<Reading, ServerError> {
-        self.read()?; // the first opens tables and fills caches
-        let before = self.read()?;
-        let after = self.read()?;
+        self.read_all()?; // the first opens tables and fills caches
+        let (before, _) = self.read_all()?;
+        let (after, _) = self.read_all()?;
         Ok(after
             .iter()
             .filter(|(name, _)| {
@@ -126,6 +144,16 @@ impl Observer {
             }
         }
         Ok(reading)
+    }
+
+    /// Reads all counters and then the levels of the storage; these are empty unless the observer was made for them.
+    pub fn read_all(&mut self) -> Result<(Reading, States), ServerError> {
+        let reading = self.read()?;
+        let states = match &self.states {
+            Some(reader) => reader.levels(&mut self.session, &reading),
+            None => States::default(),
+        };
+        Ok((reading, states))
     }
 
     /// The change between two readings, without the cost of the reading.
@@ -170,7 +198,7 @@ pub fn sum<'a>(parts: impl Iterator<Item = &'a Counters>) -> Counters {
 }
 
 /// The rows (name, number, ...) of a reply; values that are not integers are skipped.
-fn numbers(reply: &Reply) -> Reading {
+pub(crate) fn numbers(reply: &Reply) -> Reading {
     reply
         .rows
         .iter()

@@ -8,9 +8,11 @@ mod plans;
 pub mod process;
 pub mod profile;
 mod sampler;
+mod states;
 pub mod variables;
 
 pub use counters::{Observer, Reading};
 pub use plans::{Explainer, Plan};
 pub use process::ServerProcess;
 pub use sampler::{Live, PidOf, Prepared, Sample, Sampled, Sampler, Targets};
+pub use states::{StateReader, States};

@@ -13,6 +13,7 @@ pub mod load;
 pub mod plan;
 mod query_error;
 pub mod run;
+mod state;
 pub mod stats;
 pub mod store;
 pub mod trial;
@@ -32,6 +33,7 @@ pub use load::{
 pub use plan::{FormKind, PlanForm};
 pub use query_error::QueryError;
 pub use run::{Factor, Question, Run, WorkloadNote};
+pub use state::{State, StateKind};
 pub use store::{Store, StoreError};
 pub use trial::{
     Answer, Coldness, Counters, DatasetNote, EventNote, LimitNote, Query, Round, Trial, TrialKey,

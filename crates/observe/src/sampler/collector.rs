@@ -6,7 +6,7 @@ use super::column::Column;
 use super::machine::{Amounts, Machine, between};
 use super::status::Cut;
 use super::ticks::Ticks;
-use super::{Live, News, Sample, Sampled, absent};
+use super::{Live, News, Sample, Sampled, StatusValues, absent};
 use record::{Counters, Flag};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender};
@@ -39,15 +39,9 @@ struct Collected {
     stopping: bool,
 }
 
-#[derive(Default)]
-struct StatusValues {
-    rates: BTreeMap<String, f64>,
-    levels: BTreeMap<String, f64>,
-}
-
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
-    /// prony's own series: always kept.
+    /// prony's own series, states among them: always kept.
     Own,
     Rate,
     Level,
@@ -127,6 +121,9 @@ impl Collector {
         {
             collected.put(second, Kind::Rate, status.rates, &mut values);
             collected.put(second, Kind::Level, status.levels, &mut values);
+            let states = status.states.into_iter();
+            let states = states.map(|(state, value)| (state.to_string(), value));
+            collected.put(second, Kind::Own, states, &mut values);
         }
         (self.live)(Sample {
             second,
@@ -155,13 +152,8 @@ impl Collector {
 impl Collected {
     fn receive(&mut self, news: News) {
         match news {
-            News::Status {
-                tick,
-                rates,
-                levels,
-                cpu,
-            } => {
-                self.status = Some((tick, StatusValues { rates, levels }));
+            News::Status { tick, values, cpu } => {
+                self.status = Some((tick, values));
                 self.status_cpu = cpu;
             }
             News::StatusEnded { counters, flags } => self.ended = Some((counters, flags)),

@@ -15,7 +15,7 @@ mod ticks;
 
 use collector::Collector;
 use machine::Machine;
-use record::{Counters, Flag, FlagKind};
+use record::{Counters, Flag, FlagKind, State};
 use server::{Connector, ServerError};
 use status::{Cut, Status};
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ pub struct Sample<'a> {
 #[derive(Debug, Default)]
 pub struct Sampled {
     /// By name, one value for each whole second: counters as rates per second, gauges as of the end of the second. prony's own
-    /// names are always included, the server's only if they changed at all.
+    /// names and the states are always included, the server's own values only if they changed at all.
     pub series: BTreeMap<String, Vec<Option<f64>>>,
     /// The server's counters from the first measured second to the end, without the sampler's own cost.
     pub counters: Counters,
@@ -116,14 +116,22 @@ impl Prepared {
     }
 }
 
+/// The server's values of one second.
+#[derive(Default)]
+struct StatusValues {
+    /// Counters, per second.
+    rates: BTreeMap<String, f64>,
+    levels: BTreeMap<String, f64>,
+    states: BTreeMap<State, f64>,
+}
+
 /// Messages to the collector thread.
 enum News {
     /// The server's values of a second; empty if they could not be read.
     Status {
         /// The tick at the end of the second.
         tick: u32,
-        rates: BTreeMap<String, f64>,
-        levels: BTreeMap<String, f64>,
+        values: StatusValues,
         /// CPU time of the status thread since it started.
         cpu: Duration,
     },

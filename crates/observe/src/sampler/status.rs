@@ -3,14 +3,14 @@
 //! A sample is the difference of consecutive readings, without their own cost. A lost connection is opened again. A hung
 //! server only loses the seconds during which it hangs. `collector` decides when a second is over.
 
-use super::News;
 use super::levels::is_level;
 use super::ticks::Ticks;
-use crate::{Observer, Reading};
+use super::{News, StatusValues};
+use crate::states;
+use crate::{Observer, Reading, States};
 use host::thread_cpu;
 use record::{Counters, Flag};
 use server::{Connector, Cutter, ServerError};
-use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
@@ -61,6 +61,7 @@ struct Before {
     tick: Option<u32>,
     at: Instant,
     reading: Reading,
+    states: States,
 }
 
 struct Lost {
@@ -74,7 +75,7 @@ impl Connected {
     fn open(connector: &Connector, configure: bool) -> Result<Connected, ServerError> {
         let session = connector()?;
         let cutter = session.cutter();
-        let observer = Observer::new(session, configure)?;
+        let observer = Observer::with_states(session, configure)?;
         Ok(Connected { observer, cutter })
     }
 }
@@ -112,11 +113,10 @@ impl Status {
                 break;
             }
             self.reopen(tick, cut);
-            let (rates, levels) = self.sample(Some(tick), ticks, measured_from_s);
+            let values = self.sample(Some(tick), ticks, measured_from_s);
             let sent = news.send(News::Status {
                 tick,
-                rates,
-                levels,
+                values,
                 cpu: thread_cpu(),
             });
             if sent.is_err() {
@@ -132,19 +132,14 @@ impl Status {
         });
     }
 
-    /// Reads the status and returns the rates and levels of the second before. The last reading has no tick.
-    fn sample(
-        &mut self,
-        tick: Option<u32>,
-        ticks: Ticks,
-        measured_from_s: u32,
-    ) -> (BTreeMap<String, f64>, BTreeMap<String, f64>) {
-        let nothing = (BTreeMap::new(), BTreeMap::new());
+    /// Reads the status and returns the values of the second before. The last reading has no tick.
+    fn sample(&mut self, tick: Option<u32>, ticks: Ticks, measured_from_s: u32) -> StatusValues {
+        let nothing = StatusValues::default();
         let Some(connected) = &mut self.connected else {
             return nothing;
         };
-        let reading = match connected.observer.read() {
-            Ok(reading) => reading,
+        let (reading, states) = match connected.observer.read_all() {
+            Ok(both) => both,
             // For example a KILL QUERY: only this reading is lost.
             Err(ServerError::Refused { .. }) => return nothing,
             Err(error) => {
@@ -154,7 +149,12 @@ impl Status {
         };
         let at = Instant::now();
         let tick = tick.filter(|tick| at <= ticks.too_late(*tick));
-        let after = Before { tick, at, reading };
+        let after = Before {
+            tick,
+            at,
+            reading,
+            states,
+        };
         if at >= ticks.due(measured_from_s) {
             self.measured_from.get_or_insert(at);
         }
@@ -165,15 +165,10 @@ impl Status {
     }
 
     /// Compares the last reading with the one before.
-    fn compare(
-        &mut self,
-        before: &Before,
-        ticks: Ticks,
-        measured_from_s: u32,
-    ) -> (BTreeMap<String, f64>, BTreeMap<String, f64>) {
-        let (mut rates, mut levels) = (BTreeMap::new(), BTreeMap::new());
+    fn compare(&mut self, before: &Before, ticks: Ticks, measured_from_s: u32) -> StatusValues {
+        let mut values = StatusValues::default();
         let (Some(connected), Some(after)) = (&self.connected, &self.before) else {
-            return (rates, levels);
+            return values;
         };
         let moved = connected
             .observer
@@ -184,18 +179,25 @@ impl Status {
             let elapsed_s = (after.at - before.at).as_secs_f64();
             for (name, moved) in &moved {
                 if is_level(name) {
-                    levels.insert(name.clone(), after.reading[name] as f64);
+                    values
+                        .levels
+                        .insert(name.clone(), after.reading[name] as f64);
                 } else if *moved >= 0 {
-                    rates.insert(name.clone(), *moved as f64 / elapsed_s);
+                    values.rates.insert(name.clone(), *moved as f64 / elapsed_s);
                 }
             }
+            values.states = after
+                .states
+                .iter()
+                .chain(states::rates(&values.rates))
+                .collect();
         }
         if before.at >= ticks.due(measured_from_s) {
             for (name, moved) in moved {
                 *self.counters.entry(name).or_default() += moved;
             }
         }
-        (rates, levels)
+        values
     }
 
     fn lose(&mut self, tick: Option<u32>, error: &ServerError) {

@@ -3,6 +3,7 @@
 use super::running::{self, quantile};
 use super::steady::{Steady, throughput};
 use crate::load::Loaded;
+use crate::state::State;
 use serde::{Deserialize, Serialize};
 
 /// Consecutive seconds with a throughput below half of the running median, or of zero.
@@ -83,7 +84,8 @@ fn calm_seconds(steady: &Steady, stalls: &[Stall]) -> Vec<usize> {
         .collect()
 }
 
-/// Series that exceed the third quartile of the calm seconds by more than three interquartile ranges.
+/// Series that exceed the third quartile of the calm seconds by more than three interquartile ranges. States are left out: most
+/// repeat a counter of the server under another name.
 fn moved(load: &Loaded, calm: &[usize], stall: &Stall) -> Vec<Moved> {
     let stalled = stall.start_s as usize..(stall.start_s + stall.seconds) as usize;
     let one = |(name, values): (&String, &Vec<Option<f64>>)| {
@@ -98,7 +100,9 @@ fn moved(load: &Loaded, calm: &[usize], stall: &Stall) -> Vec<Moved> {
             during,
         })
     };
-    let mut moved: Vec<Moved> = load.series.iter().filter_map(one).collect();
+    let counters = load.series.iter();
+    let counters = counters.filter(|(name, _)| State::of_series(name).is_none());
+    let mut moved: Vec<Moved> = counters.filter_map(one).collect();
     let rise = |moved: &Moved| (moved.during + 1.0) / (moved.usual.abs() + 1.0);
     moved.sort_by(|a, b| rise(b).total_cmp(&rise(a)));
     moved.truncate(MOVED_MAX);
