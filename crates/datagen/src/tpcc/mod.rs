@@ -1,13 +1,24 @@
-//! TPC-C, revision 5.11: NURand with its constants, and last names. Numbers in parentheses are clauses of the standard.
+//! The nine tables of TPC-C, revision 5.11, NURand with its constants, and last names. Numbers in parentheses are clauses of the
+//! standard.
 //!
-//! Goals: one source for what the load, the terminals and the audits draw. Non-goals: transactions (crate `workload`).
+//! Goals: any part of a table without what precedes it; constant memory; one source for what the load, the terminals and the
+//! audits draw. Non-goals: transactions (crate `workload`); the bytes of other generators, which draw at random.
 
+mod chunk;
 mod names;
 mod random;
+mod rows;
+mod table;
+mod text;
 
+pub use chunk::{Chunk, Tpcc};
 pub use names::last_name;
 pub use random::{CUSTOMER_A, Constants, ITEM_A, LAST_NAME_A, LAST_NAME_MAX, mass, nurand};
+pub use rows::LOADED_AT;
+pub use table::Table;
 
+/// The seed of the tables that prony loads.
+pub const SEED: u64 = 1;
 /// Districts of a warehouse (1.2.1).
 pub const DISTRICTS: u64 = 10;
 /// Customers of a district, and its orders after the load (4.3.3.1).

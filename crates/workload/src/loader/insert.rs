@@ -1,6 +1,6 @@
 //! Loads rows by INSERT, for servers that refuse LOCAL: many rows per statement, one transaction per piece.
 
-use super::lines::{Lines, fields};
+use super::lines::{Lines, fields, is_null};
 use super::tally::Tally;
 use super::{Piece, Table};
 use server::{ServerError, Session};
@@ -91,19 +91,28 @@ impl Batch {
     }
 }
 
-/// `1|it's|` becomes `('1','it''s')`; every column converts text to its type.
+/// `1|it's|\N|` becomes `('1','it''s',NULL)`; every column converts text to its type.
 fn append_row(sql: &mut Vec<u8>, line: &[u8]) {
     for (n, field) in fields(line).enumerate() {
-        sql.extend_from_slice(if n == 0 { b"('" } else { b"','" });
-        for &byte in field {
-            match byte {
-                b'\'' => sql.extend_from_slice(b"''"),
-                b'\\' => sql.extend_from_slice(b"\\\\"),
-                other => sql.push(other),
-            }
+        sql.push(if n == 0 { b'(' } else { b',' });
+        match is_null(field) {
+            true => sql.extend_from_slice(b"NULL"),
+            false => append_text(sql, field),
         }
     }
-    sql.extend_from_slice(b"')");
+    sql.push(b')');
+}
+
+fn append_text(sql: &mut Vec<u8>, field: &[u8]) {
+    sql.push(b'\'');
+    for &byte in field {
+        match byte {
+            b'\'' => sql.extend_from_slice(b"''"),
+            b'\\' => sql.extend_from_slice(b"\\\\"),
+            other => sql.push(other),
+        }
+    }
+    sql.push(b'\'');
 }
 
 #[cfg(test)]
@@ -115,6 +124,13 @@ mod tests {
         let mut sql = Vec::new();
         append_row(&mut sql, b"1|it's a \\|");
         assert_eq!(String::from_utf8(sql).unwrap(), "('1','it''s a \\\\')");
+    }
+
+    #[test]
+    fn a_field_for_null_becomes_null() {
+        let mut sql = Vec::new();
+        append_row(&mut sql, br"\N|1|\Nx|\N|");
+        assert_eq!(String::from_utf8(sql).unwrap(), r"(NULL,'1','\\Nx',NULL)");
     }
 
     #[test]

@@ -47,6 +47,11 @@ pub(super) fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
         .split(|&byte| byte == b'|')
 }
 
+/// Whether a field stands for NULL, as LOAD DATA reads it.
+pub(super) fn is_null(field: &[u8]) -> bool {
+    field == b"\\N"
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

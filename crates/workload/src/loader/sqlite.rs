@@ -1,6 +1,6 @@
 //! Loads rows into SQLite: one prepared INSERT per table, one transaction for all.
 
-use super::lines::{Lines, fields};
+use super::lines::{Lines, fields, is_null};
 use super::queue::Queue;
 use super::tally::Tally;
 use super::{Failure, Piece, Table, leave, next};
@@ -77,7 +77,10 @@ fn load(
 /// Binds text; column affinity converts it to numbers.
 fn insert_row(insert: &mut rusqlite::Statement<'_>, line: &[u8]) -> rusqlite::Result<()> {
     for (n, field) in fields(line).enumerate() {
-        insert.raw_bind_parameter(n + 1, std::str::from_utf8(field)?)?;
+        match is_null(field) {
+            true => insert.raw_bind_parameter(n + 1, rusqlite::types::Null)?,
+            false => insert.raw_bind_parameter(n + 1, std::str::from_utf8(field)?)?,
+        }
     }
     insert.raw_execute().map(|_| ())
 }

@@ -3,10 +3,12 @@
 //! Purpose: the section and the tables. Boundaries: `datagen::tpcc` generates the rows.
 
 mod section;
+mod tables;
 
 pub use section::{Delivery, Mix, Section, TRANSACTIONS, Waits};
 
-use super::Workload;
+use super::stored::Stored;
+use super::{Dataset, Workload};
 use std::sync::Arc;
 
 /// prony's own schema for these tables.
@@ -14,7 +16,7 @@ pub const SCHEMA: &str = "prony_tpcc";
 
 /// The tables of one section.
 pub struct Tpcc {
-    section: Section,
+    data: Stored,
 }
 
 /// Reads `[workload.tpcc]`; notes every mistake.
@@ -24,19 +26,18 @@ pub(crate) fn read(section: &spec::Section) -> Option<Arc<dyn Workload>> {
 
 impl Tpcc {
     pub fn new(section: Section) -> Tpcc {
-        Tpcc { section }
+        Tpcc {
+            data: tables::tables(&section),
+        }
     }
 }
 
 impl Workload for Tpcc {
     fn summary(&self) -> String {
-        let Section {
-            warehouses, engine, ..
-        } = &self.section;
-        let warehouses = match warehouses {
-            1 => "1 warehouse".to_owned(),
-            many => format!("{many} warehouses"),
-        };
-        format!("TPC-C transactions on {warehouses}, {engine}")
+        format!("TPC-C transactions on {}", self.data.summary)
+    }
+
+    fn data(&self) -> Option<&dyn Dataset> {
+        Some(&self.data)
     }
 }

@@ -1,0 +1,183 @@
+//! The nine tables for the loader: statements, names, rows, and pieces from the generator.
+
+use super::SCHEMA;
+use super::section::Section;
+use crate::generated::{Generated, Generator};
+use crate::indexes::IndexBuild;
+use crate::loader::Cut;
+use crate::marker;
+use crate::stored::{Cost, Sqlite, Stored};
+use datagen::Format;
+use datagen::tpcc::{Chunk, SEED, Table as Kind, Tpcc};
+
+const CREATE: &str = include_str!("schema.sql");
+/// Increment it when the generated rows change, so that stored datasets are reloaded.
+const GENERATOR: u32 = 1;
+/// More connections are not faster on the intended machines.
+const CONNECTIONS_MAX: usize = 8;
+
+// Measured at one and at ten warehouses in MariaDB 10.11: 86 MB a warehouse with indexes, 10 MB of items.
+const BYTES_PER_WAREHOUSE: u64 = 86_000_000;
+const BYTES_OF_ITEMS: u64 = 10_000_000;
+/// An estimate for two heavily shared cores.
+const SECONDS_PER_WAREHOUSE: f64 = 5.0;
+
+/// In loading order, with the numbers of columns: the smallest first, so that a rejection shows early, then the largest, so that
+/// parallel connections end together.
+const ORDER: [(Kind, usize); 9] = [
+    (Kind::Warehouse, 9),
+    (Kind::District, 11),
+    (Kind::OrderLine, 10),
+    (Kind::Stock, 17),
+    (Kind::Customer, 21),
+    (Kind::Item, 5),
+    (Kind::History, 8),
+    (Kind::Orders, 8),
+    (Kind::NewOrder, 3),
+];
+
+const ROWS: Generator<Tpcc, Kind, Chunk> = Generator {
+    name: |kind| kind.name(),
+    rows: |tpcc, kind| tpcc.rows(kind),
+    bytes: |tpcc, kind| tpcc.bytes_estimate(kind),
+    whole: |tpcc, kind| tpcc.whole(kind),
+    cut: Cut {
+        split: |chunk, n| chunk.split(n).collect(),
+        write: |chunk, to| chunk.write(to, Format::Tbl),
+    },
+};
+
+/// The tables of a section.
+pub(super) fn tables(section: &Section) -> Stored {
+    let tpcc = Tpcc::new(section.warehouses, SEED);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    Stored {
+        fingerprint: fingerprint(section, &tpcc),
+        summary: format!("{}, {}", warehouses(section.warehouses), section.engine),
+        schema: SCHEMA,
+        engine: section.engine.clone(),
+        index_build: IndexBuild::After,
+        create: CREATE.to_owned(),
+        sqlite: Sqlite::Refused {
+            what: "This workload drives many concurrent clients, which SQLite does not support",
+            instead: "name a server of the MySQL family",
+        },
+        pattern: None,
+        connections: cores.min(CONNECTIONS_MAX),
+        cost: cost(section.warehouses),
+        rows: Box::new(Generated::new(tpcc, ROWS, &ORDER)),
+    }
+}
+
+/// `1 warehouse`, `10 warehouses`
+pub(super) fn warehouses(count: u32) -> String {
+    match count {
+        1 => "1 warehouse".to_owned(),
+        many => format!("{many} warehouses"),
+    }
+}
+
+/// Holds C-Load, from which each run derives its own constant (2.1.6.1).
+fn fingerprint(section: &Section, tpcc: &Tpcc) -> String {
+    let hash = marker::hash(&[CREATE.as_bytes(), &GENERATOR.to_le_bytes()]);
+    let Section {
+        warehouses, engine, ..
+    } = section;
+    let c_load = tpcc.constants().last_name;
+    format!("tpcc-{warehouses}-{engine}-c{c_load}-{hash}")
+}
+
+fn cost(warehouses: u32) -> Cost {
+    Cost {
+        data_bytes: BYTES_OF_ITEMS + u64::from(warehouses) * BYTES_PER_WAREHOUSE,
+        load_s: 1.0 + f64::from(warehouses) * SECONDS_PER_WAREHOUSE,
+        round_cold_s: 0.0,
+        round_hot_s: 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stored::Rows as _;
+    use crate::{Dataset as _, indexes, schema};
+    use datagen::tpcc::Constants;
+
+    fn of(text: &str) -> Stored {
+        tables(&spec::read_text(text, Section::read).unwrap())
+    }
+
+    #[test]
+    fn pieces_hold_every_row_of_every_table_once() {
+        let rows = Generated::new(Tpcc::new(1, SEED), ROWS, &ORDER);
+        for rows_per_piece in [None, Some(70_000)] {
+            let mut counts = [0; 9];
+            for piece in rows.pieces(rows_per_piece) {
+                for part in piece.parts {
+                    counts[piece.table] += (part.write)(&mut std::io::sink()).unwrap();
+                }
+            }
+            let expected: Vec<u64> = rows.tables().iter().map(|table| table.rows).collect();
+            assert_eq!(counts.to_vec(), expected);
+        }
+    }
+
+    #[test]
+    fn a_line_has_as_many_fields_as_its_table_has_columns() {
+        for (kind, columns) in ORDER {
+            let mut text = Vec::new();
+            let chunk = Tpcc::new(1, SEED).whole(kind);
+            chunk.write(&mut text, Format::Tbl).unwrap();
+            let line = text.split(|&byte| byte == b'\n').next().unwrap();
+            let bars = line.iter().filter(|&&byte| byte == b'|').count();
+            assert_eq!(bars, columns, "{}", kind.name());
+        }
+    }
+
+    #[test]
+    fn the_schema_has_the_nine_tables_with_their_columns() {
+        let made: Vec<(&str, usize)> = schema::statements(CREATE)
+            .map(|create| {
+                let columns = create.lines().filter(|line| line.starts_with("    "));
+                let columns = columns.filter(|line| !line.contains("KEY"));
+                (indexes::table(create), columns.count())
+            })
+            .collect();
+        let mut expected = ORDER.map(|(kind, columns)| (kind.name(), columns)).to_vec();
+        expected.sort_unstable();
+        let mut made = made;
+        made.sort_unstable();
+        assert_eq!(made, expected);
+    }
+
+    #[test]
+    fn the_fingerprint_holds_the_warehouses_the_engine_and_the_constant_of_the_load() {
+        let fingerprint = of("scale = 3").fingerprint();
+        let c_load = Constants::load(SEED).last_name;
+        let start = format!("tpcc-3-InnoDB-c{c_load}-");
+        assert!(fingerprint.starts_with(&start), "{fingerprint}");
+        let others = [
+            "waits = \"standard\"",
+            "delivery = \"deferred\"",
+            "reload = true",
+        ];
+        for other in others {
+            assert_eq!(
+                of(&format!("scale = 3\n{other}")).fingerprint(),
+                fingerprint
+            );
+        }
+        assert_ne!(of("scale = 4").fingerprint(), fingerprint);
+    }
+
+    #[test]
+    fn the_estimate_is_known_before_anything_is_loaded() {
+        let estimate = of("scale = 2").estimate();
+        assert!(
+            estimate.rows.abs_diff(100_000 + 2 * 499_011) < 5_000,
+            "{estimate:?}"
+        );
+        assert_eq!(estimate.data_bytes, 182_000_000);
+        assert_eq!(of("scale = 2").summary(), "2 warehouses, InnoDB");
+    }
+}
