@@ -2,6 +2,8 @@
 //!
 //! Purpose: the section and the tables. Boundaries: `datagen::tpcc` generates the rows.
 
+pub mod inputs;
+pub mod ledger;
 mod section;
 mod tables;
 
