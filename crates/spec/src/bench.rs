@@ -20,11 +20,30 @@ pub struct BenchRequest {
     /// As written: `30s`.
     pub time: String,
     pub warmup: Option<String>,
+    /// As written: `2`, `0.1`.
+    pub scale: Option<String>,
     pub tables: Option<u64>,
     pub rows: Option<u64>,
     pub engine: Option<String>,
     pub blocks: Option<u32>,
     pub settings: Vec<(String, String)>,
+}
+
+/// Workloads whose operations change what the next trial would measure.
+const CHANGE_THEIR_DATA: [&str; 1] = ["tpcc"];
+
+impl BenchRequest {
+    /// The workload's name and its operations, if the flag names them.
+    fn named(&self) -> (&str, Option<&str>) {
+        match self.workload.split_once('-') {
+            Some((name, operations)) => (name, Some(operations)),
+            None => (&self.workload, None),
+        }
+    }
+
+    fn changes_its_data(&self) -> bool {
+        CHANGE_THEIR_DATA.contains(&self.named().0)
+    }
 }
 
 /// Returns an experiment file equivalent to the flags. It contains the passwords of DSNs; `spec::parse` keeps them out
@@ -85,20 +104,20 @@ fn named(text: &str) -> (String, String) {
     (name, text.to_string())
 }
 
-/// `oltp-update-index` is `[workload.oltp]` with `operations = "update-index"`.
+/// `oltp-update-index` is `[workload.oltp]` with `operations = "update-index"`. Tables that change are loaded anew on a running
+/// server, where prony has no snapshot.
 fn workload(request: &BenchRequest) -> Table {
-    let (name, operations) = match request.workload.split_once('-') {
-        Some((name, operations)) => (name, Some(operations)),
-        None => (request.workload.as_str(), None),
-    };
+    let (name, operations) = request.named();
     let mut section = Table::new();
     let mut add = |key: &str, value: Option<Value>| {
         section.extend(value.map(|value| (key.to_string(), value)));
     };
     add("operations", operations.map(Value::from));
+    add("scale", request.scale.as_deref().map(number));
     add("tables", request.tables.map(whole));
     add("rows", request.rows.map(whole));
     add("engine", request.engine.clone().map(Value::from));
+    add("reload", request.changes_its_data().then(|| true.into()));
     Table::from_iter([(name.to_string(), section.into())])
 }
 
@@ -131,7 +150,8 @@ fn load(request: &BenchRequest) -> Table {
     load
 }
 
-/// Several loads run as a series on one started server, as in other benchmark tools.
+/// Several loads run as a series on one started server, as in other benchmark tools, unless each would leave other data to
+/// the next.
 fn protocol(request: &BenchRequest) -> Table {
     let mut protocol = Table::new();
     protocol.insert("time".into(), request.time.clone().into());
@@ -143,7 +163,8 @@ fn protocol(request: &BenchRequest) -> Table {
         request.rate.len(),
         request.workers.len(),
     ];
-    if longest.iter().any(|length| *length > 1) {
+    let is_series = longest.iter().any(|length| *length > 1);
+    if is_series && !request.changes_its_data() {
         protocol.insert("series".into(), true.into());
     }
     if let Some(blocks) = request.blocks {
@@ -229,6 +250,20 @@ mod tests {
         assert_eq!(experiment.protocol.time, Some(Duration::from_secs(30)));
         assert_eq!(experiment.protocol.warmup, WarmupSpec::None);
         assert!(experiment.protocol.series);
+    }
+
+    #[test]
+    fn tables_that_a_load_changes_are_restored_before_each_trial() {
+        let request = BenchRequest {
+            workload: "tpcc".into(),
+            scale: Some("2".into()),
+            ..update_index()
+        };
+        let experiment = read(&request).unwrap();
+        let section = experiment.base.workload.unwrap();
+        assert_eq!(section["scale"].as_integer(), Some(2));
+        assert_eq!(section["reload"].as_bool(), Some(true));
+        assert!(!experiment.protocol.series);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use spec::{BenchRequest, bench};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Workload and operation: oltp-point-select, oltp-update-index, oltp-read-write, ...
+    /// tpcc, or oltp and an operation: oltp-point-select, oltp-update-index, oltp-read-write, ...
     workload: String,
     /// Server to measure: mariadb, mysql@5.6.14, a DSN, or NAME=BUILD; repeatable
     #[arg(long, value_name = "BUILD|DSN", default_value = "mariadb")]
@@ -36,10 +36,13 @@ pub(super) struct Args {
     /// Warm-up before the measured time: 2s, 50%, find
     #[arg(long)]
     warmup: Option<String>,
-    /// Number of tables
+    /// Warehouses of tpcc, about 86 MB each [default: 1]
+    #[arg(long)]
+    scale: Option<String>,
+    /// Number of tables of oltp
     #[arg(long)]
     tables: Option<u64>,
-    /// Rows per table
+    /// Rows per table of oltp
     #[arg(long)]
     rows: Option<u64>,
     /// Storage engine
@@ -100,6 +103,7 @@ impl Args {
             workers: self.workers.clone(),
             time: self.time.clone(),
             warmup: self.warmup.clone(),
+            scale: self.scale.clone(),
             tables: self.tables,
             rows: self.rows,
             engine: self.engine.clone(),

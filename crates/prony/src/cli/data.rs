@@ -11,8 +11,9 @@ use std::time::Instant;
 
 use datagen::oltp::Oltp;
 use datagen::ssb::Ssb;
+use datagen::tpcc::{SEED, Tpcc};
 use datagen::tpch::Tpch;
-use datagen::{Format, ssb, tpch};
+use datagen::{Format, ssb, tpcc, tpch};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use chunk::Chunk;
@@ -23,8 +24,9 @@ use files::{Output, Written};
 pub(super) struct Args {
     /// Workload whose tables are written
     workload: Workload,
-    /// Scale of ssb or tpch; scale 1 of ssb is 600 MB and 6 million rows, of tpch 1.1 GB and 8.7 million rows
-    #[arg(long, value_parser = number, required_if_eq_any([("workload", "ssb"), ("workload", "tpch")]))]
+    /// Scale of ssb, tpch or tpcc; scale 1 of ssb is 600 MB and 6 million rows, of tpch 1.1 GB and 8.7 million rows, of tpcc one
+    /// warehouse, 79 MB and 0.6 million rows
+    #[arg(long, value_parser = number, required_if_eq_any([("workload", "ssb"), ("workload", "tpch"), ("workload", "tpcc")]))]
     scale: Option<f64>,
     /// Number of oltp tables [default: 1]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "scale")]
@@ -49,6 +51,8 @@ enum Workload {
     Ssb,
     /// TPC-H
     Tpch,
+    /// TPC-C
+    Tpcc,
     /// sysbench's tables
     Oltp,
 }
@@ -130,6 +134,11 @@ impl Args {
                 let table = |table| Chunk::Tpch(tpch.whole(table));
                 tpch::Table::ALL.map(table).into()
             }
+            Workload::Tpcc => {
+                let tpcc = Tpcc::new(warehouses(scale())?, SEED);
+                let table = |table| Chunk::Tpcc(tpcc.whole(table));
+                tpcc::Table::ALL.map(table).into()
+            }
             Workload::Oltp => {
                 let rows = self.rows.expect("clap requires them");
                 let oltp = Oltp::new(self.tables.unwrap_or(1), rows).map_err(refused)?;
@@ -145,6 +154,19 @@ impl Args {
             Some(Shard { index, of }) => format!("{table}.{index}-of-{of}.{extension}"),
             None => format!("{table}.{extension}"),
         }
+    }
+}
+
+/// A whole number of warehouses, as `[workload.tpcc]` accepts it.
+fn warehouses(scale: f64) -> miette::Result<u32> {
+    let range = 1.0..=f64::from(::workload::tpcc::LARGEST_SCALE);
+    match range.contains(&scale) && scale.fract() == 0.0 {
+        true => Ok(scale as u32),
+        false => Err(refused(format!(
+            "scale {scale} of tpcc must be a whole number of warehouses from {} to {}",
+            range.start(),
+            range.end()
+        ))),
     }
 }
 
@@ -297,6 +319,9 @@ mod tests {
             ("ssb", "0", "above 0"),
             ("tpch", "-1", "above 0"),
             ("tpch", "0.002", "0.01"),
+            ("tpcc", "0", "from 1 to 30000"),
+            ("tpcc", "1.5", "whole number of warehouses"),
+            ("tpcc", "1e9", "from 1 to 30000"),
         ] {
             let scale = format!("--scale={scale}");
             let args = parse(&[workload, &scale, "--out", out.to_str().unwrap()]).unwrap();
@@ -321,6 +346,25 @@ mod tests {
             chunk.write(&mut whole, Format::Tbl).unwrap();
             assert!([shard(1), shard(2)].concat() == whole, "{}", table.name());
         }
+    }
+
+    #[test]
+    fn tpcc_writes_nine_tables_and_null_as_load_data_reads_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().to_str().unwrap();
+        run(parse(&["tpcc", "--scale", "1", "--out", out]).unwrap()).unwrap();
+        for table in tpcc::Table::ALL {
+            let mut whole = Vec::new();
+            let chunk = Tpcc::new(1, SEED).whole(table);
+            chunk.write(&mut whole, Format::Tbl).unwrap();
+            assert!(read(folder.path(), &format!("{}.tbl", table.name())) == whole);
+        }
+        let last = read(folder.path(), "orders.tbl");
+        assert!(
+            last[last.len() - 60..]
+                .windows(4)
+                .any(|part| part == br"|\N|")
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ pub mod ledger;
 mod section;
 mod tables;
 
-pub use section::{Delivery, Mix, Section, TRANSACTIONS, Waits};
+pub use section::{Delivery, LARGEST_SCALE, Mix, Section, TRANSACTIONS, Waits};
 
 use super::stored::Stored;
 use super::{Dataset, Workload};

@@ -15,7 +15,7 @@ pub const TRANSACTIONS: [&str; 5] = [
 ];
 
 /// The largest number of warehouses that w_id can number, rounded.
-const LARGEST_SCALE: u32 = 30_000;
+pub const LARGEST_SCALE: u32 = 30_000;
 /// New-Order gets what the minimum shares of the others leave (5.2.3).
 const WEIGHTS: [u32; 5] = [45, 43, 4, 4, 4];
 const WEIGHT_MAX: i64 = 1_000_000;

@@ -2,12 +2,13 @@
 //!
 //! Purpose: one interface for writing the rows of every workload. Outside this module: the rows (crate `datagen`).
 
-use datagen::{Format, oltp, ssb, tpch};
+use datagen::{Format, oltp, ssb, tpcc, tpch};
 use std::io::{self, Write};
 
 pub(super) enum Chunk {
     Ssb(ssb::Chunk),
     Tpch(tpch::Chunk),
+    Tpcc(tpcc::Chunk),
     Oltp(oltp::Chunk),
 }
 
@@ -17,6 +18,7 @@ impl Chunk {
         match self {
             Chunk::Ssb(chunk) => chunk.table().name().into(),
             Chunk::Tpch(chunk) => chunk.table().name().into(),
+            Chunk::Tpcc(chunk) => chunk.table().name().into(),
             Chunk::Oltp(chunk) => format!("sbtest{}", chunk.table()),
         }
     }
@@ -26,6 +28,7 @@ impl Chunk {
         match self {
             Chunk::Ssb(chunk) => Chunk::Ssb(chunk.part(i, n)),
             Chunk::Tpch(chunk) => Chunk::Tpch(chunk.part(i, n)),
+            Chunk::Tpcc(chunk) => Chunk::Tpcc(chunk.part(i, n)),
             Chunk::Oltp(chunk) => Chunk::Oltp(chunk.part(i, n)),
         }
     }
@@ -35,6 +38,7 @@ impl Chunk {
         match self {
             Chunk::Ssb(chunk) => chunk.bytes_estimate(),
             Chunk::Tpch(chunk) => chunk.bytes_estimate(),
+            Chunk::Tpcc(chunk) => chunk.bytes_estimate(),
             Chunk::Oltp(chunk) => chunk.bytes_estimate(),
         }
     }
@@ -44,6 +48,7 @@ impl Chunk {
         match self {
             Chunk::Ssb(chunk) => chunk.write(to, format),
             Chunk::Tpch(chunk) => chunk.write(to, format),
+            Chunk::Tpcc(chunk) => chunk.write(to, format),
             Chunk::Oltp(chunk) => chunk.write(to, format),
         }
     }
