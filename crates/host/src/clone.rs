@@ -3,11 +3,12 @@
 //! Every trial thus starts from the same bytes. Extended attributes are not copied, and the owner only if this user is root.
 
 use crate::disk;
-use rustix::fs::{copy_file_range, fsync, ioctl_ficlone};
+use rustix::fs::{SeekFrom, copy_file_range, fsync, ioctl_ficlone, seek};
 use rustix::io::Errno;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::ops::Range;
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Why a folder could not be cloned.
@@ -154,6 +155,42 @@ fn copy_bytes(mut source: &File, mut target: &File, length: u64) -> io::Result<(
     Ok(())
 }
 
+/// Copies a file to `to`, which must not exist, and leaves its holes holes.
+///
+/// # Errors
+/// One of them cannot be read or written.
+pub fn sparse(from: &Path, to: &Path) -> io::Result<()> {
+    let (source, target) = (File::open(from)?, File::create_new(to)?);
+    let length = source.metadata()?.len();
+    if length > 0 && ioctl_ficlone(&target, &source).is_ok() {
+        return Ok(());
+    }
+    target.set_len(length)?;
+    let mut at = 0;
+    loop {
+        at = match seek(&source, SeekFrom::Data(at)) {
+            // Only a hole is left.
+            Err(Errno::NXIO) => return Ok(()),
+            found => found?,
+        };
+        let end = seek(&source, SeekFrom::Hole(at))?;
+        copy_range(&source, &target, at..end)?;
+        at = end;
+    }
+}
+
+fn copy_range(source: &File, target: &File, range: Range<u64>) -> io::Result<()> {
+    let mut buffer = vec![0; 1 << 20];
+    let mut at = range.start;
+    while at < range.end {
+        let part = (range.end - at).min(buffer.len() as u64) as usize;
+        source.read_exact_at(&mut buffer[..part], at)?;
+        target.write_all_at(&buffer[..part], at)?;
+        at += part as u64;
+    }
+    Ok(())
+}
+
 /// Only root can set the owner; a server that runs as another user then still owns its files.
 fn keep_owner(path: &Path, about: &fs::Metadata) {
     if rustix::process::geteuid().is_root() {
@@ -191,6 +228,19 @@ mod tests {
             fs::read_dir(place.path()).unwrap().count() == 2,
             "the reflink trial leaves no file"
         );
+    }
+
+    #[test]
+    fn a_sparse_copy_has_the_same_bytes_and_takes_no_more_space() {
+        let place = tempfile::tempdir().unwrap();
+        let (from, to) = (place.path().join("from"), place.path().join("to"));
+        let file = File::create(&from).unwrap();
+        file.write_all_at(&[7; 5000], 10 << 20).unwrap();
+        file.set_len(64 << 20).unwrap();
+        sparse(&from, &to).unwrap();
+        assert_eq!(fs::read(&from).unwrap(), fs::read(&to).unwrap());
+        assert!(fs::metadata(&to).unwrap().blocks() * 512 < 1 << 20);
+        assert!(sparse(&from, &to).is_err(), "it never overwrites a file");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! `leftovers`.
 
 use crate::device::mounts;
+use crate::volume::loops;
 use serde::{Deserialize, Serialize};
 use std::ffi::CString;
 use std::fs;
@@ -14,12 +15,16 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// What a lease can hold. The variants are in teardown order: everything of one kind is released before anything of the
-/// next. A loop device goes between mounts and control groups. A FUSE file system is a mount whose daemon carries the mark.
+/// next. Daemons of FUSE file systems carry the mark, so they are dead by then, and the kernel fails what waits for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
     /// A mount point.
     Mount,
+    /// The loop devices over the file at this path.
+    Loop,
+    /// The mount point of a volatile disk's FUSE file system.
+    Disk,
     /// A control group.
     Group,
     /// A folder with everything in it.
@@ -30,7 +35,8 @@ impl Kind {
     /// Releases what is at this path. Does nothing where it is gone already.
     pub(crate) fn release(self, path: &Path) -> io::Result<()> {
         let (what, released) = match self {
-            Kind::Mount => ("unmount", unmount(path)),
+            Kind::Mount | Kind::Disk => ("unmount", unmount(path)),
+            Kind::Loop => ("detach the loop device from", loops::detach(path)),
             Kind::Group => ("remove the control group", remove_group(path)),
             Kind::Folder => ("remove", remove_folder(path)),
         };
@@ -101,17 +107,26 @@ fn remove_folder(folder: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
+    const ALL: [Kind; 5] = [
+        Kind::Mount,
+        Kind::Loop,
+        Kind::Disk,
+        Kind::Group,
+        Kind::Folder,
+    ];
+
     #[test]
     fn kinds_are_released_mounts_first_and_folders_last() {
-        let mut kinds = [Kind::Folder, Kind::Mount, Kind::Group];
+        let mut kinds = ALL;
+        kinds.reverse();
         kinds.sort();
-        assert_eq!(kinds, [Kind::Mount, Kind::Group, Kind::Folder]);
+        assert_eq!(kinds, ALL);
     }
 
     #[test]
     fn releasing_what_is_gone_already_succeeds() {
         let place = tempfile::tempdir().unwrap();
-        for kind in [Kind::Mount, Kind::Group, Kind::Folder] {
+        for kind in ALL {
             kind.release(&place.path().join("gone")).unwrap();
         }
     }

@@ -36,7 +36,7 @@ struct Shared {
     swept: Swept,
 }
 
-/// Holds a folder, a control group or a mount until it is dropped. A folder may be renamed before.
+/// Holds a folder, a control group, a device or a mount until it is dropped. A folder may be renamed before.
 #[must_use = "what is leased is released when the lease is dropped"]
 pub struct Lease {
     shared: Arc<Shared>,
@@ -161,7 +161,8 @@ impl Leases {
         Ok(lease)
     }
 
-    fn lease(&self, path: PathBuf, kind: Kind) -> Result<Lease, LeaseError> {
+    /// A lease of something that is about to be made at this absolute path.
+    pub(crate) fn lease(&self, path: PathBuf, kind: Kind) -> Result<Lease, LeaseError> {
         let id = self.shared.next_id.fetch_add(1, Relaxed);
         let written = self.shared.append(&Line::leased(id, kind, path.clone()));
         written.map_err(|cause| self.shared.unwritten(cause))?;

@@ -1,5 +1,5 @@
 //! The machine that prony runs on: its home folder, leases on what must not outlive prony, the page cache, disks, control
-//! groups, processes and /proc.
+//! groups, volumes, processes and /proc.
 //!
 //! It knows nothing of servers or of the measurement protocol.
 
@@ -21,6 +21,7 @@ mod pause;
 mod proc;
 pub mod process;
 mod random;
+pub mod volume;
 
 pub use clock::now_ns;
 pub use device::{DeviceCounts, Mount, below as mount_below};

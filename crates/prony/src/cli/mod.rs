@@ -5,6 +5,7 @@
 mod bench;
 mod check;
 mod data;
+mod disk;
 mod embedded;
 pub mod experiment;
 mod failure;
@@ -59,6 +60,9 @@ enum Verb {
     /// Measure the limits of a control group from inside it; prony starts this process itself
     #[command(hide = true)]
     Gauge(gauge::Args),
+    /// Serve a disk that forgets what was not flushed; prony starts this process itself
+    #[command(hide = true)]
+    Disk(disk::Args),
 }
 
 /// The results folder, the same option for all verbs.
@@ -84,6 +88,7 @@ pub fn main() -> std::process::ExitCode {
         Verb::Null(args) => null::run(&args),
         Verb::Guard(args) => guard::run(args),
         Verb::Gauge(args) => gauge::run(args),
+        Verb::Disk(args) => disk::run(args),
     };
     match outcome {
         Ok(status) => status.into(),

@@ -1,0 +1,283 @@
+//! Tests of volumes with the real kernel: file systems on loop devices and on disks that forget.
+//!
+//! They require root, loop devices and FUSE.
+
+#[path = "../../../tests/support/skip.rs"]
+mod skip;
+
+use host::volume::{
+    DiskOptions, Filesystem, Replay, Survive, Volume, VolumeError, VolumeOptions, flushes,
+};
+use host::{Home, Leases};
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const BYTES: u64 = 512 << 20;
+const HOME: &str = "PRONY_TEST_VOLUME_HOME";
+
+fn prony() -> PathBuf {
+    env!("CARGO_BIN_EXE_prony").into()
+}
+
+fn leases(home: &Path) -> Leases {
+    Leases::open_with(&Home::at(home).unwrap(), Some(&prony())).unwrap()
+}
+
+fn volatile(filesystem: Filesystem) -> VolumeOptions {
+    VolumeOptions {
+        filesystem,
+        volatile: Some(DiskOptions::default()),
+    }
+}
+
+/// False, with a message, where this machine cannot have the volume. In CI that is a failure.
+fn can_have(options: &VolumeOptions) -> bool {
+    match host::volume::check(options) {
+        Ok(()) => true,
+        Err(error) => {
+            skip::skipped(&error.to_string());
+            false
+        }
+    }
+}
+
+fn is_in_mounts(folder: &Path) -> bool {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    mounts.contains(folder.to_str().unwrap())
+}
+
+fn has_loop_device(folder: &Path) -> bool {
+    let devices = fs::read_dir("/sys/block").unwrap();
+    devices.into_iter().any(|device| {
+        let below = device.unwrap().path().join("loop/backing_file");
+        fs::read_to_string(below).is_ok_and(|below| below.contains(folder.to_str().unwrap()))
+    })
+}
+
+fn write_synced(path: &Path, text: &str) {
+    let mut file = File::create(path).unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    file.sync_all().unwrap();
+}
+
+fn within(limit: Duration, is_so: impl Fn() -> bool) -> bool {
+    let began = Instant::now();
+    while !is_so() {
+        if began.elapsed() > limit {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    true
+}
+
+/// A volatile volume in a leased folder, with one file from before.
+fn made(options: VolumeOptions, folder: &Path, leases: &Leases) -> Volume {
+    let fill = |root: &Path| fs::write(root.join("before"), "old").map_err(|e| e.to_string());
+    Volume::make(options, BYTES, &folder.join("volume"), leases, fill).unwrap()
+}
+
+#[test]
+fn an_unsynced_write_is_gone_after_the_cut_and_a_synced_one_is_there() {
+    for filesystem in [Filesystem::Ext4, Filesystem::Xfs] {
+        if !can_have(&volatile(filesystem)) {
+            return;
+        }
+        let home = tempfile::tempdir().unwrap();
+        let leases = leases(home.path());
+        let folder = leases.temporary("test").unwrap();
+        let mut volume = made(volatile(filesystem), folder.path(), &leases);
+        let data = volume.data();
+        assert_eq!(fs::read_to_string(data.join("before")).unwrap(), "old");
+        write_synced(&data.join("synced"), "kept");
+        // The directory entry is flushed with it: the journal is one sequence.
+        File::open(&data).unwrap().sync_all().unwrap();
+        fs::write(data.join("unsynced"), "lost").unwrap();
+        volume.freeze().unwrap();
+        assert!(
+            File::create(data.join("late"))
+                .and_then(|file| file.sync_all())
+                .is_err()
+        );
+        volume.cut(Survive::None, 1).unwrap();
+        assert_eq!(fs::read_to_string(data.join("before")).unwrap(), "old");
+        assert_eq!(fs::read_to_string(data.join("synced")).unwrap(), "kept");
+        assert!(!data.join("unsynced").exists() && !data.join("late").exists());
+        // And it is an ordinary disk again.
+        write_synced(&data.join("again"), "new");
+        let stats = volume.stats().unwrap();
+        assert!(stats.flushes > 0 && stats.writes > 0, "{stats:?}");
+    }
+}
+
+#[test]
+fn every_mode_leaves_a_file_system_that_mounts_with_what_was_synced() {
+    if !can_have(&volatile(Filesystem::Ext4)) {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let leases = leases(home.path());
+    let folder = leases.temporary("test").unwrap();
+    let mut volume = made(volatile(Filesystem::Ext4), folder.path(), &leases);
+    for (seed, (name, mode)) in Survive::NAMED.into_iter().enumerate() {
+        let data = volume.data();
+        write_synced(&data.join(name), name);
+        File::open(&data).unwrap().sync_all().unwrap();
+        // Blocks that the kernel has written and nobody has flushed.
+        let direct = fs::write(data.join("loose"), vec![7; 4 << 20]);
+        direct.unwrap();
+        volume.freeze().unwrap();
+        volume.cut(mode, seed as u64).unwrap();
+        assert_eq!(fs::read_to_string(volume.data().join(name)).unwrap(), name);
+    }
+}
+
+#[test]
+fn a_lying_disk_loses_what_was_synced() {
+    let mut options = volatile(Filesystem::Ext4);
+    options.volatile.as_mut().unwrap().lies = true;
+    if !can_have(&options) {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let leases = leases(home.path());
+    let folder = leases.temporary("test").unwrap();
+    let mut volume = made(options, folder.path(), &leases);
+    write_synced(&volume.data().join("synced"), "lost");
+    volume.freeze().unwrap();
+    volume.cut(Survive::None, 1).unwrap();
+    assert!(!volume.data().join("synced").exists());
+    assert!(volume.data().join("before").exists());
+}
+
+#[test]
+fn a_recording_shows_the_disk_at_each_flush() {
+    let home = tempfile::tempdir().unwrap();
+    let leases = leases(home.path());
+    let folder = leases.temporary("test").unwrap();
+    let recording = folder.path().join("trace");
+    let mut options = volatile(Filesystem::Ext4);
+    options.volatile.as_mut().unwrap().recording = Some(recording.clone());
+    if !can_have(&options) {
+        return;
+    }
+    let volume = made(options, folder.path(), &leases);
+    for n in 0..3 {
+        write_synced(&volume.data().join(format!("file-{n}")), "synced");
+    }
+    let image = volume.recorded_from().unwrap();
+    drop(volume);
+    let points = flushes(&recording).unwrap().len();
+    assert!(points >= 3, "{points}");
+    let mut replay = Replay::open(&recording, &image).unwrap();
+    let mut seen = Vec::new();
+    for point in 0..=points {
+        replay.advance_to(point).unwrap();
+        let copy = folder.path().join(format!("image-{point}"));
+        host::clone::sparse(&image, &copy).unwrap();
+        let place = folder.path().join(format!("mounted-{point}"));
+        let volume = Volume::of_image(Filesystem::Ext4, &copy, &place, &leases).unwrap();
+        let files = fs::read_dir(volume.data()).unwrap();
+        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+        seen.push(names.filter(|name| name.starts_with("file-")).count());
+    }
+    assert_eq!((seen[0], seen[points]), (0, 3));
+    assert!(seen.is_sorted(), "{seen:?}");
+}
+
+#[test]
+fn a_dead_daemon_fails_requests_and_blocks_nothing() {
+    if !can_have(&volatile(Filesystem::Ext4)) {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let leases = leases(home.path());
+    let folder = leases.temporary("test").unwrap();
+    let mut volume = made(volatile(Filesystem::Ext4), folder.path(), &leases);
+    let point = volume.data();
+    assert_eq!(volume.broken(), None);
+    let mut file = File::create(point.join("file")).unwrap();
+    file.write_all(&[1; 1 << 16]).unwrap();
+    let daemon = volume.daemon_pid().unwrap();
+    Command::new("kill")
+        .args(["-9", &daemon.to_string()])
+        .status()
+        .unwrap();
+    assert!(within(Duration::from_secs(10), || file.sync_all().is_err()));
+    drop(file);
+    let says = volume.freeze().unwrap_err().to_string();
+    assert!(
+        says.contains("the process of the volatile disk ended, signal: 9"),
+        "{says}"
+    );
+    assert!(volume.broken().unwrap().contains("signal: 9"));
+    drop(volume);
+    assert!(!is_in_mounts(folder.path()) && !has_loop_device(folder.path()));
+}
+
+#[test]
+fn a_plain_volume_has_no_power_to_cut() {
+    let options = VolumeOptions {
+        filesystem: Filesystem::Ext4,
+        volatile: None,
+    };
+    if !can_have(&options) {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let leases = leases(home.path());
+    let folder = leases.temporary("test").unwrap();
+    let mut volume = made(options, folder.path(), &leases);
+    assert!(matches!(volume.freeze(), Err(VolumeError::NotVolatile)));
+    write_synced(&volume.data().join("file"), "text");
+    drop(volume);
+    assert!(!is_in_mounts(folder.path()) && !has_loop_device(folder.path()));
+}
+
+#[test]
+#[ignore = "not a test: the process that the next test kills"]
+fn the_process_to_kill() {
+    let Some(home) = std::env::var_os(HOME) else {
+        return;
+    };
+    let leases = leases(Path::new(&home));
+    let folder = leases.temporary("test").unwrap();
+    let volume = made(volatile(Filesystem::Ext4), folder.path(), &leases);
+    let mut writer = leases.command("sh");
+    let script = "while :; do dd if=/dev/zero of=file bs=64k count=16 conv=fsync 2>/dev/null; done";
+    let mut writer = writer
+        .args(["-c", script])
+        .current_dir(volume.data())
+        .spawn()
+        .unwrap();
+    println!("\nholds {}", folder.path().display());
+    writer.wait().unwrap();
+}
+
+#[test]
+fn a_killed_prony_leaves_nothing_mounted() {
+    if !can_have(&volatile(Filesystem::Ext4)) {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let mut process = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "the_process_to_kill", "--ignored", "--nocapture"])
+        .env(HOME, home.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(process.stdout.take().unwrap()).lines();
+    let mut lines = lines.map_while(Result::ok);
+    let line = lines.find(|line| line.starts_with("holds ")).unwrap();
+    let folder = PathBuf::from(&line["holds ".len()..]);
+    assert!(is_in_mounts(&folder) && has_loop_device(&folder));
+    std::thread::sleep(Duration::from_millis(300));
+    process.kill().unwrap();
+    process.wait().unwrap();
+    let is_clean = || !folder.exists() && !is_in_mounts(&folder) && !has_loop_device(&folder);
+    assert!(within(Duration::from_secs(60), is_clean));
+}
