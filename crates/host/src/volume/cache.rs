@@ -87,8 +87,8 @@ impl Cache {
     pub(super) fn write(&mut self, offset: u64, data: &[u8]) -> io::Result<()> {
         let sector = SECTOR_BYTES as u64;
         let end = offset.checked_add(data.len() as u64);
-        if offset % sector != 0
-            || data.len() % SECTOR_BYTES != 0
+        if !offset.is_multiple_of(sector)
+            || !data.len().is_multiple_of(SECTOR_BYTES)
             || end.is_none_or(|end| end > self.bytes)
         {
             return Err(io::ErrorKind::InvalidInput.into());

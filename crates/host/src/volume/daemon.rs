@@ -35,7 +35,7 @@ pub struct DiskOptions {
     pub recording: Option<PathBuf>,
 }
 
-/// What a disk was asked for since it was attached.
+/// The requests of a disk since it was attached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskStats {
     pub writes: u64,

@@ -111,7 +111,7 @@ fn is_over(name: &std::ffi::OsStr, file: &Path) -> bool {
     })
 }
 
-/// Detaches every device from the file, and waits until none is over it. Does nothing if there is none.
+/// Detaches every device from the file, and waits until that is done. Does nothing without a device.
 pub(crate) fn detach(file: &Path) -> io::Result<()> {
     let began = Instant::now();
     loop {
