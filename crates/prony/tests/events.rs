@@ -4,9 +4,9 @@ mod fresh;
 
 use fresh::Fresh;
 use host::Paused;
-use prony::run::event::{Events, KINDS, Means, PreparedEvents};
+use prony::run::event::{Events, KINDS, Means, PreparedEvents, Reopen};
 use prony::run::watch::stopper;
-use server::{Fake, Managed, Node, Reply, Server, StartRequest};
+use server::{Fake, Managed, Node, Reply, Server, ServerError, StartRequest};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -39,11 +39,17 @@ fn begin(event: &str, means: Means) -> Events {
 }
 
 fn begun(server: &Arc<Managed>, event: &str) -> Events {
-    let session = server.connect().unwrap();
-    let stopper = stopper(&session, server.as_ref()).unwrap();
+    let node = server.clone();
+    let reopen: Reopen = Box::new(move || {
+        let session = node.connect()?;
+        let stopper = stopper(&session, node.as_ref())?;
+        Ok((session, stopper))
+    });
+    let (session, stopper) = reopen().unwrap();
     let means = Means {
         session,
         stopper,
+        reopen,
         server: Server::shared(server.clone()),
     };
     begin(event, means)
@@ -122,6 +128,7 @@ fn a_dump_reads_every_table_of_the_schema() {
     let means = Means {
         session,
         stopper,
+        reopen: Box::new(|| Err(ServerError::Lost("not needed".into()))),
         server: Server::of(Fake::new("fake", |_| Ok(Reply::default()))),
     };
     let events = begin("dump = {}", means);

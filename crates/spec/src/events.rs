@@ -9,16 +9,13 @@ use super::mistake::{Notes, SpecError};
 use super::place::{Late, answer, path};
 use super::read::{Node, Section};
 use super::sections::tables;
-use super::{served, unit};
+use super::{outages, served, unit};
 use toml::de::DeTable;
 
 /// The keys of the implemented kinds.
-const KINDS: [&str; 3] = ["sql", "dump", "pause"];
+const KINDS: [&str; 6] = ["sql", "dump", "pause", "kill", "stop", "start"];
 /// Kinds of events that are not implemented yet, with the feature that brings them.
-const LATER: [(&str, &str); 6] = [
-    ("kill", "crash and recovery"),
-    ("stop", "crash and recovery"),
-    ("start", "crash and recovery"),
+const LATER: [(&str, &str); 3] = [
     ("set", "changing settings during a round"),
     ("cut", "clusters"),
     ("heal", "clusters"),
@@ -32,8 +29,19 @@ pub struct EventKind<A> {
     pub in_rounds: bool,
     /// Whether it acts on a process that prony started.
     pub needs_process: bool,
+    /// What it does to that process. None: the server keeps running.
+    pub outage: Option<Outage>,
     /// Reads the action, or notes a mistake and returns None.
     pub read: fn(&Node) -> Option<A>,
+}
+
+/// What an event does to the process of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outage {
+    /// It ends the process, and starts it again unless the file says `restart = false`.
+    Ends,
+    /// It starts a process that was left down.
+    Starts,
 }
 
 /// Reads the action of each event of a checked experiment, in file order.
@@ -63,6 +71,9 @@ pub fn read<A>(experiment: &Experiment, kinds: &[EventKind<A>]) -> Result<Vec<A>
         (kind(event)?.read)(&node)
     });
     let actions: Vec<A> = actions.collect();
+    if notes.count() == 0 {
+        outages::check(experiment, &sections, |event| kind(event)?.outage);
+    }
     match notes.count() {
         0 => Ok(actions),
         _ => Err(wrong(notes.into_vec())),

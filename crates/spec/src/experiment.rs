@@ -279,3 +279,13 @@ pub enum EventTime {
     /// Repeatedly, with this interval.
     Every(Duration),
 }
+
+impl EventTime {
+    /// The one time of the event, if it is known and not repeated.
+    pub(crate) fn once(&self) -> Option<Duration> {
+        match self {
+            EventTime::At(at) => Some(*at),
+            EventTime::Every(_) => None,
+        }
+    }
+}

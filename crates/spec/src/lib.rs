@@ -30,6 +30,7 @@ mod claims;
 mod factors;
 mod names;
 mod observe;
+mod outages;
 mod patch;
 mod place;
 mod protocol;
@@ -43,7 +44,7 @@ mod tests;
 
 pub use advice::advice;
 pub use bench::{BenchRequest, bench};
-pub use events::EventKind;
+pub use events::{EventKind, Outage};
 pub use experiment::*;
 pub use limits::{LimitsPatch, Memory};
 pub use load::{

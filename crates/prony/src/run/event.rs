@@ -6,14 +6,20 @@
 
 mod dump;
 mod happening;
+mod kill;
 mod pause;
+pub(crate) mod recovery;
 mod sql;
+mod start;
+mod stop;
+mod stops;
+mod uptime;
 
 use super::watch::Stopper;
 pub use happening::Action;
 use happening::Happening;
 use record::{EventNote, FlagKind, Trial};
-use server::{Cutter, Server, Session};
+use server::{Server, ServerError, Session};
 use spec::{EventKind, EventSpec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,6 +27,8 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use stops::Stops;
+pub use uptime::Uptime;
 
 /// How long a server may take to end a cancelled statement. After that its connection is cut.
 const CANCELLED_WITHIN: Duration = Duration::from_secs(5);
@@ -28,7 +36,27 @@ const CANCELLED_WITHIN: Duration = Duration::from_secs(5);
 const CANCEL_EVERY: Duration = Duration::from_millis(20);
 
 /// The kinds of events.
-pub const KINDS: [EventKind<Action>; 3] = [sql::KIND, dump::KIND, pause::KIND];
+pub const KINDS: [EventKind<Action>; 6] = [
+    sql::KIND,
+    dump::KIND,
+    pause::KIND,
+    kill::KIND,
+    stop::KIND,
+    start::KIND,
+];
+
+/// Whether one of these events ends or starts the server's process.
+pub(crate) fn has_outage(events: &[EventSpec]) -> bool {
+    let is_outage = |event: &EventSpec| {
+        KINDS
+            .iter()
+            .any(|kind| kind.name == event.kind && kind.outage.is_some())
+    };
+    events.iter().any(is_outage)
+}
+
+/// Opens a session in the workload's schema, with what ends its statements.
+pub type Reopen = Box<dyn Fn() -> Result<(Session, Stopper), ServerError> + Send>;
 
 /// What an event works with.
 pub struct Means {
@@ -36,6 +64,8 @@ pub struct Means {
     pub session: Session,
     /// Ends the statement that the session is executing.
     pub stopper: Stopper,
+    /// Opens both anew after an outage.
+    pub reopen: Reopen,
     /// The server of the trial, with all its nodes.
     pub server: Server,
 }
@@ -43,12 +73,16 @@ pub struct Means {
 /// Events whose connections are open.
 pub struct PreparedEvents {
     events: Vec<(EventSpec, Action, Means)>,
+    uptime: Arc<Uptime>,
 }
 
 impl PreparedEvents {
     /// No events.
     pub fn none() -> PreparedEvents {
-        PreparedEvents { events: Vec::new() }
+        PreparedEvents {
+            events: Vec::new(),
+            uptime: Arc::default(),
+        }
     }
 
     /// The events of a trial. `actions` has one for each event of the file, `means` opens the connections of one event.
@@ -62,7 +96,15 @@ impl PreparedEvents {
             Some(means().map(|means| (event.clone(), action.clone(), means)))
         };
         let events = events.iter().filter_map(open).collect::<Result<_, E>>()?;
-        Ok(PreparedEvents { events })
+        Ok(PreparedEvents {
+            events,
+            uptime: Arc::default(),
+        })
+    }
+
+    /// Whether the server is up, before and during the load.
+    pub fn uptime(&self) -> &Arc<Uptime> {
+        &self.uptime
     }
 
     /// Their times count from `origin` on.
@@ -70,7 +112,9 @@ impl PreparedEvents {
         let running = self
             .events
             .into_iter()
-            .map(|(event, action, means)| Running::begin(event, action, means, origin))
+            .map(|(event, action, means)| {
+                Running::begin(event, action, means, origin, &self.uptime)
+            })
             .collect();
         Events { running }
     }
@@ -85,8 +129,8 @@ struct Running {
     /// Closed to end it.
     stop: Sender<()>,
     is_cancelled: Arc<AtomicBool>,
-    stopper: Stopper,
-    cutter: Option<Cutter>,
+    stops: Stops,
+    uptime: Arc<Uptime>,
     thread: JoinHandle<Happened>,
 }
 
@@ -108,7 +152,8 @@ impl Events {
         Happened::of_all(self.running.into_iter().map(Running::stop))
     }
 
-    /// Ends them within seconds, whatever the server does. A running statement is cancelled and noted as such.
+    /// Ends them within seconds, whatever the server does. A running statement is cancelled and noted as such. An outage under way is
+    /// completed first, since the audit needs the server.
     pub fn cancel(self) -> Happened {
         // Cancel all of them first, so that none starts anything while another one ends.
         let cancelled: Vec<Cancelled> = self.running.into_iter().map(Running::cancel).collect();
@@ -117,15 +162,25 @@ impl Events {
 }
 
 impl Running {
-    fn begin(event: EventSpec, action: Action, means: Means, origin: Instant) -> Running {
+    fn begin(
+        event: EventSpec,
+        action: Action,
+        means: Means,
+        origin: Instant,
+        uptime: &Arc<Uptime>,
+    ) -> Running {
         let (stop, stopped) = channel::<()>();
         let is_cancelled = Arc::new(AtomicBool::new(false));
-        let cutter = means.session.cutter();
+        let stops = Stops::new(means.stopper, means.session.cutter());
         let happening = Happening {
             event,
             action,
             session: means.session,
+            reopen: means.reopen,
+            stops: stops.clone(),
             server: means.server,
+            uptime: uptime.clone(),
+            opened_after: 0,
             is_cancelled: is_cancelled.clone(),
             stopped,
             happened: Happened::default(),
@@ -136,8 +191,8 @@ impl Running {
         Running {
             stop,
             is_cancelled,
-            stopper: means.stopper,
-            cutter,
+            stops,
+            uptime: uptime.clone(),
             thread,
         }
     }
@@ -151,18 +206,19 @@ impl Running {
         self.is_cancelled.store(true, SeqCst);
         drop(self.stop);
         // On a thread of its own that is not joined: sending KILL to a hung server blocks.
-        let (mut stopper, is_over) = (self.stopper, Arc::new(AtomicBool::new(false)));
+        let (stops, is_over) = (self.stops.clone(), Arc::new(AtomicBool::new(false)));
         let seen = is_over.clone();
         std::thread::spawn(move || {
             while !seen.load(SeqCst) {
-                stopper();
+                stops.stop();
                 std::thread::sleep(CANCEL_EVERY);
             }
         });
         Cancelled {
             at: Instant::now(),
             is_over,
-            cutter: self.cutter,
+            stops: self.stops,
+            uptime: self.uptime,
             thread: self.thread,
         }
     }
@@ -172,23 +228,22 @@ impl Running {
 struct Cancelled {
     at: Instant,
     is_over: Arc<AtomicBool>,
-    cutter: Option<Cutter>,
+    stops: Stops,
+    uptime: Arc<Uptime>,
     thread: JoinHandle<Happened>,
 }
 
 impl Cancelled {
     fn end(self) -> Happened {
-        while !self.thread.is_finished() && self.at.elapsed() < CANCELLED_WITHIN {
+        let mut until = self.at + CANCELLED_WITHIN;
+        while !self.thread.is_finished() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(1));
+            if self.uptime.is_changing() {
+                until = Instant::now() + CANCELLED_WITHIN;
+            }
         }
         self.is_over.store(true, SeqCst);
-        let cut = match (self.thread.is_finished(), self.cutter) {
-            (false, Some(cutter)) => {
-                cutter.cut();
-                true
-            }
-            _ => false,
-        };
+        let cut = !self.thread.is_finished() && self.stops.cut();
         let mut happened = self.thread.join().unwrap_or_default();
         if cut && let Some(last) = happened.notes.last() {
             happened.left.push(format!(

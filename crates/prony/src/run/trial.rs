@@ -4,7 +4,7 @@
 //! (`spec::plan`), datasets (`provision`), the target (`place`).
 
 use super::audit;
-use super::event::Action;
+use super::event::{Action, has_outage};
 use super::folder::log_name;
 use super::neighbours::Neighbours;
 use super::place::{Place, Source};
@@ -68,7 +68,10 @@ impl Bench<'_> {
         self.keep_log(&mut trial, &place.log());
         trial.flags.extend(stay.flag());
         trial.ended_ns = now_ns();
-        if self.protocol.series && leaves_the_target_as_it_was(&trial) {
+        if self.protocol.series
+            && leaves_the_target_as_it_was(&trial)
+            && !has_outage(&planned.events)
+        {
             *held = Some(place);
         }
         match interrupt::asked() {

@@ -408,6 +408,7 @@ fn kinds() -> [EventKind<()>; 2] {
         name,
         in_rounds: false,
         needs_process,
+        outage: None,
         read: |_| Some(()),
     })
 }

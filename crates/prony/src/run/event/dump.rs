@@ -10,12 +10,16 @@ pub(super) const KIND: EventKind<Action> = EventKind {
     name: "dump",
     in_rounds: false,
     needs_process: false,
+    outage: None,
     read,
 };
 
 fn read(node: &Node) -> Option<Action> {
     node.section("dump = {}")?.allow("dump", &[]);
     Some(Arc::new(|happening| {
+        if !happening.is_connected() {
+            return;
+        }
         happening.note("dump", |own| {
             let is_cancelled = own.is_cancelled.clone();
             let goes_on = || !is_cancelled.load(std::sync::atomic::Ordering::SeqCst);

@@ -1,15 +1,19 @@
 //! One event: when it is due, that it happens, and what is noted of it.
 
-use super::Happened;
+use super::uptime::{Phase, Uptime};
+use super::{Happened, Reopen, Stops};
 use host::now_ns;
 use record::EventNote;
-use server::{Server, Session};
+use server::{Server, ServerError, Session};
 use spec::{EventSpec, EventTime};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
+
+/// Pause between two looks at an outage under way.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// What an event does each time it is due.
 pub type Action = Arc<dyn Fn(&mut Happening) + Send + Sync>;
@@ -20,7 +24,13 @@ pub struct Happening {
     pub(super) action: Action,
     /// In the workload's schema.
     pub(super) session: Session,
+    /// Opens the session anew after an outage.
+    pub(super) reopen: Reopen,
+    pub(super) stops: Stops,
     pub(super) server: Server,
+    pub(super) uptime: Arc<Uptime>,
+    /// How many outages had begun when the session was opened.
+    pub(super) opened_after: u64,
     /// The load is over, and what is running is being ended.
     pub(super) is_cancelled: Arc<AtomicBool>,
     /// Closed when the load is over.
@@ -69,6 +79,53 @@ impl Happening {
         self.stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout)
     }
 
+    /// Waits for the end of an outage that another event began, and reconnects if the session is gone. Returns false if the load is
+    /// over or the server did not come back.
+    pub(super) fn is_connected(&mut self) -> bool {
+        loop {
+            let outages = self.uptime.outages();
+            match self.uptime.phase() {
+                Phase::Lost => return false,
+                Phase::Up if outages == self.opened_after => return true,
+                Phase::Up if self.reconnect(outages).is_ok() => return true,
+                _ if !self.wait(LOOK_EVERY) => return false,
+                _ => {}
+            }
+        }
+    }
+
+    fn reconnect(&mut self, outages: u64) -> Result<(), ServerError> {
+        let (session, stopper) = (self.reopen)()?;
+        self.stops.replace(stopper, session.cutter());
+        self.session = session;
+        self.opened_after = outages;
+        Ok(())
+    }
+
+    /// Begins an outage once none is under way, and returns the phase before. None if the load was over first.
+    pub(super) fn begin_outage(&self) -> Option<Phase> {
+        loop {
+            match self.uptime.begin() {
+                Phase::Changing if !self.wait(LOOK_EVERY) => return None,
+                Phase::Changing => {}
+                before => return Some(before),
+            }
+        }
+    }
+
+    /// Notes an outage. It is completed even if the load ends meanwhile, so it is never cancelled.
+    pub(super) fn note_outage(&mut self, kind: &str, at_ns: i64, result: Result<String, String>) {
+        let text = match result {
+            Ok(text) => format!("{kind}: {text}"),
+            Err(error) => {
+                let text = format!("{kind}: {error}");
+                self.happened.failed.push(text.clone());
+                text
+            }
+        };
+        self.push_note(at_ns, text);
+    }
+
     /// Acts, and notes when and with which result: the beginning of a sentence that ends with the seconds it took.
     pub(super) fn note(
         &mut self,
@@ -83,12 +140,19 @@ impl Happening {
             // Some statements that are cancelled answer as if they had completed.
             (Ok(text), true) => format!("{name}: {text} {elapsed_s:.3} s, then the load was over"),
             (Err(_), true) => format!("{name}: cancelled, since the load was over"),
+            (Err(_), false) if self.uptime.outages() != self.opened_after => {
+                format!("{name}: ended by an outage after {elapsed_s:.3} s")
+            }
             (Err(error), false) => {
                 let text = format!("{name}: {error}");
                 self.happened.failed.push(text.clone());
                 text
             }
         };
+        self.push_note(at_ns, text);
+    }
+
+    fn push_note(&mut self, at_ns: i64, text: String) {
         self.happened.notes.push(EventNote {
             at_ns,
             ended_ns: Some(now_ns()),

@@ -10,6 +10,7 @@ pub(super) const KIND: EventKind<Action> = EventKind {
     name: "pause",
     in_rounds: false,
     needs_process: true,
+    outage: None,
     read,
 };
 
@@ -21,6 +22,9 @@ fn read(node: &Node) -> Option<Action> {
     let length = section.require("pause", "for", EXAMPLE)?;
     let length = length.duration(EXAMPLE)?;
     Some(Arc::new(move |happening| {
+        if !happening.is_connected() {
+            return;
+        }
         happening.note("pause", |own| {
             own.node = Some(1);
             let pid = own.server.first().pid();

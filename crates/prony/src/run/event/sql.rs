@@ -9,6 +9,7 @@ pub(super) const KIND: EventKind<Action> = EventKind {
     name: "sql",
     in_rounds: true,
     needs_process: false,
+    outage: None,
     read,
 };
 
@@ -26,7 +27,7 @@ fn read(node: &Node) -> Option<Action> {
     };
     Some(Arc::new(move |happening| {
         for statement in &found {
-            if happening.is_over() {
+            if happening.is_over() || !happening.is_connected() {
                 return;
             }
             happening.note(statement, |own| {

@@ -8,6 +8,11 @@ fn sqlite() -> Session {
     Session::Sqlite(rusqlite::Connection::open_in_memory().unwrap())
 }
 
+/// Opens further such sessions.
+fn reopen() -> Reopen {
+    Box::new(|| Ok((sqlite(), Box::new(|| ()))))
+}
+
 /// A file with this event, due at once.
 fn file(event: &str) -> Experiment {
     let source = format!(
@@ -45,7 +50,11 @@ fn happening((event, action): (EventSpec, Action)) -> (Sender<()>, Happening) {
         event,
         action,
         session: sqlite(),
+        reopen: reopen(),
+        stops: Stops::new(Box::new(|| ()), None),
         server: server_of(None),
+        uptime: Arc::default(),
+        opened_after: 0,
         is_cancelled: Arc::default(),
         stopped,
         happened: Happened::default(),
@@ -146,6 +155,7 @@ fn a_pause_ends_with_the_load_and_the_server_goes_on() {
     let means = Means {
         session: sqlite(),
         stopper: Box::new(|| ()),
+        reopen: reopen(),
         server: server_of(Some(server.id())),
     };
     let pause = event("pause = { for = '1000s' }");
@@ -177,6 +187,7 @@ fn a_statement_under_way_at_the_end_is_cancelled_and_no_failure() {
         stopper: Box::new(move || {
             let _ = cancel.send(());
         }),
+        reopen: reopen(),
         server: server_of(None),
     };
     let events = prepared(sql("a long one; another"), means).begin(Instant::now());
@@ -221,5 +232,5 @@ fn only_sql_happens_beside_rounds() {
         .filter(|kind| kind.needs_process)
         .map(|kind| kind.name)
         .collect();
-    assert_eq!(needs_process, ["pause"]);
+    assert_eq!(needs_process, ["pause", "kill", "stop", "start"]);
 }

@@ -5,7 +5,7 @@
 
 use crate::run::cold::{self, Before};
 use crate::run::dataset::{Ready, remove_redo_log};
-use crate::run::event::{Action, Means, PreparedEvents};
+use crate::run::event::{Action, Means, PreparedEvents, Reopen, has_outage, recovery};
 use crate::run::limits::{self, Held};
 use crate::run::round::{Client, Live};
 use crate::run::servers::Provided;
@@ -364,14 +364,28 @@ impl<'a> ServerPlace<'a> {
 
     /// The planned events, each with its own connections.
     pub(crate) fn prepare_events(&self, actions: &[Action]) -> Result<PreparedEvents, ServerError> {
+        if has_outage(&self.planned.events) {
+            recovery::prepare(&mut self.node().connect()?)?;
+        }
         PreparedEvents::open(&self.planned.events, actions, || {
-            let session = self.session()?;
-            let stopper = stopper(&session, self.node().as_ref())?;
+            let reopen = self.reopen();
+            let (session, stopper) = reopen()?;
             Ok(Means {
                 session,
                 stopper,
+                reopen,
                 server: self.instance.clone(),
             })
+        })
+    }
+
+    /// Opens sessions of an event, also after a restart.
+    fn reopen(&self) -> Reopen {
+        let (node, connect) = (self.node().clone(), self.connector());
+        Box::new(move || {
+            let session = connect()?;
+            let stopper = stopper(&session, node.as_ref())?;
+            Ok((session, stopper))
         })
     }
 
@@ -438,7 +452,9 @@ impl<'a> ServerPlace<'a> {
     }
 
     /// Opens such connections, from any thread.
-    pub(crate) fn connector(&self) -> impl Fn() -> Result<Session, ServerError> + Sync + use<> {
+    pub(crate) fn connector(
+        &self,
+    ) -> impl Fn() -> Result<Session, ServerError> + Send + Sync + use<> {
         let (node, workload) = (self.node().clone(), self.workload.clone());
         move || {
             let mut session = node.connect()?;
@@ -486,6 +502,11 @@ impl<'a> ServerPlace<'a> {
     pub(crate) fn still_runs(&self) -> Result<(), ServerError> {
         if let Some(reason) = self.node().exit_reason() {
             return Err(ServerError::Lost(reason));
+        }
+        if has_outage(&self.planned.events) && self.node().pid().is_none() {
+            return Err(ServerError::Lost(
+                "an event ended the server, and it was down at the end of the load".into(),
+            ));
         }
         if self.is_external() {
             self.node().start(&StartRequest::default())?;

@@ -3,7 +3,7 @@
 //! Purpose: open all connections before the load begins, so that a full server refuses them then and not during the load. Outside this
 //! module: the work of the sampler (`observe::sampler`) and of the events (`run::event`).
 
-use crate::run::event::{Action, Events, Happened, PreparedEvents};
+use crate::run::event::{Action, Events, Happened, PreparedEvents, Uptime};
 use crate::run::place::Place;
 use observe::Prepared;
 use observe::{Sample, Sampled, Sampler};
@@ -32,6 +32,7 @@ pub(super) struct Concurrent {
     running: Option<(Sampler, Events)>,
     measured_from_s: u32,
     pub latest: Latest,
+    pub uptime: Arc<Uptime>,
 }
 
 /// What the sampler and the events recorded.
@@ -47,8 +48,10 @@ impl Concurrent {
         actions: &[Action],
         measured_from_s: u32,
     ) -> Result<Concurrent, ServerError> {
+        let (sampler, events) = (place.prepare_sampler()?, place.prepare_events(actions)?);
         Ok(Concurrent {
-            prepared: Some((place.prepare_sampler()?, place.prepare_events(actions)?)),
+            uptime: events.uptime().clone(),
+            prepared: Some((sampler, events)),
             running: None,
             measured_from_s,
             latest: Latest::default(),

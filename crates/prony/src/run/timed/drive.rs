@@ -1,5 +1,6 @@
 //! Converts a planned load to the load engine's terms.
 
+use crate::run::event::{has_outage, recovery};
 use load::{Closed, Drive, Endpoint, Load, Open, arrivals::Arrivals};
 use record::Warmup;
 use spec::plan::PlannedTrial;
@@ -45,7 +46,12 @@ pub(crate) fn of(planned: &PlannedTrial, protocol: &Protocol, seed: u64) -> Driv
         seed,
         reactors: None,
         backend: None,
-        reconnect_for: protocol.reconnect.unwrap_or(load::RECONNECT_FOR),
+        reconnect_for: protocol
+            .reconnect
+            .unwrap_or(match has_outage(&planned.events) {
+                true => recovery::RECONNECT_FOR,
+                false => load::RECONNECT_FOR,
+            }),
         drain_timeout: None,
     }
 }

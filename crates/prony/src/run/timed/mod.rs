@@ -89,7 +89,7 @@ impl Timed<'_> {
         let drive = drive::of(self.planned, self.bench.protocol, self.seed);
         let operations = driver.operations();
         let (mut recorded, mut windows) = (Recorder::of(&operations), Vec::new());
-        let latest = concurrent.latest.clone();
+        let (latest, uptime) = (concurrent.latest.clone(), concurrent.uptime.clone());
         let driven = {
             let mut second = self.each_second(drive.time.as_secs(), latest, live, &mut recorded);
             let watch = Watch {
@@ -97,7 +97,11 @@ impl Timed<'_> {
                 second: &mut second,
                 window: &mut |one: Window| windows.push(account::of_window(&operations, &one)),
             };
-            until_interrupted(|stop| driver.drive(&drive, stop, watch)).map_err(explain)?
+            until_stopped(
+                || uptime.is_lost(),
+                |stop| driver.drive(&drive, stop, watch),
+            )
+            .map_err(explain)?
         };
         recorded.windows(windows);
         Ok(Driving {
@@ -128,13 +132,14 @@ impl Timed<'_> {
     }
 }
 
-/// Drives with a stop flag that is set when the user interrupts.
-fn until_interrupted(
+/// Drives with a stop flag that is set when the user interrupts, or when the server did not recover from an outage.
+fn until_stopped(
+    is_lost: impl Fn() -> bool + Sync,
     drive: impl FnOnce(&AtomicBool) -> Result<Driven, DriveError>,
 ) -> Result<Driven, DriveError> {
     let (stop, ended) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|scope| {
-        let watching = scope.spawn(|| forward_interruption(&stop, &ended));
+        let watching = scope.spawn(|| forward_end(&stop, &ended, &is_lost));
         let driven = drive(&stop);
         ended.store(true, Ordering::Relaxed);
         watching.thread().unpark();
@@ -142,9 +147,9 @@ fn until_interrupted(
     })
 }
 
-fn forward_interruption(stop: &AtomicBool, ended: &AtomicBool) {
+fn forward_end(stop: &AtomicBool, ended: &AtomicBool, is_lost: &dyn Fn() -> bool) {
     while !ended.load(Ordering::Relaxed) {
-        if host::interrupt::asked() {
+        if host::interrupt::asked() || is_lost() {
             stop.store(true, Ordering::Relaxed);
         }
         std::thread::park_timeout(TICK);

@@ -1,0 +1,24 @@
+//! `kill = { restart = true }`: SIGKILL, and the recovery from it.
+
+use super::Action;
+use super::recovery::{Plan, outage};
+use spec::{EventKind, Node, Outage};
+use std::sync::Arc;
+
+pub(super) const KIND: EventKind<Action> = EventKind {
+    name: "kill",
+    in_rounds: false,
+    needs_process: true,
+    outage: Some(Outage::Ends),
+    read,
+};
+
+fn read(node: &Node) -> Option<Action> {
+    let plan = Plan::read("kill", node, "kill = { restart = true }", &[])?;
+    Some(Arc::new(move |happening| {
+        outage(happening, &plan, |_, node| {
+            let killed = node.kill().map_err(|error| error.to_string());
+            killed.map(|()| "killed".to_string())
+        });
+    }))
+}

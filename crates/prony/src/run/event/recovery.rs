@@ -1,0 +1,270 @@
+//! An outage: ends the server by any means, starts it again, and measures its recovery.
+//!
+//! Purpose: one outage for every kind of event that ends or starts the server (`kill`, `stop`, `start`). All numbers count from the
+//! moment of the event: `start_s` (the new process is launched), `accept_s` (it accepts a connection) and `commit_s` (prony's own
+//! write is committed). `record::stats` adds `recovered_s` from the load's seconds. Boundaries: how the server ends is the caller's.
+
+use super::happening::Happening;
+use super::uptime::Phase;
+use host::{interrupt, now_ns};
+use server::{Node, ServerError, Session};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// The default and the maximum of `within`: what a server may take from the start of its process to the first commit.
+pub(super) const WITHIN_MAX: Duration = Duration::from_secs(900);
+/// How long a client of a trial with an outage tries to reconnect: the recovery, and then as long as in any other trial.
+pub(crate) const RECONNECT_FOR: Duration = WITHIN_MAX.saturating_add(load::RECONNECT_FOR);
+/// Pause between two attempts to commit, and between two looks at an outage under way.
+const POLL_EVERY: Duration = Duration::from_millis(5);
+
+/// prony's own table, apart from the workload's data.
+const TABLE: [&str; 2] = [
+    "CREATE DATABASE IF NOT EXISTS prony_recovery",
+    "CREATE TABLE IF NOT EXISTS prony_recovery.commits (n BIGINT NOT NULL) ENGINE=InnoDB",
+];
+const COMMIT: &str = "INSERT INTO prony_recovery.commits VALUES (1)";
+
+/// Creates the table for `commit_s`. Call it before the load, so that creating it does not disturb the load.
+pub(crate) fn prepare(session: &mut Session) -> Result<(), ServerError> {
+    let mut statements = TABLE.iter().chain([&COMMIT]);
+    statements.try_for_each(|statement| session.execute(statement).map(drop))
+}
+
+/// What the file says about an outage.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    /// The kind of event.
+    pub kind: &'static str,
+    /// Counted from 1.
+    pub node: u32,
+    /// Whether the server is started again.
+    pub restart: bool,
+    /// Limit from the start of the process to the first commit.
+    pub within: Duration,
+}
+
+impl Plan {
+    /// Reads `node`, `restart` and `within`; `others` are the further keys of this kind.
+    pub(super) fn read(
+        kind: &'static str,
+        node: &spec::Node,
+        example: &str,
+        others: &[&str],
+    ) -> Option<Plan> {
+        let section = node.section(example)?;
+        section.allow(kind, &[&["node", "restart", "within"], others].concat());
+        let number = match section.get("node") {
+            // Every server that prony starts has one node.
+            Some(node) => node.whole(1..=1, "node = 1")? as u32,
+            None => 1,
+        };
+        let restart = match section.get("restart") {
+            Some(node) => node.truth("restart = true")?,
+            None => true,
+        };
+        let within = match section.get("within") {
+            Some(node) => within(&node)?,
+            None => WITHIN_MAX,
+        };
+        Some(Plan {
+            kind,
+            node: number,
+            restart,
+            within,
+        })
+    }
+}
+
+fn within(node: &spec::Node) -> Option<Duration> {
+    let within = node.duration("within = \"15m\"")?;
+    if within.is_zero() || within > WITHIN_MAX {
+        node.note(
+            "the limit of a recovery is above 0 and at most 15 minutes",
+            "out of range",
+            "write within = \"15m\" or less",
+        );
+        return None;
+    }
+    Some(within)
+}
+
+/// Ends the node with `end`, starts it again if the plan says so, and measures. `end` returns what it did, as the beginning of the
+/// event's text; the node's process must be gone then. It may do more while the server is down, and add numbers.
+///
+/// The event waits for an outage under way. It fails if the server is down, or does not recover in time; then the server is stopped.
+pub(super) fn outage(
+    own: &mut Happening,
+    plan: &Plan,
+    end: impl FnOnce(&mut Happening, &Arc<dyn Node>) -> Result<String, String>,
+) {
+    let before = match own.begin_outage() {
+        Some(before) => before,
+        None => return,
+    };
+    let (at_ns, began) = (now_ns(), Instant::now());
+    own.node = Some(plan.node);
+    let (phase, result) = match before {
+        Phase::Down(kind, since) => {
+            let says = format!("the server is already down, ended by an earlier \"{kind}\" event");
+            (Phase::Down(kind, since), Err(says))
+        }
+        Phase::Lost => (Phase::Lost, Err("the server is down".to_string())),
+        Phase::Up | Phase::Changing => ended(own, plan, began, end),
+    };
+    own.uptime.end(phase);
+    own.note_outage(plan.kind, at_ns, result);
+}
+
+fn ended(
+    own: &mut Happening,
+    plan: &Plan,
+    began: Instant,
+    end: impl FnOnce(&mut Happening, &Arc<dyn Node>) -> Result<String, String>,
+) -> (Phase, Result<String, String>) {
+    let node = match running(own, plan) {
+        Ok(node) => node,
+        Err(error) => return (Phase::Up, Err(error)),
+    };
+    match end(own, &node) {
+        Err(error) if node.pid().is_some() => (Phase::Up, Err(error)),
+        Err(error) => (Phase::Lost, Err(error)),
+        Ok(text) if !plan.restart => (
+            Phase::Down(plan.kind, began),
+            Ok(format!("{text}, not restarted")),
+        ),
+        Ok(text) => match recover(own, &node, plan.within, began) {
+            Ok(recovered) => (Phase::Up, Ok(format!("{text}; {recovered}"))),
+            Err(error) => (Phase::Lost, Err(format!("{text}, but {error}"))),
+        },
+    }
+}
+
+/// The node, which must be a running process of prony's.
+fn running(own: &Happening, plan: &Plan) -> Result<Arc<dyn Node>, String> {
+    let node = own.server.node(plan.node as usize).cloned();
+    let node = node.ok_or_else(|| format!("the server has no node {}", plan.node))?;
+    match (node.pid(), node.exit_reason()) {
+        (_, Some(reason)) => Err(format!("the server had already ended: {reason}")),
+        (None, None) => Err("prony ends only servers that it started itself".into()),
+        (Some(_), None) => Ok(node),
+    }
+}
+
+/// Starts a node that an earlier event left down, and measures.
+pub(super) fn start(own: &mut Happening, plan: &Plan) {
+    let before = match own.begin_outage() {
+        Some(before) => before,
+        None => return,
+    };
+    let (at_ns, began) = (now_ns(), Instant::now());
+    own.node = Some(plan.node);
+    let (phase, result) = match before {
+        Phase::Up | Phase::Changing => {
+            let says = "the server is running, so there is nothing to start";
+            (Phase::Up, Err(says.to_string()))
+        }
+        Phase::Lost => (Phase::Lost, Err("the server did not recover".to_string())),
+        Phase::Down(_, since) => {
+            let down_s = began.duration_since(since).as_secs_f64();
+            own.numbers.insert("down_s".into(), down_s);
+            started(own, plan, began)
+        }
+    };
+    own.uptime.end(phase);
+    own.note_outage(plan.kind, at_ns, result);
+}
+
+fn started(own: &mut Happening, plan: &Plan, began: Instant) -> (Phase, Result<String, String>) {
+    let Some(node) = own.server.node(plan.node as usize).cloned() else {
+        let says = format!("the server has no node {}", plan.node);
+        return (Phase::Lost, Err(says));
+    };
+    match recover(own, &node, plan.within, began) {
+        Ok(text) => (Phase::Up, Ok(text)),
+        Err(error) => (Phase::Lost, Err(error)),
+    }
+}
+
+/// Starts the node and waits for its first commit. A node that takes longer, or fails, is killed.
+fn recover(
+    own: &mut Happening,
+    node: &Arc<dyn Node>,
+    within: Duration,
+    began: Instant,
+) -> Result<String, String> {
+    let request = node.started_with();
+    let request = request.ok_or("prony restarts only servers that it started itself")?;
+    let start_s = began.elapsed().as_secs_f64();
+    let measured = limited(node, within, || {
+        let started = node.start(&request).map_err(|error| explain(&error))?;
+        let accept_s = start_s + started.elapsed_s;
+        first_commit(node.as_ref())?;
+        Ok((accept_s, began.elapsed().as_secs_f64()))
+    });
+    let (accept_s, commit_s) = measured.inspect_err(|_| {
+        let _ = node.kill();
+    })?;
+    for (name, value) in [
+        ("start_s", start_s),
+        ("accept_s", accept_s),
+        ("commit_s", commit_s),
+    ] {
+        own.numbers.insert(name.into(), value);
+    }
+    Ok(format!(
+        "first connection after {accept_s:.3} s, first commit after {commit_s:.3} s"
+    ))
+}
+
+/// Runs `start` under a limit. The node is killed when the limit is over, which ends the start.
+fn limited<T>(
+    node: &Arc<dyn Node>,
+    within: Duration,
+    start: impl FnOnce() -> Result<T, String>,
+) -> Result<T, String> {
+    let (done, is_done) = channel::<()>();
+    let limited = node.clone();
+    let limit = std::thread::spawn(move || {
+        let is_over = is_done.recv_timeout(within) == Err(RecvTimeoutError::Timeout);
+        if is_over {
+            let _ = limited.kill();
+        }
+        is_over
+    });
+    let result = start();
+    drop(done);
+    match (limit.join().unwrap_or(false), result) {
+        (true, _) => Err(format!(
+            "it did not recover within {} s, so it was stopped; see its log for the cause, or set a larger within (at most 15m)",
+            within.as_secs_f64()
+        )),
+        (false, result) => result,
+    }
+}
+
+/// Commits a write of prony's own. A server that accepts connections may still refuse writes.
+fn first_commit(node: &dyn Node) -> Result<(), String> {
+    loop {
+        let committed = node
+            .connect()
+            .and_then(|mut session| session.execute(COMMIT));
+        match (committed, node.exit_reason()) {
+            (Ok(_), _) => return Ok(()),
+            (Err(_), Some(reason)) => return Err(format!("it ended after its restart: {reason}")),
+            (Err(_), None) if interrupt::asked() => return Err("prony was interrupted".into()),
+            // Killed at the limit.
+            (Err(error), None) if node.pid().is_none() => return Err(explain(&error)),
+            (Err(_), None) => std::thread::sleep(POLL_EVERY),
+        }
+    }
+}
+
+/// Without the lines of the log, which is stored with the run.
+fn explain(error: &ServerError) -> String {
+    match error {
+        ServerError::NotStarted { message, .. } => message.clone(),
+        other => other.to_string(),
+    }
+}

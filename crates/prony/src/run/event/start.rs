@@ -1,0 +1,29 @@
+//! `start = {}`: starts a server that a `kill` or `stop` event with `restart = false` left down.
+
+use super::Action;
+use super::recovery::{self, Plan};
+use spec::{EventKind, Node, Outage};
+use std::sync::Arc;
+
+pub(super) const KIND: EventKind<Action> = EventKind {
+    name: "start",
+    in_rounds: false,
+    needs_process: true,
+    outage: Some(Outage::Starts),
+    read,
+};
+
+const EXAMPLE: &str = "start = {}";
+
+fn read(node: &Node) -> Option<Action> {
+    let plan = Plan::read("start", node, EXAMPLE, &[])?;
+    if let Some(restart) = node.section(EXAMPLE)?.get("restart") {
+        restart.note(
+            "\"restart\" belongs to \"kill\" and \"stop\" events",
+            "does not belong here",
+            "remove it",
+        );
+        return None;
+    }
+    Some(Arc::new(move |happening| recovery::start(happening, &plan)))
+}

@@ -1,0 +1,243 @@
+//! Tests of outages with a real server: kill, stop and start, and what other events do meanwhile.
+
+mod fresh;
+
+use fresh::Fresh;
+use prony::run::event::{Events, Happened, KINDS, Means, PreparedEvents, Reopen};
+use prony::run::watch::stopper;
+use record::EventNote;
+use server::{Managed, Node, Server, StartRequest};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const TIMEOUT: Duration = Duration::from_secs(120);
+
+fn started(fresh: &Fresh) -> Arc<Managed> {
+    let server = Arc::new(fresh.managed());
+    let request = StartRequest {
+        data_folder: fresh.data_folder.clone(),
+        settings: Vec::new(),
+        groups: Vec::new(),
+    };
+    server.start(&request).unwrap();
+    let mut session = server.connect().unwrap();
+    for statement in [
+        "CREATE DATABASE prony_recovery",
+        "CREATE TABLE prony_recovery.commits (n BIGINT NOT NULL) ENGINE=InnoDB",
+    ] {
+        session.execute(statement).unwrap();
+    }
+    server
+}
+
+/// Begins these events on the server, as a load does.
+fn begin(server: &Arc<Managed>, events: &str) -> Events {
+    let source = format!(
+        "title = 't'\nquestion = 'q'\n[server.a]\nbuild = 'mariadb'\n[workload.oltp]\n\
+         [protocol]\ntime = '600s'\n{events}\n"
+    );
+    let target = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
+    let experiment = spec::parse("t", "t.toml", &source, &target).unwrap();
+    let actions = spec::events::read(&experiment, &KINDS).unwrap();
+    let means = || {
+        let node = server.clone();
+        let reopen: Reopen = Box::new(move || {
+            let session = node.connect()?;
+            let stopper = stopper(&session, node.as_ref())?;
+            Ok((session, stopper))
+        });
+        let (session, stopper) = reopen()?;
+        Ok::<Means, server::ServerError>(Means {
+            session,
+            stopper,
+            reopen,
+            server: Server::shared(server.clone()),
+        })
+    };
+    let prepared = PreparedEvents::open(&experiment.events, &actions, means).unwrap();
+    prepared.begin(Instant::now())
+}
+
+/// Rows that the events committed.
+fn commits(server: &Managed) -> String {
+    let mut session = server.connect().unwrap();
+    let counted = session.query("SELECT COUNT(*) FROM prony_recovery.commits");
+    counted.unwrap().first_text().unwrap()
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < TIMEOUT, "timed out: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Waits until another process than `before` has committed, and ends the events.
+fn happened_after_restart(events: Events, server: &Managed, before: u32) -> Happened {
+    wait_until("a restarted server", || {
+        server.pid().is_some_and(|pid| pid != before) && server.connect().is_ok()
+    });
+    events.cancel()
+}
+
+fn number(note: &EventNote, name: &str) -> f64 {
+    *note
+        .numbers
+        .get(name)
+        .unwrap_or_else(|| panic!("no {name} in {note:?}"))
+}
+
+#[test]
+fn a_killed_server_is_restarted_and_its_recovery_measured() {
+    let Some(fresh) = Fresh::of("mariadb") else {
+        return;
+    };
+    let server = started(&fresh);
+    let pid = server.pid().unwrap();
+    let endpoint = server.endpoint().unwrap();
+    let events = begin(&server, "[[event]]\nat = '0s'\nkill = { node = 1 }");
+    let happened = happened_after_restart(events, &server, pid);
+    assert!(happened.failed.is_empty(), "{:?}", happened.failed);
+    let note = &happened.notes[0];
+    assert_eq!((note.kind.as_str(), note.node), ("kill", Some(1)));
+    let [start_s, accept_s, commit_s] =
+        ["start_s", "accept_s", "commit_s"].map(|name| number(note, name));
+    assert!(
+        0.0 < start_s && start_s < accept_s && accept_s < commit_s,
+        "{note:?}"
+    );
+    let lasted_s = (note.ended_ns.unwrap() - note.at_ns) as f64 / 1e9;
+    assert!(commit_s <= lasted_s, "{commit_s} s of {lasted_s} s");
+    assert_eq!(commits(&server), "1");
+    assert_eq!(server.endpoint().unwrap().port, endpoint.port);
+}
+
+#[test]
+fn a_stopped_server_stays_down_until_the_start_event() {
+    let Some(fresh) = Fresh::of("mariadb") else {
+        return;
+    };
+    let server = started(&fresh);
+    let pid = server.pid().unwrap();
+    let events = begin(
+        &server,
+        "[[event]]\nat = '0s'\nstop = { restart = false }\n[[event]]\nat = '5s'\nstart = {}",
+    );
+    wait_until("the end of the server", || server.pid().is_none());
+    let happened = happened_after_restart(events, &server, pid);
+    assert!(happened.failed.is_empty(), "{:?}", happened.failed);
+    let [stop, start] = &happened.notes[..] else {
+        panic!("{:?}", happened.notes)
+    };
+    assert!(number(stop, "stop_s") > 0.0);
+    assert!(!stop.numbers.contains_key("accept_s"), "{stop:?}");
+    assert!(number(start, "down_s") > number(stop, "stop_s"));
+    assert!(number(start, "accept_s") < number(start, "commit_s"));
+}
+
+#[test]
+fn a_statement_that_an_outage_ends_is_no_failure_and_the_next_one_runs() {
+    let Some(fresh) = Fresh::of("mariadb") else {
+        return;
+    };
+    let server = started(&fresh);
+    let pid = server.pid().unwrap();
+    let events = begin(
+        &server,
+        "[[event]]\nat = '0s'\nsql = 'SELECT SLEEP(1000); INSERT INTO prony_recovery.commits VALUES (2)'\n\
+         [[event]]\nat = '1s'\nkill = {}",
+    );
+    wait_until("a restarted server", || {
+        server.pid().is_some_and(|now| now != pid)
+            && server.connect().is_ok()
+            && commits(&server) == "2"
+    });
+    let happened = events.cancel();
+    assert!(happened.failed.is_empty(), "{:?}", happened.failed);
+    let texts: Vec<&str> = happened
+        .notes
+        .iter()
+        .map(|note| note.text.as_str())
+        .collect();
+    assert!(
+        texts[0].contains("SLEEP(1000): ended by an outage after"),
+        "{texts:?}"
+    );
+    assert!(
+        texts[2].contains("1 rows in") || texts[2].contains("0 rows in"),
+        "{texts:?}"
+    );
+}
+
+#[test]
+fn an_outage_under_way_at_the_end_of_the_load_is_completed() {
+    let Some(fresh) = Fresh::of("mariadb") else {
+        return;
+    };
+    let server = started(&fresh);
+    let pid = server.pid().unwrap();
+    let events = begin(&server, "[[event]]\nat = '0s'\nkill = {}");
+    wait_until("the kill", || server.pid() != Some(pid));
+    let happened = events.cancel();
+    assert!(happened.failed.is_empty(), "{:?}", happened.failed);
+    assert!(happened.left.is_empty(), "{:?}", happened.left);
+    assert!(number(&happened.notes[0], "commit_s") > 0.0);
+    assert_eq!(commits(&server), "1");
+}
+
+#[test]
+fn a_second_kill_waits_for_the_end_of_the_first_outage() {
+    let Some(fresh) = Fresh::of("mariadb") else {
+        return;
+    };
+    let server = started(&fresh);
+    let kills = "[[event]]\nat = '0s'\nkill = {}\n".repeat(2);
+    let events = begin(&server, &kills);
+    wait_until("two recoveries", || {
+        server.connect().is_ok() && commits(&server) == "2"
+    });
+    let happened = events.cancel();
+    assert!(happened.failed.is_empty(), "{:?}", happened.failed);
+    let [first, second] = &happened.notes[..] else {
+        panic!("{:?}", happened.notes)
+    };
+    assert!(second.at_ns >= first.ended_ns.unwrap());
+}
+
+#[test]
+fn a_recovery_that_takes_longer_than_allowed_fails_and_the_server_is_stopped() {
+    let Some(fresh) = Fresh::of("mariadb") else {
+        return;
+    };
+    let server = started(&fresh);
+    let events = begin(&server, "[[event]]\nat = '0s'\nkill = { within = '1ms' }");
+    wait_until("the end of the server", || server.pid().is_none());
+    std::thread::sleep(Duration::from_millis(100));
+    let happened = events.cancel();
+    assert!(server.pid().is_none());
+    assert!(
+        happened.failed[0].contains("did not recover within 0.001 s, so it was stopped"),
+        "{:?}",
+        happened.failed
+    );
+}
+
+#[test]
+fn a_server_that_died_by_itself_is_not_killed_again() {
+    let Some(fresh) = Fresh::of("mariadb") else {
+        return;
+    };
+    let server = started(&fresh);
+    let events = begin(&server, "[[event]]\nat = '1s'\nkill = {}");
+    let pid = i32::try_from(server.pid().unwrap()).unwrap();
+    // SAFETY: a signal to a process of this test.
+    assert_eq!(unsafe { libc::kill(pid, libc::SIGKILL) }, 0);
+    std::thread::sleep(Duration::from_secs(2));
+    let happened = events.cancel();
+    assert!(
+        happened.failed[0].contains("the server had already ended: it was killed by signal 9"),
+        "{:?}",
+        happened.failed
+    );
+}
