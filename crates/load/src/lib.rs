@@ -20,4 +20,6 @@ pub use executor::pin;
 pub use io::{Backend, Endpoint, Io, Stopper, Stream};
 pub use pacer::WhenFull;
 pub use recorder::{Ending, Fault, Kind, Tally};
-pub use seam::{Background, Failure, Left, Outcome, Pauses, Placement, Request, Workload};
+pub use seam::{
+    Background, Failure, Left, Outcome, Pauses, Placement, Request, Requirement, Standard, Workload,
+};

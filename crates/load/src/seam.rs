@@ -73,6 +73,28 @@ pub struct Left {
     pub since_ns: u64,
 }
 
+/// What the standard of a benchmark requires of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standard {
+    /// Index of the operation whose rate is the benchmark's figure.
+    pub counted: u16,
+    /// The name of these operations per minute.
+    pub per_minute: &'static str,
+    /// By operation.
+    pub requirements: Vec<Requirement>,
+}
+
+/// What a standard requires of one operation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Requirement {
+    /// Of all operations of the mix, from 0 to 1.
+    pub minimum_share: Option<f64>,
+    /// False for the operation of the [`Background`].
+    pub is_in_mix: bool,
+    /// The longest 90th percentile of the response time, in seconds.
+    pub p90_limit_s: f64,
+}
+
 /// Where clients run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
@@ -100,6 +122,10 @@ pub trait Workload: Sync {
     }
     /// The names of its operations; [`Request::operation`] is an index into it.
     fn operations(&self) -> Vec<String>;
+    /// The benchmark's requirements, if it has a standard.
+    fn standard(&self) -> Option<Standard> {
+        None
+    }
     /// Chooses the operation with this number: a pure function, the same in closed and open loop.
     fn pick(&self, number: u64) -> u16;
     /// Whether [`Workload::pauses`] returns any; without, pauses cost nothing.

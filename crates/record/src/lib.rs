@@ -28,7 +28,7 @@ pub use flag::{Flag, FlagKind};
 pub use histogram::PackedHistogram;
 pub use load::{
     Arrivals, EngineNote, ErrorCount, ErrorKind, HistogramNote, Kind, LiveSample, LiveTrial,
-    Loaded, Mode, OpenNote, Warmup,
+    Loaded, Mode, OpenNote, Requirement, Standard, Warmup, done_series,
 };
 pub use plan::{FormKind, PlanForm};
 pub use query_error::QueryError;

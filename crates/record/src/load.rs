@@ -20,6 +20,8 @@ pub struct Loaded {
     pub elapsed_s: f64,
     /// The names of the operations, in the workload's order.
     pub operations: Vec<String>,
+    /// What the benchmark's standard requires of them; None without a standard, and in older records.
+    pub standard: Option<Standard>,
     /// All operations' response each second (`operation` none, `every_s` 1), each operation and kind each ten seconds.
     pub histograms: Vec<HistogramNote>,
     /// By name, one value a second from second 0; none where it could not be read. Own names: `throughput`, `errors`
@@ -50,6 +52,33 @@ impl Loaded {
     pub fn driven_s(&self) -> f64 {
         self.engine.until_s.unwrap_or(self.elapsed_s)
     }
+}
+
+/// What the standard of a benchmark requires of a run.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Standard {
+    /// The operation whose rate is the benchmark's figure.
+    pub counted: String,
+    /// The name of these operations per minute: `NOTPM`.
+    pub per_minute: String,
+    /// In the workload's order.
+    pub requirements: Vec<Requirement>,
+}
+
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Requirement {
+    pub operation: String,
+    /// Of all operations of the mix, from 0 to 1.
+    pub minimum_share: Option<f64>,
+    /// False for work in the background, which no client chooses.
+    pub is_in_mix: bool,
+    /// The longest 90th percentile of the response time (s).
+    pub p90_limit_s: f64,
+}
+
+/// The series of the operations of this name that were done, per second. It is recorded where there is a standard.
+pub fn done_series(operation: &str) -> String {
+    format!("{operation} done")
 }
 
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]

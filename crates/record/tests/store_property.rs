@@ -164,6 +164,26 @@ fn error_count() -> impl Strategy<Value = ErrorCount> {
     })
 }
 
+fn standard() -> impl Strategy<Value = Standard> {
+    let requirement = (text(), option::of(seconds()), any::<bool>(), seconds());
+    let requirement =
+        requirement.prop_map(
+            |(operation, minimum_share, is_in_mix, p90_limit_s)| Requirement {
+                operation,
+                minimum_share,
+                is_in_mix,
+                p90_limit_s,
+            },
+        );
+    (text(), text(), vec(requirement, 0..3)).prop_map(|(counted, per_minute, requirements)| {
+        Standard {
+            counted,
+            per_minute,
+            requirements,
+        }
+    })
+}
+
 /// Its summary is what the store adds.
 fn loaded() -> impl Strategy<Value = Loaded> {
     let warmup = prop_oneof![Just(Warmup::Find), seconds().prop_map(Warmup::Seconds)];
@@ -184,7 +204,12 @@ fn loaded() -> impl Strategy<Value = Loaded> {
     let of_a_node = btree_map(text(), vec(option::of(seconds()), 0..5), 1..3);
     let series = (series, btree_map(2u32..9, of_a_node, 0..3));
     let begin = (mode(), warmup, any::<i64>(), 0.0..60.0, vec(text(), 0..3));
-    let end = (counters(), engine(), option::of(open));
+    let end = (
+        counters(),
+        engine(),
+        option::of(open),
+        option::of(standard()),
+    );
     let kept = (
         vec(histogram_note(), 0..4),
         series,
@@ -192,12 +217,14 @@ fn loaded() -> impl Strategy<Value = Loaded> {
     );
     (begin, kept, end).prop_map(
         |(begin, (histograms, (series, node_series), errors), end)| {
+            let standard = end.3;
             let mut load = Loaded {
                 mode: begin.0,
                 warmup: begin.1,
                 started_ns: begin.2,
                 elapsed_s: begin.3,
                 operations: begin.4,
+                standard,
                 histograms,
                 series,
                 node_series,

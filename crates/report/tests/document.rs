@@ -38,8 +38,14 @@ fn the_document_of_a_rate_search() {
 }
 
 #[test]
+fn the_document_of_a_matrix_of_tpcc() {
+    let (run, trials) = fixture::tpcc::matrix();
+    insta::assert_snapshot!(outline(&Document::of(&run, &trials, Detail::Full)));
+}
+
+#[test]
 fn a_brief_document_is_a_full_one_without_evidence() {
-    for (run, trials) in [fixture::small(), timed::searched()] {
+    for (run, trials) in [fixture::small(), timed::searched(), fixture::tpcc::matrix()] {
         let ids = |detail| -> Vec<&'static str> {
             let document = Document::of(&run, &trials, detail);
             document.sections.iter().map(|section| section.id).collect()

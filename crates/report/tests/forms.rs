@@ -197,6 +197,7 @@ fn json_keeps_the_contract() {
         "retried",
         "errors_by_code",
         "by_operation",
+        "counted",
         "stalls",
         "level_shifts",
         "period",

@@ -2,7 +2,7 @@
 
 mod fixture;
 
-use fixture::{forms, timed};
+use fixture::{forms, timed, tpcc};
 
 #[test]
 fn the_result_of_a_search_is_not_a_warning() {
@@ -119,6 +119,46 @@ fn json_of_an_open_load_keeps_the_contract() {
     let mut stable = stable.clone();
     stable["samples"].as_array_mut().unwrap().truncate(2);
     insta::assert_snapshot!(serde_json::to_string_pretty(&stable).unwrap());
+}
+
+#[test]
+fn json_of_a_standard_holds_the_counted_rate_and_each_operations_limit() {
+    let (run, trials) = tpcc::matrix();
+    let document: serde_json::Value = serde_json::from_str(&forms::json(&run, &trials)).unwrap();
+    let trial = &document["trials"][0];
+    let counted = &trial["counted"];
+    assert_eq!(counted["per_minute_name"], "NOTPM");
+    let [a_second, a_minute] =
+        ["per_second", "per_minute"].map(|key| counted[key].as_f64().unwrap());
+    assert_eq!(a_minute, 60.0 * a_second);
+    let operations = trial["by_operation"].as_array().unwrap();
+    let payment = &operations[1];
+    assert_eq!(payment["name"], "payment");
+    assert_eq!(payment["limit_met"], true);
+    assert!(payment["share"].as_f64().unwrap() > payment["minimum_share"].as_f64().unwrap());
+    let all: u64 = operations[..5]
+        .iter()
+        .map(|one| one["count"].as_u64().unwrap())
+        .sum();
+    let done = trial["operations"].as_u64().unwrap();
+    assert!(done.abs_diff(all) <= 5, "{done} {all}");
+    assert!(operations[5]["share"].is_null(), "it is not of the mix");
+}
+
+#[test]
+fn neither_the_benchmarks_own_figure_nor_an_efficiency_is_shown() {
+    let (run, trials) = tpcc::matrix();
+    let all = [
+        forms::terminal(&run, &trials, false, 160),
+        forms::markdown(&run, &trials),
+        forms::json(&run, &trials),
+        forms::html(&run, &trials),
+    ];
+    for text in all {
+        assert!(text.contains("NOTPM"));
+        let text = text.to_lowercase();
+        assert!(!text.contains("tpmc") && !text.contains("efficiency"));
+    }
 }
 
 #[test]

@@ -105,6 +105,7 @@ impl<'a, W: Workload> Collector<'a, W> {
             second: self.second,
             response: sample.all_operations().histogram(),
             tally: sample.tally(),
+            tallies: sample.tallies().to_vec(),
             errors: sample.errors().iter().copied().collect(),
             queued,
             running,

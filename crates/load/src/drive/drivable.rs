@@ -5,7 +5,7 @@
 use super::driven::{DriveError, Driven};
 use super::settings::Drive;
 use super::{Watch, drive};
-use crate::seam::{Placement, Workload};
+use crate::seam::{Placement, Standard, Workload};
 use std::sync::atomic::AtomicBool;
 
 /// What a workload needs from a trial. Counts are per client.
@@ -21,6 +21,8 @@ pub struct Needs {
 pub trait Drivable: Sync {
     /// The names of its operations.
     fn operations(&self) -> Vec<String>;
+    /// The benchmark's requirements, if it has a standard.
+    fn standard(&self) -> Option<Standard>;
     /// What it needs from a trial.
     fn needs(&self) -> Needs;
     /// As [`drive`](super::drive).
@@ -38,6 +40,10 @@ pub trait Drivable: Sync {
 impl<W: Workload> Drivable for W {
     fn operations(&self) -> Vec<String> {
         Workload::operations(self)
+    }
+
+    fn standard(&self) -> Option<Standard> {
+        Workload::standard(self)
     }
 
     fn needs(&self) -> Needs {

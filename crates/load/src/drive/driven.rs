@@ -16,6 +16,8 @@ pub struct Second {
     pub response: Histogram<u64>,
     /// How these operations ended.
     pub tally: Tally,
+    /// The same per operation in the order of [`crate::Workload::operations`], with the one of the background.
+    pub tallies: Vec<Tally>,
     /// Errors of operations that were not done, and errors that led to retries.
     pub errors: BTreeMap<Fault, u64>,
     /// Operations that arrived until the end of the second and had not started when it was collected, 1 ms or more later.

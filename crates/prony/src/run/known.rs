@@ -71,6 +71,7 @@ mod tests {
             .iter()
             .map(|note| Some(note.nanoseconds.unpack().len() as f64));
         Loaded {
+            standard: None,
             mode: Mode::Closed {
                 clients: 1,
                 think_s: 0.0,

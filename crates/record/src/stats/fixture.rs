@@ -25,6 +25,7 @@ fn engine() -> EngineNote {
 /// A closed load of so many seconds without a warm-up and without histograms.
 pub(super) fn closed(throughput: impl Fn(usize) -> f64, seconds: usize) -> Loaded {
     Loaded {
+        standard: None,
         mode: Mode::Closed {
             clients: 8,
             think_s: 0.0,

@@ -18,6 +18,8 @@ pub struct LoadRow {
     pub mode: Option<Mode>,
     /// Throughput (operations/s) over the measured part.
     pub throughput: Option<Estimate>,
+    /// Operations per second that the benchmark's standard counts; None without a standard.
+    pub counted: Option<Estimate>,
     /// Empty where a block was unstable: dropping it would bias the result.
     pub latency: LatencyEstimates,
     /// Requests per second; open loop only.
@@ -81,6 +83,7 @@ fn row(trials: &[&Trial]) -> LoadRow {
         mode: trials
             .iter()
             .find_map(|t| Some(t.load.as_ref()?.mode.clone())),
+        counted: estimate(&|summary| summary.conformance.as_ref()?.rate),
         latency: latency(&counted),
         offered: estimate(&|summary| Some(summary.offered.as_ref()?.offered)),
         unstable: counted.iter().filter_map(unstable).collect(),

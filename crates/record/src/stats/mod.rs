@@ -8,6 +8,7 @@
 mod around;
 mod cells;
 mod change;
+mod conformance;
 mod engine;
 mod finding;
 #[cfg(test)]
@@ -40,6 +41,7 @@ mod workers;
 
 pub use around::{Around, Span, around};
 pub use cells::{RowKey, matching, rounds as matching_rounds, row_key};
+pub use conformance::{Conformance, Conforming};
 pub use engine::EngineCheck;
 pub use loads::{LatencyEstimates, LoadRow, loads};
 pub use percentiles::{Latency, Percentiles, SAMPLES_ABOVE, quantile_ms};

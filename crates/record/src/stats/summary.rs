@@ -4,6 +4,7 @@
 //! trials are compared in `loads` and `judge`; charts use the series.
 
 use super::change;
+use super::conformance::{self, Conformance};
 use super::engine::{self, EngineCheck};
 use super::percentiles::{Latency, Percentiles};
 use super::period::{self, Period};
@@ -47,6 +48,9 @@ pub struct Summary {
     /// Of all seconds after a warm-up, those before a slowdown among them.
     pub shifts: Vec<LevelShift>,
     pub period: Option<Period>,
+    /// None without a standard.
+    #[serde(default)]
+    pub conformance: Option<Conformance>,
 }
 
 impl Summary {
@@ -108,6 +112,7 @@ pub fn summarise(load: &Loaded) -> Summary {
         stalls: stall::stalls(load, &steady),
         shifts: shift::shifts(&levels(shifts_from_s), shifts_from_s),
         period: period::period(&values[steady.from_s as usize..], &levels(steady.from_s)),
+        conformance: conformance::conformance(load, &steady),
         latency: all,
         offered,
         steady,

@@ -5,10 +5,11 @@ use super::read::{self, json_or_none, since};
 use super::series;
 use super::write::{FIRST_NODE, json, nodes, word};
 use crate::histogram::PackedHistogram;
-use crate::load::{ErrorCount, HistogramNote, Loaded};
+use crate::load::{ErrorCount, HistogramNote, Loaded, Standard};
 use crate::stats::{self, RULES};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Result, Row, params};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// One node's series by name.
@@ -25,7 +26,7 @@ pub(super) fn save(at: &Connection, trial: i64, load: &Loaded) -> Result<()> {
         json(&load.warmup),
         load.started_ns,
         load.elapsed_s,
-        json(&load.operations),
+        json(&Operations::of(load)),
         json(&load.engine),
         load.open.as_ref().map(json),
         names,
@@ -128,12 +129,15 @@ fn row(at: &Connection, trial: i64, lists: &Lists) -> Result<Option<(Loaded, u32
     )?;
     let load = |row: &Row| {
         let rules = row.get(9)?;
+        let operations: Operations = read::json(row, 4)?;
+        let (operations, standard) = operations.parts();
         let load = Loaded {
             mode: read::json(row, 0)?,
             warmup: read::json(row, 1)?,
             started_ns: row.get(2)?,
             elapsed_s: row.get(3)?,
-            operations: read::json(row, 4)?,
+            operations,
+            standard,
             histograms: Vec::new(),
             series: BTreeMap::new(),
             node_series: BTreeMap::new(),
@@ -149,6 +153,34 @@ fn row(at: &Connection, trial: i64, lists: &Lists) -> Result<Option<(Loaded, u32
         Ok((load, rules))
     };
     statement.query_row([trial], load).optional()
+}
+
+/// The names of the operations, with their standard where there is one.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Operations {
+    Names(Vec<String>),
+    WithStandard {
+        names: Vec<String>,
+        standard: Standard,
+    },
+}
+
+impl Operations {
+    fn of(load: &Loaded) -> Operations {
+        let names = load.operations.clone();
+        match load.standard.clone() {
+            None => Operations::Names(names),
+            Some(standard) => Operations::WithStandard { names, standard },
+        }
+    }
+
+    fn parts(self) -> (Vec<String>, Option<Standard>) {
+        match self {
+            Operations::Names(names) => (names, None),
+            Operations::WithStandard { names, standard } => (names, Some(standard)),
+        }
+    }
 }
 
 /// By node.

@@ -160,6 +160,7 @@ pub(crate) fn timed(block: u32) -> Trial {
             .collect::<Vec<_>>()
     };
     let load = Loaded {
+        standard: None,
         mode: Mode::Closed {
             clients: 8,
             think_s: 0.0,

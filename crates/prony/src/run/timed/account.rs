@@ -8,7 +8,7 @@ use host::machine;
 use load::{Backend, Driven, Ending, Second, Window};
 use record::{
     EngineNote, ErrorCount, ErrorKind, FlagKind, HistogramNote, Kind, LiveSample, Loaded, Mode,
-    OpenNote, Trial, stats,
+    OpenNote, Requirement, Standard, Trial, done_series, stats,
 };
 use std::collections::BTreeMap;
 
@@ -19,6 +19,7 @@ const WINDOW_S: u32 = 10;
 pub(super) fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, observed: Observed) {
     let Driving {
         operations,
+        standard,
         driven,
         recorded,
     } = drive;
@@ -40,6 +41,7 @@ pub(super) fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, observed: 
         engine: engine(&driven),
         histograms: recorded.histograms,
         operations,
+        standard,
         series,
         node_series: BTreeMap::new(),
         counters: observed.sampled.counters,
@@ -86,6 +88,8 @@ const COLUMNS: [Column; 8] = [
 pub(super) struct Recorder {
     /// Names of the operations, in the workload's order.
     operations: Vec<String>,
+    /// The names of their own series, where a standard needs them.
+    done_series: Vec<String>,
     /// The engine's series, one value per second.
     series: BTreeMap<String, Vec<Option<f64>>>,
     errors: Vec<ErrorCount>,
@@ -94,9 +98,13 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    pub(super) fn of(operations: &[String]) -> Recorder {
+    pub(super) fn of(operations: &[String], standard: Option<&Standard>) -> Recorder {
         Recorder {
             operations: operations.to_vec(),
+            done_series: match standard {
+                Some(_) => operations.iter().map(|name| done_series(name)).collect(),
+                None => Vec::new(),
+            },
             ..Recorder::default()
         }
     }
@@ -105,6 +113,10 @@ impl Recorder {
         for (name, of) in COLUMNS {
             let series = self.series.entry(name.to_string()).or_default();
             series.push(Some(of(second) as f64));
+        }
+        for (name, tally) in self.done_series.iter().zip(&second.tallies) {
+            let series = self.series.entry(name.clone()).or_default();
+            series.push(Some(tally.done() as f64));
         }
         let errors = second.errors.iter().map(|(fault, count)| ErrorCount {
             second: second.second,
@@ -127,6 +139,22 @@ impl Recorder {
     pub(super) fn windows(&mut self, windows: Vec<HistogramNote>) {
         self.histograms.extend(windows);
     }
+}
+
+/// A workload's standard, with the names of its operations.
+pub(super) fn standard(operations: &[String], standard: load::Standard) -> Option<Standard> {
+    let named = operations.iter().zip(&standard.requirements);
+    let requirements = named.map(|(operation, requirement)| Requirement {
+        operation: operation.clone(),
+        minimum_share: requirement.minimum_share,
+        is_in_mix: requirement.is_in_mix,
+        p90_limit_s: requirement.p90_limit_s,
+    });
+    Some(Standard {
+        counted: operations.get(usize::from(standard.counted))?.clone(),
+        per_minute: standard.per_minute.to_string(),
+        requirements: requirements.collect(),
+    })
 }
 
 /// The kind of error, or None if the operation succeeded.

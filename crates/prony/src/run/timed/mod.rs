@@ -13,7 +13,7 @@ use super::trial::Bench;
 use account::Recorder;
 use concurrent::{Concurrent, Latest};
 use load::{Drivable, DriveError, Driven, Second, Watch, Window};
-use record::{LiveSample, Trial};
+use record::{LiveSample, Standard, Trial};
 use server::ServerError;
 use spec::plan::PlannedTrial;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,6 +30,7 @@ pub(crate) type EachSecond<'l> = &'l mut (dyn FnMut(u32, LiveSample) + Send);
 struct Driving {
     /// The names of the workload's operations.
     operations: Vec<String>,
+    standard: Option<Standard>,
     driven: Driven,
     recorded: Recorder,
 }
@@ -88,7 +89,10 @@ impl Timed<'_> {
     ) -> Result<Driving, ServerError> {
         let drive = drive::of(self.planned, self.bench.protocol, self.seed);
         let operations = driver.operations();
-        let (mut recorded, mut windows) = (Recorder::of(&operations), Vec::new());
+        let standard = driver.standard();
+        let standard = standard.and_then(|standard| account::standard(&operations, standard));
+        let mut recorded = Recorder::of(&operations, standard.as_ref());
+        let mut windows = Vec::new();
         let (latest, uptime) = (concurrent.latest.clone(), concurrent.uptime.clone());
         let driven = {
             let mut second = self.each_second(drive.time.as_secs(), latest, live, &mut recorded);
@@ -106,6 +110,7 @@ impl Timed<'_> {
         recorded.windows(windows);
         Ok(Driving {
             operations,
+            standard,
             driven,
             recorded,
         })

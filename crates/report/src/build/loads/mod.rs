@@ -12,6 +12,7 @@ mod errors;
 mod grid;
 mod machine;
 mod notes;
+mod operations;
 mod predicted;
 mod seconds;
 mod tables;
@@ -44,10 +45,17 @@ impl<'d> Loads<'d> {
     pub(super) fn cells(&self) -> impl Iterator<Item = &Cell<'d>> {
         self.grids.iter().flat_map(Grid::cells)
     }
+
+    /// The cells with at least one block.
+    fn measured(&self) -> impl Iterator<Item = &Cell<'d>> {
+        self.cells().filter(|cell| !cell.blocks.is_empty())
+    }
 }
 
 pub(super) fn sections(context: &Context, loads: &Loads) -> Vec<Option<Section>> {
     let mut sections = vec![tables::section(context, loads)];
+    let measured: Vec<&Cell> = loads.measured().collect();
+    sections.push(operations::section(&measured));
     if context.detail == Detail::Full {
         sections.push(curves::section(&loads.grids));
     }
@@ -56,8 +64,7 @@ pub(super) fn sections(context: &Context, loads: &Loads) -> Vec<Option<Section>>
 
 /// What the figures consist of.
 pub(super) fn evidence(context: &Context, loads: &Loads) -> Vec<Option<Section>> {
-    let cells = loads.cells();
-    let measured: Vec<&Cell> = cells.filter(|cell| !cell.blocks.is_empty()).collect();
+    let measured: Vec<&Cell> = loads.measured().collect();
     vec![
         seconds::section(&measured),
         distribution::section(&measured),

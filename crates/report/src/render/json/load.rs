@@ -2,7 +2,9 @@
 //!
 //! Purpose: a value for each key, null where the load has none. Boundaries: series of the server's counters are in `csv::samples`.
 
-use record::stats::{self, LevelShift, Percentiles, Period, Stall, Summary};
+use record::stats::{
+    self, Conformance, Conforming, LevelShift, Percentiles, Period, Stall, Summary,
+};
 use record::{Counters, EngineNote, Kind, Loaded, Mode};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -51,6 +53,7 @@ pub(super) struct LoadNote<'a> {
     retried: Option<u64>,
     errors_by_code: BTreeMap<u16, u64>,
     by_operation: Vec<OperationNote>,
+    counted: Option<CountedNote>,
     stalls: Vec<Stall>,
     level_shifts: Vec<LevelShift>,
     period: Option<Period>,
@@ -68,12 +71,30 @@ struct SteadyNote {
     reason: String,
 }
 
+/// The figure of the benchmark's standard.
+#[derive(Serialize)]
+struct CountedNote {
+    operation: String,
+    per_second: Option<f64>,
+    per_minute: Option<f64>,
+    /// `NOTPM`
+    per_minute_name: String,
+}
+
 #[derive(Serialize)]
 struct OperationNote {
     name: String,
     latency_ms: Option<LatencyNote>,
     wait_ms: Option<LatencyNote>,
     service_ms: Option<LatencyNote>,
+    /// Operations done in the measured part; null where the load was unstable and has no standard.
+    count: Option<u64>,
+    /// Of the operations of the mix, from 0 to 1.
+    share: Option<f64>,
+    minimum_share: Option<f64>,
+    p90_ms: Option<f64>,
+    limit_ms: Option<f64>,
+    limit_met: Option<bool>,
 }
 
 #[derive(Serialize)]
@@ -123,7 +144,8 @@ impl<'a> LoadNote<'a> {
             retried: Some(summary.retried),
             unknown: Some(summary.unknown),
             errors_by_code: errors_by_code(load, summary),
-            by_operation: summary.by_operation.iter().map(operation).collect(),
+            by_operation: operations(summary),
+            counted: summary.conformance.as_ref().map(CountedNote::from),
             stalls: summary.stalls.clone(),
             level_shifts: summary.shifts.clone(),
             period: summary.period.clone(),
@@ -151,13 +173,57 @@ fn steady(summary: &Summary) -> SteadyNote {
     }
 }
 
-fn operation((name, latency): &(String, stats::Latency)) -> OperationNote {
-    let of = |kind| latency.of(kind).map(LatencyNote::from);
+impl From<&Conformance> for CountedNote {
+    fn from(found: &Conformance) -> CountedNote {
+        CountedNote {
+            operation: found.counted.clone(),
+            per_second: found.rate,
+            per_minute: found.rate.map(|rate| rate * 60.0),
+            per_minute_name: found.per_minute.clone(),
+        }
+    }
+}
+
+/// Those with a latency and, where there is a standard, all others too.
+fn operations(summary: &Summary) -> Vec<OperationNote> {
+    let required = summary.conformance.as_ref();
+    let required: &[Conforming] = required.map_or(&[], |conformance| &conformance.operations);
+    let measured: Vec<&str> = summary
+        .by_operation
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let others = required
+        .iter()
+        .map(|required| required.name.as_str())
+        .filter(|name| !measured.contains(name));
+    let names = measured.iter().copied().chain(others);
+    names
+        .map(|name| operation(name, summary, required))
+        .collect()
+}
+
+fn operation(name: &str, summary: &Summary, required: &[Conforming]) -> OperationNote {
+    let mut known = summary.by_operation.iter();
+    let latency = known.find(|(known, _)| known == name);
+    let percentiles = |kind| latency.and_then(|(_, latency)| latency.of(kind));
+    let of = |kind| percentiles(kind).map(LatencyNote::from);
+    let required = required.iter().find(|required| required.name == name);
+    let measured = percentiles(Kind::Response).or(percentiles(Kind::Service));
     OperationNote {
-        name: name.clone(),
+        name: name.to_string(),
         latency_ms: of(Kind::Response),
         wait_ms: of(Kind::Wait),
         service_ms: of(Kind::Service),
+        count: match required {
+            Some(required) => Some(required.count),
+            None => measured.map(|measured| measured.count),
+        },
+        share: required.and_then(|required| required.share),
+        minimum_share: required.and_then(|required| required.minimum_share),
+        p90_ms: required.and_then(|required| required.p90_ms),
+        limit_ms: required.map(|required| required.limit_ms),
+        limit_met: required.and_then(Conforming::limit_met),
     }
 }
 
