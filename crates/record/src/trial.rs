@@ -92,6 +92,9 @@ pub struct Trial {
     /// Where the load was timed, instead of rounds. Kept in tables of its own, so JSON leaves it out.
     #[serde(skip)]
     pub load: Option<Box<crate::load::Loaded>>,
+    /// What the audit after a timed load found; none if the workload has no audit. Kept in a table of its own.
+    #[serde(skip)]
+    pub audit: Option<crate::audit::AuditNote>,
     /// Effective settings of the first node, as the server itself reports them.
     pub settings: BTreeMap<String, String>,
     /// The same of further nodes, by their number from 2; empty for a server of one node.
@@ -125,6 +128,7 @@ impl Trial {
             start_s: Vec::new(),
             rounds: Vec::new(),
             load: None,
+            audit: None,
             settings: BTreeMap::new(),
             node_settings: BTreeMap::new(),
             plans: BTreeMap::new(),

@@ -2,15 +2,19 @@
 
 mod common;
 
-use common::{done, place, run, timed, with_summary};
+use common::{audited, done, place, run, timed, with_summary};
 use record::*;
 use std::path::{Path, PathBuf};
 
+/// The schema that this prony writes.
+const SCHEMA: i64 = record::store::SCHEMA_VERSION as i64;
+
 /// What each schema added to the one before it, from 1 on.
-const SCHEMAS: [&str; 3] = [
+const SCHEMAS: [&str; 4] = [
     include_str!("../src/store/schema.sql"),
     include_str!("../src/store/schema_load.sql"),
     include_str!("../src/store/schema_3.sql"),
+    include_str!("../src/store/schema_4.sql"),
 ];
 
 /// A file of an older schema with this trial, as far as that schema could hold it.
@@ -109,7 +113,7 @@ fn a_resumed_run_of_schema_3_keeps_all_its_rows() {
     let again = store.save(&elsewhere).unwrap_err();
     assert!(matches!(again, StoreError::Recorded { .. }), "{again}");
     drop(store);
-    assert_eq!(schema_of(&path), 4);
+    assert_eq!(schema_of(&path), SCHEMA);
     let read = Store::open(&path).unwrap().trials_whole().unwrap();
     assert_eq!(read, [with_summary(timed(0)), elsewhere]);
     let at = rusqlite::Connection::open(&path).unwrap();
@@ -122,6 +126,23 @@ fn a_resumed_run_of_schema_3_keeps_all_its_rows() {
         refused.is_err(),
         "no trial is recorded twice, without a server neither"
     );
+}
+
+#[test]
+fn a_run_of_schema_4_is_read_without_audits_and_a_resumed_one_has_them() {
+    let (_folder, path) = place();
+    of_schema(4, &path, &audited(0));
+    let without = Trial {
+        audit: None,
+        ..with_summary(timed(0))
+    };
+    let read = Store::open(&path).unwrap().trials_whole().unwrap();
+    assert_eq!(read, std::slice::from_ref(&without));
+    assert_eq!(schema_of(&path), 4, "reading changes nothing");
+    Store::resume(&path).unwrap().save(&audited(1)).unwrap();
+    assert_eq!(schema_of(&path), SCHEMA);
+    let read = Store::open(&path).unwrap().trials_whole().unwrap();
+    assert_eq!(read, [without, with_summary(audited(1))]);
 }
 
 #[test]

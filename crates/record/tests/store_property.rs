@@ -257,6 +257,52 @@ fn dataset() -> impl Strategy<Value = DatasetNote> {
     )
 }
 
+fn audit() -> impl Strategy<Value = AuditNote> {
+    let input = (text(), seconds(), seconds(), any::<u32>());
+    let input = input.prop_map(|(name, observed, low, samples)| InputCheck {
+        name,
+        observed,
+        low,
+        high: low + 1.0,
+        samples: samples.into(),
+    });
+    let texts = (
+        vec(text(), 0..3),
+        vec(text(), 0..3),
+        vec(input, 0..3),
+        option::of(text()),
+    );
+    (any::<[u32; 8]>(), option::of(seconds()), texts).prop_map(
+        |(counts, loss_window_s, (findings, violations, inputs, inputs_unchecked))| {
+            let [
+                acknowledged,
+                refused,
+                unknown,
+                unknown_kept,
+                lost,
+                ghosts,
+                partly_applied,
+                seen_but_lost,
+            ] = counts.map(u64::from);
+            AuditNote {
+                acknowledged,
+                refused,
+                unknown,
+                unknown_kept,
+                lost,
+                ghosts,
+                partly_applied,
+                seen_but_lost,
+                loss_window_s,
+                findings,
+                violations,
+                inputs,
+                inputs_unchecked,
+            }
+        },
+    )
+}
+
 fn trial() -> impl Strategy<Value = Trial> {
     let key = (
         any::<u32>(),
@@ -327,7 +373,7 @@ fn trial() -> impl Strategy<Value = Trial> {
         (plans, forms),
         (events, limits),
         any::<u64>(),
-        option::of(loaded()),
+        (option::of(loaded()), option::of(audit())),
         option::of(dataset()),
     );
     (begin, end).prop_map(
@@ -339,7 +385,7 @@ fn trial() -> impl Strategy<Value = Trial> {
                 (plans, plan_forms),
                 (events, limits),
                 data_bytes,
-                load,
+                (load, audit),
                 dataset,
             ),
         )| {
@@ -360,6 +406,7 @@ fn trial() -> impl Strategy<Value = Trial> {
                 limits,
                 data_bytes,
                 dataset,
+                audit,
             }
         },
     )

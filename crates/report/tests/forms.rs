@@ -181,6 +181,7 @@ fn json_keeps_the_contract() {
         "flags",
         "limits",
         "events",
+        "audit",
     ];
     assert_eq!(keys(trial)[..of_a_trial.len()], of_a_trial);
     let of_timed_loads = [
@@ -253,6 +254,50 @@ fn json_keeps_the_contract() {
         trial.settings.clear();
     }
     insta::assert_snapshot!(forms::json(&run, &trials));
+}
+
+#[test]
+fn json_has_the_counts_of_an_audit_and_its_evidence() {
+    let (run, mut trials) = fixture::small();
+    trials.truncate(1);
+    trials[0].audit = Some(record::AuditNote {
+        acknowledged: 300,
+        violations: vec!["condition 1 does not hold".into()],
+        inputs: vec![record::InputCheck {
+            name: "rollbacks (%)".into(),
+            observed: 2.0,
+            low: 0.9,
+            high: 1.1,
+            samples: 10_000,
+        }],
+        ..record::AuditNote::default()
+    });
+    let document: serde_json::Value = serde_json::from_str(&forms::json(&run, &trials)).unwrap();
+    let expected = serde_json::json!({
+        "acknowledged": 300,
+        "refused": 0,
+        "unknown": 0,
+        "unknown_kept": 0,
+        "lost": 0,
+        "lost_bound": 0.01,
+        "ghosts": 0,
+        "partly_applied": 0,
+        "seen_but_lost": 0,
+        "loss_window_s": null,
+        "violations": 1,
+        "inputs": 1,
+        "findings": ["condition 1 does not hold"],
+        "input_checks": [{
+            "name": "rollbacks (%)",
+            "observed": 2.0,
+            "low": 0.9,
+            "high": 1.1,
+            "samples": 10_000,
+            "passed": false
+        }],
+        "inputs_unchecked": null
+    });
+    assert_eq!(document["trials"][0]["audit"], expected);
 }
 
 #[test]

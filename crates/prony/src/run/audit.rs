@@ -5,7 +5,7 @@
 use super::place::Place;
 use host::interrupt;
 use load::Tally;
-use record::{AuditNote, EventNote, FlagKind, Trial};
+use record::{AuditNote, EventNote, FlagKind, InputCheck, Trial};
 use server::ServerError;
 use workload::{AuditError, Auditor, Ended};
 
@@ -35,7 +35,9 @@ pub(super) fn after(place: &Place, pending: Pending, trial: &mut Trial) -> Resul
         crashes_ns: &crashes_ns,
     };
     let note = place.audited(|place| pending.auditor.audit(place, &ended));
-    judge(trial, &note.map_err(failed)?);
+    let note = note.map_err(failed)?;
+    judge(trial, &note);
+    trial.audit = Some(note);
     Ok(())
 }
 
@@ -61,5 +63,117 @@ fn is_crash(event: &&EventNote) -> bool {
 fn judge(trial: &mut Trial, note: &AuditNote) {
     for violation in &note.violations {
         trial.invalidate(FlagKind::AuditFailed, violation);
+    }
+    for check in note.failed_inputs() {
+        trial.invalidate(FlagKind::AuditFailed, of_input(check));
+    }
+    let has_crashed = trial.events.iter().any(|event| is_crash(&event));
+    let mut faults = vec![
+        (note.partly_applied, "are only partly in the tables"),
+        (note.ghosts, "were refused and are in the tables"),
+    ];
+    if !has_crashed {
+        faults.extend([
+            (note.lost, "were acknowledged and are not in the tables"),
+            (
+                note.seen_but_lost,
+                "were seen by readers and are not in the tables",
+            ),
+        ]);
+    }
+    for (count, fault) in faults.iter().filter(|(count, _)| *count > 0) {
+        trial.invalidate(
+            FlagKind::AuditFailed,
+            format!("transactions that {fault}: {count}"),
+        );
+    }
+}
+
+fn of_input(check: &InputCheck) -> String {
+    format!(
+        "the inputs are not those of the workload: {} is {:.4}, allowed are {:.4} to {:.4}, from {} draws",
+        check.name, check.observed, check.low, check.high, check.samples
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{TrialKey, TrialState};
+
+    /// The trial after an audit, with an event of this kind.
+    fn judged(event: &str, note: AuditNote) -> Trial {
+        let key = TrialKey {
+            block: 0,
+            server: None,
+            levels: Vec::new(),
+        };
+        let mut trial = Trial::unmeasured(key, 0);
+        trial.events.push(EventNote {
+            at_ns: 5,
+            ended_ns: None,
+            kind: event.into(),
+            node: None,
+            numbers: Default::default(),
+            text: String::new(),
+        });
+        judge(&mut trial, &note);
+        trial
+    }
+
+    #[test]
+    fn a_loss_is_the_result_of_a_crash_and_a_fault_of_any_other_trial() {
+        let lost = || AuditNote {
+            lost: 3,
+            seen_but_lost: 1,
+            ..AuditNote::default()
+        };
+        for crash in CRASHES {
+            assert_eq!(judged(crash, lost()).state, TrialState::Done);
+        }
+        let other = judged("sql", lost());
+        assert_eq!(other.state, TrialState::Invalid);
+        assert_eq!(other.flags.len(), 2);
+        assert!(other.flags[0].text.ends_with("are not in the tables: 3"));
+    }
+
+    #[test]
+    fn a_crash_excuses_neither_half_transactions_nor_violations_nor_inputs() {
+        let faults = [
+            AuditNote {
+                partly_applied: 1,
+                ..AuditNote::default()
+            },
+            AuditNote {
+                ghosts: 1,
+                ..AuditNote::default()
+            },
+            AuditNote {
+                violations: vec!["condition 1".into()],
+                ..AuditNote::default()
+            },
+            AuditNote {
+                inputs: vec![InputCheck {
+                    name: "rollbacks (%)".into(),
+                    observed: 2.0,
+                    low: 0.9,
+                    high: 1.1,
+                    samples: 10_000,
+                }],
+                ..AuditNote::default()
+            },
+        ];
+        for note in faults {
+            let trial = judged("kill", note);
+            assert_eq!(trial.state, TrialState::Invalid, "{:?}", trial.flags);
+            assert_eq!(trial.flags[0].kind, FlagKind::AuditFailed);
+        }
+    }
+
+    #[test]
+    fn crashes_are_counted_from_the_start_of_the_load() {
+        let trial = judged("power_cut", AuditNote::default());
+        assert_eq!(crashes_ns(&trial), [5]);
+        assert_eq!(crashes_ns(&judged("stop", AuditNote::default())), [0; 0]);
     }
 }

@@ -6,6 +6,7 @@
 //! Sources: <https://sqlite.org/wal.html> for what a reader needs of a file in write-ahead mode,
 //! <https://sqlite.org/pragma.html#pragma_synchronous> for what a commit promises.
 
+mod audit;
 mod counters;
 mod error;
 mod live;
@@ -27,7 +28,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The schema that this prony writes (`PRAGMA user_version`).
-pub const SCHEMA_VERSION: i32 = 4;
+pub const SCHEMA_VERSION: i32 = 5;
 
 /// The oldest that it reads: without timed loads.
 pub const SCHEMA_OLDEST: i32 = 1;

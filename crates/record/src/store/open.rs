@@ -1,5 +1,6 @@
 //! Opens `run.sqlite` to create, read or resume a run, and refuses other files.
 
+use super::audit;
 use super::{SCHEMA_OLDEST, SCHEMA_VERSION, StoreError};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Result, TransactionBehavior};
 use std::fs::{File, OpenOptions};
@@ -35,10 +36,11 @@ pub(super) fn new(path: &Path) -> Result<Connection, StoreError> {
 }
 
 /// The additions of each schema to the one before it. No value of an older schema is lost.
-const ADDED: [(i32, &str); 3] = [
+const ADDED: [(i32, &str); 4] = [
     (2, include_str!("schema_load.sql")),
     (3, include_str!("schema_3.sql")),
     (4, include_str!("schema_4.sql")),
+    (audit::SINCE, include_str!("schema_5.sql")),
 ];
 
 /// Creates the tables in an empty file and leaves the transaction open for the run's row.

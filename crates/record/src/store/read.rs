@@ -1,8 +1,10 @@
 //! From rows back into the data model.
 
+use super::audit;
 use super::counters::Lists;
 use super::load;
 use super::write::FIRST_NODE;
+use crate::audit::AuditNote;
 use crate::load::Loaded;
 use crate::plan::PlanForm;
 use crate::query_error::QueryError;
@@ -147,6 +149,7 @@ impl Reader<'_> {
         let mut node_settings = self.settings(id)?;
         Ok(Trial {
             load: self.load(id)?.map(Box::new),
+            audit: self.audit(id)?,
             key: TrialKey {
                 block: row.get(1)?,
                 server: row.get(2)?,
@@ -174,6 +177,13 @@ impl Reader<'_> {
             (1, _) => Ok(None),
             (_, Depth::Times(_)) => load::brief(self.at, trial, &self.lists),
             (_, Depth::Whole) => load::whole(self.at, trial, &self.lists),
+        }
+    }
+
+    fn audit(&self, trial: i64) -> Result<Option<AuditNote>> {
+        match self.schema < audit::SINCE {
+            true => Ok(None),
+            false => audit::of(self.at, trial),
         }
     }
 

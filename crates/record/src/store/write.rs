@@ -92,6 +92,9 @@ pub(super) fn trial(at: &Connection, trial: &Trial, steps: super::PlanSteps) -> 
     if let Some(load) = &trial.load {
         super::load::save(at, id, load)?;
     }
+    if let Some(note) = &trial.audit {
+        super::audit::save(at, id, note)?;
+    }
     super::plans::save(at, id, trial, steps)?;
     settings(at, id, trial)
 }

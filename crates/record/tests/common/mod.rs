@@ -125,6 +125,7 @@ pub(crate) fn trial(block: u32, state: TrialState, queries: usize, counters: usi
         }],
         data_bytes: 1 << 30,
         dataset: None,
+        audit: None,
     }
 }
 
@@ -201,6 +202,35 @@ pub(crate) fn timed(block: u32) -> Trial {
         plan_forms: Vec::new(),
         load: Some(Box::new(load)),
         ..done(block)
+    }
+}
+
+/// The same with an audit in which every field has a value.
+pub(crate) fn audited(block: u32) -> Trial {
+    let note = AuditNote {
+        acknowledged: 30_000,
+        refused: 290,
+        unknown: 8,
+        unknown_kept: 3,
+        lost: 12,
+        ghosts: 1,
+        partly_applied: 2,
+        seen_but_lost: 4,
+        loss_window_s: Some(0.75),
+        findings: vec!["order 3017 of warehouse 1, district 2 is lost".into()],
+        violations: vec!["condition 1: warehouse 1".into()],
+        inputs: vec![InputCheck {
+            name: "rollbacks (%)".into(),
+            observed: 0.98,
+            low: 0.9,
+            high: 1.1,
+            samples: 29_000,
+        }],
+        inputs_unchecked: Some("too few".into()),
+    };
+    Trial {
+        audit: Some(note),
+        ..timed(block)
     }
 }
 

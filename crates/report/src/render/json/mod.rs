@@ -2,6 +2,7 @@
 //!
 //! Purpose: keys and nesting that never change their meaning. A value that this kind of load does not have is null, not left out.
 
+mod audit;
 mod load;
 mod plans;
 mod why;
@@ -67,6 +68,7 @@ struct TrialNote<'a> {
     flags: &'a [Flag],
     limits: &'a [LimitNote],
     events: Vec<Event<'a>>,
+    audit: Option<audit::Audit<'a>>,
     #[serde(flatten)]
     timed: LoadNote<'a>,
     dataset: Option<&'a DatasetNote>,
@@ -182,6 +184,7 @@ fn in_rounds(trial: &Trial) -> TrialNote<'_> {
             .iter()
             .map(|event| Event::of(event, trial.started_ns))
             .collect(),
+        audit: trial.audit.as_ref().map(audit::Audit::of),
         timed: LoadNote::default(),
         rounds,
     }
