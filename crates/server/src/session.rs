@@ -77,6 +77,9 @@ pub type Script = dyn FnMut(&str) -> Result<Reply, ServerError> + Send;
 /// Writes the file contents for LOAD DATA LOCAL INFILE.
 pub type Producer = Box<dyn FnMut(&mut dyn Write) -> std::io::Result<()> + Send>;
 
+/// Receives the cells of a row as text; NULL is None.
+pub type TakeRow<'a> = dyn FnMut(&[Option<&[u8]>]) + 'a;
+
 impl Session {
     /// Whether the server understands MySQL's SET SESSION, SHOW STATUS, tabular EXPLAIN and LOAD DATA.
     pub fn is_mysql(&self) -> bool {
@@ -123,6 +126,18 @@ impl Session {
             Session::Sqlite(connection) => drain_sqlite(connection, sql).map_err(sqlite_error),
             Session::Scripted(script) => Ok(script(sql)?.rows.len() as u64),
         }
+    }
+
+    /// Runs one statement and hands each row to `take` as it arrives. Only one row is in memory.
+    pub fn each(&mut self, sql: &str, take: &mut TakeRow<'_>) -> Result<(), ServerError> {
+        if let Session::MySql(connection) = self {
+            return each_mysql(connection, sql, take).map_err(statement_error);
+        }
+        for row in self.query(sql)?.rows {
+            let cells: Vec<Option<&[u8]>> = row.iter().map(|cell| cell.as_deref()).collect();
+            take(&cells);
+        }
+        Ok(())
     }
 
     /// Runs `LOAD DATA LOCAL INFILE 'any name' ...` with the producer's bytes as the file, and returns the number of loaded
@@ -193,6 +208,24 @@ fn drain_mysql(connection: &mut mysql::Conn, sql: &str) -> mysql::Result<u64> {
         rows += 1;
     }
     Ok(rows)
+}
+
+fn each_mysql(
+    connection: &mut mysql::Conn,
+    sql: &str,
+    take: &mut TakeRow<'_>,
+) -> mysql::Result<()> {
+    for row in connection.query_iter(sql)?.by_ref() {
+        let row = row?;
+        let cell = |column| match row.as_ref(column) {
+            Some(Value::Bytes(bytes)) => Some(bytes.as_slice()),
+            // The text protocol sends only bytes or NULL.
+            _ => None,
+        };
+        let cells: Vec<Option<&[u8]>> = (0..row.len()).map(cell).collect();
+        take(&cells);
+    }
+    Ok(())
 }
 
 fn drain_sqlite(connection: &rusqlite::Connection, sql: &str) -> rusqlite::Result<u64> {
@@ -313,6 +346,15 @@ mod tests {
     fn drain_counts_rows() {
         let sql = "select 1 union all select 2 union all select 3";
         assert_eq!(sqlite().drain(sql).unwrap(), 3);
+    }
+
+    #[test]
+    fn each_hands_out_every_row_with_its_nulls() {
+        let mut rows = Vec::new();
+        let sql = "select 1, null union all select 2, 'x'";
+        let mut take = |row: &[Option<&[u8]>]| rows.push(row[1].map(<[u8]>::to_vec));
+        sqlite().each(sql, &mut take).unwrap();
+        assert_eq!(rows, [None, Some(b"x".to_vec())]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! Purpose: the section and the tables. Boundaries: `datagen::tpcc` generates the rows.
 
+pub mod conditions;
 pub mod inputs;
 pub mod ledger;
 mod section;
