@@ -7,14 +7,14 @@ pub const WEIGHT_MAX: i64 = 1_000_000;
 
 /// Cumulative weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mix {
+pub(crate) struct Mix {
     ends: Vec<u64>,
 }
 
 impl Mix {
     /// # Panics
     /// If all weights are zero.
-    pub(super) fn new(weights: impl IntoIterator<Item = u32>) -> Mix {
+    pub(crate) fn new(weights: impl IntoIterator<Item = u32>) -> Mix {
         let mut end = 0;
         let ends: Vec<u64> = weights
             .into_iter()
@@ -29,7 +29,7 @@ impl Mix {
 
     /// Depends only on the salt and the number, so closed and open loop run the same operations.
     #[inline]
-    pub(super) fn pick(&self, salt: u64, number: u64) -> u16 {
+    pub(crate) fn pick(&self, salt: u64, number: u64) -> u16 {
         let [earlier @ .., total] = &self.ends[..] else {
             return 0;
         };

@@ -20,8 +20,10 @@ pub use driver::Driver;
 pub use generator::{Generator, Literal};
 pub use headings::{Headed, headed};
 pub use lex::{Kind, lex};
+pub(crate) use mix::Mix as Weights;
 pub use mix::WEIGHT_MAX;
-pub use policy::{DUPLICATE, Policy};
+pub use policy::{DUPLICATE, Policy, Verdict};
+pub(crate) use session::failure;
 pub use split::{SqlMistake, name_length, statements};
 
 use generator::Parameter;

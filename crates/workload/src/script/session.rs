@@ -119,7 +119,8 @@ impl Session {
     }
 }
 
-fn failure(what: &str, error: WireError) -> Failure {
+/// Why a session could not be opened, while it did `what`.
+pub(crate) fn failure(what: &str, error: WireError) -> Failure {
     let code = error.code();
     let way_out = match code {
         TOO_MANY_STATEMENTS => {

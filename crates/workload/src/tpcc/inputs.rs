@@ -47,7 +47,7 @@ pub enum Input<'a> {
 }
 
 /// How a terminal names a customer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Customer {
     /// C_ID.
     Id(u32),

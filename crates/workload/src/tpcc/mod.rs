@@ -3,6 +3,7 @@
 //! Purpose: the section and the tables. Boundaries: `datagen::tpcc` generates the rows.
 
 pub mod conditions;
+pub mod driver;
 pub mod inputs;
 pub mod ledger;
 mod section;
@@ -11,7 +12,10 @@ mod tables;
 pub use section::{Delivery, LARGEST_SCALE, Mix, Section, TRANSACTIONS, Waits};
 
 use super::stored::Stored;
-use super::{Dataset, Workload};
+use super::{Dataset, Target, Work, Workload};
+use datagen::tpcc::{Constants, SEED};
+use driver::Driver;
+use ledger::Ledger;
 use std::sync::Arc;
 
 /// prony's own schema for these tables.
@@ -19,6 +23,7 @@ pub const SCHEMA: &str = "prony_tpcc";
 
 /// The tables of one section.
 pub struct Tpcc {
+    section: Section,
     data: Stored,
 }
 
@@ -31,6 +36,7 @@ impl Tpcc {
     pub fn new(section: Section) -> Tpcc {
         Tpcc {
             data: tables::tables(&section),
+            section,
         }
     }
 }
@@ -42,5 +48,11 @@ impl Workload for Tpcc {
 
     fn data(&self) -> Option<&dyn Dataset> {
         Some(&self.data)
+    }
+
+    fn work(&self, target: &Target, seed: u64) -> Option<Work> {
+        let load = Constants::load(SEED);
+        let driver = Driver::on(target, &self.section, &load, seed, &Ledger::new())?;
+        Some(Work::without_audit(driver))
     }
 }

@@ -1,0 +1,302 @@
+//! The five transactions over prepared statements, for the load engine.
+//!
+//! Goals: each transaction is sequential code in a file of its own; inputs depend only on the seed and the number of the
+//! operation, so that a retry, and closed and open loop, see the same; few round trips, because each costs the client CPU time.
+//! Boundaries: `datagen::tpcc` draws NURand, crate `load` schedules and retries, `ledger` remembers what was written.
+//!
+//! Locks are taken in one order by all: district, stock or customer, warehouse. Locking statements come before plain reads, so
+//! that a snapshot is never older than the locks (with `innodb_snapshot_isolation`, MariaDB refuses to lock rows that changed
+//! since the snapshot).
+
+mod decimal;
+mod deck;
+mod delivery;
+mod inputs;
+mod new_order;
+mod order_status;
+mod payment;
+mod queue;
+mod session;
+mod sql;
+mod standard;
+mod stock_level;
+mod stop;
+mod terminal;
+mod waits;
+
+pub use inputs::{Inputs, Line, NewOrder, OrderStatus, Payment, StockLevel};
+pub use session::Session;
+pub use terminal::Home;
+
+use super::ledger::{Ledger, Write};
+use super::{Delivery, SCHEMA, Section, TRANSACTIONS, Waits};
+use crate::Target;
+use crate::script::{Policy, Verdict};
+use datagen::tpcc::Constants;
+use deck::Picks;
+use load::{Background, Failure, Io, Left, Outcome, Pauses, Request, Standard, Workload};
+use queue::{Queue, Queued};
+use std::sync::Arc;
+use stop::{Finish, Stop};
+use wire::{Login, WireError};
+
+/// Retries of one transaction before it counts as failed.
+const RETRIES_MAX: u16 = 100;
+/// Deferred deliveries that were completed: an operation of its own, with its own response times (2.7.2.2).
+const COMPLETED: &str = "delivery-completed";
+
+/// The transactions of a run, shared by all clients.
+pub struct Driver {
+    warehouses: u32,
+    login: Login,
+    /// Runs once on each new connection.
+    session: Vec<String>,
+    picks: Picks,
+    waits: Waits,
+    inputs: Inputs,
+    policy: Policy,
+    ledger: Arc<Ledger>,
+    /// Deliveries that terminals have queued; None if terminals wait for them.
+    queue: Option<Queue>,
+}
+
+/// The index of a transaction in [`TRANSACTIONS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    NewOrder,
+    Payment,
+    OrderStatus,
+    Delivery,
+    StockLevel,
+    /// Completes a queued delivery.
+    Complete,
+}
+
+const KINDS: [Kind; 6] = [
+    Kind::NewOrder,
+    Kind::Payment,
+    Kind::OrderStatus,
+    Kind::Delivery,
+    Kind::StockLevel,
+    Kind::Complete,
+];
+
+impl Driver {
+    /// The driver on a server; None on any other target. `load`: the constants with which the data were generated.
+    /// `ledger` remembers what the clients write.
+    pub fn on(
+        target: &Target,
+        section: &Section,
+        load: &Constants,
+        seed: u64,
+        ledger: &Arc<Ledger>,
+    ) -> Option<Driver> {
+        let Target::Server { login, session } = target else {
+            return None;
+        };
+        let queue = (section.delivery == Delivery::Deferred).then(Queue::default);
+        Some(Driver {
+            warehouses: section.warehouses,
+            login: Login {
+                schema: Some(SCHEMA.into()),
+                ..login.clone()
+            },
+            session: session.to_vec(),
+            picks: Picks::new(section.mix, seed),
+            waits: section.waits,
+            inputs: Inputs::new(section.warehouses, load, seed),
+            policy: Policy {
+                retries_max: RETRIES_MAX,
+                also: Vec::new(),
+            },
+            ledger: Arc::clone(ledger),
+            queue,
+        })
+    }
+
+    /// What its terminals draw.
+    pub fn inputs(&self) -> &Inputs {
+        &self.inputs
+    }
+
+    /// Runs the statements of a transaction, up to but without its end.
+    async fn body(&self, session: &mut Session, request: &Request) -> Result<Finish, Stop> {
+        let (number, home) = (request.number, session.home);
+        let inputs = &self.inputs;
+        // A retry repeats its inputs, and they count once.
+        let is_first = request.retries == 0;
+        match KINDS[usize::from(request.operation)] {
+            Kind::NewOrder => {
+                let input = inputs.new_order(number, home);
+                is_first.then(|| input.note(&mut session.book));
+                new_order::run(session, &input).await
+            }
+            Kind::Payment => {
+                let input = inputs.payment(number, home);
+                is_first.then(|| input.note(&mut session.book));
+                payment::run(session, &input).await
+            }
+            Kind::OrderStatus => {
+                let input = inputs.order_status(number, home);
+                is_first.then(|| input.note(&mut session.book));
+                order_status::run(session, &input).await
+            }
+            Kind::StockLevel => stock_level::run(session, &inputs.stock_level(number, home)).await,
+            Kind::Delivery | Kind::Complete => {
+                delivery::run(session, home.warehouse, inputs.carrier(number)).await
+            }
+        }
+    }
+
+    /// Ends a transaction whose statements have all succeeded.
+    async fn finish(&self, session: &mut Session, request: &Request, finish: Finish) -> Outcome {
+        match finish {
+            Finish::Commit(write) => self.commit(session, request, write).await,
+            Finish::Rollback(write) => {
+                session.book.sent(write, session.now_ns(request));
+                match session.connection.query("ROLLBACK").await {
+                    Ok(_) => {
+                        session.book.refused();
+                        Outcome::Done
+                    }
+                    Err(error) => self.after(session, request, error.into()).await,
+                }
+            }
+            // COMMIT ends the snapshot.
+            Finish::Read(saw) => match session.connection.query("COMMIT").await {
+                Ok(_) => {
+                    session.note(saw, request);
+                    Outcome::Done
+                }
+                Err(error) => self.after(session, request, error.into()).await,
+            },
+        }
+    }
+
+    async fn commit(&self, session: &mut Session, request: &Request, write: Write) -> Outcome {
+        session.book.sent(write, session.now_ns(request));
+        match session.connection.query("COMMIT").await {
+            Ok(_) => {
+                session.book.acknowledged(session.now_ns(request));
+                Outcome::Done
+            }
+            Err(error) if is_open(&error) => {
+                session.book.unknown();
+                Outcome::Unknown(error.code())
+            }
+            Err(error) => self.after(session, request, error.into()).await,
+        }
+    }
+
+    /// The outcome of a failed transaction, which is rolled back: a deadlock has ended it, a lock wait timeout has not.
+    #[cold]
+    async fn after(&self, session: &mut Session, request: &Request, stop: Stop) -> Outcome {
+        session.book.refused();
+        let verdict = match stop {
+            Stop::Data(code) => Verdict::Fail(code.number()),
+            Stop::Wire(error) => self.policy.judge(&error),
+        };
+        if !matches!(verdict, Verdict::Lost(_))
+            && let Err(error) = session.connection.query("ROLLBACK").await
+        {
+            return Outcome::Lost(error.code());
+        }
+        match verdict {
+            Verdict::Lost(code) => Outcome::Lost(code),
+            Verdict::Repeat(code) if request.retries < self.policy.retries_max => {
+                Outcome::Retry(code)
+            }
+            Verdict::Repeat(code) | Verdict::Fail(code) => Outcome::Failed(code),
+        }
+    }
+
+    /// Queues a delivery for the background. None: the terminal has to wait for its delivery.
+    fn queued(&self, session: &Session, request: &Request) -> Option<Outcome> {
+        let queue = self.queue.as_ref()?;
+        let is_delivery = KINDS[usize::from(request.operation)] == Kind::Delivery;
+        is_delivery.then(|| {
+            queue.push(Queued {
+                warehouse: session.home.warehouse,
+                left: Left {
+                    number: request.number,
+                    since_ns: request.started_ns,
+                },
+            });
+            Outcome::Done
+        })
+    }
+}
+
+/// Whether a COMMIT that failed with this error may have committed. A server that kills a connection may do so after the commit.
+fn is_open(error: &WireError) -> bool {
+    error.is_unanswered() || error.is_lost() && matches!(error, WireError::Server { .. })
+}
+
+impl Workload for Driver {
+    type Session = Session;
+
+    /// The server limits them over all clients (`max_prepared_stmt_count`).
+    fn statements(&self) -> usize {
+        session::STATEMENTS
+    }
+
+    fn operations(&self) -> Vec<String> {
+        let completed = self.queue.iter().map(|_| COMPLETED);
+        TRANSACTIONS
+            .into_iter()
+            .chain(completed)
+            .map(str::to_owned)
+            .collect()
+    }
+
+    fn standard(&self) -> Option<Standard> {
+        Some(standard::of(self.queue.is_some()))
+    }
+
+    fn pick(&self, number: u64) -> u16 {
+        self.picks.pick(number)
+    }
+
+    fn has_pauses(&self) -> bool {
+        self.waits == Waits::Standard
+    }
+
+    fn pauses(&self, operation: u16, number: u64) -> Pauses {
+        waits::pauses(operation, &mut self.inputs.waits(number))
+    }
+
+    /// A worker per warehouse, so that deliveries of different warehouses do not wait for each other.
+    fn background(&self, clients: u32) -> Option<Background> {
+        let workers = self.warehouses.min(clients);
+        self.queue.as_ref().map(|_| Background { workers })
+    }
+
+    fn take(&self, session: &mut Session) -> Option<Left> {
+        let queued = self.queue.as_ref()?.pop()?;
+        session.home.warehouse = queued.warehouse;
+        Some(queued.left)
+    }
+
+    async fn open(&self, io: &Io, client: u32) -> Result<Session, Failure> {
+        let home = terminal::Home::of(client, self.warehouses);
+        let book = self.ledger.book();
+        Session::open(io, &self.login, client, &self.session, home, book).await
+    }
+
+    async fn operate(&self, session: &mut Session, request: &Request) -> Outcome {
+        if let Some(outcome) = self.queued(session, request) {
+            return outcome;
+        }
+        match self.body(session, request).await {
+            Ok(finish) => self.finish(session, request, finish).await,
+            Err(stop) => self.after(session, request, stop).await,
+        }
+    }
+
+    async fn close(&self, session: Session) {
+        session.connection.close().await;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! Order-Status (2.6): reads a customer's last order.
+
+use super::inputs::OrderStatus;
+use super::payment::middle;
+use super::session::{Prepare, Session};
+use super::sql::{self, Row, int};
+use super::stop::{Finish, Saw, Stop, Wrong};
+use crate::tpcc::inputs::Customer;
+use datagen::tpcc::last_name;
+use load::Failure;
+use wire::{Connection, Param, Statement};
+
+const BY_ID: &str = "SELECT c_id, c_balance, c_first, c_middle, c_last FROM customer \
+     WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?";
+const BY_NAME: &str = "SELECT c_id, c_balance, c_first, c_middle, c_last FROM customer \
+     WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? ORDER BY c_first";
+const LAST: &str = "SELECT o_id, o_ol_cnt, o_entry_d, o_carrier_id FROM orders \
+     WHERE o_w_id = ? AND o_d_id = ? AND o_c_id = ? ORDER BY o_id DESC LIMIT 1";
+const LINES: &str = "SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d FROM order_line \
+     WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ?";
+
+pub(super) struct Statements {
+    by_id: Statement,
+    by_name: Statement,
+    last: Statement,
+    lines: Statement,
+}
+
+impl Statements {
+    pub(super) async fn prepare(prepare: &mut Prepare<'_>) -> Result<Statements, Failure> {
+        Ok(Statements {
+            by_id: prepare.sql(BY_ID).await?,
+            by_name: prepare.sql(BY_NAME).await?,
+            last: prepare.sql(LAST).await?,
+            lines: prepare.sql(LINES).await?,
+        })
+    }
+}
+
+pub(super) async fn run(session: &mut Session, input: &OrderStatus) -> Result<Finish, Stop> {
+    let Session {
+        connection,
+        order_status: statements,
+        ..
+    } = session;
+    let (w, d) = (int(input.warehouse), int(input.district));
+    let customer = customer(connection, statements, input).await?;
+    let key = [w, d, int(customer)];
+    let last = &statements.last;
+    let (order, count) = sql::one(connection, last, &key, Wrong::Orders, |row| {
+        Ok((row.int(0)?, row.int(1)?))
+    })
+    .await?;
+    let lines = sql::rows(connection, &statements.lines, &[w, d, int(order)], |row| {
+        row.int(0)?;
+        row.int(1)?;
+        row.int(2)?;
+        row.cents(3)?;
+        Ok(())
+    })
+    .await?;
+    match lines as i64 == count {
+        true => Ok(Finish::Read(Some(Saw {
+            warehouse: input.warehouse,
+            district: input.district,
+            next: order as u32 + 1,
+        }))),
+        false => Err(Wrong::OrderLine.into()),
+    }
+}
+
+async fn customer(
+    connection: &mut Connection,
+    statements: &Statements,
+    input: &OrderStatus,
+) -> Result<i64, Stop> {
+    let (w, d) = (int(input.warehouse), int(input.district));
+    let mut found = Vec::new();
+    let read = |row: &Row| {
+        row.cents(1)?;
+        row.text(2)?;
+        row.text(3)?;
+        row.text(4)?;
+        found.push(row.int(0)?);
+        Ok(())
+    };
+    match input.customer {
+        Customer::Id(id) => {
+            sql::rows(connection, &statements.by_id, &[w, d, int(id)], read).await?;
+        }
+        Customer::LastName(name) => {
+            let name = last_name(name);
+            let params = [w, d, Param::Bytes(name.as_bytes())];
+            sql::rows(connection, &statements.by_name, &params, read).await?;
+        }
+    }
+    middle(found).ok_or(Wrong::Customer.into())
+}

@@ -1,0 +1,87 @@
+//! The session of one terminal: its connection, its prepared statements, its home, its book.
+
+use super::stop::Saw;
+use super::terminal::Home;
+use super::{delivery, new_order, order_status, payment, stock_level};
+use crate::script::failure;
+use crate::tpcc::ledger::Book;
+use load::{Failure, Io, Request};
+use wire::{Connection, Login, Statement};
+
+/// The largest number of prepared statements of one session: 24, and those by the number of lines of an order or of distinct items.
+pub(super) const STATEMENTS: usize = 24 + new_order::STATEMENTS_BY_SIZE;
+
+pub struct Session {
+    pub(super) connection: Connection,
+    io: Io,
+    pub(super) home: Home,
+    pub(super) book: Book,
+    pub(super) new_order: new_order::Statements,
+    pub(super) payment: payment::Statements,
+    pub(super) order_status: order_status::Statements,
+    pub(super) delivery: delivery::Statements,
+    pub(super) stock_level: stock_level::Statements,
+}
+
+impl Session {
+    /// Connects, runs the initial statements, leaves autocommit, so that a transaction begins without a request of its own, and
+    /// prepares the statements.
+    pub(super) async fn open(
+        io: &Io,
+        login: &Login,
+        client: u32,
+        first: &[String],
+        home: Home,
+        book: Book,
+    ) -> Result<Session, Failure> {
+        let mut connection = Connection::open(io, login, client)
+            .await
+            .map_err(|error| failure("cannot connect", error))?;
+        for sql in first
+            .iter()
+            .map(String::as_str)
+            .chain(["SET autocommit = 0"])
+        {
+            let set = connection.query(sql).await;
+            set.map_err(|error| failure(sql, error))?;
+        }
+        let prepare = &mut Prepare(&mut connection);
+        Ok(Session {
+            io: io.clone(),
+            home,
+            book,
+            new_order: new_order::Statements::prepare(prepare).await?,
+            payment: payment::Statements::prepare(prepare).await?,
+            order_status: order_status::Statements::prepare(prepare).await?,
+            delivery: delivery::Statements::prepare(prepare).await?,
+            stock_level: stock_level::Statements::prepare(prepare).await?,
+            connection,
+        })
+    }
+}
+
+impl Session {
+    /// The time of the drive.
+    pub(super) fn now_ns(&self, request: &Request) -> u64 {
+        self.io.now_ns().saturating_sub(request.zero_ns)
+    }
+
+    /// Notes what a reader saw.
+    pub(super) fn note(&mut self, saw: Option<Saw>, request: &Request) {
+        let at_ns = self.now_ns(request);
+        if let Some(saw) = saw {
+            self.book
+                .saw(saw.warehouse as u16, saw.district, saw.next, at_ns);
+        }
+    }
+}
+
+/// Prepares statements on a new connection.
+pub(super) struct Prepare<'c>(&'c mut Connection);
+
+impl Prepare<'_> {
+    pub(super) async fn sql(&mut self, sql: &str) -> Result<Statement, Failure> {
+        let prepared = self.0.prepare(sql).await;
+        prepared.map_err(|error| failure(sql, error))
+    }
+}
