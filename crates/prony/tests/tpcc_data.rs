@@ -5,16 +5,18 @@ mod fresh;
 use fresh::Fresh;
 use server::{Managed, Node, ServerError, Session, StartRequest};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Instant;
 use workload::tpcc::SCHEMA;
 use workload::tpcc::conditions::{Row, Violation, Violations, When, check};
-use workload::{State, Workload};
+use workload::{LoadError, Progress, State, Workload};
 
 const BACKUP: &str = "prony_tpcc.kept";
 
 /// A started server with the settings of a load.
 struct Running {
     server: Managed,
+    request: StartRequest,
     _fresh: Fresh,
 }
 
@@ -44,6 +46,7 @@ impl Running {
         server.start(&request).unwrap();
         Some(Running {
             server,
+            request,
             _fresh: fresh,
         })
     }
@@ -58,14 +61,21 @@ impl Running {
 
     /// Loads this many warehouses and returns how.
     fn load(&self, warehouses: u32) -> String {
+        let absent = of(warehouses).data().unwrap().state(&mut self.session());
+        assert_eq!(absent.unwrap(), State::Absent);
+        self.load_anew(warehouses)
+    }
+
+    /// Drops prony's tables, loads this many warehouses and returns how.
+    fn load_anew(&self, warehouses: u32) -> String {
         let workload = of(warehouses);
         let data = workload.data().unwrap();
         let session = &mut self.session();
-        assert_eq!(data.state(session).unwrap(), State::Absent);
-        data.create(session, false).unwrap();
+        data.create(session, true).unwrap();
         let connect = || self.connect();
         let loaded = data.load(&connect, &|_| {}, &|| false).unwrap();
         data.verify(session).unwrap();
+        data.verify_rules(&connect).unwrap();
         let complete = State::Complete(data.fingerprint());
         assert_eq!(data.state(session).unwrap(), complete);
         eprintln!("{:.0} rows/s by {}", loaded.rows_per_s(), loaded.method);
@@ -133,6 +143,120 @@ fn rows_loaded_by_insert_have_their_nulls() {
     };
     assert_eq!(running.load(1), "INSERT");
     running.assert_consistent(1);
+}
+
+/// Loads a warehouse and does `after_10_000_rows` to it. Returns why the load failed.
+fn interrupted(
+    running: &Running,
+    after_10_000_rows: impl Fn() + Sync,
+    is_cancelled: bool,
+) -> LoadError {
+    let workload = of(1);
+    let data = workload.data().unwrap();
+    let reached = AtomicBool::new(false);
+    let progress = |progress: Progress| {
+        if progress.rows > 10_000 && !reached.swap(true, SeqCst) {
+            after_10_000_rows();
+        }
+    };
+    let cancel = || is_cancelled && reached.load(SeqCst);
+    data.create(&mut running.session(), true).unwrap();
+    let loaded = data.load(&|| running.connect(), &progress, &cancel);
+    loaded.unwrap_err()
+}
+
+#[test]
+fn a_load_starts_cleanly_after_an_interruption_and_after_a_killed_server() {
+    let Some(running) = Running::of("mariadb", &[]) else {
+        return;
+    };
+    let workload = of(1);
+    let data = workload.data().unwrap();
+    let cancelled = interrupted(&running, || {}, true);
+    assert!(
+        matches!(cancelled, LoadError::Cancelled { .. }),
+        "{cancelled}"
+    );
+    let state = data.state(&mut running.session()).unwrap();
+    assert_eq!(state, State::Partial);
+    let refused = data.create(&mut running.session(), false).unwrap_err();
+    assert!(refused.to_string().contains("--allow-drop"), "{refused}");
+
+    let died = interrupted(&running, || running.server.kill().unwrap(), false);
+    assert!(matches!(died, LoadError::Died { .. }), "{died}");
+    let says = died.to_string();
+    assert!(says.contains("the next load starts over"), "{says}");
+    running.server.start(&running.request).unwrap();
+    let state = data.state(&mut running.session()).unwrap();
+    assert_eq!(state, State::Partial);
+    running.load_anew(1);
+    running.assert_consistent(1);
+}
+
+#[test]
+fn tables_that_a_run_has_changed_are_not_taken_for_loaded_ones() {
+    let Some(running) = Running::of("mariadb", &[]) else {
+        return;
+    };
+    running.load(1);
+    let workload = of(1);
+    let (data, session) = (workload.data().unwrap(), &mut running.session());
+    let changed = State::Changed(data.fingerprint());
+    for (change, undo) in [
+        (
+            "UPDATE prony_tpcc.district SET d_ytd = d_ytd + 5 WHERE d_id = 7",
+            "UPDATE prony_tpcc.district SET d_ytd = d_ytd - 5 WHERE d_id = 7",
+        ),
+        (
+            "UPDATE prony_tpcc.district SET d_next_o_id = 3002 WHERE d_id = 7",
+            "UPDATE prony_tpcc.district SET d_next_o_id = 3001 WHERE d_id = 7",
+        ),
+        (
+            "DELETE FROM prony_tpcc.new_order WHERE no_d_id = 7 AND no_o_id = 2101",
+            "INSERT INTO prony_tpcc.new_order VALUES (2101, 7, 1)",
+        ),
+    ] {
+        session.execute(change).unwrap();
+        assert_eq!(data.state(session).unwrap(), changed, "{change}");
+        let refused = data.create(session, false).unwrap_err().to_string();
+        assert!(refused.contains("which a run has changed"), "{refused}");
+        session.execute(undo).unwrap();
+    }
+    let complete = State::Complete(data.fingerprint());
+    assert_eq!(data.state(session).unwrap(), complete);
+}
+
+#[test]
+fn a_schema_with_tables_of_others_is_refused() {
+    let Some(running) = Running::of("mariadb", &[]) else {
+        return;
+    };
+    let session = &mut running.session();
+    session.execute("CREATE DATABASE prony_tpcc").unwrap();
+    session
+        .execute("CREATE TABLE prony_tpcc.theirs (n INT)")
+        .unwrap();
+    let workload = of(1);
+    for allow_drop in [false, true] {
+        let refused = workload.data().unwrap().create(session, allow_drop);
+        let says = refused.unwrap_err().to_string();
+        assert!(
+            says.contains("also holds theirs, which prony did not create"),
+            "{says}"
+        );
+    }
+}
+
+#[test]
+fn a_read_only_server_is_named_as_such() {
+    let Some(running) = Running::of("mysql@9.7", &[]) else {
+        return;
+    };
+    let session = &mut running.session();
+    session.execute("SET GLOBAL super_read_only = 1").unwrap();
+    let refused = of(1).data().unwrap().create(session, false).unwrap_err();
+    assert!(matches!(refused, LoadError::ReadOnly { .. }), "{refused}");
+    session.execute("SET GLOBAL super_read_only = 0").unwrap();
 }
 
 /// How a consistent warehouse is damaged. `row` selects rows of `table`.

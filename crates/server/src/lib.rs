@@ -23,7 +23,7 @@ pub use managed::Managed;
 pub use managed::adjusted::{Adjusted, differences as adjusted};
 pub use node::{Abilities, Connector, Node, Server, Started};
 pub use provider::{FakeProvider, Provider, provider};
-pub use session::{Cutter, Producer, Reply, Script, ServerError, Session};
+pub use session::{Cutter, Producer, Reply, Script, ServerError, Session, TakeRow};
 pub use settings::SettingTable;
 pub use sqlite::Sqlite;
 pub use start::StartRequest;

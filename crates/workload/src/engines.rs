@@ -42,12 +42,18 @@ pub(crate) fn must_be_of(
     }
 }
 
+/// Error codes of a server that accepts no writes: an option such as --read-only, and InnoDB's own read-only mode.
+const READ_ONLY: [u16; 2] = [1290, 1836];
+
 /// Explains a rejected CREATE TABLE.
 pub(crate) fn cannot_create(engine: &str, cause: ServerError) -> LoadError {
     match cause {
         ServerError::Refused { code, .. } if NO_SUCH_ENGINE.contains(&code) => {
             no_engine(engine, cause.to_string())
         }
+        ServerError::Refused { code, .. } if READ_ONLY.contains(&code) => LoadError::ReadOnly {
+            cause: cause.to_string(),
+        },
         cause => LoadError::Server {
             what: "The tables cannot be created",
             cause,

@@ -28,8 +28,8 @@ pub use preload::Preloaded;
 pub use schema::index_bytes;
 pub use script::Driver;
 pub use seam::{
-    AuditError, Audited, Auditor, Dataset, Dialect, Ended, Estimate, LoadError, Loaded, Operation,
-    Progress, Queries, State, Target, Work, Workload,
+    AfterLoad, AuditError, Audited, Auditor, Dataset, Dialect, Ended, Estimate, LoadError, Loaded,
+    Operation, Progress, Queries, State, Target, Work, Workload,
 };
 pub use spec::TargetKind;
 use spec::{Section, SectionError};

@@ -150,6 +150,17 @@ pub trait Dataset: Send + Sync {
     ) -> Result<Loaded, LoadError>;
     /// Counts the rows of every table and reads the marker.
     fn verify(&self, session: &mut Session) -> Result<(), LoadError>;
+    /// Checks rules about the loaded rows that a count does not show. `connect` opens connections.
+    fn verify_rules(
+        &self,
+        _connect: &(dyn Fn() -> Result<Session, ServerError> + Sync),
+    ) -> Result<(), LoadError> {
+        Ok(())
+    }
+    /// What a timed load leaves for the next trial on a server without snapshots.
+    fn after_load(&self) -> AfterLoad {
+        AfterLoad::Keep
+    }
     /// Bytes of data and indexes as the server reports them; relative settings refer to them.
     fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError>;
     /// Reads every index of every table into the server's memory, and checks whether they stayed in the buffer pool.
@@ -162,8 +173,21 @@ pub enum State {
     Absent,
     /// Completely loaded, with the fingerprint of the data, which may differ from that of this dataset.
     Complete(String),
+    /// As `Complete`, but a timed load has changed rows since, so that a trial would not measure what it was planned for.
+    Changed(String),
     /// Some of the tables, but no marker: a load that did not finish.
     Partial,
+}
+
+/// What happens to tables that a timed load has changed, on a server without snapshots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterLoad {
+    /// The next trial uses them as they are.
+    Keep,
+    /// The next trial is refused.
+    Refuse,
+    /// They are dropped and loaded anew before the next trial.
+    Reload,
 }
 
 /// The SQL dialect of a server.
@@ -301,6 +325,15 @@ pub enum LoadError {
         "the schema {schema} holds {what}. prony does not drop it by default: run again with --allow-drop to replace prony's tables in it, or drop them yourself"
     )]
     Exists { schema: String, what: String },
+    #[error(
+        "the schema {schema} also holds {}, which prony did not create. prony drops only its own tables and loads only beside them: move or drop the others",
+        tables.join(", ")
+    )]
+    Foreign { schema: String, tables: Vec<String> },
+    #[error(
+        "the server is read-only ({cause}). Switch read_only off, or name a server that accepts writes"
+    )]
+    ReadOnly { cause: String },
     #[error(
         "{table}: {says}. The tables differ from the generated data: drop the schema and load again"
     )]

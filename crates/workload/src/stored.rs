@@ -7,7 +7,8 @@ use super::indexes::{self, IndexBuild, Plan};
 use super::loader::{self, Indexes};
 use super::marker::{self, Marker};
 use super::{
-    Dataset, Dialect, Estimate, LoadError, Loaded, Preloaded, Progress, State, preload, schema,
+    AfterLoad, Dataset, Dialect, Estimate, LoadError, Loaded, Preloaded, Progress, State, preload,
+    schema,
 };
 use server::{ServerError, Session};
 use std::collections::HashMap;
@@ -43,7 +44,23 @@ pub struct Stored {
     /// The number of parallel connections, each loading its own table.
     pub connections: usize,
     pub cost: Cost,
+    /// None: a timed load leaves the tables fit for the next one.
+    pub changing: Option<Changing>,
 }
+
+/// Tables that a timed load changes so much that the next one would measure something else. They need a schema of their own.
+pub struct Changing {
+    /// A query whose only value is 0 while the rows are as loaded. It must be cheap.
+    pub changes: String,
+    /// Whether changed tables may be dropped and loaded anew.
+    pub reload: bool,
+    /// The rules that the loaded rows violate, one sentence each.
+    pub rules: Rules,
+}
+
+/// Checks rules over its own connections.
+pub(crate) type Rules =
+    Box<dyn Fn(loader::Connect<'_>) -> Result<Vec<String>, ServerError> + Send + Sync>;
 
 /// The tables in SQLite.
 pub enum Sqlite {
@@ -96,13 +113,22 @@ impl Dataset for Stored {
     }
 
     fn state(&self, session: &mut Session) -> Result<State, ServerError> {
-        marker::state(session, self.schema, &self.rows.names())
+        let state = marker::state(session, self.schema, &self.rows.names())?;
+        match (state, &self.changing) {
+            (State::Complete(fingerprint), Some(changing))
+                if fingerprint == self.fingerprint && changing.are_changed(session)? =>
+            {
+                Ok(State::Changed(fingerprint))
+            }
+            (state, _) => Ok(state),
+        }
     }
 
     fn create(&self, session: &mut Session, allow_drop: bool) -> Result<(), LoadError> {
         if let Sqlite::Refused { what, instead } = self.sqlite {
             schema::refuse_sqlite(session, what, instead)?;
         }
+        self.is_alone(session)?;
         self.make_room(session, allow_drop)?;
         match (Dialect::of(session), &self.sqlite) {
             (Dialect::Sqlite, Sqlite::Made { create, .. }) => {
@@ -177,6 +203,29 @@ impl Dataset for Stored {
         }
     }
 
+    fn verify_rules(&self, connect: loader::Connect<'_>) -> Result<(), LoadError> {
+        let Some(changing) = &self.changing else {
+            return Ok(());
+        };
+        let failed = LoadError::during("The loaded tables cannot be checked");
+        let violated = (changing.rules)(connect).map_err(failed)?;
+        match violated.first() {
+            None => Ok(()),
+            Some(first) => Err(LoadError::Wrong {
+                table: self.schema.into(),
+                says: format!("{first} ({} violations listed)", violated.len()),
+            }),
+        }
+    }
+
+    fn after_load(&self) -> AfterLoad {
+        match &self.changing {
+            None => AfterLoad::Keep,
+            Some(Changing { reload: true, .. }) => AfterLoad::Reload,
+            Some(_) => AfterLoad::Refuse,
+        }
+    }
+
     fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError> {
         schema::data_bytes(session, self.schema, &self.rows.names())
     }
@@ -213,6 +262,24 @@ impl Stored {
         }
     }
 
+    /// Fails with [`LoadError::Foreign`] if tables that change share their schema.
+    fn is_alone(&self, session: &mut Session) -> Result<(), LoadError> {
+        if self.changing.is_none() {
+            return Ok(());
+        }
+        let failed = LoadError::during("prony's schema cannot be looked at");
+        let own = self.rows.names();
+        let mut tables = marker::present_like(session, self.schema, "%").map_err(failed)?;
+        tables.retain(|name| name != marker::TABLE && !own.contains(&name.as_str()));
+        match tables.is_empty() {
+            true => Ok(()),
+            false => Err(LoadError::Foreign {
+                schema: self.schema.into(),
+                tables,
+            }),
+        }
+    }
+
     /// Drops existing tables if allowed; otherwise fails with [`LoadError::Exists`].
     fn make_room(&self, session: &mut Session, allow_drop: bool) -> Result<(), LoadError> {
         let failed = LoadError::during("prony's schema cannot be looked at");
@@ -228,6 +295,9 @@ impl Stored {
                     State::Absent => return Ok(()),
                     State::Partial => "tables of a load that did not end".to_owned(),
                     State::Complete(fingerprint) => format!("the loaded dataset {fingerprint}"),
+                    State::Changed(fingerprint) => {
+                        format!("the dataset {fingerprint}, which a run has changed")
+                    }
                 };
                 let present = marker::present(session, self.schema, &self.rows.names());
                 (present.map_err(failed)?, what)
@@ -246,6 +316,13 @@ impl Stored {
                 .collect(),
             _ => vec![format!("ANALYZE TABLE {}", self.rows.names().join(", "))],
         }
+    }
+}
+
+impl Changing {
+    fn are_changed(&self, session: &mut Session) -> Result<bool, ServerError> {
+        let changes = session.query(&self.changes)?.first_text();
+        Ok(changes.as_deref() != Some("0"))
     }
 }
 

@@ -228,46 +228,53 @@ impl Datasets<'_> {
     ) -> Result<Filled, RunError> {
         let mut session = node.connect()?;
         dataset.create(&mut session, false).map_err(failed)?;
-        self.fill(server, node, dataset, &mut session)
+        fill(
+            &server.spec.name,
+            node,
+            dataset,
+            &mut session,
+            self.progress,
+        )
     }
+}
 
-    /// Loads the empty tables, verifies them and measures their size.
-    pub(super) fn fill(
-        &self,
-        server: &Provided,
-        node: &dyn Node,
-        dataset: &dyn Dataset,
-        session: &mut Session,
-    ) -> Result<Filled, RunError> {
-        let loaded = dataset.load(
-            &|| node.connect(),
-            &|progress| self.progress.now(&loading(&server.spec.name, &progress)),
-            &interrupt::asked,
-        );
-        if interrupt::asked() {
-            return Err(RunError::Interrupted);
-        }
-        let loaded = loaded.map_err(failed)?;
-        dataset.verify(session).map_err(failed)?;
-        let data_bytes = dataset.data_bytes(session)?;
-        self.progress.say(&format!(
-            "{}: loaded {}: {} rows in {:.1} s ({:.0} rows/s, {}){}, {} MiB with indexes",
-            server.spec.name,
-            dataset.summary(),
-            loaded.rows,
-            loaded.elapsed_s,
-            loaded.rows_per_s(),
-            loaded.method,
-            indexes_afterwards(&loaded),
-            data_bytes >> 20
-        ));
-        let index_bytes = index_bytes(session, dataset.schema())?;
-        Ok(Filled {
-            loaded,
-            data_bytes,
-            index_bytes,
-        })
+/// Loads the empty tables on the server of this name, verifies them and measures their size.
+pub(super) fn fill(
+    server: &str,
+    node: &dyn Node,
+    dataset: &dyn Dataset,
+    session: &mut Session,
+    progress: &Progress,
+) -> Result<Filled, RunError> {
+    let loaded = dataset.load(
+        &|| node.connect(),
+        &|loaded| progress.now(&loading(server, &loaded)),
+        &interrupt::asked,
+    );
+    if interrupt::asked() {
+        return Err(RunError::Interrupted);
     }
+    let loaded = loaded.map_err(failed)?;
+    progress.now(&format!("{server}: verifying the rows"));
+    dataset.verify(session).map_err(failed)?;
+    dataset.verify_rules(&|| node.connect()).map_err(failed)?;
+    let data_bytes = dataset.data_bytes(session)?;
+    progress.say(&format!(
+        "{server}: loaded {}: {} rows in {:.1} s ({:.0} rows/s, {}){}, {} MiB with indexes",
+        dataset.summary(),
+        loaded.rows,
+        loaded.elapsed_s,
+        loaded.rows_per_s(),
+        loaded.method,
+        indexes_afterwards(&loaded),
+        data_bytes >> 20
+    ));
+    let index_bytes = index_bytes(session, dataset.schema())?;
+    Ok(Filled {
+        loaded,
+        data_bytes,
+        index_bytes,
+    })
 }
 
 /// The part of a layout that this server knows. The layout may hold settings of a newer server that starts from this one's data
@@ -382,7 +389,7 @@ fn read_note(folder: &Path) -> Option<DatasetNote> {
 /// Classifies a failed load: an occupied schema is a mistake of the command line, a missing engine makes trials not available.
 pub(super) fn failed(error: LoadError) -> RunError {
     match error {
-        LoadError::Exists { .. } => RunError::Usage(error.to_string()),
+        LoadError::Exists { .. } | LoadError::Foreign { .. } => RunError::Usage(error.to_string()),
         LoadError::NoEngine { .. } => RunError::NotAvailable(error.to_string()),
         _ => RunError::Failed(error.to_string()),
     }

@@ -3,16 +3,16 @@
 //! Purpose: only prony's schema is touched, nothing is dropped without permission, and a trial measures the tables it was planned
 //! for. Outside this module: the contents of the tables (`workload`).
 
-use super::RunError;
-use super::dataset::{Datasets, Ready, failed, note};
+use super::dataset::{Datasets, Ready, failed, fill, note};
 use super::servers::Provided;
+use super::{Progress, RunError};
 use host::interrupt;
 use record::DatasetNote;
-use server::{ServerError, Session, StartRequest};
+use server::{Node, ServerError, Session, StartRequest};
 use spec::ServerSpec;
 use std::collections::BTreeMap;
 use std::path::Path;
-use workload::{Dataset, State, index_bytes};
+use workload::{AfterLoad, Dataset, State, index_bytes};
 
 impl Datasets<'_> {
     /// Returns the dataset in prony's schema on the server. Loads it if it does not exist yet.
@@ -26,14 +26,23 @@ impl Datasets<'_> {
         node.start(&StartRequest::default())?;
         let mut session = node.connect()?;
         self.lock_schema(&mut session, dataset.schema())?;
-        if holds(dataset, &mut session)? {
-            let note = already_there(server, dataset, &mut session)?;
-            return Ok(staying(note));
-        }
-        dataset
-            .create(&mut session, self.allow_drop)
-            .map_err(failed)?;
-        let filled = self.fill(server, node, dataset, &mut session)?;
+        let may_drop = match found(dataset, &mut session)? {
+            Found::AsLoaded => {
+                let note = already_there(server, dataset, &mut session)?;
+                return Ok(staying(note));
+            }
+            Found::Changed if self.allow_drop || dataset.after_load() == AfterLoad::Reload => true,
+            Found::Changed => return Err(RunError::Usage(changed(&server.spec.name, dataset))),
+            Found::Other => self.allow_drop,
+        };
+        dataset.create(&mut session, may_drop).map_err(failed)?;
+        let filled = fill(
+            &server.spec.name,
+            node,
+            dataset,
+            &mut session,
+            self.progress,
+        )?;
         Ok(staying(note(server, dataset, &filled)))
     }
 
@@ -85,21 +94,91 @@ fn already_there(
     })
 }
 
-/// Whether the schema holds this dataset completely.
-fn holds(dataset: &dyn Dataset, session: &mut Session) -> Result<bool, ServerError> {
-    Ok(dataset.state(session)? == State::Complete(dataset.fingerprint()))
+/// What the schema holds of a dataset.
+enum Found {
+    AsLoaded,
+    /// Loaded completely, and changed by a timed load since.
+    Changed,
+    Other,
+}
+
+fn found(dataset: &dyn Dataset, session: &mut Session) -> Result<Found, ServerError> {
+    let own = dataset.fingerprint();
+    Ok(match dataset.state(session)? {
+        State::Complete(fingerprint) if fingerprint == own => Found::AsLoaded,
+        State::Changed(fingerprint) if fingerprint == own => Found::Changed,
+        _ => Found::Other,
+    })
+}
+
+/// Explains why changed tables are not measured.
+fn changed(server: &str, dataset: &dyn Dataset) -> String {
+    format!(
+        "server {server}: an earlier run has changed the tables in {} ({}), and a trial must start from the loaded rows; add reload = true to the workload's section to load them anew before each trial, or use a build that prony starts",
+        dataset.schema(),
+        dataset.summary()
+    )
+}
+
+/// Makes sure before a trial that the tables are as loaded. Loads them anew if an earlier trial has changed them and the workload
+/// allows that.
+pub(super) fn renew(
+    server: &str,
+    node: &dyn Node,
+    dataset: &dyn Dataset,
+    progress: &Progress,
+) -> Result<(), ServerError> {
+    let mut session = node.connect()?;
+    match found(dataset, &mut session)? {
+        Found::AsLoaded => Ok(()),
+        Found::Changed => match dataset.after_load() {
+            AfterLoad::Keep => Ok(()),
+            AfterLoad::Refuse => Err(ServerError::Unusable(changed(server, dataset))),
+            AfterLoad::Reload => {
+                let created = dataset.create(&mut session, true).map_err(failed);
+                let filled =
+                    created.and_then(|()| fill(server, node, dataset, &mut session, progress));
+                let unusable = |error: RunError| ServerError::Unusable(error.to_string());
+                filled.map(drop).map_err(unusable)
+            }
+        },
+        Found::Other => Err(replaced(dataset)),
+    }
 }
 
 /// Checks before a trial that the dataset is still there: another run that may drop tables could have replaced it.
 pub(super) fn still_holds(dataset: &dyn Dataset, session: &mut Session) -> Result<(), ServerError> {
-    if holds(dataset, session)? {
-        return Ok(());
+    match found(dataset, session)? {
+        Found::AsLoaded | Found::Changed => Ok(()),
+        Found::Other => Err(replaced(dataset)),
     }
-    Err(ServerError::Unusable(format!(
+}
+
+fn replaced(dataset: &dyn Dataset) -> ServerError {
+    ServerError::Unusable(format!(
         "the tables in {} are no longer the dataset of this run ({}): another run replaced them, or they were dropped; use a separate server for each run",
         dataset.schema(),
         dataset.summary()
-    )))
+    ))
+}
+
+/// Refuses several trials on one external server whose tables each of them changes. `wanted` holds the server's name of each
+/// trial with such tables.
+pub(super) fn check_changes(servers: &[ServerSpec], wanted: &[String]) -> Result<(), RunError> {
+    for spec in servers.iter().filter(|spec| spec.build.is_external()) {
+        let is_here = |name: &&String| {
+            let named = servers.iter().find(|other| other.name == **name);
+            named.is_some_and(|other| other.build == spec.build)
+        };
+        let trials = wanted.iter().filter(is_here).count();
+        if trials > 1 {
+            return Err(RunError::Usage(format!(
+                "server {} ({}) has no snapshot, and each of its {trials} trials changes the tables that the next one starts from; add reload = true to the workload's section to load them anew before each trial, or use a build that prony starts",
+                spec.name, spec.build
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Checks, before any download or load, what the experiment requests of external servers. `wanted` holds the server's name, the
@@ -194,6 +273,19 @@ mod tests {
             )
             .is_ok()
         );
+    }
+
+    #[test]
+    fn several_trials_that_change_the_tables_of_one_external_server_are_refused() {
+        let servers = [
+            server("a", "mysql://db/", None),
+            server("b", "mysql://db/", None),
+            server("own", "mariadb", None),
+        ];
+        let trials = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let says = check_changes(&servers, &trials(&["a", "b"])).unwrap_err();
+        assert!(says.to_string().contains("reload = true"), "{says}");
+        assert!(check_changes(&servers, &trials(&["a", "own", "own"])).is_ok());
     }
 
     #[test]

@@ -19,7 +19,7 @@ use spec::{events, queries, question, settings, timed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
-use workload::Workload;
+use workload::{AfterLoad, Workload};
 
 /// What all trials of a run are measured with.
 pub(crate) struct Prepared {
@@ -109,7 +109,17 @@ pub(crate) fn check_in_place(request: &Request, trials: &[PlannedTrial]) -> Resu
         Ok((server, fingerprint.unwrap_or_default(), workload.summary()))
     });
     let wanted = wanted.collect::<Result<Vec<_>, RunError>>()?;
-    in_place::check(&plan::servers(&request.experiment, trials), &wanted)
+    let servers = plan::servers(&request.experiment, trials);
+    in_place::check(&servers, &wanted)?;
+    let mut changing = Vec::new();
+    for trial in trials.iter().filter(on_theirs) {
+        let workload = workload(request, trial)?;
+        let after_load = workload.data().map(|data| data.after_load());
+        if after_load == Some(AfterLoad::Refuse) {
+            changing.push(trial.server_name().to_string());
+        }
+    }
+    in_place::check_changes(&servers, &changing)
 }
 
 fn servers(

@@ -111,7 +111,7 @@ impl Bench<'_> {
         live: EachSecond,
     ) -> Result<(), ServerError> {
         self.progress.now("copying the snapshot");
-        place.prepare(trial)?;
+        place.prepare(trial, self.progress)?;
         if self.protocol.is_timed() {
             let timed = Timed {
                 bench: self,

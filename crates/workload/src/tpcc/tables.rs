@@ -1,18 +1,21 @@
 //! The nine tables for the loader: statements, names, rows, and pieces from the generator.
 
 use super::SCHEMA;
+use super::conditions::{self, When};
 use super::section::Section;
 use crate::generated::{Generated, Generator};
 use crate::indexes::IndexBuild;
 use crate::loader::Cut;
 use crate::marker;
-use crate::stored::{Cost, Sqlite, Stored};
+use crate::stored::{Changing, Cost, Sqlite, Stored};
 use datagen::Format;
-use datagen::tpcc::{Chunk, SEED, Table as Kind, Tpcc};
+use datagen::tpcc::{CUSTOMERS_PER_DISTRICT, Chunk, SEED, Table as Kind, Tpcc};
 
 const CREATE: &str = include_str!("schema.sql");
 /// Increment it when the generated rows change, so that stored datasets are reloaded.
 const GENERATOR: u32 = 1;
+/// D_YTD after the load.
+const YTD_PER_DISTRICT: u64 = 30_000;
 /// More connections are not faster on the intended machines.
 const CONNECTIONS_MAX: usize = 8;
 
@@ -66,6 +69,7 @@ pub(super) fn tables(section: &Section) -> Stored {
         connections: cores.min(CONNECTIONS_MAX),
         cost: cost(section.warehouses),
         rows: Box::new(Generated::new(tpcc, ROWS, &ORDER)),
+        changing: Some(changing(section)),
     }
 }
 
@@ -85,6 +89,24 @@ fn fingerprint(section: &Section, tpcc: &Tpcc) -> String {
     } = section;
     let c_load = tpcc.constants().last_name;
     format!("tpcc-{warehouses}-{engine}-c{c_load}-{hash}")
+}
+
+/// New-Order and Payment change every district that they use, and Delivery deletes new orders. So the small tables show whether
+/// anything ran.
+fn changing(section: &Section) -> Changing {
+    let warehouses = section.warehouses;
+    let new_orders = Tpcc::new(warehouses, SEED).rows(Kind::NewOrder);
+    let (next, ytd) = (CUSTOMERS_PER_DISTRICT + 1, YTD_PER_DISTRICT);
+    Changing {
+        changes: format!(
+            "SELECT (SELECT COUNT(*) FROM {SCHEMA}.district WHERE d_next_o_id <> {next} OR d_ytd <> {ytd}) + (SELECT COUNT(*) <> {new_orders} FROM {SCHEMA}.new_order)"
+        ),
+        reload: section.reload,
+        rules: Box::new(move |connect| {
+            let found = conditions::check(connect, SCHEMA, warehouses, When::AfterLoad)?;
+            Ok(found.sentences())
+        }),
+    }
 }
 
 fn cost(warehouses: u32) -> Cost {

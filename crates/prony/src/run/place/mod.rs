@@ -9,6 +9,7 @@ mod on_server;
 pub(super) use in_folder::FolderPlace;
 pub(super) use on_server::ServerPlace;
 
+use super::Progress;
 use super::dataset::Ready;
 use super::event::{Action, PreparedEvents};
 use super::servers::Provided;
@@ -77,9 +78,13 @@ impl<'a> Place<'a> {
     }
 
     /// Copies the data, unless an earlier trial of the series did. Flags settings that this target does not support.
-    pub(crate) fn prepare(&mut self, trial: &mut Trial) -> Result<(), ServerError> {
+    pub(crate) fn prepare(
+        &mut self,
+        trial: &mut Trial,
+        progress: &Progress,
+    ) -> Result<(), ServerError> {
         match self {
-            Place::Server(place) => place.prepare(trial),
+            Place::Server(place) => place.prepare(trial, progress),
             Place::Folder(place) => place.prepare(),
         }
     }

@@ -11,7 +11,7 @@ use crate::run::round::{Client, Live};
 use crate::run::servers::Provided;
 use crate::run::timed::drive;
 use crate::run::watch::{Admin, Watch, stopper};
-use crate::run::{connections, in_place, settings};
+use crate::run::{Progress, connections, in_place, settings};
 use host::{Lease, Leases, clone};
 use load::Needs;
 use observe::{Observer, Prepared, ServerProcess, Targets, variables};
@@ -90,10 +90,15 @@ impl<'a> ServerPlace<'a> {
     }
 
     /// Copies the snapshot for the first trial. Flags settings that this kind of server does not support.
-    pub(crate) fn prepare(&mut self, trial: &mut Trial) -> Result<(), ServerError> {
+    pub(crate) fn prepare(
+        &mut self,
+        trial: &mut Trial,
+        progress: &Progress,
+    ) -> Result<(), ServerError> {
         if !self.is_started() {
             self.place_data()?;
         }
+        self.renew_data(progress)?;
         trial.flags.extend(self.not_available());
         Ok(())
     }
@@ -127,6 +132,18 @@ impl<'a> ServerPlace<'a> {
             ));
         }
         Ok(())
+    }
+
+    /// Makes sure that the tables are as loaded on a server without snapshots.
+    fn renew_data(&self, progress: &Progress) -> Result<(), ServerError> {
+        match self.workload.data() {
+            Some(dataset) if self.is_external() => {
+                let node = self.node().as_ref();
+                node.start(&StartRequest::default())?;
+                in_place::renew(&self.server.spec.name, node, dataset, progress)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Copies the snapshot, if the server has one.
