@@ -109,6 +109,12 @@ fn a_killed_server_is_restarted_and_its_recovery_measured() {
     );
     let lasted_s = (note.ended_ns.unwrap() - note.at_ns) as f64 / 1e9;
     assert!(commit_s <= lasted_s, "{commit_s} s of {lasted_s} s");
+    // The server's own log has the redo phase.
+    let [redo_s, redo_bytes] = ["redo_s", "redo_bytes"].map(|name| number(note, name));
+    assert!(
+        redo_s > 0.0 && redo_s < accept_s && redo_bytes > 0.0,
+        "{note:?}"
+    );
     assert_eq!(commits(&server), "1");
     assert_eq!(server.endpoint().unwrap().port, endpoint.port);
 }

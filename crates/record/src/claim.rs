@@ -45,6 +45,8 @@ pub enum Value {
     Throughput,
     /// Of a timed load: of all operations, or of the one that the cell names as its query.
     Latency { kind: Kind, percentile: Percentile },
+    /// A number of the trial's outages by its name, the mean over them: `recovered_s`.
+    Recovery(String),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -31,6 +31,8 @@ words! {
         /// The server lacks what the trial needs.
         NotAvailable = "not_available",
         NotPreloaded = "not_preloaded",
+        /// The throughput did not return after an outage while it was measured.
+        NotRecovered = "not_recovered",
         PlanUnmet = "plan_unmet",
         QueryFailed = "query_failed",
         /// A query reached the time limit: its time is a lower bound.

@@ -89,17 +89,16 @@ impl Managed {
         }
     }
 
-    /// The server's error log, over all starts.
-    pub fn log_path(&self) -> PathBuf {
-        self.folder.join("server.log")
-    }
-
     /// Writes an option file (mode 0600) with which the standard clients connect as the administrator.
     pub fn write_option_file(&self, path: &Path) -> Result<(), ServerError> {
         let dsn = self.endpoint().ok_or_else(|| self.not_running())?;
         password::write(path, &option_file::text(&dsn)).map_err(|error| {
             ServerError::Unusable(format!("cannot write {}: {error}", path.display()))
         })
+    }
+
+    fn log(&self) -> PathBuf {
+        self.folder.join("server.log")
     }
 
     fn not_running(&self) -> ServerError {
@@ -429,7 +428,11 @@ impl Node for Managed {
     }
 
     fn log_tail(&self, lines: usize) -> Vec<String> {
-        log::tail(&log::lines_from(&self.log_path(), 0), lines).to_vec()
+        log::tail(&log::lines_from(&self.log(), 0), lines).to_vec()
+    }
+
+    fn log_path(&self) -> Option<PathBuf> {
+        Some(self.log())
     }
 
     fn exit_reason(&self) -> Option<String> {

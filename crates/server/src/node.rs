@@ -53,6 +53,10 @@ pub trait Node: Send + Sync {
     fn data_folder(&self) -> Option<PathBuf>;
     /// The last lines of the server's log, for error messages.
     fn log_tail(&self, lines: usize) -> Vec<String>;
+    /// The server's log over all starts, if prony may read it.
+    fn log_path(&self) -> Option<PathBuf> {
+        None
+    }
     /// Why the process ended although prony did not stop it; None while it is running, or if prony cannot know.
     fn exit_reason(&self) -> Option<String> {
         None

@@ -184,6 +184,7 @@ impl Running {
             is_cancelled: is_cancelled.clone(),
             stopped,
             happened: Happened::default(),
+            log: None,
             numbers: BTreeMap::new(),
             node: None,
         };

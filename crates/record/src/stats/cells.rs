@@ -2,6 +2,7 @@
 
 use super::load_value;
 use super::ratio::LogMean;
+use super::recovery;
 use crate::claim::{Cell, RoundSelector, Value};
 use crate::flag::FlagKind;
 use crate::load::Kind;
@@ -100,7 +101,10 @@ pub(super) fn series(trials: &[Trial], cell: &Cell, value: &Value) -> Result<Vec
 /// Returns an error that names the first load without a value: one that was unstable or did too little. Dropping such blocks
 /// would bias the result (survivorship).
 fn every_load_has_one(matching: &[&Trial], cell: &Cell, value: &Value) -> Result<(), String> {
-    if !matches!(value, Value::Throughput | Value::Latency { .. }) {
+    if !matches!(
+        value,
+        Value::Throughput | Value::Latency { .. } | Value::Recovery(_)
+    ) {
         return Ok(());
     }
     let counts = |trial: &&&Trial| trial.state == TrialState::Done && trial.load.is_some();
@@ -172,6 +176,9 @@ fn trial_value(trial: &Trial, cell: &Cell, value: &Value) -> Result<f64, String>
     if trial.state != TrialState::Done {
         return Err(why_it_does_not_count(trial));
     }
+    if let Value::Recovery(number) = value {
+        return recovery::of(trial, number);
+    }
     if let Some(load) = &trial.load {
         return load_value::of(load, cell, value);
     }
@@ -184,7 +191,7 @@ fn trial_value(trial: &Trial, cell: &Cell, value: &Value) -> Result<f64, String>
         Value::Elapsed => mean(&parts, |part| Ok(part.elapsed_s)),
         Value::Counter(name) => mean(&parts, |part| part.counter(name)),
         Value::Quotient(over, under) => quotient(&parts, over, under),
-        Value::Throughput | Value::Latency { .. } => Err(format!(
+        Value::Throughput | Value::Latency { .. } | Value::Recovery(_) => Err(format!(
             "only timed loads have {}; this trial has rounds",
             value_words(value)
         )),
@@ -321,6 +328,7 @@ pub(super) fn value_words(value: &Value) -> String {
         Value::Counter(name) => name.clone(),
         Value::Quotient(over, under) => format!("{over} / {under}"),
         Value::Throughput => "the throughput".to_string(),
+        Value::Recovery(number) => number.clone(),
         Value::Latency { kind, percentile } => {
             let kind = match kind {
                 Kind::Response => "latency",

@@ -6,10 +6,10 @@ use crate::load::LoadSpec;
 use crate::mistake::nearest;
 use crate::names::Names;
 use crate::read::{Node, Section};
-use record::stats::used;
+use record::stats::{RECOVERY_NUMBERS, used};
 use record::{Finding, Kind, Percentile, Value};
 
-const EXAMPLE: &str = "value = \"elapsed\" or \"throughput\", a percentile like \"p99\" or \"service p99\", a counter like \"Innodb_buffer_pool_reads\", or \"A / B\"";
+const EXAMPLE: &str = "value = \"elapsed\" or \"throughput\", a percentile like \"p99\" or \"service p99\", a counter like \"Innodb_buffer_pool_reads\", a recovery time like \"recovered_s\", or \"A / B\"";
 /// Values that are not counters, so that a misspelled one is not taken for a counter.
 const WORDS: [&str; 9] = [
     "elapsed",
@@ -58,6 +58,7 @@ fn named(text: &str) -> Option<Value> {
     match parts.as_slice() {
         ["elapsed"] => Some(Value::Elapsed),
         ["throughput"] => Some(Value::Throughput),
+        [number] if RECOVERY_NUMBERS.contains(number) => Some(Value::Recovery(number.to_string())),
         [one] => latency(one).or_else(|| {
             (is_counter(one) && nearest(one, &WORDS).is_none())
                 .then(|| Value::Counter(one.to_string()))
@@ -86,6 +87,10 @@ fn check_kind(node: &Node, text: &str, value: &Value, names: &Names) {
         Value::Elapsed if names.is_timed => (
             "the duration of a timed load is fixed by the protocol",
             "write \"throughput\" or a percentile like \"p99\"",
+        ),
+        Value::Recovery(_) if !names.is_timed => (
+            "rounds of queries have no outages",
+            "write \"elapsed\", or set time in [protocol] and add an [[event]] with kill = {}",
         ),
         Value::Throughput | Value::Latency { .. } if !names.is_timed => (
             "rounds of queries have elapsed times, but no throughput or percentiles",

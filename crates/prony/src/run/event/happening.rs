@@ -1,10 +1,11 @@
 //! One event: when it is due, that it happens, and what is noted of it.
 
+use super::recovery;
 use super::uptime::{Phase, Uptime};
 use super::{Happened, Reopen, Stops};
 use host::now_ns;
 use record::EventNote;
-use server::{Server, ServerError, Session};
+use server::{LogWatch, Server, ServerError, Session};
 use spec::{EventSpec, EventTime};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,6 +37,8 @@ pub struct Happening {
     /// Closed when the load is over.
     pub(super) stopped: Receiver<()>,
     pub(super) happened: Happened,
+    /// The server's log during the recovery under way.
+    pub(super) log: Option<LogWatch>,
     /// What was measured of the event under way, by names that end in their unit.
     pub(super) numbers: BTreeMap<String, f64>,
     /// The node that it happens to, from 1; None where it is of no single node.
@@ -123,7 +126,11 @@ impl Happening {
                 text
             }
         };
-        self.push_note(at_ns, text);
+        // The outage is over; a rollback may still run.
+        let ended_ns = now_ns();
+        let phases = recovery::phases(self);
+        self.numbers.extend(phases.numbers());
+        self.push_note(at_ns, ended_ns, text);
     }
 
     /// Acts, and notes when and with which result: the beginning of a sentence that ends with the seconds it took.
@@ -149,13 +156,13 @@ impl Happening {
                 text
             }
         };
-        self.push_note(at_ns, text);
+        self.push_note(at_ns, now_ns(), text);
     }
 
-    fn push_note(&mut self, at_ns: i64, text: String) {
+    fn push_note(&mut self, at_ns: i64, ended_ns: i64, text: String) {
         self.happened.notes.push(EventNote {
             at_ns,
-            ended_ns: Some(now_ns()),
+            ended_ns: Some(ended_ns),
             kind: self.event.kind.clone(),
             node: self.node,
             numbers: std::mem::take(&mut self.numbers),

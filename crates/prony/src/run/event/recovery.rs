@@ -7,7 +7,7 @@
 use super::happening::Happening;
 use super::uptime::Phase;
 use host::{interrupt, now_ns};
-use server::{Node, ServerError, Session};
+use server::{LogWatch, Node, RecoveryLog, ServerError, Session, StartRequest};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -18,6 +18,10 @@ pub(super) const WITHIN_MAX: Duration = Duration::from_secs(900);
 pub(crate) const RECONNECT_FOR: Duration = WITHIN_MAX.saturating_add(load::RECONNECT_FOR);
 /// Pause between two attempts to commit, and between two looks at an outage under way.
 const POLL_EVERY: Duration = Duration::from_millis(5);
+
+/// How long the end of a rollback is awaited after the first commit.
+const ROLLED_BACK_WITHIN: Duration = Duration::from_secs(60);
+const VERBOSITY: &str = "log_error_verbosity";
 
 /// prony's own table, apart from the workload's data.
 const TABLE: [&str; 2] = [
@@ -196,6 +200,8 @@ fn recover(
 ) -> Result<String, String> {
     let request = node.started_with();
     let request = request.ok_or("prony restarts only servers that it started itself")?;
+    let request = with_notes(request);
+    let log = node.log_path().map(|path| LogWatch::begin(&path));
     let start_s = began.elapsed().as_secs_f64();
     let measured = limited(node, within, || {
         let started = node.start(&request).map_err(|error| explain(&error))?;
@@ -213,9 +219,36 @@ fn recover(
     ] {
         own.numbers.insert(name.into(), value);
     }
+    own.log = log;
     Ok(format!(
         "first connection after {accept_s:.3} s, first commit after {commit_s:.3} s"
     ))
+}
+
+/// Also requests notes in the log: MySQL 8.0 and later log the phases of a recovery only then.
+fn with_notes(mut request: StartRequest) -> StartRequest {
+    let is_set = |(name, _): &(String, String)| name.ends_with(VERBOSITY);
+    if !request.settings.iter().any(is_set) {
+        let name = format!("loose_{VERBOSITY}");
+        request.settings.push((name, "3".to_string()));
+    }
+    request
+}
+
+/// The phases of the last recovery from the server's log. A rollback may continue after the first commit, so this waits for its end,
+/// but not after the end of the load.
+pub(super) fn phases(own: &mut Happening) -> RecoveryLog {
+    let Some(log) = own.log.take() else {
+        return RecoveryLog::default();
+    };
+    let began = Instant::now();
+    loop {
+        let phases = RecoveryLog::of(&log.lines());
+        let waits = phases.is_rolling_back && began.elapsed() < ROLLED_BACK_WITHIN;
+        if !waits || !own.wait(POLL_EVERY) {
+            return phases;
+        }
+    }
 }
 
 /// Runs `start` under a limit. The node is killed when the limit is over, which ends the start.

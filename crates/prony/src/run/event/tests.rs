@@ -58,6 +58,7 @@ fn happening((event, action): (EventSpec, Action)) -> (Sender<()>, Happening) {
         is_cancelled: Arc::default(),
         stopped,
         happened: Happened::default(),
+        log: None,
         numbers: BTreeMap::new(),
         node: None,
     };

@@ -25,6 +25,13 @@ pub(super) fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, observed: 
     } = drive;
     flag_failures(trial, &driven);
     observed.happened.enter(trial);
+    let throughput = recorded
+        .series
+        .get("throughput")
+        .map_or(&[][..], Vec::as_slice);
+    for text in stats::add_recovered(&mut trial.events, throughput, driven.started_ns) {
+        trial.flag(FlagKind::NotRecovered, text);
+    }
     for one in observed.sampled.flags {
         trial.flag(one.kind, one.text);
     }
