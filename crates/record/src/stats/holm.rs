@@ -1,7 +1,7 @@
 //! Many claims, one error rate: Holm's step-down procedure ("A simple sequentially rejective multiple test procedure", 1979).
 
 /// Which of the hypotheses are rejected at the level `alpha` for all of them together.
-pub(super) fn rejected(p_values: &[f64], alpha: f64) -> Vec<bool> {
+pub fn rejected(p_values: &[f64], alpha: f64) -> Vec<bool> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|&a, &b| p_values[a].total_cmp(&p_values[b]));
     let mut rejected = vec![false; p_values.len()];

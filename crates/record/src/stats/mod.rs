@@ -17,6 +17,7 @@ mod holm;
 mod judge;
 mod load_value;
 mod loads;
+pub mod moderated;
 #[cfg(test)]
 mod noise;
 mod percentiles;
@@ -37,6 +38,7 @@ mod stall;
 mod steady;
 mod summary;
 mod table;
+mod trigamma;
 pub mod used;
 mod workers;
 
@@ -44,6 +46,7 @@ pub use around::{Around, Span, around};
 pub use cells::{RowKey, matching, rounds as matching_rounds, row_key};
 pub use conformance::{Conformance, Conforming};
 pub use engine::EngineCheck;
+pub use holm::rejected;
 pub use loads::{LatencyEstimates, LoadRow, loads};
 pub use percentiles::{Latency, Percentiles, SAMPLES_ABOVE, quantile_ms};
 pub use period::Period;

@@ -81,6 +81,8 @@ fn verdict((low, high): (f64, f64), margin: f64) -> Comparison {
 pub struct LogMean {
     mean: f64,
     standard_error: f64,
+    /// Degrees of freedom of the standard error.
+    freedom: f64,
     pub(super) count: usize,
 }
 
@@ -106,6 +108,7 @@ impl LogMean {
         Some(LogMean {
             mean,
             standard_error,
+            freedom: (count - 1) as f64,
             count,
         })
     }
@@ -123,14 +126,39 @@ impl LogMean {
         self.mean.exp()
     }
 
+    /// Of one value.
+    pub(super) fn variance(&self) -> f64 {
+        self.standard_error.powi(2) * self.count as f64
+    }
+
+    /// Degrees of freedom of the standard error.
+    pub fn freedom(&self) -> f64 {
+        self.freedom
+    }
+
+    /// The same mean with a variance of one value that is known from elsewhere too.
+    pub(super) fn with(self, variance: f64, freedom: f64) -> LogMean {
+        LogMean {
+            standard_error: (variance / self.count as f64).sqrt(),
+            freedom,
+            ..self
+        }
+    }
+
+    /// None with fewer than two values.
     fn student(&self) -> Option<StudentsT> {
-        StudentsT::new(0.0, 1.0, self.count.checked_sub(1)? as f64).ok()
+        StudentsT::new(0.0, 1.0, self.freedom).ok()
     }
 
     /// The 95 % t interval of the geometric mean; None with fewer than two values.
     pub fn ci(&self) -> Option<(f64, f64)> {
         let half = self.student()?.inverse_cdf(0.5 + CONFIDENCE / 2.0) * self.standard_error;
         Some(((self.mean - half).exp(), (self.mean + half).exp()))
+    }
+
+    /// The two-sided p value against "the true geometric mean is this".
+    pub fn p_other_than(&self, value: f64) -> f64 {
+        (2.0 * self.p_above(value).min(self.p_below(value))).min(1.0)
     }
 
     /// The one-sided p value against "the true geometric mean is not above this".
