@@ -1,0 +1,228 @@
+//! Shapes of noise: matrices of logarithms whose true values are all equal, and the pairs of cells that are compared.
+
+use rand::seq::SliceRandom;
+use rand::{Rng, RngExt};
+use record::stats::moderated::{Logs, Row};
+
+/// The standard deviation of a trial in most shapes.
+const NOISE: f64 = 0.05;
+/// The cells of a matrix that is not small.
+const CELLS: usize = 42;
+const ROWS_OF_SERIES: usize = 7;
+
+#[derive(Clone, Copy)]
+pub(crate) enum Shape {
+    Normal,
+    Lognormal,
+    Outliers,
+    UnequalVariances,
+    NoisiestQuarter,
+    WithinStarts,
+    BetweenStarts,
+    Drift,
+    CorrelatedBlocks,
+    Bimodal,
+    FewCells,
+    HalfExact,
+}
+
+impl Shape {
+    pub(crate) const ALL: [Shape; 12] = [
+        Shape::Normal,
+        Shape::Lognormal,
+        Shape::Outliers,
+        Shape::UnequalVariances,
+        Shape::NoisiestQuarter,
+        Shape::WithinStarts,
+        Shape::BetweenStarts,
+        Shape::Drift,
+        Shape::CorrelatedBlocks,
+        Shape::Bimodal,
+        Shape::FewCells,
+        Shape::HalfExact,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Shape::Normal => "normal",
+            Shape::Lognormal => "lognormal",
+            Shape::Outliers => "5 % outliers",
+            Shape::UnequalVariances => "unequal variances",
+            Shape::NoisiestQuarter => "unequal variances, noisiest quarter of the cells",
+            Shape::WithinStarts => "series, pairs within a server start",
+            Shape::BetweenStarts => "series, pairs between server starts",
+            Shape::Drift => "drift",
+            Shape::CorrelatedBlocks => "correlated blocks",
+            Shape::Bimodal => "bimodal",
+            Shape::FewCells => "few cells",
+            Shape::HalfExact => "half exact, half noisy",
+        }
+    }
+
+    /// For the reader of the table.
+    pub(crate) fn definition(self) -> &'static str {
+        match self {
+            Shape::Normal => "normal, sd 5 %",
+            Shape::Lognormal => {
+                "logarithms are themselves lognormal (sigma 0.6), sd 5 %: a long tail of slow trials"
+            }
+            Shape::Outliers => "normal, sd 5 %; one trial in 20 is slower by 25 %",
+            Shape::UnequalVariances => "each cell has its own sd, log-uniform from 1.5 to 15 %",
+            Shape::NoisiestQuarter => {
+                "the same, judged by the quarter of the cells with the largest sd"
+            }
+            Shape::WithinStarts => {
+                "7 rows of 6 cells: sd 5 % for a server start and 5 % for a trial"
+            }
+            Shape::BetweenStarts => "the same rows, compared with each other",
+            Shape::Drift => {
+                "normal, sd 5 %; the machine slows down by 30 % during the run, order shuffled in each block"
+            }
+            Shape::CorrelatedBlocks => {
+                "AR(1) from trial to trial, coefficient 0.98 and sd 5 %, and 2 % for each trial"
+            }
+            Shape::Bimodal => "one trial in four is slower by 15 %, sd 2 % in each mode",
+            Shape::FewCells => "normal, sd 5 %, 8 cells",
+            Shape::HalfExact => "half of the cells have sd 0.05 %, half 5 %",
+        }
+    }
+
+    /// The matrix of one experiment. The cells of a pair stand beside each other, except between rows of a series.
+    pub(crate) fn matrix(self, blocks: usize, random: &mut impl Rng) -> Vec<Row> {
+        let common: Logs = (0..blocks).map(|_| 0.2 * normal(random)).collect();
+        let mut rows = self.noise(blocks, random);
+        for cell in rows.iter_mut().flatten() {
+            cell.iter_mut()
+                .zip(&common)
+                .for_each(|(log, common)| *log += common);
+        }
+        rows
+    }
+
+    fn noise(self, blocks: usize, random: &mut impl Rng) -> Vec<Row> {
+        let cells = if matches!(self, Shape::FewCells) {
+            8
+        } else {
+            CELLS
+        };
+        match self {
+            Shape::Normal | Shape::FewCells => alone(cells, blocks, |_| NOISE * normal(random)),
+            Shape::Lognormal => alone(cells, blocks, |_| NOISE * skewed(random)),
+            Shape::Outliers => alone(cells, blocks, |_| {
+                NOISE * normal(random) + sometimes(0.05, 0.25, random)
+            }),
+            Shape::UnequalVariances | Shape::NoisiestQuarter => {
+                let deviations = self.deviations(random);
+                alone(cells, blocks, |cell| deviations[cell] * normal(random))
+            }
+            Shape::HalfExact => {
+                let mut deviations = [[0.0005; CELLS / 2], [NOISE; CELLS / 2]].concat();
+                deviations.shuffle(random);
+                alone(cells, blocks, |cell| deviations[cell] * normal(random))
+            }
+            Shape::Bimodal => alone(cells, blocks, |_| {
+                0.02 * normal(random) + sometimes(0.25, 0.15, random)
+            }),
+            Shape::WithinStarts | Shape::BetweenStarts => series(blocks, random),
+            Shape::Drift => {
+                let trials = (cells * blocks) as f64;
+                in_time(blocks, random, |at, random| {
+                    0.3 * at as f64 / trials + NOISE * normal(random)
+                })
+            }
+            Shape::CorrelatedBlocks => {
+                let mut state = NOISE * normal(random);
+                in_time(blocks, random, |_, random| {
+                    state = 0.98 * state + (1.0 - 0.98f64 * 0.98).sqrt() * NOISE * normal(random);
+                    state + 0.02 * normal(random)
+                })
+            }
+        }
+    }
+
+    /// In the noisiest quarter ascending, so that its cells are the last ones.
+    fn deviations(self, random: &mut impl Rng) -> Vec<f64> {
+        let one = |_| 0.015 * 10f64.powf(random.random::<f64>());
+        let mut deviations: Vec<f64> = (0..CELLS).map(one).collect();
+        if matches!(self, Shape::NoisiestQuarter) {
+            deviations.sort_by(f64::total_cmp);
+        }
+        deviations
+    }
+
+    /// The pairs that are compared, each as two of (row, cell of the row). No cell is in two pairs.
+    pub(crate) fn pairs(self) -> Vec<[(usize, usize); 2]> {
+        let beside = |first: usize| [(2 * first, 0), (2 * first + 1, 0)];
+        match self {
+            Shape::WithinStarts => (0..ROWS_OF_SERIES)
+                .map(|row| [(row, 0), (row, 1)])
+                .collect(),
+            Shape::BetweenStarts => (0..ROWS_OF_SERIES)
+                .map(|row| [(row, row % 6), ((row + 1) % ROWS_OF_SERIES, (row + 3) % 6)])
+                .collect(),
+            Shape::FewCells => (0..4).map(beside).collect(),
+            Shape::NoisiestQuarter => (CELLS * 3 / 8..CELLS / 2).map(beside).collect(),
+            _ => (0..CELLS / 2).map(beside).collect(),
+        }
+    }
+}
+
+/// Cells that share nothing but the block.
+fn alone(cells: usize, blocks: usize, mut noise: impl FnMut(usize) -> f64) -> Vec<Row> {
+    let mut cell = |cell| vec![(0..blocks).map(|_| noise(cell)).collect::<Logs>()];
+    (0..cells).map(&mut cell).collect()
+}
+
+/// Noise that depends on the place in time; each block measures all cells, shuffled.
+fn in_time<R: Rng>(
+    blocks: usize,
+    random: &mut R,
+    mut noise: impl FnMut(usize, &mut R) -> f64,
+) -> Vec<Row> {
+    let mut cells = vec![Logs::new(); CELLS];
+    let mut order: Vec<usize> = (0..CELLS).collect();
+    for block in 0..blocks {
+        order.shuffle(random);
+        for (place, cell) in order.iter().enumerate() {
+            cells[*cell].push(noise(block * CELLS + place, random));
+        }
+    }
+    cells.into_iter().map(|cell| vec![cell]).collect()
+}
+
+fn series(blocks: usize, random: &mut impl Rng) -> Vec<Row> {
+    let mut row = || {
+        let starts: Logs = (0..blocks).map(|_| NOISE * normal(random)).collect();
+        let mut cell = || {
+            starts
+                .iter()
+                .map(|start| start + NOISE * normal(random))
+                .collect()
+        };
+        (0..CELLS / ROWS_OF_SERIES).map(|_| cell()).collect::<Row>()
+    };
+    (0..ROWS_OF_SERIES).map(|_| row()).collect()
+}
+
+/// A standard normal number (Box and Muller 1958).
+fn normal(random: &mut impl Rng) -> f64 {
+    let (a, b): (f64, f64) = (random.random(), random.random());
+    (-2.0 * (1.0 - a).ln()).sqrt() * (std::f64::consts::TAU * b).cos()
+}
+
+/// Lognormal of sigma 0.6, with mean 0 and standard deviation 1.
+fn skewed(random: &mut impl Rng) -> f64 {
+    let sigma: f64 = 0.6;
+    let square = (sigma * sigma).exp();
+    let deviation = (square * (square - 1.0)).sqrt();
+    ((sigma * normal(random)).exp() - square.sqrt()) / deviation
+}
+
+/// This much in a share of the trials.
+fn sometimes(share: f64, much: f64, random: &mut impl Rng) -> f64 {
+    if random.random::<f64>() < share {
+        much
+    } else {
+        0.0
+    }
+}
