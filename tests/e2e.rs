@@ -16,3 +16,4 @@ mod restart;
 mod same_figures;
 mod shell;
 mod switches;
+mod tpcc_reload;

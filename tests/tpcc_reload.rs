@@ -1,0 +1,110 @@
+//! TPC-C on a running server, which has no snapshot: changed tables are loaded anew where that is allowed, else refused.
+
+use crate::support::elsewhere::Elsewhere;
+use crate::support::{Bench, Ended};
+
+/// A trial of one second; `section` adds keys to the workload.
+fn file(bench: &Bench, dsn: &str, section: &str, clients: &str) -> String {
+    let text = format!(
+        "title = \"Reload\"\n[server.theirs]\nbuild = \"{dsn}\"\n[workload.tpcc]\n{section}\n[load.closed]\nclients = {clients}\n[protocol]\ntime = \"1s\"\n"
+    );
+    bench.experiment("reload", &text)
+}
+
+/// Asserts that the trials were measured, even on a busy machine, after so many loads.
+fn measured_after(ended: &Ended, expected_loads: usize) {
+    assert!([0, 3].contains(&ended.status), "{}", ended.stderr);
+    assert!(ended.stderr.contains("report.html") || ended.stdout.contains("report.html"));
+    assert_eq!(loads(ended), expected_loads, "{}", ended.stderr);
+}
+
+fn loads(ended: &Ended) -> usize {
+    ended.stderr.matches("loaded 1 warehouse").count()
+}
+
+#[test]
+fn changed_tables_on_a_running_server_are_refused_or_loaded_anew() {
+    let Some(mut theirs) = Elsewhere::start("mariadb", "ALL ON prony_tpcc.*") else {
+        return;
+    };
+    let (bench, dsn) = (Bench::new(), theirs.dsn_with_password());
+    let run =
+        |section: &str, clients: &str| bench.run(&["run", &file(&bench, &dsn, section, clients)]);
+
+    let two_trials = run("", "[1, 2]");
+    assert_eq!(two_trials.status, 2, "{}", two_trials.stderr);
+    let says = "each of its 2 trials changes the tables";
+    assert!(two_trials.stderr.contains(says), "{}", two_trials.stderr);
+
+    let first = run("", "1");
+    measured_after(&first, 1);
+
+    let second = run("", "1");
+    assert_eq!((second.status, loads(&second)), (2, 0), "{}", second.stderr);
+    for part in ["server theirs", "prony_tpcc", "add reload = true"] {
+        assert!(second.stderr.contains(part), "{part}: {}", second.stderr);
+    }
+
+    let reloaded = run("reload = true", "[1, 2]");
+    measured_after(&reloaded, 2);
+
+    theirs.execute("CREATE TABLE prony_tpcc.theirs (n INT)");
+    let beside = run("reload = true", "1");
+    assert_eq!((beside.status, loads(&beside)), (2, 0), "{}", beside.stderr);
+    let says = "also holds theirs, which prony did not create";
+    assert!(beside.stderr.contains(says), "{}", beside.stderr);
+    assert_eq!(
+        theirs.query("SELECT COUNT(*) FROM prony_tpcc.item"),
+        ["100000"]
+    );
+}
+
+#[test]
+fn bench_reloads_what_it_loaded() {
+    let Some(theirs) = Elsewhere::start("mariadb", "ALL ON prony_tpcc.*") else {
+        return;
+    };
+    let (bench, dsn) = (Bench::new(), theirs.dsn_with_password());
+    for _ in 0..2 {
+        let ended = bench.line(&format!(
+            "bench tpcc --scale 1 --clients 1,2 --time 1s --server {dsn}"
+        ));
+        measured_after(&ended, 2);
+    }
+}
+
+#[test]
+fn an_impossible_number_of_warehouses_is_refused_at_its_place() {
+    let bench = Bench::new();
+    for scale in ["0", "1.5", "1e9"] {
+        let ended = bench.line(&format!("bench tpcc --time 1s --scale {scale}"));
+        assert_eq!(ended.status, 2, "{}", ended.stderr);
+        let says = "a whole number of warehouses from 1 to 30000";
+        assert!(ended.stderr.contains(says), "{}", ended.stderr);
+        let text = format!("scale = {scale}");
+        let file = file(&bench, "mariadb", &text, "1");
+        let ended = bench.run(&["run", &file]);
+        assert_eq!(ended.status, 2, "{}", ended.stderr);
+        assert!(ended.stderr.contains("reload.toml:5"), "{}", ended.stderr);
+    }
+    assert!(bench.runs().is_empty());
+}
+
+#[test]
+fn an_engine_without_transactions_and_sqlite_are_refused_with_the_reason() {
+    let bench = Bench::new();
+    let my_isam = bench.line("bench tpcc --time 1s --engine MyISAM");
+    assert_eq!(my_isam.status, 2, "{}", my_isam.stderr);
+    assert!(
+        my_isam.stderr.contains("MyISAM has no transactions"),
+        "{}",
+        my_isam.stderr
+    );
+    let sqlite = bench.line("bench tpcc --time 1s --server sqlite");
+    assert_ne!(sqlite.status, 0, "{}", sqlite.stderr);
+    assert!(
+        sqlite.stderr.contains("SQLite does not support"),
+        "{}",
+        sqlite.stderr
+    );
+}
