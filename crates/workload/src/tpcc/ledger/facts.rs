@@ -54,7 +54,7 @@ pub struct NewOrder {
     pub cents: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Payment {
     /// Where it is made.
     pub w: u16,

@@ -4,10 +4,14 @@
 //! can be compared with it. Nothing is written to the tables for this. Boundaries: the driver calls a [`Book`], one per session;
 //! `inputs` judges what terminals draw.
 
+mod check;
 mod chunks;
 mod facts;
+mod tables;
 
+pub use check::{Before, check};
 pub use facts::{Delivery, Facts, NewOrder, Noted, Payment, Seen, Write};
+pub use tables::{Counted, CustomerKey, District, Held, Key, OrderRow, Tables};
 
 use super::inputs::{Input, Inputs};
 use std::sync::{Arc, Mutex, PoisonError};
