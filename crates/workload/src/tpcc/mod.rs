@@ -2,6 +2,7 @@
 //!
 //! Purpose: the section and the tables. Boundaries: `datagen::tpcc` generates the rows.
 
+mod audit;
 pub mod conditions;
 pub mod driver;
 pub mod inputs;
@@ -13,9 +14,10 @@ pub use section::{Delivery, LARGEST_SCALE, Mix, Section, TRANSACTIONS, Waits};
 
 use super::stored::Stored;
 use super::{Dataset, Target, Work, Workload};
+use audit::Audit;
 use datagen::tpcc::{Constants, SEED};
 use driver::Driver;
-use ledger::Ledger;
+use ledger::{Before, Ledger};
 use std::sync::Arc;
 
 /// prony's own schema for these tables.
@@ -52,7 +54,17 @@ impl Workload for Tpcc {
 
     fn work(&self, target: &Target, seed: u64) -> Option<Work> {
         let load = Constants::load(SEED);
-        let driver = Driver::on(target, &self.section, &load, seed, &Ledger::new())?;
-        Some(Work::without_audit(driver))
+        let ledger = Ledger::new();
+        let driver = Driver::on(target, &self.section, &load, seed, &ledger)?;
+        let audit = Audit {
+            ledger,
+            warehouses: self.section.warehouses,
+            constants: *driver.inputs().constants(),
+            before: Before::new(),
+        };
+        Some(Work {
+            driver: Box::new(driver),
+            audit: Some(Box::new(audit)),
+        })
     }
 }

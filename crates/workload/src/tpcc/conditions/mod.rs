@@ -8,6 +8,7 @@ mod judge;
 mod read;
 mod violation;
 
+pub(super) use read::{cents, whole};
 pub use violation::{Row, Violation, Violations};
 
 use super::super::loader::Connect;

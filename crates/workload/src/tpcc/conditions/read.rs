@@ -212,7 +212,7 @@ impl<'a> Reader<'a> {
 }
 
 /// A whole number; NULL is 0, as in an empty sum.
-fn whole(cell: Option<&[u8]>) -> i64 {
+pub(in crate::tpcc) fn whole(cell: Option<&[u8]>) -> i64 {
     let Some(text) = cell else { return 0 };
     let (is_negative, digits) = match text.split_first() {
         Some((b'-', digits)) => (true, digits),
@@ -224,7 +224,7 @@ fn whole(cell: Option<&[u8]>) -> i64 {
 }
 
 /// The cents of a decimal with up to two digits after the point; NULL is 0, as in an empty sum.
-fn cents(cell: Option<&[u8]>) -> i64 {
+pub(in crate::tpcc) fn cents(cell: Option<&[u8]>) -> i64 {
     let Some(text) = cell else { return 0 };
     let point = text.iter().position(|&byte| byte == b'.');
     let (units, fraction) = text.split_at(point.unwrap_or(text.len()));

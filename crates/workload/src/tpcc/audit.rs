@@ -1,0 +1,67 @@
+//! The audit of one load: what the clients remember against the tables, the twelve conditions, and the inputs.
+
+use super::SCHEMA;
+use super::ledger::{self, Before, Facts, Ledger, Tables, next_orders};
+use super::{conditions, inputs};
+use crate::{AuditError, Audited, Auditor, Ended};
+use datagen::tpcc::Constants;
+use load::Tally;
+use record::AuditNote;
+use server::ServerError;
+use std::sync::Arc;
+
+/// Shares its ledger with the driver of the load.
+pub(super) struct Audit {
+    pub ledger: Arc<Ledger>,
+    pub warehouses: u32,
+    /// The constants of the run.
+    pub constants: Constants,
+    /// Of the tables before the load.
+    pub before: Before,
+}
+
+impl Auditor for Audit {
+    fn before(&mut self, place: Audited) -> Result<(), AuditError> {
+        self.before = next_orders(&mut connect(place)?()?)?;
+        Ok(())
+    }
+
+    fn audit(self: Box<Self>, place: Audited, ended: &Ended) -> Result<AuditNote, AuditError> {
+        let connect = connect(place)?;
+        let facts = self.ledger.take();
+        let tables = Tables::read(connect, self.warehouses)?;
+        let crashes_s: Vec<f64> = ended.crashes_ns.iter().map(|ns| *ns as f64 / 1e9).collect();
+        let mut note = ledger::check(&facts, &self.before, &tables, &crashes_s);
+        let when = conditions::When::Later;
+        let violations = conditions::check(connect, SCHEMA, self.warehouses, when)?;
+        note.violations.extend(violations.sentences());
+        self.check_inputs(&facts, ended.tallies, &mut note);
+        Ok(note)
+    }
+}
+
+impl Audit {
+    fn check_inputs(&self, facts: &Facts, tallies: &[Tally], note: &mut AuditNote) {
+        let transactions = tallies.iter().map(Tally::ended).sum();
+        let (counts, drawn) = (&facts.inputs, self.ledger.inputs());
+        match inputs::check(
+            transactions,
+            counts,
+            drawn,
+            &self.constants,
+            self.warehouses,
+        ) {
+            Ok(checks) => note.inputs = checks,
+            Err(why) => note.inputs_unchecked = Some(why),
+        }
+    }
+}
+
+fn connect(place: Audited<'_>) -> Result<ledger::Connect<'_>, ServerError> {
+    match place {
+        Audited::Server { connect } => Ok(connect),
+        Audited::Folder(_) => Err(ServerError::Unusable(
+            "the audit of TPC-C needs a server".into(),
+        )),
+    }
+}
