@@ -24,6 +24,8 @@ words! {
         HintIgnored = "hint_ignored",
         LimitLost = "limit_lost",
         LimitNotReached = "limit_not_reached",
+        /// The data lay on a file system of its own on a loop device.
+        LoopVolume = "loop_volume",
         /// A round that should have been cold was not.
         Lukewarm = "lukewarm",
         NoPlan = "no_plan",
@@ -45,6 +47,8 @@ words! {
         Stopped = "stopped",
         SwitchIgnored = "switch_ignored",
         TrialFailed = "trial_failed",
+        /// The data lay on a volatile volume, whose speed says nothing about a real disk.
+        VolatileVolume = "volatile_volume",
         WrongAnswer = "wrong_answer",
     }
 }

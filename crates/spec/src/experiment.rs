@@ -2,6 +2,7 @@
 //!
 //! Plain data in file order. Only checks that need a server remain.
 
+use super::host::HostPatch;
 use super::limits::LimitsPatch;
 use super::load::{LoadPatch, LoadSpec, OpenSpec, RateSpec, SearchSpec};
 use std::path::PathBuf;
@@ -143,6 +144,8 @@ pub struct Patch {
     pub workload: Option<toml::Table>,
     pub load: Option<LoadPatch>,
     pub limits: Option<LimitsPatch>,
+    /// Where the server's data lies.
+    pub host: Option<HostPatch>,
     /// The subset of the protocol's rounds to run.
     pub rounds: Option<Vec<RoundKind>>,
     pub observe: Option<ObservePatch>,

@@ -12,6 +12,7 @@ mod bench;
 pub mod build;
 pub mod events;
 mod experiment;
+mod host;
 pub mod known;
 mod limits;
 mod load;
@@ -46,6 +47,7 @@ pub use advice::advice;
 pub use bench::{BenchRequest, bench};
 pub use events::{EventKind, Outage};
 pub use experiment::*;
+pub use host::{FilesystemSpec, HostPatch, VolatileSpec, VolumeSpec};
 pub use limits::{LimitsPatch, Memory};
 pub use load::{
     ArrivalsSpec, LOAD_FACTORS, LoadPatch, LoadSpec, MAX, OpenSpec, PlannedLoad, RateSpec,
@@ -66,7 +68,7 @@ use toml::de::DeTable;
 /// How many syntax mistakes are shown: later ones mostly follow from the first.
 const SYNTAX_MISTAKES_MAX: usize = 3;
 
-const TOP_LEVEL: [&str; 15] = [
+const TOP_LEVEL: [&str; 16] = [
     "title",
     "question",
     "published",
@@ -74,6 +76,7 @@ const TOP_LEVEL: [&str; 15] = [
     "settings",
     "session",
     "limits",
+    "host",
     "variant",
     "factor",
     "workload",
@@ -176,6 +179,7 @@ fn read_file(
             build: None,
             load: None,
             limits: file.get("limits").and_then(|node| limits::limits(&node)),
+            host: file.get("host").and_then(|node| host::host(&node)),
             observe: None,
             rounds: None,
         },

@@ -140,9 +140,12 @@ pub(crate) fn check_without_server(file: &Section, workload: &str) {
         let nodes = keys.iter().filter_map(|key| section.get(key));
         nodes.for_each(|node| without_server(&node, workload));
     };
-    note(file, &["settings", "session", "limits", "event"]);
+    note(file, &["settings", "session", "limits", "host", "event"]);
     for (_, level) in level_sections(file) {
-        note(&level, &["settings", "session", "limits", "server", "on"]);
+        note(
+            &level,
+            &["settings", "session", "limits", "host", "server", "on"],
+        );
     }
 }
 

@@ -1,10 +1,11 @@
-//! Reads the sections that a level or the file's top level changes: settings, session, limits, server, workload, load,
-//! observe, protocol.
+//! Reads the sections that a level or the file's top level changes: settings, session, limits, host, server, workload,
+//! load, observe, protocol.
 //!
 //! Purpose: one reader for them wherever they occur. Boundaries: `plan` merges them.
 
 use super::build;
 use super::experiment::{BuildSpec, Pairs, Patch, Setting, TargetKind};
+use super::host;
 use super::known::plain;
 use super::limits;
 use super::load;
@@ -125,7 +126,8 @@ pub(crate) fn patch<'s>(
 ) -> Patch {
     let keys = [
         &[
-            "settings", "session", "limits", "server", "workload", "load", "observe", "protocol",
+            "settings", "session", "limits", "host", "server", "workload", "load", "observe",
+            "protocol",
         ],
         others,
     ]
@@ -151,6 +153,7 @@ pub(crate) fn patch<'s>(
             .and_then(|node| workload_patch(&node, workload)),
         load: section.get("load").and_then(|node| load::level(&node)),
         limits: section.get("limits").and_then(|node| limits::limits(&node)),
+        host: section.get("host").and_then(|node| host::host(&node)),
         observe: section
             .get("observe")
             .and_then(|node| observe::level(&node)),

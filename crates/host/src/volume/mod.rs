@@ -43,10 +43,6 @@ pub enum Filesystem {
 }
 
 impl Filesystem {
-    /// All of them by name.
-    pub const NAMED: [(&'static str, Filesystem); 2] =
-        [("ext4", Filesystem::Ext4), ("xfs", Filesystem::Xfs)];
-
     /// Its name, as the kernel and mkfs write it.
     pub fn name(self) -> &'static str {
         match self {
@@ -183,6 +179,11 @@ fn mkfs(filesystem: Filesystem) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
+/// Where the volume in this folder keeps the image that its recording began with.
+pub fn recorded_from(folder: &Path) -> PathBuf {
+    folder.join("recorded-from.img")
+}
+
 /// A mounted volume. Dropping it unmounts and detaches it; the image stays in its folder.
 pub struct Volume {
     /// None between two mounts, and if mounting failed.
@@ -284,7 +285,7 @@ impl Volume {
     pub fn recorded_from(&self) -> Option<PathBuf> {
         let volatile = self.options.volatile.as_ref()?;
         volatile.recording.as_ref()?;
-        Some(self.folder.join("recorded-from.img"))
+        Some(recorded_from(&self.folder))
     }
 
     /// The process id of a volatile disk's daemon.

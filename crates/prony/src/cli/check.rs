@@ -3,7 +3,7 @@
 use super::experiment::{self, Overrides};
 use super::failure::{Failure, Status, print};
 use crate::run::{
-    Progress, Request, RunError, Workloads, limits, preflight, prepare, servers::Provided,
+    Progress, Request, RunError, Workloads, limits, preflight, prepare, servers::Provided, volume,
 };
 use host::{Home, Leases, machine};
 use server::Cache;
@@ -50,6 +50,7 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
     }
     print(&expected(&request, &plan, &trials)?);
     limits(&trials)?;
+    volume::check(&trials)?;
     known_settings(&request, &trials)
 }
 

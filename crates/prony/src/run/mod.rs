@@ -31,6 +31,7 @@ pub(crate) mod servers;
 pub(crate) mod settings;
 pub(crate) mod timed;
 mod trial;
+pub(crate) mod volume;
 pub mod watch;
 mod workloads;
 

@@ -10,7 +10,9 @@ use super::folder::RunFolder;
 use super::neighbours::Neighbours;
 use super::provision::{Provisioned, provision};
 use super::servers::Provided;
-use super::{RunError, connections, in_place, limits, preflight, stop_if_interrupted, stored};
+use super::{
+    RunError, connections, in_place, limits, preflight, stop_if_interrupted, stored, volume,
+};
 use host::{machine, now_ns};
 use record::{Environment, Run, Store, WorkloadNote};
 use spec::known::Known;
@@ -44,6 +46,7 @@ pub(crate) fn prepare(
     check_in_place(request, trials)?;
     let experiment = &request.experiment;
     limits::check(trials, means.home, means.leases)?;
+    volume::check(trials)?;
     let servers = servers(request, trials, means)?;
     check_connections(request, trials, &servers)?;
     let environment = environment(means, &servers);

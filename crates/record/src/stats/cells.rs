@@ -180,6 +180,7 @@ fn trial_value(trial: &Trial, cell: &Cell, value: &Value) -> Result<f64, String>
         return recovery::of(trial, number);
     }
     if let Some(load) = &trial.load {
+        is_comparable(trial, value)?;
         return load_value::of(load, cell, value);
     }
     let rounds = rounds(trial, cell.round.as_ref());
@@ -196,6 +197,14 @@ fn trial_value(trial: &Trial, cell: &Cell, value: &Value) -> Result<f64, String>
             value_words(value)
         )),
     }
+}
+
+/// A volatile volume is a process in user space: crashes on it can be compared, speeds cannot.
+fn is_comparable(trial: &Trial, value: &Value) -> Result<(), String> {
+    let is_speed = matches!(value, Value::Throughput | Value::Latency { .. });
+    let mut flags = trial.flags.iter();
+    let flag = flags.find(|flag| is_speed && flag.kind == FlagKind::VolatileVolume);
+    flag.map_or(Ok(()), |flag| Err(flag.text.clone()))
 }
 
 /// Whether the value is a lower bound. Only a time can be one.

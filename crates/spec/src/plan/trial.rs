@@ -2,7 +2,9 @@
 
 use super::matrix::{Point, agrees, is_max, levels, server};
 use crate::served;
-use crate::{EventSpec, Experiment, LimitsPatch, Observe, Pairs, Patch, RoundKind, Setting, merge};
+use crate::{
+    EventSpec, Experiment, HostPatch, LimitsPatch, Observe, Pairs, Patch, RoundKind, Setting, merge,
+};
 use crate::{LevelSpec, ServerSpec};
 use crate::{LoadSpec, PlannedLoad, RateSpec};
 use record::TrialKey;
@@ -20,6 +22,7 @@ pub struct PlannedTrial {
     pub workload: toml::Table,
     pub load: PlannedLoad,
     pub limits: LimitsPatch,
+    pub host: HostPatch,
     /// Empty for a timed load.
     pub rounds: Vec<RoundKind>,
     /// Whether it reuses the running server of the previous trial in its series.
@@ -72,6 +75,7 @@ pub(super) fn planned(
         workload: toml::Table::new(),
         load: resolved(load(experiment, point), measured),
         limits: LimitsPatch::default(),
+        host: HostPatch::default(),
         rounds: experiment.protocol.rounds.clone(),
         continues: false,
         events: experiment
@@ -157,6 +161,9 @@ impl PlannedTrial {
         }
         if let Some(limits) = replaced.limits.or(patch.limits) {
             self.limits = limits.over(self.limits);
+        }
+        if let Some(host) = replaced.host.as_ref().or(patch.host.as_ref()) {
+            self.host = host.clone().over(std::mem::take(&mut self.host));
         }
         if let Some(rounds) = replaced.rounds.as_ref().or(patch.rounds.as_ref()) {
             self.rounds = rounds.clone();

@@ -3,8 +3,8 @@
 use super::{RIGHT, read};
 use crate::limits::Memory;
 use crate::{
-    BuildSpec, EventSpec, EventTime, Experiment, LimitsPatch, LoadSpec, Observe, Plans, RoundKind,
-    Setting, Unit, question,
+    BuildSpec, EventSpec, EventTime, Experiment, FilesystemSpec, HostPatch, LimitsPatch, LoadSpec,
+    Observe, Plans, RoundKind, Setting, Unit, VolatileSpec, question,
 };
 use proptest::prelude::*;
 use record::{Bound, Finding, RoundSelector, Subject, Value};
@@ -257,6 +257,33 @@ fn a_disk_preset_sets_limits_that_explicit_keys_override() {
     assert_eq!(limits.read_bandwidth, Some(Some(624_000_000)));
     assert_eq!(limits.memory, Some(Some(Memory::Bytes(1 << 30))));
     assert_eq!(limits.cpus, None);
+}
+
+#[test]
+fn a_volume_is_read_with_its_file_system_and_its_faults() {
+    let host = right("[host]\nvolume = { kind = \"volatile\", filesystem = \"xfs\", lie = \"flush\", log = true, slow_flush = \"5ms\" }\n").base.host.unwrap();
+    let volume = host.volume().unwrap();
+    assert_eq!(volume.filesystem, FilesystemSpec::Xfs);
+    let volatile = VolatileSpec {
+        lies: true,
+        log: true,
+        slow_flush: Duration::from_millis(5),
+    };
+    assert_eq!(volume.volatile, Some(volatile));
+}
+
+#[test]
+fn a_level_replaces_the_volume_and_none_removes_it() {
+    let volume = |text: &str| {
+        right(&format!("[host]\nvolume = {text}\n"))
+            .base
+            .host
+            .unwrap()
+    };
+    let (base, none) = (volume("{ kind = \"loop\" }"), volume("\"none\""));
+    assert_eq!(base.volume().unwrap().volatile, None);
+    assert_eq!(none.over(base.clone()).volume(), None);
+    assert_eq!(HostPatch::default().over(base.clone()), base);
 }
 
 #[test]

@@ -19,6 +19,7 @@ use observe::Prepared;
 use record::{DatasetNote, Flag, Trial};
 use server::ServerError;
 use spec::plan::PlannedTrial;
+use std::path::PathBuf;
 use std::sync::Arc;
 use workload::{Audited, Target, Workload};
 
@@ -174,6 +175,14 @@ impl<'a> Place<'a> {
         match self {
             Place::Server(place) => place.explain(error),
             Place::Folder(_) => error.to_string(),
+        }
+    }
+
+    /// The recording of the disk, and the image that it began with. None if the disk is not recorded.
+    pub(crate) fn recording(&self) -> Option<(PathBuf, PathBuf)> {
+        match self {
+            Place::Server(place) => place.recording(),
+            Place::Folder(_) => None,
         }
     }
 

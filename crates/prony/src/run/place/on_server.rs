@@ -10,6 +10,7 @@ use crate::run::limits::{self, Held};
 use crate::run::round::{Client, Live};
 use crate::run::servers::Provided;
 use crate::run::timed::drive;
+use crate::run::volume::{self, SharedVolume};
 use crate::run::watch::{Admin, Watch, stopper};
 use crate::run::{Progress, connections, in_place, settings};
 use host::{Lease, Leases, clone};
@@ -20,7 +21,7 @@ use server::{Adjusted, Node, Server, ServerError, Session, StartRequest, adjuste
 use spec::plan::PlannedTrial;
 use spec::{Pairs, Setting, switches};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use workload::{Target, Workload};
 
@@ -38,6 +39,8 @@ pub(crate) struct ServerPlace<'a> {
     adjusted: Vec<Adjusted>,
     /// The limits of the server, from its first start.
     held: Option<Held>,
+    /// Where its data lies, if not in the folder. Unmounted before the folder is removed.
+    volume: Option<SharedVolume>,
     leases: Leases,
     _lease: Lease,
 }
@@ -65,6 +68,7 @@ impl<'a> ServerPlace<'a> {
             effective: BTreeMap::new(),
             adjusted: Vec::new(),
             held: None,
+            volume: None,
             leases,
             _lease: lease,
         }
@@ -100,6 +104,9 @@ impl<'a> ServerPlace<'a> {
         }
         self.renew_data(progress)?;
         trial.flags.extend(self.not_available());
+        trial
+            .flags
+            .extend(self.planned.host.volume().map(volume::flag));
         Ok(())
     }
 
@@ -151,16 +158,25 @@ impl<'a> ServerPlace<'a> {
         let Some(snapshot) = &self.ready.data_folder else {
             return Ok(());
         };
-        let data = self.data();
         std::fs::create_dir_all(&self.folder).map_err(|error| {
             ServerError::Unusable(format!("cannot write {}: {error}", self.folder.display()))
         })?;
-        clone::folder(snapshot, &data)
+        let Some(planned) = self.planned.host.volume() else {
+            return self.copy_data(snapshot, &self.data());
+        };
+        let fill = |data: &Path| self.copy_data(snapshot, data);
+        let made = volume::make(planned, snapshot, &self.folder, &self.leases, fill)?;
+        self.volume = Some(made);
+        Ok(())
+    }
+
+    fn copy_data(&self, snapshot: &Path, data: &Path) -> Result<(), ServerError> {
+        clone::folder(snapshot, data)
             .map_err(|error| ServerError::Unusable(format!("cannot copy the snapshot: {error}")))?;
         if self.server.provider.keeps_redo_log_size()
             && settings::reshapes_redo_log(&self.settings())
         {
-            remove_redo_log(&data).map_err(|error| {
+            remove_redo_log(data).map_err(|error| {
                 ServerError::Unusable(format!("cannot change the redo log: {error}"))
             })?;
         }
@@ -547,6 +563,9 @@ impl<'a> ServerPlace<'a> {
 
     /// Why a trial failed. If the server is gone, with the cause from its log.
     pub(crate) fn explain(&self, error: &ServerError) -> String {
+        if let Some(broken) = self.volume.as_ref().and_then(|own| own.lock().broken()) {
+            return format!("{broken}; the server lost its data directory: {error}");
+        }
         let of_limits = self.held.as_ref().and_then(Held::last_words);
         match (error, self.node().exit_reason()) {
             (ServerError::Lost(_), Some(reason)) => match of_limits {
@@ -568,7 +587,15 @@ impl<'a> ServerPlace<'a> {
     }
 
     fn data(&self) -> PathBuf {
-        self.folder.join("data")
+        match &self.volume {
+            Some(volume) => volume.data(),
+            None => self.folder.join("data"),
+        }
+    }
+
+    /// The recording of its disk, and the image that it began with.
+    pub(crate) fn recording(&self) -> Option<(PathBuf, PathBuf)> {
+        volume::recording(self.planned.host.volume()?, &self.folder)
     }
 }
 

@@ -1,0 +1,140 @@
+//! The volume of a trial's data directory, from `[host]`.
+//!
+//! Purpose: refuse a volume that this machine cannot have before any data is loaded, and make it as the file says. Outside this
+//! module: how a volume works (`host::volume`), the power cut (`event::power_cut`).
+
+use super::RunError;
+use host::volume::{self, DiskOptions, Filesystem, Volume, VolumeOptions};
+use host::{Leases, disk};
+use record::{Flag, FlagKind};
+use server::ServerError;
+use spec::plan::PlannedTrial;
+use spec::{FilesystemSpec, VolumeSpec};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The space that a volume has beside several times its data: logs grow. The image is sparse, so only what is written takes space.
+const BESIDE_DATA_BYTES: u64 = 8 << 30;
+const TIMES_DATA: u64 = 4;
+
+/// The kind of event that requires a volatile volume.
+const POWER_CUT: &str = "power_cut";
+
+/// A mounted volume that a trial and its events share.
+#[derive(Clone)]
+pub struct SharedVolume {
+    volume: Arc<Mutex<Volume>>,
+    root: PathBuf,
+}
+
+impl SharedVolume {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Volume> {
+        self.volume.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The data directory of the server on it.
+    pub(crate) fn data(&self) -> PathBuf {
+        data_in(&self.root)
+    }
+}
+
+/// The data directory is not the root of the file system, where ext4 has its lost+found.
+fn data_in(root: &Path) -> PathBuf {
+    root.join("data")
+}
+
+/// Checks every planned volume, and that every planned power cut has one.
+///
+/// # Errors
+/// A volume of a server that prony does not start, a power cut without a volatile volume, or a machine that cannot have the volume.
+pub(crate) fn check(trials: &[PlannedTrial]) -> Result<(), RunError> {
+    let mut checked: Vec<&VolumeSpec> = Vec::new();
+    for trial in trials {
+        let planned = trial.host.volume();
+        let is_volatile = planned.is_some_and(|volume| volume.volatile.is_some());
+        if !is_volatile && trial.events.iter().any(|event| event.kind == POWER_CUT) {
+            return Err(RunError::Usage(format!(
+                "{}: a \"{POWER_CUT}\" event requires a volatile volume; write volume = {{ kind = \"volatile\" }} in [host], or exclude the trial with \"only\" in the event",
+                trial.key
+            )));
+        }
+        let Some(planned) = planned else { continue };
+        let own = trial.server.as_ref();
+        if own.is_none_or(|server| !server.build.is_managed()) {
+            return Err(RunError::Usage(format!(
+                "server \"{}\": prony does not start this server, so its data cannot be placed on a volume; exclude it from the trials with a volume (only = {{ server = [...] }}), or remove the volume",
+                trial.server_name()
+            )));
+        }
+        if !checked.contains(&planned) {
+            let possible = volume::check(&options(planned, None));
+            possible.map_err(|error| RunError::Failed(error.to_string()))?;
+            checked.push(planned);
+        }
+    }
+    Ok(())
+}
+
+fn options(planned: &VolumeSpec, recording: Option<PathBuf>) -> VolumeOptions {
+    let filesystem = match planned.filesystem {
+        FilesystemSpec::Ext4 => Filesystem::Ext4,
+        FilesystemSpec::Xfs => Filesystem::Xfs,
+    };
+    let volatile = planned.volatile.as_ref().map(|volatile| DiskOptions {
+        lies: volatile.lies,
+        slow_flush: volatile.slow_flush,
+        recording: recording.filter(|_| volatile.log),
+    });
+    VolumeOptions {
+        filesystem,
+        volatile,
+    }
+}
+
+/// Makes the volume in a trial's folder. `fill` creates the data directory, whose size is about that of the snapshot.
+pub(crate) fn make(
+    planned: &VolumeSpec,
+    snapshot: &Path,
+    folder: &Path,
+    leases: &Leases,
+    fill: impl FnOnce(&Path) -> Result<(), ServerError>,
+) -> Result<SharedVolume, ServerError> {
+    let unusable = |error: &dyn std::fmt::Display| ServerError::Unusable(error.to_string());
+    let data_bytes = disk::used(snapshot).map_err(|error| unusable(&error))?;
+    let bytes = BESIDE_DATA_BYTES + TIMES_DATA * data_bytes;
+    let options = options(planned, Some(recording_in(folder)));
+    let place = folder.join("volume");
+    let made = Volume::make(options, bytes, &place, leases, |root| {
+        fill(&data_in(root)).map_err(|error| error.to_string())
+    });
+    let volume = made.map_err(|error| unusable(&error))?;
+    Ok(SharedVolume {
+        root: volume.data(),
+        volume: Arc::new(Mutex::new(volume)),
+    })
+}
+
+fn recording_in(folder: &Path) -> PathBuf {
+    folder.join("disk.trace")
+}
+
+/// The recording of a volume in a trial's folder, and the image that it began with. None if it is not recorded.
+pub(crate) fn recording(planned: &VolumeSpec, folder: &Path) -> Option<(PathBuf, PathBuf)> {
+    planned.volatile.as_ref().filter(|volatile| volatile.log)?;
+    let image = volume::recorded_from(&folder.join("volume"));
+    Some((recording_in(folder), image))
+}
+
+/// What a reader of the trial's figures has to know.
+pub(crate) fn flag(planned: &VolumeSpec) -> Flag {
+    match planned.volatile {
+        Some(_) => Flag {
+            kind: FlagKind::VolatileVolume,
+            text: "the data lay on a volatile volume, which is served by a process: its throughput and latency say nothing about a real disk and are not compared".into(),
+        },
+        None => Flag {
+            kind: FlagKind::LoopVolume,
+            text: "the data lay on a file system of its own on a loop device".into(),
+        },
+    }
+}

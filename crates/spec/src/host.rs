@@ -1,0 +1,157 @@
+//! `[host]`: where the data of a managed server lies.
+//!
+//! Purpose: the keys and what goes together. Boundaries: `host::volume` makes volumes and checks that the machine can.
+
+use super::read::{Node, Section};
+use std::time::Duration;
+
+/// What `[host]` or a level changes. The outer None means "unchanged", the inner one "no volume".
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostPatch {
+    pub volume: Option<Option<VolumeSpec>>,
+}
+
+/// A file system of its own for the data directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VolumeSpec {
+    pub filesystem: FilesystemSpec,
+    /// None: a plain loop device.
+    pub volatile: Option<VolatileSpec>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FilesystemSpec {
+    #[default]
+    Ext4,
+    Xfs,
+}
+
+/// A disk that loses what was not flushed when its power is cut.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VolatileSpec {
+    /// It acknowledges flushes and forgets them.
+    pub lies: bool,
+    /// Its writes and flushes are kept with the run.
+    pub log: bool,
+    /// How long each flush takes at least.
+    pub slow_flush: Duration,
+}
+
+const EXAMPLE: &str = "host = { volume = { kind = \"volatile\" } }";
+const VOLUME: &str = "volume = { kind = \"volatile\", filesystem = \"ext4\" }";
+const KINDS: [&str; 2] = ["loop", "volatile"];
+const FILESYSTEMS: [(&str, FilesystemSpec); 2] =
+    [("ext4", FilesystemSpec::Ext4), ("xfs", FilesystemSpec::Xfs)];
+/// The keys that only a volatile volume has.
+const OF_VOLATILE: [&str; 3] = ["lie", "log", "slow_flush"];
+/// Lifts a volume that the file's top level or an earlier factor has set.
+const NONE: &str = "none";
+
+/// Reads `[host]` or the `host` of a level.
+pub(crate) fn host(node: &Node) -> Option<HostPatch> {
+    let section = node.section(EXAMPLE)?;
+    section.allow("host", &["volume"]);
+    let volume = section.get("volume");
+    Some(HostPatch {
+        volume: volume.and_then(|node| volume_or_none(&node)),
+    })
+}
+
+fn volume_or_none(node: &Node) -> Option<Option<VolumeSpec>> {
+    match node.value.as_str() {
+        Some(NONE) => Some(None),
+        _ => volume(&node.section(VOLUME)?).map(Some),
+    }
+}
+
+fn volume(section: &Section) -> Option<VolumeSpec> {
+    section.allow(
+        "volume",
+        &[["kind", "filesystem"].as_slice(), &OF_VOLATILE].concat(),
+    );
+    let kind = section.require("volume", "kind", "kind = \"volatile\"")?;
+    let filesystem = match section.get("filesystem") {
+        Some(node) => filesystem(&node)?,
+        None => FilesystemSpec::default(),
+    };
+    let volatile = match kind.text("kind = \"volatile\"")? {
+        "volatile" => Some(volatile(section)?),
+        "loop" => {
+            refuse_keys_of_volatile(section);
+            None
+        }
+        other => {
+            let notes = section.notes;
+            notes.unknown(kind.at(), "the kind of volume", other, &KINDS);
+            return None;
+        }
+    };
+    Some(VolumeSpec {
+        filesystem,
+        volatile,
+    })
+}
+
+fn filesystem(node: &Node) -> Option<FilesystemSpec> {
+    let name = node.text("filesystem = \"ext4\"")?;
+    let found = FILESYSTEMS.iter().find(|(known, _)| *known == name);
+    if found.is_none() {
+        let names = FILESYSTEMS.map(|(known, _)| known);
+        node.notes
+            .unknown(node.at(), "the file system", name, &names);
+    }
+    found.map(|(_, filesystem)| *filesystem)
+}
+
+fn volatile(section: &Section) -> Option<VolatileSpec> {
+    let lies = match section.get("lie") {
+        Some(node) => lie(&node)?,
+        None => false,
+    };
+    let log = match section.get("log") {
+        Some(node) => node.truth("log = true")?,
+        None => false,
+    };
+    let slow_flush = match section.get("slow_flush") {
+        Some(node) => node.duration("slow_flush = \"5ms\"")?,
+        None => Duration::ZERO,
+    };
+    Some(VolatileSpec {
+        lies,
+        log,
+        slow_flush,
+    })
+}
+
+fn lie(node: &Node) -> Option<bool> {
+    match node.text("lie = \"flush\"")? {
+        "flush" => Some(true),
+        NONE => Some(false),
+        other => {
+            node.notes
+                .unknown(node.at(), "the lie", other, &["flush", NONE]);
+            None
+        }
+    }
+}
+
+fn refuse_keys_of_volatile(section: &Section) {
+    for node in OF_VOLATILE.iter().filter_map(|key| section.get(key)) {
+        let says = format!("\"{}\" is for volatile volumes only", node.key);
+        node.note(says, "not on a loop volume", "write kind = \"volatile\"");
+    }
+}
+
+impl HostPatch {
+    /// Overrides an earlier patch, key by key.
+    pub fn over(self, earlier: HostPatch) -> HostPatch {
+        HostPatch {
+            volume: self.volume.or(earlier.volume),
+        }
+    }
+
+    /// The volume in force.
+    pub fn volume(&self) -> Option<&VolumeSpec> {
+        self.volume.as_ref()?.as_ref()
+    }
+}
