@@ -5,12 +5,25 @@
 
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
 
 /// A stopped process. It continues when this value is dropped.
 pub struct Paused {
     process: OwnedFd,
+    pid: u32,
+}
+
+/// Pause between two looks at the threads.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
+/// The states of threads that run no more: stopped, traced, or ended (proc_pid_stat(5)).
+const STOPPED: [Option<char>; 4] = [Some('T'), Some('t'), Some('Z'), Some('X')];
+
+/// The state in a line of `/proc/PID/stat`. It follows the name in parentheses, which may contain anything.
+fn state(stat: &str) -> Option<char> {
+    stat[stat.rfind(')')? + 1..].trim_start().chars().next()
 }
 
 impl Paused {
@@ -19,12 +32,45 @@ impl Paused {
     /// # Errors
     /// The process does not exist, or belongs to another user.
     pub fn stop(pid: u32) -> io::Result<Paused> {
-        let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
-        let process = pidfd_open(pid.ok_or(Errno::SRCH)?, PidfdFlags::empty())?;
+        let raw = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        let process = pidfd_open(raw.ok_or(Errno::SRCH)?, PidfdFlags::empty())?;
         // Created before the signal is sent, so that the process is continued whatever happens.
-        let paused = Paused { process };
+        let paused = Paused { process, pid };
         pidfd_send_signal(&paused.process, Signal::STOP)?;
         Ok(paused)
+    }
+
+    /// Waits until every thread is stopped. The signal only requests it: a thread that waits for the disk stops after that.
+    ///
+    /// # Errors
+    /// A thread was still running after the limit.
+    pub fn until_stopped(&self, limit: Duration) -> io::Result<()> {
+        let began = Instant::now();
+        while !self.is_stopped()? {
+            if began.elapsed() > limit {
+                let says = format!(
+                    "a thread is still running {} s after SIGSTOP",
+                    limit.as_secs()
+                );
+                return Err(io::Error::other(says));
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        Ok(())
+    }
+
+    fn is_stopped(&self) -> io::Result<bool> {
+        for thread in fs::read_dir(format!("/proc/{}/task", self.pid))? {
+            let stat = match fs::read_to_string(thread?.path().join("stat")) {
+                // It has ended meanwhile.
+                Err(_) => continue,
+                Ok(stat) => stat,
+            };
+            if !STOPPED.contains(&state(&stat)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 
@@ -40,7 +86,6 @@ mod tests {
     use super::*;
     use crate::process::{MARK, kill_marked};
     use std::process::{Child, Command};
-    use std::time::{Duration, Instant};
 
     fn state(pid: u32) -> char {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
@@ -71,8 +116,9 @@ mod tests {
         let mut child = sleeper("nobody's");
         let pid = child.id();
         let unwound = std::panic::catch_unwind(|| {
-            let _paused = Paused::stop(pid).unwrap();
-            assert!(reaches(pid, &['T']));
+            let paused = Paused::stop(pid).unwrap();
+            paused.until_stopped(Duration::from_secs(60)).unwrap();
+            assert_eq!(state(pid), 'T');
             panic!("deliberate");
         });
         assert!(unwound.is_err() && reaches(pid, &['S']));

@@ -52,6 +52,7 @@ fn begin(server: &Arc<Managed>, events: &str) -> Events {
             stopper,
             reopen,
             server: Server::shared(server.clone()),
+            power: None,
         })
     };
     let prepared = PreparedEvents::open(&experiment.events, &actions, means).unwrap();

@@ -47,6 +47,7 @@ fn begun(server: &Arc<Managed>, event: &str) -> Events {
     });
     let (session, stopper) = reopen().unwrap();
     let means = Means {
+        power: None,
         session,
         stopper,
         reopen,
@@ -126,6 +127,7 @@ fn a_dump_reads_every_table_of_the_schema() {
     }
     let stopper = stopper(&session, server.as_ref()).unwrap();
     let means = Means {
+        power: None,
         session,
         stopper,
         reopen: Box::new(|| Err(ServerError::Lost("not needed".into()))),

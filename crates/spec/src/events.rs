@@ -13,7 +13,7 @@ use super::{outages, served, unit};
 use toml::de::DeTable;
 
 /// The keys of the implemented kinds.
-const KINDS: [&str; 6] = ["sql", "dump", "pause", "kill", "stop", "start"];
+const KINDS: [&str; 7] = ["sql", "dump", "pause", "kill", "stop", "start", "power_cut"];
 /// Kinds of events that are not implemented yet, with the feature that brings them.
 const LATER: [(&str, &str); 3] = [
     ("set", "changing settings during a round"),

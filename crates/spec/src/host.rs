@@ -71,14 +71,14 @@ fn volume(section: &Section) -> Option<VolumeSpec> {
     );
     let kind = section.require("volume", "kind", "kind = \"volatile\"")?;
     let filesystem = match section.get("filesystem") {
-        Some(node) => filesystem(&node)?,
-        None => FilesystemSpec::default(),
+        Some(node) => filesystem(&node),
+        None => Some(FilesystemSpec::default()),
     };
     let volatile = match kind.text("kind = \"volatile\"")? {
-        "volatile" => Some(volatile(section)?),
+        "volatile" => volatile(section).map(Some),
         "loop" => {
             refuse_keys_of_volatile(section);
-            None
+            Some(None)
         }
         other => {
             let notes = section.notes;
@@ -87,8 +87,8 @@ fn volume(section: &Section) -> Option<VolumeSpec> {
         }
     };
     Some(VolumeSpec {
-        filesystem,
-        volatile,
+        filesystem: filesystem?,
+        volatile: volatile?,
     })
 }
 
@@ -105,21 +105,21 @@ fn filesystem(node: &Node) -> Option<FilesystemSpec> {
 
 fn volatile(section: &Section) -> Option<VolatileSpec> {
     let lies = match section.get("lie") {
-        Some(node) => lie(&node)?,
-        None => false,
+        Some(node) => lie(&node),
+        None => Some(false),
     };
     let log = match section.get("log") {
-        Some(node) => node.truth("log = true")?,
-        None => false,
+        Some(node) => node.truth("log = true"),
+        None => Some(false),
     };
     let slow_flush = match section.get("slow_flush") {
-        Some(node) => node.duration("slow_flush = \"5ms\"")?,
-        None => Duration::ZERO,
+        Some(node) => node.duration("slow_flush = \"5ms\""),
+        None => Some(Duration::ZERO),
     };
     Some(VolatileSpec {
-        lies,
-        log,
-        slow_flush,
+        lies: lies?,
+        log: log?,
+        slow_flush: slow_flush?,
     })
 }
 

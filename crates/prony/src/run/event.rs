@@ -8,6 +8,7 @@ mod dump;
 mod happening;
 mod kill;
 mod pause;
+mod power_cut;
 pub(crate) mod recovery;
 mod sql;
 mod start;
@@ -15,6 +16,7 @@ mod stop;
 mod stops;
 mod uptime;
 
+use super::volume::Power;
 use super::watch::Stopper;
 pub use happening::Action;
 use happening::Happening;
@@ -36,13 +38,14 @@ const CANCELLED_WITHIN: Duration = Duration::from_secs(5);
 const CANCEL_EVERY: Duration = Duration::from_millis(20);
 
 /// The kinds of events.
-pub const KINDS: [EventKind<Action>; 6] = [
+pub const KINDS: [EventKind<Action>; 7] = [
     sql::KIND,
     dump::KIND,
     pause::KIND,
     kill::KIND,
     stop::KIND,
     start::KIND,
+    power_cut::KIND,
 ];
 
 /// Whether one of these events ends or starts the server's process.
@@ -68,6 +71,8 @@ pub struct Means {
     pub reopen: Reopen,
     /// The server of the trial, with all its nodes.
     pub server: Server,
+    /// What a power cut takes away; None if the data lies on an ordinary disk.
+    pub power: Option<Power>,
 }
 
 /// Events whose connections are open.
@@ -179,6 +184,7 @@ impl Running {
             reopen: means.reopen,
             stops: stops.clone(),
             server: means.server,
+            power: means.power,
             uptime: uptime.clone(),
             opened_after: 0,
             is_cancelled: is_cancelled.clone(),

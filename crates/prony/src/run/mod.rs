@@ -25,6 +25,7 @@ pub(crate) mod preflight;
 pub(crate) mod prepare;
 mod progress;
 mod provision;
+pub(crate) mod recording;
 mod round;
 mod rounds;
 pub(crate) mod servers;
@@ -39,6 +40,7 @@ pub(crate) use conduct::conduct;
 pub use conduct::{Conducted, Means, Request, conduct_with};
 pub use progress::Progress;
 pub use servers::Provide;
+pub use volume::Power;
 pub use workloads::Workloads;
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::event::{Action, has_outage};
 use super::folder::log_name;
 use super::neighbours::Neighbours;
 use super::place::{Place, Source};
+use super::recording::Recording;
 use super::rounds::Rounds;
 use super::timed::{EachSecond, Timed};
 use super::{Progress, RunError};
@@ -66,6 +67,7 @@ impl Bench<'_> {
             trial.invalidate(lost.kind, lost.text);
         }
         self.keep_log(&mut trial, &place.log());
+        self.keep_recording(&mut trial, &place);
         trial.flags.extend(stay.flag());
         trial.ended_ns = now_ns();
         if self.protocol.series
@@ -129,6 +131,18 @@ impl Bench<'_> {
             })?;
             let data_bytes = trial.data_bytes;
             Rounds::new(self, planned, queries, data_bytes).all(place.server()?, trial)
+        }
+    }
+
+    /// Keeps the recording of the trial's disk with the run, for `prony crash replay`.
+    fn keep_recording(&self, trial: &mut Trial, place: &Place) {
+        let Some((trace, image)) = place.recording() else {
+            return;
+        };
+        let kept = Recording::of(self.logs, &trial.key).keep(&trace, &image);
+        if let Err(error) = kept {
+            let text = format!("the recording of the disk cannot be kept: {error}");
+            trial.invalidate(FlagKind::TrialFailed, text);
         }
     }
 

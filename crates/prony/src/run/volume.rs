@@ -22,12 +22,19 @@ const POWER_CUT: &str = "power_cut";
 
 /// A mounted volume that a trial and its events share.
 #[derive(Clone)]
-pub struct SharedVolume {
+pub(crate) struct SharedVolume {
     volume: Arc<Mutex<Volume>>,
     root: PathBuf,
 }
 
 impl SharedVolume {
+    fn of(volume: Volume) -> SharedVolume {
+        SharedVolume {
+            root: volume.data(),
+            volume: Arc::new(Mutex::new(volume)),
+        }
+    }
+
     pub(crate) fn lock(&self) -> MutexGuard<'_, Volume> {
         self.volume.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -35,6 +42,21 @@ impl SharedVolume {
     /// The data directory of the server on it.
     pub(crate) fn data(&self) -> PathBuf {
         data_in(&self.root)
+    }
+}
+
+/// What a power cut works with: the volume, and the block of the trial, which varies the seed.
+#[derive(Clone)]
+pub struct Power {
+    pub(crate) volume: SharedVolume,
+    pub(crate) block: u32,
+}
+
+impl Power {
+    /// The power of a mounted volume.
+    pub fn of(volume: Volume, block: u32) -> Power {
+        let volume = SharedVolume::of(volume);
+        Power { volume, block }
     }
 }
 
@@ -107,11 +129,7 @@ pub(crate) fn make(
     let made = Volume::make(options, bytes, &place, leases, |root| {
         fill(&data_in(root)).map_err(|error| error.to_string())
     });
-    let volume = made.map_err(|error| unusable(&error))?;
-    Ok(SharedVolume {
-        root: volume.data(),
-        volume: Arc::new(Mutex::new(volume)),
-    })
+    made.map(SharedVolume::of).map_err(|error| unusable(&error))
 }
 
 fn recording_in(folder: &Path) -> PathBuf {

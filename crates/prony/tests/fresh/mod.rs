@@ -4,7 +4,7 @@
 //! removes them after the test binary has ended for any reason.
 
 #[path = "../../../../tests/support/skip.rs"]
-mod skip;
+pub(crate) mod skip;
 
 use host::{Home, Lease, Leases, clone};
 use server::Managed;

@@ -3,6 +3,7 @@
 use super::recovery;
 use super::uptime::{Phase, Uptime};
 use super::{Happened, Reopen, Stops};
+use crate::run::volume::Power;
 use host::now_ns;
 use record::EventNote;
 use server::{LogWatch, Server, ServerError, Session};
@@ -29,6 +30,7 @@ pub struct Happening {
     pub(super) reopen: Reopen,
     pub(super) stops: Stops,
     pub(super) server: Server,
+    pub(super) power: Option<Power>,
     pub(super) uptime: Arc<Uptime>,
     /// How many outages had begun when the session was opened.
     pub(super) opened_after: u64,

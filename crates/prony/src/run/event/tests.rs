@@ -53,6 +53,7 @@ fn happening((event, action): (EventSpec, Action)) -> (Sender<()>, Happening) {
         reopen: reopen(),
         stops: Stops::new(Box::new(|| ()), None),
         server: server_of(None),
+        power: None,
         uptime: Arc::default(),
         opened_after: 0,
         is_cancelled: Arc::default(),
@@ -154,6 +155,7 @@ fn comes_to(child: &Child, stopped: bool) -> bool {
 fn a_pause_ends_with_the_load_and_the_server_goes_on() {
     let mut server = Command::new("sleep").arg("1000").spawn().unwrap();
     let means = Means {
+        power: None,
         session: sqlite(),
         stopper: Box::new(|| ()),
         reopen: reopen(),
@@ -184,6 +186,7 @@ fn a_statement_under_way_at_the_end_is_cancelled_and_no_failure() {
         })
     }));
     let means = Means {
+        power: None,
         session,
         stopper: Box::new(move || {
             let _ = cancel.send(());
@@ -233,5 +236,27 @@ fn only_sql_happens_beside_rounds() {
         .filter(|kind| kind.needs_process)
         .map(|kind| kind.name)
         .collect();
-    assert_eq!(needs_process, ["pause", "kill", "stop", "start"]);
+    assert_eq!(
+        needs_process,
+        ["pause", "kill", "stop", "start", "power_cut"]
+    );
+}
+
+#[test]
+fn a_power_cut_needs_a_volatile_volume() {
+    let (_stop, mut happening) = happening(event("power_cut = { survive = 'torn', seed = 7 }"));
+    happening.server = server_of(Some(std::process::id()));
+    let happened = happening.repeat(Instant::now());
+    let expected = "power_cut: the data does not lie on a volatile volume";
+    assert_eq!(happened.failed, [expected]);
+}
+
+#[test]
+fn an_unknown_mode_of_survival_is_refused() {
+    let says = refused("power_cut = { survive = 'half' }");
+    assert!(
+        says.contains("what survives \"half\" is not known"),
+        "{says}"
+    );
+    assert!(refused("power_cut = { seed = -1 }").contains("seed"));
 }

@@ -10,7 +10,7 @@ use crate::run::limits::{self, Held};
 use crate::run::round::{Client, Live};
 use crate::run::servers::Provided;
 use crate::run::timed::drive;
-use crate::run::volume::{self, SharedVolume};
+use crate::run::volume::{self, Power, SharedVolume};
 use crate::run::watch::{Admin, Watch, stopper};
 use crate::run::{Progress, connections, in_place, settings};
 use host::{Lease, Leases, clone};
@@ -408,8 +408,15 @@ impl<'a> ServerPlace<'a> {
                 stopper,
                 reopen,
                 server: self.instance.clone(),
+                power: self.power(),
             })
         })
+    }
+
+    fn power(&self) -> Option<Power> {
+        let volume = self.volume.clone()?;
+        let block = self.planned.key.block;
+        Some(Power { volume, block })
     }
 
     /// Opens sessions of an event, also after a restart.

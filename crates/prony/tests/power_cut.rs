@@ -1,0 +1,218 @@
+//! Tests of power cuts with a real server on a volatile volume: what each setting of durability keeps.
+//!
+//! A client inserts rows, each in a transaction of its own, and remembers which commits were acknowledged. They require root,
+//! loop devices and FUSE.
+
+mod fresh;
+
+use fresh::Fresh;
+use fresh::skip::skipped;
+use host::volume::{DiskOptions, Filesystem, Volume, VolumeOptions};
+use prony::run::Power;
+use prony::run::event::{Events, Happened, KINDS, Means, PreparedEvents, Reopen};
+use prony::run::watch::stopper;
+use server::{Managed, Node, Server, StartRequest};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const TIMEOUT: Duration = Duration::from_secs(120);
+const BYTES: u64 = 1 << 30;
+const POWER_CUT: &str = "power_cut = { survive = 'none', seed = 7 }";
+
+/// A server on a volatile volume. The fields end in this order.
+struct Bench {
+    server: Arc<Managed>,
+    power: Power,
+    daemon: u32,
+    fresh: Fresh,
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+    }
+}
+
+fn volatile(lies: bool) -> VolumeOptions {
+    VolumeOptions {
+        filesystem: Filesystem::Ext4,
+        volatile: Some(DiskOptions {
+            lies,
+            ..DiskOptions::default()
+        }),
+    }
+}
+
+/// None, with a message, where the build or the volume is not available. In CI that is a failure.
+fn bench(options: VolumeOptions, flush: &str) -> Option<Bench> {
+    if let Err(error) = host::volume::check(&options) {
+        skipped(&error.to_string());
+        return None;
+    }
+    let fresh = Fresh::of("mariadb")?;
+    let fill = |root: &std::path::Path| {
+        let cloned = host::clone::folder(&fresh.data_folder, &root.join("data"));
+        cloned.map(drop).map_err(|error| error.to_string())
+    };
+    let place = fresh.instance().with_file_name("volume");
+    let volume = Volume::make(options, BYTES, &place, &fresh.leases, fill).unwrap();
+    let server = Arc::new(fresh.managed());
+    let request = StartRequest {
+        data_folder: volume.data().join("data"),
+        settings: vec![("innodb_flush_log_at_trx_commit".into(), flush.into())],
+        groups: Vec::new(),
+    };
+    server.start(&request).unwrap();
+    let mut session = server.connect().unwrap();
+    for statement in [
+        "CREATE DATABASE prony_recovery",
+        "CREATE TABLE prony_recovery.commits (n BIGINT NOT NULL) ENGINE=InnoDB",
+        "CREATE TABLE prony_recovery.rows (n BIGINT NOT NULL PRIMARY KEY) ENGINE=InnoDB",
+    ] {
+        session.execute(statement).unwrap();
+    }
+    let daemon = volume.daemon_pid().unwrap();
+    Some(Bench {
+        server,
+        power: Power::of(volume, 0),
+        daemon,
+        fresh,
+    })
+}
+
+/// Begins the event on the server after 3 s.
+fn begin(bench: &Bench, event: &str) -> Events {
+    let source = format!(
+        "title = 't'\nquestion = 'q'\n[server.a]\nbuild = 'mariadb'\n[workload.oltp]\n\
+         [protocol]\ntime = '600s'\n[[event]]\nat = '3s'\n{event}\n"
+    );
+    let target = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
+    let experiment = spec::parse("t", "t.toml", &source, &target).unwrap();
+    let actions = spec::events::read(&experiment, &KINDS).unwrap();
+    let means = || {
+        let node = bench.server.clone();
+        let reopen: Reopen = Box::new(move || {
+            let session = node.connect()?;
+            let stopper = stopper(&session, node.as_ref())?;
+            Ok((session, stopper))
+        });
+        let (session, stopper) = reopen()?;
+        Ok::<Means, server::ServerError>(Means {
+            session,
+            stopper,
+            reopen,
+            server: Server::shared(bench.server.clone()),
+            power: Some(bench.power.clone()),
+        })
+    };
+    let prepared = PreparedEvents::open(&experiment.events, &actions, means).unwrap();
+    prepared.begin(Instant::now())
+}
+
+/// Inserts rows from 1 on until the connection is lost. Returns the last acknowledged one.
+fn insert(server: &Managed) -> u64 {
+    let mut session = server.connect().unwrap();
+    let rows = 1..;
+    let mut acknowledged = rows.take_while(|n| {
+        let inserted = session.execute(&format!("INSERT INTO prony_recovery.rows VALUES ({n})"));
+        inserted.is_ok()
+    });
+    acknowledged.by_ref().last().unwrap_or(0)
+}
+
+fn rows(server: &Managed) -> BTreeSet<u64> {
+    let mut session = server.connect().unwrap();
+    let reply = session.query("SELECT n FROM prony_recovery.rows").unwrap();
+    let number = |row: &Vec<Option<Vec<u8>>>| {
+        let text = String::from_utf8(row[0].clone().unwrap()).unwrap();
+        text.parse().unwrap()
+    };
+    reply.rows.iter().map(number).collect()
+}
+
+/// What an audit of one crash says.
+#[derive(Debug)]
+struct Audit {
+    lost: u64,
+    happened: Happened,
+}
+
+fn audited(bench: &Bench, event: &str) -> Audit {
+    let pid = bench.server.pid().unwrap();
+    let events = begin(bench, event);
+    let acknowledged = insert(&bench.server);
+    let began = Instant::now();
+    while bench.server.pid().is_none_or(|now| now == pid) || bench.server.connect().is_err() {
+        assert!(began.elapsed() < TIMEOUT, "the server did not come back");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let happened = events.cancel();
+    assert!(happened.failed.is_empty(), "{:?}", happened.failed);
+    let kept = rows(&bench.server);
+    // The one that was under way may be kept.
+    assert!(kept.last().copied().unwrap_or(0) <= acknowledged + 1);
+    let lost = (1..=acknowledged).filter(|n| !kept.contains(n)).count() as u64;
+    eprintln!("{event}: {lost} lost of {acknowledged} acknowledged");
+    assert!(acknowledged > 0);
+    Audit { lost, happened }
+}
+
+#[test]
+fn with_a_flush_at_each_commit_a_power_cut_loses_nothing() {
+    let Some(bench) = bench(volatile(false), "1") else {
+        return;
+    };
+    let audit = audited(&bench, POWER_CUT);
+    assert_eq!(audit.lost, 0, "{audit:?}");
+    let note = &audit.happened.notes[0];
+    assert_eq!((note.kind.as_str(), note.node), ("power_cut", Some(1)));
+    assert_eq!(note.numbers["seed"], 7.0);
+    assert_eq!(note.numbers["survived_bytes"], 0.0);
+    assert!(note.numbers["mount_s"] < note.numbers["accept_s"]);
+}
+
+#[test]
+fn with_a_flush_each_second_a_power_cut_loses_what_sigkill_keeps() {
+    let Some(bench) = bench(volatile(false), "2") else {
+        return;
+    };
+    assert!(audited(&bench, POWER_CUT).lost > 0);
+    drop(bench);
+    let Some(bench) = self::bench(volatile(false), "2") else {
+        return;
+    };
+    assert_eq!(audited(&bench, "kill = {}").lost, 0);
+}
+
+#[test]
+fn a_disk_that_lies_about_flushes_is_caught() {
+    let Some(bench) = bench(volatile(true), "1") else {
+        return;
+    };
+    let audit = audited(&bench, POWER_CUT);
+    assert!(audit.lost > 0, "{audit:?}");
+}
+
+#[test]
+fn a_dead_daemon_is_named_and_leaves_nothing_mounted() {
+    let Some(bench) = bench(volatile(false), "1") else {
+        return;
+    };
+    let daemon = rustix::process::Pid::from_raw(bench.daemon as i32).unwrap();
+    let events = begin(&bench, POWER_CUT);
+    rustix::process::kill_process(daemon, rustix::process::Signal::KILL).unwrap();
+    insert(&bench.server);
+    std::thread::sleep(Duration::from_secs(4));
+    let happened = events.cancel();
+    let says = &happened.failed[0];
+    let is_named = says.contains("the process of the volatile disk ended, signal: 9");
+    assert!(
+        is_named || says.contains("the server had already ended"),
+        "{says}"
+    );
+    let folder = bench.fresh.instance().parent().unwrap().to_path_buf();
+    drop(bench);
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    assert!(!mounts.contains(folder.to_str().unwrap()), "{mounts}");
+}
