@@ -1,7 +1,7 @@
 //! The built-in experiments, so that `prony run quickstart` works anywhere.
 
 /// (name, text). The name is the path below experiments/ without its extension.
-pub(super) const EXPERIMENTS: [(&str, &str); 18] = [
+pub(super) const EXPERIMENTS: [(&str, &str); 22] = [
     (
         "quickstart",
         include_str!("../../../../experiments/quickstart.toml"),
@@ -73,6 +73,22 @@ pub(super) const EXPERIMENTS: [(&str, &str); 18] = [
     (
         "optimizer/hash-join",
         include_str!("../../../../experiments/optimizer/hash-join.toml"),
+    ),
+    (
+        "tpcc/quick",
+        include_str!("../../../../experiments/tpcc/quick.toml"),
+    ),
+    (
+        "tpcc/matrix",
+        include_str!("../../../../experiments/tpcc/matrix.toml"),
+    ),
+    (
+        "tpcc/io-capacity",
+        include_str!("../../../../experiments/tpcc/io-capacity.toml"),
+    ),
+    (
+        "tpcc/long",
+        include_str!("../../../../experiments/tpcc/long.toml"),
     ),
 ];
 
