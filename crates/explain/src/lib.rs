@@ -11,6 +11,7 @@ mod plan_uses;
 mod rank;
 mod reason;
 mod side;
+mod stalls;
 mod times;
 mod why;
 
@@ -21,6 +22,7 @@ pub use plan::{PlanStep, StepChange, plan_holds};
 pub use plan_uses::{PlanTime, PlanUse, QueryPlans, RowUse, query_plans};
 pub use rank::Difference;
 pub use reason::{Because, Evidence, Reason, SideName};
+pub use stalls::{NamedCause, StallCause, StallEvidence, stall_causes};
 pub use times::TimesVerdict;
 pub use why::{Explanation, RowName, Why, explain_claim, explain_largest};
 

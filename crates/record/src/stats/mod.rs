@@ -57,7 +57,7 @@ pub use scaling::{Scaling, ScalingPoint, scaling};
 pub use shift::LevelShift;
 pub use stability::Offered;
 pub use stall::{Moved, Stall};
-pub use steady::{Shape, Steady};
+pub use steady::{Shape, Steady, throughput_after};
 pub use summary::{RULES, Summary, measured, summarise, summary};
 pub use workers::{BestWorkers, best_workers};
 

@@ -93,6 +93,14 @@ pub(super) fn throughput(load: &Loaded) -> Vec<f64> {
     seconds[..whole].iter().map(value).collect()
 }
 
+/// The throughput (ops/s) after a fixed cut of this share of the whole seconds, to compare with the warm-up that was found. None
+/// if no second is left, or the load was read without its series.
+pub fn throughput_after(load: &Loaded, cut: f64) -> Option<f64> {
+    let values = throughput(load);
+    let kept = &values[(values.len() as f64 * cut) as usize..];
+    (!kept.is_empty()).then(|| kept.iter().sum::<f64>() / kept.len() as f64)
+}
+
 fn fixed(values: &[f64], warmup_s: f64) -> Steady {
     let from = warmup_s.max(0.0).ceil() as usize;
     if from > 0 && from >= values.len() {
@@ -382,5 +390,13 @@ mod tests {
     fn a_few_seconds_are_too_short_to_judge() {
         assert_eq!(shape(&[5.0; 19]).0, Shape::TooShort);
         assert_eq!(shape(&[]).0, Shape::TooShort);
+    }
+
+    #[test]
+    fn a_fixed_cut_leaves_the_throughput_of_the_rest() {
+        let load = closed(|s| if s < 30 { 500.0 } else { 1000.0 }, 60);
+        assert_eq!(throughput_after(&load, 0.5), Some(1000.0));
+        assert_eq!(throughput_after(&load, 0.0), Some(750.0));
+        assert_eq!(throughput_after(&load, 1.0), None);
     }
 }

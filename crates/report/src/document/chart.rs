@@ -37,6 +37,7 @@ pub enum Series {
     Lines(Lines),
     Quantiles(Quantiles),
     Seconds(Seconds),
+    Boxes(Boxes),
 }
 
 /// Seconds as bars with whiskers.
@@ -93,6 +94,19 @@ pub struct Seconds {
     pub warm_up_s: u32,
     pub stalls: Vec<Span>,
     pub events: Vec<Span>,
+}
+
+/// The values of several categories as boxes, with the values themselves and the mean of each block.
+pub struct Boxes {
+    /// What is drawn: `ops/s`.
+    pub figure: String,
+    pub categories: Vec<String>,
+    /// By category: minimum, quartiles and maximum.
+    pub boxes: Vec<Option<[f64; 5]>>,
+    /// (category, value)
+    pub seconds: Vec<(usize, f64)>,
+    /// (category, mean)
+    pub blocks: Vec<(usize, f64)>,
 }
 
 pub struct Panel {

@@ -9,7 +9,8 @@ mod table;
 
 pub use block::{Block, Compare, Forms, List, Most, Node, Section};
 pub use chart::{
-    Axis, Band, Bars, Chart, Charts, Curve, Lines, Panel, Quantiles, Scale, Seconds, Series, Span,
+    Axis, Band, Bars, Boxes, Chart, Charts, Curve, Lines, Panel, Quantiles, Scale, Seconds, Series,
+    Span,
 };
 pub use table::{Across, Badge, Cell, Column, Kind, Row, Table, marks};
 

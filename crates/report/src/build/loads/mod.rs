@@ -4,6 +4,7 @@
 
 mod answers;
 mod around;
+mod boxes;
 mod cell;
 mod columns;
 mod curves;
@@ -15,6 +16,8 @@ mod notes;
 mod operations;
 mod predicted;
 mod seconds;
+mod stalls;
+mod states;
 mod tables;
 
 use super::{Context, Detail};
@@ -66,7 +69,9 @@ pub(super) fn sections(context: &Context, loads: &Loads) -> Vec<Option<Section>>
 pub(super) fn evidence(context: &Context, loads: &Loads) -> Vec<Option<Section>> {
     let measured: Vec<&Cell> = loads.measured().collect();
     vec![
+        boxes::section(&measured),
         seconds::section(&measured),
+        stalls::section(&measured),
         distribution::section(&measured),
         predicted::section(context),
         around::section(context),

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 /// Series that a chart of bars shows at first; the others appear by a click on the legend.
 const BARS_SHOWN: usize = 8;
 /// By Okabe and Ito: distinct with every kind of colour vision, on white and on black.
-const COLOURS: [&str; 8] = [
+pub(super) const COLOURS: [&str; 8] = [
     "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c8c00", "#8a8a8a",
 ];
 /// Lines that are shown at first: those with a colour of their own.
@@ -30,6 +30,7 @@ pub(super) fn option(chart: &Chart) -> Value {
         Series::Lines(of) => lines(of),
         Series::Quantiles(of) => quantiles(&chart.title, of),
         Series::Seconds(of) => seconds(&chart.title, of),
+        Series::Boxes(of) => super::boxes::boxes(of),
     }
 }
 
@@ -315,7 +316,7 @@ fn mark(series: &mut Value, of: &Seconds, width: usize) {
 }
 
 /// Five significant digits: more would only fill the tooltip.
-fn rounded(value: f64) -> Value {
+pub(super) fn rounded(value: f64) -> Value {
     if value == 0.0 || !value.is_finite() {
         return json!(if value == 0.0 { Some(0) } else { None });
     }

@@ -4,6 +4,7 @@
 //! the tables still hold every figure; charts and the choice of rows need it.
 
 mod blocks;
+mod boxes;
 mod charts;
 mod data;
 
