@@ -17,22 +17,22 @@ pub(super) fn section(cells: &[&Point]) -> Option<Section> {
         .filter(|cell| conformances(cell).next().is_some())
         .collect();
     let first = cells.first().and_then(|cell| conformances(cell).next())?;
-    let rows = cells.iter().flat_map(|cell| operations(cell));
+    let is_single = cells.len() == 1;
+    let rows = cells.iter().flat_map(|cell| operations(cell, is_single));
+    // One cell needs no column of its own, and the terminal has little width.
+    let labels: &[&str] = match is_single {
+        true => &["operation"],
+        false => &["cell", "operation"],
+    };
     let columns = Column::list(&[
-        (Kind::Label, &["cell", "operation"]),
+        (Kind::Label, labels),
         (
             Kind::Figure,
-            &[
-                "done",
-                "share",
-                "minimum share",
-                "p90 (ms)",
-                "p90 limit (ms)",
-            ],
+            &["done", "share", "minimum", "p90 (ms)", "limit (ms)"],
         ),
         (Kind::Words, &["requirements"]),
     ]);
-    let caption = "Each operation in the measured part of all blocks";
+    let caption = "Each operation in the measured part of all blocks: its share of the mix and the 90th percentile of its response time";
     let table = Table::new(caption, columns, rows).most(Most::in_terminal(ROWS));
     let about = format!(
         "{} is the number of {} transactions per minute, including those rolled back on purpose. It is not a result under the benchmark's standard, which requires more than this run.",
@@ -64,7 +64,7 @@ fn counted(cells: &[&Point], first: &Conformance) -> Table {
         let load = cell.load.as_ref();
         let rate = load.and_then(|load| load.counted.as_ref());
         vec![
-            Cell::text(cell.named_with_loop()),
+            Cell::text(cell.name.clone()),
             Cell::estimate(rate, format::operations),
             Cell::estimate(rate, |rate| format::operations(60.0 * rate)),
         ]
@@ -76,7 +76,7 @@ fn counted(cells: &[&Point], first: &Conformance) -> Table {
     Table::new(caption, columns, cells.iter().map(row))
 }
 
-fn operations(cell: &Point) -> Vec<Vec<Cell>> {
+fn operations(cell: &Point, is_single: bool) -> Vec<Vec<Cell>> {
     let found: Vec<&Conformance> = conformances(cell).collect();
     let count = found.first().map_or(0, |first| first.operations.len());
     let row = |place: usize| {
@@ -87,11 +87,12 @@ fn operations(cell: &Point) -> Vec<Vec<Cell>> {
         let name = match place {
             0 => Cell {
                 below: count - 1,
-                ..Cell::text(cell.named_with_loop())
+                ..Cell::text(cell.name.clone())
             },
             _ => Cell::default(),
         };
-        std::iter::once(name).chain(operation(&blocks)).collect()
+        let name = (!is_single).then_some(name);
+        name.into_iter().chain(operation(&blocks)).collect()
     };
     (0..count).map(row).collect()
 }
