@@ -202,41 +202,39 @@ impl<'l> Seconds<'l> {
 
 impl Sign {
     fn evidence(&self, seconds: &Seconds) -> Option<StallEvidence> {
-        let (series, value): (&str, Box<dyn Fn(usize) -> Option<f64>>) = match self {
-            Sign::NearLimit(state, _) => {
-                let limit = state.limit()?.as_str();
-                let share = move |second| {
-                    let limit = seconds.at(limit, second).filter(|limit| *limit > 0.0)?;
-                    Some(seconds.at(state.as_str(), second)? / limit)
-                };
-                (state.as_str(), Box::new(share))
-            }
-            Sign::Rises(state) => (
-                state.as_str(),
-                Box::new(move |second| seconds.at(state.as_str(), second)),
-            ),
-            Sign::Reaches(series, _) => {
-                (*series, Box::new(move |second| seconds.at(series, second)))
-            }
-        };
-        let usual = seconds.usual(&value);
-        let during = seconds.largest(&value)?;
+        let value = |second| self.value(seconds, second);
+        let usual = seconds.usual(value);
+        let during = seconds.largest(value)?;
         let median = quantile(&usual, 0.5)?;
         let shows = match self {
             Sign::NearLimit(_, from) | Sign::Reaches(_, from) => during >= *from && median < *from,
             Sign::Rises(_) => during > high(&usual)?,
         };
         shows.then(|| StallEvidence {
-            series: self.words(series),
+            series: self.words(),
             usual: median,
             during,
         })
     }
 
-    fn words(&self, series: &str) -> String {
+    /// In a second: the share of the limit, or the series itself.
+    fn value(&self, seconds: &Seconds, second: usize) -> Option<f64> {
         match self {
-            Sign::NearLimit(..) => format!("{series} / limit"),
-            Sign::Rises(_) | Sign::Reaches(..) => series.to_string(),
+            Sign::NearLimit(state, _) => {
+                let limit = seconds.at(state.limit()?.as_str(), second);
+                let limit = limit.filter(|limit| *limit > 0.0)?;
+                Some(seconds.at(state.as_str(), second)? / limit)
+            }
+            Sign::Rises(state) => seconds.at(state.as_str(), second),
+            Sign::Reaches(series, _) => seconds.at(series, second),
+        }
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Sign::NearLimit(state, _) => format!("{state} / limit"),
+            Sign::Rises(state) => state.to_string(),
+            Sign::Reaches(series, _) => series.to_string(),
         }
     }
 }
