@@ -1,7 +1,13 @@
-//! TPC-C on a running server, which has no snapshot: changed tables are loaded anew where that is allowed, else refused.
+//! TPC-C on a running server, which has no snapshot: changed tables are loaded anew where that is allowed, else refused. The
+//! conditions hold while transactions run.
 
 use crate::support::elsewhere::Elsewhere;
 use crate::support::{Bench, Ended};
+use server::{ServerError, Session};
+use spec::Dsn;
+use std::time::Duration;
+use workload::tpcc::SCHEMA;
+use workload::tpcc::conditions::{When, check};
 
 /// A trial of one second; `section` adds keys to the workload.
 fn file(bench: &Bench, dsn: &str, section: &str, clients: &str) -> String {
@@ -19,7 +25,10 @@ fn measured_after(ended: &Ended, expected_loads: usize) {
 }
 
 fn loads(ended: &Ended) -> usize {
-    ended.stderr.matches("loaded 1 warehouse").count()
+    let lines = ended.stderr.lines();
+    lines
+        .filter(|line| line.contains("loaded") && line.contains("warehouse"))
+        .count()
 }
 
 #[test]
@@ -71,6 +80,42 @@ fn bench_reloads_what_it_loaded() {
         ));
         measured_after(&ended, 2);
     }
+}
+
+#[test]
+fn the_conditions_hold_while_transactions_run() {
+    let Some(theirs) = Elsewhere::start("mariadb", "ALL ON prony_tpcc.*") else {
+        return;
+    };
+    let (bench, dsn) = (Bench::new(), theirs.dsn_with_password());
+    let arguments = format!("bench tpcc --scale 2 --clients 8 --time 8s --server {dsn}");
+    let mut child = bench.start(&arguments.split(' ').collect::<Vec<_>>());
+    let dsn: Dsn = dsn.parse().unwrap();
+    let connect = || Session::open(&dsn);
+    let mut checks_during_the_run = 0;
+    while child.try_wait().unwrap().is_none() {
+        if !has_begun(&connect) {
+            std::thread::sleep(Duration::from_millis(100));
+            continue;
+        }
+        let found = check(&connect, SCHEMA, 2, When::Later).unwrap();
+        assert_eq!(found.sentences(), Vec::<String>::new());
+        checks_during_the_run += 1;
+    }
+    let ended = Ended::from(child.wait_with_output().unwrap());
+    measured_after(&ended, 1);
+    assert!(checks_during_the_run > 1, "{checks_during_the_run}");
+    assert!(has_begun(&connect));
+}
+
+/// Whether the tables are loaded and a transaction has changed them.
+fn has_begun(connect: &dyn Fn() -> Result<Session, ServerError>) -> bool {
+    let marked = "SELECT COUNT(*) FROM prony_tpcc.prony_dataset";
+    let changed = "SELECT COUNT(*) FROM prony_tpcc.district WHERE d_next_o_id > 3001";
+    [marked, changed].iter().all(|sql| {
+        let count = connect().and_then(|mut session| session.query(sql));
+        count.is_ok_and(|count| count.first_text().as_deref() != Some("0"))
+    })
 }
 
 #[test]
