@@ -4,7 +4,7 @@ use crate::measured::Figure;
 use crate::{Settings, engine, median::median, server::Running, sysbench};
 
 pub(crate) fn all(settings: &Settings) {
-    let running = Running::start(&settings.build);
+    let running = Running::start(&settings.build, engine::workload("point-select").as_ref());
     println!(
         "{}, {}, {} s, medians of {} pairs in alternation",
         running.version,

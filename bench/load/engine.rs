@@ -1,12 +1,16 @@
 //! Runs prony's engine in a child process, so that the kernel accounts its cost in the same way as sysbench's.
 
 use crate::Settings;
+use crate::drive::drive;
 use crate::measured::{Figure, run};
-use crate::server::{Running, section};
-use load::{Closed, Drive, Endpoint, Load, Open, WhenFull, arrivals::Arrivals};
+use crate::server::Running;
+use load::{Closed, Load, Open, Tally, WhenFull, arrivals::Arrivals};
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
 use std::time::Duration;
+
+pub(crate) const TABLES: u32 = 4;
+pub(crate) const ROWS: u32 = 250_000;
 
 /// The first argument of the child.
 pub(crate) const AS_CHILD: &str = "--as-child";
@@ -35,6 +39,13 @@ pub(crate) fn figure(
     Figure::of(&measured, clients, operations, f64::from(settings.time_s))
 }
 
+/// The workload with one operation on the tables of the comparison.
+pub(crate) fn workload(operation: &str) -> Arc<dyn workload::Workload> {
+    let text = format!("operations = \"{operation}\"\ntables = {TABLES}\nrows = {ROWS}");
+    let section = text.parse().expect("valid TOML");
+    workload::open("oltp", &section).expect("a known operation")
+}
+
 /// The child process, with the arguments OPERATION ADDRESS CLIENTS SECONDS RATE. Prints the number of completed operations.
 pub(crate) fn child(arguments: &[String]) {
     let [operation, address, clients, time_s, rate] = arguments else {
@@ -42,24 +53,6 @@ pub(crate) fn child(arguments: &[String]) {
     };
     let number = |text: &String| text.parse::<u32>().expect("a number");
     let (clients, rate) = (number(clients), number(rate));
-    let login = wire::Login {
-        endpoints: vec![endpoint(address)],
-        user: "bench".into(),
-        password: None,
-        schema: None,
-        tls: wire::Tls::Off,
-        login_timeout: Duration::from_secs(10),
-        stall_timeout: None,
-    };
-    let workload = workload::open("oltp", &section(operation)).expect("a known operation");
-    let target = workload::Target::Server {
-        login,
-        session: &[],
-    };
-    let driver = workload
-        .work(&target, 1)
-        .expect("oltp has operations")
-        .driver;
     let load = match rate {
         0 => Load::Closed(Closed {
             clients,
@@ -74,35 +67,6 @@ pub(crate) fn child(arguments: &[String]) {
             when_full: WhenFull::Stop,
         }),
     };
-    let drive = Drive {
-        load,
-        time: Duration::from_secs(u64::from(number(time_s))),
-        warmup: Duration::ZERO,
-        seed: 1,
-        reactors: None,
-        backend: None,
-        reconnect_for: Duration::ZERO,
-        drain_timeout: None,
-    };
-    let mut done = 0;
-    let watch = load::Watch {
-        begun: &mut |_| (),
-        second: &mut |second| done += second.tally.done(),
-        window: &mut |_| (),
-    };
-    driver
-        .drive(&drive, &AtomicBool::new(false), watch)
-        .expect("the load runs");
-    println!("{done}");
-}
-
-/// Parses a port on the loopback interface, or the path of a socket.
-fn endpoint(address: &str) -> Endpoint {
-    match address.parse() {
-        Ok(port) => Endpoint::Tcp {
-            host: "127.0.0.1".into(),
-            port,
-        },
-        Err(_) => Endpoint::Unix(address.into()),
-    }
+    let driven = drive(workload(operation).as_ref(), address, load, number(time_s));
+    println!("{}", driven.tallies.iter().map(Tally::done).sum::<u64>());
 }

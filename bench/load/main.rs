@@ -11,6 +11,7 @@
 mod median;
 
 mod compare;
+mod drive;
 mod engine;
 mod measured;
 mod server;

@@ -2,27 +2,27 @@
 
 use host::{Home, Lease, Leases};
 use server::Cache;
-use server::{Managed, Node, Session, StartRequest};
+use server::{Managed, Node, StartRequest};
 use spec::BuildSpec;
 use std::path::PathBuf;
-use workload::{Dataset, open};
+use workload::{Dataset, Loaded, Workload};
 
-pub(crate) const TABLES: u32 = 4;
-pub(crate) const ROWS: u32 = 250_000;
-
+#[allow(dead_code)] // the comparisons that share this file read other fields
 pub(crate) struct Running {
     pub version: String,
     pub socket: PathBuf,
     pub port: u16,
     pub schema: String,
+    pub loaded: Loaded,
     // Fields are dropped in this order.
-    _server: Managed,
+    pub server: Managed,
     _folder: Lease,
     _leases: Leases,
 }
 
 impl Running {
-    pub(crate) fn start(build: &str) -> Running {
+    /// Starts a server with the tables of a workload.
+    pub(crate) fn start(build: &str, workload: &dyn Workload) -> Running {
         let build: BuildSpec = build.parse().expect("a build");
         let home = Home::from_environment().expect("a home");
         let leases = Leases::open(&home).expect("a journal");
@@ -48,9 +48,9 @@ impl Running {
                 groups: Vec::new(),
             })
             .expect("the server starts");
-        let workload = open("oltp", &section("point-select")).expect("a valid section");
-        let dataset = workload.data().expect("oltp has tables");
-        load(&server, dataset);
+        let dataset = workload.data().expect("the workload has tables");
+        let loaded = load(&server, dataset);
+        grant(&server, dataset.schema());
         let mut session = server.connect().expect("the server answers");
         let version = session.query("select version()").expect("a version");
         let dsn = server.endpoint().expect("a running server");
@@ -59,40 +59,33 @@ impl Running {
             socket: dsn.socket.expect("a socket"),
             port: dsn.port,
             schema: dataset.schema().to_string(),
-            _server: server,
+            loaded,
+            server,
             _folder: folder,
             _leases: leases,
         }
     }
 }
 
-/// The workload section for one operation on the tables of the comparison.
-pub(crate) fn section(operation: &str) -> toml::Table {
-    let text = format!("operations = \"{operation}\"\ntables = {TABLES}\nrows = {ROWS}");
-    text.parse().expect("valid TOML")
-}
-
-fn load(server: &Managed, dataset: &dyn Dataset) {
+/// Loads the tables anew.
+pub(crate) fn load(server: &Managed, dataset: &dyn Dataset) -> Loaded {
     let connect = || server.connect();
     let mut session = connect().expect("the server answers");
     dataset.create(&mut session, true).expect("the tables");
     dataset
         .load(&connect, &|_| {}, &|| false)
-        .expect("the rows");
-    grant(&mut session, dataset.schema());
+        .expect("the rows")
 }
 
-/// Creates a user without a password, because sysbench takes a password only as an argument, which other users can read. The server
-/// is reachable from this machine only.
-fn grant(session: &mut Session, schema: &str) {
+/// Gives a user without a password the rights on a schema, because the other programs take a password only as an argument, which
+/// other users can read. The server is reachable from this machine only.
+pub(crate) fn grant(server: &Managed, schema: &str) {
+    let mut session = server.connect().expect("the server answers");
     for host in ["localhost", "127.0.0.1"] {
-        for statement in [
-            format!("create user 'bench'@'{host}'"),
-            format!("grant all on {schema}.* to 'bench'@'{host}'"),
-        ] {
-            session
-                .execute(&statement)
-                .expect("a user for both clients");
-        }
+        // It exists from the second schema on.
+        let _ = session.execute(&format!("create user 'bench'@'{host}'"));
+        session
+            .execute(&format!("grant all on {schema}.* to 'bench'@'{host}'"))
+            .expect("a user for all clients");
     }
 }

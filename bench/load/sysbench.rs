@@ -1,8 +1,9 @@
 //! Runs sysbench with its own scripts, whose statements prony's operations reproduce.
 
 use crate::Settings;
+use crate::engine::{ROWS, TABLES};
 use crate::measured::{Figure, run};
-use crate::server::{ROWS, Running, TABLES};
+use crate::server::Running;
 use std::process::Command;
 
 pub(crate) fn figure(

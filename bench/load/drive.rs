@@ -1,0 +1,52 @@
+//! Drives a workload on the server of a comparison, in a child process.
+
+use load::{Drive, Driven, Endpoint, Load};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use workload::Workload;
+
+/// Runs the load. `address` is a port on the loopback interface, or the path of a socket.
+pub(crate) fn drive(workload: &dyn Workload, address: &str, load: Load, time_s: u32) -> Driven {
+    let login = wire::Login {
+        endpoints: vec![endpoint(address)],
+        user: "bench".into(),
+        password: None,
+        schema: None,
+        tls: wire::Tls::Off,
+        login_timeout: Duration::from_secs(10),
+        stall_timeout: None,
+    };
+    let target = workload::Target::Server {
+        login,
+        session: &[],
+    };
+    let work = workload.work(&target, 1).expect("it has operations");
+    let drive = Drive {
+        load,
+        time: Duration::from_secs(u64::from(time_s)),
+        warmup: Duration::ZERO,
+        seed: 1,
+        reactors: None,
+        backend: None,
+        reconnect_for: Duration::ZERO,
+        drain_timeout: None,
+    };
+    let watch = load::Watch {
+        begun: &mut |_| (),
+        second: &mut |_| (),
+        window: &mut |_| (),
+    };
+    work.driver
+        .drive(&drive, &AtomicBool::new(false), watch)
+        .expect("the load runs")
+}
+
+fn endpoint(address: &str) -> Endpoint {
+    match address.parse() {
+        Ok(port) => Endpoint::Tcp {
+            host: "127.0.0.1".into(),
+            port,
+        },
+        Err(_) => Endpoint::Unix(address.into()),
+    }
+}
