@@ -3,6 +3,7 @@
 //! Purpose: the time of an event and the key that names its kind. Boundaries: each kind reads its own value and acts on it
 //! (see [`read`]); `names` checks the levels in `only`.
 
+use super::condition::condition;
 use super::experiment::{BuildSpec, EventSpec, EventTime, Experiment, ServerSpec};
 use super::factors::only;
 use super::mistake::{Notes, SpecError};
@@ -20,6 +21,9 @@ const LATER: [(&str, &str); 3] = [
     ("cut", "clusters"),
     ("heal", "clusters"),
 ];
+
+/// The keys that say when an event happens.
+const TIMES: [&str; 3] = ["at", "every", "when"];
 
 /// A kind of event, with the reader of its value.
 pub struct EventKind<A> {
@@ -94,6 +98,14 @@ fn without_reader(event: &EventSpec) -> Late {
 fn refused<A>(experiment: &Experiment, event: &EventSpec, kind: &EventKind<A>) -> Option<Late> {
     let name = kind.name;
     let path = path(&["event", &event.index.to_string(), name]);
+    if !experiment.protocol.is_timed() && matches!(event.when, EventTime::When(_)) {
+        return Some(Late {
+            path: [&path[..path.len() - 1], &["when".to_string()]].concat(),
+            says: "rounds of queries have no samples of each second, which \"when\" needs".into(),
+            label: "belongs to a timed load",
+            help: "write at = \"30s\" or every = \"10s\"".to_string(),
+        });
+    }
     if !experiment.protocol.is_timed() && !kind.in_rounds {
         return Some(Late {
             path,
@@ -137,6 +149,7 @@ fn too_late(experiment: &Experiment, event: &EventSpec) -> Option<Late> {
     let (key, first) = match event.when {
         EventTime::At(at) => ("at", at),
         EventTime::Every(every) => ("every", every),
+        EventTime::When(_) => return None,
     };
     (experiment.protocol.is_timed() && first >= driven).then(|| Late {
         path: path(&["event", &event.index.to_string(), key]),
@@ -167,20 +180,8 @@ fn event(section: &Section, index: usize, notes: &Notes) -> Option<EventSpec> {
             later = true;
         }
     }
-    if let Some(node) = section.get("when") {
-        notes.not_built(
-            node.at(),
-            "events with a condition (\"when\")",
-            "conditions on the server's counters",
-        );
-        later = true;
-    }
-    let noted: Vec<&str> = LATER
-        .iter()
-        .map(|(kind, _)| *kind)
-        .chain(["when"])
-        .collect();
-    let keys = [KINDS.as_slice(), &["at", "every", "only"]].concat();
+    let noted: Vec<&str> = LATER.iter().map(|(kind, _)| *kind).collect();
+    let keys = [KINDS.as_slice(), TIMES.as_slice(), &["only"]].concat();
     section.allow_besides("[[event]]", &keys, &noted);
     if later {
         return None;
@@ -213,19 +214,22 @@ fn kind(section: &Section) -> Option<String> {
 }
 
 fn time(section: &Section) -> Option<EventTime> {
-    match (section.get("at"), section.get("every")) {
-        (Some(node), None) => node.time("at = \"30s\"").map(EventTime::At),
-        (None, Some(node)) => node.duration("every = \"10s\"").map(EventTime::Every),
-        (Some(_), Some(node)) => {
-            node.note(
-                "an event has either \"at\" or \"every\"",
-                "a second time",
-                "write two events",
-            );
-            None
-        }
-        (None, None) => section
-            .require("[[event]]", "at", "at = \"30s\" or every = \"10s\"")
-            .and(None),
+    let mut times = TIMES.iter().filter_map(|key| section.get(key));
+    let Some(node) = times.next() else {
+        let example = "at = \"30s\", every = \"10s\" or when = \"checkpoint_age > 80%\"";
+        return section.require("[[event]]", "at", example).and(None);
+    };
+    if let Some(second) = times.next() {
+        second.note(
+            "an event has one of \"at\", \"every\" and \"when\"",
+            "a second time",
+            "write two events",
+        );
+        return None;
+    }
+    match node.key {
+        "at" => node.time("at = \"30s\"").map(EventTime::At),
+        "every" => node.duration("every = \"10s\"").map(EventTime::Every),
+        _ => condition(&node).map(EventTime::When),
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Plain data in file order. Only checks that need a server remain.
 
+use super::condition::Condition;
 use super::host::HostPatch;
 use super::limits::LimitsPatch;
 use super::load::{LoadPatch, LoadSpec, OpenSpec, RateSpec, SearchSpec};
@@ -275,12 +276,14 @@ pub struct EventSpec {
     pub only: Pairs<Vec<String>>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum EventTime {
     /// Once, this long after the start of each round or timed load.
     At(Duration),
     /// Repeatedly, with this interval.
     Every(Duration),
+    /// Once, in the first second of a timed load in which this holds.
+    When(Condition),
 }
 
 impl EventTime {
@@ -288,7 +291,7 @@ impl EventTime {
     pub(crate) fn once(&self) -> Option<Duration> {
         match self {
             EventTime::At(at) => Some(*at),
-            EventTime::Every(_) => None,
+            EventTime::Every(_) | EventTime::When(_) => None,
         }
     }
 }

@@ -10,6 +10,7 @@
 mod advice;
 mod bench;
 pub mod build;
+mod condition;
 pub mod events;
 mod experiment;
 mod host;
@@ -45,6 +46,7 @@ mod tests;
 
 pub use advice::advice;
 pub use bench::{BenchRequest, bench};
+pub use condition::Condition;
 pub use events::{EventKind, Outage};
 pub use experiment::*;
 pub use host::{FilesystemSpec, HostPatch, VolatileSpec, VolumeSpec};

@@ -7,6 +7,7 @@
 mod dump;
 mod happening;
 mod kill;
+mod observed;
 mod pause;
 mod power_cut;
 pub(crate) mod recovery;
@@ -20,6 +21,7 @@ use super::volume::Power;
 use super::watch::Stopper;
 pub use happening::Action;
 use happening::Happening;
+pub use observed::Observed;
 use record::{EventNote, FlagKind, Trial};
 use server::{Server, ServerError, Session};
 use spec::{EventKind, EventSpec};
@@ -79,6 +81,7 @@ pub struct Means {
 pub struct PreparedEvents {
     events: Vec<(EventSpec, Action, Means)>,
     uptime: Arc<Uptime>,
+    observed: Arc<Observed>,
 }
 
 impl PreparedEvents {
@@ -87,6 +90,7 @@ impl PreparedEvents {
         PreparedEvents {
             events: Vec::new(),
             uptime: Arc::default(),
+            observed: Arc::default(),
         }
     }
 
@@ -104,6 +108,7 @@ impl PreparedEvents {
         Ok(PreparedEvents {
             events,
             uptime: Arc::default(),
+            observed: Arc::default(),
         })
     }
 
@@ -112,13 +117,19 @@ impl PreparedEvents {
         &self.uptime
     }
 
+    /// The states that events wait for. Put those of each second there.
+    pub fn observed(&self) -> &Arc<Observed> {
+        &self.observed
+    }
+
     /// Their times count from `origin` on.
     pub fn begin(self, origin: Instant) -> Events {
         let running = self
             .events
             .into_iter()
             .map(|(event, action, means)| {
-                Running::begin(event, action, means, origin, &self.uptime)
+                let shared = (self.uptime.clone(), self.observed.clone());
+                Running::begin(event, action, means, origin, shared)
             })
             .collect();
         Events { running }
@@ -172,7 +183,7 @@ impl Running {
         action: Action,
         means: Means,
         origin: Instant,
-        uptime: &Arc<Uptime>,
+        (uptime, observed): (Arc<Uptime>, Arc<Observed>),
     ) -> Running {
         let (stop, stopped) = channel::<()>();
         let is_cancelled = Arc::new(AtomicBool::new(false));
@@ -186,6 +197,7 @@ impl Running {
             server: means.server,
             power: means.power,
             uptime: uptime.clone(),
+            observed,
             opened_after: 0,
             is_cancelled: is_cancelled.clone(),
             stopped,
@@ -199,7 +211,7 @@ impl Running {
             stop,
             is_cancelled,
             stops,
-            uptime: uptime.clone(),
+            uptime,
             thread,
         }
     }

@@ -2,12 +2,12 @@
 
 use super::recovery;
 use super::uptime::{Phase, Uptime};
-use super::{Happened, Reopen, Stops};
+use super::{Happened, Observed, Reopen, Stops};
 use crate::run::volume::Power;
 use host::now_ns;
 use record::EventNote;
 use server::{LogWatch, Server, ServerError, Session};
-use spec::{EventSpec, EventTime};
+use spec::{Condition, EventSpec, EventTime};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -32,6 +32,7 @@ pub struct Happening {
     pub(super) server: Server,
     pub(super) power: Option<Power>,
     pub(super) uptime: Arc<Uptime>,
+    pub(super) observed: Arc<Observed>,
     /// How many outages had begun when the session was opened.
     pub(super) opened_after: u64,
     /// The load is over, and what is running is being ended.
@@ -50,28 +51,51 @@ pub struct Happening {
 impl Happening {
     /// Acts whenever the event is due, until the load is over.
     pub(super) fn repeat(mut self, origin: Instant) -> Happened {
-        let (first, every) = match self.event.when {
-            EventTime::At(at) => (at, None),
-            EventTime::Every(every) => (every, Some(every)),
+        let missed = match self.event.when {
+            EventTime::At(at) => self.at_times(origin, at, None),
+            EventTime::Every(every) => self.at_times(origin, every, Some(every)),
+            EventTime::When(condition) => self.once_met(&condition),
         };
+        if self.happened.notes.is_empty() {
+            self.happened.missed.push(format!(
+                "the load ended before {missed}, so this \"{}\" event never ran",
+                self.event.kind
+            ));
+        }
+        self.happened
+    }
+
+    /// Acts in the first second in which the states meet the condition. Returns what the event waits for.
+    fn once_met(&mut self, condition: &Condition) -> String {
+        while self.wait(LOOK_EVERY) {
+            if condition.is_met(|state| self.observed.get(state)) {
+                self.act();
+                break;
+            }
+        }
+        match self.observed.get(condition.state) {
+            Some(last) => format!("{condition} was true (last value: {last})"),
+            None => format!("{condition} was true (the server did not report it at the end)"),
+        }
+    }
+
+    fn act(&mut self) {
+        let action = self.action.clone();
+        action(self);
+    }
+
+    /// Acts after `first`, and then at each interval. Returns what the event waits for.
+    fn at_times(&mut self, origin: Instant, first: Duration, every: Option<Duration>) -> String {
         let mut due = origin + first;
         while self.wait(due.saturating_duration_since(Instant::now())) {
-            let action = self.action.clone();
-            action(&mut self);
+            self.act();
             let Some(every) = every else { break };
             // One slower than its interval is not repeated to catch up: the next whole interval counts.
             while due <= Instant::now() {
                 due += every;
             }
         }
-        if self.happened.notes.is_empty() {
-            self.happened.missed.push(format!(
-                "the load ended before {} s had passed, so this \"{}\" event never ran",
-                first.as_secs_f64(),
-                self.event.kind
-            ));
-        }
-        self.happened
+        format!("{} s had passed", first.as_secs_f64())
     }
 
     /// Whether the load is over.

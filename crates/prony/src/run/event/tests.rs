@@ -55,6 +55,7 @@ fn happening((event, action): (EventSpec, Action)) -> (Sender<()>, Happening) {
         server: server_of(None),
         power: None,
         uptime: Arc::default(),
+        observed: Arc::default(),
         opened_after: 0,
         is_cancelled: Arc::default(),
         stopped,
@@ -259,4 +260,48 @@ fn an_unknown_mode_of_survival_is_refused() {
         "{says}"
     );
     assert!(refused("power_cut = { seed = -1 }").contains("seed"));
+}
+
+/// An event that waits for a checkpoint age.
+fn at_a_state() -> (EventSpec, Action) {
+    let source = "title = 't'\nquestion = 'q'\n[server.a]\nbuild = 'mariadb'\n[workload.oltp]\n\
+                  [protocol]\ntime = '60s'\n[[event]]\nwhen = 'checkpoint_age > 80%'\nsql = 'select 1'\n";
+    let target = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
+    let experiment = spec::parse("t", "t.toml", source, &target).unwrap();
+    let mut actions = spec::events::read(&experiment, &KINDS).unwrap();
+    (experiment.events[0].clone(), actions.remove(0))
+}
+
+fn checkpoint_age(value: f64) -> BTreeMap<String, f64> {
+    BTreeMap::from([
+        ("checkpoint age".to_string(), value),
+        ("checkpoint age limit".to_string(), 100.0),
+    ])
+}
+
+#[test]
+fn an_event_with_a_condition_happens_once_when_it_is_met() {
+    let (_stop, happening) = happening(at_a_state());
+    let observed = happening.observed.clone();
+    observed.put(&checkpoint_age(79.0));
+    let thread = std::thread::spawn(move || happening.repeat(Instant::now()));
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(!thread.is_finished(), "79 % is not above 80 %");
+    observed.put(&checkpoint_age(81.0));
+    let happened = thread.join().unwrap();
+    assert_eq!((happened.notes.len(), happened.missed.len()), (1, 0));
+}
+
+#[test]
+fn a_condition_that_is_never_met_is_flagged_with_the_last_value() {
+    let (stop, happening) = happening(at_a_state());
+    happening.observed.put(&checkpoint_age(79.0));
+    drop(stop);
+    let happened = happening.repeat(Instant::now());
+    assert!(happened.notes.is_empty());
+    let missed = &happened.missed[0];
+    assert!(
+        missed.contains("checkpoint_age > 80% was true (last value: 79)"),
+        "{missed}"
+    );
 }

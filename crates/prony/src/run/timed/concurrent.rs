@@ -63,8 +63,11 @@ impl Concurrent {
         let Some((sampler, events)) = self.prepared.take() else {
             return;
         };
-        let latest = self.latest.clone();
-        let live = Box::new(move |sample: Sample| latest.put(&sample));
+        let (latest, observed) = (self.latest.clone(), events.observed().clone());
+        let live = Box::new(move |sample: Sample| {
+            observed.put(sample.values);
+            latest.put(&sample);
+        });
         let sampler = sampler.start(origin, self.measured_from_s, live);
         self.running = Some((sampler, events.begin(origin)));
     }
