@@ -51,7 +51,7 @@ pub use loads::{LatencyEstimates, LoadRow, loads};
 pub use percentiles::{Latency, Percentiles, SAMPLES_ABOVE, quantile_ms};
 pub use period::Period;
 pub use predictions::{PredictedBlock, Prediction, predictions};
-pub use recovery::{RECOVERY_NUMBERS, add_recovered, recovery};
+pub use recovery::{RECOVERY_NUMBERS, Recoveries, add_recovered, recoveries};
 pub use round_scaling::{RoundPoint, RoundScaling, round_scaling};
 pub use scaling::{Scaling, ScalingPoint, scaling};
 pub use shift::LevelShift;

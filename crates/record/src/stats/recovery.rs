@@ -3,8 +3,10 @@
 //! Purpose: `recovered_s` from the seconds of a timed load, by one rule for every kind of outage. Boundaries: the other numbers are
 //! measured while the server restarts, and are in the event's note.
 
+use super::cells::{RowKey, row_key};
 use super::running::quantile;
-use crate::trial::{EventNote, Trial};
+use super::table::Estimate;
+use crate::trial::{EventNote, Trial, TrialState};
 use std::collections::BTreeMap;
 
 /// The numbers of a recovery that claims can compare. Those in seconds count from the moment of the event, those of a phase in the
@@ -133,10 +135,30 @@ pub(super) fn of(trial: &Trial, number: &str) -> Result<f64, String> {
     }
 }
 
-/// The numbers of all outages of a trial, each the mean over those that have it.
-pub fn recovery(trial: &Trial) -> BTreeMap<&'static str, f64> {
-    let number = |name: &'static str| Some((name, of(trial, name).ok()?));
-    RECOVERY_NUMBERS.into_iter().filter_map(number).collect()
+/// The recovery of each row of the matrix: each number over the blocks that have it.
+pub type Recoveries<'t> = Vec<(RowKey<'t>, BTreeMap<&'static str, Estimate>)>;
+
+/// The recoveries of all trials that are done, in the order of the rows. Rows without an outage are left out.
+pub fn recoveries(trials: &[Trial]) -> Recoveries<'_> {
+    let mut rows: Vec<(RowKey, Vec<&Trial>)> = Vec::new();
+    for trial in trials.iter().filter(|one| one.state == TrialState::Done) {
+        let key = row_key(&trial.key);
+        match rows.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, trials)) => trials.push(trial),
+            None => rows.push((key, vec![trial])),
+        }
+    }
+    let numbers = |trials: &[&Trial]| -> BTreeMap<&'static str, Estimate> {
+        let number = |name: &'static str| {
+            let values = trials.iter().filter_map(|trial| of(trial, name).ok());
+            Some((name, Estimate::of(&values.collect::<Vec<f64>>())?))
+        };
+        RECOVERY_NUMBERS.into_iter().filter_map(number).collect()
+    };
+    let rows = rows
+        .into_iter()
+        .map(|(key, trials)| (key, numbers(&trials)));
+    rows.filter(|(_, numbers)| !numbers.is_empty()).collect()
 }
 
 #[cfg(test)]
@@ -250,5 +272,9 @@ mod tests {
         ];
         assert_eq!(of(&trial, "accept_s"), Ok(3.0));
         assert!(of(&trial, "redo_s").is_err());
+        let trials = [trial];
+        let rows = recoveries(&trials);
+        assert_eq!(rows.len(), 1);
+        assert_eq!(rows[0].1.keys().copied().collect::<Vec<_>>(), ["accept_s"]);
     }
 }

@@ -15,6 +15,7 @@ mod machine;
 mod notes;
 mod operations;
 mod predicted;
+mod recovery;
 mod seconds;
 mod stalls;
 mod states;
@@ -59,6 +60,7 @@ pub(super) fn sections(context: &Context, loads: &Loads) -> Vec<Option<Section>>
     let mut sections = vec![tables::section(context, loads)];
     let measured: Vec<&Cell> = loads.measured().collect();
     sections.push(operations::section(&measured));
+    sections.push(recovery::section(context));
     if context.detail == Detail::Full {
         sections.push(curves::section(&loads.grids));
     }

@@ -1,0 +1,97 @@
+//! Recovery: what each cell's server took to come back after an outage, as a table and as bars.
+//!
+//! Boundaries: the numbers are measured by the run, `record::stats` takes their means over blocks.
+
+use crate::build::Context;
+use crate::document::{
+    Bars, Block, Cell, Chart, Charts, Column, Kind, Node, Section, Series, Table,
+};
+use crate::{format, names};
+use record::stats::{self, Estimate, Recoveries, RowKey};
+
+/// A column of the table: the number and its head.
+const SECONDS: [(&str, &str); 5] = [
+    ("accept_s", "first connection (s)"),
+    ("commit_s", "first commit (s)"),
+    ("recovered_s", "throughput back (s)"),
+    ("redo_s", "redo (s)"),
+    ("undo_s", "undo (s)"),
+];
+/// The bars of the chart.
+const BARS: [(&str, &str); 3] = [
+    ("redo_s", "redo"),
+    ("accept_s", "first connection"),
+    ("recovered_s", "throughput back"),
+];
+
+pub(super) fn section(context: &Context) -> Option<Section> {
+    let cells = stats::recoveries(context.trials);
+    if cells.is_empty() {
+        return None;
+    }
+    let about = "Times count from the moment the server was ended, those of redo and undo are durations from the server's log. Redo log is what the server reads again: from its last checkpoint to the end. Throughput is back at 95 % of the median of the 30 s before, as a running median of 5 s.";
+    let mut nodes = vec![
+        Block::remark(about).page(),
+        Block::table(table(context, &cells)).everywhere(),
+    ];
+    nodes.extend(chart(context, &cells));
+    Section::of("recovery", "Recovery", nodes)
+}
+
+fn name(context: &Context, (server, levels): &RowKey) -> String {
+    names::row(&context.run.question, *server, levels)
+}
+
+fn table(context: &Context, cells: &Recoveries) -> Table {
+    let heads: Vec<&str> = SECONDS.iter().map(|(_, head)| *head).collect();
+    let columns = [
+        Column::list(&[(Kind::Label, &["cell"])]),
+        Column::of(Kind::Figure, ["redo log"]),
+        Column::of(Kind::Figure, heads),
+    ];
+    let rows = cells.iter().map(|(key, numbers)| {
+        let redo = numbers.get("redo_bytes");
+        let mut row = vec![
+            Cell::text(name(context, key)),
+            Cell::figure(redo.map(|redo| redo.mean), |bytes| {
+                format::bytes(bytes as u64)
+            }),
+        ];
+        let seconds = |number: &str| {
+            let found = numbers.get(number);
+            let decimals = format::decimals(found.map(|found| found.mean));
+            Cell::estimate(found, |value| format::seconds(value, decimals))
+        };
+        row.extend(SECONDS.iter().map(|(number, _)| seconds(number)));
+        row
+    });
+    Table::new("", columns.into_iter().flatten(), rows)
+}
+
+/// One group of bars for each cell.
+fn chart(context: &Context, cells: &Recoveries) -> Option<Node> {
+    let series = BARS.iter().filter_map(|(number, label)| {
+        let of_cells = cells
+            .iter()
+            .map(|(_, numbers)| numbers.get(number).cloned());
+        let of_cells: Vec<Option<Estimate>> = of_cells.collect();
+        let is_known = of_cells.iter().any(Option::is_some);
+        is_known.then(|| (label.to_string(), of_cells))
+    });
+    let bars = Bars {
+        horizontal: true,
+        categories: cells.iter().map(|(key, _)| name(context, key)).collect(),
+        series: series.collect(),
+    };
+    if bars.series.is_empty() {
+        return None;
+    }
+    let title = "Recovery time (s)";
+    let chart = Chart {
+        name: "recovery".to_string(),
+        title: title.to_string(),
+        series: Series::Bars(bars),
+    };
+    let label = format!("{title}; the table above has the same figures");
+    Some(Block::Charts(Charts::single(title, label, chart)).page())
+}
