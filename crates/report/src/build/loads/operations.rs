@@ -69,8 +69,16 @@ fn counted(cells: &[&Point], first: &Conformance) -> Table {
             Cell::estimate(rate, |rate| format::operations(60.0 * rate)),
         ]
     };
+    let has_interval = |cell: &&Point| {
+        let load = cell.load.as_ref();
+        load.is_some_and(|load| load.counted.as_ref().is_some_and(|rate| rate.ci.is_some()))
+    };
+    let spread = match cells.iter().any(has_interval) {
+        true => "mean over blocks, 95 % CI",
+        false => "one block, no CI",
+    };
     let caption = format!(
-        "{} transactions per second and per minute, mean over blocks",
+        "{} transactions per second and per minute, {spread}",
         first.counted
     );
     Table::new(caption, columns, cells.iter().map(row))
