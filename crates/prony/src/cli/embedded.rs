@@ -1,7 +1,7 @@
 //! The built-in experiments, so that `prony run quickstart` works anywhere.
 
 /// (name, text). The name is the path below experiments/ without its extension.
-pub(super) const EXPERIMENTS: [(&str, &str); 22] = [
+pub(super) const EXPERIMENTS: [(&str, &str); 23] = [
     (
         "quickstart",
         include_str!("../../../../experiments/quickstart.toml"),
@@ -81,6 +81,10 @@ pub(super) const EXPERIMENTS: [(&str, &str); 22] = [
     (
         "tpcc/matrix",
         include_str!("../../../../experiments/tpcc/matrix.toml"),
+    ),
+    (
+        "tpcc/crash-recovery",
+        include_str!("../../../../experiments/tpcc/crash-recovery.toml"),
     ),
     (
         "tpcc/io-capacity",
