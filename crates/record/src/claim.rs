@@ -113,6 +113,10 @@ pub enum Finding {
     LevelShift,
     /// The throughput drops at equal intervals.
     Period,
+    /// In at least one trial, acknowledged transactions are missing from the data.
+    Losses,
+    /// In no trial is an acknowledged transaction missing from the data.
+    NoLosses,
     /// The measured part is steady (rule 5), without stalls, level shifts and periods.
     Steady,
 }

@@ -396,6 +396,29 @@ fn the_three_shapes_of_p4_are_found_and_named() {
 }
 
 #[test]
+fn one_lost_transaction_in_any_trial_is_a_loss() {
+    let trials = |lost: [u64; 2]| -> Vec<Trial> {
+        let trial = |block: usize| Trial {
+            audit: Some(AuditNote {
+                acknowledged: 1_000,
+                lost: lost[block],
+                ..AuditNote::default()
+            }),
+            ..closed(block as u32, 8, 1000.0)
+        };
+        (0..2).map(trial).collect()
+    };
+    let verdict = |lost, finding| finds(&trials(lost), finding, Cell::default()).0;
+    assert_eq!(verdict([0, 3], Finding::Losses), Verdict::Reproduced);
+    assert_eq!(verdict([0, 3], Finding::NoLosses), Verdict::NotReproduced);
+    assert_eq!(verdict([0, 0], Finding::Losses), Verdict::NotReproduced);
+    assert_eq!(verdict([0, 0], Finding::NoLosses), Verdict::Reproduced);
+    let unaudited = [closed(0, 8, 1000.0), closed(1, 8, 1000.0)];
+    let without = finds(&unaudited, Finding::NoLosses, Cell::default()).0;
+    assert_eq!(without, Verdict::NotAvailable);
+}
+
+#[test]
 fn the_table_has_a_row_for_each_cell_with_throughput_and_percentiles_over_blocks() {
     let trials: Vec<Trial> = (0..2).flat_map(|b| [open(b, 16, 15.74, |_| 3.0)]).collect();
     let rows = loads(&run().question, &trials);

@@ -257,6 +257,42 @@ fn json_keeps_the_contract() {
 }
 
 #[test]
+fn a_report_shows_what_was_lost_and_which_inputs_are_wrong() {
+    let (run, mut trials) = fixture::small();
+    trials.truncate(1);
+    trials[0].audit = Some(record::AuditNote {
+        acknowledged: 21_197,
+        unknown: 8,
+        unknown_kept: 3,
+        lost: 68,
+        loss_window_s: Some(0.058),
+        findings: vec!["lost: order 3466 of warehouse 1, district 1".into()],
+        inputs: vec![record::InputCheck {
+            name: "rollbacks (%)".into(),
+            observed: 2.0,
+            low: 0.9,
+            high: 1.1,
+            samples: 10_000,
+        }],
+        ..record::AuditNote::default()
+    });
+    let markdown = forms::markdown(&run, &trials);
+    for text in [
+        "## Audit",
+        "68 (0.321 %)",
+        "8 (3)",
+        "0.058",
+        "lost: order 3466 of warehouse 1, district 1",
+        "rollbacks (%)",
+        "0.900 to 1.10",
+    ] {
+        assert!(markdown.contains(text), "{text} in {markdown}");
+    }
+    trials[0].audit = None;
+    assert!(!forms::markdown(&run, &trials).contains("Audit"));
+}
+
+#[test]
 fn json_has_the_counts_of_an_audit_and_its_evidence() {
     let (run, mut trials) = fixture::small();
     trials.truncate(1);

@@ -51,7 +51,7 @@ pub(super) fn shown(trials: &[Trial], finding: &Finding, of: &Cell) -> Result<Sh
 /// A queue that fills during the warm-up needs no measured part; the shapes of the throughput need a long enough one.
 fn can_be_seen(summary: &Summary, finding: &Finding) -> bool {
     match finding {
-        Finding::Unstable => true,
+        Finding::Unstable | Finding::Losses | Finding::NoLosses => true,
         Finding::Steady | Finding::LevelShift | Finding::Period => {
             summary.steady.shape != Shape::TooShort
         }
@@ -77,6 +77,7 @@ fn look(counted: &Counted, finding: &Finding) -> Result<(bool, String), String> 
                 .ok_or("only an open loop can be unstable, and this load is a closed loop")?;
             found_or(offered.unstable.clone(), "stable: all requests were served")
         }
+        Finding::Losses | Finding::NoLosses => losses(counted.trial, finding)?,
         Finding::Stall => found_or(stalls(), "no stall"),
         Finding::LevelShift => found_or(shifts(), "no level shift"),
         Finding::Period => found_or(period(), "no period"),
@@ -93,4 +94,16 @@ fn look(counted: &Counted, finding: &Finding) -> Result<(bool, String), String> 
             return Err("a timed load has no plans".to_string());
         }
     })
+}
+
+/// Whether the audit of a trial found losses, or none.
+fn losses(trial: &Trial, finding: &Finding) -> Result<(bool, String), String> {
+    let audit = trial.audit.as_ref();
+    let audit = audit.ok_or_else(|| format!("{}: no audit is recorded", trial.key))?;
+    let is_expected = (audit.lost > 0) == (*finding == Finding::Losses);
+    let (lost, acknowledged) = (audit.lost, audit.acknowledged);
+    Ok((
+        is_expected,
+        format!("{lost} of {acknowledged} acknowledged transactions lost"),
+    ))
 }

@@ -241,6 +241,9 @@ fn find_shape(
             let seen = match shown.found {
                 0 => Evidence::Seen(false),
                 found if found == shown.trials => Evidence::Seen(true),
+                // One loss is a loss.
+                _ if *finding == Finding::Losses => Evidence::Seen(true),
+                _ if *finding == Finding::NoLosses => Evidence::Seen(false),
                 _ => Evidence::Mixed,
             };
             (shown.blocks, seen, shown.text)
@@ -351,6 +354,8 @@ fn threshold(subject: &Subject) -> String {
             Finding::LevelShift => "level shift".to_string(),
             Finding::Period => "period".to_string(),
             Finding::Steady => "steady".to_string(),
+            Finding::Losses => "losses".to_string(),
+            Finding::NoLosses => "no losses".to_string(),
         },
     }
 }

@@ -3,6 +3,7 @@
 //! Purpose: each judgement, explanation and comparison is computed here, once, and each section has one builder. Boundaries:
 //! the rules behind the figures are in `record::stats` and `explain`; nothing is drawn here.
 
+mod audit;
 mod claims;
 mod coldness;
 mod counters;
@@ -92,6 +93,7 @@ fn contents(context: &Context, document: &Document) -> (String, Vec<Section>) {
         true => sections.extend(loads::sections(context, &loads)),
         false => sections.extend(rounds::sections(context)),
     }
+    sections.extend(audit::section(context).map(Some));
     sections.extend([
         claims::explanations(document),
         counters::section(context, document),

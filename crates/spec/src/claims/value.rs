@@ -22,7 +22,7 @@ const WORDS: [&str; 9] = [
     "wait p99",
     "service p99",
 ];
-const FINDINGS: [&str; 7] = [
+const FINDINGS: [&str; 9] = [
     "plan changed",
     "plan holds",
     "unstable",
@@ -30,6 +30,8 @@ const FINDINGS: [&str; 7] = [
     "level shift",
     "period",
     "steady",
+    "losses",
+    "no losses",
 ];
 const KINDS: [(&str, Kind); 3] = [
     ("response", Kind::Response),
@@ -135,6 +137,8 @@ pub(super) fn finding(section: &Section, finds: &Node, names: &Names) -> Option<
         "level shift" => Finding::LevelShift,
         "period" => Finding::Period,
         "steady" => Finding::Steady,
+        "losses" => Finding::Losses,
+        "no losses" => Finding::NoLosses,
         other => {
             finds
                 .notes

@@ -294,6 +294,8 @@ fn claims_find_shapes_in_the_per_second_series() {
         ("level shift", Finding::LevelShift),
         ("period", Finding::Period),
         ("steady", Finding::Steady),
+        ("losses", Finding::Losses),
+        ("no losses", Finding::NoLosses),
     ];
     for (text, finding) in expected {
         let claim = format!("finds = \"{text}\"\nof = {{ server = \"5.6\" }}\n");

@@ -1,0 +1,221 @@
+//! The audits: what became of the writing transactions, which rules do not hold, and the inputs of the loads.
+
+use super::Context;
+use super::rows::Row;
+use crate::document::{Block, Cell, Column, Kind, Node, Section, Table};
+use crate::{format, names};
+use record::{AuditNote, InputCheck, Trial};
+
+/// Sentences that the terminal shows.
+const IN_TERMINAL: usize = 10;
+/// Significant digits of an input.
+const PLACES: usize = 3;
+
+/// None if no trial has an audit.
+pub(super) fn section(context: &Context) -> Option<Section> {
+    let rows: Vec<(&Row, Sums)> = context
+        .rows
+        .list
+        .iter()
+        .map(|row| (row, Sums::of(&row.all)))
+        .filter(|(_, sums)| sums.trials > 0)
+        .collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let mut nodes = vec![
+        Block::table(transactions(&rows)).everywhere(),
+        Block::remark(
+            "Summed over the trials of a row. Lost: acknowledged but not in the tables; if none of n is lost, the 95 % bound of the share is 3/n. Ghosts: refused but in the tables. The loss window is the longest time from the acknowledgement of a lost transaction to the crash.",
+        )
+        .everywhere(),
+    ];
+    if only_kills(context.trials) {
+        nodes.push(
+            Block::remark(
+                "Only processes were killed. What a server has written survives that without fsync, so these figures say nothing about a power cut.",
+            )
+            .everywhere(),
+        );
+    }
+    nodes.extend(sentences(context));
+    nodes.extend(inputs(&rows));
+    Section::of("audit", "Audit", nodes)
+}
+
+/// Whether servers were killed and no power was cut.
+fn only_kills(trials: &[Trial]) -> bool {
+    let has = |kind: &str| {
+        let mut events = trials.iter().flat_map(|trial| &trial.events);
+        events.any(|event| event.kind == kind)
+    };
+    has("kill") && !has("power_cut")
+}
+
+/// The audits of the trials of a row.
+#[derive(Default)]
+struct Sums<'a> {
+    trials: usize,
+    all: AuditNote,
+    violations: usize,
+    checks: Vec<&'a InputCheck>,
+}
+
+impl<'a> Sums<'a> {
+    fn of(trials: &[&'a Trial]) -> Sums<'a> {
+        let mut sums = Sums::default();
+        for note in trials.iter().filter_map(|trial| trial.audit.as_ref()) {
+            sums.trials += 1;
+            let all = &mut sums.all;
+            all.acknowledged += note.acknowledged;
+            all.refused += note.refused;
+            all.unknown += note.unknown;
+            all.unknown_kept += note.unknown_kept;
+            all.lost += note.lost;
+            all.ghosts += note.ghosts;
+            all.partly_applied += note.partly_applied;
+            all.seen_but_lost += note.seen_but_lost;
+            let windows = all.loss_window_s.into_iter().chain(note.loss_window_s);
+            all.loss_window_s = windows.reduce(f64::max);
+            sums.violations += note.violations.len();
+            sums.checks.extend(&note.inputs);
+        }
+        sums
+    }
+}
+
+fn transactions(rows: &[(&Row, Sums)]) -> Table {
+    let columns = Column::list(&[
+        (Kind::Label, &["row"]),
+        (
+            Kind::Figure,
+            &[
+                "trials",
+                "acknowledged",
+                "refused",
+                "unknown (kept)",
+                "lost",
+                "loss window (s)",
+                "seen but lost",
+                "ghosts",
+                "partly applied",
+                "violations",
+            ],
+        ),
+    ]);
+    let cells = |(row, sums): &(&Row, Sums)| {
+        let count = |count: u64| Cell::text(format::count(count as f64));
+        let all = &sums.all;
+        vec![
+            Cell::text(&row.name),
+            count(sums.trials as u64),
+            count(all.acknowledged),
+            count(all.refused),
+            Cell::text(format!(
+                "{} ({})",
+                format::count(all.unknown as f64),
+                format::count(all.unknown_kept as f64)
+            )),
+            Cell::text(lost(all)),
+            Cell::figure(all.loss_window_s, |s| format::seconds(s, 3)),
+            count(all.seen_but_lost),
+            count(all.ghosts),
+            count(all.partly_applied),
+            count(sums.violations as u64),
+        ]
+    };
+    Table::new("", columns, rows.iter().map(cells))
+}
+
+/// `68 (0.32 %)`, or `0 (< 0.014 %)`.
+fn lost(note: &AuditNote) -> String {
+    let percent = |share: f64| format!("{} %", significant(100.0 * share));
+    match note.lost_bound() {
+        Some(bound) => format!("0 (< {})", percent(bound)),
+        None if note.lost == 0 => "0".to_owned(),
+        None => format!(
+            "{} ({})",
+            format::count(note.lost as f64),
+            percent(note.lost as f64 / note.acknowledged as f64)
+        ),
+    }
+}
+
+/// Which transactions and rules, with their trial.
+fn sentences(context: &Context) -> Option<Node> {
+    let mut items = Vec::new();
+    for trial in context.trials {
+        let Some(note) = &trial.audit else { continue };
+        let name = names::trial(&context.run.question, &trial.key);
+        let found = note.findings.iter().chain(&note.violations);
+        items.extend(found.map(|one| format!("{name}: {one}")));
+    }
+    (!items.is_empty()).then(|| Block::list(items, IN_TERMINAL).everywhere())
+}
+
+/// Every check of the inputs on the page, the failed ones everywhere.
+fn inputs(rows: &[(&Row, Sums)]) -> Vec<Node> {
+    let table = |is_shown: fn(&InputCheck) -> bool| {
+        let columns = Column::list(&[
+            (Kind::Label, &["row", "input"]),
+            (Kind::Figure, &["observed", "allowed", "draws"]),
+        ]);
+        let cells = rows.iter().flat_map(|(row, sums)| {
+            let checks = sums.checks.iter().filter(move |check| is_shown(check));
+            checks.map(|check| {
+                [
+                    row.name.clone(),
+                    check.name.clone(),
+                    significant(check.observed),
+                    format!("{} to {}", significant(check.low), significant(check.high)),
+                    format::count(check.samples as f64),
+                ]
+                .map(Cell::text)
+                .to_vec()
+            })
+        });
+        let cells: Vec<Vec<Cell>> = cells.collect();
+        (!cells.is_empty()).then(|| Block::table(Table::new("", columns, cells)))
+    };
+    let failed = table(|check| !check.passed()).map(|failed| {
+        vec![
+            Block::Heading("Inputs that are not those of the workload".into()).everywhere(),
+            failed.everywhere(),
+        ]
+    });
+    let all = table(|_| true)
+        .map(|all| Block::fold("All checks of the inputs", false, vec![all.page()]).page());
+    failed.into_iter().flatten().chain(all).collect()
+}
+
+/// `0.98`, `1.00e-6`, `10.03`
+fn significant(value: f64) -> String {
+    match value.abs() {
+        small if small > 0.0 && small < 1e-3 => format!("{value:.2e}"),
+        small if small < 1.0 => format!("{value:.PLACES$}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_loss_has_its_bound_and_a_loss_its_share() {
+        let of = |acknowledged, lost| AuditNote {
+            acknowledged,
+            lost,
+            ..AuditNote::default()
+        };
+        assert_eq!(lost(&of(21_000, 0)), "0 (< 0.014 %)");
+        assert_eq!(lost(&of(21_197, 68)), "68 (0.321 %)");
+        assert_eq!(lost(&of(0, 0)), "0");
+    }
+
+    #[test]
+    fn small_inputs_keep_their_digits() {
+        let texts = [1e-6, 0.049_4, 1.005_3, 10.026].map(significant);
+        assert_eq!(texts, ["1.00e-6", "0.049", "1.01", "10.03"]);
+    }
+}
