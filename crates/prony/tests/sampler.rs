@@ -208,7 +208,13 @@ fn measure_the_cost_of_a_reading() {
                 drop(session.query("SHOW GLOBAL STATUS").unwrap())
             });
             let all = cost_of(&server, || drop(observer.read().unwrap()));
-            for (name, cost) in [("status alone", alone), ("status, metrics, pool", all)] {
+            let mut observer = Observer::with_states(server.connect().unwrap(), true).unwrap();
+            let with_states = cost_of(&server, || drop(observer.read_all().unwrap()));
+            for (name, cost) in [
+                ("status alone", alone),
+                ("status, metrics, pool", all),
+                ("status, metrics, pool, states", with_states),
+            ] {
                 println!(
                     "| {build} | {connections} | {name} | {:.2} | {:.2} | {:.2} |",
                     cost.wall, cost.prony_cpu, cost.server_cpu
