@@ -3,6 +3,7 @@
 mod support;
 
 mod cache;
+mod crash;
 mod engines;
 mod external;
 mod faults;

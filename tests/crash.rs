@@ -1,0 +1,86 @@
+//! Runs with an outage on a real server: the trial stays valid, the wait is in the response times, and nothing is left behind when
+//! prony ends during the outage.
+
+use crate::support::process::{ended, nothing_is_left, send, servers, until};
+use crate::support::timed::*;
+use crate::support::{Bench, has};
+use rustix::process::Signal;
+use serde_json::Value;
+
+/// The first trial of a run with a kill after 8 s.
+fn killed(load: &str) -> Option<Value> {
+    if !has("mariadb") {
+        return None;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let rest = format!(
+        "{load}\n[protocol]\ntime = '25s'\n[[event]]\nat = '8s'\nkill = {{ node = 1, restart = true }}\n"
+    );
+    let shown = measured(
+        &bench,
+        &experiment(&bench, "killed", &oltp("update-index"), &rest),
+    );
+    nothing_is_left(&bench);
+    Some(trials(&shown)[0].clone())
+}
+
+fn recovers(trial: &Value) {
+    assert_eq!(trial["state"], "done", "{}", trial["flags"]);
+    let event = &trial["events"][0];
+    assert_eq!(event["kind"], "kill");
+    let [start_s, accept_s, commit_s, recovered_s] =
+        ["start_s", "accept_s", "commit_s", "recovered_s"].map(|name| number(&event[name]));
+    assert!(start_s < accept_s && accept_s < commit_s, "{event}");
+    assert!(commit_s <= recovered_s, "{event}");
+    let waited_ms = number(&trial["latency_ms"]["max"]);
+    assert!(waited_ms > 900.0 * accept_s, "{waited_ms} ms of {event}");
+}
+
+#[test]
+fn a_closed_load_waits_for_a_killed_server_and_recovers() {
+    if let Some(trial) = killed("[load.closed]\nclients = [8]") {
+        recovers(&trial);
+    }
+}
+
+#[test]
+fn an_open_load_waits_for_a_killed_server_and_recovers() {
+    let load = "[load.open]\nrate = 300\nworkers = 16\nqueue = 100000";
+    if let Some(trial) = killed(load) {
+        recovers(&trial);
+    }
+}
+
+/// Sends the signal to prony while its server is down. Returns prony's exit status.
+fn signalled_in_an_outage(signal: Signal) -> Option<i32> {
+    if !has("mariadb") {
+        return None;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let rest = "[load.closed]\nclients = [2]\n[protocol]\ntime = '120s'\n\
+                [[event]]\nat = '3s'\nkill = { restart = false }\n[[event]]\nat = '100s'\nstart = {}\n";
+    let file = experiment(&bench, "down", &oltp("update-index"), rest);
+    let running = bench.start(&["run", &file]);
+    until("a second of the trial", || {
+        let run = bench.runs().pop();
+        run.is_some_and(|run| seconds_under_way(&run, "") >= 1)
+    });
+    until("the outage", || servers(&bench).is_empty());
+    send(running.id(), signal);
+    let status = ended(running).status;
+    bench.wait_until_quiet();
+    assert!(servers(&bench).is_empty());
+    Some(status)
+}
+
+#[test]
+fn an_interruption_during_an_outage_ends_the_run() {
+    if let Some(status) = signalled_in_an_outage(Signal::INT) {
+        assert_eq!(status, 130);
+    }
+}
+
+#[test]
+fn a_prony_that_is_killed_during_an_outage_leaves_no_process() {
+    signalled_in_an_outage(Signal::KILL);
+}
