@@ -17,4 +17,5 @@ mod restart;
 mod same_figures;
 mod shell;
 mod switches;
+mod tpcc_audit;
 mod tpcc_reload;
