@@ -1,7 +1,7 @@
 //! The built-in experiments, so that `prony run quickstart` works anywhere.
 
 /// (name, text). The name is the path below experiments/ without its extension.
-pub(super) const EXPERIMENTS: [(&str, &str); 23] = [
+pub(super) const EXPERIMENTS: [(&str, &str); 24] = [
     (
         "quickstart",
         include_str!("../../../../experiments/quickstart.toml"),
@@ -93,6 +93,10 @@ pub(super) const EXPERIMENTS: [(&str, &str); 23] = [
     (
         "tpcc/long",
         include_str!("../../../../experiments/tpcc/long.toml"),
+    ),
+    (
+        "tpcc/durability",
+        include_str!("../../../../experiments/tpcc/durability.toml"),
     ),
 ];
 
