@@ -4,6 +4,7 @@
 
 mod bench;
 mod check;
+mod crash;
 mod data;
 mod disk;
 mod embedded;
@@ -51,6 +52,9 @@ enum Verb {
     Server(server::Command),
     /// Write a workload's data as text files
     Data(data::Args),
+    /// Replay a recorded disk at each of its flushes
+    #[command(subcommand)]
+    Crash(crash::Command),
     /// Serve the null server until stdin closes; prony starts this process itself
     #[command(hide = true)]
     Null(null::Args),
@@ -85,6 +89,7 @@ pub fn main() -> std::process::ExitCode {
         Verb::Server(command) => server::run(command),
         Verb::Data(args) => data::run(args).map(|()| Status::Done).map_err(Into::into),
         Verb::Bench(args) => bench::run(args),
+        Verb::Crash(command) => crash::run(command),
         Verb::Null(args) => null::run(&args),
         Verb::Guard(args) => guard::run(args),
         Verb::Gauge(args) => gauge::run(args),
