@@ -21,6 +21,8 @@ pub enum StallCause {
     Event(String),
     /// The checkpoint age was at its limit, or pages were flushed synchronously.
     LogFull,
+    /// A burst of pages was flushed ahead of the limit of the checkpoint age.
+    FlushBurst,
     /// Clients waited for a free page, or searched for one to flush.
     NoFreePage,
     /// Pages were flushed from the end of the LRU list, more than usual.
@@ -43,6 +45,7 @@ impl StallCause {
         let text = match self {
             StallCause::Event(kind) => return format!("the event \"{kind}\""),
             StallCause::LogFull => "redo log full: synchronous flushing",
+            StallCause::FlushBurst => "burst of adaptive (asynchronous) flushing",
             StallCause::NoFreePage => "no free page in the buffer pool",
             StallCause::LruFlushing => "LRU flushing",
             StallCause::LogBuffer => "log buffer too small",
@@ -109,7 +112,7 @@ enum Sign {
     Reaches(&'static str, f64),
 }
 
-const CAUSES: [(StallCause, &[Sign]); 8] = [
+const CAUSES: [(StallCause, &[Sign]); 9] = [
     (
         StallCause::LogFull,
         &[
@@ -117,6 +120,10 @@ const CAUSES: [(StallCause, &[Sign]); 8] = [
             Sign::Rises(State::FlushedSync),
             Sign::Rises(State::LogSpaceWaits),
         ],
+    ),
+    (
+        StallCause::FlushBurst,
+        &[Sign::Rises(State::FlushedAdaptive)],
     ),
     (
         StallCause::NoFreePage,

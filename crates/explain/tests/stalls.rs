@@ -91,6 +91,10 @@ fn an_age_that_is_always_near_its_limit_explains_no_single_stall() {
 fn every_cause_has_a_series_that_shows_it() {
     let of = |series: &str, during: f64| causes(&[(series, 0.0, during)]);
     assert_eq!(of("log space waits", 9.0), [StallCause::LogFull]);
+    assert_eq!(
+        of("pages flushed adaptive", 900.0),
+        [StallCause::FlushBurst]
+    );
     assert_eq!(of("free page waits", 9.0), [StallCause::NoFreePage]);
     assert_eq!(of("single page flushes", 9.0), [StallCause::NoFreePage]);
     assert_eq!(of("pages flushed LRU", 900.0), [StallCause::LruFlushing]);
