@@ -149,6 +149,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// Of a claim with a published figure.
     pub fn text(self) -> &'static str {
         match self {
             Verdict::Reproduced => "reproduced",
@@ -157,6 +158,15 @@ impl Verdict {
             Verdict::NotAvailable => "not available",
         }
     }
+}
+
+/// On which side of 1 the ratio lies, whatever the threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    Above,
+    Below,
+    Undecided,
 }
 
 /// The kind of bound that a ratio is if one side reached the time limit.
@@ -181,6 +191,27 @@ pub struct Judged {
     /// The threshold in words: `>= 1.34`.
     pub threshold: String,
     pub verdict: Verdict,
+    /// Of all claims together, as the verdict; none for claims that have no ratio of two cells in two blocks.
+    #[serde(default)]
+    pub direction: Option<Direction>,
+    /// Whether the published figure lies in the interval; none where nothing was published, or without an interval.
+    #[serde(default)]
+    pub published_inside: Option<bool>,
+    /// How many blocks would decide what is undecided, with 80 % probability if what was measured is true. None where all is decided,
+    /// with one block, and beyond 1,000.
+    #[serde(default)]
+    pub blocks_to_decide: Option<u32>,
     /// Why, if the figures alone do not show it: "single block: variance unknown, so no verdict".
     pub reason: Option<String>,
+}
+
+impl Judged {
+    /// The verdict in words; only what was published can be reproduced.
+    pub fn words(&self) -> &'static str {
+        match (self.verdict, self.claim.published) {
+            (Verdict::Reproduced, None) => "holds",
+            (Verdict::NotReproduced, None) => "does not hold",
+            (verdict, _) => verdict.text(),
+        }
+    }
 }

@@ -21,7 +21,8 @@ mod word;
 
 pub use audit::{AuditNote, InputCheck};
 pub use claim::{
-    Bound, Cell, Claim, Finding, Judged, Limit, Percentile, RoundSelector, Subject, Value, Verdict,
+    Bound, Cell, Claim, Direction, Finding, Judged, Limit, Percentile, RoundSelector, Subject,
+    Value, Verdict,
 };
 pub use environment::{Environment, ServerIdentity};
 pub use flag::{Flag, FlagKind};

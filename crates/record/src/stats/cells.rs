@@ -28,7 +28,8 @@ pub(super) fn row_words((server, levels): RowKey) -> String {
 
 /// The value of one row in each block that has one.
 #[derive(Default)]
-pub(super) struct Series {
+pub(super) struct Series<'t> {
+    pub(super) row: RowKey<'t>,
     pub(super) by_block: BTreeMap<u32, f64>,
     /// Some of the values are lower bounds: a query reached the time limit.
     pub(super) at_least: bool,
@@ -63,7 +64,11 @@ pub fn rounds<'t>(trial: &'t Trial, selector: Option<&RoundSelector>) -> Vec<&'t
 }
 
 /// The values of the rows that a cell selects; an error explains why there are none.
-pub(super) fn series(trials: &[Trial], cell: &Cell, value: &Value) -> Result<Vec<Series>, String> {
+pub(super) fn series<'t>(
+    trials: &'t [Trial],
+    cell: &Cell,
+    value: &Value,
+) -> Result<Vec<Series<'t>>, String> {
     let matching = matching(trials, cell);
     if matching.is_empty() {
         return Err(format!("no trial of {}", cell_words(cell)));
@@ -93,7 +98,7 @@ pub(super) fn series(trials: &[Trial], cell: &Cell, value: &Value) -> Result<Vec
     rows.into_iter()
         .map(|(row, (series, why_not))| match why_not {
             Some(why) if series.by_block.is_empty() => Err(format!("{}: {why}", row_words(row))),
-            _ => Ok(series),
+            _ => Ok(Series { row, ..series }),
         })
         .collect()
 }
@@ -214,6 +219,12 @@ fn timed_out(trial: &Trial, cell: &Cell) -> bool {
         .into_iter()
         .flat_map(|round| round.queries.iter().filter(selected))
         .any(|query| query.timed_out_s().is_some())
+}
+
+/// The value of a trial that is done; None if it has none, or only a lower bound.
+pub(super) fn exact_value(trial: &Trial, cell: &Cell, value: &Value) -> Option<f64> {
+    let found = trial_value(trial, cell, value).ok()?;
+    (found > 0.0 && !timed_out(trial, cell)).then_some(found)
 }
 
 fn positive(value: &Value, found: f64) -> Result<f64, String> {

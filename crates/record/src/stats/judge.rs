@@ -1,16 +1,20 @@
 //! Claims against the record.
 //!
 //! A claim is reproduced where its test decides for the claimed side of the threshold, not reproduced where it decides
-//! for the other, and inconclusive else. The tests of all claims share one error rate of 5 % (Holm). A test at a level
-//! decides exactly where the t interval of that confidence lies wholly on one side.
+//! for the other, and inconclusive else. The tests of all claims share one error rate of 5 % (Holm), and so do their
+//! directions. A test at a level decides exactly where the moderated t interval of that confidence lies wholly on one side.
 
 use super::cells::{self, Series};
+use super::decide::{self, Missing, Side};
 use super::finding;
 use super::holm;
+use super::lender::Lenders;
 use super::plans;
 use super::ratio::{Band, CONFIDENCE, LogMean};
 use super::spread::Spread;
-use crate::claim::{Bound, Cell, Claim, Finding, Judged, Limit, Subject, Value, Verdict};
+use crate::claim::{
+    Bound, Cell, Claim, Direction, Finding, Judged, Limit, Subject, Value, Verdict,
+};
 use crate::run::Question;
 use crate::trial::Trial;
 
@@ -25,16 +29,23 @@ pub type PlanHolds<'h> = dyn Fn(&Trial, &str, &str, &str) -> Option<bool> + 'h;
 ///
 /// Needs whole trials if [`needs_query_counters`] returns true.
 pub fn judge(question: &Question, trials: &[Trial], holds: &PlanHolds) -> Vec<Judged> {
+    let mut lenders = Lenders::of(trials);
     let found: Vec<Found> = question
         .claims
         .iter()
-        .map(|claim| find(claim, trials, holds))
+        .map(|claim| find(claim, trials, &mut lenders, holds))
         .collect();
     let tested: Vec<f64> = found.iter().filter_map(Found::p).collect();
+    let sides: Vec<Option<Side>> = found.iter().map(|found| found.side).collect();
     let mut decided = holm::rejected(&tested, 1.0 - CONFIDENCE).into_iter();
+    let mut directions = decide::directions(&sides).into_iter();
     let conclude = |(claim, found): (&Claim, Found)| {
-        let decided = found.p().is_some() && decided.next().unwrap_or(false);
-        conclude(claim, found, decided, tested.len())
+        let decision = Decision {
+            threshold: found.p().is_some() && decided.next().unwrap_or(false),
+            direction: directions.next().flatten(),
+            tested: tested.len(),
+        };
+        conclude(claim, found, &decision)
     };
     question.claims.iter().zip(found).map(conclude).collect()
 }
@@ -50,15 +61,28 @@ pub fn needs_query_counters(question: &Question) -> bool {
     })
 }
 
+/// What the tests of all claims together say of one.
+struct Decision {
+    /// Whether its test against the threshold decides.
+    threshold: bool,
+    direction: Option<Direction>,
+    /// Claims that share the error rate.
+    tested: usize,
+}
+
 /// The result for one claim before the correction for multiple tests.
+#[derive(Default)]
 struct Found {
-    measured: Option<f64>,
-    ci: Option<(f64, f64)>,
+    ratio: Option<LogMean>,
     limit: Option<Limit>,
     evidence: Evidence,
+    side: Option<Side>,
+    /// The nearest ratio that the threshold separates from the claimed ones.
+    edge: f64,
     notes: Vec<String>,
 }
 
+#[derive(Default)]
 enum Evidence {
     /// The test's two-sided p value, and whether the figure is on the claimed side.
     Tested {
@@ -70,6 +94,7 @@ enum Evidence {
     /// Seen in some trials only.
     Mixed,
     OneBlock,
+    #[default]
     Missing,
 }
 
@@ -81,87 +106,97 @@ impl Found {
         }
     }
 
-    fn missing(why: String) -> Found {
+    fn not_available(why: String) -> Found {
         Found {
-            measured: None,
-            ci: None,
-            limit: None,
-            evidence: Evidence::Missing,
             notes: vec![why],
+            ..Found::default()
         }
     }
 
     /// Takes the p values of the claimed side and of the other side; the smaller one decides.
-    fn figure(ratio: &LogMean, p_claimed: f64, p_other: f64, notes: Vec<String>) -> Found {
+    fn figure(ratio: LogMean, (p_claimed, p_other): (f64, f64), notes: Vec<String>) -> Found {
         let tested = Evidence::Tested {
             p: p_claimed.min(p_other),
             claimed_side: p_claimed <= p_other,
         };
-        let evidence = if ratio.count < 2 {
-            Evidence::OneBlock
-        } else {
-            tested
-        };
         Found {
-            measured: Some(ratio.geometric()),
-            ci: ratio.ci(),
-            limit: None,
-            evidence,
+            evidence: match ratio.count < 2 {
+                true => Evidence::OneBlock,
+                false => tested,
+            },
+            ratio: Some(ratio),
             notes,
+            ..Found::default()
         }
     }
 
-    /// A figure that is only a bound: the interval is open on the other side.
-    fn bounded(self, limit: Limit) -> Found {
-        let open = |(low, high): (f64, f64)| match limit {
-            Limit::AtLeast => (low, f64::INFINITY),
-            Limit::AtMost => (0.0, high),
-        };
-        Found {
-            ci: self.ci.map(open),
-            limit: Some(limit),
-            ..self
-        }
+    /// The confidence interval; of a bound it is open on the other side.
+    fn ci(&self) -> Option<(f64, f64)> {
+        let (low, high) = self.ratio?.ci()?;
+        Some(match self.limit {
+            None => (low, high),
+            Some(Limit::AtLeast) => (low, f64::INFINITY),
+            Some(Limit::AtMost) => (0.0, high),
+        })
+    }
+
+    /// None where the figure is a bound: more blocks do not move it across the threshold.
+    fn missing(&self, decision: &Decision) -> Option<Missing> {
+        let ratio = self
+            .ratio
+            .filter(|ratio| ratio.count > 1 && self.limit.is_none())?;
+        let undecided = decision.direction == Some(Direction::Undecided);
+        let edge = (!decision.threshold).then_some(self.edge);
+        Missing::of(&ratio, undecided.then_some(1.0), edge, decision.tested)
     }
 }
 
-fn find(claim: &Claim, trials: &[Trial], holds: &PlanHolds) -> Found {
+fn find<'t>(
+    claim: &Claim,
+    trials: &'t [Trial],
+    lenders: &mut Lenders<'t>,
+    holds: &PlanHolds,
+) -> Found {
     let found = match &claim.subject {
         Subject::Ratio {
             value,
             of,
             to,
             bound,
-        } => find_ratio(trials, value, of, to, *bound),
+        } => find_ratio(trials, lenders, value, (of, to), *bound),
         Subject::Spread {
             value,
             among,
             within,
-        } => find_spread(trials, value, among, *within),
+        } => find_spread(trials, lenders, value, among, *within),
         Subject::Finds { finding, of } => find_shape(trials, finding, of, holds),
     };
-    found.unwrap_or_else(Found::missing)
+    found.unwrap_or_else(Found::not_available)
 }
 
-fn find_ratio(
-    trials: &[Trial],
+fn find_ratio<'t>(
+    trials: &'t [Trial],
+    lenders: &mut Lenders<'t>,
     value: &Value,
-    of: &Cell,
-    to: &Cell,
+    (of_cell, to_cell): (&Cell, &Cell),
     bound: Bound,
 ) -> Result<Found, String> {
-    let (of, to) = (
-        cells::series(trials, of, value)?,
-        cells::series(trials, to, value)?,
-    );
+    let of = cells::series(trials, of_cell, value)?;
+    let to = cells::series(trials, to_cell, value)?;
     let blocks = cells::common_blocks(&[&of, &to]);
     let ratio = LogMean::of_ratios(
         &cells::combined(&of, &blocks),
         &cells::combined(&to, &blocks),
     );
     let ratio = ratio.ok_or("no block has both sides")?;
+    let ratio = lenders.moderate(ratio, value, (of_cell, &of), (to_cell, &to));
     let limit = limit(&of, &to)?;
     let band = band(bound);
+    let p_values = match limit {
+        None => (band.p_inside(&ratio), band.p_outside(&ratio)),
+        Some(Limit::AtLeast) => band.p_from_below(&ratio),
+        Some(Limit::AtMost) => band.p_from_above(&ratio),
+    };
     let notes = [
         combined_note("of", &of),
         combined_note("to", &to),
@@ -169,15 +204,12 @@ fn find_ratio(
         limit.map(|_| LIMIT.to_string()),
     ];
     let notes = notes.into_iter().flatten().collect();
-    let Some(limit) = limit else {
-        let (inside, outside) = (band.p_inside(&ratio), band.p_outside(&ratio));
-        return Ok(Found::figure(&ratio, inside, outside, notes));
-    };
-    let (inside, outside) = match limit {
-        Limit::AtLeast => band.p_from_below(&ratio),
-        Limit::AtMost => band.p_from_above(&ratio),
-    };
-    Ok(Found::figure(&ratio, inside, outside, notes).bounded(limit))
+    Ok(Found {
+        limit,
+        side: Side::of(&ratio, limit),
+        edge: band.nearest_edge(&ratio),
+        ..Found::figure(ratio, p_values, notes)
+    })
 }
 
 /// Returns an error if both sides reached the time limit: the ratio is unknown.
@@ -191,8 +223,9 @@ fn limit(of: &[Series], to: &[Series]) -> Result<Option<Limit>, String> {
     }
 }
 
-fn find_spread(
-    trials: &[Trial],
+fn find_spread<'t>(
+    trials: &'t [Trial],
+    lenders: &mut Lenders<'t>,
     value: &Value,
     among: &Cell,
     within: f64,
@@ -208,15 +241,18 @@ fn find_spread(
     if rows.iter().any(|row| row.at_least) {
         return Err("a query reached the time limit: the maximum is unknown".into());
     }
-    let spread = Spread::of(&rows, &blocks).ok_or("no block has all rows")?;
+    let lend = |ratio, of: &Series<'t>, to: &Series<'t>| {
+        let side = |row| (among, std::slice::from_ref(row));
+        lenders.moderate(ratio, value, side(of), side(to))
+    };
+    let spread = Spread::of(&rows, &blocks, lend).ok_or("no block has all rows")?;
     let band = Band::within(within);
     let notes = left_out_note(&[&rows], blocks.len()).into_iter().collect();
-    Ok(Found::figure(
-        &spread.widest,
-        spread.p_inside(band),
-        spread.p_outside(band),
-        notes,
-    ))
+    let p_values = (spread.p_inside(band), spread.p_outside(band));
+    Ok(Found {
+        edge: band.nearest_edge(&spread.widest),
+        ..Found::figure(spread.widest, p_values, notes)
+    })
 }
 
 fn find_shape(
@@ -250,50 +286,58 @@ fn find_shape(
         }
     };
     Ok(Found {
-        measured: None,
-        ci: None,
-        limit: None,
         evidence: if blocks < 2 { Evidence::OneBlock } else { seen },
         notes: vec![words],
+        ..Found::default()
     })
 }
 
-fn conclude(claim: &Claim, found: Found, decided: bool, tested: usize) -> Judged {
-    let mut notes = found.notes;
-    let verdict = match found.evidence {
+fn conclude(claim: &Claim, found: Found, decision: &Decision) -> Judged {
+    let missing = found.missing(decision);
+    let ci = found.ci();
+    let inside = |published: f64| ci.map(|(low, high)| (low..=high).contains(&published));
+    let notes: Vec<String> = (found.notes.iter().cloned())
+        .chain(not_decided(&found.evidence, decision))
+        .chain(missing.as_ref().map(Missing::text))
+        .collect();
+    Judged {
+        claim: claim.clone(),
+        measured: found.ratio.map(|ratio| ratio.geometric()),
+        ci,
+        limit: found.limit,
+        threshold: threshold(&claim.subject),
+        verdict: verdict(&found.evidence, decision),
+        direction: decision.direction,
+        published_inside: claim.published.and_then(inside),
+        blocks_to_decide: missing.and_then(|missing| missing.all()),
+        reason: (!notes.is_empty()).then(|| notes.join("; ")),
+    }
+}
+
+fn verdict(evidence: &Evidence, decision: &Decision) -> Verdict {
+    match evidence {
         Evidence::Missing => Verdict::NotAvailable,
         Evidence::Seen(true) => Verdict::Reproduced,
         Evidence::Seen(false) => Verdict::NotReproduced,
-        Evidence::Mixed => Verdict::Inconclusive,
-        Evidence::Tested {
-            claimed_side: true, ..
-        } if decided => Verdict::Reproduced,
-        Evidence::Tested {
-            claimed_side: false,
-            ..
-        } if decided => Verdict::NotReproduced,
-        Evidence::Tested { p, .. } => {
-            if p <= 1.0 - CONFIDENCE {
-                notes.push(format!(
-                    "significant alone, but not among {tested} tested claims (Holm)"
-                ));
-            }
-            Verdict::Inconclusive
+        Evidence::Tested { claimed_side, .. } if decision.threshold => match claimed_side {
+            true => Verdict::Reproduced,
+            false => Verdict::NotReproduced,
+        },
+        Evidence::Tested { .. } | Evidence::Mixed | Evidence::OneBlock => Verdict::Inconclusive,
+    }
+}
+
+/// Why the figures do not show that the verdict is inconclusive.
+fn not_decided(evidence: &Evidence, decision: &Decision) -> Option<String> {
+    match evidence {
+        Evidence::Tested { p, .. } if !decision.threshold && *p <= 1.0 - CONFIDENCE => {
+            Some(format!(
+                "significant alone, but not among {} tested claims (Holm)",
+                decision.tested
+            ))
         }
-        Evidence::OneBlock => {
-            notes.push(ONE_BLOCK.to_string());
-            Verdict::Inconclusive
-        }
-    };
-    let reason = (!notes.is_empty()).then(|| notes.join("; "));
-    Judged {
-        claim: claim.clone(),
-        measured: found.measured,
-        ci: found.ci,
-        limit: found.limit,
-        threshold: threshold(&claim.subject),
-        verdict,
-        reason,
+        Evidence::OneBlock => Some(ONE_BLOCK.to_string()),
+        _ => None,
     }
 }
 

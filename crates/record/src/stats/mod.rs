@@ -9,12 +9,14 @@ mod around;
 mod cells;
 mod change;
 mod conformance;
+mod decide;
 mod engine;
 mod finding;
 #[cfg(test)]
 mod fixture;
 mod holm;
 mod judge;
+mod lender;
 mod load_value;
 mod loads;
 pub mod moderated;

@@ -18,7 +18,7 @@ pub const MIN_BLOCKS: usize = 3;
 pub const MIN_ROWS: usize = 3;
 
 /// No variance is below that of a rounding to 0.1 %, the step of the histograms.
-const MIN_VARIANCE: f64 = 0.001 * 0.001 / 12.0;
+pub(super) const MIN_VARIANCE: f64 = 0.001 * 0.001 / 12.0;
 
 /// The logarithms of one cell by block.
 pub type Logs = Vec<f64>;

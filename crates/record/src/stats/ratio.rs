@@ -145,6 +145,11 @@ impl LogMean {
         }
     }
 
+    /// With at least this variance of one value.
+    pub(super) fn varying_by(self, least: f64) -> LogMean {
+        self.with(self.variance().max(least), self.freedom)
+    }
+
     /// None with fewer than two values.
     fn student(&self) -> Option<StudentsT> {
         StudentsT::new(0.0, 1.0, self.freedom).ok()
@@ -154,6 +159,18 @@ impl LogMean {
     pub fn ci(&self) -> Option<(f64, f64)> {
         let half = self.student()?.inverse_cdf(0.5 + CONFIDENCE / 2.0) * self.standard_error;
         Some(((self.mean - half).exp(), (self.mean + half).exp()))
+    }
+
+    /// Whether so many blocks would exclude this value with the probability `power` in a two-sided test at the level `alpha`, if the
+    /// mean and the variance are the true ones.
+    pub(super) fn would_exclude(&self, value: f64, blocks: u32, alpha: f64, power: f64) -> bool {
+        let freedom = self.freedom + f64::from(blocks) - self.count as f64;
+        let Ok(student) = StudentsT::new(0.0, 1.0, freedom) else {
+            return false;
+        };
+        let quantiles = student.inverse_cdf(1.0 - alpha / 2.0) + student.inverse_cdf(power);
+        let standard_error = (self.variance() / f64::from(blocks)).sqrt();
+        (self.mean - value.ln()).abs() >= quantiles * standard_error
     }
 
     /// The two-sided p value against "the true geometric mean is this".
@@ -191,6 +208,15 @@ impl Band {
         Band {
             low: 1.0 / (1.0 + width),
             high: 1.0 + width,
+        }
+    }
+
+    /// The edge that lies nearest to the ratio.
+    pub(super) fn nearest_edge(self, ratio: &LogMean) -> f64 {
+        let far = |edge: f64| (edge.ln() - ratio.mean).abs();
+        match far(self.low) <= far(self.high) {
+            true => self.low,
+            false => self.high,
         }
     }
 

@@ -12,20 +12,23 @@ pub(super) struct Spread {
 
 impl Spread {
     /// None with fewer than two rows or without a block in common.
-    pub(super) fn of(rows: &[Series], blocks: &[u32]) -> Option<Spread> {
+    /// `lend` gives each pair the variance of its matrix.
+    pub(super) fn of<'t>(
+        rows: &[Series<'t>],
+        blocks: &[u32],
+        mut lend: impl FnMut(LogMean, &Series<'t>, &Series<'t>) -> LogMean,
+    ) -> Option<Spread> {
         let values: Vec<Vec<f64>> = rows
             .iter()
             .map(|row| blocks.iter().map(|block| row.by_block[block]).collect())
             .collect();
-        let pair = |of: usize, to: usize| LogMean::of_ratios(&values[of], &values[to]);
-        let each = |of: usize| {
-            (0..rows.len())
-                .filter(move |&to| to != of)
-                .filter_map(move |to| pair(of, to))
+        let mut pair = |of: usize, to: usize| {
+            let ratio = LogMean::of_ratios(&values[of], &values[to])?;
+            (ratio.geometric() >= 1.0).then(|| lend(ratio, &rows[of], &rows[to]))
         };
-        let pairs: Vec<LogMean> = (0..rows.len())
-            .flat_map(each)
-            .filter(|ratio| ratio.geometric() >= 1.0)
+        let each = (0..rows.len()).flat_map(|of| (0..rows.len()).map(move |to| (of, to)));
+        let pairs: Vec<LogMean> = (each.filter(|(of, to)| of != to))
+            .filter_map(|(of, to)| pair(of, to))
             .collect();
         let widest = *pairs
             .iter()
