@@ -242,6 +242,9 @@ fn json_keeps_the_contract() {
             "ci",
             "limit",
             "verdict",
+            "direction",
+            "published_inside",
+            "blocks_to_decide",
             "why"
         ]
     );

@@ -6,46 +6,77 @@ use crate::document::{
     Badge, Block, Cell, Claim, Column, Document, Forms, Kind, Most, Section, Table,
 };
 use crate::{format, why};
-use record::{Judged, Limit};
+use record::{Direction, Judged, Limit};
 
 /// Explanations in the terminal.
 const MOST: usize = 10;
 /// Counters of a claim in Markdown.
 const COUNTERS_OF_MARKDOWN: usize = 4;
+const ABOUT: &str = "Published and measured are ratios. The intervals are over blocks; cells of a large matrix share their noise. \
+    The verdict answers the threshold. Beside the ratio is the side of 1 on which it lies. Both hold for all claims together (Holm). \
+    A published figure is excluded if it lies outside the interval.";
 
 pub(super) fn verdicts(document: &Document) -> Option<Section> {
     if document.claims.is_empty() {
         return None;
     }
     let mut notes = Notes::default();
+    let any_published = document
+        .claims
+        .iter()
+        .any(|claim| claim.judged.claim.published.is_some());
     let row = |claim: &Claim| {
         let judged = &claim.judged;
         let reason = judged.reason.clone().map(|reason| notes.number(reason));
-        vec![
-            Cell::text(judged.verdict.text()).badged(Badge::from(judged.verdict)),
+        let answers = [
+            Cell::text(judged.words()).badged(Badge::from(judged.verdict)),
             Cell::text(&judged.claim.says).marked(reason.into_iter().collect()),
-            Cell::figure(judged.claim.published, format::ratio),
-            Cell::text(measured(judged)),
+            Cell {
+                beside: direction(judged).map(String::from),
+                ..Cell::text(measured(judged))
+            },
             Cell::text(interval(judged)),
             Cell::text(&judged.threshold),
-        ]
+        ];
+        let published = any_published.then(|| published(judged));
+        answers.into_iter().chain(published).collect()
     };
     let rows: Vec<Vec<Cell>> = document.claims.iter().map(row).collect();
-    let columns = Column::list(&[
+    let mut columns = Column::list(&[
         (Kind::Label, &["verdict"]),
         (Kind::Words, &["claim"]),
-        (
-            Kind::Figure,
-            &["published", "measured", "95 % CI", "threshold"],
-        ),
+        (Kind::Figure, &["measured", "95 % CI", "threshold"]),
     ]);
-    let about = "Published and measured are ratios. The intervals are over blocks. The verdicts hold for all claims together (Holm).";
+    if any_published {
+        columns.extend(Column::of(Kind::Figure, ["published"]));
+    }
     let mut nodes = vec![Block::table(Table::new("", columns, rows)).everywhere()];
     if !notes.texts.is_empty() {
         nodes.push(Block::Notes(notes.texts).everywhere());
     }
-    nodes.push(Block::remark(about).page());
+    nodes.push(Block::remark(ABOUT).page());
     Section::of("claims", "Verdicts", nodes)
+}
+
+/// On which side of 1 the ratio lies.
+fn direction(judged: &Judged) -> Option<&'static str> {
+    Some(match judged.direction? {
+        Direction::Above => "(above 1)",
+        Direction::Below => "(below 1)",
+        Direction::Undecided => "(undecided)",
+    })
+}
+
+/// With whether the interval contains it.
+fn published(judged: &Judged) -> Cell {
+    let beside = judged.published_inside.map(|inside| match inside {
+        true => "(inside)",
+        false => "(excluded)",
+    });
+    Cell {
+        beside: beside.map(String::from),
+        ..Cell::figure(judged.claim.published, format::ratio)
+    }
 }
 
 /// `1.78`, and of a bound `>= 8.20`; `-` where the record has none.

@@ -5,7 +5,7 @@ use super::loads::Loads;
 use crate::document::{Cell, Document};
 use crate::{format, names};
 use explain::{Explanation, RowName};
-use record::{Run, Trial, TrialState, Verdict};
+use record::{Judged, Run, Trial, TrialState, Verdict};
 
 /// Whether every recorded trial can be counted.
 pub(super) fn valid(trials: &[Trial]) -> bool {
@@ -32,30 +32,43 @@ pub(super) fn headline(context: &Context, document: &Document, loads: &Loads) ->
     }
 }
 
-/// `2 of 4 claims reproduced, 1 inconclusive, 1 not available.` None where nothing is claimed.
+/// `2 of 4 claims reproduced, 1 inconclusive, 1 not available.` None where nothing is claimed. If some claim has no published figure,
+/// claims hold.
 fn verdicts(document: &Document) -> Option<String> {
-    let count = |verdict: Verdict| {
-        let claims = document.claims.iter();
-        claims
-            .filter(|claim| claim.judged.verdict == verdict)
-            .count()
-    };
+    let claims = || document.claims.iter().map(|claim| &claim.judged);
+    let count = |verdict: Verdict| claims().filter(|claim| claim.verdict == verdict).count();
     let all = document.claims.len();
-    let mut text = format!(
-        "{} of {} reproduced",
-        count(Verdict::Reproduced),
-        format::plural(all, "claim")
-    );
-    for verdict in [
-        Verdict::NotReproduced,
-        Verdict::Inconclusive,
-        Verdict::NotAvailable,
+    let mut text = count_of(claims(), count(Verdict::Reproduced), all);
+    let not = match all_published(claims()) {
+        true => Verdict::NotReproduced.text(),
+        false if count(Verdict::NotReproduced) == 1 => "does not hold",
+        false => "do not hold",
+    };
+    for (verdict, words) in [
+        (Verdict::NotReproduced, not),
+        (Verdict::Inconclusive, Verdict::Inconclusive.text()),
+        (Verdict::NotAvailable, Verdict::NotAvailable.text()),
     ] {
         if count(verdict) > 0 {
-            text.push_str(&format!(", {} {}", count(verdict), verdict.text()));
+            text.push_str(&format!(", {} {words}", count(verdict)));
         }
     }
     (all > 0).then_some(text + ".")
+}
+
+fn all_published<'a>(mut claims: impl Iterator<Item = &'a Judged>) -> bool {
+    claims.all(|claim| claim.claim.published.is_some())
+}
+
+/// `2 of 4 claims reproduced`, `1 of 3 claims holds`.
+fn count_of<'a>(claims: impl Iterator<Item = &'a Judged>, held: usize, all: usize) -> String {
+    let word = match (all_published(claims), held) {
+        (true, _) => "reproduced",
+        (false, 1) => "holds",
+        (false, _) if all == 1 => "holds",
+        (false, _) => "hold",
+    };
+    format!("{held} of {} {word}", format::plural(all, "claim"))
 }
 
 /// `Largest difference: hot, 5.5 · small pool is 9.34× slower than 5.5 · large pool.`

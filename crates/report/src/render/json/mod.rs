@@ -11,8 +11,8 @@ use super::csv;
 use crate::document::{Claim, Document, Recorded};
 use load::{LatencyNote, LoadNote, Sample};
 use record::{
-    Coldness, Counters, DatasetNote, Environment, EventNote, Flag, Kind, Limit, LimitNote, Trial,
-    TrialState, Verdict,
+    Coldness, Counters, DatasetNote, Direction, Environment, EventNote, Flag, Kind, Limit,
+    LimitNote, Trial, TrialState, Verdict,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -107,6 +107,9 @@ struct ClaimNote<'a> {
     ci: Option<(Option<f64>, Option<f64>)>,
     limit: Option<Limit>,
     verdict: Verdict,
+    direction: Option<Direction>,
+    published_inside: Option<bool>,
+    blocks_to_decide: Option<u32>,
     why: Option<Value>,
 }
 
@@ -235,6 +238,9 @@ fn claim(claim: &Claim) -> ClaimNote<'_> {
         ci: judged.ci.map(|(low, high)| (Some(low), finite(high))),
         limit: judged.limit,
         verdict: judged.verdict,
+        direction: judged.direction,
+        published_inside: judged.published_inside,
+        blocks_to_decide: judged.blocks_to_decide,
         why: claim.why.as_ref().map(why::explained),
     }
 }
