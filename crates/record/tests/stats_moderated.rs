@@ -76,7 +76,8 @@ const EXPERIMENTS: u64 = 1000;
 
 /// The share of the matrices in which the claim of a difference has this property.
 fn share(rows: usize, effect: f64, holds: impl Fn(&Judged) -> bool) -> f64 {
-    let found = (0..EXPERIMENTS).filter(|seed| holds(&one(&matrix(rows, effect, *seed), 1.05, None)));
+    let found =
+        (0..EXPERIMENTS).filter(|seed| holds(&one(&matrix(rows, effect, *seed), 1.05, None)));
     found.count() as f64 / EXPERIMENTS as f64
 }
 

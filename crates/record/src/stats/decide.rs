@@ -73,11 +73,11 @@ impl Missing {
         each.collect::<Option<Vec<u32>>>()?.into_iter().max()
     }
 
-    /// `undecided: the direction needs about 5 blocks, the threshold about 20`.
+    /// `undecided: the direction needs about 5 blocks, the threshold needs about 20 blocks`.
     pub(super) fn text(&self) -> String {
         let words = |blocks: Option<u32>| match blocks {
             Some(blocks) => format!("about {blocks} blocks"),
-            None => format!("more than {MOST_BLOCKS} blocks"),
+            None => "more than 1,000 blocks".to_string(),
         };
         let parts = [
             ("the direction", self.direction),

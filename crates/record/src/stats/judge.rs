@@ -10,7 +10,7 @@ use super::finding;
 use super::holm;
 use super::lender::Lenders;
 use super::plans;
-use super::ratio::{Band, CONFIDENCE, LogMean};
+use super::ratio::{Band, CONFIDENCE, LogMean, MARGIN};
 use super::spread::Spread;
 use crate::claim::{
     Bound, Cell, Claim, Direction, Finding, Judged, Limit, Subject, Value, Verdict,
@@ -140,12 +140,14 @@ impl Found {
         })
     }
 
-    /// None where the figure is a bound: more blocks do not move it across the threshold.
+    /// None where the figure is a bound: more blocks do not move it across the threshold. The direction of a ratio that is
+    /// equivalent to 1 is not missed.
     fn missing(&self, decision: &Decision) -> Option<Missing> {
         let ratio = self
             .ratio
             .filter(|ratio| ratio.count > 1 && self.limit.is_none())?;
-        let undecided = decision.direction == Some(Direction::Undecided);
+        let undecided =
+            decision.direction == Some(Direction::Undecided) && !Band::within(MARGIN).holds(&ratio);
         let edge = (!decision.threshold).then_some(self.edge);
         Missing::of(&ratio, undecided.then_some(1.0), edge, decision.tested)
     }

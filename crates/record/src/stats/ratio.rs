@@ -211,6 +211,12 @@ impl Band {
         }
     }
 
+    /// Whether the interval lies inside.
+    pub(super) fn holds(self, ratio: &LogMean) -> bool {
+        let inside = |(low, high): (f64, f64)| self.low <= low && high <= self.high;
+        ratio.ci().is_some_and(inside)
+    }
+
     /// The edge that lies nearest to the ratio.
     pub(super) fn nearest_edge(self, ratio: &LogMean) -> f64 {
         let far = |edge: f64| (edge.ln() - ratio.mean).abs();
