@@ -1,4 +1,4 @@
-//! Simulates how often the verdicts of prony are right: the plain and the moderated paired t in twelve shapes of noise.
+//! Simulates how often the verdicts of prony are right: the plain and the moderated paired t in several shapes of noise.
 //!
 //! nice cargo bench -p record --bench verdicts -- 20000 > bench/results/verdicts.md
 //!
@@ -63,7 +63,7 @@ const HEAD: &str = "# False calls, coverage and power of the verdicts
 
     nice cargo bench -p record --bench verdicts -- EXPERIMENTS > bench/results/verdicts.md
 
-Each row is EXPERIMENTS simulated experiments with fixed seeds, each a matrix of 42 cells (8 in *few cells*) and all its disjoint pairs. *False calls*:
+Each row is EXPERIMENTS simulated experiments with fixed seeds, each a matrix of 42 cells (8 in *few cells*) and its disjoint pairs. *False calls*:
 equal pairs that one test at 5 % calls different. *Coverage*: 95 % intervals that hold the truth. *Power*: differences of this size that are found.
 *Family error*: experiments with a false call among 7 claims (4 in *few cells*) after Holm. *Power of a claim*: claims found when
 all of them differ by 20 %, after Holm.

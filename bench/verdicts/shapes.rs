@@ -9,6 +9,8 @@ const NOISE: f64 = 0.05;
 /// The cells of a matrix that is not small.
 const CELLS: usize = 42;
 const ROWS_OF_SERIES: usize = 7;
+/// The queries of the Star Schema Benchmark.
+const QUERIES: usize = 13;
 
 #[derive(Clone, Copy)]
 pub(crate) enum Shape {
@@ -24,10 +26,11 @@ pub(crate) enum Shape {
     Bimodal,
     FewCells,
     HalfExact,
+    Queries,
 }
 
 impl Shape {
-    pub(crate) const ALL: [Shape; 12] = [
+    pub(crate) const ALL: [Shape; 13] = [
         Shape::Normal,
         Shape::Lognormal,
         Shape::Outliers,
@@ -40,6 +43,7 @@ impl Shape {
         Shape::Bimodal,
         Shape::FewCells,
         Shape::HalfExact,
+        Shape::Queries,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -56,6 +60,7 @@ impl Shape {
             Shape::Bimodal => "bimodal",
             Shape::FewCells => "few cells",
             Shape::HalfExact => "half exact, half noisy",
+            Shape::Queries => "queries of three trials",
         }
     }
 
@@ -84,6 +89,9 @@ impl Shape {
             Shape::Bimodal => "one trial in four is slower by 15 %, sd 2 % in each mode",
             Shape::FewCells => "normal, sd 5 %, 8 cells",
             Shape::HalfExact => "half of the cells have sd 0.05 %, half 5 %",
+            Shape::Queries => {
+                "3 rows of 13 queries: sd 5 % for a server start, and each query its own sd, log-uniform from 1.5 to 15 %; the same query is compared"
+            }
         }
     }
 
@@ -112,7 +120,11 @@ impl Shape {
                 NOISE * normal(random) + sometimes(0.05, 0.25, random)
             }),
             Shape::UnequalVariances | Shape::NoisiestQuarter => {
-                let deviations = self.deviations(random);
+                let mut deviations = deviations(CELLS, random);
+                // The pairs of the noisiest quarter are the last ones.
+                if matches!(self, Shape::NoisiestQuarter) {
+                    deviations.sort_by(f64::total_cmp);
+                }
                 alone(cells, blocks, |cell| deviations[cell] * normal(random))
             }
             Shape::HalfExact => {
@@ -123,7 +135,16 @@ impl Shape {
             Shape::Bimodal => alone(cells, blocks, |_| {
                 0.02 * normal(random) + sometimes(0.25, 0.15, random)
             }),
-            Shape::WithinStarts | Shape::BetweenStarts => series(blocks, random),
+            Shape::WithinStarts | Shape::BetweenStarts => series(
+                ROWS_OF_SERIES,
+                &[NOISE; CELLS / ROWS_OF_SERIES],
+                blocks,
+                random,
+            ),
+            Shape::Queries => {
+                let deviations = deviations(QUERIES, random);
+                series(3, &deviations, blocks, random)
+            }
             Shape::Drift => {
                 let trials = (cells * blocks) as f64;
                 in_time(blocks, random, |at, random| {
@@ -140,16 +161,6 @@ impl Shape {
         }
     }
 
-    /// In the noisiest quarter ascending, so that its cells are the last ones.
-    fn deviations(self, random: &mut impl Rng) -> Vec<f64> {
-        let one = |_| 0.015 * 10f64.powf(random.random::<f64>());
-        let mut deviations: Vec<f64> = (0..CELLS).map(one).collect();
-        if matches!(self, Shape::NoisiestQuarter) {
-            deviations.sort_by(f64::total_cmp);
-        }
-        deviations
-    }
-
     /// The pairs that are compared, each as two of (row, cell of the row). No cell is in two pairs.
     pub(crate) fn pairs(self) -> Vec<[(usize, usize); 2]> {
         let beside = |first: usize| [(2 * first, 0), (2 * first + 1, 0)];
@@ -159,6 +170,9 @@ impl Shape {
                 .collect(),
             Shape::BetweenStarts => (0..ROWS_OF_SERIES)
                 .map(|row| [(row, row % 6), ((row + 1) % ROWS_OF_SERIES, (row + 3) % 6)])
+                .collect(),
+            Shape::Queries => (0..QUERIES)
+                .map(|query| [(query % 2, query), (2, query)])
                 .collect(),
             Shape::FewCells => (0..4).map(beside).collect(),
             Shape::NoisiestQuarter => (CELLS * 3 / 8..CELLS / 2).map(beside).collect(),
@@ -190,18 +204,25 @@ fn in_time<R: Rng>(
     cells.into_iter().map(|cell| vec![cell]).collect()
 }
 
-fn series(blocks: usize, random: &mut impl Rng) -> Vec<Row> {
+/// Log-uniform from 1.5 to 15 %.
+fn deviations(cells: usize, random: &mut impl Rng) -> Vec<f64> {
+    let one = |_| 0.015 * 10f64.powf(random.random::<f64>());
+    (0..cells).map(one).collect()
+}
+
+/// Rows of cells with these deviations. In each block the cells of a row share a server start.
+fn series(rows: usize, deviations: &[f64], blocks: usize, random: &mut impl Rng) -> Vec<Row> {
     let mut row = || {
         let starts: Logs = (0..blocks).map(|_| NOISE * normal(random)).collect();
-        let mut cell = || {
-            starts
+        let mut cell = |deviation: &f64| {
+            let logs = starts
                 .iter()
-                .map(|start| start + NOISE * normal(random))
-                .collect()
+                .map(|start| start + deviation * normal(random));
+            logs.collect()
         };
-        (0..CELLS / ROWS_OF_SERIES).map(|_| cell()).collect::<Row>()
+        deviations.iter().map(&mut cell).collect::<Row>()
     };
-    (0..ROWS_OF_SERIES).map(|_| row()).collect()
+    (0..rows).map(|_| row()).collect()
 }
 
 /// A standard normal number (Box and Muller 1958).
