@@ -27,7 +27,7 @@ fn measured_after(ended: &Ended, expected_loads: usize) {
 fn loads(ended: &Ended) -> usize {
     let lines = ended.stderr.lines();
     lines
-        .filter(|line| line.contains("loaded") && line.contains("warehouse"))
+        .filter(|line| line.contains(": loaded ") && line.contains("warehouse"))
         .count()
 }
 

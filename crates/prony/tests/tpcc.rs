@@ -573,8 +573,9 @@ fn open_loop_runs_the_same_transactions() {
 fn deferred_deliveries_are_answered_at_once_and_completed_in_the_background() {
     let server = shared();
     let Some(server) = &*server else { return };
+    // A delivery takes ten orders. With fewer new ones there would soon be nothing to deliver, and nothing for the ledger.
     let keys =
-        "delivery = \"deferred\"\nmix = \"weights\"\nweights = { new-order = 6, delivery = 4 }";
+        "delivery = \"deferred\"\nmix = \"weights\"\nweights = { new-order = 10, delivery = 1 }";
     let (driven, facts) = server.drive(keys, clients(4), Duration::from_secs(3));
     let (queued, completed) = (driven.tallies[3].done(), driven.tallies[5].done());
     assert!(queued > 0);

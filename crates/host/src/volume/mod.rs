@@ -1,7 +1,9 @@
 //! A file system of its own for a data directory: on a loop device over an image, or on one over a disk that forgets.
 //!
-//!     ext4 or xfs -> /dev/loopN -> image                                            (loop)
-//!     ext4 or xfs -> /dev/loopN -> FUSE file "disk" -> `prony disk` -> image        (volatile)
+//! ```text
+//! ext4 or xfs -> /dev/loopN -> image                                            (loop)
+//! ext4 or xfs -> /dev/loopN -> FUSE file "disk" -> `prony disk` -> image        (volatile)
+//! ```
 //!
 //! The volatile disk keeps writes in memory until the file system flushes them, as the cache of a real disk does. A power cut
 //! leaves the image with what was flushed and with what the mode and seed let survive. Every layer is a lease.

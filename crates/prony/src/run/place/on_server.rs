@@ -147,6 +147,8 @@ impl<'a> ServerPlace<'a> {
             Some(dataset) if self.is_external() => {
                 let node = self.node().as_ref();
                 node.start(&StartRequest::default())?;
+                // Another server has other tables, so its name is the better message.
+                self.is_the_same()?;
                 in_place::renew(&self.server.spec.name, node, dataset, progress)
             }
             _ => Ok(()),
