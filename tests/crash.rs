@@ -33,7 +33,11 @@ fn recovers(trial: &Value) {
     assert!(start_s < accept_s && accept_s < commit_s, "{event}");
     assert!(commit_s <= recovered_s, "{event}");
     let waited_ms = number(&trial["latency_ms"]["max"]);
-    assert!(waited_ms > 900.0 * accept_s, "{waited_ms} ms of {event}");
+    // The clients and the event connect independently of each other, and the first request after the kill comes a little later.
+    assert!(
+        waited_ms > 1000.0 * accept_s - 100.0,
+        "{waited_ms} ms of {event}"
+    );
 }
 
 #[test]
