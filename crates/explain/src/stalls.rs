@@ -3,7 +3,7 @@
 //! Purpose: each cause is named only if its own series show it during the stall and not in the calm seconds. Boundaries: finding stalls
 //! is in `record::stats`. Evidence in the same seconds suggests a cause and does not prove it.
 
-use record::stats::{Stall, Summary};
+use record::stats::{Stall, Summary, Usual, calm_seconds};
 use record::{Loaded, State, Trial};
 use std::ops::Range;
 
@@ -106,7 +106,7 @@ pub fn stall_causes(
 enum Sign {
     /// A share of its limit, reached during the stall and not in the median of the calm seconds.
     NearLimit(State, f64),
-    /// More than usual: above the third quartile of the calm seconds by three interquartile ranges.
+    /// A value that is unusual in the calm seconds.
     Rises(State),
     /// A series of the machine at this value or more, and usually less.
     Reaches(&'static str, f64),
@@ -173,21 +173,10 @@ struct Seconds<'l> {
 
 impl<'l> Seconds<'l> {
     fn of(load: &'l Loaded, summary: &Summary, stall: &Stall) -> Seconds<'l> {
-        let range = |stall: &Stall| {
-            let from = stall.start_s as usize;
-            from..from + stall.seconds as usize
-        };
-        let steady = &summary.steady;
-        let is_calm = |second: &usize| {
-            let mut stalls = summary.stalls.iter();
-            !stalls.any(|stall| range(stall).contains(second))
-        };
         Seconds {
             load,
-            stalled: range(stall),
-            calm: (steady.from_s as usize..steady.until_s as usize)
-                .filter(is_calm)
-                .collect(),
+            stalled: stall.range(),
+            calm: calm_seconds(&summary.steady, &summary.stalls),
         }
     }
 
@@ -195,11 +184,8 @@ impl<'l> Seconds<'l> {
         self.load.seconds(series).get(second).copied().flatten()
     }
 
-    /// Ascending.
-    fn usual(&self, of: impl Fn(usize) -> Option<f64>) -> Vec<f64> {
-        let mut values: Vec<f64> = self.calm.iter().filter_map(|second| of(*second)).collect();
-        values.sort_by(f64::total_cmp);
-        values
+    fn usual(&self, of: impl Fn(usize) -> Option<f64>) -> Option<Usual> {
+        Usual::of(self.calm.iter().filter_map(|second| of(*second)))
     }
 
     fn largest(&self, of: impl Fn(usize) -> Option<f64>) -> Option<f64> {
@@ -210,12 +196,11 @@ impl<'l> Seconds<'l> {
 impl Sign {
     fn evidence(&self, seconds: &Seconds) -> Option<StallEvidence> {
         let value = |second| self.value(seconds, second);
-        let usual = seconds.usual(value);
         let during = seconds.largest(value)?;
-        let median = quantile(&usual, 0.5)?;
+        let Usual { median, fence } = seconds.usual(value)?;
         let shows = match self {
             Sign::NearLimit(_, from) | Sign::Reaches(_, from) => during >= *from && median < *from,
-            Sign::Rises(_) => during > high(&usual)?,
+            Sign::Rises(_) => during > fence,
         };
         shows.then(|| StallEvidence {
             series: self.words(),
@@ -228,9 +213,7 @@ impl Sign {
     fn value(&self, seconds: &Seconds, second: usize) -> Option<f64> {
         match self {
             Sign::NearLimit(state, _) => {
-                let limit = seconds.at(state.limit()?.as_str(), second);
-                let limit = limit.filter(|limit| *limit > 0.0)?;
-                Some(seconds.at(state.as_str(), second)? / limit)
+                state.share_of_limit(|state| seconds.at(state.as_str(), second))
             }
             Sign::Rises(state) => seconds.at(state.as_str(), second),
             Sign::Reaches(series, _) => seconds.at(series, second),
@@ -244,16 +227,4 @@ impl Sign {
             Sign::Reaches(series, _) => series.to_string(),
         }
     }
-}
-
-/// Above this a value is unusual.
-fn high(ascending: &[f64]) -> Option<f64> {
-    let (first, third) = (quantile(ascending, 0.25)?, quantile(ascending, 0.75)?);
-    Some(third + 3.0 * (third - first))
-}
-
-/// The value at this share of the sorted values; None of none.
-fn quantile(ascending: &[f64], share: f64) -> Option<f64> {
-    let last = ascending.len().checked_sub(1)?;
-    Some(ascending[(share * last as f64).round() as usize])
 }

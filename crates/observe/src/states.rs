@@ -24,8 +24,8 @@ impl States {
 
     /// The value in per cent of its limit; None if the state or its limit is absent, or if it has no limit.
     pub fn percent(&self, state: State) -> Option<f64> {
-        let limit = self.get(state.limit()?).filter(|limit| *limit > 0.0)?;
-        Some(100.0 * self.get(state)? / limit)
+        let share = state.share_of_limit(|state| self.get(state))?;
+        Some(100.0 * share)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (State, f64)> {

@@ -113,6 +113,12 @@ impl State {
             _ => None,
         }
     }
+
+    /// The share of its limit, 1 at the limit; None if either is unknown, or the limit is 0. `get` returns the value of a state.
+    pub fn share_of_limit(self, get: impl Fn(State) -> Option<f64>) -> Option<f64> {
+        let limit = get(self.limit()?).filter(|limit| *limit > 0.0)?;
+        Some(get(self)? / limit)
+    }
 }
 
 impl Display for State {
@@ -132,6 +138,19 @@ mod tests {
             assert_eq!(State::named(&state.key()), Some(*state));
         }
         assert_eq!(State::named("checkpoint"), None);
+    }
+
+    #[test]
+    fn a_share_needs_the_state_and_a_limit_above_0() {
+        let share = |age: Option<f64>, limit: f64| {
+            State::CheckpointAge.share_of_limit(|state| match state {
+                State::CheckpointAge => age,
+                _ => Some(limit),
+            })
+        };
+        assert_eq!(share(Some(80.0), 320.0), Some(0.25));
+        assert_eq!([share(Some(80.0), 0.0), share(None, 320.0)], [None; 2]);
+        assert_eq!(State::HistoryLength.share_of_limit(|_| Some(1.0)), None);
     }
 
     #[test]

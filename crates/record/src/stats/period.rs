@@ -5,7 +5,7 @@
 //! one before would look so by themselves, so a first-order autoregression is taken out first.
 
 use super::change::Segment;
-use super::running::quantile;
+use super::running::median;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -153,12 +153,6 @@ fn recurs(levelled: &[f64], every: f64) -> bool {
         .collect();
     let count = drops.iter().filter(|dropped| **dropped).count();
     count as f64 >= CYCLES_SHARE * drops.len() as f64
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut ascending = values.to_vec();
-    ascending.sort_by(f64::total_cmp);
-    quantile(&ascending, 0.5)
 }
 
 /// None if the drop is too small.

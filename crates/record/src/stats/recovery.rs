@@ -4,7 +4,7 @@
 //! measured while the server restarts, and are in the event's note.
 
 use super::cells::{RowKey, row_key};
-use super::running::quantile;
+use super::running::median;
 use super::table::Estimate;
 use crate::trial::{EventNote, Trial, TrialState};
 use std::collections::BTreeMap;
@@ -114,12 +114,6 @@ fn recovered_s(
     )?;
     // The second of the commit begins before it.
     Ok((back as f64 - outage.at_s).max(outage.commit_s))
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut ascending = values.to_vec();
-    ascending.sort_by(f64::total_cmp);
-    quantile(&ascending, 0.5)
 }
 
 /// A number of the trial's outages, the mean of those that have it.

@@ -22,6 +22,32 @@ pub(super) fn quantile(ascending: &[f64], share: f64) -> f64 {
         .unwrap_or_default()
 }
 
+pub(super) fn median(values: &[f64]) -> f64 {
+    let mut ascending = values.to_vec();
+    ascending.sort_by(f64::total_cmp);
+    quantile(&ascending, 0.5)
+}
+
+/// The usual values of a series.
+pub struct Usual {
+    pub median: f64,
+    /// A value above this is unusual: the third quartile and three interquartile ranges (Tukey's outer fence).
+    pub fence: f64,
+}
+
+impl Usual {
+    /// None of no value.
+    pub fn of(values: impl Iterator<Item = f64>) -> Option<Usual> {
+        let mut ascending: Vec<f64> = values.collect();
+        ascending.sort_by(f64::total_cmp);
+        let (first, third) = (quantile(&ascending, 0.25), quantile(&ascending, 0.75));
+        (!ascending.is_empty()).then(|| Usual {
+            median: quantile(&ascending, 0.5),
+            fence: third + 3.0 * (third - first),
+        })
+    }
+}
+
 /// The median of the 61 s around each second.
 pub(super) fn medians(values: &[f64]) -> Vec<f64> {
     (0..values.len())

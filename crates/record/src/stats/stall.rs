@@ -1,10 +1,11 @@
 //! Rule 10: stalls, seconds with almost no throughput.
 
-use super::running::{self, quantile};
+use super::running::{self, Usual};
 use super::steady::{Steady, throughput};
 use crate::load::Loaded;
 use crate::state::State;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// Consecutive seconds with a throughput below half of the running median, or of zero.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,6 +17,14 @@ pub struct Stall {
     pub operations_lost: f64,
     /// Series that rose during the stall, the largest rise first.
     pub moved: Vec<Moved>,
+}
+
+impl Stall {
+    /// Its seconds of the trial.
+    pub fn range(&self) -> Range<usize> {
+        let from = self.start_s as usize;
+        from..from + self.seconds as usize
+    }
 }
 
 /// A series of the record during a stall.
@@ -52,11 +61,9 @@ pub(super) fn stalls(load: &Loaded, steady: &Steady) -> Vec<Stall> {
 /// The median of the 61 s around each second. A stall that takes most of them makes it 0: there it is the median of the
 /// measured part, and where that is 0 too its mean.
 fn usual(values: &[f64], measured: &[f64]) -> Vec<f64> {
-    let mut ascending = measured.to_vec();
-    ascending.sort_by(f64::total_cmp);
     let mean = measured.iter().sum::<f64>() / measured.len().max(1) as f64;
     let or = |one: f64, other: f64| if one > 0.0 { one } else { other };
-    let whole = or(quantile(&ascending, 0.5), mean);
+    let whole = or(running::median(measured), mean);
     let medians = running::medians(values).into_iter();
     medians.map(|median| or(median, whole)).collect()
 }
@@ -72,31 +79,24 @@ fn stall(run: &[usize], values: &[f64], usual: &[f64]) -> Option<Stall> {
     })
 }
 
-fn calm_seconds(steady: &Steady, stalls: &[Stall]) -> Vec<usize> {
-    let stalled = |second: u32| {
-        stalls
-            .iter()
-            .any(|stall| (stall.start_s..stall.start_s + stall.seconds).contains(&second))
-    };
-    (steady.from_s..steady.until_s)
-        .filter(|&second| !stalled(second))
-        .map(|second| second as usize)
+/// The seconds of the measured part without any of its stalls.
+pub fn calm_seconds(steady: &Steady, stalls: &[Stall]) -> Vec<usize> {
+    let stalled = |second: &usize| stalls.iter().any(|stall| stall.range().contains(second));
+    (steady.from_s as usize..steady.until_s as usize)
+        .filter(|second| !stalled(second))
         .collect()
 }
 
-/// Series that exceed the third quartile of the calm seconds by more than three interquartile ranges. States are left out: most
-/// repeat a counter of the server under another name.
+/// Series with a value that is unusual in the calm seconds. States are left out: most repeat a counter of the server under another
+/// name.
 fn moved(load: &Loaded, calm: &[usize], stall: &Stall) -> Vec<Moved> {
-    let stalled = stall.start_s as usize..(stall.start_s + stall.seconds) as usize;
     let one = |(name, values): (&String, &Vec<Option<f64>>)| {
         let at = |second: usize| values.get(second).copied().flatten();
-        let mut usual: Vec<f64> = calm.iter().filter_map(|&second| at(second)).collect();
-        usual.sort_by(f64::total_cmp);
-        let (first, third) = (quantile(&usual, 0.25), quantile(&usual, 0.75));
-        let during = stalled.clone().filter_map(at).fold(f64::MIN, f64::max);
-        (!usual.is_empty() && during > third + 3.0 * (third - first)).then(|| Moved {
+        let usual = Usual::of(calm.iter().filter_map(|&second| at(second)))?;
+        let during = stall.range().filter_map(at).fold(f64::MIN, f64::max);
+        (during > usual.fence).then(|| Moved {
             name: name.clone(),
-            usual: quantile(&usual, 0.5),
+            usual: usual.median,
             during,
         })
     };

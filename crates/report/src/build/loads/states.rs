@@ -48,9 +48,8 @@ pub(super) fn panels(cell: &Point, width: usize) -> Vec<Panel> {
 /// In per cent.
 fn share_of_limit(state: State) -> impl Fn(&OneBlock, usize) -> Option<f64> {
     move |block, second| {
-        let limit = block.at(state.limit()?.as_str(), second);
-        let limit = limit.filter(|limit| *limit > 0.0)?;
-        Some(100.0 * block.at(state.as_str(), second)? / limit)
+        let share = state.share_of_limit(|state| block.at(state.as_str(), second))?;
+        Some(100.0 * share)
     }
 }
 
