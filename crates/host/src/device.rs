@@ -116,11 +116,16 @@ pub struct DeviceCounts {
     pub busy_ms: u64,
     /// Requests in flight now.
     pub in_flight: u64,
+    /// Time that reads took, of all together, in milliseconds.
+    pub read_ms: u64,
+    /// Flushes of the device's cache and the time that they took; None before Linux 5.5.
+    pub flushes: Option<u64>,
+    pub flush_ms: Option<u64>,
 }
 
 impl DeviceCounts {
-    /// Parses the format of Documentation/block/stat.rst: reads, merges, sectors, ms; the same for writes; in flight, ms busy.
-    /// A sector is 512 bytes.
+    /// Parses the format of Documentation/block/stat.rst: reads, merges, sectors, ms; the same for writes; in flight, ms busy,
+    /// ms queued; the four of discards; flushes, ms. A sector is 512 bytes.
     fn parse(stat: &str) -> Option<DeviceCounts> {
         let fields: Vec<u64> = stat
             .split_whitespace()
@@ -130,7 +135,7 @@ impl DeviceCounts {
             reads,
             _,
             read_sectors,
-            _,
+            read_ms,
             writes,
             _,
             written_sectors,
@@ -149,6 +154,9 @@ impl DeviceCounts {
             written_bytes: written_sectors.checked_mul(512)?,
             busy_ms,
             in_flight,
+            read_ms,
+            flushes: fields.get(15).copied(),
+            flush_ms: fields.get(16).copied(),
         })
     }
 }
@@ -214,6 +222,9 @@ mod tests {
             written_bytes: 37_238_680 * 512,
             busy_ms: 14888,
             in_flight: 3,
+            read_ms: 22627,
+            flushes: Some(886),
+            flush_ms: Some(22),
         };
         assert_eq!(DeviceCounts::parse(text), Some(expected));
         assert_eq!(DeviceCounts::parse("1 2 3"), None);

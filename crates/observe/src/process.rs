@@ -6,7 +6,11 @@
 use super::Reading;
 use host::{Mount, Process, mount_below, process_cpu};
 use record::Counters;
-use record::stats::used::{DEVICE_READ, DEVICE_READS, SERVER_CPU, SERVER_CPU_SYSTEM, SERVER_READ};
+use record::stats::used::{
+    DEVICE_FLUSH_US, DEVICE_FLUSHES, DEVICE_READ, DEVICE_READ_US, DEVICE_READS, SERVER_CPU,
+    SERVER_CPU_SYSTEM, SERVER_READ,
+};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The process of a managed server, and the disk with its data.
@@ -48,6 +52,11 @@ impl ServerProcess {
         if let Some(counts) = self.device.as_ref().and_then(|device| device.counts().ok()) {
             enter(DEVICE_READS, counts.reads);
             enter(DEVICE_READ, counts.read_bytes);
+            enter(DEVICE_READ_US, counts.read_ms.saturating_mul(1000));
+            if let (Some(flushes), Some(flush_ms)) = (counts.flushes, counts.flush_ms) {
+                enter(DEVICE_FLUSHES, flushes);
+                enter(DEVICE_FLUSH_US, flush_ms.saturating_mul(1000));
+            }
         }
         reading
     }
@@ -68,6 +77,28 @@ pub fn since(before: &Reading, after: &Reading) -> Counters {
         (after >= before).then(|| (name.clone(), after - before))
     };
     after.iter().filter_map(used).collect()
+}
+
+/// The sampler's series of the resource use, with the factor to the unit of the counter.
+const SERIES: [(&str, &str, f64); 8] = [
+    (SERVER_CPU, "server cpu", 1e6),
+    (SERVER_CPU_SYSTEM, "server cpu system", 1e6),
+    (SERVER_READ, SERVER_READ, 1.0),
+    (DEVICE_READS, DEVICE_READS, 1.0),
+    (DEVICE_READ, DEVICE_READ, 1.0),
+    (DEVICE_READ_US, DEVICE_READ_US, 1.0),
+    (DEVICE_FLUSHES, DEVICE_FLUSHES, 1.0),
+    (DEVICE_FLUSH_US, DEVICE_FLUSH_US, 1.0),
+];
+
+/// The resource use of a timed load from this second on, under the names that rounds use. A series without values is absent.
+pub fn over(series: &BTreeMap<String, Vec<Option<f64>>>, from_s: u32) -> Counters {
+    let sum = |(counter, name, factor): &(&str, &str, f64)| {
+        let seconds = series.get(*name)?.iter().skip(from_s as usize).flatten();
+        let sum = seconds.copied().reduce(|sum, second| sum + second)?;
+        Some((counter.to_string(), (sum * factor).round() as i64))
+    };
+    SERIES.iter().filter_map(sum).collect()
 }
 
 #[cfg(test)]
@@ -97,6 +128,24 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(since(&before, &read(&process)).is_empty());
+    }
+
+    #[test]
+    fn the_use_of_a_load_adds_up_the_seconds_that_count() {
+        let series = BTreeMap::from([
+            (
+                "server cpu".to_string(),
+                vec![Some(9.0), Some(0.5), None, Some(0.25)],
+            ),
+            (
+                "device reads".to_string(),
+                vec![Some(7.0), None, None, None],
+            ),
+        ]);
+        assert_eq!(
+            over(&series, 1),
+            Counters::from([("server cpu us".into(), 750_000)])
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use super::PidOf;
 use host::{Mount, Process, Processors, Turns, mount_below, network_bytes, thread_cpu};
+use record::stats::used::{DEVICE_FLUSH_US, DEVICE_FLUSHES, DEVICE_READ_US};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
@@ -62,7 +63,14 @@ impl Machine {
                 ),
                 ("device busy", Amount::Total(counts.busy_ms as f64 / 1e3)),
                 ("device in flight", Amount::Level(counts.in_flight as f64)),
+                (DEVICE_READ_US, Amount::Total(counts.read_ms as f64 * 1e3)),
             ]);
+            if let (Some(flushes), Some(flush_ms)) = (counts.flushes, counts.flush_ms) {
+                amounts.extend([
+                    (DEVICE_FLUSHES, Amount::Total(flushes as f64)),
+                    (DEVICE_FLUSH_US, Amount::Total(flush_ms as f64 * 1e3)),
+                ]);
+            }
         }
         if let Some(processors) = Processors::read() {
             amounts.extend([

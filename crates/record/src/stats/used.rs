@@ -14,14 +14,21 @@ pub const SERVER_READ: &str = "server read bytes";
 /// Reads of the disk with the data folder, by all processes, and their bytes.
 pub const DEVICE_READS: &str = "device reads";
 pub const DEVICE_READ: &str = "device read bytes";
+/// The time that these reads took (µs); flushes of this disk's cache by all processes, and their time (µs).
+pub const DEVICE_READ_US: &str = "device read us";
+pub const DEVICE_FLUSHES: &str = "device flushes";
+pub const DEVICE_FLUSH_US: &str = "device flush us";
 
 /// The counters that prony reads from the operating system, in addition to those of the server.
-pub const NAMES: [&str; 5] = [
+pub const NAMES: [&str; 8] = [
     SERVER_CPU,
     SERVER_CPU_SYSTEM,
     SERVER_READ,
     DEVICE_READS,
     DEVICE_READ,
+    DEVICE_READ_US,
+    DEVICE_FLUSHES,
+    DEVICE_FLUSH_US,
 ];
 
 /// Which rounds of which row, and of which query; without one the whole round.

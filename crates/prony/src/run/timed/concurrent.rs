@@ -77,9 +77,10 @@ impl Concurrent {
         let Some((sampler, events)) = self.running else {
             return Observed::default();
         };
-        Observed {
-            happened: events.cancel(),
-            sampled: sampler.stop(),
-        }
+        let happened = events.cancel();
+        let mut sampled = sampler.stop();
+        let used = observe::process::over(&sampled.series, self.measured_from_s);
+        sampled.counters.extend(used);
+        Observed { sampled, happened }
     }
 }
