@@ -124,7 +124,7 @@ impl Store {
         self.read(Depth::Times(&[]))
     }
 
-    /// As [`Store::trials`], with the settings of these names: what explanations need too.
+    /// As [`Store::trials`], with the settings of these names and those that differ between trials: what explanations need too.
     pub fn trials_with(&self, settings: &[&str]) -> Result<Vec<Trial>, StoreError> {
         self.read(Depth::Times(settings))
     }

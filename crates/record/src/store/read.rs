@@ -14,12 +14,13 @@ use rusqlite::types::{Type, ValueRef};
 use rusqlite::{Connection, Error, Result, Row};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, DeserializeSeed};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// How much of a trial is read.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Depth<'s> {
-    /// Without the queries' own counters, the series and histograms of timed loads, and all settings but these.
+    /// Without the queries' own counters, the series and histograms of timed loads, and all settings but these; with any of these,
+    /// also those whose value is not the same in all trials.
     Times(&'s [&'s str]),
     Whole,
 }
@@ -119,9 +120,15 @@ pub(super) fn finished(at: &Connection) -> Result<Vec<TrialKey>> {
 }
 
 pub(super) fn trials<'c>(at: &'c Connection, depth: Depth<'c>) -> Result<Vec<Trial>> {
+    let settings = match depth {
+        Depth::Times([]) => Some(BTreeSet::new()),
+        Depth::Times(names) => Some(names_with(at, names)?),
+        Depth::Whole => None,
+    };
     let reader = Reader {
         at,
         depth,
+        settings,
         schema: super::open::schema(at)?,
         lists: Lists::read(at)?,
         plans: super::plans::texts(at)?,
@@ -135,9 +142,20 @@ pub(super) fn trials<'c>(at: &'c Connection, depth: Depth<'c>) -> Result<Vec<Tri
     trials.collect()
 }
 
+/// These names of settings, and those whose values differ between trials.
+fn names_with(at: &Connection, names: &[&str]) -> Result<BTreeSet<String>> {
+    let mut statement =
+        at.prepare("select name from setting group by name having min(value) <> max(value)")?;
+    let differing = statement.query_map([], |row| row.get::<_, String>(0))?;
+    let names = names.iter().map(|name| Ok(name.to_string()));
+    differing.chain(names).collect()
+}
+
 struct Reader<'c> {
     at: &'c Connection,
     depth: Depth<'c>,
+    /// Names of the settings that are read; None for all.
+    settings: Option<BTreeSet<String>>,
     schema: i32,
     lists: Lists,
     plans: HashMap<String, String>,
@@ -299,9 +317,12 @@ impl Reader<'_> {
     /// By node; at the depth of times only those of some names, one by one, since a server has twenty times as many.
     fn settings(&self, trial: i64) -> Result<BTreeMap<u32, BTreeMap<String, String>>> {
         let node = since(self.schema, 4, "node", "1");
-        let (names, which): (Vec<Option<&str>>, _) = match self.depth {
-            Depth::Times(names) => (names.iter().copied().map(Some).collect(), "name = ?2"),
-            Depth::Whole => (vec![None], "?2 is null"),
+        let (names, which): (Vec<Option<&str>>, _) = match &self.settings {
+            Some(names) => (
+                names.iter().map(|name| Some(name.as_str())).collect(),
+                "name = ?2",
+            ),
+            None => (vec![None], "?2 is null"),
         };
         let mut statement = self.at.prepare_cached(&format!(
             "select {node}, name, value from setting where trial = ?1 and {which}"
