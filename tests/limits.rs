@@ -1,7 +1,7 @@
 //! Limits of a server: set, measured, recorded and removed with prony; refused if they cannot be set.
 
 use crate::support::process::{ended, nothing_is_left, send, servers, until};
-use crate::support::{Bench, Ended, has, skip};
+use crate::support::{Bench, Ended, can_limit, has};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs::{Permissions, set_permissions};
@@ -34,24 +34,6 @@ fn experiment(bench: &Bench, build: &str, limits: &str, blocks: u32) -> String {
         .replace("LIMITS", limits)
         .replace("BLOCKS", &blocks.to_string());
     bench.experiment("slow", &file)
-}
-
-/// Whether this machine can set limits: needs root, and the controllers of cgroups v1 or v2.
-fn can_limit() -> bool {
-    let version_1 = ["blkio", "memory", "cpu"]
-        .iter()
-        .all(|name| Path::new("/sys/fs/cgroup").join(name).is_dir());
-    let version_2 =
-        std::fs::read_to_string("/sys/fs/cgroup/cgroup.controllers").is_ok_and(|names| {
-            ["io", "memory", "cpu"]
-                .iter()
-                .all(|name| names.contains(name))
-        });
-    let can = rustix::process::geteuid().is_root() && (version_1 || version_2);
-    if !can {
-        skip::skipped("limits need root and control group controllers");
-    }
-    can
 }
 
 fn limits(trial: &Value) -> Vec<(String, f64, f64)> {

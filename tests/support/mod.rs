@@ -223,6 +223,24 @@ fn get(build: &str) -> bool {
     false
 }
 
+/// Whether this machine can set limits: needs root, and the controllers of cgroups v1 or v2.
+pub(crate) fn can_limit() -> bool {
+    let version_1 = ["blkio", "memory", "cpu"]
+        .iter()
+        .all(|name| Path::new("/sys/fs/cgroup").join(name).is_dir());
+    let version_2 =
+        std::fs::read_to_string("/sys/fs/cgroup/cgroup.controllers").is_ok_and(|names| {
+            ["io", "memory", "cpu"]
+                .iter()
+                .all(|name| names.contains(name))
+        });
+    let can = rustix::process::geteuid().is_root() && (version_1 || version_2);
+    if !can {
+        skip::skipped("limits need root and control group controllers");
+    }
+    can
+}
+
 /// The keys of the trials that a run has finished so far. The prony process that writes the run may still be running.
 pub(crate) fn finished(store: &Path) -> Result<Vec<TrialKey>, StoreError> {
     Store::open(store)?.finished()
