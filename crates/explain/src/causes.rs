@@ -59,6 +59,11 @@ const BATCHED: [&str; 6] = [
     "device reads",
     "server read bytes",
 ];
+const FSYNCS: [&str; 3] = [
+    "Innodb_os_log_fsyncs",
+    "Innodb_data_fsyncs",
+    "device flushes",
+];
 const ICP_ATTEMPTS: [&str; 2] = ["Handler_icp_attempts", "icp_attempts"];
 const ICP_MATCH: [&str; 2] = ["Handler_icp_match", "icp_match"];
 const READ_AHEAD: [&str; 1] = ["Innodb_buffer_pool_read_ahead"];
@@ -121,7 +126,7 @@ pub(crate) const CAUSES: &[Cause] = &[
         because: "block nested loop scans the inner table once per full join buffer",
     },
     Cause {
-        fewer: &["Handler_read_rnd_next", "Select_full_join"],
+        fewer: &["Handler_read_rnd_next"],
         signs: &[Sign::Larger("join_buffer_size")],
         beside: &[],
         unless: &[HASH_JOIN],
@@ -213,6 +218,11 @@ pub(crate) const CAUSES: &[Cause] = &[
     Cause {
         fewer: &[
             "buffer_flush_sync_total_pages",
+            "buffer_flush_adaptive_total_pages",
+            "Innodb_buffer_pool_pages_flushed",
+            "Innodb_pages_written",
+            "Innodb_dblwr_pages_written",
+            "Innodb_data_fsyncs",
             "Innodb_buffer_pool_wait_free",
         ],
         signs: &[
@@ -220,9 +230,9 @@ pub(crate) const CAUSES: &[Cause] = &[
             Sign::Larger("innodb_log_files_in_group"),
             Sign::Larger("innodb_redo_log_capacity"),
         ],
-        beside: &[&["buffer_flush_adaptive_total_pages"]],
+        beside: &[],
         unless: &[],
-        because: "a larger redo log avoids synchronous flushing",
+        because: "a larger redo log lets changed pages stay in memory for longer",
     },
     Cause {
         fewer: &["Innodb_buffer_pool_wait_free", "buffer_LRU_get_free_loops"],
@@ -246,15 +256,72 @@ pub(crate) const CAUSES: &[Cause] = &[
         because: "a page is flushed with fewer of its neighbours",
     },
     Cause {
-        fewer: &["Innodb_os_log_fsyncs", "Innodb_data_fsyncs"],
-        signs: &[
-            Sign::Setting("innodb_flush_log_at_trx_commit"),
-            Sign::Setting("sync_binlog"),
-            Sign::Setting("innodb_flush_method"),
-        ],
+        fewer: &FSYNCS,
+        signs: &[Sign::Setting("innodb_flush_log_at_trx_commit")],
         beside: &[],
         unless: &[],
-        because: "commits are made durable by another rule",
+        because: "the redo log is flushed to disk at another point than each commit",
+    },
+    Cause {
+        fewer: &FSYNCS,
+        signs: &[Sign::Setting("sync_binlog")],
+        beside: &[],
+        unless: &[],
+        because: "the binary log is flushed to disk at another point than each commit",
+    },
+    Cause {
+        fewer: &[
+            "Innodb_dblwr_pages_written",
+            "Innodb_os_log_fsyncs",
+            "Innodb_data_fsyncs",
+            "device flushes",
+        ],
+        signs: &[Sign::Setting("innodb_doublewrite")],
+        beside: &[&["Innodb_dblwr_pages_written"]],
+        unless: &[],
+        because: "pages are not written to the doublewrite buffer before",
+    },
+    Cause {
+        fewer: &FSYNCS,
+        signs: &[Sign::Setting("innodb_flush_method")],
+        beside: &[],
+        unless: &[],
+        because: "files are written by another method",
+    },
+    Cause {
+        fewer: &[
+            "Innodb_buffer_pool_reads",
+            "server read bytes",
+            "device reads",
+        ],
+        signs: &[Sign::Setting("innodb_flush_method")],
+        beside: &[],
+        unless: &[],
+        because: "reads are served by the page cache of the operating system, which O_DIRECT bypasses",
+    },
+    Cause {
+        fewer: &ON_DEMAND,
+        signs: &[
+            Sign::Setting("innodb_change_buffering"),
+            Sign::Larger("innodb_change_buffer_max_size"),
+        ],
+        beside: &[&["ibuf_merges"]],
+        unless: &[],
+        because: "changes of secondary index pages that are not in memory are buffered instead of read",
+    },
+    Cause {
+        fewer: &[
+            "Handler_read_key",
+            "Handler_read_next",
+            "Handler_read_rnd_next",
+            "Innodb_rows_read",
+            "Rows_read",
+            "Innodb_buffer_pool_read_requests",
+        ],
+        signs: &[Sign::Counts(&["Qcache_hits"], &[])],
+        beside: &[],
+        unless: &[],
+        because: "the query cache answers repeated statements",
     },
     Cause {
         fewer: &["Innodb_log_waits"],
@@ -300,7 +367,7 @@ pub(crate) fn noun(counter: &str) -> Option<&'static str> {
     known.map(|(_, noun)| *noun)
 }
 
-const NOUNS: [(&str, &str); 31] = [
+const NOUNS: [(&str, &str); 39] = [
     ("device reads", "disk reads"),
     ("server read bytes", "bytes read from disk"),
     (
@@ -333,6 +400,20 @@ const NOUNS: [(&str, &str); 31] = [
         "pages flushed together with a neighbour",
     ),
     ("Innodb_pages_written", "pages written"),
+    ("Innodb_buffer_pool_pages_flushed", "pages flushed"),
+    (
+        "Innodb_dblwr_pages_written",
+        "pages written to the doublewrite buffer",
+    ),
+    (
+        "buffer_flush_adaptive_total_pages",
+        "pages flushed by adaptive flushing",
+    ),
+    ("device flushes", "flushes of the disk's cache"),
+    ("Handler_write", "rows written"),
+    ("Handler_tmp_write", "rows written into temporary tables"),
+    ("Sort_rows", "rows sorted"),
+    ("Created_tmp_tables", "temporary tables"),
     ("Innodb_os_log_fsyncs", "fsync calls on the redo log"),
     ("Innodb_data_fsyncs", "fsync calls of InnoDB"),
     ("Innodb_log_waits", "waits for the log buffer"),

@@ -4,7 +4,9 @@
 //! `record::stats` makes figures and verdicts, `report` makes wording and layout.
 
 mod causes;
+mod cost;
 mod doubled;
+mod limits;
 mod meanings;
 pub mod plan;
 mod plan_uses;
@@ -13,18 +15,22 @@ mod reason;
 mod side;
 mod stalls;
 mod times;
+mod unintended;
 mod why;
 
 pub use causes::telling_settings;
+pub use cost::Cost;
 pub use doubled::{COUNTERS as DOUBLED_COUNTERS, Doubled, counts_rows_twice};
+pub use limits::LimitReason;
 pub use meanings::meaning;
 pub use plan::{PlanStep, StepChange, plan_holds};
 pub use plan_uses::{PlanTime, PlanUse, QueryPlans, RowUse, query_plans};
 pub use rank::Difference;
-pub use reason::{Because, Evidence, Reason, SideName};
+pub use reason::{Because, Evidence, Explains, Reason, SideName};
 pub use stalls::{NamedCause, StallCause, StallEvidence, stall_causes};
 pub use times::TimesVerdict;
-pub use why::{Explanation, RowName, Why, explain_claim, explain_largest};
+pub use unintended::Unintended;
+pub use why::{Explanation, Finding, RowName, Why, explain_claim, explain_largest};
 
 use record::{Judged, Question, Trial};
 

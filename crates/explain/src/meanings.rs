@@ -13,7 +13,7 @@ pub fn meaning(counter: &str) -> Option<&'static str> {
         .map(|(_, meaning)| *meaning)
 }
 
-const MEANINGS: [(&str, &str); 87] = [
+const MEANINGS: [(&str, &str); 91] = [
     // CPU and disk use of the server process, read by prony.
     ("server cpu us", "CPU time of the server process (µs)"),
     (
@@ -32,6 +32,15 @@ const MEANINGS: [(&str, &str); 87] = [
         "device read bytes",
         "bytes read from this disk, by all processes",
     ),
+    (
+        "device read us",
+        "time of these reads (µs), queueing included",
+    ),
+    (
+        "device flushes",
+        "flushes of this disk's cache, by all processes",
+    ),
+    ("device flush us", "time of these flushes (µs)"),
     // The buffer pool, all servers.
     (
         "Innodb_buffer_pool_reads / Innodb_buffer_pool_read_requests",
@@ -262,6 +271,7 @@ const MEANINGS: [(&str, &str); 87] = [
         "Innodb_adaptive_hash_non_hash_searches",
         "lookups that searched the B-tree instead (MariaDB)",
     ),
+    ("Qcache_hits", "statements that the query cache answered"),
     (
         "ibuf_merges",
         "merges of buffered index changes (not in MariaDB from 11.0)",

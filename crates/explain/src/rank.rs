@@ -1,12 +1,15 @@
-//! Counters of two sides, ranked by how much they differ beyond their own noise.
+//! Counters of two sides, ranked by what they cost, and then by how much they differ beyond their own noise.
 //!
 //! Purpose: the most significant counter first. Boundary: its meaning is in `reason`.
 
+use crate::cost;
 use crate::doubled::{self, Doubled};
 use crate::meanings::{DERIVED, is_beside_the_point, meaning};
+use crate::reason::{Explains, SideName};
 use crate::side::{Line, Side};
+use crate::times::Gap;
 use record::Counters;
-use record::stats::LogMean;
+use record::stats::{LogMean, used};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Minimum number of events per side that can explain a difference.
@@ -30,6 +33,9 @@ pub struct Difference {
     pub beyond_noise: Option<bool>,
     /// The side on which it counts rows twice because of a feature, which is not more work.
     pub doubled: Option<Doubled>,
+    /// What it explains of the difference of the times; None if these do not differ, if it costs no time that prony knows, or
+    /// if the faster side has more of it.
+    pub explains: Option<Explains>,
 }
 
 /// A counter or a quotient of two counters, by their names and their columns.
@@ -80,21 +86,60 @@ impl Columns<'_> {
     }
 }
 
-/// The most significant first.
-pub(crate) fn differences(of: &Side, to: &Side) -> Vec<Difference> {
+/// The most significant first. `gap` is the difference of the times; None if there is none to explain.
+pub(crate) fn differences(of: &Side, to: &Side, gap: Option<&Gap>) -> Vec<Difference> {
     let columns = columns(of, to);
     let mut ranked: Vec<(Rank, Difference)> = probes(&columns.names)
         .iter()
         .filter_map(|probe| difference(probe, &columns))
+        .map(|(rank, difference)| {
+            let difference = Difference {
+                doubled: doubled::doubled(&difference.counter, of, to),
+                explains: gap.and_then(|gap| explains(&difference, of, to, gap)),
+                ..difference
+            };
+            (rank.with_cost(&difference), difference)
+        })
         .collect();
     ranked.sort_by(|(a, _), (b, _)| a.tier.cmp(&b.tier).then(b.score.total_cmp(&a.score)));
     ranked
         .into_iter()
-        .map(|(_, difference)| Difference {
-            doubled: doubled::doubled(&difference.counter, of, to),
-            ..difference
-        })
+        .map(|(_, difference)| difference)
         .collect()
+}
+
+/// What the further events of the slower side cost, over the difference of the times.
+fn explains(difference: &Difference, of: &Side, to: &Side, gap: &Gap) -> Option<Explains> {
+    let event = cost::event(&difference.counter)?;
+    let (slower, faster, more) = match gap.faster {
+        SideName::To => (of, to, difference.of? - difference.to?),
+        SideName::Of => (to, of, difference.to? - difference.of?),
+    };
+    let each = event.cost(slower);
+    let waiting = match event.holds_up_all() {
+        true => gap.clients,
+        false => 1.0,
+    };
+    let within = match event.is_cpu() {
+        true => cpu_gap_s(slower, faster),
+        false => None,
+    };
+    let share = |each_s: f64| {
+        let cost_s = more * each_s * waiting;
+        within.map_or(cost_s, |cpu_s| cost_s.min(cpu_s)) / gap.waited_s
+    };
+    (more > 0.0).then(|| Explains {
+        each,
+        share: share(each.typical_s),
+        share_most: share(each.most_s),
+    })
+}
+
+/// By how much an operation of the slower side takes more CPU time (s), at least 0; None where it was not measured. Work of the
+/// CPU costs no more than that.
+fn cpu_gap_s(slower: &Side, faster: &Side) -> Option<f64> {
+    let cpu_s = |side: &Side| Some(side.sum(used::SERVER_CPU)? / side.operations() / 1e6);
+    Some((cpu_s(slower)? - cpu_s(faster)?).max(0.0))
 }
 
 fn columns<'n>(of: &'n Side, to: &'n Side) -> Columns<'n> {
@@ -129,11 +174,15 @@ fn names<'n>(lines: impl Iterator<Item = &'n Line<'n>>) -> Vec<&'n str> {
 
 /// Status counters that INNODB_METRICS repeats under a different name: (metric, status).
 /// Source: the comments of the metrics themselves, which name the status variable.
-const RENAMED: [(&str, &str); 6] = [
+const RENAMED: [(&str, &str); 10] = [
     ("buffer_data_reads", "Innodb_data_read"),
     ("buffer_data_written", "Innodb_data_written"),
     ("buffer_pages_read", "Innodb_pages_read"),
     ("buffer_pages_written", "Innodb_pages_written"),
+    ("innodb_dblwr_pages_written", "Innodb_dblwr_pages_written"),
+    ("lock_row_lock_waits", "Innodb_row_lock_waits"),
+    ("os_data_fsyncs", "Innodb_data_fsyncs"),
+    ("os_log_fsyncs", "Innodb_os_log_fsyncs"),
     ("os_data_reads", "Innodb_data_reads"),
     ("os_data_writes", "Innodb_data_writes"),
 ];
@@ -194,10 +243,27 @@ fn probes<'n>(names: &[&'n str]) -> Vec<Probe<'n>> {
         .collect()
 }
 
-/// First counters that differ beyond noise, then those that only one side has, then noise.
+/// First counters whose cost is plausible for the difference of the times, by this cost; then others that differ beyond noise,
+/// then those that only one side has, then noise.
 struct Rank {
     tier: u8,
     score: f64,
+}
+
+impl Rank {
+    fn with_cost(self, difference: &Difference) -> Rank {
+        let is_clear = difference.beyond_noise != Some(false) && difference.doubled.is_none();
+        match difference
+            .explains
+            .filter(|one| is_clear && one.is_enough())
+        {
+            Some(explains) => Rank {
+                tier: 0,
+                score: explains.share,
+            },
+            None => self,
+        }
+    }
 }
 
 fn difference(probe: &Probe, columns: &Columns) -> Option<(Rank, Difference)> {
@@ -221,9 +287,9 @@ fn difference(probe: &Probe, columns: &Columns) -> Option<(Rank, Difference)> {
     let offset = columns.offset(probe);
     let beyond_noise = beyond_noise(offset, &of_s, &to_s);
     let tier = match (of, to, beyond_noise) {
-        (Some(_), Some(_), Some(false)) => 2,
-        (Some(_), Some(_), _) => 0,
-        _ => 1,
+        (Some(_), Some(_), Some(false)) => 3,
+        (Some(_), Some(_), _) => 1,
+        _ => 2,
     };
     let log = |value: Option<f64>| (value.unwrap_or(0.0).max(0.0) + offset).ln();
     let score = (log(of) - log(to)).abs()
@@ -246,6 +312,7 @@ fn difference(probe: &Probe, columns: &Columns) -> Option<(Rank, Difference)> {
             meaning,
             beyond_noise,
             doubled: None,
+            explains: None,
         },
     ))
 }

@@ -1,15 +1,21 @@
-//! The reason for a difference: a counter that is smaller on one side, and its causes.
+//! The reason for a difference: a counter that is smaller on the faster side, its cost, and its causes.
 //!
-//! Purpose: the reason as data, from the record alone. A cause is named only if its evidence is recorded, the times differ
-//! beyond noise, and the counter that it reduces differs beyond noise in the same direction. Boundaries: crate `report` writes
+//! Purpose: the reason as data, from the record alone. A counter is named only if the times differ and if its events plausibly
+//! cost a tenth of the difference or more; a cause only if its evidence is recorded too. Boundaries: crate `report` writes
 //! the sentence; a reason is not a proof.
 
 use crate::causes::{CAUSES, Cause, Sign, noun};
+use crate::cost::Cost;
 use crate::rank::Difference;
 use crate::side::Side;
-use crate::times::{Times, TimesVerdict};
+use crate::times::{Gap, TimesVerdict};
 use record::stats::used;
 
+/// A counter that costs a smaller share of the difference does not explain it: at its largest plausible cost if the record shows a
+/// cause, else at its typical or measured one.
+pub(crate) const SHARE_MIN: f64 = 0.1;
+/// A counter with a known cause goes before a counter without one that costs up to three times as much.
+const CAUSED_WEIGHT: f64 = 3.0;
 /// Smaller factors are not reported.
 const FACTOR_MIN: f64 = 1.1;
 /// Smaller increases of a setting hardly matter.
@@ -37,33 +43,33 @@ pub struct Reason {
     /// Whether the difference is beyond noise; none where nothing repeats.
     pub beyond_noise: Option<bool>,
     pub times: TimesVerdict,
-    /// Slower over faster: at least 1, and 1 where the times say nothing.
-    pub times_factor: f64,
+    /// What the difference of the counter costs.
+    pub cost: Explains,
     /// Known causes on that side; empty if there are none.
     pub because: Vec<Because>,
+}
+
+/// How much of a difference of times the difference of a counter explains.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Explains {
+    /// Of one event.
+    pub each: Cost,
+    /// At the typical or measured cost, over the difference of the times; may be above 1, because waits overlap.
+    pub share: f64,
+    /// At the largest plausible cost.
+    pub share_most: f64,
+}
+
+impl Explains {
+    pub(crate) fn is_enough(&self) -> bool {
+        self.share_most >= SHARE_MIN
+    }
 }
 
 impl Reason {
     /// `more / fewer`; none if `fewer` is 0.
     pub fn factor(&self) -> Option<f64> {
         (self.fewer > 0.0).then(|| self.more / self.fewer)
-    }
-
-    /// Whether the times differ by more than the square of it.
-    pub fn falls_short(&self) -> bool {
-        let short = |factor: f64| factor.powi(2) < self.times_factor;
-        self.times == TimesVerdict::Differ && self.factor().is_some_and(short)
-    }
-
-    /// Distance of its factor from that of the times, in logarithms. Without a factor (division by 0) it is half the distance of
-    /// a factor of 1.
-    /// Rounded to tenths, within which the order of the causes decides.
-    fn distance(&self) -> f64 {
-        let times = self.times_factor.ln();
-        let distance = self
-            .factor()
-            .map_or(times / 2.0, |factor| (factor.ln() - times).abs());
-        (distance * 10.0).round()
     }
 }
 
@@ -91,53 +97,48 @@ pub enum Evidence {
     },
 }
 
-/// The difference to report, from a list with the most significant first: of those with a cause, the one whose factor is nearest
-/// to that of the times.
-pub(crate) fn reason(of: &Side, to: &Side, differences: &[Difference]) -> Option<Reason> {
-    let times = Times::of(of, to);
-    let faster = times.as_ref().and_then(Times::faster);
+/// The counter that explains the difference of the times, from a list with the largest cost first: the first with a cause that
+/// costs at least a third of the first, else the first whose typical or measured cost is enough. None if no known counter explains it.
+pub(crate) fn reason(
+    of: &Side,
+    to: &Side,
+    gap: &Gap,
+    differences: &[Difference],
+) -> Option<Reason> {
     let is_clear = |difference: &&Difference| {
         difference.beyond_noise != Some(false) && difference.doubled.is_none()
     };
     let candidates: Vec<Reason> = differences
         .iter()
         .filter(is_clear)
-        .filter_map(|difference| plain(difference, times.as_ref()))
-        .filter(|reason| faster.is_none_or(|faster| faster == reason.with))
+        .filter_map(|difference| plain(difference, gap))
+        .filter(|one| !is_idle(one, of, to))
         .collect();
-    let caused = CAUSES
+    let most = candidates
         .iter()
-        .flat_map(|cause| candidates_of(cause, &candidates).map(move |one| (cause, one)))
-        .filter(|(cause, one)| holds(cause, one, of, to))
-        .map(|(_, one)| one)
-        .min_by(|a, b| a.distance().total_cmp(&b.distance()));
-    let Some(subject) = caused else {
-        let mut reportable = candidates
+        .map(|one| one.cost.share)
+        .reduce(f64::max)?;
+    let caused = candidates
+        .iter()
+        .filter(|one| one.cost.share * CAUSED_WEIGHT >= most)
+        .map(|one| (one, because(one, of, to)))
+        .find(|(_, because)| !because.is_empty());
+    match caused {
+        Some((subject, because)) => Some(Reason {
+            because,
+            ..subject.clone()
+        }),
+        None => candidates
             .into_iter()
-            .filter(|one| is_reportable(one, of, to));
-        return reportable.next();
-    };
-    Some(Reason {
-        because: because(subject, of, to),
-        ..subject.clone()
-    })
+            .find(|one| !is_own(one) && one.cost.share >= SHARE_MIN),
+    }
 }
 
-/// In the cause's own order; only what differs beyond noise, as the times do.
-fn candidates_of<'r>(
-    cause: &'static Cause,
-    candidates: &'r [Reason],
-) -> impl Iterator<Item = &'r Reason> {
-    cause.fewer.iter().filter_map(move |name| {
-        let named = |one: &&Reason| {
-            let beyond = one.beyond_noise == Some(true) && one.times == TimesVerdict::Differ;
-            one.counter == *name && beyond
-        };
-        candidates.iter().find(named)
-    })
-}
-
+/// Only of what differs beyond noise, as the times do.
 fn because(subject: &Reason, of: &Side, to: &Side) -> Vec<Because> {
+    if subject.beyond_noise != Some(true) || subject.times != TimesVerdict::Differ {
+        return Vec::new();
+    }
     let fits = |cause: &&Cause| {
         cause.fewer.contains(&subject.counter.as_str()) && holds(cause, subject, of, to)
     };
@@ -152,38 +153,37 @@ fn because(subject: &Reason, of: &Side, to: &Side) -> Vec<Because> {
         .collect()
 }
 
-/// A counter that has a meaning, is on both sides, and differs enough.
-fn plain(difference: &Difference, times: Option<&Times>) -> Option<Reason> {
+/// A counter that is on both sides, higher on the slower one by enough, and whose cost is plausible for the difference.
+fn plain(difference: &Difference, gap: &Gap) -> Option<Reason> {
     let (of, to) = (difference.of?, difference.to?);
-    difference.meaning?;
-    if difference.counter.contains(" / ") || of.max(to) < of.min(to) * FACTOR_MIN {
-        return None;
-    }
-    Some(Reason {
+    let cost = difference.explains.filter(Explains::is_enough)?;
+    (of.max(to) >= of.min(to) * FACTOR_MIN).then(|| Reason {
         counter: difference.counter.clone(),
         noun: noun(&difference.counter),
-        with: if of < to { SideName::Of } else { SideName::To },
+        with: gap.faster,
         fewer: of.min(to),
         more: of.max(to),
         beyond_noise: difference.beyond_noise,
-        times: times.map_or(TimesVerdict::Nothing, Times::verdict),
-        times_factor: times.map_or(1.0, Times::factor),
+        times: gap.verdict,
+        cost,
         because: Vec::new(),
     })
 }
 
-/// Whether to report a counter without a cause. Resource use is the cost itself, so it is not; nor are writes during read-only
-/// statements, nor counters of an engine that the side does not use.
-fn is_reportable(one: &Reason, of: &Side, to: &Side) -> bool {
+/// Whether it is one of prony's counters: resource use is the cost itself, so it is reported only with a cause.
+fn is_own(one: &Reason) -> bool {
+    used::NAMES.contains(&one.counter.as_str())
+}
+
+/// Whether it counts writes during read-only statements, or the work of an engine that the faster side does not use.
+fn is_idle(one: &Reason, of: &Side, to: &Side) -> bool {
     let (with, other) = sides(one, of, to);
     let of_engine = |(prefix, requests): &(&str, &[&'static str])| {
         one.counter.starts_with(prefix) && is_unused(requests, with, other)
     };
-    let is_of_prony = used::NAMES.contains(&one.counter.as_str());
     let is_a_write = WRITES.iter().any(|part| one.counter.contains(part));
     let nobody_wrote = !of.writes() && !to.writes();
-    let idle = is_of_prony || is_a_write && nobody_wrote || ENGINES.iter().any(of_engine);
-    !idle
+    is_a_write && nobody_wrote || ENGINES.iter().any(of_engine) && because(one, of, to).is_empty()
 }
 
 /// Parts of the names of write counters.
@@ -328,7 +328,7 @@ fn more(names: &[&'static str], with: &Side, other: &Side) -> Option<Evidence> {
 
 /// Only for the same server, because two servers may differ in more than the setting.
 fn setting(name: &'static str, with: &Side, other: &Side) -> Option<Evidence> {
-    if with.servers() != other.servers() {
+    if !with.is_same_server(other) {
         return None;
     }
     let (with, other) = (with.setting(name)?, other.setting(name)?);

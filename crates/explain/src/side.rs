@@ -2,8 +2,9 @@
 //!
 //! Purpose: rounds, single queries and timed loads in one form. Boundary: `rank` and `reason` compare two sides.
 
-use record::stats::{matching, matching_rounds, summary};
-use record::{Cell, Counters, Loaded, Query, Round, RoundSelector, Trial, TrialState};
+use crate::doubled::VERSION;
+use record::stats::{Summary, matching, matching_rounds, summary};
+use record::{Cell, Counters, Loaded, Mode, Query, Round, RoundSelector, Trial, TrialState};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Limits within this factor of each other count as equal.
@@ -28,10 +29,12 @@ pub(crate) struct Line<'t> {
     pub(crate) operations: f64,
 }
 
-/// The time of a round or a query, of any number of clients; of a timed load the inverse of its throughput.
+/// The time of a round or a query, of any number of clients; of a timed load that of one operation.
 #[derive(Clone, Copy)]
 pub(crate) struct Time {
     pub(crate) elapsed_s: f64,
+    /// What a client waits for one operation: the elapsed time, of several clients together, over their operations.
+    pub(crate) waited_s: f64,
     /// A lower bound: a query reached the time limit.
     pub(crate) at_least: bool,
 }
@@ -92,12 +95,12 @@ impl<'t> Side<'t> {
             counters: &load.counters,
             operations,
         });
-        let time = summary.throughput.map(|throughput| Time {
-            elapsed_s: 1.0 / throughput,
-            at_least: false,
-        });
-        if let Some(time) = time {
-            self.times.entry(block).or_default().push(time);
+        if let Some(waited_s) = operation_s(&load.mode, &summary) {
+            self.times.entry(block).or_default().push(Time {
+                elapsed_s: waited_s,
+                waited_s,
+                at_least: false,
+            });
         }
     }
 
@@ -155,6 +158,23 @@ impl<'t> Side<'t> {
         })
     }
 
+    /// Events of a counter over all lines; None if one of them lacks it.
+    pub(crate) fn sum(&self, name: &str) -> Option<f64> {
+        let events = self.lines_of_all().map(|line| line.counters.get(name));
+        let sum: Option<i64> = events.map(|events| events.copied()).sum();
+        sum.filter(|_| !self.blocks.is_empty())
+            .map(|events| events as f64)
+    }
+
+    /// What a client waits for one operation, the mean over blocks.
+    pub(crate) fn waited_s(&self) -> Option<f64> {
+        let mean = |times: &Vec<Time>| {
+            times.iter().map(|time| time.waited_s).sum::<f64>() / times.len() as f64
+        };
+        let blocks = self.times.len();
+        (blocks > 0).then(|| self.times.values().map(mean).sum::<f64>() / blocks as f64)
+    }
+
     /// The setting of all its trials; none if they differ or did not record it.
     pub(crate) fn setting(&self, name: &str) -> Option<&'t str> {
         let mut values = self.trials.iter().map(|trial| trial.settings.get(name));
@@ -192,20 +212,68 @@ impl<'t> Side<'t> {
         limits
     }
 
+    /// The names of the settings that its first trial recorded.
+    pub(crate) fn setting_names(&self) -> impl Iterator<Item = &'t str> {
+        let first = self.trials.first().into_iter();
+        first.flat_map(|trial| trial.settings.keys().map(String::as_str))
+    }
+
+    /// A limit of its servers as it was measured, the mean over trials; None without it.
+    pub(crate) fn limit(&self, name: &str) -> Option<f64> {
+        let notes = self.trials.iter().flat_map(|trial| &trial.limits);
+        let named = notes.filter(|note| note.name == name);
+        let measured: Vec<f64> = named.map(|note| note.measured).collect();
+        (!measured.is_empty()).then(|| measured.iter().sum::<f64>() / measured.len() as f64)
+    }
+
+    /// How many clients work at the same time, each once: those of a closed load or of rounds, the workers of an open load.
+    pub(crate) fn at_once(&self) -> BTreeSet<u32> {
+        let of_trial = |trial: &&Trial| match trial.load.as_ref().map(|load| &load.mode) {
+            Some(Mode::Closed { clients, .. }) => Some(*clients),
+            Some(Mode::Open { workers, .. }) => Some(*workers),
+            None => trial.rounds.iter().map(Round::clients).max(),
+        };
+        self.trials.iter().filter_map(of_trial).collect()
+    }
+
+    /// The rates that arrive (operations per second), each once; empty for other loads.
+    pub(crate) fn rates(&self) -> Vec<f64> {
+        let modes = self.trials.iter().filter_map(|trial| trial.load.as_ref());
+        let rates = modes.filter_map(|load| match load.mode {
+            Mode::Open { rate, .. } => Some(rate),
+            Mode::Closed { .. } => None,
+        });
+        let mut rates: Vec<f64> = rates.collect();
+        rates.sort_by(f64::total_cmp);
+        rates.dedup();
+        rates
+    }
+
     /// The names of the servers that it was measured on.
     pub(crate) fn servers(&self) -> BTreeSet<Option<&'t str>> {
         let trials = self.trials.iter();
         trials.map(|trial| trial.key.server.as_deref()).collect()
     }
 
-    /// The largest number of clients in one of its rounds.
-    pub(crate) fn clients(&self) -> Option<u32> {
-        let rounds = self.trials.iter().flat_map(|trial| &trial.rounds);
-        rounds.map(Round::clients).max()
+    /// Whether both sides are the same server in the same version, as far as it is recorded.
+    pub(crate) fn is_same_server(&self, other: &Side) -> bool {
+        self.servers() == other.servers() && self.setting(VERSION) == other.setting(VERSION)
     }
 
     pub(crate) fn a_plan_holds(&self, words: &str) -> bool {
         self.plans.iter().any(|plan| plan.contains(words))
+    }
+}
+
+/// The mean time of an operation: in closed loop by the throughput of its clients, in open loop the mean response. None if it is
+/// unstable or has no throughput.
+fn operation_s(mode: &Mode, summary: &Summary) -> Option<f64> {
+    match mode {
+        Mode::Closed { clients, think_s } => {
+            let between_s = f64::from(*clients) / summary.throughput.filter(|ops| *ops > 0.0)?;
+            Some(between_s - think_s).filter(|waited_s| *waited_s > 0.0)
+        }
+        Mode::Open { .. } => Some(summary.latency.response.as_ref()?.mean_ms / 1e3),
     }
 }
 
@@ -224,6 +292,7 @@ fn of_round(round: &Round) -> (Line<'_>, Time) {
     };
     let time = Time {
         elapsed_s: round.elapsed_s,
+        waited_s: round.elapsed_s * f64::from(round.clients()) / line.operations,
         at_least: round.timed_out(),
     };
     (line, time)
@@ -236,8 +305,10 @@ fn of_query(query: &Query) -> Option<(Line<'_>, Time)> {
         counters: &query.counters,
         operations: 1.0,
     };
+    let elapsed_s = query.elapsed_ns as f64 / 1e9;
     let time = Time {
-        elapsed_s: query.elapsed_ns as f64 / 1e9,
+        elapsed_s,
+        waited_s: elapsed_s,
         at_least,
     };
     (at_least || query.error.is_none()).then_some((line, time))

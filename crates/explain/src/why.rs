@@ -1,25 +1,57 @@
-//! Why two cells differ: the counters, ranked by how much they differ, and the sentence that they make.
+//! Why two cells differ: what explains the difference of their times, or that nothing does.
 //!
-//! Purpose: explain the two rows that differ most and the two cells of every claim from the record. Boundary: no proof.
-//! Counters that move with the time suggest a cause; the reader decides.
+//! Purpose: explain the two rows that differ most and the two cells of every claim from the record. An explanation is right or
+//! silent: it needs times that differ, and a cost that is plausible for the difference. Boundary: no proof. Counters that move
+//! with the time suggest a cause; the reader decides.
 
+use crate::limits::{self, LimitReason};
 use crate::rank::{self, Difference};
 use crate::reason::{self, Reason, SideName};
 use crate::side::Side;
-use crate::times::Times;
+use crate::times::{Times, TimesVerdict};
+use crate::unintended::{self, Unintended};
 use record::stats::{RowKey, rows};
-use record::{Claim, Question, RoundSelector, Subject, Trial, TrialState};
+use record::{Claim, RoundSelector, Run, Subject, Trial, TrialState};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The counters of two sides that differ, and the reason.
+/// The counters of two sides that differ, and what explains the difference of their times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Why {
     /// At most as many as requested, the most significant first. Per operation: a query of rounds, or an operation of a timed load.
     pub differences: Vec<Difference>,
-    /// None if no known counter moves with the time.
-    pub reason: Option<Reason>,
+    /// Settings that differ although the experiment does not vary them. They come before any finding.
+    pub unintended: Vec<Unintended>,
+    pub finding: Finding,
     /// Whether the sides are timed loads, and not rounds of queries.
     pub is_timed: bool,
+}
+
+/// What explains the difference of two times.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Finding {
+    /// A counter whose cost is plausible for the difference.
+    Counter(Reason),
+    /// A resource limit that only one side has, or that is tighter there.
+    Limit(LimitReason),
+    /// The times differ, and no counter or limit costs a tenth of the difference.
+    Unexplained(TimesVerdict),
+    /// The times do not differ, or cannot be compared: there is nothing to explain.
+    Nothing(TimesVerdict),
+}
+
+impl Why {
+    /// The counter that explains the difference.
+    pub fn reason(&self) -> Option<&Reason> {
+        match &self.finding {
+            Finding::Counter(reason) => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// Whether a counter or a limit explains the difference.
+    pub fn is_explained(&self) -> bool {
+        matches!(self.finding, Finding::Counter(_) | Finding::Limit(_))
+    }
 }
 
 /// A row of the matrix: its server, where there is one, and its levels.
@@ -42,7 +74,8 @@ pub struct Explanation {
 /// The largest ratio of times in a round of the same name, between two rows that differ in as few factors as any two
 /// do, and the counters of these. Rows of different numbers of clients are never compared: their rounds hold different work.
 /// Needs the rounds' counters alone. None with fewer than two measured rows.
-pub fn explain_largest(question: &Question, trials: &[Trial], most: usize) -> Option<Explanation> {
+pub fn explain_largest(run: &Run, trials: &[Trial], most: usize) -> Option<Explanation> {
+    let question = &run.question;
     let names: BTreeSet<&String> = question.rounds.iter().collect();
     let rows: Vec<Measured> = rows(question, trials)
         .into_iter()
@@ -69,29 +102,40 @@ pub fn explain_largest(question: &Question, trials: &[Trial], most: usize) -> Op
         round: largest.round.to_string(),
         ratio: largest.times.factor(),
         at_least: largest.times.at_least(),
-        why: why(&of.beside(to), &to.beside(of), most),
+        why: why(run, &of.beside(to), &to.beside(of), most),
     })
 }
 
-/// Explains the two cells of a claim by their counters. None if it does not compare two, or one of them was not
+/// Explains the two cells of a claim. None if it does not compare two, or one of them was not
 /// measured. Of a single query it needs whole trials (see [`record::stats::needs_query_counters`]).
-pub fn explain_claim(claim: &Claim, trials: &[Trial], most: usize) -> Option<Why> {
+pub fn explain_claim(claim: &Claim, run: &Run, trials: &[Trial], most: usize) -> Option<Why> {
     let Subject::Ratio { of, to, .. } = &claim.subject else {
         return None;
     };
     let (of, to) = (Side::of_cell(trials, of), Side::of_cell(trials, to));
     let (of, to) = (of.beside(&to), to.beside(&of));
     let both = !of.blocks.is_empty() && !to.blocks.is_empty();
-    both.then(|| why(&of, &to, most))
+    both.then(|| why(run, &of, &to, most))
 }
 
-fn why(of: &Side, to: &Side, most: usize) -> Why {
-    let mut differences = rank::differences(of, to);
-    let reason = reason::reason(of, to, &differences);
+fn why(run: &Run, of: &Side, to: &Side, most: usize) -> Why {
+    let times = Times::of(of, to);
+    let gap = times.as_ref().and_then(Times::gap);
+    let mut differences = rank::differences(of, to, gap.as_ref());
+    let verdict = times.map_or(TimesVerdict::Nothing, |times| times.verdict());
+    let finding = match &gap {
+        None => Finding::Nothing(verdict),
+        Some(gap) => match limits::differ(of, to) {
+            true => limits::reason(of, to, gap).map(Finding::Limit),
+            false => reason::reason(of, to, gap, &differences).map(Finding::Counter),
+        }
+        .unwrap_or(Finding::Unexplained(verdict)),
+    };
     differences.truncate(most);
     Why {
         differences,
-        reason,
+        unintended: unintended::unintended(run, of, to),
+        finding,
         is_timed: of.is_timed,
     }
 }
@@ -112,7 +156,7 @@ fn distance(of: RowKey, to: RowKey) -> usize {
 /// A row with its trials that count, as a side of a comparison for each name of a round.
 struct Measured<'t> {
     key: RowKey<'t>,
-    clients: Option<u32>,
+    clients: BTreeSet<u32>,
     sides: BTreeMap<&'t str, Side<'t>>,
 }
 
@@ -130,7 +174,7 @@ fn measured<'t>(
     let measured = trials.iter().any(|trial| trial.state == TrialState::Done);
     measured.then(|| Measured {
         key,
-        clients: Side::of(&trials, None, None).clients(),
+        clients: Side::of(&trials, None, None).at_once(),
         sides: rounds.iter().map(side).collect(),
     })
 }

@@ -1,6 +1,6 @@
 //! The records in bench/results, read by today's code: claims, tables, queries and explanations keep their figures.
 
-use explain::{explain_claim, judge};
+use explain::{Finding, Why, explain_claim, judge};
 use record::stats::{self, Estimate, plan_changes, queries, table};
 use record::{Run, Store, Trial};
 use std::fmt::Write;
@@ -61,7 +61,7 @@ fn write_claims(text: &mut String, run: &Run, trials: &[Trial]) {
         for reason in judged.reason.iter() {
             writeln!(text, "  {reason}").unwrap();
         }
-        let why = explain_claim(&judged.claim, trials, 3);
+        let why = explain_claim(&judged.claim, run, trials, 3);
         for difference in why.iter().flat_map(|why| &why.differences) {
             let side = |value: Option<f64>| value.map_or("-".to_string(), figure);
             writeln!(
@@ -73,13 +73,30 @@ fn write_claims(text: &mut String, run: &Run, trials: &[Trial]) {
             )
             .unwrap();
         }
-        let because = why
-            .iter()
-            .flat_map(|why| &why.reason)
-            .flat_map(|reason| &reason.because);
-        for because in because {
-            writeln!(text, "  because {}", because.words).unwrap();
+        if let Some(why) = &why {
+            writeln!(text, "  {}", found(why)).unwrap();
         }
+    }
+}
+
+/// What explains the claim: a counter with its share and its causes, a limit, or nothing.
+fn found(why: &Why) -> String {
+    let settings = why.unintended.iter().map(|one| one.name.as_str());
+    let settings: Vec<&str> = settings.collect();
+    let found = match &why.finding {
+        Finding::Counter(reason) => {
+            let words = reason.because.iter().map(|because| because.words);
+            let words: Vec<&str> = words.collect();
+            let (counter, share) = (&reason.counter, figure(reason.cost.share));
+            format!("{counter} explains {share} because {words:?}")
+        }
+        Finding::Limit(limit) => format!("{} explains {}", limit.name, figure(limit.share)),
+        Finding::Unexplained(times) => format!("unexplained: {times:?}"),
+        Finding::Nothing(times) => format!("nothing to explain: {times:?}"),
+    };
+    match settings.is_empty() {
+        true => found,
+        false => format!("{found}; not intended: {settings:?}"),
     }
 }
 

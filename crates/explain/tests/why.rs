@@ -83,7 +83,7 @@ fn why(off: Measured, on: Measured) -> Why {
         Measured { level: "on", ..on },
     );
     let trials = [trials(&off), trials(&on)].concat();
-    explain_claim(&claim(Some("Q19")), &trials, 20).unwrap()
+    explain_claim(&claim(Some("Q19")), &common::run(), &trials, 20).unwrap()
 }
 
 fn causes(reason: &Reason) -> Vec<&'static str> {
@@ -122,7 +122,7 @@ fn icp(on: Figures) -> Why {
 
 #[test]
 fn index_condition_pushdown_reads_19_times_fewer_pages_as_published() {
-    let reason = icp(ICP_ON).reason.unwrap();
+    let reason = icp(ICP_ON).reason().cloned().unwrap();
     assert_eq!(
         (reason.with, reason.counter.as_str()),
         (SideName::To, "Innodb_buffer_pool_reads")
@@ -161,7 +161,7 @@ fn the_counters_of_innodb_metrics_say_the_same_as_those_of_mariadb() {
         })
         .map(|(name, delta)| (&*name.leak(), *delta))
         .collect();
-    let reason = icp(&metrics).reason.unwrap();
+    let reason = icp(&metrics).reason().cloned().unwrap();
     assert!(
         matches!(
             &reason.because[0].evidence[0],
@@ -194,7 +194,7 @@ fn no_cause_is_named_where_both_sides_check_in_the_index() {
         },
         on,
     );
-    assert_eq!(causes(&found.reason.unwrap()), [""; 0]);
+    assert_eq!(causes(&found.reason().cloned().unwrap()), [""; 0]);
 }
 
 #[test]
@@ -221,9 +221,9 @@ fn within_their_noise_counters_say_nothing() {
         noisy([60_000, 20_000, 50_000], "on"),
     ]
     .concat();
-    let found = explain_claim(&claim(None), &trials, 20).unwrap();
+    let found = explain_claim(&claim(None), &common::run(), &trials, 20).unwrap();
     assert_eq!(found.differences[0].beyond_noise, Some(false));
-    assert_eq!(found.reason, None);
+    assert_eq!(found.reason(), None);
 }
 
 #[test]
@@ -240,9 +240,10 @@ fn one_block_gives_the_top_counter_and_no_cause() {
         )
     };
     let trials = [one("off", 4680.0, ICP_OFF), one("on", 120.0, ICP_ON)];
-    let reason = explain_claim(&claim(None), &trials, 20)
+    let reason = explain_claim(&claim(None), &common::run(), &trials, 20)
         .unwrap()
-        .reason
+        .reason()
+        .cloned()
         .unwrap();
     assert_eq!((reason.beyond_noise, reason.because.len()), (None, 0));
 }
@@ -271,7 +272,7 @@ fn multi_range_read_reads_fewer_pages_on_demand_and_more_ahead() {
         ..PLAIN
     };
     let found = why(off, on);
-    let reason = found.reason.unwrap();
+    let reason = found.reason().cloned().unwrap();
     assert_eq!(
         causes(&reason),
         ["multi-range read sorts row positions before it reads the rows"]
@@ -309,7 +310,7 @@ fn mariadb_counts_no_row_twice() {
         })
     };
     let trials = [side(1_000, 0, "off"), side(5_000, 3, "on")].concat();
-    let found = explain_claim(&claim(None), &trials, 20).unwrap();
+    let found = explain_claim(&claim(None), &common::run(), &trials, 20).unwrap();
     assert_eq!(found.differences[0].counter, "Handler_read_key");
     assert_eq!(found.differences[0].doubled, None);
 }
@@ -331,7 +332,7 @@ fn batched_key_access_differs_from_multi_range_read() {
         plan: "1 SIMPLE lineitem ref PRIMARY Using where; Using join buffer (Batched Key Access); Using MRR",
         ..PLAIN
     };
-    let reason = why(off, on).reason.unwrap();
+    let reason = why(off, on).reason().cloned().unwrap();
     assert!((reason.factor().unwrap() - 25.4).abs() < 0.1);
     assert_eq!(
         causes(&reason),
@@ -366,7 +367,8 @@ fn a_larger_pool_is_named_with_both_sizes() {
             &[("innodb_buffer_pool_size", "4294967296")],
         ),
     )
-    .reason
+    .reason()
+    .cloned()
     .unwrap();
     assert_eq!(reason.factor(), None, "there are none at all");
     assert_eq!(
@@ -398,7 +400,7 @@ fn a_counter_that_is_lower_on_the_slower_side_is_not_a_reason() {
         },
     );
     assert_eq!(found.differences.len(), 1);
-    assert_eq!(found.reason, None);
+    assert_eq!(found.reason(), None);
 }
 
 #[test]
@@ -417,7 +419,7 @@ fn a_round_of_several_queries_is_reported_per_query() {
         trials
     };
     let trials = [several("off", 2_600_000), several("on", 1_300_000)].concat();
-    let found = explain_claim(&claim(None), &trials, 20).unwrap();
+    let found = explain_claim(&claim(None), &common::run(), &trials, 20).unwrap();
     let reads = found.differences[0].to.unwrap();
     assert!((reads - 100_100.0).abs() < 1.0, "{reads}");
 }
@@ -438,7 +440,7 @@ fn a_cell_that_was_not_measured_explains_nothing() {
         counters: ICP_OFF,
         ..PLAIN
     });
-    assert_eq!(explain_claim(&claim(None), &off, 20), None);
+    assert_eq!(explain_claim(&claim(None), &common::run(), &off, 20), None);
 }
 
 #[test]
@@ -461,7 +463,7 @@ fn a_little_more_read_ahead_does_not_explain_many_fewer_misses() {
             counters: &on,
             ..PLAIN
         };
-        causes(&why(off, on).reason.unwrap())
+        causes(&why(off, on).reason().cloned().unwrap())
     };
     assert_eq!(causes_with(192), [""; 0]);
     assert_eq!(causes_with(1_500), ["read-ahead fetched the pages instead"]);
@@ -524,12 +526,12 @@ fn the_quick_reading_of_a_run_names_the_same_causes_as_the_whole_one() {
     for trial in [small, large].concat() {
         store.save(&trial).unwrap();
     }
-    let mut question = common::run().question;
-    question.rounds = vec!["cold".into()];
-    let explained = |trials: Vec<Trial>| explain_largest(&question, &trials, 20).unwrap();
+    let mut run = common::run();
+    run.question.rounds = vec!["cold".into()];
+    let explained = |trials: Vec<Trial>| explain_largest(&run, &trials, 20).unwrap();
     let quick = explained(store.trials_with(&explain::telling_settings()).unwrap());
     assert_eq!(
-        causes(quick.why.reason.as_ref().unwrap()),
+        causes(quick.why.reason().unwrap()),
         ["more of the data fits in the buffer pool"]
     );
     assert_eq!(quick, explained(store.trials_whole().unwrap()));

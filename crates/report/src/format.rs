@@ -161,6 +161,15 @@ pub(crate) fn at_least(seconds: f64, decimals: usize) -> String {
     }
 }
 
+/// `4.00 ms`, `100 µs`: three digits.
+pub(crate) fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s >= 1.0 => format!("{} s", ratio(s)),
+        s if s >= 1e-3 => format!("{} ms", ratio(s * 1e3)),
+        s => format!("{} µs", ratio(s * 1e6)),
+    }
+}
+
 /// `12 %`
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)

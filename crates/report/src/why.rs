@@ -4,29 +4,39 @@
 
 use crate::document::{Claim, Explained};
 use crate::{format, names};
-use explain::{Because, Difference, Evidence, Explanation, Reason, SideName, TimesVerdict, Why};
-use record::{Cell, Judged, Subject, Trial};
+use explain::{
+    Because, Difference, Evidence, Explains, Explanation, Finding, LimitReason, Reason, SideName,
+    TimesVerdict, Unintended, Why,
+};
+use record::{Cell, Judged, Run, Subject, Trial};
 
 /// Number of counters that are listed with a claim's explanation.
 pub(crate) const COUNTERS: usize = 10;
 
+/// Settings that differ unintentionally, as many as a sentence names.
+const UNINTENDED: usize = 4;
+
+/// From this share on, the cost of a counter is enough for a difference; below the other one it is little.
+const WHOLE: f64 = 0.95;
+const LITTLE: f64 = 0.1;
+
 const CAVEAT: &str = "Counters that move with the time suggest a cause. They do not prove it.";
 
 /// A judged claim with what explains it.
-pub(crate) fn claim(judged: Judged, trials: &[Trial]) -> Claim {
-    let why = explained(&judged, trials);
+pub(crate) fn claim(judged: Judged, run: &Run, trials: &[Trial]) -> Claim {
+    let why = explained(&judged, run, trials);
     Claim { judged, why }
 }
 
 /// None for a claim that does not compare two measured cells.
-fn explained(judged: &Judged, trials: &[Trial]) -> Option<Explained> {
+fn explained(judged: &Judged, run: &Run, trials: &[Trial]) -> Option<Explained> {
     let Subject::Ratio { of, to, .. } = &judged.claim.subject else {
         return None;
     };
     Some(Explained {
         of: name(of, to),
         to: name(to, of),
-        why: explain::explain_claim(&judged.claim, trials, COUNTERS)?,
+        why: explain::explain_claim(&judged.claim, run, trials, COUNTERS)?,
     })
 }
 
@@ -66,12 +76,46 @@ pub(crate) fn caveat(claims: &[Claim], largest: Option<&Explanation>) -> Option<
     let mut whys = whys
         .map(|one| &one.why)
         .chain(largest.map(|largest| &largest.why));
-    whys.any(|why| why.reason.is_some()).then_some(CAVEAT)
+    whys.any(Why::is_explained).then_some(CAVEAT)
 }
 
-/// `off had 19.0 times as many pages read from disk as on (540,805 against 28,468). With on, ...`. `names` are those of the two
-/// sides; counts are written by `count`.
-pub(crate) fn sentence(reason: &Reason, names: (&str, &str), count: fn(f64) -> String) -> String {
+/// What explains the difference of the two sides: settings that differ unintentionally first. None where their times do not differ.
+/// `names` are those of the two sides; counts are written by `count`.
+pub(crate) fn sentence(why: &Why, names: (&str, &str), count: fn(f64) -> String) -> Option<String> {
+    let finding = match &why.finding {
+        Finding::Counter(reason) => counter(reason, names, count),
+        Finding::Limit(limit) => limited(limit, names),
+        Finding::Unexplained(times) => format!("{UNEXPLAINED}{}", doubt(*times)),
+        Finding::Nothing(_) => return None,
+    };
+    let unintended = unintended(&why.unintended, names);
+    let parts: Vec<String> = unintended.into_iter().chain([finding]).collect();
+    Some(parts.join(" "))
+}
+
+const UNEXPLAINED: &str = "No known counter explains it.";
+
+/// `The experiment does not set version, but it differs: 10.11.6 in A, 10.11.14 in B.` None without any.
+fn unintended(settings: &[Unintended], names: (&str, &str)) -> Option<String> {
+    let one = |one: &Unintended| {
+        let (of, to) = (setting(&one.of), setting(&one.to));
+        format!("{} ({of} in {}, {to} in {})", one.name, names.0, names.1)
+    };
+    let list: Vec<String> = settings.iter().take(UNINTENDED).map(one).collect();
+    let more = settings.len().saturating_sub(UNINTENDED);
+    let more = (more > 0).then(|| format!(", and {more} more"));
+    (!list.is_empty()).then(|| {
+        let list = list.join(", ");
+        format!(
+            "Settings differ that the experiment does not vary: {list}{}.",
+            more.unwrap_or_default()
+        )
+    })
+}
+
+/// `off had 19.0 times as many pages read from disk as on (540,805 against 28,468). At 0.1 ms each, that is 41 % of the
+/// difference. With on, ...`
+fn counter(reason: &Reason, names: (&str, &str), count: fn(f64) -> String) -> String {
     let (with, other) = match reason.with {
         SideName::Of => names,
         SideName::To => (names.1, names.0),
@@ -89,24 +133,69 @@ pub(crate) fn sentence(reason: &Reason, names: (&str, &str), count: fn(f64) -> S
         }
         None => format!("{other} had {more} {what}, {with} none."),
     };
+    text.push_str(&cost(&reason.cost));
     for because in &reason.because {
         text.push_str(&format!(" With {with}, {}.", self::because(because, count)));
     }
-    if reason.falls_short() {
-        let times = format::ratio(reason.times_factor);
-        text.push_str(&format!(" The times differ by more ({times}×)."));
-    }
-    text + doubt(reason)
+    let is_once = reason.beyond_noise.is_none() && reason.times == TimesVerdict::Differ;
+    let times = if is_once {
+        TimesVerdict::OneBlock
+    } else {
+        reason.times
+    };
+    text + doubt(times)
 }
 
-/// Why no cause is named, as far as the noise forbids it.
-fn doubt(reason: &Reason) -> &'static str {
-    match (reason.times, reason.beyond_noise) {
-        (TimesVerdict::OneBlock, _) | (_, None) => " Single block: variance unknown.",
-        (TimesVerdict::WithinNoise, _) => " The times do not differ beyond noise.",
-        (TimesVerdict::Nothing, _) => " The times do not show which of the two is faster.",
-        (TimesVerdict::OtherLimits, _) => " Their servers had different limits.",
-        (TimesVerdict::Differ, _) => "",
+/// What the difference of the counter explains, at the typical cost or, where that is little, at the largest plausible one.
+fn cost(explains: &Explains) -> String {
+    let Explains {
+        each,
+        share,
+        share_most,
+    } = explains;
+    let measured = if each.measured { " as measured" } else { "" };
+    if *share >= WHOLE {
+        let each = format::duration(each.typical_s);
+        return format!(" At {each} each{measured}, that is enough for the whole difference.");
+    }
+    if *share >= LITTLE {
+        let (each, share) = (format::duration(each.typical_s), format::percent(*share));
+        return format!(" At {each} each{measured}, that is {share} of the difference.");
+    }
+    let (each, share) = (
+        format::duration(each.most_s),
+        format::percent(share_most.min(1.0)),
+    );
+    format!(" At up to {each} each, that is up to {share} of the difference.")
+}
+
+/// `A was limited to 200 disk reads per second (read_iops), B to 4,000. Its 35.0 per operation take 93 % of the difference.`
+fn limited(limit: &LimitReason, names: (&str, &str)) -> String {
+    let (with, other) = match limit.with {
+        SideName::Of => names,
+        SideName::To => (names.1, names.0),
+    };
+    let LimitReason { name, noun, .. } = limit;
+    let beside = match limit.other {
+        Some(value) => format!("{other} to {}", format::ratio(value)),
+        None => format!("{other} was not"),
+    };
+    let share = match limit.share >= WHOLE {
+        true => "the whole difference".to_string(),
+        false => format!("{} of the difference", format::percent(limit.share)),
+    };
+    let (value, used) = (format::ratio(limit.limit), format::ratio(limit.used));
+    format!(
+        "{with} was limited ({name} {value}), {beside}. At this limit, the {used} {noun} of an operation take {share}.{}",
+        doubt(limit.times)
+    )
+}
+
+/// Why no more can be said.
+fn doubt(times: TimesVerdict) -> &'static str {
+    match times {
+        TimesVerdict::OneBlock => " Single block: variance unknown.",
+        _ => "",
     }
 }
 
@@ -155,6 +244,7 @@ pub(crate) fn per(why: &Why) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use explain::Cost;
 
     /// Index condition pushdown with Q19, as published.
     fn published() -> Reason {
@@ -171,7 +261,15 @@ mod tests {
             more: 540_805.0,
             beyond_noise: Some(true),
             times: TimesVerdict::Differ,
-            times_factor: 39.0,
+            cost: Explains {
+                each: Cost {
+                    typical_s: 0.004,
+                    most_s: 0.012,
+                    measured: true,
+                },
+                share: 0.45,
+                share_most: 1.35,
+            },
             because: vec![Because {
                 words: "index condition pushdown checks the condition before it reads the row",
                 evidence: vec![
@@ -182,25 +280,34 @@ mod tests {
         }
     }
 
+    fn why(finding: Finding) -> Why {
+        Why {
+            differences: Vec::new(),
+            unintended: Vec::new(),
+            finding,
+            is_timed: false,
+        }
+    }
+
     fn written(reason: &Reason) -> String {
-        sentence(reason, ("off", "on"), format::count)
+        counter(reason, ("off", "on"), format::count)
     }
 
     #[test]
     fn a_sentence_names_the_ratio_the_figures_and_the_cause() {
         assert_eq!(
             written(&published()),
-            "off had 19.0 times as many pages read from disk as on (540,805 against 28,468). With on, index condition pushdown \
-             checks the condition before it reads the row (Handler_icp_attempts 571,312, Handler_icp_match 4,541)."
+            "off had 19.0 times as many pages read from disk as on (540,805 against 28,468). At 4.00 ms each as measured, \
+             that is 45 % of the difference. With on, index condition pushdown checks the condition before it reads the row \
+             (Handler_icp_attempts 571,312, Handler_icp_match 4,541)."
         );
-        assert!(
-            sentence(&published(), ("off", "on"), format::plain_count)
-                .contains("(540805 against 28468)")
-        );
+        let found = why(Finding::Counter(published()));
+        let sentence = sentence(&found, ("off", "on"), format::plain_count).unwrap();
+        assert!(sentence.contains("(540805 against 28468)"), "{sentence}");
     }
 
     #[test]
-    fn without_a_cause_the_sentence_ends_with_the_counter() {
+    fn without_a_cause_and_with_one_block_the_sentence_ends_with_the_doubt() {
         let reason = Reason {
             because: Vec::new(),
             beyond_noise: None,
@@ -210,40 +317,79 @@ mod tests {
         };
         assert_eq!(
             written(&reason),
-            "off had 540,805 Innodb_buffer_pool_reads, on none. Single block: variance unknown."
+            "off had 540,805 Innodb_buffer_pool_reads, on none. At 4.00 ms each as measured, that is 45 % of the difference. \
+             Single block: variance unknown."
         );
     }
 
     #[test]
-    fn a_counter_that_differs_less_than_the_times_is_reported_as_such() {
-        let reason = Reason {
-            because: Vec::new(),
-            fewer: 1_000.0,
-            more: 1_270.0,
-            times_factor: 8.82,
-            ..published()
+    fn a_cost_from_the_table_is_given_as_enough_or_as_at_most() {
+        let each = Cost {
+            typical_s: 1e-4,
+            most_s: 1e-2,
+            measured: false,
         };
-        assert_eq!(
-            written(&reason),
-            "off had 1.27 times as many pages read from disk as on (1,270 against 1,000). The times differ by more (8.82×)."
-        );
-    }
-
-    #[test]
-    fn times_that_do_not_differ_are_reported_as_such() {
-        let written = |times| {
-            written(&Reason {
-                because: Vec::new(),
-                times,
-                ..published()
+        let written = |share, share_most| {
+            cost(&Explains {
+                each,
+                share,
+                share_most,
             })
         };
-        assert!(
-            written(TimesVerdict::WithinNoise).ends_with(" The times do not differ beyond noise.")
+        assert_eq!(
+            written(3.0, 300.0),
+            " At 100 µs each, that is enough for the whole difference."
         );
-        assert!(written(TimesVerdict::OneBlock).ends_with(" Single block: variance unknown."));
-        assert!(
-            written(TimesVerdict::OtherLimits).ends_with(" Their servers had different limits.")
+        assert_eq!(
+            written(0.004, 0.4),
+            " At up to 10.0 ms each, that is up to 40 % of the difference."
+        );
+    }
+
+    #[test]
+    fn nothing_is_written_where_the_times_do_not_differ() {
+        let written = |finding| sentence(&why(finding), ("off", "on"), format::count);
+        assert_eq!(written(Finding::Nothing(TimesVerdict::WithinNoise)), None);
+        assert_eq!(
+            written(Finding::Unexplained(TimesVerdict::Differ)).as_deref(),
+            Some("No known counter explains it.")
+        );
+    }
+
+    #[test]
+    fn settings_that_the_experiment_does_not_vary_come_first() {
+        let version = Unintended {
+            name: "version".into(),
+            of: "10.11.6".into(),
+            to: "10.11.14".into(),
+        };
+        let found = Why {
+            unintended: vec![version],
+            ..why(Finding::Unexplained(TimesVerdict::Differ))
+        };
+        assert_eq!(
+            sentence(&found, ("off", "on"), format::count).unwrap(),
+            "Settings differ that the experiment does not vary: version (10.11.6 in off, 10.11.14 in on). \
+             No known counter explains it."
+        );
+    }
+
+    #[test]
+    fn a_limit_is_written_with_both_values_and_its_share() {
+        let limit = LimitReason {
+            name: "read_iops".into(),
+            with: SideName::Of,
+            limit: 200.0,
+            other: None,
+            noun: "disk reads",
+            used: 35.0,
+            share: 0.93,
+            times: TimesVerdict::Differ,
+        };
+        assert_eq!(
+            limited(&limit, ("off", "on")),
+            "off was limited (read_iops 200), on was not. At this limit, the 35.0 disk reads of an operation take 93 % of the \
+             difference."
         );
     }
 

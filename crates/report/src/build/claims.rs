@@ -113,7 +113,7 @@ pub(super) fn explanations(document: &Document) -> Option<Section> {
     let items: Vec<String> = sentences.collect();
     let mut nodes = Vec::new();
     if items.is_empty() && !explained.is_empty() {
-        let none = "No counter that prony knows explains a difference.";
+        let none = "No times of these claims differ beyond noise: there is nothing to explain.";
         nodes.push(Block::remark(none).shown(Forms::WRITTEN));
     } else if !items.is_empty() {
         nodes.push(Block::list(items, MOST).everywhere());

@@ -31,8 +31,7 @@ pub(super) fn section(context: &Context, document: &Document) -> Option<Section>
         ])
         .everywhere(),
     ];
-    if let Some(reason) = &largest.why.reason {
-        let sentence = why::sentence(reason, ("A", "B"), format::count);
+    if let Some(sentence) = why::sentence(&largest.why, ("A", "B"), format::count) {
         nodes.push(Block::text(sentence).everywhere());
         let is_new = why::caveat(&document.claims, None).is_none();
         let caveat = document.caveat.filter(|_| is_new);

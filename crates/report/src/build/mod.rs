@@ -54,8 +54,10 @@ pub(crate) fn timed(run: &Run) -> bool {
 impl<'r> Document<'r> {
     pub fn of(run: &'r Run, trials: &'r [Trial], detail: Detail) -> Document<'r> {
         let judged = explain::judge(&run.question, trials).into_iter();
-        let claims: Vec<Claim> = judged.map(|judged| why::claim(judged, trials)).collect();
-        let largest = explain::explain_largest(&run.question, trials, usize::MAX);
+        let claims: Vec<Claim> = judged
+            .map(|judged| why::claim(judged, run, trials))
+            .collect();
+        let largest = explain::explain_largest(run, trials, usize::MAX);
         let summary = |trial: &'r Trial| trial.load.as_deref().map(stats::summary);
         let recorded = trials.iter().map(|trial| Recorded {
             summary: summary(trial),

@@ -64,9 +64,8 @@ pub struct Explained {
 }
 
 impl Explained {
-    /// The explanation in words; counts are written by `count`. None where no known counter goes with the time.
+    /// The explanation in words; counts are written by `count`. None where the times do not differ.
     pub fn sentence(&self, count: fn(f64) -> String) -> Option<String> {
-        let reason = self.why.reason.as_ref()?;
-        Some(crate::why::sentence(reason, (&self.of, &self.to), count))
+        crate::why::sentence(&self.why, (&self.of, &self.to), count)
     }
 }

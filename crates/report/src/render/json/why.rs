@@ -3,7 +3,7 @@
 use super::levels;
 use crate::document::Explained;
 use crate::{format, why};
-use explain::{Difference, Doubled, Explanation, RowName, Why};
+use explain::{Difference, Doubled, Explanation, Finding, RowName, Unintended, Why};
 use serde_json::{Value, json};
 
 /// Of a claim.
@@ -13,8 +13,7 @@ pub(super) fn explained(one: &Explained) -> Value {
 
 /// The two rows that differ most.
 pub(super) fn largest(found: &Explanation) -> Value {
-    let reason = found.why.reason.as_ref();
-    let sentence = reason.map(|reason| why::sentence(reason, ("of", "to"), format::plain_count));
+    let sentence = why::sentence(&found.why, ("of", "to"), format::plain_count);
     let row = |(server, own): &RowName| json!({ "server": server, "levels": levels(own) });
     json!({
         "of": row(&found.of),
@@ -28,11 +27,28 @@ pub(super) fn largest(found: &Explanation) -> Value {
 
 fn note(why: &Why, sentence: Option<String>) -> Value {
     let differences = why.differences.iter().take(why::COUNTERS);
+    let because = why.reason().into_iter().flat_map(|reason| &reason.because);
     json!({
         "per": why::per(why),
         "sentence": sentence,
+        "explained_by": explained_by(&why.finding),
+        "because": because.map(|because| because.words).collect::<Vec<_>>(),
+        "unintended": why.unintended.iter().map(unintended).collect::<Vec<_>>(),
         "counters": differences.map(counter).collect::<Vec<_>>(),
     })
+}
+
+/// The counter or the limit; null if nothing explains the difference, or if the times do not differ.
+fn explained_by(finding: &Finding) -> Option<&str> {
+    match finding {
+        Finding::Counter(reason) => Some(&reason.counter),
+        Finding::Limit(limit) => Some(&limit.name),
+        Finding::Unexplained(_) | Finding::Nothing(_) => None,
+    }
+}
+
+fn unintended(one: &Unintended) -> Value {
+    json!({ "name": one.name, "of": one.of, "to": one.to })
 }
 
 fn counter(difference: &Difference) -> Value {
@@ -47,6 +63,9 @@ fn counter(difference: &Difference) -> Value {
         "to": difference.to,
         "ratio": difference.ratio,
         "beyond_noise": difference.beyond_noise,
+        "cost_us": difference.explains.map(|explains| explains.each.typical_s * 1e6),
+        "cost_measured": difference.explains.map(|explains| explains.each.measured),
+        "share": difference.explains.map(|explains| explains.share),
         "counts_twice": doubled,
         "meaning": difference.meaning,
     })
