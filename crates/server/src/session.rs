@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
     pub columns: Vec<String>,
+    /// Which columns are floating-point numbers, whose last digits depend on the order of the operations. May be shorter.
+    pub inexact: Vec<bool>,
     pub rows: Vec<Vec<Option<Vec<u8>>>>,
     /// From sending the statement to reading the last row.
     pub elapsed: Duration,
@@ -175,21 +177,28 @@ impl Session {
 
 fn query_mysql(connection: &mut mysql::Conn, sql: &str) -> mysql::Result<Reply> {
     let mut result = connection.query_iter(sql)?;
-    let columns = result
-        .columns()
-        .as_ref()
+    let described = result.columns();
+    let described = described.as_ref();
+    let columns = described
         .iter()
         .map(|column| column.name_str().into_owned())
         .collect();
+    let inexact = described.iter().map(is_inexact).collect();
     let mut rows = Vec::new();
     for row in result.by_ref() {
         rows.push(row?.unwrap().into_iter().map(text).collect());
     }
     Ok(Reply {
         columns,
+        inexact,
         rows,
         elapsed: Duration::ZERO,
     })
+}
+
+fn is_inexact(column: &mysql::Column) -> bool {
+    use mysql::consts::ColumnType::{MYSQL_TYPE_DOUBLE, MYSQL_TYPE_FLOAT};
+    matches!(column.column_type(), MYSQL_TYPE_DOUBLE | MYSQL_TYPE_FLOAT)
 }
 
 fn execute_mysql(connection: &mut mysql::Conn, sql: &str) -> mysql::Result<u64> {
@@ -261,6 +270,7 @@ fn query_sqlite(connection: &rusqlite::Connection, sql: &str) -> rusqlite::Resul
     }
     Ok(Reply {
         columns,
+        inexact: Vec::new(),
         rows,
         elapsed: Duration::ZERO,
     })

@@ -1,7 +1,7 @@
 //! Query results in a canonical form, so that servers, rounds and a reference can be compared by hash.
 //!
 //! Purpose: equal rows have the same hash on every server, different rows never do. A rounded reference is compared within
-//! the tolerance of its column. Boundaries: no floating point; the results of these workloads are exact.
+//! the tolerance of its column. Boundaries: floating-point columns are compared to ten digits only.
 
 use crate::Operation;
 use server::Reply;
@@ -59,14 +59,14 @@ pub struct Canonical {
 impl Canonical {
     /// The canonical form of a server's result. Only ties are sorted, so a wrong row order stays wrong.
     pub fn of(operation: &Operation, reply: &Reply) -> Canonical {
-        let rows = reply
-            .rows
-            .iter()
-            .map(|row| {
-                row.iter()
-                    .map(|cell| canonical_cell(cell.as_deref()))
-                    .collect()
-            })
+        let is_inexact = |column: usize| reply.inexact.get(column) == Some(&true);
+        let cell = |(column, cell): (usize, &Option<Vec<u8>>)| match cell.as_deref() {
+            Some(bytes) if is_inexact(column) => rounded(&String::from_utf8_lossy(bytes)),
+            other => canonical_cell(other),
+        };
+        let rows = reply.rows.iter();
+        let rows = rows
+            .map(|row| row.iter().enumerate().map(cell).collect())
             .collect();
         Canonical::in_order(operation, rows)
     }
@@ -168,6 +168,18 @@ pub fn canonical_cell(cell: Option<&[u8]>) -> String {
     }
 }
 
+/// Significant digits of floating-point numbers. A DOUBLE has 15 that are exact; sums in another order differ in the last.
+const DIGITS: usize = 10;
+
+/// A floating-point number with the digits that do not depend on the order of the operations.
+fn rounded(text: &str) -> String {
+    match text.parse::<f64>() {
+        Ok(0.0) => "0".into(),
+        Ok(number) => format!("{number:.*e}", DIGITS - 1),
+        Err(_) => text.into(),
+    }
+}
+
 /// `446268068091.0000` and `446268068091` are the same SUM. None if the text is not a plain decimal number.
 fn canonical_number(text: &str) -> Option<String> {
     let (sign, digits) = match text.strip_prefix('-') {
@@ -202,6 +214,7 @@ mod tests {
             mysql: String::new(),
             sqlite: String::new(),
             ordered_by: ordered_by.to_vec(),
+            place: None,
         }
     }
 
@@ -232,6 +245,21 @@ mod tests {
         )
         .rows;
         assert_eq!(rows, [["MFGR#1210", "1e5", ".", "-", "1.2.3"]]);
+    }
+
+    #[test]
+    fn floating_point_numbers_are_compared_to_ten_digits() {
+        let of = |cell: &str| {
+            let floats = Reply {
+                inexact: vec![true],
+                ..reply(&[&[cell]])
+            };
+            Canonical::of(&operation(&[]), &floats).hash()
+        };
+        assert_eq!(of("0.30000000000000004"), of("0.3"));
+        assert_eq!(of("-0"), of("0"));
+        assert_eq!(of("1e22"), of("10000000000000000000000"));
+        assert_ne!(of("0.30000001"), of("0.3"));
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl Answers {
                     flags.push(Flag {
                         kind: FlagKind::WrongAnswer,
                         text: format!(
-                            "{}: {place} gave a different answer ({} rows) than {}: one of the two is wrong",
+                            "{}: {place} gave a different answer ({} rows) than {}: one of the two is wrong, unless the query leaves its answer open (LIMIT without a unique ORDER BY, now(), rand())",
                             query.name, query.rows, seen.place
                         ),
                     });
