@@ -45,7 +45,7 @@ mod texts;
 mod tests;
 
 pub use advice::advice;
-pub use bench::{BenchRequest, bench};
+pub use bench::{BenchRequest, SqlRequest, bench};
 pub use condition::Condition;
 pub use events::{EventKind, Outage};
 pub use experiment::*;
@@ -59,7 +59,7 @@ pub use mistake::{Mistake, SpecError};
 pub use overrides::OverrideError;
 pub use patch::{CheckWorkload, merge};
 pub use question::question;
-pub use read::{Node, Section, SectionError, read_table, read_text};
+pub use read::{Node, Section, SectionError, Written, read_table, read_text};
 
 use mistake::Notes;
 use names::Names;

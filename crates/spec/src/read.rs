@@ -93,6 +93,23 @@ pub struct Node<'s> {
     value_at: Span,
 }
 
+/// A text, and the file that it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written<'s> {
+    pub text: &'s str,
+    /// As the experiment names it; None: the text is in the experiment file.
+    pub file: Option<&'s str>,
+}
+
+fn from_file<'s>(table: &'s DeTable<'s>) -> Option<Written<'s>> {
+    let text = |key: &str| table.get(key)?.get_ref().as_str();
+    (table.len() == 2).then_some(())?;
+    Some(Written {
+        text: text("text")?,
+        file: Some(text("file")?),
+    })
+}
+
 impl<'s> Section<'s> {
     /// The whole file.
     pub fn file(notes: &'s Notes, table: &'s DeTable<'s>) -> Section<'s> {
@@ -223,6 +240,9 @@ impl<'s> Node<'s> {
     pub fn at(&self) -> Span {
         match self.value {
             _ if self.key.is_empty() => self.value_at.clone(),
+            DeValue::Table(table) if from_file(table).is_some() => {
+                self.key_at.start..self.value_at.end.max(self.key_at.end)
+            }
             DeValue::Table(_) | DeValue::Array(_) => self.key_at.clone(),
             _ => self.key_at.start..self.value_at.end.max(self.key_at.end),
         }
@@ -267,6 +287,18 @@ impl<'s> Node<'s> {
             self.wrong_type("a string", example);
         }
         text
+    }
+
+    /// A text that may come from a file of its own: a string, or `{ file = "q.sql", text = "..." }`, which is what
+    /// `KEY_file = "q.sql"` becomes.
+    pub fn written(&self, example: &str) -> Option<Written<'s>> {
+        match self.value {
+            DeValue::Table(table) if from_file(table).is_some() => from_file(table),
+            _ => Some(Written {
+                text: self.text(example)?,
+                file: None,
+            }),
+        }
     }
 
     /// A string that is not empty.
@@ -450,6 +482,12 @@ impl<'s> Node<'s> {
             }
         }
         names
+    }
+
+    /// The table that the key holds, if it holds one.
+    pub fn section_if_table(&self) -> Option<Section<'s>> {
+        let is_table = matches!(self.value, DeValue::Table(_));
+        is_table.then(|| self.section(""))?
     }
 
     /// The table that the key holds.

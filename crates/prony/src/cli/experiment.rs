@@ -218,7 +218,7 @@ mod tests {
             let experiment = with_file(workload, LOOK).unwrap();
             let again = spec::parse("x", "x.toml", &experiment.source, &workload::check).unwrap();
             assert_eq!(again, experiment, "{}", experiment.source);
-            assert!(!experiment.source.contains("accounts.sql"));
+            assert!(!experiment.source.contains("operations_file"));
         }
     }
 
