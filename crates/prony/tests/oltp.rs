@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use wire::{Login, Tls};
 use workload::oltp::Oltp;
 use workload::script::{Driver, Script};
-use workload::sql::Statements;
+use workload::sql::Sql;
 use workload::{Dataset, LoadError, State, Target, Workload};
 
 /// Servers need memory and disk, so only one runs at a time.
@@ -169,9 +169,9 @@ fn oltp(keys: &str) -> Opened {
 
 fn sql(keys: &str) -> Opened {
     let section = spec::read_text(keys, workload::sql::Section::read).unwrap();
-    let workload = Statements::new(section);
+    let workload = Sql::new(section);
     Opened {
-        script: Arc::clone(workload.script()),
+        script: Arc::clone(workload.script().unwrap()),
         workload: Box::new(workload),
     }
 }

@@ -29,7 +29,7 @@ pub use schema::index_bytes;
 pub use script::Driver;
 pub use seam::{
     AfterLoad, AuditError, Audited, Auditor, Dataset, Dialect, Ended, Estimate, LoadError, Loaded,
-    Operation, Progress, Queries, State, Target, Work, Workload,
+    Operation, Progress, Queries, State, Target, Unit, Work, Workload,
 };
 pub use spec::TargetKind;
 use spec::{Section, SectionError};

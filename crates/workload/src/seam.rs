@@ -135,6 +135,10 @@ pub trait Dataset: Send + Sync {
     fn estimate(&self) -> Estimate;
     /// Makes the schema the session's default. Does nothing in SQLite, where the file is the schema.
     fn enter(&self, session: &mut Session) -> Result<(), ServerError>;
+    /// Whether the tables are the user's own on a running server, so that prony neither creates nor changes them.
+    fn is_theirs(&self) -> bool {
+        false
+    }
     /// What the server already holds of the data.
     fn state(&self, session: &mut Session) -> Result<State, ServerError>;
     /// Creates the empty tables. Where the schema already holds tables of this workload it drops those, and only those, if
@@ -216,6 +220,8 @@ pub struct Operation {
     pub sqlite: String,
     /// The columns of its ORDER BY, from 0. Rows that are equal in all of them may come in any order.
     pub ordered_by: Vec<usize>,
+    /// Where the user wrote it: `q.sql:12`. None: it comes with prony.
+    pub place: Option<String>,
 }
 
 impl Operation {
@@ -245,12 +251,22 @@ pub struct Estimate {
 pub struct Progress {
     /// The table that is being loaded; the largest if there are several.
     pub table: String,
-    /// Rows of all tables: accepted by the server so far, and in total.
+    /// Of all tables: accepted by the server so far, and in total.
     pub rows: u64,
     pub rows_total: u64,
+    /// What `rows` counts.
+    pub unit: Unit,
     pub elapsed_s: f64,
     /// Seconds since the server last accepted a row.
     pub idle_s: f64,
+}
+
+/// What the progress of a load counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    Rows,
+    /// Bytes of files, as they are on disk.
+    Bytes,
 }
 
 /// A finished load.
@@ -342,6 +358,13 @@ pub enum LoadError {
         "the server has no storage engine {engine} ({cause}); SHOW ENGINES lists the available ones"
     )]
     NoEngine { engine: String, cause: String },
+    /// A mistake in a file of the user, or what the server says of it.
+    #[error("{place}: {says}")]
+    Written {
+        /// `shop.sql:12`
+        place: String,
+        says: String,
+    },
     #[error("{what}: {cause}")]
     Server {
         what: &'static str,

@@ -7,7 +7,7 @@
 use super::answers::Reference;
 use super::{
     AuditError, Audited, Auditor, Dataset, Ended, Estimate, LoadError, Loaded, Operation,
-    Preloaded, Progress, Queries, State, Target, TargetKind, Work, Workload,
+    Preloaded, Progress, Queries, State, Target, TargetKind, Unit, Work, Workload,
 };
 use load::{Ending, Failure, Io, Outcome, Placement, Request, Tally};
 use record::AuditNote;
@@ -147,6 +147,7 @@ impl Queries for Toy {
             mysql: sql(name),
             sqlite: sql(name),
             ordered_by: Vec::new(),
+            place: None,
         };
         self.queries.iter().map(operation).collect()
     }
@@ -305,6 +306,7 @@ impl Dataset for ToyData {
                 table: TABLE.into(),
                 rows,
                 rows_total: self.rows,
+                unit: Unit::Rows,
                 elapsed_s: 0.001,
                 idle_s: 0.0,
             });

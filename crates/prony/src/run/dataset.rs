@@ -14,7 +14,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use workload::loader::fault::names_enospc;
 use workload::loader::settings::{load_settings, redo_log_bytes};
-use workload::{Dataset, LoadError, Loaded, State, index_bytes};
+use workload::{Dataset, LoadError, Loaded, State, Unit, index_bytes};
 
 /// A dataset that trials can use.
 #[derive(Clone, Debug)]
@@ -333,9 +333,19 @@ fn indexes_afterwards(loaded: &Loaded) -> String {
 fn loading(server: &str, progress: &workload::Progress) -> String {
     let share = 100.0 * progress.rows as f64 / progress.rows_total.max(1) as f64;
     let rate = progress.rows as f64 / progress.elapsed_s.max(1e-9);
+    let (total, rate) = match progress.unit {
+        Unit::Rows => (
+            format!("{} rows", progress.rows_total),
+            format!("{rate:.0} rows/s"),
+        ),
+        Unit::Bytes => (
+            format!("{:.1} MB", progress.rows_total as f64 / 1e6),
+            format!("{:.1} MB/s", rate / 1e6),
+        ),
+    };
     format!(
-        "{server}: loading {}, {share:.0} % of {} rows, {rate:.0} rows/s",
-        progress.table, progress.rows_total
+        "{server}: loading {}, {share:.0} % of {total}, {rate}",
+        progress.table
     )
 }
 

@@ -181,6 +181,13 @@ pub(super) fn check_changes(servers: &[ServerSpec], wanted: &[String]) -> Result
     Ok(())
 }
 
+/// Refuses to measure tables of the user's on a server that prony starts, which does not have them.
+pub(super) fn not_theirs(server: &str, summary: &str) -> RunError {
+    RunError::Usage(format!(
+        "server {server}: prony starts it with an empty data folder, so it does not have {summary}; name a running server by its DSN, or dump the schema and write dump = \"shop.sql\""
+    ))
+}
+
 /// Checks, before any download or load, what the experiment requests of external servers. `wanted` holds the server's name, the
 /// dataset's fingerprint and its summary for each trial.
 pub(super) fn check(

@@ -114,6 +114,15 @@ pub(crate) fn check_in_place(request: &Request, trials: &[PlannedTrial]) -> Resu
     let wanted = wanted.collect::<Result<Vec<_>, RunError>>()?;
     let servers = plan::servers(&request.experiment, trials);
     in_place::check(&servers, &wanted)?;
+    for trial in trials {
+        let workload = workload(request, trial)?;
+        if workload.data().is_some_and(|data| data.is_theirs()) && !on_theirs(&trial) {
+            return Err(in_place::not_theirs(
+                trial.server_name(),
+                &workload.summary(),
+            ));
+        }
+    }
     let mut changing = Vec::new();
     for trial in trials.iter().filter(on_theirs) {
         let workload = workload(request, trial)?;

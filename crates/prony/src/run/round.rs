@@ -76,11 +76,13 @@ pub(super) struct Issued {
 }
 
 impl Issuer<'_> {
-    /// `Q1.1`, or `Q1.1 of client 3` if there are several clients.
+    /// `Q1.1`, or `Q1.1 of client 3` if there are several clients; with its place in the user's file.
     fn label(&self, operation: &Operation) -> String {
+        let place = operation.place.as_ref();
+        let place = place.map_or(String::new(), |place| format!(" ({place})"));
         match self.clients {
-            1 => operation.name.clone(),
-            _ => format!("{} of client {}", operation.name, self.client),
+            1 => format!("{}{place}", operation.name),
+            _ => format!("{}{place} of client {}", operation.name, self.client),
         }
     }
 }

@@ -31,18 +31,22 @@ pub(super) fn load(
 
 /// With LOCAL a value that does not fit is truncated with a warning, even in strict mode.
 fn no_warnings(session: &mut Session) -> Result<(), ServerError> {
+    match warning(session)? {
+        None => Ok(()),
+        Some((code, message)) => Err(ServerError::Refused { code, message }),
+    }
+}
+
+/// The first warning of the last statement.
+pub(crate) fn warning(session: &mut Session) -> Result<Option<(u16, String)>, ServerError> {
     let reply = session.query("SHOW WARNINGS LIMIT 1")?;
-    let Some(row) = reply.rows.first() else {
-        return Ok(());
-    };
-    let cell = |n: usize| {
+    let cell = |row: &Vec<Option<Vec<u8>>>, n: usize| {
         row.get(n)
             .and_then(|cell| cell.as_deref())
             .map(String::from_utf8_lossy)
             .unwrap_or_default()
+            .into_owned()
     };
-    Err(ServerError::Refused {
-        code: cell(1).parse().unwrap_or(0),
-        message: cell(2).into_owned(),
-    })
+    let warning = |row| (cell(row, 1).parse().unwrap_or(0), cell(row, 2));
+    Ok(reply.rows.first().map(warning))
 }

@@ -26,6 +26,7 @@ use std::time::Instant;
 use tally::Tally;
 
 pub use build::Indexes;
+pub(crate) use local::warning;
 pub use pieces::{Cut, Part, Piece, WriteRows};
 
 /// The parameters of a load.

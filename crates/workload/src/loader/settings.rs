@@ -39,8 +39,10 @@ pub fn load_settings(known: &dyn Fn(&str) -> bool, pool_bytes: u64) -> Vec<(Stri
     let pool = pool_bytes.to_string();
     let redo_log = redo_log_bytes(pool_bytes).to_string();
     let redo_capacity = (2 * redo_log_bytes(pool_bytes)).to_string();
-    let wanted: [(&str, &str); 13] = [
+    let wanted: [(&str, &str); 14] = [
         ("local_infile", "1"),
+        // A statement of a user's dump may be as large as the server that wrote it allows.
+        ("max_allowed_packet", "1G"),
         ("innodb_buffer_pool_size", &pool),
         ("innodb_flush_log_at_trx_commit", "0"),
         ("innodb_doublewrite", "0"),

@@ -2,7 +2,7 @@
 
 use super::tally::Tally;
 use super::{Connect, Failure, Table};
-use crate::Progress;
+use crate::{Progress, Unit};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -76,6 +76,7 @@ impl Watch<'_> {
             table: self.tables[self.tally.at()].name.clone(),
             rows: sent,
             rows_total: self.tally.total(),
+            unit: Unit::Rows,
             elapsed_s: self.began.elapsed().as_secs_f64(),
             idle_s: idle.as_secs_f64(),
         });

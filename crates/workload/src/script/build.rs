@@ -200,13 +200,7 @@ enum Effect {
 
 impl Effect {
     fn of(sql: &str) -> Effect {
-        let verb = |word: &str| -> String {
-            let word = word.trim_start_matches('(').chars();
-            word.take_while(char::is_ascii_alphabetic)
-                .map(|letter| letter.to_ascii_lowercase())
-                .collect()
-        };
-        let mut verbs = words(sql).map(verb).filter(|verb| !verb.is_empty());
+        let mut verbs = verbs(sql);
         match verbs.next().as_deref() {
             Some(
                 "select" | "show" | "explain" | "describe" | "desc" | "set" | "use" | "values"
@@ -219,6 +213,24 @@ impl Effect {
             _ => Effect::Change,
         }
     }
+}
+
+/// Whether a statement only returns rows: it changes neither the data nor the session.
+pub(crate) fn reads(sql: &str) -> bool {
+    let of_session = ["set", "use", "do", "savepoint", "release", "rollback"];
+    let first = verbs(sql).next().unwrap_or_default();
+    Effect::of(sql) == Effect::Nothing && !of_session.contains(&first.as_str())
+}
+
+/// The words of a statement in lower case, without signs.
+fn verbs(sql: &str) -> impl Iterator<Item = String> {
+    let verb = |word: &str| -> String {
+        let word = word.trim_start_matches('(').chars();
+        word.take_while(char::is_ascii_alphabetic)
+            .map(|letter| letter.to_ascii_lowercase())
+            .collect()
+    };
+    words(sql).map(verb).filter(|verb| !verb.is_empty())
 }
 
 /// The words of a statement without its comments. One that is not lexed has none; [`statements`] has refused it.

@@ -1,4 +1,4 @@
-//! A .sql file of several operations, each under a heading in a comment: `-- operation: transfer weight 3`.
+//! A .sql file of several operations, each under a heading in a comment: `-- operation: transfer weight 3`, or `-- name:`.
 //!
 //! Purpose: the file stays valid for the server's own client. Boundaries: no other directives.
 
@@ -6,7 +6,7 @@ use super::lex::{Kind, lex};
 use super::split::SqlMistake;
 use std::ops::Range;
 
-const MARK: &str = "operation:";
+const MARKS: [&str; 2] = ["operation:", "name:"];
 
 /// An operation of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,17 +79,20 @@ fn nothing_runs(text: &str, pieces: &[(Kind, Range<usize>)]) -> Result<(), Headi
 }
 
 /// The line of an offset, from 1.
-fn line(text: &str, at: usize) -> usize {
+pub(crate) fn line(text: &str, at: usize) -> usize {
     1 + text[..at].matches('\n').count()
 }
 
-fn heading_of(kind: Kind, comment: &str) -> Option<&str> {
+/// The text after the mark, if the piece is a heading.
+pub(crate) fn heading_of(kind: Kind, comment: &str) -> Option<&str> {
     let text = (kind == Kind::Comment).then(|| comment.strip_prefix("--"))??;
-    Some(text.trim().strip_prefix(MARK)?.trim())
+    let text = text.trim();
+    let heading = MARKS.iter().find_map(|mark| text.strip_prefix(mark))?;
+    Some(heading.trim())
 }
 
 /// `transfer`, `transfer weight 3`
-fn name_and_weight(heading: &str) -> Option<(&str, u32)> {
+pub(crate) fn name_and_weight(heading: &str) -> Option<(&str, u32)> {
     let mut words = heading.split_whitespace();
     match (words.next(), words.next(), words.next(), words.next()) {
         (Some(name), None, ..) => Some((name, 1)),
@@ -104,7 +107,7 @@ mod tests {
 
     #[test]
     fn each_heading_begins_an_operation() {
-        let text = "-- what this is for\n-- operation: a weight 3\nselect 1; -- one\n\n--  operation: b\nselect '-- operation: c';\n";
+        let text = "-- what this is for\n-- operation: a weight 3\nselect 1; -- one\n\n--  name: b\nselect '-- operation: c';\n";
         let found = headed(text).unwrap();
         let seen: Vec<_> = found
             .iter()

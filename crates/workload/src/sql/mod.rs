@@ -1,62 +1,151 @@
-//! Statements of the user's own, from the experiment file or from a .sql file.
+//! Statements of the user's own, from the experiment file or from .sql files.
 //!
-//! Purpose: arbitrary transactions, as in pgbench scripts, with random parameters and weights.
+//! Purpose: queries in rounds, or arbitrary transactions as in pgbench scripts, with random parameters and weights, on tables
+//! from a setup, files, a dump, or those that a running server has.
 //! Boundaries: no variables set from results, no conditions, no loops.
 
-mod cancel;
+mod dump;
+mod files;
 mod parameter;
+mod queries;
 mod section;
-mod setup;
+mod source;
+mod tables;
+mod theirs;
+mod watched;
 
-pub use section::{Section, Source};
+pub use files::TableFile;
+pub use queries::{Query, QueryMistake};
+pub use section::{Runs, Section};
+pub use source::Source;
+pub use tables::{Creation, Sources};
 
+use super::answers::Reference;
 use super::oltp;
 use super::script::{Driver, Script};
-use super::{Dataset, Target, Work, Workload};
-use setup::Setup;
+use super::{Dataset, Operation, Queries, Target, Work, Workload};
 use std::sync::Arc;
+use tables::Tables;
+use theirs::Theirs;
 
-/// The tables and the operations of one section.
-pub struct Statements {
-    names: Vec<String>,
+/// The tables and what runs on them.
+pub struct Sql {
     data: Box<dyn Dataset>,
-    script: Arc<Script>,
+    work: Kind,
+}
+
+enum Kind {
+    Rounds(Round),
+    Timed {
+        script: Arc<Script>,
+        names: Vec<String>,
+    },
+}
+
+/// The queries of a round.
+struct Round {
+    queries: Vec<Query>,
+    /// None: they are in the experiment file.
+    file: Option<String>,
 }
 
 /// Reads `[workload.sql]`; notes every mistake.
 pub(crate) fn read(section: &spec::Section) -> Option<Arc<dyn Workload>> {
-    Some(Arc::new(Statements::new(Section::read(section)?)))
+    Some(Arc::new(Sql::new(Section::read(section)?)))
 }
 
-impl Statements {
-    pub fn new(section: Section) -> Statements {
-        Statements {
-            names: section.names,
+impl Sql {
+    pub fn new(section: Section) -> Sql {
+        Sql {
             data: match section.source {
-                Source::Setup(sql) => Box::new(Setup::new(sql)),
+                Source::Created(sources) => Box::new(Tables::new(sources)),
                 Source::Oltp(data) => Box::new(oltp::tables(&data)),
+                Source::Schema(schema) => Box::new(Theirs { schema }),
             },
-            script: Arc::new(section.script),
+            work: match section.runs {
+                Runs::Queries { queries, file } => Kind::Rounds(Round { queries, file }),
+                Runs::Operations { script, names } => Kind::Timed {
+                    script: Arc::new(script),
+                    names,
+                },
+            },
         }
     }
 
-    /// The operations as the driver runs them.
-    pub fn script(&self) -> &Arc<Script> {
-        &self.script
+    /// The operations of a timed load as the driver runs them; None for rounds.
+    pub fn script(&self) -> Option<&Arc<Script>> {
+        match &self.work {
+            Kind::Rounds(_) => None,
+            Kind::Timed { script, .. } => Some(script),
+        }
     }
 }
 
-impl Workload for Statements {
+impl Workload for Sql {
     fn summary(&self) -> String {
-        format!("{} on {}", self.names.join(" and "), self.data.summary())
+        let data = self.data.summary();
+        match &self.work {
+            Kind::Rounds(round) => format!("{} on {data}", round.summary()),
+            Kind::Timed { names, .. } => format!("{} on {data}", names.join(" and ")),
+        }
     }
 
     fn data(&self) -> Option<&dyn Dataset> {
         Some(&*self.data)
     }
 
+    fn queries(&self) -> Option<&dyn Queries> {
+        match &self.work {
+            Kind::Rounds(round) => Some(round),
+            Kind::Timed { .. } => None,
+        }
+    }
+
     fn work(&self, target: &Target, seed: u64) -> Option<Work> {
-        let driver = Driver::on(target, &self.script, self.data.schema(), seed)?;
+        let Kind::Timed { script, .. } = &self.work else {
+            return None;
+        };
+        let driver = Driver::on(target, script, self.data.schema(), seed)?;
         Some(Work::without_audit(driver))
+    }
+}
+
+impl Round {
+    fn summary(&self) -> String {
+        let queries = match self.queries.len() {
+            1 => "1 query".to_string(),
+            many => format!("{many} queries"),
+        };
+        match &self.file {
+            Some(file) => format!("{queries} of {file}"),
+            None => queries,
+        }
+    }
+
+    /// `q.sql:12`
+    fn place(&self, query: &Query) -> String {
+        match &self.file {
+            Some(file) => format!("{file}:{}", query.line),
+            None => format!("line {} of queries", query.line),
+        }
+    }
+}
+
+impl Queries for Round {
+    /// Rows of a query may come in any order: which columns its ORDER BY means is not known without a grammar.
+    fn operations(&self) -> Vec<Operation> {
+        let operation = |query: &Query| Operation {
+            name: query.name.clone(),
+            mysql: query.sql.clone(),
+            sqlite: query.sql.clone(),
+            ordered_by: Vec::new(),
+            place: Some(self.place(query)),
+        };
+        self.queries.iter().map(operation).collect()
+    }
+
+    /// Answers are compared across servers and rounds only.
+    fn reference(&self, _operation: &str) -> Option<Reference> {
+        None
     }
 }

@@ -1,50 +1,49 @@
 //! The section `[workload.sql]` of an experiment file.
 //!
-//! Boundaries: only the server knows whether the SQL is valid.
+//! Boundaries: `source` reads where the tables come from; only the server knows whether the SQL is valid.
 
 use super::parameter;
-use crate::oltp;
-use crate::script::{Builder, Part, Policy, Script, SqlMistake, WEIGHT_MAX, headed, statements};
-use spec::Node;
+use super::queries::{Query, queries};
+use super::source::{self, Source};
+use crate::script::{Builder, Part, Policy, Script, SqlMistake, WEIGHT_MAX, headed};
+use spec::{Node, Written as Text};
 
-const KEYS: [&str; 7] = [
+const KEYS: [&str; 12] = [
+    "queries",
     "operation",
     "operations",
     "parameter",
     "setup",
+    "load",
+    "dump",
+    "replace",
+    "schema",
     "oltp",
     "on_deadlock",
     "retries_max",
 ];
+/// Keys that only a timed load has.
+const OF_OPERATIONS: [&str; 4] = ["parameter", "on_deadlock", "retries_max", "oltp"];
 const OPERATION: &str = "[workload.sql.operation.transfer] with statements = \"begin; ...; commit\" and, if there are several, weight = 3";
-const SETUP: &str = "setup = \"create table ...; insert ...\" or setup_file = \"tables.sql\"";
+const QUERIES: &str = "queries_file = \"q.sql\", or queries = \"-- name: by_region ...\"";
 
 /// The section, checked.
 #[derive(Clone, Debug)]
 pub struct Section {
     pub source: Source,
-    pub script: Script,
-    /// In file order.
-    pub names: Vec<String>,
+    pub runs: Runs,
 }
 
-/// The source of the tables.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// Setup statements, run once; None: no tables.
-    Setup(String),
-    /// Those of the workload `oltp`.
-    Oltp(oltp::Data),
-}
-
-impl Source {
-    /// The number of numbered tables; None if the tables are not numbered.
-    fn tables(&self) -> Option<u32> {
-        match self {
-            Source::Setup(_) => None,
-            Source::Oltp(data) => Some(data.tables),
-        }
-    }
+/// What runs on the tables.
+#[derive(Clone, Debug)]
+pub enum Runs {
+    /// In rounds. `file`: where they come from, if not from the experiment file.
+    Queries {
+        queries: Vec<Query>,
+        file: Option<String>,
+    },
+    /// In a timed load. The names are in file order.
+    Operations { script: Script, names: Vec<String> },
 }
 
 /// An operation in the file.
@@ -54,51 +53,90 @@ struct Written<'s> {
     name: String,
     weight: u32,
     sql: &'s str,
+    file: Option<&'s str>,
 }
 
 impl Section {
     /// Reads the section and notes mistakes.
     pub fn read(section: &spec::Section) -> Option<Section> {
         section.allow("[workload.sql]", &KEYS);
-        let policy = Policy::read(section);
-        let source = source(section);
-        let parameters = match section.get("parameter") {
-            Some(node) => parameter::all(&node),
-            None => Some(Vec::new()),
+        let source = source::read(section);
+        let runs = match section.get("queries") {
+            Some(node) => of_rounds(section, &node),
+            None => of_timed_load(section, source.as_ref().and_then(Source::numbered)),
         };
-        let operations = operations(section)?;
-        let (source, parameters) = (source?, parameters?);
-        let mut builder = Builder::new(source.tables());
-        for (name, generator) in parameters {
-            builder.parameter(&name, generator);
+        let (source, runs) = (source?, runs?);
+        if let (Runs::Operations { .. }, Some(node)) = (&runs, section.get("schema")) {
+            node.note(
+                "schema is measured read-only, and a timed load may write",
+                "only with queries",
+                format!("write {QUERIES}, or let prony create the tables from a setup or a dump"),
+            );
         }
-        for Written {
-            node,
-            name,
-            weight,
-            sql,
-        } in &operations
-        {
-            let added = builder.operation(name, *weight, &[Part { times: 1, sql }]);
-            added
-                .map_err(|wrong| wrong_statements(node, name, wrong))
-                .ok()?;
-        }
-        for name in builder.unused() {
-            unused(section, name);
-        }
-        Some(Section {
-            source,
-            script: builder.finish(policy),
-            names: operations
-                .into_iter()
-                .map(|operation| operation.name)
-                .collect(),
-        })
+        Some(Section { source, runs })
     }
 }
 
-fn wrong_statements(node: &Node, name: &str, wrong: SqlMistake) {
+fn of_rounds(section: &spec::Section, node: &Node) -> Option<Runs> {
+    let others = ["operation", "operations"].into_iter().chain(OF_OPERATIONS);
+    for other in others.filter_map(|key| section.get(key)) {
+        other.note(
+            format!(
+                "queries run in rounds, and {} belongs to a timed load",
+                other.key
+            ),
+            "not with queries",
+            "keep one of the two",
+        );
+    }
+    let Text { text, file } = node.written(QUERIES)?;
+    let wrong = |mistake: super::queries::QueryMistake| {
+        let says = match (file, mistake.line()) {
+            (Some(file), Some(line)) => format!("{file}:{line}: {mistake}"),
+            (Some(file), None) => format!("{file}: {mistake}"),
+            (None, Some(line)) => format!("line {line} of queries: {mistake}"),
+            (None, None) => mistake.to_string(),
+        };
+        node.note(says, "in this text", "queries are separated by semicolons");
+    };
+    Some(Runs::Queries {
+        queries: queries(text).map_err(wrong).ok()?,
+        file: file.map(String::from),
+    })
+}
+
+/// `tables`: the number of tables that `{n}` may name.
+fn of_timed_load(section: &spec::Section, tables: Option<u32>) -> Option<Runs> {
+    let policy = Policy::read(section);
+    let parameters = match section.get("parameter") {
+        Some(node) => parameter::all(&node),
+        None => Some(Vec::new()),
+    };
+    let operations = operations(section)?;
+    let mut builder = Builder::new(tables);
+    for (name, generator) in parameters? {
+        builder.parameter(&name, generator);
+    }
+    for operation in &operations {
+        let Written {
+            name, weight, sql, ..
+        } = operation;
+        let added = builder.operation(name, *weight, &[Part { times: 1, sql }]);
+        added
+            .map_err(|wrong| wrong_statements(operation, wrong))
+            .ok()?;
+    }
+    for name in builder.unused() {
+        unused(section, name);
+    }
+    let names = operations.into_iter().map(|operation| operation.name);
+    Some(Runs::Operations {
+        names: names.collect(),
+        script: builder.finish(policy),
+    })
+}
+
+fn wrong_statements(operation: &Written, wrong: SqlMistake) {
     let help = match &wrong {
         SqlMistake::Undefined { name } => {
             format!("define it: [workload.sql.parameter.{name}] with uniform = [1, 1000]")
@@ -107,7 +145,12 @@ fn wrong_statements(node: &Node, name: &str, wrong: SqlMistake) {
         SqlMistake::Open => "end it in the same operation".into(),
         _ => "statements are separated by semicolons".into(),
     };
-    node.note(format!("{name}: {wrong}"), "in these statements", help);
+    let name = &operation.name;
+    let says = match operation.file {
+        Some(file) => format!("{file}: {name}: {wrong}"),
+        None => format!("{name}: {wrong}"),
+    };
+    operation.node.note(says, "in these statements", help);
 }
 
 fn unused(section: &spec::Section, name: &str) {
@@ -122,25 +165,15 @@ fn unused(section: &spec::Section, name: &str) {
     );
 }
 
-/// Returns the one of two exclusive keys that is set.
-fn either<'s>(section: &spec::Section<'s>, keys: [&str; 2], help: &str) -> Option<Node<'s>> {
-    let [first, second] = keys.map(|key| section.get(key));
-    if let (Some(first), Some(second)) = (&first, &second) {
-        let says = format!("{} and {} at once", first.key, second.key);
-        second.note(says, "a second one", help);
-    }
-    first.or(second)
-}
-
 /// From `operation.NAME`, or from a text with headings.
 fn operations<'s>(section: &spec::Section<'s>) -> Option<Vec<Written<'s>>> {
     let help = "keep one of the two";
-    let Some(node) = either(section, ["operation", "operations"], help) else {
+    let Some(node) = source::either(section, &["operation", "operations"], help) else {
         section.notes.note(
             section.at.clone(),
-            "[workload.sql] has no operation",
-            "has no operation",
-            format!("write {OPERATION}"),
+            "[workload.sql] has no queries and no operation",
+            "nothing to run",
+            format!("for rounds write {QUERIES}; for a timed load {OPERATION}"),
         );
         return None;
     };
@@ -160,8 +193,15 @@ fn operations<'s>(section: &spec::Section<'s>) -> Option<Vec<Written<'s>>> {
 }
 
 fn from_text<'s>(node: &Node<'s>) -> Option<Vec<Written<'s>>> {
-    let text = node.text("operations = \"-- operation: transfer weight 3 ...\"")?;
-    let wrong = |says: String, help: &str| node.note(says, "in this text", help);
+    let Text { text, file } =
+        node.written("operations = \"-- operation: transfer weight 3 ...\"")?;
+    let wrong = |says: String, help: &str| {
+        let says = match file {
+            Some(file) => format!("{file}: {says}"),
+            None => says,
+        };
+        node.note(says, "in this text", help);
+    };
     let headed = headed(text)
         .map_err(|cause| {
             let help = "begin each operation with a line like -- operation: transfer weight 3";
@@ -183,6 +223,7 @@ fn from_text<'s>(node: &Node<'s>) -> Option<Vec<Written<'s>>> {
             name: operation.name.into(),
             weight: operation.weight,
             sql: operation.sql,
+            file,
         });
     }
     Some(written)
@@ -214,6 +255,7 @@ fn from_table<'s>(node: &Node<'s>) -> Option<Written<'s>> {
         node: statements,
         name: name.into(),
         weight: weight? as u32,
+        file: None,
     })
 }
 
@@ -231,32 +273,6 @@ fn named(node: &Node, name: &str) -> Option<()> {
     None
 }
 
-fn source(section: &spec::Section) -> Option<Source> {
-    let help = "keep one of the two";
-    let Some(node) = either(section, ["setup", "oltp"], help) else {
-        return Some(Source::Setup(String::new()));
-    };
-    match node.key {
-        "setup" => setup(&node),
-        _ => {
-            let data = node.section("oltp = { rows = 100000 }")?;
-            data.allow("[workload.sql.oltp]", &oltp::Data::KEYS);
-            Some(Source::Oltp(oltp::Data::read(&data)))
-        }
-    }
-}
-
-fn setup(node: &Node) -> Option<Source> {
-    let sql = node.text(SETUP)?;
-    match statements(sql) {
-        Ok(_) => Some(Source::Setup(sql.to_owned())),
-        Err(wrong) => {
-            node.note(wrong.to_string(), "in this text", format!("write {SETUP}"));
-            None
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -265,6 +281,13 @@ mod tests {
 
     fn read(text: &str) -> Section {
         spec::read_text(text, Section::read).unwrap()
+    }
+
+    fn operations(text: &str) -> (Vec<String>, Script) {
+        match read(text).runs {
+            Runs::Operations { names, script } => (names, script),
+            other => panic!("{other:?}"),
+        }
     }
 
     const TRANSFER: &str = r#"
@@ -282,17 +305,59 @@ mod tests {
 
     #[test]
     fn operations_and_parameters_become_a_script() {
-        let section = read(TRANSFER);
-        assert_eq!(section.names, ["transfer", "look"]);
-        assert_eq!(section.script.prepared_per_session(), 2);
-        assert!(matches!(section.source, Source::Setup(sql) if sql.starts_with("create table")));
+        let (names, script) = operations(TRANSFER);
+        assert_eq!(names, ["transfer", "look"]);
+        assert_eq!(script.prepared_per_session(), 2);
+        let Source::Created(sources) = read(TRANSFER).source else {
+            panic!("tables from the setup");
+        };
+        assert!(
+            matches!(sources.creation, super::super::tables::Creation::Setup { sql, .. } if sql.starts_with("create table"))
+        );
     }
 
     #[test]
     fn operations_may_come_from_a_text_with_headings() {
         let sql = "-- operation: a weight 2\nselect 1;\n-- operation: b\nselect 2;\n";
         let text = format!("operations = {}", Value::from(sql));
-        assert_eq!(read(&text).names, ["a", "b"]);
+        assert_eq!(operations(&text).0, ["a", "b"]);
+    }
+
+    #[test]
+    fn queries_become_a_round_with_the_lines_of_their_file() {
+        let text =
+            "queries = { file = \"q.sql\", text = \"select 1;\\n\\n-- name: b\\nselect 2\" }";
+        let says = assert_mistake_at(text, "queries", Section::read);
+        assert!(says.starts_with("q.sql:1: a statement before"), "{says}");
+        let Runs::Queries { queries, file } = read("queries = \"-- name: b\\nselect 2\"").runs
+        else {
+            panic!("rounds");
+        };
+        assert_eq!(
+            (queries[0].name.as_str(), queries[0].line, file),
+            ("b", 2, None)
+        );
+    }
+
+    #[test]
+    fn the_tables_may_come_from_a_dump_files_or_a_schema() {
+        let source = |text: &str| read(&format!("queries = \"select 1\"\n{text}")).source;
+        let Source::Created(dump) = source("dump = \"/a/shop.sql\"\nreplace = { a = \"b\" }")
+        else {
+            panic!("a dump");
+        };
+        assert_eq!(dump.replace, [("a".to_string(), "b".to_string())]);
+        let files = "setup = \"create table t (a int)\"\n[load]\nt = \"/a/t.csv\"\nu = { file = \"/a/u\", options = \"LINES STARTING BY 'x'\" }";
+        let Source::Created(files) = source(files) else {
+            panic!("files");
+        };
+        let tables: Vec<&str> = files.files.iter().map(|file| file.table.as_str()).collect();
+        assert_eq!(tables, ["t", "u"]);
+        assert_eq!(
+            files.files[1].options.as_deref(),
+            Some("LINES STARTING BY 'x'")
+        );
+        assert!(matches!(source("schema = \"shop\""), Source::Schema(name) if name == "shop"));
     }
 
     #[test]
@@ -306,10 +371,10 @@ mod tests {
     #[test]
     fn statements_name_the_tables_of_oltp_by_their_number_and_their_own_as_they_are() {
         let operation = "operation.a.statements = \"select c from sbtest{n}\"";
-        let on_oltp = read(&format!("oltp = {{ tables = 4 }}\n{operation}"));
-        assert_eq!(on_oltp.script.prepared_per_session(), 4);
-        let on_own = read(operation);
-        assert_eq!(on_own.script.prepared_per_session(), 1);
+        let (_, on_oltp) = operations(&format!("oltp = {{ tables = 4 }}\n{operation}"));
+        assert_eq!(on_oltp.prepared_per_session(), 4);
+        let (_, on_own) = operations(operation);
+        assert_eq!(on_own.prepared_per_session(), 1);
     }
 
     #[test]
@@ -365,6 +430,14 @@ mod tests {
             (&format!("{ok}operations = \"\""), "operations"),
             (&format!("{ok}setup = \"a;;b\""), "setup"),
             (&format!("{ok}setup = \"a\"\noltp = {{}}"), "oltp"),
+            (&format!("{ok}setup = \"a\"\ndump = \"b\""), "dump"),
+            (&format!("{ok}schema = \"shop\""), "schema"),
+            (&format!("{ok}load.t = \"t.csv\""), "load"),
+            (&format!("{ok}replace.a = \"b\""), "replace"),
+            (&format!("{ok}queries = \"select 1\""), "operation"),
+            ("queries = \"delete from t\"", "queries"),
+            ("queries = \"\"", "queries"),
+            ("queries = \"select 1\"\nschema = \"a'b\"", "schema"),
             (&format!("{ok}oltp = {{ rows = 0 }}"), "oltp.rows"),
             (&format!("{ok}oltp = {{ row = 1 }}"), "oltp.row"),
             (&format!("{ok}on_deadlock = \"ignore\""), "on_deadlock"),

@@ -41,6 +41,7 @@ pub(super) fn operations(joins: Joins) -> Vec<Operation> {
                 sqlite: for_sqlite(mysql),
                 mysql: mysql.into(),
                 ordered_by: ordered_by.to_vec(),
+                place: None,
             }
         })
         .collect()

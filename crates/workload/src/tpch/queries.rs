@@ -75,6 +75,7 @@ pub(super) fn operations(section: &Section) -> Vec<Operation> {
         mysql: statement(section, known.name),
         sqlite: String::new(),
         ordered_by: known.ordered_by.to_vec(),
+        place: None,
     };
     QUERIES.iter().map(operation).collect()
 }

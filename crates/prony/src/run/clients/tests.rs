@@ -23,6 +23,7 @@ fn operations() -> Vec<Operation> {
         mysql: name.to_string(),
         sqlite: String::new(),
         ordered_by: Vec::new(),
+        place: None,
     };
     NAMES.iter().map(operation).collect()
 }

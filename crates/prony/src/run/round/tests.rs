@@ -27,6 +27,7 @@ fn answer(sql: &str) -> Result<Reply, ServerError> {
         columns: vec!["n".into()],
         rows: vec![vec![Some(b"1".to_vec())]],
         elapsed: Duration::from_millis(1),
+        ..Reply::default()
     })
 }
 
@@ -49,6 +50,7 @@ fn passed(names: &[&str]) -> Passed {
         mysql: name.to_string(),
         sqlite: name.to_string(),
         ordered_by: Vec::new(),
+        place: None,
     };
     let operations: Vec<Operation> = names.iter().map(operation).collect();
     let protocol = Protocol {

@@ -1,0 +1,168 @@
+//! Tables that a running server already has, in a schema of the user's.
+//!
+//! Purpose: measure them as they are: prony creates nothing, and every connection is read-only. Boundaries: only rounds of
+//! queries; `tables` creates tables.
+
+use crate::marker;
+use crate::{Dataset, Estimate, LoadError, Loaded, Preloaded, Progress, State};
+use crate::{preload, schema};
+use server::{ServerError, Session};
+
+/// The error code of a statement that the server cannot parse.
+const NOT_PARSED: u16 = 1064;
+
+/// A schema of the user's.
+pub(super) struct Theirs {
+    pub schema: String,
+}
+
+impl Dataset for Theirs {
+    /// The content is unknown: servers of one run are compared as if they held the same rows.
+    fn fingerprint(&self) -> String {
+        format!("schema-{}", self.schema)
+    }
+
+    fn summary(&self) -> String {
+        format!("the schema {}", self.schema)
+    }
+
+    fn schema(&self) -> &str {
+        &self.schema
+    }
+
+    fn estimate(&self) -> Estimate {
+        Estimate::default()
+    }
+
+    fn enter(&self, session: &mut Session) -> Result<(), ServerError> {
+        session.execute(&format!("USE {}", schema::quoted(&self.schema)))?;
+        match session.execute("SET SESSION TRANSACTION READ ONLY") {
+            Ok(_) => Ok(()),
+            Err(ServerError::Refused { code: NOT_PARSED, .. }) => Err(ServerError::Unusable(
+                "schema needs read-only transactions, which the server does not have (MySQL 5.6 and MariaDB 10.0 are the first): dump the schema, and measure the dump".into(),
+            )),
+            Err(other) => Err(other),
+        }
+    }
+
+    fn is_theirs(&self) -> bool {
+        true
+    }
+
+    fn state(&self, session: &mut Session) -> Result<State, ServerError> {
+        Ok(match exists(session, &self.schema)? {
+            true => State::Complete(self.fingerprint()),
+            false => State::Absent,
+        })
+    }
+
+    fn create(&self, session: &mut Session, _allow_drop: bool) -> Result<(), LoadError> {
+        let failed = LoadError::during("The schemas of the server cannot be listed");
+        let sql = "SELECT schema_name FROM information_schema.schemata ORDER BY schema_name";
+        let present = marker::names(&session.query(sql).map_err(failed)?);
+        Err(self.absent(&present))
+    }
+
+    fn load(
+        &self,
+        _connect: crate::loader::Connect<'_>,
+        _progress: &(dyn Fn(Progress) + Sync),
+        _cancel: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Loaded, LoadError> {
+        // `create` has failed before.
+        Err(self.absent(&[]))
+    }
+
+    fn verify(&self, _session: &mut Session) -> Result<(), LoadError> {
+        Ok(())
+    }
+
+    fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError> {
+        data_bytes(session, &self.schema)
+    }
+
+    fn preload(&self, session: &mut Session) -> Result<Preloaded, ServerError> {
+        let tables = names(session, &self.schema, "BASE TABLE")?;
+        let names: Vec<&str> = tables.iter().map(String::as_str).collect();
+        preload::preload(session, &self.schema, &names)
+    }
+}
+
+impl Theirs {
+    fn absent(&self, present: &[String]) -> LoadError {
+        let cause = format!(
+            "the account sees these: {}; correct schema, or grant the account SELECT on it",
+            present.join(", ")
+        );
+        LoadError::Written {
+            place: format!("schema = \"{}\"", self.schema),
+            says: format!("the server has no such schema; {cause}"),
+        }
+    }
+}
+
+fn exists(session: &mut Session, schema: &str) -> Result<bool, ServerError> {
+    let sql =
+        format!("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = '{schema}'");
+    Ok(session.query(&sql)?.first_text().as_deref() != Some("0"))
+}
+
+/// The objects of a given type in the schema, from information_schema.
+pub(super) fn names(
+    session: &mut Session,
+    schema: &str,
+    table_type: &str,
+) -> Result<Vec<String>, ServerError> {
+    let reply = session.query(&format!(
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = '{schema}' AND table_type = '{table_type}' ORDER BY table_name"
+    ))?;
+    Ok(marker::names(&reply))
+}
+
+/// Bytes of all tables of the schema with their indexes, as the server reports them.
+pub(super) fn data_bytes(session: &mut Session, schema: &str) -> Result<u64, ServerError> {
+    let tables = names(session, schema, "BASE TABLE")?;
+    let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
+    match tables.is_empty() {
+        true => Ok(0),
+        false => schema::data_bytes(session, schema, &tables),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use server::Reply;
+
+    /// A server that refuses the statements with this word.
+    fn refusing(word: &'static str, code: u16) -> Session {
+        Session::Scripted(Box::new(move |sql: &str| match sql.contains(word) {
+            true => Err(ServerError::Refused {
+                code,
+                message: "no".into(),
+            }),
+            false => Ok(Reply::default()),
+        }))
+    }
+
+    fn shop() -> Theirs {
+        Theirs {
+            schema: "shop".into(),
+        }
+    }
+
+    #[test]
+    fn every_connection_is_read_only() {
+        assert!(shop().enter(&mut refusing("nothing", 0)).is_ok());
+        let refused = shop().enter(&mut refusing("READ ONLY", 1064)).unwrap_err();
+        assert!(refused.to_string().contains("MySQL 5.6"), "{refused}");
+    }
+
+    #[test]
+    fn nothing_is_created() {
+        let mut session = refusing("CREATE", 1);
+        let refused = shop().create(&mut session, true).unwrap_err().to_string();
+        assert!(refused.contains("no such schema"), "{refused}");
+        assert!(shop().is_theirs());
+    }
+}
