@@ -17,8 +17,10 @@ pub struct BenchRequest {
     /// As written: `500`, `60% of max`.
     pub rate: Vec<String>,
     pub workers: Vec<u32>,
-    /// As written: `30s`.
-    pub time: String,
+    /// As written: `30s`. None: ten seconds, or rounds if the workload has queries.
+    pub time: Option<String>,
+    /// `cold`, `hot`; empty: the default of `prony bench`.
+    pub rounds: Vec<String>,
     pub warmup: Option<String>,
     /// As written: `2`, `0.1`.
     pub scale: Option<String>,
@@ -27,7 +29,54 @@ pub struct BenchRequest {
     pub engine: Option<String>,
     pub blocks: Option<u32>,
     pub settings: Vec<(String, String)>,
+    pub sql: SqlRequest,
 }
+
+/// The flags of the workload `sql`. Paths are relative to the current folder.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SqlRequest {
+    /// Files with statements: of rounds, of a timed load, and those that create the tables.
+    pub queries: Option<String>,
+    pub operations: Option<String>,
+    pub setup: Option<String>,
+    pub dump: Option<String>,
+    pub schema: Option<String>,
+    /// Files by table.
+    pub load: Vec<(String, String)>,
+    /// Texts of the dump and what replaces them.
+    pub replace: Vec<(String, String)>,
+}
+
+impl SqlRequest {
+    /// The keys of the section.
+    fn section(&self) -> Table {
+        let texts = [
+            ("queries_file", &self.queries),
+            ("operations_file", &self.operations),
+            ("setup_file", &self.setup),
+            ("dump", &self.dump),
+            ("schema", &self.schema),
+        ];
+        let texts = texts
+            .into_iter()
+            .filter_map(|(key, text)| Some((key.to_string(), Value::from(text.clone()?))));
+        let tables = [("load", &self.load), ("replace", &self.replace)];
+        let tables = tables.into_iter().filter(|(_, pairs)| !pairs.is_empty());
+        let tables = tables.map(|(key, pairs)| {
+            let pairs = pairs.iter().cloned();
+            let table: Table = pairs.map(|(name, text)| (name, text.into())).collect();
+            (key.to_string(), Value::from(table))
+        });
+        texts.chain(tables).collect()
+    }
+}
+
+/// Workloads that have queries for rounds.
+const IN_ROUNDS: [&str; 2] = ["ssb", "tpch"];
+/// The measured time of a load without `--time`.
+const TIME: &str = "10s";
+/// The rounds without `--rounds`. A server that prony does not restart has no cold ones.
+const ROUNDS: [&str; 4] = ["cold", "hot", "hot", "hot"];
 
 /// Workloads whose operations change what the next trial would measure.
 const CHANGE_THEIR_DATA: [&str; 1] = ["tpcc"];
@@ -41,6 +90,12 @@ impl BenchRequest {
         }
     }
 
+    /// Whether it runs rounds of queries rather than a timed load.
+    fn is_in_rounds(&self) -> bool {
+        let has_queries = IN_ROUNDS.contains(&self.named().0) || self.sql.queries.is_some();
+        self.time.is_none() && has_queries
+    }
+
     fn changes_its_data(&self) -> bool {
         CHANGE_THEIR_DATA.contains(&self.named().0)
     }
@@ -50,7 +105,7 @@ impl BenchRequest {
 /// of the record.
 pub fn bench(request: &BenchRequest) -> String {
     let mut file = Table::new();
-    file.insert("title".into(), request.workload.clone().into());
+    file.insert("title".into(), title(request).into());
     file.insert("server".into(), servers(request).into());
     if !request.settings.is_empty() {
         let settings = request.settings.iter();
@@ -63,6 +118,19 @@ pub fn bench(request: &BenchRequest) -> String {
     file.insert("load".into(), load(request).into());
     file.insert("protocol".into(), protocol(request).into());
     file.to_string()
+}
+
+/// The flag, and what it runs on if that is the user's own: `sql: q.sql on shop.sql`.
+fn title(request: &BenchRequest) -> String {
+    let sql = &request.sql;
+    let runs = sql.queries.as_ref().or(sql.operations.as_ref());
+    let tables = sql.dump.as_ref().or(sql.setup.as_ref());
+    let named = [runs, tables.or(sql.schema.as_ref())];
+    let named: Vec<&str> = named.into_iter().flatten().map(String::as_str).collect();
+    match named.is_empty() {
+        true => request.workload.clone(),
+        false => format!("{}: {}", request.workload, named.join(" on ")),
+    }
 }
 
 fn servers(request: &BenchRequest) -> Table {
@@ -118,6 +186,7 @@ fn workload(request: &BenchRequest) -> Table {
     add("rows", request.rows.map(whole));
     add("engine", request.engine.clone().map(Value::from));
     add("reload", request.changes_its_data().then(|| true.into()));
+    section.extend(request.sql.section());
     Table::from_iter([(name.to_string(), section.into())])
 }
 
@@ -154,7 +223,12 @@ fn load(request: &BenchRequest) -> Table {
 /// the next.
 fn protocol(request: &BenchRequest) -> Table {
     let mut protocol = Table::new();
-    protocol.insert("time".into(), request.time.clone().into());
+    if request.is_in_rounds() || !request.rounds.is_empty() {
+        protocol.insert("rounds".into(), rounds(request));
+    } else {
+        let time = request.time.as_deref().unwrap_or(TIME);
+        protocol.insert("time".into(), time.into());
+    }
     if let Some(warmup) = &request.warmup {
         protocol.insert("warmup".into(), warmup.clone().into());
     }
@@ -164,13 +238,22 @@ fn protocol(request: &BenchRequest) -> Table {
         request.workers.len(),
     ];
     let is_series = longest.iter().any(|length| *length > 1);
-    if is_series && !request.changes_its_data() {
+    if is_series && !request.changes_its_data() && !request.is_in_rounds() {
         protocol.insert("series".into(), true.into());
     }
     if let Some(blocks) = request.blocks {
         protocol.insert("blocks".into(), i64::from(blocks).into());
     }
     protocol
+}
+
+fn rounds(request: &BenchRequest) -> Value {
+    if !request.rounds.is_empty() {
+        return list(request.rounds.iter().map(|round| round.as_str().into()));
+    }
+    let is_restarted = |round: &&str| request.sql.schema.is_none() || *round != "cold";
+    let rounds = ROUNDS.into_iter().filter(is_restarted);
+    list(rounds.map(Value::from))
 }
 
 fn list(values: impl Iterator<Item = Value>) -> Value {
@@ -212,7 +295,7 @@ mod tests {
             workload: "oltp-update-index".into(),
             servers: vec!["mysql@5.6.14".into(), "mariadb".into()],
             clients: vec![1, 8, 64],
-            time: "30s".into(),
+            time: Some("30s".into()),
             ..BenchRequest::default()
         }
     }
@@ -264,6 +347,43 @@ mod tests {
         assert_eq!(section["scale"].as_integer(), Some(2));
         assert_eq!(section["reload"].as_bool(), Some(true));
         assert!(!experiment.protocol.series);
+    }
+
+    #[test]
+    fn queries_of_the_user_run_in_rounds() {
+        let request = BenchRequest {
+            workload: "sql".into(),
+            clients: Vec::new(),
+            time: None,
+            sql: SqlRequest {
+                schema: Some("shop".into()),
+                queries: Some("q.sql".into()),
+                ..SqlRequest::default()
+            },
+            ..update_index()
+        };
+        let file: Table = bench(&request).parse().unwrap();
+        let section = &file["workload"]["sql"];
+        assert_eq!(section["queries_file"].as_str(), Some("q.sql"));
+        assert_eq!(section["schema"].as_str(), Some("shop"));
+        assert_eq!(file["title"].as_str(), Some("sql: q.sql on shop"));
+        let rounds = |request: &BenchRequest| -> Vec<String> {
+            let file: Table = bench(request).parse().unwrap();
+            let rounds = file["protocol"]["rounds"].as_array().unwrap().clone();
+            let rounds = rounds.iter().map(|round| round.as_str().unwrap().into());
+            rounds.collect()
+        };
+        assert_eq!(rounds(&request), ["hot", "hot", "hot"]);
+        let dump = SqlRequest {
+            schema: None,
+            dump: Some("shop.sql".into()),
+            ..request.sql.clone()
+        };
+        let request = BenchRequest {
+            sql: dump,
+            ..request
+        };
+        assert_eq!(rounds(&request), ["cold", "hot", "hot", "hot"]);
     }
 
     #[test]

@@ -9,14 +9,15 @@ use super::Results;
 use super::experiment::{self, Overrides};
 use super::failure::{Failure, Status, print};
 use super::run;
-use super::setting::setting;
+use super::setting::{pair, setting};
 use super::show::Format;
 use crate::run::{Request, Workloads};
-use spec::{BenchRequest, bench};
+use spec::{BenchRequest, SqlRequest, bench};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// tpcc, or oltp and an operation: oltp-point-select, oltp-update-index, oltp-read-write, ...
+    /// tpcc, or oltp and an operation: oltp-point-select, oltp-update-index, oltp-read-write, ...; ssb and tpch run their
+    /// queries in rounds, sql your own
     workload: String,
     /// Server to measure: mariadb, mysql@5.6.14, a DSN, or NAME=BUILD; repeatable
     #[arg(long, value_name = "BUILD|DSN", default_value = "mariadb")]
@@ -30,9 +31,17 @@ pub(super) struct Args {
     /// Workers that serve the requests of an open loop
     #[arg(long, value_delimiter = ',', requires = "rate")]
     workers: Vec<u32>,
-    /// Measured time of each trial
-    #[arg(long, default_value = "10s")]
-    time: String,
+    /// Measured time of each trial of a timed load [default: 10s]
+    #[arg(long)]
+    time: Option<String>,
+    /// Rounds of queries [default: cold,hot,hot,hot]
+    #[arg(
+        long,
+        value_name = "cold|hot",
+        value_delimiter = ',',
+        conflicts_with = "time"
+    )]
+    rounds: Vec<String>,
     /// Warm-up before the measured time: 2s, 50%, find
     #[arg(long)]
     warmup: Option<String>,
@@ -54,6 +63,8 @@ pub(super) struct Args {
     /// Setting that the servers start with; repeatable
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     set: Vec<(String, String)>,
+    #[command(flatten)]
+    sql: Sql,
     /// Run on null servers, to measure the limit of the load engine on this machine
     #[arg(long)]
     dry: bool,
@@ -65,6 +76,33 @@ pub(super) struct Args {
     /// Allow dropping prony's own schemas on an external server
     #[arg(long)]
     allow_drop: bool,
+}
+
+/// Your own SQL: `prony bench sql --dump shop.sql --queries q.sql`.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Options of bench sql")]
+struct Sql {
+    /// A .sql file whose statements are run once per round; lines like -- name: by_region name them
+    #[arg(long, value_name = "FILE", conflicts_with = "operations")]
+    queries: Option<String>,
+    /// A .sql file with the operations of a timed load, each under a line like -- operation: transfer
+    #[arg(long, value_name = "FILE")]
+    operations: Option<String>,
+    /// A dump of mysqldump or mariadb-dump: .sql, .sql.gz, .sql.zst
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["setup", "schema"])]
+    dump: Option<String>,
+    /// A .sql file that creates the tables
+    #[arg(long, value_name = "FILE", conflicts_with = "schema")]
+    setup: Option<String>,
+    /// Rows of a table, loaded by LOAD DATA; repeatable
+    #[arg(long, value_name = "TABLE=FILE", value_parser = pair, conflicts_with = "schema")]
+    load: Vec<(String, String)>,
+    /// A schema that the external server already has; it is only read
+    #[arg(long)]
+    schema: Option<String>,
+    /// Replace a text in the statements of the dump, not in its rows; repeatable
+    #[arg(long, value_name = "TEXT=TEXT", value_parser = pair, requires = "dump")]
+    replace: Vec<(String, String)>,
 }
 
 pub(super) fn run(args: Args) -> Result<Status, Failure> {
@@ -109,6 +147,22 @@ impl Args {
             engine: self.engine.clone(),
             blocks: self.blocks,
             settings: self.set.clone(),
+            rounds: self.rounds.clone(),
+            sql: self.sql.request(),
+        }
+    }
+}
+
+impl Sql {
+    fn request(&self) -> SqlRequest {
+        SqlRequest {
+            queries: self.queries.clone(),
+            operations: self.operations.clone(),
+            setup: self.setup.clone(),
+            dump: self.dump.clone(),
+            schema: self.schema.clone(),
+            load: self.load.clone(),
+            replace: self.replace.clone(),
         }
     }
 }

@@ -46,7 +46,7 @@ enum Verb {
     /// Write report.html
     Report(report::Args),
     /// Benchmark without an experiment file: prony bench oltp-update-index --server mysql@5.6.14 --clients 1,8,64 --time 30s
-    Bench(bench::Args),
+    Bench(Box<bench::Args>),
     /// Download server builds, and start a server by hand
     #[command(subcommand)]
     Server(server::Command),
@@ -88,7 +88,7 @@ pub fn main() -> std::process::ExitCode {
         Verb::Report(args) => report::run(args),
         Verb::Server(command) => server::run(command),
         Verb::Data(args) => data::run(args).map(|()| Status::Done).map_err(Into::into),
-        Verb::Bench(args) => bench::run(args),
+        Verb::Bench(args) => bench::run(*args),
         Verb::Crash(command) => crash::run(command),
         Verb::Null(args) => null::run(&args),
         Verb::Guard(args) => guard::run(args),

@@ -1,10 +1,17 @@
-//! A server setting on the command line: `NAME=VALUE`.
+//! Pairs on the command line: `NAME=VALUE`.
 
+/// A server setting.
 pub(super) fn setting(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.trim().is_empty() => {
-            Ok((name.trim().to_string(), value.trim().to_string()))
-        }
-        _ => Err("write NAME=VALUE, as in innodb_buffer_pool_size=64M".to_string()),
-    }
+    split(text).ok_or("write NAME=VALUE, as in innodb_buffer_pool_size=64M".to_string())
+}
+
+/// Another pair, such as a table and its file.
+pub(super) fn pair(text: &str) -> Result<(String, String), String> {
+    split(text).ok_or("write the two with = between them".to_string())
+}
+
+fn split(text: &str) -> Option<(String, String)> {
+    let (name, value) = text.split_once('=')?;
+    let (name, value) = (name.trim(), value.trim());
+    (!name.is_empty()).then(|| (name.to_string(), value.to_string()))
 }
