@@ -10,6 +10,7 @@ mod faults;
 mod limits;
 mod load;
 mod load_faults;
+mod own_sql;
 mod plans;
 mod query_timeout;
 mod quickstart;

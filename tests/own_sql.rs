@@ -1,0 +1,271 @@
+//! The user's own SQL in rounds: on a dump, on files, and on the tables that a running server has.
+
+use crate::support::elsewhere::Elsewhere;
+use crate::support::{Bench, Ended, has};
+use flate2::write::GzEncoder;
+use serde_json::Value;
+use std::io::Write as _;
+use std::path::Path;
+
+const QUERIES: &str = "-- name: by_region
+select c.region, count(*), sum(o.price), sum(o.weight)
+from orders o join customers c on c.id = o.customer
+group by c.region;
+
+-- operation: view
+select * from sales order by total;
+
+-- name: binary
+select id, name, hex(photo) from customers;
+";
+
+/// A dump in the folder `tests/data/dumps`.
+fn dump(name: &str) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/dumps");
+    std::fs::read(folder.join(name)).unwrap()
+}
+
+fn write(bench: &Bench, name: &str, content: impl AsRef<[u8]>) {
+    std::fs::write(bench.folder.path().join(name), content).unwrap();
+}
+
+fn done(ended: &Ended) {
+    assert_eq!(ended.status, 0, "{}\n{}", ended.stdout, ended.stderr);
+}
+
+/// All queries of the only run, as (server, round, query).
+fn measured(bench: &Bench) -> Vec<(String, String, Value)> {
+    let shown = bench.json(&bench.runs()[0]);
+    let mut found = Vec::new();
+    for trial in shown["trials"].as_array().unwrap() {
+        for round in trial["rounds"].as_array().unwrap() {
+            for query in round["queries"].as_array().unwrap() {
+                let text = |value: &Value| value.as_str().unwrap().to_string();
+                found.push((text(&trial["server"]), text(&round["name"]), query.clone()));
+            }
+        }
+    }
+    found
+}
+
+/// Runs the queries of the shop cold and hot on a dump of it, and checks that all servers give the same answers.
+fn is_measured(bench: &Bench, dump: &str, servers: &[&str]) {
+    write(bench, "q.sql", QUERIES);
+    let mut words = vec!["bench", "sql", "--dump", dump, "--queries", "q.sql"];
+    words.extend(["--rounds", "cold,hot"]);
+    words.extend(["--replace", "utf8mb4_0900_ai_ci=utf8mb4_general_ci"]);
+    for server in servers {
+        words.extend(["--server", server]);
+    }
+    let ended = bench.run(&words);
+    done(&ended);
+    let queries = measured(bench);
+    assert_eq!(queries.len(), servers.len() * 2 * 3);
+    for (server, round, query) in &queries {
+        assert_eq!(query["answer"], "ok", "{server} {round} {query}");
+        assert!(!query["plan_hash"].is_null(), "{server} {round} {query}");
+    }
+    let names: Vec<&str> = queries[..3]
+        .iter()
+        .map(|(.., query)| query["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["by_region", "view", "binary"]);
+    bench.wait_until_quiet();
+    assert_eq!(bench.leftovers(), Vec::<std::path::PathBuf>::new());
+}
+
+fn available<'b>(builds: &[&'b str]) -> Vec<&'b str> {
+    builds.iter().copied().filter(|build| has(build)).collect()
+}
+
+#[test]
+fn a_dump_of_mysql_loads_into_all_servers_and_gives_the_same_answers() {
+    let servers = available(&["mariadb", "mysql@5.6.14", "mysql@8.0.33"]);
+    let bench = Bench::new();
+    write(&bench, "shop.sql", dump("shop-mysql-8.0.sql"));
+    is_measured(&bench, "shop.sql", &servers);
+}
+
+#[test]
+fn a_compressed_dump_of_mariadb_loads_into_all_servers() {
+    let servers = available(&["mariadb", "mysql@5.6.14", "mysql@8.0.33"]);
+    let bench = Bench::new();
+    let mut gzip = GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(&dump("shop-mariadb-10.11.sql")).unwrap();
+    write(&bench, "shop.sql.gz", gzip.finish().unwrap());
+    is_measured(&bench, "shop.sql.gz", &servers);
+}
+
+#[test]
+fn a_collation_that_a_server_lacks_is_named_with_its_line_and_the_fix() {
+    if !has("mysql@5.6.14") {
+        return;
+    }
+    let bench = Bench::new();
+    write(&bench, "shop.sql", dump("shop-mysql-8.0.sql"));
+    write(&bench, "q.sql", QUERIES);
+    let ended = bench.line("bench sql --dump shop.sql --queries q.sql --server mysql@5.6.14");
+    assert_eq!(ended.status, 3, "{}", ended.stderr);
+    for part in [
+        "shop.sql:41: the server says 1273",
+        "--replace utf8mb4_0900_ai_ci=",
+    ] {
+        assert!(ended.stderr.contains(part), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_dump_that_stops_halfway_names_its_line() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let whole = dump("shop-mysql-8.0.sql");
+    let cut = whole
+        .windows(8)
+        .position(|word| word == b",(2,2,20")
+        .unwrap();
+    let line = 1 + whole[..cut].iter().filter(|byte| **byte == b'\n').count();
+    write(&bench, "shop.sql", &whole[..cut]);
+    write(&bench, "q.sql", QUERIES);
+    let ended = bench.line(
+        "bench sql --dump shop.sql --queries q.sql --replace utf8mb4_0900_ai_ci=utf8mb4_general_ci",
+    );
+    assert_eq!(ended.status, 3, "{}", ended.stderr);
+    let place = format!("shop.sql:{line}: the file ends within the statement");
+    assert!(ended.stderr.contains(&place), "{}", ended.stderr);
+    assert!(bench.runs().is_empty(), "nothing was measured");
+}
+
+#[test]
+fn a_wrong_query_names_its_line_and_what_the_server_says() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    write(&bench, "shop.sql", dump("shop-mysql-8.0.sql"));
+    write(
+        &bench,
+        "q.sql",
+        "select count(*) from orders;\n\nselect colour from orders;\n",
+    );
+    let ended = bench.line("bench sql --dump shop.sql --queries q.sql --rounds hot --replace utf8mb4_0900_ai_ci=utf8mb4_general_ci");
+    assert_eq!(ended.status, 3, "{}", ended.stderr);
+    let shown = format!("{}{}", ended.stdout, ended.stderr);
+    assert!(shown.contains("Q2 (q.sql:3)"), "{shown}");
+    assert!(shown.contains("1054 Unknown column 'colour'"), "{shown}");
+}
+
+#[test]
+fn files_are_loaded_and_a_wrong_value_names_its_line() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    write(
+        &bench,
+        "tables.sql",
+        "create table orders (id int primary key, region varchar(20), price decimal(10,2)) charset utf8mb4;",
+    );
+    write(
+        &bench,
+        "q.sql",
+        "select region, sum(price) from orders group by region",
+    );
+    let line =
+        "bench sql --setup tables.sql --load orders=orders.csv --queries q.sql --rounds hot,hot";
+    write(
+        &bench,
+        "orders.csv",
+        "region,id,price\nnorth,1,10.5\n\"south, or \"\"so\"\"\",x,20\n",
+    );
+    let wrong = bench.line(line);
+    assert_eq!(wrong.status, 3, "{}", wrong.stderr);
+    assert!(
+        wrong.stderr.contains("orders.csv:3: the server says 1366"),
+        "{}",
+        wrong.stderr
+    );
+    write(
+        &bench,
+        "orders.csv",
+        "region,id,price\nnorth,1,10.5\n\"south, or \"\"so\"\"\",2,20\n",
+    );
+    done(&bench.line(line));
+    let queries = measured(&bench);
+    assert!(
+        queries
+            .iter()
+            .all(|(.., query)| query["rows"] == 2 && query["answer"] == "ok"),
+        "{queries:?}"
+    );
+}
+
+#[test]
+fn a_schema_of_a_running_server_is_only_read() {
+    let rights = "SELECT ON shop.*";
+    let Some(mut theirs) = Elsewhere::start("mariadb", rights) else {
+        return;
+    };
+    let bench = Bench::new();
+    write(
+        &bench,
+        "q.sql",
+        "select count(*) from lineorder;\nselect n from lineorder where n > 1;\n",
+    );
+    let before = (theirs.pid(), theirs.surroundings());
+    let dsn = theirs.dsn_with_password();
+    let ended = bench.run(&[
+        "bench",
+        "sql",
+        "--schema",
+        "shop",
+        "--queries",
+        "q.sql",
+        "--server",
+        &dsn,
+    ]);
+    done(&ended);
+    assert_eq!((theirs.pid(), theirs.surroundings()), before);
+    let schemas = theirs.query(
+        "SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE 'prony%'",
+    );
+    assert_eq!(schemas, Vec::<String>::new());
+    let queries = measured(&bench);
+    assert_eq!(queries.len(), 6, "{queries:?}");
+    assert!(
+        queries.iter().all(|(.., query)| query["answer"] == "ok"),
+        "{queries:?}"
+    );
+    // A function that writes is what read-only transactions are for.
+    theirs.execute("CREATE TABLE shop.log (n INT)");
+    theirs.execute("GRANT EXECUTE, INSERT ON shop.* TO 'guest'@'127.0.0.1'");
+    theirs.execute("CREATE FUNCTION shop.logged() RETURNS INT BEGIN INSERT INTO shop.log VALUES (1); RETURN 1; END");
+    write(&bench, "q.sql", "select logged()");
+    let ended = bench.run(&[
+        "bench",
+        "sql",
+        "--schema",
+        "shop",
+        "--queries",
+        "q.sql",
+        "--server",
+        &dsn,
+    ]);
+    let shown = format!("{}{}", ended.stdout, ended.stderr);
+    assert!(ended.status == 3 && shown.contains("READ ONLY"), "{shown}");
+    assert_eq!(theirs.query("SELECT COUNT(*) FROM shop.log"), ["0"]);
+}
+
+#[test]
+fn a_schema_needs_a_running_server() {
+    let bench = Bench::new();
+    write(&bench, "q.sql", "select 1");
+    let ended = bench.line("bench sql --schema shop --queries q.sql --server mariadb");
+    assert_eq!(ended.status, 2, "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("name a running server by its DSN"),
+        "{}",
+        ended.stderr
+    );
+}
