@@ -277,3 +277,77 @@ fn every_statement_that_the_documentation_shows_runs() {
         [4, 3, 0, 2, 1, 10]
     );
 }
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Write;
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(bytes).unwrap();
+    packed.finish().unwrap()
+}
+
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
+}
+
+/// A finished run, packed, in a file whose name does not say so.
+fn packed(path: &Path, pack: fn(&[u8]) -> Vec<u8>) {
+    let mut store = Store::create(path, &run()).unwrap();
+    store.save(&done(0)).unwrap();
+    drop(store);
+    let bytes = std::fs::read(path).unwrap();
+    std::fs::write(path, pack(&bytes)).unwrap();
+}
+
+#[test]
+fn a_compressed_record_is_read_as_it_was_written() {
+    for pack in [gzip, zstd] {
+        let (_folder, path) = place();
+        packed(&path, pack);
+        let store = Store::open(&path).unwrap();
+        assert_eq!(store.run().unwrap(), run());
+        assert_eq!(store.trials_whole().unwrap(), [done(0)]);
+    }
+}
+
+#[test]
+fn a_compressed_record_cannot_be_resumed() {
+    let (_folder, path) = place();
+    packed(&path, gzip);
+    let error = Store::resume(&path).err().expect("refused").to_string();
+    assert!(error.contains("unpack it first"), "{error}");
+}
+
+#[test]
+fn a_truncated_compressed_record_is_refused_as_damaged() {
+    for pack in [gzip, zstd] {
+        let (_folder, path) = place();
+        packed(&path, pack);
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+        assert!(matches!(refusal(&path), StoreError::Damaged(_)));
+    }
+}
+
+#[test]
+fn a_record_that_was_compressed_during_its_run_is_refused_with_the_fix() {
+    let (_folder, path) = place();
+    let mut store = Store::create(&path, &run()).unwrap();
+    store.save(&done(0)).unwrap();
+    let kept = path.with_extension("gz");
+    std::fs::write(&kept, gzip(&std::fs::read(&path).unwrap())).unwrap();
+    let error = refusal(&kept).to_string();
+    assert!(error.contains("compress the run again"), "{error}");
+    drop(store);
+}
+
+#[test]
+fn the_states_of_the_trials_are_read_by_themselves() {
+    let (_folder, path) = place();
+    let mut store = Store::create(&path, &run()).unwrap();
+    store.save(&done(0)).unwrap();
+    store.save(&trial(1, TrialState::Failed, 1, 0)).unwrap();
+    assert_eq!(
+        store.states().unwrap(),
+        [TrialState::Done, TrialState::Failed]
+    );
+}

@@ -14,6 +14,10 @@ pub enum StoreError {
     NotARun(PathBuf),
     #[error("{}: the file is damaged or truncated; restore it from a copy, or repeat the run", .0.display())]
     Damaged(PathBuf),
+    #[error("{}: a compressed record can be read, not continued; unpack it first", .0.display())]
+    Packed(PathBuf),
+    #[error("{}: compressed while prony wrote to it, so its end is missing; compress the run again", .0.display())]
+    PackedTooEarly(PathBuf),
     #[error("{}: written by a newer prony (schema {found}, this one knows {known}); use that prony", path.display())]
     Newer {
         path: PathBuf,

@@ -12,6 +12,7 @@ mod error;
 mod live;
 mod load;
 mod open;
+mod packed;
 mod plans;
 mod read;
 mod series;
@@ -59,7 +60,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens a run read-only: while it is being written, after prony was killed, or in a read-only folder.
+    /// Opens a run read-only: while it is being written, after prony was killed, in a read-only folder, or compressed by gzip or zstd.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
         Ok(Store {
             path: path.to_path_buf(),
@@ -95,6 +96,11 @@ impl Store {
         self.named(read::finished(&self.at))
     }
 
+    /// The states of all recorded trials, without reading what was measured.
+    pub fn states(&self) -> Result<Vec<TrialState>, StoreError> {
+        self.named(read::states(&self.at))
+    }
+
     /// In one transaction; the trial is on the disk when this returns. It takes the place of a failed trial of the same
     /// key; where a done or invalid one is recorded, it is refused ([`StoreError::Recorded`]).
     pub fn save(&mut self, trial: &Trial) -> Result<(), StoreError> {
@@ -127,6 +133,11 @@ impl Store {
     /// As [`Store::trials`], with the settings of these names and those that differ between trials: what explanations need too.
     pub fn trials_with(&self, settings: &[&str]) -> Result<Vec<Trial>, StoreError> {
         self.read(Depth::Times(settings))
+    }
+
+    /// As [`Store::trials`], with all settings: what a comparison of runs needs.
+    pub fn trials_with_settings(&self) -> Result<Vec<Trial>, StoreError> {
+        self.read(Depth::Settings)
     }
 
     /// All trials whole. Of timed loads that is much: [`Store::load`] reads one.

@@ -1,6 +1,7 @@
 //! Opens `run.sqlite` to create, read or resume a run, and refuses other files.
 
 use super::audit;
+use super::packed;
 use super::{SCHEMA_OLDEST, SCHEMA_VERSION, StoreError};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Result, TransactionBehavior};
 use std::fs::{File, OpenOptions};
@@ -65,9 +66,12 @@ pub(super) fn schema(at: &Connection) -> Result<i32> {
 
 pub(super) fn writing(path: &Path) -> Result<Connection, StoreError> {
     exists(path)?;
+    if packed::is_packed(path)? {
+        return Err(StoreError::Packed(path.to_path_buf()));
+    }
     let open = || Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE);
     let at = open().map_err(|e| StoreError::of(path, e))?;
-    recognise(&at, path)?;
+    recognise(&at, path, file_bytes(path))?;
     prepare(at)
         .and_then(raise)
         .map_err(|e| StoreError::of(path, e))
@@ -117,13 +121,36 @@ pub(super) fn without_waiting(
 
 pub(super) fn reading(path: &Path) -> Result<Connection, StoreError> {
     exists(path)?;
+    match packed::unpacked(path)? {
+        Some(bytes) => in_memory(path, &bytes),
+        None => in_file(path),
+    }
+}
+
+/// A kept record. Its log, if it was packed while it was written, is not with it: SQLite refuses it.
+fn in_memory(path: &Path, bytes: &[u8]) -> Result<Connection, StoreError> {
+    let open = || {
+        let mut at = Connection::open_in_memory()?;
+        at.deserialize_read_exact("main", bytes, bytes.len(), true)?;
+        Ok(at)
+    };
+    let at = open().map_err(|e| StoreError::of(path, e))?;
+    match recognise(&at, path, Some(bytes.len() as u64)) {
+        Err(StoreError::Sqlite { source, .. }) if needs_shared_memory(&source) => {
+            Err(StoreError::PackedTooEarly(path.to_path_buf()))
+        }
+        recognised => recognised.map(|()| at),
+    }
+}
+
+fn in_file(path: &Path) -> Result<Connection, StoreError> {
     let plainly = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
         .map_err(|e| StoreError::of(path, e))
-        .and_then(|at| recognise(&at, path).map(|()| at));
+        .and_then(|at| recognise(&at, path, file_bytes(path)).map(|()| at));
     match plainly {
         Err(StoreError::Sqlite { source, .. }) if needs_shared_memory(&source) => {
             let at = alone(path).map_err(|e| StoreError::of(path, e))?;
-            recognise(&at, path)?;
+            recognise(&at, path, file_bytes(path))?;
             Ok(at)
         }
         opened => opened,
@@ -181,8 +208,14 @@ fn escaped(path: &Path) -> String {
         .replace('#', "%23")
 }
 
-/// Refuses what is not a run, and runs of other schemas.
-fn recognise(at: &Connection, path: &Path) -> Result<(), StoreError> {
+/// The size of a file without a log; None where a log may hold more.
+fn file_bytes(path: &Path) -> Option<u64> {
+    let file = path.metadata().ok().filter(|_| !has_log(path))?;
+    Some(file.len())
+}
+
+/// Refuses what is not a run, what has fewer bytes than pages, and runs of other schemas.
+fn recognise(at: &Connection, path: &Path, there: Option<u64>) -> Result<(), StoreError> {
     let number = |pragma: &str| at.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
     let name = |e| StoreError::of(path, e);
     at.busy_timeout(PATIENCE).map_err(name)?;
@@ -192,7 +225,7 @@ fn recognise(at: &Connection, path: &Path) -> Result<(), StoreError> {
     // SQLite counts a truncated page as whole and reads its end as zeros.
     let bytes =
         number("page_count").map_err(name)? as u64 * number("page_size").map_err(name)? as u64;
-    if !has_log(path) && path.metadata().is_ok_and(|file| file.len() < bytes) {
+    if there.is_some_and(|there| there < bytes) {
         return Err(StoreError::Damaged(path.to_path_buf()));
     }
     let (found, path) = (number("user_version").map_err(name)?, path.to_path_buf());

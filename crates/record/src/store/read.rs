@@ -9,7 +9,7 @@ use crate::load::Loaded;
 use crate::plan::PlanForm;
 use crate::query_error::QueryError;
 use crate::run::Run;
-use crate::trial::{Counters, EventNote, LimitNote, Query, Round, Trial, TrialKey};
+use crate::trial::{Counters, EventNote, LimitNote, Query, Round, Trial, TrialKey, TrialState};
 use rusqlite::types::{Type, ValueRef};
 use rusqlite::{Connection, Error, Result, Row};
 use serde::Deserialize;
@@ -22,6 +22,8 @@ pub(super) enum Depth<'s> {
     /// Without the queries' own counters, the series and histograms of timed loads, and all settings but these; with any of these,
     /// also those whose value is not the same in all trials.
     Times(&'s [&'s str]),
+    /// The same with all settings.
+    Settings,
     Whole,
 }
 
@@ -119,11 +121,18 @@ pub(super) fn finished(at: &Connection) -> Result<Vec<TrialKey>> {
     keys.collect()
 }
 
+/// Of all trials, failed ones among them.
+pub(super) fn states(at: &Connection) -> Result<Vec<TrialState>> {
+    let mut statement = at.prepare("select state from trial order by id")?;
+    let states = statement.query_map([], |row| word(row, 0))?;
+    states.collect()
+}
+
 pub(super) fn trials<'c>(at: &'c Connection, depth: Depth<'c>) -> Result<Vec<Trial>> {
     let settings = match depth {
         Depth::Times([]) => Some(BTreeSet::new()),
         Depth::Times(names) => Some(names_with(at, names)?),
-        Depth::Whole => None,
+        Depth::Settings | Depth::Whole => None,
     };
     let reader = Reader {
         at,
@@ -193,7 +202,7 @@ impl Reader<'_> {
     fn load(&self, trial: i64) -> Result<Option<Loaded>> {
         match (self.schema, self.depth) {
             (1, _) => Ok(None),
-            (_, Depth::Times(_)) => load::brief(self.at, trial, &self.lists),
+            (_, Depth::Times(_) | Depth::Settings) => load::brief(self.at, trial, &self.lists),
             (_, Depth::Whole) => load::whole(self.at, trial, &self.lists),
         }
     }
@@ -242,7 +251,7 @@ impl Reader<'_> {
 
     fn queries(&self, round: i64) -> Result<Vec<Query>> {
         let mut counters = match self.depth {
-            Depth::Times(_) => HashMap::new(),
+            Depth::Times(_) | Depth::Settings => HashMap::new(),
             Depth::Whole => self.query_counters(round)?,
         };
         let client = since(self.schema, 3, "client", "1");
