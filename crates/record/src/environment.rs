@@ -35,6 +35,19 @@ pub struct ServerIdentity {
 impl Environment {
     /// The differences that forbid mixing results, one line each: (what, ours, theirs). Empty when alike.
     pub fn differences(&self, other: &Environment) -> Vec<(String, String, String)> {
+        let mut found = self.surroundings(other);
+        for (name, ours) in &self.servers {
+            let theirs = other.servers.get(name).map(describe);
+            let ours = describe(ours);
+            if let Some(theirs) = theirs.filter(|theirs| *theirs != ours) {
+                found.push((format!("server {name}"), ours, theirs));
+            }
+        }
+        found
+    }
+
+    /// The same without the servers.
+    pub fn surroundings(&self, other: &Environment) -> Vec<(String, String, String)> {
         let mut found = Vec::new();
         let mut compare = |what: &str, ours: String, theirs: String| {
             if ours != theirs {
@@ -60,11 +73,6 @@ impl Environment {
             self.file_system.clone(),
             other.file_system.clone(),
         );
-        for (name, ours) in &self.servers {
-            if let Some(theirs) = other.servers.get(name) {
-                compare(&format!("server {name}"), describe(ours), describe(theirs));
-            }
-        }
         found
     }
 }

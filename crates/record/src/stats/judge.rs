@@ -8,7 +8,7 @@ use super::cells::{self, Series};
 use super::decide::{self, Missing, Side};
 use super::finding;
 use super::holm;
-use super::lender::Lenders;
+use super::lender::{self, Lenders};
 use super::plans;
 use super::ratio::{Band, CONFIDENCE, LogMean, MARGIN};
 use super::spread::Spread;
@@ -29,12 +29,35 @@ pub type PlanHolds<'h> = dyn Fn(&Trial, &str, &str, &str) -> Option<bool> + 'h;
 ///
 /// Needs whole trials if [`needs_query_counters`] returns true.
 pub fn judge(question: &Question, trials: &[Trial], holds: &PlanHolds) -> Vec<Judged> {
+    judge_paired(&question.claims, trials, holds)
+}
+
+pub(super) fn judge_paired(claims: &[Claim], trials: &[Trial], holds: &PlanHolds) -> Vec<Judged> {
     let mut lenders = Lenders::of(trials);
-    let found: Vec<Found> = question
-        .claims
-        .iter()
+    let found = (claims.iter())
         .map(|claim| find(claim, trials, &mut lenders, holds))
         .collect();
+    together(claims, found)
+}
+
+/// The same for ratios of cells of different runs, whose blocks do not belong together.
+pub(super) fn judge_unpaired(claims: &[Claim], trials: &[Trial]) -> Vec<Judged> {
+    let find = |claim: &Claim| match &claim.subject {
+        Subject::Ratio {
+            value,
+            of,
+            to,
+            bound,
+        } => find_unpaired(trials, value, (of, to), *bound),
+        _ => Err("only ratios are compared between runs".to_string()),
+    };
+    let found = claims.iter().map(find);
+    let found = found.map(|found| found.unwrap_or_else(Found::not_available));
+    together(claims, found.collect())
+}
+
+/// All claims share the error rate.
+fn together(claims: &[Claim], found: Vec<Found>) -> Vec<Judged> {
     let tested: Vec<f64> = found.iter().filter_map(Found::p).collect();
     let sides: Vec<Option<Side>> = found.iter().map(|found| found.side).collect();
     let mut decided = holm::rejected(&tested, 1.0 - CONFIDENCE).into_iter();
@@ -47,7 +70,7 @@ pub fn judge(question: &Question, trials: &[Trial], holds: &PlanHolds) -> Vec<Ju
         };
         conclude(claim, found, &decision)
     };
-    question.claims.iter().zip(found).map(conclude).collect()
+    claims.iter().zip(found).map(conclude).collect()
 }
 
 /// Whether a claim compares single queries of a round: their counters, which `Store::trials` leaves out and `trials_whole`
@@ -192,7 +215,31 @@ fn find_ratio<'t>(
     );
     let ratio = ratio.ok_or("no block has both sides")?;
     let ratio = lenders.moderate(ratio, value, (of_cell, &of), (to_cell, &to));
-    let limit = limit(&of, &to)?;
+    let left_out = left_out_note(&[&of, &to], blocks.len());
+    tested(ratio, (&of, &to), bound, left_out)
+}
+
+fn find_unpaired(
+    trials: &[Trial],
+    value: &Value,
+    (of, to): (&Cell, &Cell),
+    bound: Bound,
+) -> Result<Found, String> {
+    let of = cells::series(trials, of, value)?;
+    let to = cells::series(trials, to, value)?;
+    let values = |rows: &[Series]| cells::combined(rows, &cells::common_blocks(&[rows]));
+    let ratio = LogMean::unpaired(&values(&of), &values(&to)).ok_or("a side has no value")?;
+    tested(lender::at_resolution(ratio, value), (&of, &to), bound, None)
+}
+
+/// The ratio against 1 and against the bound.
+fn tested(
+    ratio: LogMean,
+    (of, to): (&[Series], &[Series]),
+    bound: Bound,
+    left_out: Option<String>,
+) -> Result<Found, String> {
+    let limit = limit(of, to)?;
     let band = band(bound);
     let p_values = match limit {
         None => (band.p_inside(&ratio), band.p_outside(&ratio)),
@@ -200,9 +247,9 @@ fn find_ratio<'t>(
         Some(Limit::AtMost) => band.p_from_above(&ratio),
     };
     let notes = [
-        combined_note("of", &of),
-        combined_note("to", &to),
-        left_out_note(&[&of, &to], blocks.len()),
+        combined_note("of", of),
+        combined_note("to", to),
+        left_out,
         limit.map(|_| LIMIT.to_string()),
     ];
     let notes = notes.into_iter().flatten().collect();

@@ -63,10 +63,7 @@ impl<'t> Lenders<'t> {
             let contrast = lender.contrast(&sides)?;
             Some(lender.noise.moderate(ratio, &contrast))
         });
-        moderated.unwrap_or_else(|| match value {
-            Value::Latency { .. } => ratio.varying_by(2.0 * MIN_VARIANCE),
-            _ => ratio,
-        })
+        moderated.unwrap_or_else(|| at_resolution(ratio, value))
     }
 
     fn lender(&mut self, value: &Value, cell: &Cell) -> Option<&Lender<'t>> {
@@ -82,6 +79,14 @@ impl<'t> Lenders<'t> {
             self.known.len() - 1
         });
         self.known[at].1.as_ref()
+    }
+}
+
+/// A ratio of latencies is not more certain than the histograms' steps.
+pub(super) fn at_resolution(ratio: LogMean, value: &Value) -> LogMean {
+    match value {
+        Value::Latency { .. } => ratio.varying_by(2.0 * MIN_VARIANCE),
+        _ => ratio,
     }
 }
 

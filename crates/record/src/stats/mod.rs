@@ -5,10 +5,12 @@
 //!
 //! Only trials that are done count. The unit is the trial, so every interval is over blocks.
 
+mod across;
 mod around;
 mod cells;
 mod change;
 mod conformance;
+mod contrast;
 mod decide;
 mod engine;
 mod finding;
@@ -44,9 +46,11 @@ mod trigamma;
 pub mod used;
 mod workers;
 
+pub use across::{Across, LeftOut, across};
 pub use around::{Around, Span, around};
 pub use cells::{RowKey, matching, rounds as matching_rounds, row_key};
 pub use conformance::{Conformance, Conforming};
+pub use contrast::{Compared, Contrast, TOLERANCE, against_first};
 pub use engine::EngineCheck;
 pub use holm::rejected;
 pub use loads::{LatencyEstimates, LoadRow, loads};

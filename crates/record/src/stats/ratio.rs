@@ -64,8 +64,13 @@ pub fn compare_throughput(
     (ratio, ci, verdict)
 }
 
+/// Whether the interval lies within the margin around 1.
+pub(super) fn is_equivalent((low, high): (f64, f64), margin: f64) -> bool {
+    low >= 1.0 / (1.0 + margin) && high <= 1.0 + margin
+}
+
 fn verdict((low, high): (f64, f64), margin: f64) -> Comparison {
-    if low >= 1.0 / (1.0 + margin) && high <= 1.0 + margin {
+    if is_equivalent((low, high), margin) {
         Comparison::Equivalent
     } else if high < 1.0 {
         Comparison::Faster
@@ -120,6 +125,30 @@ impl LogMean {
                 .map(|(of, to)| of / to)
                 .collect::<Vec<_>>(),
         )
+    }
+
+    /// The ratio of two geometric means whose values do not belong together in pairs: Welch's t on logarithms ("The generalization of
+    /// `Student's' problem when several different population variances are involved", 1947). `count` is that of the shorter side. None
+    /// where a side has no value; without an interval where a side has one.
+    pub fn unpaired(of: &[f64], to: &[f64]) -> Option<LogMean> {
+        let sides = [LogMean::of(of)?, LogMean::of(to)?];
+        let count = sides[0].count.min(sides[1].count);
+        let squares = sides.map(|side| side.standard_error.powi(2));
+        let sum = squares[0] + squares[1];
+        let shares: f64 = (sides.iter().zip(squares))
+            .map(|(side, square)| (square / sum).powi(2) / side.freedom)
+            .sum();
+        let freedom = match (count, sum > 0.0) {
+            (1, _) => 0.0,
+            (_, true) => 1.0 / shares,
+            (_, false) => sides[0].freedom + sides[1].freedom,
+        };
+        Some(LogMean {
+            mean: sides[0].mean - sides[1].mean,
+            standard_error: sum.sqrt(),
+            freedom,
+            count,
+        })
     }
 
     pub fn geometric(&self) -> f64 {
@@ -299,6 +328,28 @@ mod tests {
     }
 
     #[test]
+    fn without_pairs_the_test_is_that_of_welch() {
+        // The third example of <https://en.wikipedia.org/wiki/Welch%27s_t-test>: t = -2.22, 24.5 degrees of freedom, P = 0.036.
+        let of = [19.8, 20.4, 19.6, 17.8, 18.5, 18.9, 18.3, 18.9, 19.5, 22.0];
+        let to = [
+            28.2, 26.6, 20.1, 23.3, 25.2, 22.1, 17.7, 27.6, 20.6, 13.7, 23.2, 17.5, 20.6, 18.0,
+            23.9, 21.6, 24.3, 20.4, 24.0, 13.2,
+        ];
+        let ratio = LogMean::unpaired(&of.map(f64::exp), &to.map(f64::exp)).unwrap();
+        assert!((ratio.mean / ratio.standard_error + 2.2192).abs() < 1e-4);
+        assert!((ratio.freedom - 24.4962).abs() < 1e-4);
+        assert!((ratio.p_other_than(1.0) - 0.036).abs() < 5e-4);
+    }
+
+    #[test]
+    fn one_block_on_a_side_gives_an_unpaired_ratio_and_no_interval() {
+        let ratio = LogMean::unpaired(&[3.0], &[1.9, 2.0, 2.1]).unwrap();
+        assert!((ratio.geometric() - 1.5).abs() < 0.01);
+        assert_eq!((ratio.ci(), ratio.count), (None, 1));
+        assert!(LogMean::unpaired(&[], &[1.0, 2.0]).is_none());
+    }
+
+    #[test]
     fn one_block_gives_a_ratio_and_no_verdict() {
         assert_eq!(
             compare(&[3.0], &[2.0], MARGIN),
@@ -330,6 +381,24 @@ mod tests {
             compare(&[10.05, 10.05], &[10.0, 10.0], MARGIN).2,
             Comparison::Equivalent
         );
+    }
+
+    /// Blocks that find a slowdown of 5 % beyond a tolerance with 80 % probability, by the noise of a trial.
+    fn blocks(tolerance: f64, noise: f64) -> u32 {
+        let two = LogMean::of(&[1.05, 1.05]).unwrap();
+        let ratio = two.with(2.0 * noise * noise, 1.0);
+        let enough = |blocks: &u32| ratio.would_exclude(1.0 + tolerance, *blocks, 0.05, 0.8);
+        (2..1000).find(enough).unwrap()
+    }
+
+    #[test]
+    fn the_blocks_that_the_page_on_ci_lists_follow_from_the_test() {
+        let page = include_str!("../../../../docs/CI.md");
+        for (tolerance, percent) in [(0.0, 0), (0.02, 2)] {
+            let [a, b, c, d] = [0.01, 0.02, 0.03, 0.05].map(|noise| blocks(tolerance, noise));
+            let row = format!("| {percent} % | {a} | {b} | {c} | {d} |");
+            assert!(page.contains(&row), "{row}");
+        }
     }
 
     #[test]

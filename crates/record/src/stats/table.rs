@@ -21,8 +21,8 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Of times of which some are lower bounds: their mean is one.
-    fn of_times(times: &[(f64, bool)]) -> Option<Estimate> {
+    /// Of values of which some are lower bounds: their mean is one.
+    pub(super) fn of_bounds(times: &[(f64, bool)]) -> Option<Estimate> {
         let values: Vec<f64> = times.iter().map(|(seconds, _)| *seconds).collect();
         let estimate = Estimate::of(&values)?;
         let at_least = times.iter().any(|(_, timed_out)| *timed_out);
@@ -168,7 +168,7 @@ fn round(question: &Question, n: usize, done: &[&Trial]) -> RoundCell {
     RoundCell {
         name: name.clone(),
         index,
-        elapsed_s: Estimate::of_times(&times),
+        elapsed_s: Estimate::of_bounds(&times),
         lukewarm,
     }
 }
@@ -207,7 +207,7 @@ pub fn queries(
             .iter()
             .filter_map(|trial| query_mean_s(trial, query, names))
             .collect();
-        Estimate::of_times(&means)
+        Estimate::of_bounds(&means)
     };
     let row = |query: &String| QueryRow {
         query: query.clone(),
