@@ -102,13 +102,11 @@ impl FromStr for BuildSpec {
                 Ok(BuildSpec::Path(PathBuf::from(folder)))
             };
         }
-        if !KNOWN_BUILDS.contains(&text) {
-            return Err(BuildError::Unknown(mask_passwords(text)));
-        }
-        Ok(match text.split_once('@') {
+        let known = newest(text).ok_or_else(|| BuildError::Unknown(mask_passwords(text)))?;
+        Ok(match known.split_once('@') {
             Some(("mysql", version)) => BuildSpec::Mysql(version.to_string()),
             Some((_, version)) => BuildSpec::MariaDb(Some(version.to_string())),
-            None if text == "sqlite" => BuildSpec::Sqlite,
+            None if known == "sqlite" => BuildSpec::Sqlite,
             None => BuildSpec::MariaDb(None),
         })
     }
@@ -297,6 +295,28 @@ fn is_port(text: &str) -> bool {
         })
 }
 
+/// A known build, or the newest one of a series: `mysql@8.0` is `mysql@8.0.33`.
+fn newest(text: &str) -> Option<&'static str> {
+    let is_of_series = |build: &&&str| {
+        let rest = build.strip_prefix(text);
+        rest.is_some_and(|rest| text.contains('@') && rest.starts_with('.'))
+    };
+    let exact = KNOWN_BUILDS.iter().find(|build| **build == text);
+    let series = KNOWN_BUILDS.iter().filter(is_of_series);
+    exact
+        .or_else(|| series.max_by_key(|build| version(build)))
+        .copied()
+}
+
+/// The numbers of a build's version, which compare as versions do.
+fn version(build: &str) -> Vec<u32> {
+    let (_, version) = build.split_once('@').unwrap_or_default();
+    version
+        .split('.')
+        .filter_map(|part| part.parse().ok())
+        .collect()
+}
+
 /// Reads a key that names a build and notes mistakes.
 pub(crate) fn read(node: &Node) -> Option<BuildSpec> {
     match node.text("build = \"mariadb\"")?.parse::<BuildSpec>() {
@@ -326,6 +346,18 @@ mod tests {
     fn every_known_build_survives_a_round_trip() {
         for build in KNOWN_BUILDS.iter().chain(&["path:/opt/mysql-5.1"]) {
             assert_eq!(build.parse::<BuildSpec>().unwrap().to_string(), *build);
+        }
+    }
+
+    #[test]
+    fn a_series_means_its_newest_build() {
+        let build = |text: &str| text.parse::<BuildSpec>().map(|build| build.to_string());
+        assert_eq!(build("mysql@8.0").unwrap(), "mysql@8.0.33");
+        assert_eq!(build("mysql@5.6").unwrap(), "mysql@5.6.21");
+        assert_eq!(build("mariadb@11").unwrap(), "mariadb@11.8");
+        assert_eq!(build("mysql@9").unwrap(), "mysql@9.7");
+        for unknown in ["mysql@5.6.1", "mysql@", "mysql", "maria"] {
+            assert!(build(unknown).is_err(), "{unknown}");
         }
     }
 

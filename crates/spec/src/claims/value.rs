@@ -22,6 +22,18 @@ const WORDS: [&str; 9] = [
     "wait p99",
     "service p99",
 ];
+/// Other tools' names for them, which no counter has.
+const SYNONYMS: [(&str, &str); 9] = [
+    ("qps", "throughput"),
+    ("tps", "throughput"),
+    ("ops", "throughput"),
+    ("rate", "throughput"),
+    ("latency", "p99"),
+    ("time", "elapsed"),
+    ("duration", "elapsed"),
+    ("avg", "p50"),
+    ("median", "p50"),
+];
 const FINDINGS: [&str; 9] = [
     "plan changed",
     "plan holds",
@@ -42,8 +54,8 @@ const KINDS: [(&str, Kind); 3] = [
 pub(super) fn value(node: &Node, names: &Names) -> Option<Value> {
     let text = node.words(EXAMPLE)?;
     let Some(value) = named(&text) else {
-        let near = nearest(&text, &WORDS)
-            .map_or(String::new(), |near| format!("did you mean \"{near}\"? "));
+        let near = synonym(&text).or_else(|| nearest(&text, &WORDS));
+        let near = near.map_or(String::new(), |near| format!("did you mean \"{near}\"? "));
         node.note(
             format!("\"{text}\" is not a value that a claim can compare"),
             "not a value",
@@ -62,7 +74,7 @@ fn named(text: &str) -> Option<Value> {
         ["throughput"] => Some(Value::Throughput),
         [number] if RECOVERY_NUMBERS.contains(number) => Some(Value::Recovery(number.to_string())),
         [one] => latency(one).or_else(|| {
-            (is_counter(one) && nearest(one, &WORDS).is_none())
+            (is_counter(one) && synonym(one).is_none() && nearest(one, &WORDS).is_none())
                 .then(|| Value::Counter(one.to_string()))
         }),
         [over, under] if is_counter(over) && is_counter(under) => {
@@ -70,6 +82,15 @@ fn named(text: &str) -> Option<Value> {
         }
         _ => None,
     }
+}
+
+/// prony's word for another tool's.
+fn synonym(text: &str) -> Option<&'static str> {
+    let text = text.to_lowercase();
+    let mut known = SYNONYMS.iter();
+    known
+        .find(|(other, _)| *other == text)
+        .map(|(_, ours)| *ours)
 }
 
 /// `p99` is the p99 of the response time, `wait p99` that of the queueing time.
@@ -167,4 +188,20 @@ pub(super) fn finding(section: &Section, finds: &Node, names: &Names) -> Option<
         help,
     );
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_tools_name_is_not_taken_for_a_counter() {
+        for (other, ours) in SYNONYMS {
+            assert_eq!(named(other), None, "{other}");
+            assert_eq!(synonym(&other.to_uppercase()), Some(ours));
+            assert!(WORDS.contains(&ours));
+        }
+        let counter = Value::Counter("Questions".into());
+        assert_eq!(named("Questions"), Some(counter));
+    }
 }
