@@ -10,10 +10,20 @@
 mod build;
 mod document;
 mod format;
+mod gate;
 mod names;
 mod render;
 mod why;
 
+/// How the servers of a run compare with the first one, a line for each value that a gate tests.
+pub fn answer(document: &Document) -> Vec<String> {
+    build::contrasts::sentences(&document.run.question, &document.contrasts)
+}
+
 pub use build::Detail;
 pub use document::*;
-pub use render::{csv, html, json, markdown, samples, terminal};
+pub use gate::{Check, CheckResult, Gate, Strictness};
+pub use render::{
+    comparison_json, comparison_markdown, comparison_terminal, csv, gate_markdown, html, json,
+    junit, markdown, samples, terminal,
+};

@@ -162,7 +162,8 @@ fn json_keeps_the_contract() {
             "claims",
             "caveat",
             "largest_difference",
-            "plans"
+            "plans",
+            "comparisons"
         ]
     );
     let trial = &document["trials"][0];

@@ -1,7 +1,7 @@
 //! The answer in a sentence, and what was measured in a line.
 
-use super::Context;
 use super::loads::Loads;
+use super::{Context, contrasts};
 use crate::document::{Cell, Document};
 use crate::{format, names};
 use explain::{Explanation, RowName};
@@ -12,12 +12,12 @@ pub(super) fn valid(trials: &[Trial]) -> bool {
     !trials.is_empty() && trials.iter().all(|trial| trial.state == TrialState::Done)
 }
 
-/// How the claims stand, then the largest difference of times, the answer of the loads or the highest throughput.
+/// How the claims or the servers stand, then the largest difference of times, the answer of the loads or the highest throughput.
 pub(super) fn headline(context: &Context, document: &Document, loads: &Loads) -> String {
     if context.trials.is_empty() {
         return "No trial has been recorded yet.".to_string();
     }
-    let claims = verdicts(document);
+    let claims = verdicts(document).or_else(|| contrasts::headline(&document.contrasts));
     let largest = document.largest.as_ref();
     let figure = largest.map(|largest| difference(context.run, largest));
     let answer = || loads.answers.first().map(|answer| format!("{answer}."));

@@ -6,8 +6,11 @@
 mod audit;
 mod claims;
 mod coldness;
+mod comparison;
+pub(crate) mod contrasts;
 mod counters;
 mod datasets;
+mod differences;
 mod environment;
 mod events;
 mod headline;
@@ -71,6 +74,10 @@ impl<'r> Document<'r> {
             plans: explain::query_plans(&run.question, trials),
             trials: recorded.collect(),
             sections: Vec::new(),
+            contrasts: match claims.is_empty() {
+                true => stats::against_first(&run.question, trials, stats::TOLERANCE),
+                false => Vec::new(),
+            },
             run,
             claims,
             largest,
@@ -90,7 +97,7 @@ impl<'r> Document<'r> {
 /// The headline and the sections in reading order: the verdicts, the tables, the explanations, the evidence, how to repeat it.
 fn contents(context: &Context, document: &Document) -> (String, Vec<Section>) {
     let loads = Loads::of(context);
-    let mut sections = vec![claims::verdicts(document)];
+    let mut sections = vec![claims::verdicts(document), contrasts::section(document)];
     match timed(context.run) {
         true => sections.extend(loads::sections(context, &loads)),
         false => sections.extend(rounds::sections(context)),

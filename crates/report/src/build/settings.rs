@@ -101,7 +101,7 @@ fn differing<'a>(rows: &[&'a Row]) -> Vec<Differing<'a>> {
     all.filter(differs).collect()
 }
 
-fn of_the_experiment(name: &str) -> bool {
+pub(super) fn of_the_experiment(name: &str) -> bool {
     !OF_THE_CONNECTION.contains(&name) && !OF_THE_INSTANCE.iter().any(|end| name.ends_with(end))
 }
 

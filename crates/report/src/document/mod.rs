@@ -15,7 +15,7 @@ pub use chart::{
 pub use table::{Across, Badge, Cell, Column, Kind, Row, Table, marks};
 
 use explain::{Explanation, QueryPlans, Why};
-use record::stats::Summary;
+use record::stats::{Contrast, LeftOut, Summary};
 use record::{Judged, Run, Trial};
 use std::borrow::Cow;
 
@@ -32,6 +32,8 @@ pub struct Document<'r> {
     pub subtitle: String,
     /// In the experiment file's order.
     pub claims: Vec<Claim>,
+    /// The servers against the first one; empty if there are claims.
+    pub contrasts: Vec<Contrast>,
     /// The two rows whose rounds differ most, with all of their counters.
     pub largest: Option<Explanation>,
     /// A warning to readers of the explanations; none where there is no explanation.
@@ -39,6 +41,71 @@ pub struct Document<'r> {
     pub plans: Vec<QueryPlans>,
     /// In reading order.
     pub sections: Vec<Section>,
+}
+
+/// Runs side by side, ready to be rendered.
+pub struct Comparison {
+    /// In the order in which they were named; the first is the reference.
+    pub runs: Vec<Run>,
+    /// What differs between the runs besides the figures.
+    pub differences: Vec<Difference>,
+    pub contrasts: Vec<Contrast>,
+    pub left_out: Vec<LeftOut>,
+    /// How much slower a run may be than the first one.
+    pub tolerance: f64,
+    pub title: String,
+    pub headline: String,
+    /// In reading order.
+    pub sections: Vec<Section>,
+}
+
+/// Something that is not the same in all runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    pub kind: DifferenceKind,
+    /// `kernel`, `innodb_buffer_pool_size`, `protocol.time`
+    pub what: String,
+    /// By run; none where the run has no such thing.
+    pub values: Vec<Option<String>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DifferenceKind {
+    Environment,
+    /// A key of the experiment file, or of the command line.
+    Experiment,
+    /// An effective setting of the servers.
+    Setting,
+}
+
+/// What a text form begins with.
+pub(crate) struct Head<'d> {
+    pub(crate) title: &'d str,
+    pub(crate) question: &'d str,
+    pub(crate) subtitle: &'d str,
+    pub(crate) headline: &'d str,
+}
+
+impl Document<'_> {
+    pub(crate) fn head(&self) -> Head<'_> {
+        Head {
+            title: &self.run.question.title,
+            question: &self.run.question.question,
+            subtitle: &self.subtitle,
+            headline: &self.headline,
+        }
+    }
+}
+
+impl Comparison {
+    pub(crate) fn head(&self) -> Head<'_> {
+        Head {
+            title: &self.title,
+            question: "",
+            subtitle: "",
+            headline: &self.headline,
+        }
+    }
 }
 
 /// A trial with the summary of its timed load.

@@ -3,17 +3,48 @@
 //! Purpose: pipe tables that GitHub and its like draw. Every text of the record is escaped, so that a name can neither break a
 //! table nor bring in HTML.
 
-use crate::document::{Block, Cell, Document, Kind, Node, Table};
+use crate::document::{
+    Block, Cell, Column, Comparison, Document, Head, Kind, Node, Section, Table,
+};
+use crate::gate::{Check, Gate};
 
 pub fn markdown(document: &Document) -> String {
-    let question = &document.run.question;
-    let mut parts = vec![
-        format!("## {}\n", safe(&question.title)),
-        paragraph(&question.question),
-        paragraph(&document.subtitle),
-        format!("**{}**\n", safe(&document.headline)),
+    written_whole(&document.head(), &document.sections)
+}
+
+/// The same of a comparison of runs.
+pub fn comparison_markdown(comparison: &Comparison) -> String {
+    written_whole(&comparison.head(), &comparison.sections)
+}
+
+/// A gate, short enough for the summary of a build.
+pub fn gate_markdown(gate: &Gate) -> String {
+    let row = |check: &Check| {
+        let cells = [check.result.text(), &check.name, &check.text];
+        cells.map(Cell::text).to_vec()
+    };
+    let columns = Column::list(&[(Kind::Words, &["result", "check", "measured"])]);
+    let checks = Table::new("", columns, gate.checks.iter().map(row));
+    let invalid = gate
+        .invalid
+        .iter()
+        .map(|why| format!("invalid trial: {}", safe(why)));
+    let parts = [
+        format!("## prony: {}\n", safe(&gate.headline())),
+        paragraph(&gate.subject),
+        table(&checks),
+        items(invalid),
     ];
-    for section in &document.sections {
+    parts.join("\n").trim_end().to_string() + "\n"
+}
+
+fn written_whole(head: &Head, sections: &[Section]) -> String {
+    let about = [head.question, head.subtitle].into_iter();
+    let about = about.filter(|about| !about.is_empty()).map(paragraph);
+    let mut parts = vec![format!("## {}\n", safe(head.title))];
+    parts.extend(about);
+    parts.push(format!("**{}**\n", safe(head.headline)));
+    for section in sections {
         let body = nodes(&section.nodes);
         if !body.is_empty() {
             parts.push(format!("### {}\n", safe(&section.title)));

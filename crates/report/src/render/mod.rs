@@ -3,11 +3,13 @@
 mod csv;
 mod html;
 mod json;
+mod junit;
 mod markdown;
 mod terminal;
 
 pub use csv::{csv, samples};
 pub use html::html;
-pub use json::json;
-pub use markdown::markdown;
-pub use terminal::terminal;
+pub use json::{comparison_json, json};
+pub use junit::junit;
+pub use markdown::{comparison_markdown, gate_markdown, markdown};
+pub use terminal::{comparison_terminal, terminal};

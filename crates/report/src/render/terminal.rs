@@ -3,7 +3,9 @@
 //! Purpose: the answer on the first screen of 100 columns, with ANSI colours where wanted. Boundaries: the evidence is in the
 //! page.
 
-use crate::document::{Badge, Block, Cell, Document, Kind, List, Most, Node, Table};
+use crate::document::{
+    Badge, Block, Cell, Comparison, Document, Head, Kind, List, Most, Node, Section, Table,
+};
 use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table as Drawn, TableStyle,
 };
@@ -17,14 +19,25 @@ const LABEL_MIN: usize = 12;
 
 /// The document for a terminal of `width` columns.
 pub fn terminal(document: &Document, colour: bool, width: usize) -> String {
+    written(&document.head(), &document.sections, colour, width)
+}
+
+/// The same of a comparison of runs.
+pub fn comparison_terminal(comparison: &Comparison, colour: bool, width: usize) -> String {
+    written(&comparison.head(), &comparison.sections, colour, width)
+}
+
+fn written(head: &Head, sections: &[Section], colour: bool, width: usize) -> String {
     let width = width.max(WIDTH_MIN);
     let screen = Screen { colour, width };
-    let question = &document.run.question;
-    let mut text = screen.heading(&question.title);
-    text.push_str(&screen.wrapped("", &question.question));
-    text.push_str(&screen.wrapped("", &document.subtitle));
-    text.push_str(&format!("\n{}", screen.heading(&document.headline)));
-    for section in &document.sections {
+    let mut text = screen.heading(head.title);
+    for about in [head.question, head.subtitle] {
+        if !about.is_empty() {
+            text.push_str(&screen.wrapped("", about));
+        }
+    }
+    text.push_str(&format!("\n{}", screen.heading(head.headline)));
+    for section in sections {
         let body = screen.nodes(&section.nodes);
         if !body.is_empty() {
             text.push_str(&format!("\n{}{body}", screen.heading(&section.title)));

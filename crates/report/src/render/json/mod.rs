@@ -3,12 +3,16 @@
 //! Purpose: keys and nesting that never change their meaning. A value that this kind of load does not have is null, not left out.
 
 mod audit;
+mod contrasts;
 mod load;
 mod plans;
 mod why;
 
+pub use contrasts::comparison_json;
+
 use super::csv;
 use crate::document::{Claim, Document, Recorded};
+use contrasts::ContrastNote;
 use load::{LatencyNote, LoadNote, Sample};
 use record::{
     Coldness, Counters, DatasetNote, Direction, Environment, EventNote, Flag, Kind, Limit,
@@ -29,6 +33,7 @@ pub fn json(document: &Document) -> String {
         caveat: document.caveat,
         largest_difference: document.largest.as_ref().map(why::largest),
         plans: document.plans.iter().map(plans::query).collect(),
+        comparisons: document.contrasts.iter().map(ContrastNote::of).collect(),
     };
     let mut text =
         serde_json::to_string_pretty(&note).expect("plain data with text keys always serialises");
@@ -48,6 +53,8 @@ struct RunNote<'a> {
     largest_difference: Option<Value>,
     /// Of queries; empty for timed loads.
     plans: Vec<Value>,
+    /// The servers against the first one, if there are no claims.
+    comparisons: Vec<ContrastNote<'a>>,
 }
 
 #[derive(Serialize)]
@@ -228,9 +235,13 @@ fn round(round: &record::Round) -> RoundNote<'_> {
     }
 }
 
+/// The upper end of an interval; none if it is open.
+fn finite(high: f64) -> Option<f64> {
+    Some(high).filter(|high| high.is_finite())
+}
+
 fn claim(claim: &Claim) -> ClaimNote<'_> {
     let judged = &claim.judged;
-    let finite = |high: f64| Some(high).filter(|high| high.is_finite());
     ClaimNote {
         says: &judged.claim.says,
         published: judged.claim.published,

@@ -1,0 +1,136 @@
+//! The document of several runs: what differs between them, then the same cells side by side.
+
+use super::{contrasts, differences};
+use crate::document::{
+    Block, Cell, Column, Comparison, Difference, DifferenceKind, Kind, Most, Section, Table,
+};
+use crate::format;
+use record::stats::{self, LeftOut};
+use record::{Run, Trial, TrialState};
+
+/// Settings in the terminal.
+const MOST_SETTINGS: usize = 15;
+/// Rows that are not compared, in the terminal.
+const MOST_LEFT_OUT: usize = 10;
+const UNPAIRED: &str = "Blocks of different runs do not belong together, so the ratios are unpaired (Welch's t on logarithms). The intervals hold the noise \
+    between blocks, not what changed on the machine between the runs. Two servers in one run are compared more exactly.";
+
+impl Comparison {
+    /// Further runs against the first one. `experiments` are the differences between the experiment files. The trials need their
+    /// settings (`Store::trials_with_settings`).
+    pub fn of(
+        runs: Vec<(Run, Vec<Trial>)>,
+        experiments: Vec<Difference>,
+        tolerance: f64,
+    ) -> Comparison {
+        let (runs, trials): (Vec<Run>, Vec<Vec<Trial>>) = runs.into_iter().unzip();
+        let mut differences = differences::of_environments(&runs);
+        differences.extend(experiments);
+        let (settings, in_some) = differences::of_settings(&trials);
+        differences.extend(settings);
+        let table = table_of_runs(&runs, &trials);
+        let questions = runs.iter().map(|run| &run.question);
+        let across = stats::across(questions.zip(trials).collect(), tolerance);
+        let headline = contrasts::headline(&across.contrasts);
+        let mut comparison = Comparison {
+            differences,
+            contrasts: across.contrasts,
+            left_out: across.left_out,
+            tolerance,
+            title: format!("Comparison of {}", format::plural(runs.len(), "run")),
+            headline: headline.unwrap_or_else(|| "Nothing can be compared.".to_string()),
+            sections: Vec::new(),
+            runs,
+        };
+        comparison.sections = sections(&comparison, table, in_some);
+        comparison
+    }
+}
+
+fn sections(comparison: &Comparison, runs: Table, settings_in_some: usize) -> Vec<Section> {
+    let question = &comparison.runs[0].question;
+    let mut contrasts = contrasts::nodes(question, &comparison.contrasts);
+    if !contrasts.is_empty() {
+        contrasts.push(Block::remark(UNPAIRED).everywhere());
+    }
+    let sections = [
+        Section::of("runs", "Runs", vec![Block::table(runs).everywhere()]),
+        differing(comparison, settings_in_some),
+        Section::of("contrasts", "The same cells", contrasts),
+        left_out(&comparison.left_out),
+    ];
+    sections.into_iter().flatten().collect()
+}
+
+fn table_of_runs(runs: &[Run], trials: &[Vec<Trial>]) -> Table {
+    let row = |(place, (run, trials)): (usize, (&Run, &Vec<Trial>))| {
+        let counted = trials
+            .iter()
+            .filter(|trial| trial.state == TrialState::Done);
+        let cells = [
+            (place + 1).to_string(),
+            run.id.clone(),
+            run.question.workload.summary.clone(),
+            format::moment(run.started_ns),
+            format!("{} of {}", counted.count(), run.question.trials),
+        ];
+        cells.map(Cell::text).to_vec()
+    };
+    let columns = Column::list(&[
+        (Kind::Label, &["#", "run"]),
+        (Kind::Words, &["workload", "started"]),
+        (Kind::Figure, &["trials"]),
+    ]);
+    Table::new("", columns, runs.iter().zip(trials).enumerate().map(row))
+}
+
+fn differing(comparison: &Comparison, settings_in_some: usize) -> Option<Section> {
+    let heads = (1..=comparison.runs.len()).map(|run| format!("run {run}"));
+    let table = |of_settings: bool, caption: &str| {
+        let is_setting = |found: &&Difference| found.kind == DifferenceKind::Setting;
+        let found = comparison.differences.iter();
+        let rows: Vec<Vec<Cell>> = found
+            .filter(|found| is_setting(found) == of_settings)
+            .map(row)
+            .collect();
+        let mut columns = Column::of(Kind::Label, [caption]);
+        columns.extend(Column::of(Kind::Words, heads.clone()));
+        (!rows.is_empty()).then(|| Table::new("", columns, rows))
+    };
+    let others = table(false, "what differs");
+    let settings = table(true, "setting");
+    let settings = settings.map(|table| table.most(Most::in_terminal(MOST_SETTINGS)));
+    let tables = others.into_iter().chain(settings).map(Block::table);
+    let lacking = (settings_in_some > 0).then(|| {
+        let settings = format::plural(settings_in_some, "setting");
+        Block::remark(format!("{settings} exist in some of the runs only."))
+    });
+    let mut blocks: Vec<Block> = tables.chain(lacking).collect();
+    if blocks.is_empty() {
+        blocks.push(Block::text(
+            "The environments, the experiments and the settings are the same.",
+        ));
+    }
+    let nodes = blocks.into_iter().map(Block::everywhere).collect();
+    Section::of("differences", "What differs between the runs", nodes)
+}
+
+fn row(found: &Difference) -> Vec<Cell> {
+    let values = found.values.iter().map(|value| match value {
+        Some(value) => Cell::text(value),
+        None => Cell::none(),
+    });
+    std::iter::once(Cell::text(&found.what))
+        .chain(values)
+        .collect()
+}
+
+fn left_out(rows: &[LeftOut]) -> Option<Section> {
+    let item = |row: &LeftOut| match row.row.is_empty() {
+        true => format!("run {}: {}", row.run, row.why),
+        false => format!("run {}, {}: {}", row.run, row.row, row.why),
+    };
+    let items: Vec<String> = rows.iter().map(item).collect();
+    let list = (!items.is_empty()).then(|| Block::list(items, MOST_LEFT_OUT).everywhere());
+    Section::of("left-out", "Not compared", list.into_iter().collect())
+}

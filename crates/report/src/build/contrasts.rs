@@ -1,0 +1,269 @@
+//! New against old: the table, the answer in sentences.
+
+use super::rows::Notes;
+use crate::document::{Badge, Block, Cell, Column, Document, Kind, Most, Node, Section, Table};
+use crate::{format, names};
+use record::stats::{Comparison, Contrast};
+use record::{Limit, Question, Value, Verdict};
+
+/// Values that no gate tests, in the terminal.
+const MOST_SHOWN: usize = 12;
+/// Sentences below a benchmark.
+const MOST_SENTENCES: usize = 8;
+
+/// The servers of a run without claims against its first one.
+pub(super) fn section(document: &Document) -> Option<Section> {
+    let title = match document.run.question.servers.as_slice() {
+        [old, new] => format!("{new} against {old}"),
+        [first, ..] => format!("Against {first}"),
+        [] => String::new(),
+    };
+    let nodes = nodes(&document.run.question, &document.contrasts);
+    Section::of("contrasts", title, nodes)
+}
+
+/// The tables of each new side: what a gate tests, then what is beside it.
+pub(super) fn nodes(question: &Question, contrasts: &[Contrast]) -> Vec<Node> {
+    let all: Vec<&Contrast> = contrasts.iter().collect();
+    let sides = all_sides(&all);
+    let mut notes = Notes::default();
+    let mut nodes = Vec::new();
+    for side in &sides {
+        let of_side: Vec<&Contrast> = all.iter().copied().filter(|c| c.new == **side).collect();
+        for (decides, beside) in [(true, ""), (false, "not gated")] {
+            let name = match sides.len() {
+                1 => String::new(),
+                _ => format!("{side} against {}", of_side[0].old),
+            };
+            let caption = [name.as_str(), beside]
+                .into_iter()
+                .filter(|part| !part.is_empty());
+            let caption = caption.collect::<Vec<_>>().join(", ");
+            let family = of_side.iter().filter(|c| c.subject.decides == decides);
+            let rows: Vec<Vec<Cell>> = family.map(|c| row(question, c, &mut notes)).collect();
+            nodes.extend((!rows.is_empty()).then(|| table(caption, rows, decides)));
+        }
+    }
+    if !notes.texts.is_empty() {
+        nodes.push(Block::Notes(notes.texts).everywhere());
+    }
+    nodes
+}
+
+fn table(caption: String, rows: Vec<Vec<Cell>>, decides: bool) -> Node {
+    let columns = Column::list(&[
+        (Kind::Label, &["verdict"]),
+        (Kind::Words, &["value"]),
+        (Kind::Figure, &["old", "new", "new is", "95 % CI"]),
+    ]);
+    let most = match decides {
+        true => Most::ALL,
+        false => Most::in_terminal(MOST_SHOWN),
+    };
+    Block::table(Table::new(caption, columns, rows).most(most)).everywhere()
+}
+
+fn row(question: &Question, contrast: &Contrast, notes: &mut Notes) -> Vec<Cell> {
+    let reason = contrast.judged.reason.clone();
+    let marks = reason.map(|reason| notes.number(reason));
+    let value = |found: &Option<_>| Cell::estimate(found.as_ref(), |v| figure(contrast, v));
+    let way = Way::of(contrast);
+    vec![
+        Cell::text(word(contrast)).badged(badge(contrast)),
+        Cell::text(cell_name(question, contrast)).marked(marks.into_iter().collect()),
+        value(&contrast.old_value),
+        value(&contrast.new_value),
+        way.as_ref()
+            .map_or_else(Cell::none, |way| Cell::text(way.words())),
+        Cell::text(
+            way.and_then(|way| way.interval())
+                .unwrap_or_else(|| "-".into()),
+        ),
+    ]
+}
+
+/// `equivalent`; `not available` where a side has no value.
+fn word(contrast: &Contrast) -> &'static str {
+    match contrast.judged.verdict {
+        Verdict::NotAvailable => Verdict::NotAvailable.text(),
+        _ => contrast.verdict().text(),
+    }
+}
+
+fn badge(contrast: &Contrast) -> Badge {
+    match (contrast.judged.verdict, contrast.verdict()) {
+        (Verdict::NotAvailable, _) => Badge::None,
+        (_, Comparison::Faster | Comparison::Equivalent) => Badge::Yes,
+        (_, Comparison::Slower) => Badge::No,
+        (_, Comparison::Inconclusive) => Badge::Open,
+    }
+}
+
+/// `8 clients: throughput (ops/s)`
+pub(crate) fn cell_name(question: &Question, contrast: &Contrast) -> String {
+    let row = names::row(question, contrast.server.as_deref(), &contrast.levels);
+    let subject = &contrast.subject;
+    let round = subject.round.clone().into_iter();
+    let query = subject.query.clone();
+    let value = match &subject.value {
+        Value::Throughput => Some("throughput (ops/s)".to_string()),
+        Value::Latency { percentile, .. } => {
+            Some(format!("{} response (ms)", names::percentile(*percentile)))
+        }
+        _ => None,
+    };
+    let parts: Vec<String> = round.chain(query).chain(value).collect();
+    let what = match subject.value {
+        Value::Elapsed => format!("{} (s)", parts.join(" ")),
+        _ => parts.join(" "),
+    };
+    match row.is_empty() {
+        true => what,
+        false => format!("{row}: {what}"),
+    }
+}
+
+fn figure(contrast: &Contrast, value: f64) -> String {
+    match contrast.subject.value {
+        Value::Throughput => format::operations(value),
+        Value::Latency { .. } => format::milliseconds(value),
+        _ => format::seconds(value, format::decimals([value])),
+    }
+}
+
+/// A ratio with its way: `1.90× slower`.
+struct Way {
+    factor: f64,
+    ci: Option<(f64, f64)>,
+    is_slower: bool,
+    /// One side reached the time limit.
+    is_bound: bool,
+}
+
+impl Way {
+    fn of(contrast: &Contrast) -> Option<Way> {
+        let invert = |(low, high): (f64, f64)| (1.0 / high, 1.0 / low);
+        let judged = &contrast.judged;
+        let (ratio, ci) = (judged.measured?, judged.ci);
+        let (slowness, ci) = match contrast.subject.value {
+            Value::Throughput => (1.0 / ratio, ci.map(invert)),
+            _ => (ratio, ci),
+        };
+        let is_slower = match judged.limit {
+            None => slowness >= 1.0,
+            Some(limit) => limit == Limit::AtLeast,
+        };
+        let (factor, ci) = match is_slower {
+            true => (slowness, ci),
+            false => (1.0 / slowness, ci.map(invert)),
+        };
+        Some(Way {
+            factor,
+            ci,
+            is_slower,
+            is_bound: judged.limit.is_some(),
+        })
+    }
+
+    /// `at least 1.90× slower`
+    fn words(&self) -> String {
+        let bound = if self.is_bound { "at least " } else { "" };
+        let way = if self.is_slower { "slower" } else { "faster" };
+        format!("{bound}{}× {way}", format::ratio(self.factor))
+    }
+
+    fn interval(&self) -> Option<String> {
+        let (low, high) = self.ci?;
+        Some(match self.is_bound {
+            true => format!("{} or more", format::ratio(low)),
+            false => format::interval((low, high), format::ratio),
+        })
+    }
+}
+
+/// `new is 1.90× slower than old (1.70 to 2.20)`, with the reason where nothing is decided.
+pub(crate) fn sentence(contrast: &Contrast) -> String {
+    let (old, new) = (&contrast.old, &contrast.new);
+    let reason = contrast.judged.reason.as_ref();
+    let Some(way) = Way::of(contrast) else {
+        let why = reason.map_or("no value", String::as_str);
+        return format!("{new} against {old}: not available: {why}");
+    };
+    let words = way.words();
+    let interval = way.interval().map(|interval| format!(" ({interval})"));
+    let interval = interval.unwrap_or_default();
+    match contrast.verdict() {
+        Comparison::Inconclusive => {
+            let reason = reason
+                .map(|reason| format!("; {reason}"))
+                .unwrap_or_default();
+            format!("{new} against {old}: inconclusive, {words}{interval}{reason}")
+        }
+        Comparison::Equivalent => format!("{new} is equivalent to {old}: {words}{interval}"),
+        Comparison::Faster | Comparison::Slower => format!("{new} is {words} than {old}{interval}"),
+    }
+}
+
+/// What a gate tests, each with its cell, for the last lines of a benchmark.
+pub(crate) fn sentences(question: &Question, contrasts: &[Contrast]) -> Vec<String> {
+    let tested = || contrasts.iter().filter(|contrast| contrast.subject.decides);
+    let line = |contrast: &Contrast| {
+        let cell = cell_name(question, contrast);
+        format!("{}: {}", cell, sentence(contrast))
+    };
+    let mut lines: Vec<String> = tested().take(MOST_SENTENCES).map(line).collect();
+    let more = tested().count().saturating_sub(MOST_SENTENCES);
+    lines.extend((more > 0).then(|| format!("... {more} more in the table")));
+    lines
+}
+
+/// The answer in a sentence: of a single cell its own, else `new against old: 1 of 3 cells slower, 2 equivalent.`
+pub(super) fn headline(contrasts: &[Contrast]) -> Option<String> {
+    let tested: Vec<&Contrast> = contrasts.iter().filter(|c| c.subject.decides).collect();
+    match tested.as_slice() {
+        [] => None,
+        [one] => Some(format!("{}.", sentence(one))),
+        all => Some(
+            all_sides(all)
+                .iter()
+                .map(|side| counted(side, all))
+                .collect::<Vec<_>>()
+                .join(" "),
+        ),
+    }
+}
+
+/// The new sides, each once, in order.
+fn all_sides<'c>(contrasts: &[&'c Contrast]) -> Vec<&'c str> {
+    let mut sides: Vec<&str> = Vec::new();
+    for contrast in contrasts {
+        if !sides.contains(&contrast.new.as_str()) {
+            sides.push(&contrast.new);
+        }
+    }
+    sides
+}
+
+fn counted(side: &str, all: &[&Contrast]) -> String {
+    let of_side: Vec<&&Contrast> = all.iter().filter(|contrast| contrast.new == side).collect();
+    let words = [
+        "slower",
+        "faster",
+        "equivalent",
+        "inconclusive",
+        "not available",
+    ];
+    let counts = words.iter().filter_map(|known| {
+        let count = of_side
+            .iter()
+            .filter(|contrast| word(contrast) == *known)
+            .count();
+        (count > 0).then(|| format!("{count} {known}"))
+    });
+    let old = &of_side[0].old;
+    let cells = format::plural(of_side.len(), "value");
+    format!(
+        "{side} against {old}, {cells}: {}.",
+        counts.collect::<Vec<_>>().join(", ")
+    )
+}

@@ -1,0 +1,97 @@
+//! What is not the same in all runs that are compared: their environments, servers and effective settings.
+
+use super::settings;
+use crate::document::{Difference, DifferenceKind};
+use record::{Run, ServerIdentity, Trial};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Digits of a binary's hash that distinguish two builds.
+const DIGITS: usize = 12;
+
+/// Of the machines, then of the servers.
+pub(super) fn of_environments(runs: &[Run]) -> Vec<Difference> {
+    let mut found: Vec<Difference> = Vec::new();
+    for (place, run) in runs.iter().enumerate().skip(1) {
+        for (what, ours, theirs) in runs[0].environment.surroundings(&run.environment) {
+            let known = found.iter().position(|known| known.what == what);
+            let at = known.unwrap_or_else(|| {
+                found.push(difference(&what, vec![Some(ours); runs.len()]));
+                found.len() - 1
+            });
+            found[at].values[place] = Some(theirs);
+        }
+    }
+    found.extend(of_servers(runs));
+    found
+}
+
+fn difference(what: &str, values: Vec<Option<String>>) -> Difference {
+    Difference {
+        kind: DifferenceKind::Environment,
+        what: what.to_string(),
+        values,
+    }
+}
+
+/// By name; where each run has one server, whatever its name.
+fn of_servers(runs: &[Run]) -> Vec<Difference> {
+    let servers = || runs.iter().map(|run| &run.environment.servers);
+    let candidates: Vec<Difference> = match servers().all(|servers| servers.len() == 1) {
+        true => {
+            let only = servers().map(|servers| servers.values().next().map(identity));
+            vec![difference("server", only.collect())]
+        }
+        false => {
+            let names: BTreeSet<&String> = servers().flat_map(BTreeMap::keys).collect();
+            let of_name = |name: &String| {
+                let values = servers().map(|servers| servers.get(name).map(identity));
+                difference(&format!("server {name}"), values.collect())
+            };
+            names.into_iter().map(of_name).collect()
+        }
+    };
+    candidates.into_iter().filter(differs).collect()
+}
+
+fn identity(server: &ServerIdentity) -> String {
+    let digest: String = server.binary_sha256.chars().take(DIGITS).collect();
+    match digest.is_empty() {
+        true => format!("{}, {}", server.build, server.version),
+        false => format!("{}, {}, binary {digest}", server.build, server.version),
+    }
+}
+
+/// Of the first nodes, without folders and ports. The second figure counts the settings that only some runs have.
+pub(super) fn of_settings(trials: &[Vec<Trial>]) -> (Vec<Difference>, usize) {
+    let by_run: Vec<BTreeMap<&str, BTreeSet<&str>>> = trials.iter().map(|t| values(t)).collect();
+    let names: BTreeSet<&str> = by_run.iter().flat_map(|run| run.keys().copied()).collect();
+    let of_name = |name: &str| Difference {
+        kind: DifferenceKind::Setting,
+        what: name.to_string(),
+        values: by_run.iter().map(|run| run.get(name).map(joined)).collect(),
+    };
+    let differing = names.into_iter().map(of_name).filter(differs);
+    let (everywhere, somewhere): (Vec<Difference>, Vec<Difference>) =
+        differing.partition(|found| found.values.iter().all(Option::is_some));
+    (everywhere, somewhere.len())
+}
+
+/// Each setting with its values over all trials.
+fn values(trials: &[Trial]) -> BTreeMap<&str, BTreeSet<&str>> {
+    let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (name, value) in trials.iter().flat_map(|trial| &trial.settings) {
+        if settings::of_the_experiment(name) {
+            values.entry(name).or_default().insert(value);
+        }
+    }
+    values
+}
+
+fn joined(values: &BTreeSet<&str>) -> String {
+    let values: Vec<&str> = values.iter().copied().collect();
+    values.join(" / ")
+}
+
+fn differs(found: &Difference) -> bool {
+    found.values.iter().any(|value| *value != found.values[0])
+}

@@ -1,0 +1,135 @@
+//! The keys of a comparison: of servers in one run, and of runs.
+
+use super::{finite, levels};
+use crate::document::{Comparison, Difference, DifferenceKind};
+use crate::format;
+use record::stats::{Contrast, Estimate};
+use record::{Limit, Value, Verdict};
+use serde::Serialize;
+use serde_json::{Map, Value as Json};
+
+/// Runs side by side.
+pub fn comparison_json(comparison: &Comparison) -> String {
+    let runs = comparison.runs.iter().map(|run| RunNote {
+        run: &run.id,
+        experiment: &run.question.name,
+        started: format::moment(run.started_ns),
+        prony: &run.environment.prony_version,
+    });
+    let left_out = comparison.left_out.iter().map(|row| LeftOutNote {
+        run: row.run,
+        row: &row.row,
+        why: &row.why,
+    });
+    let note = ComparisonNote {
+        headline: &comparison.headline,
+        tolerance: comparison.tolerance,
+        runs: runs.collect(),
+        differences: comparison.differences.iter().map(difference).collect(),
+        comparisons: comparison.contrasts.iter().map(ContrastNote::of).collect(),
+        not_compared: left_out.collect(),
+    };
+    let text = serde_json::to_string_pretty(&note);
+    text.expect("plain data with text keys always serialises") + "\n"
+}
+
+#[derive(Serialize)]
+struct ComparisonNote<'a> {
+    headline: &'a str,
+    tolerance: f64,
+    runs: Vec<RunNote<'a>>,
+    differences: Vec<DifferenceNote<'a>>,
+    comparisons: Vec<ContrastNote<'a>>,
+    not_compared: Vec<LeftOutNote<'a>>,
+}
+
+#[derive(Serialize)]
+struct RunNote<'a> {
+    run: &'a str,
+    experiment: &'a str,
+    started: String,
+    prony: &'a str,
+}
+
+#[derive(Serialize)]
+struct LeftOutNote<'a> {
+    run: usize,
+    row: &'a str,
+    why: &'a str,
+}
+
+#[derive(Serialize)]
+struct DifferenceNote<'a> {
+    kind: &'static str,
+    what: &'a str,
+    values: &'a [Option<String>],
+}
+
+fn difference(found: &Difference) -> DifferenceNote<'_> {
+    DifferenceNote {
+        kind: match found.kind {
+            DifferenceKind::Environment => "environment",
+            DifferenceKind::Experiment => "experiment",
+            DifferenceKind::Setting => "setting",
+        },
+        what: &found.what,
+        values: &found.values,
+    }
+}
+
+/// One value of one cell, new against old.
+#[derive(Serialize)]
+pub(super) struct ContrastNote<'a> {
+    old: &'a str,
+    new: &'a str,
+    server: Option<&'a str>,
+    levels: Map<String, Json>,
+    round: Option<&'a str>,
+    query: Option<&'a str>,
+    /// `elapsed_s`, `throughput`, `p99_ms`
+    value: String,
+    /// Whether a gate tests it.
+    gated: bool,
+    old_value: Option<f64>,
+    new_value: Option<f64>,
+    /// New over old.
+    ratio: Option<f64>,
+    ci: Option<(Option<f64>, Option<f64>)>,
+    limit: Option<Limit>,
+    /// `faster`, `slower`, `equivalent`, `inconclusive`, `not available`
+    verdict: &'static str,
+    blocks_to_decide: Option<u32>,
+    reason: Option<&'a str>,
+}
+
+impl ContrastNote<'_> {
+    pub(super) fn of(contrast: &Contrast) -> ContrastNote<'_> {
+        let (subject, judged) = (&contrast.subject, &contrast.judged);
+        let mean = |found: &Option<Estimate>| found.as_ref().map(|found| found.mean);
+        ContrastNote {
+            old: &contrast.old,
+            new: &contrast.new,
+            server: contrast.server.as_deref(),
+            levels: levels(&contrast.levels),
+            round: subject.round.as_deref(),
+            query: subject.query.as_deref(),
+            value: match &subject.value {
+                Value::Throughput => "throughput".to_string(),
+                Value::Latency { percentile, .. } => format!("{}_ms", percentile.text()),
+                _ => "elapsed_s".to_string(),
+            },
+            gated: subject.decides,
+            old_value: mean(&contrast.old_value),
+            new_value: mean(&contrast.new_value),
+            ratio: judged.measured,
+            ci: judged.ci.map(|(low, high)| (Some(low), finite(high))),
+            limit: judged.limit,
+            verdict: match judged.verdict {
+                Verdict::NotAvailable => Verdict::NotAvailable.text(),
+                _ => contrast.verdict().text(),
+            },
+            blocks_to_decide: judged.blocks_to_decide,
+            reason: judged.reason.as_deref(),
+        }
+    }
+}
