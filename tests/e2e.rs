@@ -3,6 +3,7 @@
 mod support;
 
 mod cache;
+mod compare;
 mod crash;
 mod engines;
 mod external;

@@ -8,18 +8,19 @@ mod dry;
 use super::Results;
 use super::experiment::{self, Overrides};
 use super::failure::{Failure, Status, print};
-use super::run;
 use super::setting::{pair, setting};
 use super::show::Format;
+use super::{gate, run};
 use crate::run::{Request, Workloads};
 use spec::{BenchRequest, SqlRequest, bench};
 
 #[derive(clap::Args)]
+#[command(after_help = gate::EXIT)]
 pub(super) struct Args {
     /// tpcc, or oltp and an operation: oltp-point-select, oltp-update-index, oltp-read-write, ...; ssb and tpch run their
     /// queries in rounds, sql your own
     workload: String,
-    /// Server to measure: mariadb, mysql@5.6.14, a DSN, or NAME=BUILD; repeatable
+    /// Server to measure: mariadb, mysql@5.6.14, a DSN, or NAME=BUILD; further ones are compared with the first
     #[arg(long, value_name = "BUILD|DSN", default_value = "mariadb")]
     server: Vec<String>,
     /// Concurrent clients (closed loop); several numbers give several trials
@@ -72,6 +73,8 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
     #[command(flatten)]
+    gate: gate::Gating,
+    #[command(flatten)]
     results: Results,
     /// Allow dropping prony's own schemas on an external server
     #[arg(long)]
@@ -112,6 +115,8 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
         print(&dry::table(&experiment)?);
         return Ok(Status::Done);
     }
+    let gate = args.gate;
+    gate.check_size(experiment.claims.len(), experiment.servers.len())?;
     let request = Request {
         experiment,
         overrides: Vec::new(),
@@ -128,13 +133,14 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
         Format::Table => run::print_result(&conducted, &document),
         format => print(&format.of(&document)),
     }
-    Ok(run::status(&conducted, &document, false))
+    run::status(&conducted, &document, &gate)
 }
 
 impl Args {
     fn request(&self) -> BenchRequest {
         BenchRequest {
-            workload: self.workload.clone(),
+            // sysbench writes oltp_read_write.
+            workload: self.workload.replace('_', "-"),
             servers: self.server.clone(),
             clients: self.clients.clone(),
             rate: self.rate.clone(),

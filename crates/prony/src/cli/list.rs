@@ -1,15 +1,32 @@
 //! `prony list`
 
+use super::Results;
 use super::embedded::EXPERIMENTS;
 use super::failure::{Failure, Status, print};
+use crate::run::folder::{self, Recorded};
+use record::{Run, Store, StoreError, TrialState};
 
-pub(super) fn run() -> Result<Status, Failure> {
-    let lines: Vec<String> = EXPERIMENTS
-        .iter()
-        .map(|(name, text)| format!("{name:32} {}", title(text)))
-        .collect();
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// List the recorded runs instead, the newest last
+    #[arg(long)]
+    runs: bool,
+    #[command(flatten)]
+    results: Results,
+}
+
+pub(super) fn run(args: &Args) -> Result<Status, Failure> {
+    let lines = match args.runs {
+        true => runs(args),
+        false => experiments(),
+    };
     print(&lines.join("\n"));
     Ok(Status::Done)
+}
+
+fn experiments() -> Vec<String> {
+    let line = |(name, text): &(&str, &str)| format!("{name:32} {}", title(text));
+    EXPERIMENTS.iter().map(line).collect()
 }
 
 fn title(text: &str) -> String {
@@ -18,4 +35,44 @@ fn title(text: &str) -> String {
         .ok()
         .and_then(|table| Some(table.get("title")?.as_str()?.to_string()));
     title.unwrap_or_default()
+}
+
+fn runs(args: &Args) -> Vec<String> {
+    let results = &args.results.results;
+    let runs = folder::runs(results);
+    match runs.is_empty() {
+        true => vec![format!("no run in {}", results.display())],
+        false => runs.iter().map(line).collect(),
+    }
+}
+
+/// The folder's name, how far the run is, what it measures.
+fn line(recorded: &Recorded) -> String {
+    let name = recorded.folder.file_name().unwrap_or_default();
+    let about = match &recorded.run {
+        Ok(run) => progress(recorded, run).map(|done| format!("{done:24} {}", run.question.title)),
+        Err(error) => Ok(format!("cannot be read: {error}")),
+    };
+    let about = about.unwrap_or_else(|error| format!("cannot be read: {error}"));
+    format!("{:44} {about}", name.to_string_lossy())
+}
+
+/// `6 of 6 trials`, `5 of 6 trials, 1 invalid`
+fn progress(recorded: &Recorded, run: &Run) -> Result<String, StoreError> {
+    let states = Store::open(&recorded.record)?.states()?;
+    let count = |state| states.iter().filter(|found| **found == state).count();
+    let mut text = format!(
+        "{} of {} trials",
+        count(TrialState::Done),
+        run.question.trials
+    );
+    for (state, word) in [
+        (TrialState::Invalid, "invalid"),
+        (TrialState::Failed, "failed"),
+    ] {
+        if count(state) > 0 {
+            text.push_str(&format!(", {} {word}", count(state)));
+        }
+    }
+    Ok(text)
 }

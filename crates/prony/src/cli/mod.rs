@@ -3,15 +3,20 @@
 //! Purpose: parse arguments, print tables to stdout and progress to stderr, set the exit status. Outside this module: the work itself.
 
 mod bench;
+mod cache;
 mod check;
+mod compare;
 mod crash;
 mod data;
 mod disk;
 mod embedded;
 pub mod experiment;
 mod failure;
+mod gate;
 mod gauge;
+mod generate;
 mod guard;
+mod hints;
 mod list;
 mod null;
 mod report;
@@ -27,7 +32,7 @@ use std::path::PathBuf;
 
 /// Benchmarks MySQL-family servers and reports how certain the answer is.
 #[derive(Parser)]
-#[command(name = "prony", version, about, max_term_width = 100)]
+#[command(name = "prony", version, about, max_term_width = 100, after_help = gate::EXIT)]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
@@ -35,14 +40,16 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// List the built-in experiments
-    List,
+    /// List the built-in experiments, or the recorded runs
+    List(list::Args),
     /// Run an experiment, or resume a run
     Run(run::Args),
     /// Check an experiment; print its trials and the expected disk space and time
     Check(check::Args),
     /// Print the tables and verdicts of a run
     Show(show::Args),
+    /// Compare the same cells of different runs
+    Compare(compare::Args),
     /// Write report.html
     Report(report::Args),
     /// Benchmark without an experiment file: prony bench oltp-update-index --server mysql@5.6.14 --clients 1,8,64 --time 30s
@@ -50,11 +57,18 @@ enum Verb {
     /// Download server builds, and start a server by hand
     #[command(subcommand)]
     Server(server::Command),
+    /// List or remove server builds and loaded datasets in the cache
+    #[command(subcommand)]
+    Cache(cache::Command),
     /// Write a workload's data as text files
     Data(data::Args),
     /// Replay a recorded disk at each of its flushes
     #[command(subcommand)]
     Crash(crash::Command),
+    /// Print completions for a shell
+    Completions(generate::Completions),
+    /// Write the man pages into a folder
+    Man(generate::Man),
     /// Serve the null server until stdin closes; prony starts this process itself
     #[command(hide = true)]
     Null(null::Args),
@@ -79,17 +93,21 @@ pub(crate) struct Results {
 
 /// Runs the verb. Prints an error to stderr.
 pub fn main() -> std::process::ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| hints::hinted(error).exit());
     let outcome = match cli.verb {
-        Verb::List => list::run(),
+        Verb::List(args) => list::run(&args),
         Verb::Run(args) => run::run(args),
         Verb::Check(args) => check::run(args),
         Verb::Show(args) => show::run(args),
+        Verb::Compare(args) => compare::run(args),
         Verb::Report(args) => report::run(args),
         Verb::Server(command) => server::run(command),
+        Verb::Cache(command) => cache::run(command),
         Verb::Data(args) => data::run(args).map(|()| Status::Done).map_err(Into::into),
         Verb::Bench(args) => bench::run(*args),
         Verb::Crash(command) => crash::run(command),
+        Verb::Completions(args) => generate::completions(&args),
+        Verb::Man(args) => generate::man(&args),
         Verb::Null(args) => null::run(&args),
         Verb::Guard(args) => guard::run(args),
         Verb::Gauge(args) => gauge::run(args),

@@ -8,7 +8,7 @@ use report::{Detail, Document};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// The run's folder, or its name in the results folder
+    /// The run's folder, its name in the results folder, or @latest
     run: String,
     #[command(flatten)]
     results: Results,

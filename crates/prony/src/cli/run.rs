@@ -1,17 +1,18 @@
 //! `prony run FILE|NAME`
 
-use super::Results;
 use super::experiment::{self, Overrides};
 use super::failure::{Failure, Status, print};
 use super::terminal;
+use super::{Results, gate};
 use crate::run::{Conducted, Progress, Request, Workloads, conduct, folder};
 use host::{Home, Leases};
 use spec::plan::Shard;
 
-use record::{Run, Store, Verdict};
+use record::{Run, Store};
 use report::{Detail, Document};
 
 #[derive(clap::Args)]
+#[command(after_help = gate::EXIT)]
 pub(super) struct Args {
     /// An experiment file, or a name that `prony list` shows
     #[arg(value_name = "FILE|NAME", required_unless_present = "resume")]
@@ -20,7 +21,7 @@ pub(super) struct Args {
     overrides: Overrides,
     #[command(flatten)]
     results: Results,
-    /// Resume a run that was interrupted or killed; finished trials are kept
+    /// Resume a run that was interrupted or killed (a name or @latest); finished trials are kept
     #[arg(long, value_name = "RUN", conflicts_with_all = ["scale", "blocks", "only", "server", "clients", "rate", "workers", "time", "warmup", "shard", "seed"])]
     resume: Option<String>,
     /// Only this part of the trials, to spread them over several machines
@@ -29,9 +30,8 @@ pub(super) struct Args {
     /// Seed of the trial order, to repeat the order of an earlier run
     #[arg(long)]
     seed: Option<u64>,
-    /// Exit with status 1 if a claim is not reproduced
-    #[arg(long)]
-    gate: bool,
+    #[command(flatten)]
+    gate: gate::Gating,
     /// Allow dropping prony's own schemas on an external server
     #[arg(long)]
     allow_drop: bool,
@@ -42,10 +42,12 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
         Some(run) => resumed(&args, run)?,
         None => fresh(&args)?,
     };
+    let experiment = &request.experiment;
+    (args.gate).check_size(experiment.claims.len(), experiment.servers.len())?;
     let conducted = carry_out(&request)?;
     let document = document(&conducted);
     print_result(&conducted, &document);
-    Ok(status(&conducted, &document, args.gate))
+    status(&conducted, &document, &args.gate)
 }
 
 /// Executes the request and shows its progress on stderr.
@@ -65,7 +67,7 @@ pub(super) fn document(conducted: &Conducted) -> Document<'_> {
     Document::of(&conducted.run, &conducted.trials, Detail::Brief)
 }
 
-/// Prints the tables and the paths of the run and its report.
+/// Prints the tables, the paths of the run and its report, and how the servers compare.
 pub(super) fn print_result(conducted: &Conducted, document: &Document) {
     print(&report::terminal(
         document,
@@ -77,6 +79,10 @@ pub(super) fn print_result(conducted: &Conducted, document: &Document) {
         conducted.folder.display(),
         conducted.folder.join("report.html").display()
     ));
+    let answer = report::answer(document);
+    if !answer.is_empty() {
+        print(&format!("\n{}", answer.join("\n")));
+    }
 }
 
 fn fresh(args: &Args) -> Result<Request, Failure> {
@@ -131,15 +137,15 @@ pub(super) fn rand_seed() -> u64 {
     (now as u64) ^ u64::from(std::process::id()).rotate_left(32)
 }
 
-pub(super) fn status(conducted: &Conducted, document: &Document, gate: bool) -> Status {
-    if !conducted.valid() {
-        return Status::Failed;
-    }
-    let mut claims = document.claims.iter();
-    let all_hold = claims.all(|claim| claim.judged.verdict == Verdict::Reproduced);
-    if gate && !all_hold {
-        Status::ClaimFailed
-    } else {
-        Status::Done
-    }
+/// Of the gate; an invalid trial weighs more.
+pub(super) fn status(
+    conducted: &Conducted,
+    document: &Document,
+    gate: &gate::Gating,
+) -> Result<Status, Failure> {
+    let status = gate.of_run(document, &conducted.trials)?;
+    Ok(match conducted.valid() {
+        true => status,
+        false => Status::Failed,
+    })
 }

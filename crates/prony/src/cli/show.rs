@@ -1,18 +1,21 @@
 //! `prony show RUN`
 
 use super::failure::{Failure, Status, print};
-use super::{Results, terminal};
+use super::{Results, gate, terminal};
 use crate::run::folder;
 use record::{Store, stats};
 use report::{Detail, Document};
 
 #[derive(clap::Args)]
+#[command(after_help = gate::EXIT)]
 pub(super) struct Args {
-    /// The run's folder, or its name in the results folder
+    /// The run's folder, its name in the results folder, @latest, or a kept record (.sqlite, .sqlite.gz, .sqlite.zst)
     run: String,
     /// Output format
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
+    #[command(flatten)]
+    gate: gate::Gating,
     #[command(flatten)]
     results: Results,
 }
@@ -28,17 +31,19 @@ pub(super) enum Format {
 }
 
 pub(super) fn run(args: Args) -> Result<Status, Failure> {
-    let path = folder::find(&args.results.results, &args.run)?.join("run.sqlite");
+    let path = folder::record(&args.results.results, &args.run)?;
     let store = Store::open(&path)?;
     let run = store.run()?;
+    args.gate.check(&run.question)?;
     let trials = match args.format {
         Format::Table | Format::Markdown if !stats::needs_query_counters(&run.question) => {
             store.trials_with(&explain::telling_settings())?
         }
         _ => store.trials_whole()?,
     };
-    print(&args.format.of(&Document::of(&run, &trials, Detail::Brief)));
-    Ok(Status::Done)
+    let document = Document::of(&run, &trials, Detail::Brief);
+    print(&args.format.of(&document));
+    args.gate.of_run(&document, &trials)
 }
 
 impl Format {

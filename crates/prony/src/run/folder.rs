@@ -3,7 +3,7 @@
 //! Purpose: a unique name for every run, even if two start in the same second, and one writer at a time.
 
 use super::RunError;
-use record::TrialKey;
+use record::{Run, Store, StoreError, TrialKey};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -87,44 +87,101 @@ fn cannot_make(path: &Path, error: &std::io::Error) -> RunError {
     ))
 }
 
-/// Finds a run by its folder, by its run.sqlite, or by its name in the results folder.
+/// The newest run, wherever a run is named.
+const LATEST: &str = "@latest";
+/// Names of a record in its folder: as it is written, and as it may be kept.
+const RECORDS: [&str; 3] = ["run.sqlite", "run.sqlite.zst", "run.sqlite.gz"];
+
+/// Finds the folder of a run by its path, by its run.sqlite, by its name in the results folder, or by `@latest`.
 pub(crate) fn find(results: &Path, run: &str) -> Result<PathBuf, RunError> {
+    let there = |path: &&PathBuf| path.join(RECORDS[0]).is_file();
+    let candidates = candidates(results, run)?;
+    candidates
+        .iter()
+        .find(there)
+        .cloned()
+        .ok_or_else(|| not_found(results, run, &candidates))
+}
+
+/// Finds the record of a run. It may be compressed, and it may have any name.
+pub(crate) fn record(results: &Path, run: &str) -> Result<PathBuf, RunError> {
     let given = Path::new(run);
-    let given = if given.file_name().is_some_and(|name| name == "run.sqlite") {
+    if given.is_file() {
+        return Ok(given.to_path_buf());
+    }
+    let candidates = candidates(results, run)?;
+    let in_folder = |folder: &PathBuf| RECORDS.map(|name| folder.join(name));
+    let mut records = candidates.iter().flat_map(in_folder);
+    records
+        .find(|record| record.is_file())
+        .ok_or_else(|| not_found(results, run, &candidates))
+}
+
+/// The folders that a name may mean.
+fn candidates(results: &Path, run: &str) -> Result<Vec<PathBuf>, RunError> {
+    if run == LATEST {
+        let newest = runs(results).pop();
+        return newest.map(|run| vec![run.folder]).ok_or_else(|| {
+            RunError::Usage(format!(
+                "{LATEST}: no run in {}; choose the folder with --results",
+                results.display()
+            ))
+        });
+    }
+    let given = Path::new(run);
+    let given = if given.file_name().is_some_and(|name| name == RECORDS[0]) {
         given.parent().unwrap_or(given)
     } else {
         given
     };
     let mut candidates = vec![given.to_path_buf(), results.join(run)];
     candidates.dedup();
-    let there = |path: &&PathBuf| path.join("run.sqlite").is_file();
-    candidates.iter().find(there).cloned().ok_or_else(|| {
-        let looked: Vec<String> = candidates
-            .iter()
-            .map(|path| path.join("run.sqlite").display().to_string())
-            .collect();
-        RunError::Usage(format!(
-            "run {run} not found: no file {}{}",
-            looked.join(" and no file "),
-            latest(results)
-        ))
-    })
+    Ok(candidates)
 }
 
-/// A hint that names the newest run.
-fn latest(results: &Path) -> String {
-    let runs = std::fs::read_dir(results)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|entry| entry.path().join("run.sqlite").is_file());
-    match runs.max_by_key(|entry| entry.metadata().and_then(|data| data.modified()).ok()) {
-        Some(run) => format!(
-            "; the newest run in the results folder is {}",
-            run.file_name().to_string_lossy()
-        ),
-        None => String::new(),
-    }
+fn not_found(results: &Path, run: &str, candidates: &[PathBuf]) -> RunError {
+    let looked = candidates.iter().map(|path| path.join(RECORDS[0]));
+    let looked: Vec<String> = looked.map(|path| path.display().to_string()).collect();
+    let latest = runs(results).pop().map(|run| {
+        let name = run.folder.file_name().unwrap_or_default();
+        let name = name.to_string_lossy();
+        format!("; the newest run in the results folder is {name} ({LATEST})")
+    });
+    RunError::Usage(format!(
+        "run {run} not found: no file {}{}",
+        looked.join(" and no file "),
+        latest.unwrap_or_default()
+    ))
+}
+
+/// A folder with a record.
+pub(crate) struct Recorded {
+    pub folder: PathBuf,
+    pub record: PathBuf,
+    /// An error where the record cannot be read.
+    pub run: Result<Run, StoreError>,
+}
+
+/// The runs of a results folder by the time they began; records that cannot be read come first.
+pub(crate) fn runs(results: &Path) -> Vec<Recorded> {
+    let entries = std::fs::read_dir(results).into_iter().flatten().flatten();
+    let recorded = |folder: PathBuf| {
+        let mut records = RECORDS.iter().map(|name| folder.join(name));
+        let record = records.find(|record| record.is_file())?;
+        Some(Recorded {
+            run: Store::open(&record).and_then(|store| store.run()),
+            record,
+            folder,
+        })
+    };
+    let mut runs: Vec<Recorded> = entries.filter_map(|entry| recorded(entry.path())).collect();
+    runs.sort_by_key(|run| {
+        (
+            run.run.as_ref().ok().map(|run| run.started_ns),
+            run.folder.clone(),
+        )
+    });
+    runs
 }
 
 /// The name of a trial's server log in `logs/`.
@@ -173,6 +230,28 @@ mod tests {
             error.contains("run nothing not found") && error.contains(&there.id()),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_kept_record_is_found_in_its_folder_and_by_its_own_name() {
+        let results = tempfile::tempdir().unwrap();
+        let folder = results.path().join("kept");
+        std::fs::create_dir(&folder).unwrap();
+        let packed = folder.join("run.sqlite.zst");
+        std::fs::write(&packed, "").unwrap();
+        let named = packed.display().to_string();
+        for run in ["kept", &named] {
+            assert_eq!(record(results.path(), run).unwrap(), packed);
+        }
+        assert!(find(results.path(), "kept").is_err());
+    }
+
+    #[test]
+    fn latest_without_a_run_is_refused_with_the_folder() {
+        let results = tempfile::tempdir().unwrap();
+        let error = record(results.path(), "@latest").unwrap_err().to_string();
+        let folder = results.path().display().to_string();
+        assert!(error.contains("@latest: no run in") && error.contains(&folder));
     }
 
     #[test]

@@ -38,6 +38,7 @@ mod workloads;
 
 pub(crate) use conduct::conduct;
 pub use conduct::{Conducted, Means, Request, conduct_with};
+pub(crate) use neighbours::is_measuring;
 pub use progress::Progress;
 pub use servers::Provide;
 pub use volume::Power;

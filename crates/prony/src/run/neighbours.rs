@@ -60,16 +60,25 @@ impl Neighbours {
 
     /// The folders of other running prony processes.
     fn others(&self) -> Vec<PathBuf> {
-        let folders = std::fs::read_dir(&self.work)
-            .into_iter()
-            .flatten()
-            .flatten();
-        folders
-            .filter(|entry| entry.file_name().to_string_lossy().starts_with(FOLDERS))
-            .map(|entry| entry.path())
-            .filter(|path| path != self.own.path() && is_held(&path.join(LOCK)))
-            .collect()
+        let mut all = measuring(&self.work);
+        all.retain(|path| path != self.own.path());
+        all
     }
+}
+
+/// Whether a prony process of this home loads or measures.
+pub(crate) fn is_measuring(home: &Home) -> bool {
+    !measuring(&home.work()).is_empty()
+}
+
+/// The folders of the prony processes that load or measure.
+fn measuring(work: &Path) -> Vec<PathBuf> {
+    let folders = std::fs::read_dir(work).into_iter().flatten().flatten();
+    folders
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(FOLDERS))
+        .map(|entry| entry.path())
+        .filter(|path| is_held(&path.join(LOCK)))
+        .collect()
 }
 
 impl Stay<'_> {

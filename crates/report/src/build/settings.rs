@@ -8,7 +8,7 @@ use crate::document::{Block, Cell, Column, Kind, Section, Table};
 use std::collections::BTreeSet;
 
 /// Settings whose names end so belong to an instance or a build, not to the experiment.
-const OF_THE_INSTANCE: [&str; 12] = [
+const OF_THE_INSTANCE: [&str; 13] = [
     "dir",
     "_path",
     "_file",
@@ -16,6 +16,7 @@ const OF_THE_INSTANCE: [&str; 12] = [
     "port",
     "hostname",
     "_uuid",
+    "_uid",
     "_id",
     "_basename",
     "_index",
