@@ -1,7 +1,7 @@
 //! Where a run took place. Two runs whose environments differ are never mixed silently.
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
@@ -17,6 +17,10 @@ pub struct Environment {
     pub file_system: String,
     /// By server name.
     pub servers: BTreeMap<String, ServerIdentity>,
+    /// Names of the servers for which the experiment has settings that could not be applied, because prony does not configure
+    /// them. None in older records.
+    #[serde(default)]
+    pub unconfigured: BTreeSet<String>,
 }
 
 /// How a server identifies itself.
@@ -36,12 +40,8 @@ impl Environment {
     /// The differences that forbid mixing results, one line each: (what, ours, theirs). Empty when alike.
     pub fn differences(&self, other: &Environment) -> Vec<(String, String, String)> {
         let mut found = self.surroundings(other);
-        for (name, ours) in &self.servers {
-            let theirs = other.servers.get(name).map(describe);
-            let ours = describe(ours);
-            if let Some(theirs) = theirs.filter(|theirs| *theirs != ours) {
-                found.push((format!("server {name}"), ours, theirs));
-            }
+        for (name, ours, theirs) in self.other_servers(other) {
+            found.push((format!("server {name}"), describe(ours), describe(theirs)));
         }
         found
     }
@@ -75,11 +75,89 @@ impl Environment {
         );
         found
     }
+
+    /// Whether a server of both is another build: another version, or another binary of the same version.
+    pub fn has_other_servers(&self, other: &Environment) -> bool {
+        self.other_servers(other).next().is_some()
+    }
+
+    fn other_servers<'e>(
+        &'e self,
+        other: &'e Environment,
+    ) -> impl Iterator<Item = (&'e str, &'e ServerIdentity, &'e ServerIdentity)> {
+        self.servers.iter().filter_map(|(name, ours)| {
+            let theirs = other.servers.get(name)?;
+            (describe(ours) != describe(theirs)).then_some((name.as_str(), ours, theirs))
+        })
+    }
 }
 
+/// As many digits of a binary's SHA-256 as tell builds apart.
+const DIGITS: usize = 12;
+
+/// `mariadb 10.11.18 (10.11.18-MariaDB-0+deb12u1, binary 9f86d081884c)`
 fn describe(server: &ServerIdentity) -> String {
+    let digits = server.binary_sha256.get(..DIGITS).unwrap_or_default();
+    let binary = (!digits.is_empty()).then(|| format!("binary {digits}"));
+    let details: Vec<&str> = [Some(server.comment.as_str()), binary.as_deref()]
+        .into_iter()
+        .flatten()
+        .filter(|detail| !detail.is_empty())
+        .collect();
     format!(
-        "{} {} {}",
-        server.build, server.version, server.binary_sha256
+        "{} {} ({})",
+        server.build,
+        server.version,
+        details.join(", ")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(version: &str, comment: &str, binary_sha256: &str) -> Environment {
+        let mariadb = ServerIdentity {
+            build: "mariadb".into(),
+            version: version.into(),
+            comment: comment.into(),
+            binary_sha256: binary_sha256.into(),
+        };
+        Environment {
+            prony_version: String::new(),
+            machine: String::new(),
+            cpu: String::new(),
+            cores: 2,
+            memory_bytes: 1,
+            kernel: String::new(),
+            system: String::new(),
+            file_system: String::new(),
+            servers: [("mariadb".to_string(), mariadb)].into(),
+            unconfigured: BTreeSet::new(),
+        }
+    }
+
+    #[test]
+    fn an_upgraded_server_is_another_environment() {
+        let before = with("10.11.11", "10.11.11-MariaDB-0+deb12u1", &"a".repeat(64));
+        let after = with("10.11.18", "10.11.18-MariaDB-0+deb12u1", &"b".repeat(64));
+        assert!(before.differences(&before).is_empty() && !before.has_other_servers(&before));
+        assert!(before.has_other_servers(&after));
+        let (what, was, is) = before.differences(&after).remove(0);
+        assert_eq!(what, "server mariadb");
+        assert_eq!(
+            was,
+            "mariadb 10.11.11 (10.11.11-MariaDB-0+deb12u1, binary aaaaaaaaaaaa)"
+        );
+        assert!(is.starts_with("mariadb 10.11.18 ("), "{is}");
+    }
+
+    #[test]
+    fn a_rebuilt_package_of_the_same_version_is_another_build() {
+        let before = with("10.11.18", "10.11.18-MariaDB-0+deb12u1", &"a".repeat(64));
+        let after = with("10.11.18", "10.11.18-MariaDB-0+deb12u2", &"a".repeat(64));
+        assert!(before.has_other_servers(&after));
+        let rebuilt = with("10.11.18", "10.11.18-MariaDB-0+deb12u1", &"b".repeat(64));
+        assert_eq!(before.differences(&rebuilt).len(), 1);
+    }
 }

@@ -16,6 +16,8 @@ words! {
         /// The audit after the load failed: the target's data is inconsistent.
         AuditFailed = "audit_failed",
         ClientsLost = "clients_lost",
+        /// The buffer pool was sized to hold the data, and did not.
+        DataNotHeld = "data_not_held",
         EngineLimit = "engine_limit",
         EventFailed = "event_failed",
         /// An event left the server changed, so that no other trial may use it.
@@ -35,6 +37,10 @@ words! {
         NotPreloaded = "not_preloaded",
         /// The throughput did not return after an outage while it was measured.
         NotRecovered = "not_recovered",
+        /// An operation takes longer than the whole load.
+        OperationTooLong = "operation_too_long",
+        /// More than 1 % of the operations failed, were lost or did not finish.
+        OperationsFailed = "operations_failed",
         PlanUnmet = "plan_unmet",
         QueryFailed = "query_failed",
         /// A query reached the time limit: its time is a lower bound.

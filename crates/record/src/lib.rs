@@ -10,6 +10,7 @@ pub mod environment;
 mod flag;
 pub mod histogram;
 pub mod load;
+mod number;
 pub mod plan;
 mod query_error;
 pub mod run;
@@ -29,8 +30,9 @@ pub use flag::{Flag, FlagKind};
 pub use histogram::PackedHistogram;
 pub use load::{
     Arrivals, EngineNote, ErrorCount, ErrorKind, HistogramNote, Kind, LiveSample, LiveTrial,
-    Loaded, Mode, OpenNote, Requirement, Standard, Warmup, done_series,
+    Loaded, Mode, OpenNote, Requirement, Standard, Unfinished, Warmup, done_series,
 };
+pub use number::{grouped, percent};
 pub use plan::{FormKind, PlanForm};
 pub use query_error::QueryError;
 pub use run::{Factor, Question, Run, WorkloadNote};

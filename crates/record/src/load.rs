@@ -76,7 +76,7 @@ pub struct Requirement {
     pub p90_limit_s: f64,
 }
 
-/// The series of the operations of this name that were done, per second. It is recorded where there is a standard.
+/// The series of the operations of this name that were done, per second. Older records have it only where there is a standard.
 pub fn done_series(operation: &str) -> String {
     format!("{operation} done")
 }
@@ -188,6 +188,20 @@ pub struct EngineNote {
     /// When the last operation was started, in seconds since the beginning; none in older records.
     #[serde(default)]
     pub until_s: Option<f64>,
+    /// Operations that were still running then, where there were any; none in older records.
+    #[serde(default)]
+    pub unfinished: Vec<Unfinished>,
+}
+
+/// Operations of one name that were cut off by the end of the load. Their times are recorded, and their ends are in the seconds after
+/// it.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Unfinished {
+    pub operation: String,
+    /// Done while the load was drained.
+    pub done: u64,
+    /// Failed or lost then, or abandoned at the end of the drain.
+    pub not_done: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]

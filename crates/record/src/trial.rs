@@ -204,11 +204,15 @@ impl Trial {
     /// Whether the server lacks what the trial needs, so that there are no figures. A trial with figures may carry the flag too,
     /// for settings that are not available.
     pub fn is_not_available(&self) -> bool {
-        let is_flagged = self
-            .flags
-            .iter()
-            .any(|flag| flag.kind == FlagKind::NotAvailable);
-        is_flagged && self.rounds.is_empty() && self.load.is_none()
+        self.not_applied().is_some() && self.rounds.is_empty() && self.load.is_none()
+    }
+
+    /// Why the trial was not measured as its name says: its server lacks a feature, or its settings could not be applied. Its figures
+    /// are shown, but compared with nothing. None if everything was applied.
+    pub fn not_applied(&self) -> Option<&str> {
+        let mut flags = self.flags.iter();
+        let flag = flags.find(|flag| flag.kind == FlagKind::NotAvailable)?;
+        Some(&flag.text)
     }
 }
 
@@ -245,6 +249,9 @@ pub struct Coldness {
     /// Bytes of the data files that were in the page cache before the first query, and their size.
     pub resident_bytes: Option<u64>,
     pub file_bytes: Option<u64>,
+    /// How often the round was made cold: once, or before each of its queries. None in older records.
+    #[serde(default)]
+    pub passes: Option<u32>,
     /// Bytes read during the round from the disk with the data folder.
     pub device_read_bytes: Option<u64>,
     /// Why it is not proved, in one sentence, where it is not.

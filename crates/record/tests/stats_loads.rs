@@ -413,6 +413,16 @@ fn one_lost_transaction_in_any_trial_is_a_loss() {
     assert_eq!(verdict([0, 3], Finding::NoLosses), Verdict::NotReproduced);
     assert_eq!(verdict([0, 0], Finding::Losses), Verdict::NotReproduced);
     assert_eq!(verdict([0, 0], Finding::NoLosses), Verdict::Reproduced);
+    let counts = |lost, finding| finds(&trials(lost), finding, Cell::default()).1;
+    assert_eq!(
+        counts([2, 3], Finding::Losses),
+        "in 2 of 2 trials: 5 of 2,000 acknowledged transactions lost"
+    );
+    let in_one = counts([0, 3], Finding::NoLosses);
+    assert!(
+        in_one.starts_with("in 1 of 2 trials: 3 of 2,000"),
+        "{in_one}"
+    );
     let unaudited = [closed(0, 8, 1000.0), closed(1, 8, 1000.0)];
     let without = finds(&unaudited, Finding::NoLosses, Cell::default()).0;
     assert_eq!(without, Verdict::NotAvailable);

@@ -32,6 +32,7 @@ fn coldness() -> impl Strategy<Value = Coldness> {
             pool_pages: bytes.0,
             resident_bytes: bytes.1,
             file_bytes: bytes.2,
+            passes: bytes.3.map(|_| 1),
             device_read_bytes: bytes.3,
             reason,
         },
@@ -124,6 +125,11 @@ fn engine() -> impl Strategy<Value = EngineNote> {
             ended_early: rest.0,
             stopped: rest.1,
             until_s: rest.2,
+            unfinished: vec![Unfinished {
+                operation: "a".into(),
+                done: 1,
+                not_done: 2,
+            }],
         },
     )
 }

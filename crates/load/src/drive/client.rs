@@ -111,7 +111,7 @@ impl<W: Workload> Client<'_, W> {
 
     #[inline]
     fn record(&self, request: &Request, ended_ns: u64, late_ns: Option<u64>, outcome: Outcome) {
-        self.recorder.record(&Ended {
+        let ended = Ended {
             operation: request.operation,
             scheduled_ns: request.scheduled_ns,
             started_ns: request.started_ns,
@@ -119,7 +119,11 @@ impl<W: Workload> Client<'_, W> {
             late_ns,
             is_retried: request.retries > 0,
             outcome,
-        });
+        };
+        self.recorder.record(&ended);
+        if ended_ns >= self.shared.end.at_ns() {
+            self.recorder.record_late(&ended);
+        }
     }
 
     #[cold]

@@ -50,6 +50,8 @@ pub struct Driven {
     pub lateness: Histogram<u64>,
     /// How operations ended, per operation in the order of [`crate::Workload::operations`].
     pub tallies: Vec<Tally>,
+    /// Of these, the operations that were still running at `until`: how they ended after it, or when they were abandoned.
+    pub late: Vec<Tally>,
     /// The sum of `started`, `queued_at_end` and `dropped`.
     pub arrived: u64,
     pub started: u64,

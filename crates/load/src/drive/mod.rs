@@ -137,6 +137,7 @@ fn driven<W: Workload>(shared: &Shared<'_, W>, threads: &[ClientThread], usage: 
         elapsed: Duration::from_nanos(totals.last_ended_ns),
         lateness: totals.lateness.histogram(),
         tallies: totals.tallies,
+        late: totals.late,
         arrived: started + queue.queued + queue.dropped,
         started,
         queued_at_end: queue.queued,
@@ -156,12 +157,16 @@ fn totals<W: Workload>(shared: &Shared<'_, W>) -> Totals {
     let mut sum = Totals {
         lateness: Counts::new(),
         tallies: vec![Tally::default(); shared.operations],
+        late: vec![Tally::default(); shared.operations],
         last_ended_ns: 0,
     };
     for recorder in &shared.recorders {
         let totals = recorder.totals();
         sum.lateness.add(&totals.lateness);
         for (sum, tally) in sum.tallies.iter_mut().zip(&totals.tallies) {
+            *sum += tally;
+        }
+        for (sum, tally) in sum.late.iter_mut().zip(&totals.late) {
             *sum += tally;
         }
         sum.last_ended_ns = sum.last_ended_ns.max(totals.last_ended_ns);

@@ -59,6 +59,8 @@ pub(crate) struct Totals {
     pub lateness: Counts,
     /// Per operation.
     pub tallies: Vec<Tally>,
+    /// Of these, the operations that ended after the end of the drive.
+    pub late: Vec<Tally>,
     pub last_ended_ns: u64,
 }
 
@@ -76,6 +78,7 @@ impl Recorder {
                 totals: Totals {
                     lateness: Counts::new(),
                     tallies: vec![Tally::default(); operations],
+                    late: vec![Tally::default(); operations],
                     last_ended_ns: 0,
                 },
             }),
@@ -90,6 +93,13 @@ impl Recorder {
         state.advance_to(ended.ended_ns);
         state.current.record(ended);
         state.totals.record(ended);
+    }
+
+    /// Counts an operation that ended after the end of the drive, in addition to [`Recorder::record`].
+    #[cold]
+    pub(crate) fn record_late(&self, ended: &Ended) {
+        let mut state = self.state();
+        state.totals.late[usize::from(ended.operation)][ended.ending()] += 1;
     }
 
     /// Records an error after which an operation is retried.

@@ -52,14 +52,9 @@ impl Sample {
         for (counts, kind) in counts.iter_mut().zip(self.kinds) {
             counts.record(ended.nanoseconds(*kind));
         }
-        let tally = &mut self.tallies[usize::from(ended.operation)];
-        match Fault::of(ended.operation, ended.outcome) {
-            None if ended.is_retried => tally[Ending::Retried] += 1,
-            None => tally[Ending::Done] += 1,
-            Some(fault) => {
-                tally[fault.ending] += 1;
-                self.error(fault, 1);
-            }
+        self.tallies[usize::from(ended.operation)][ended.ending()] += 1;
+        if let Some(fault) = Fault::of(ended.operation, ended.outcome) {
+            self.error(fault, 1);
         }
     }
 
@@ -133,6 +128,15 @@ impl Sample {
 }
 
 impl Ended {
+    #[inline]
+    pub(super) fn ending(&self) -> Ending {
+        match Fault::of(self.operation, self.outcome) {
+            Some(fault) => fault.ending,
+            None if self.is_retried => Ending::Retried,
+            None => Ending::Done,
+        }
+    }
+
     fn nanoseconds(&self, kind: Kind) -> u64 {
         match kind {
             Kind::Response => self.ended_ns.saturating_sub(self.scheduled_ns),

@@ -73,13 +73,7 @@ pub(super) fn series<'t>(
     if matching.is_empty() {
         return Err(format!("no trial of {}", cell_words(cell)));
     }
-    if let Some(flag) = matching
-        .iter()
-        .flat_map(|trial| &trial.flags)
-        .find(|flag| flag.kind == FlagKind::NotAvailable)
-    {
-        return Err(flag.text.clone());
-    }
+    all_applied(&matching)?;
     every_load_has_one(&matching, cell, value)?;
     no_query_was_stopped(&matching, cell, value)?;
     let mut rows: BTreeMap<RowKey, (Series, Option<String>)> = BTreeMap::new();
@@ -101,6 +95,12 @@ pub(super) fn series<'t>(
             _ => Ok(Series { row, ..series }),
         })
         .collect()
+}
+
+/// Returns an error if a trial was not measured as its name says.
+pub(super) fn all_applied(matching: &[&Trial]) -> Result<(), String> {
+    let why = matching.iter().find_map(|trial| trial.not_applied());
+    why.map_or(Ok(()), |why| Err(why.to_string()))
 }
 
 /// Returns an error that names the first load without a value: one that was unstable or did too little. Dropping such blocks

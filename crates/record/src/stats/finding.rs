@@ -6,7 +6,7 @@ use super::stall;
 use super::steady::Shape;
 use super::summary::Summary;
 use crate::claim::{Cell, Finding};
-use crate::flag::{Flag, FlagKind};
+use crate::number::grouped;
 use crate::trial::Trial;
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ pub(super) struct Shown {
     pub(super) trials: usize,
     /// Number of trials with the shape.
     pub(super) found: usize,
-    /// The shape of the first of them in words, or what was found instead.
+    /// The shape of the first of them in words, or what was found instead; losses of all of them.
     pub(super) text: String,
 }
 
@@ -25,11 +25,9 @@ pub(super) fn shown(trials: &[Trial], finding: &Finding, of: &Cell) -> Result<Sh
     let matching = cells::matching(trials, of);
     let counted = counted(&matching);
     if counted.is_empty() {
-        let not_available = |flag: &&Flag| flag.kind == FlagKind::NotAvailable;
-        let flag = matching.iter().flat_map(|t| &t.flags).find(not_available);
-        return Err(flag.map_or_else(
-            || format!("no timed load of {} is recorded", cells::cell_words(of)),
-            |flag| flag.text.clone(),
+        return Err(format!(
+            "no timed load of {} is recorded",
+            cells::cell_words(of)
         ));
     }
     let looked = counted
@@ -38,7 +36,10 @@ pub(super) fn shown(trials: &[Trial], finding: &Finding, of: &Cell) -> Result<Sh
         .collect::<Result<Vec<(bool, String)>, String>>()?;
     let found = looked.iter().filter(|(found, _)| *found).count();
     let first = looked.iter().find(|(is, _)| *is == (found > 0));
-    let text = first.map(|(_, text)| text.clone()).unwrap_or_default();
+    let text = match finding {
+        Finding::Losses | Finding::NoLosses => losses(&counted),
+        _ => first.map(|(_, text)| text.clone()).unwrap_or_default(),
+    };
     let blocks: BTreeSet<u32> = counted.iter().map(|c| c.trial.key.block).collect();
     Ok(Shown {
         blocks: blocks.len(),
@@ -77,7 +78,14 @@ fn look(counted: &Counted, finding: &Finding) -> Result<(bool, String), String> 
                 .ok_or("only an open loop can be unstable, and this load is a closed loop")?;
             found_or(offered.unstable.clone(), "stable: all requests were served")
         }
-        Finding::Losses | Finding::NoLosses => losses(counted.trial, finding)?,
+        Finding::Losses | Finding::NoLosses => {
+            let audit = counted.trial.audit.as_ref();
+            let audit =
+                audit.ok_or_else(|| format!("{}: no audit is recorded", counted.trial.key))?;
+            let has_losses = audit.lost > 0;
+            // The counts are those of all trials together, see `losses`.
+            (has_losses == (*finding == Finding::Losses), String::new())
+        }
         Finding::Stall => found_or(stalls(), "no stall"),
         Finding::LevelShift => found_or(shifts(), "no level shift"),
         Finding::Period => found_or(period(), "no period"),
@@ -96,14 +104,14 @@ fn look(counted: &Counted, finding: &Finding) -> Result<(bool, String), String> 
     })
 }
 
-/// Whether the audit of a trial found losses, or none.
-fn losses(trial: &Trial, finding: &Finding) -> Result<(bool, String), String> {
-    let audit = trial.audit.as_ref();
-    let audit = audit.ok_or_else(|| format!("{}: no audit is recorded", trial.key))?;
-    let is_expected = (audit.lost > 0) == (*finding == Finding::Losses);
-    let (lost, acknowledged) = (audit.lost, audit.acknowledged);
-    Ok((
-        is_expected,
-        format!("{lost} of {acknowledged} acknowledged transactions lost"),
-    ))
+/// The losses of all trials together.
+fn losses(trials: &[Counted]) -> String {
+    let audits = || trials.iter().filter_map(|one| one.trial.audit.as_ref());
+    let lost: u64 = audits().map(|audit| audit.lost).sum();
+    let acknowledged: u64 = audits().map(|audit| audit.acknowledged).sum();
+    format!(
+        "{} of {} acknowledged transactions lost",
+        grouped(lost),
+        grouped(acknowledged)
+    )
 }

@@ -310,6 +310,7 @@ fn find_shape(
     of: &Cell,
     reads: &PlanHolds,
 ) -> Result<Found, String> {
+    cells::all_applied(&cells::matching(trials, of))?;
     let (blocks, seen, words) = match finding {
         Finding::PlanChanged => {
             let seen = plans::seen(trials, of)?;

@@ -5,6 +5,7 @@
 //!
 //! Only trials that are done count. The unit is the trial, so every interval is over blocks.
 
+mod accounts;
 mod across;
 mod around;
 mod cells;
@@ -30,6 +31,7 @@ mod plans;
 mod predictions;
 pub mod queueing;
 mod ratio;
+mod reads;
 mod recovery;
 mod round_scaling;
 mod running;
@@ -46,6 +48,7 @@ mod trigamma;
 pub mod used;
 mod workers;
 
+pub use accounts::{Account, SPOILED_SHARE, spoiled, too_long, total};
 pub use across::{Across, LeftOut, across};
 pub use around::{Around, Span, around};
 pub use cells::{RowKey, matching, rounds as matching_rounds, row_key};
@@ -57,6 +60,7 @@ pub use loads::{LatencyEstimates, LoadRow, loads};
 pub use percentiles::{Latency, Percentiles, SAMPLES_ABOVE, quantile_ms};
 pub use period::Period;
 pub use predictions::{PredictedBlock, Prediction, predictions};
+pub use reads::Misses;
 pub use recovery::{RECOVERY_NUMBERS, Recoveries, add_recovered, recoveries};
 pub use round_scaling::{RoundPoint, RoundScaling, round_scaling};
 pub use running::Usual;

@@ -2,7 +2,7 @@
 
 use super::running::{self, Usual};
 use super::steady::{Steady, throughput};
-use crate::load::Loaded;
+use crate::load::{Loaded, done_series};
 use crate::state::State;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -88,7 +88,7 @@ pub fn calm_seconds(steady: &Steady, stalls: &[Stall]) -> Vec<usize> {
 }
 
 /// Series with a value that is unusual in the calm seconds. States are left out: most repeat a counter of the server under another
-/// name.
+/// name. So are the operations themselves.
 fn moved(load: &Loaded, calm: &[usize], stall: &Stall) -> Vec<Moved> {
     let one = |(name, values): (&String, &Vec<Option<f64>>)| {
         let at = |second: usize| values.get(second).copied().flatten();
@@ -102,6 +102,8 @@ fn moved(load: &Loaded, calm: &[usize], stall: &Stall) -> Vec<Moved> {
     };
     let counters = load.series.iter();
     let counters = counters.filter(|(name, _)| State::of_series(name).is_none());
+    let operations: Vec<String> = load.operations.iter().map(|one| done_series(one)).collect();
+    let counters = counters.filter(|(name, _)| !operations.contains(name));
     let mut moved: Vec<Moved> = counters.filter_map(one).collect();
     let rise = |moved: &Moved| (moved.during + 1.0) / (moved.usual.abs() + 1.0);
     moved.sort_by(|a, b| rise(b).total_cmp(&rise(a)));

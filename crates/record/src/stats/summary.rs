@@ -3,6 +3,7 @@
 //! Purpose: everything that tables, claims and findings need of a trial, so that they do not read histograms. Boundaries:
 //! trials are compared in `loads` and `judge`; charts use the series.
 
+use super::accounts::{self, Account};
 use super::change;
 use super::conformance::{self, Conformance};
 use super::engine::{self, EngineCheck};
@@ -19,7 +20,7 @@ use std::borrow::Cow;
 
 /// The version of the rules that made a summary. The store recomputes a summary of another version, so a changed rule raises it,
 /// and so does a new field of [`Summary`] whose default is wrong for older records.
-pub const RULES: u32 = 3;
+pub const RULES: u32 = 4;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -30,7 +31,7 @@ pub struct Summary {
     /// Those over which the record's counters were taken: from the fixed warm-up on, or all.
     pub operations_counted: u64,
     pub retried: u64,
-    /// Failed, lost or unknown.
+    /// Failed, lost or unknown, those that were lost after the end of the load among them.
     pub errors: u64,
     /// Errors after COMMIT was sent and before its answer: the server may have committed or not.
     #[serde(default)]
@@ -41,6 +42,9 @@ pub struct Summary {
     pub latency: Latency,
     /// By operation, in the workload's order, where they were recorded.
     pub by_operation: Vec<(String, Latency)>,
+    /// What became of every operation, in the workload's order.
+    #[serde(default)]
+    pub accounts: Vec<Account>,
     /// Open loop alone.
     pub offered: Option<Offered>,
     pub engine: EngineCheck,
@@ -101,8 +105,9 @@ pub fn summarise(load: &Loaded) -> Summary {
         operations: operations as u64,
         operations_counted: counted(load),
         retried: sum(load, "retried", &steady) as u64,
-        errors: sum(load, "errors", &steady) as u64,
-        unknown: sum(load, "unknown", &steady) as u64,
+        errors: sum_to_the_end(load, "errors", &steady) as u64,
+        unknown: sum_to_the_end(load, "unknown", &steady) as u64,
+        accounts: accounts::accounts(load, &steady),
         throughput: (steady.seconds() > 0).then(|| operations / f64::from(steady.seconds())),
         by_operation: (load.operations.iter())
             .map(|name| (name.clone(), latency(Some(name))))
@@ -140,6 +145,12 @@ fn counted(load: &Loaded) -> u64 {
 fn sum(load: &Loaded, name: &str, steady: &Steady) -> f64 {
     let counted = load.seconds(name).iter().take(steady.until_s as usize);
     counted.skip(steady.from_s as usize).flatten().sum()
+}
+
+/// With the seconds after the load, in which operations end that were still running.
+fn sum_to_the_end(load: &Loaded, name: &str, steady: &Steady) -> f64 {
+    let measured = load.seconds(name).iter().skip(steady.from_s as usize);
+    measured.flatten().sum()
 }
 
 fn latency(load: &Loaded, steady: &Steady, operation: Option<&str>) -> Latency {
@@ -398,6 +409,16 @@ mod tests {
         let mut load = closed(|_| 5.0, 1);
         load.elapsed_s = 0.4;
         assert_eq!(summarise(&load).throughput, None);
+    }
+
+    #[test]
+    fn operations_that_are_lost_after_the_end_of_the_load_are_errors() {
+        let mut load = closed(|_| 100.0, 20);
+        load.engine.until_s = Some(20.0);
+        let after_the_end = |s| if s >= 20 { 7.0 } else { 0.0 };
+        load.series
+            .insert("errors".into(), series(21, after_the_end));
+        assert_eq!(summarise(&load).errors, 7);
     }
 
     #[test]

@@ -51,6 +51,7 @@ pub(crate) fn run() -> Run {
             system: "Debian 12".into(),
             file_system: "ext4 on /dev/vda".into(),
             servers: BTreeMap::new(),
+            unconfigured: Default::default(),
         },
     }
 }

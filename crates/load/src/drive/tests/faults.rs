@@ -202,6 +202,21 @@ fn stalled_operations_at_the_end_are_abandoned_after_the_drain_timeout() {
     assert_eq!((driven.started, driven.stopped), (2, None));
     assert_eq!(driven.until, Duration::from_millis(500));
     assert!(driven.elapsed >= Duration::from_millis(600));
+    let late: Tally = driven.late.iter().sum();
+    assert_eq!((late[Ending::Lost], late.ended()), (2, 2));
+}
+
+#[test]
+fn operations_that_run_past_the_end_are_counted_as_late_by_operation() {
+    // The odd operations take longer than the drive. Each of the two clients runs an even one first.
+    let workload = fake(|request| match request.operation {
+        0 => (MS, Outcome::Done),
+        _ => (700 * MS, Outcome::Done),
+    });
+    let (driven, _) = driven(&workload, &closed(2, 300));
+    assert_eq!((driven.late[0].ended(), driven.late[1].done()), (0, 2));
+    assert_eq!(driven.tallies[1], driven.late[1], "none ended in time");
+    assert_eq!(driven.tallies[0].done(), 2);
 }
 
 #[test]

@@ -1,0 +1,41 @@
+//! Numbers as text for people.
+
+/// A count with commas between its thousands: `11,772`.
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A share in percent, with a decimal below 10: `3.4 %`, `17 %`.
+pub fn percent(share: f64) -> String {
+    match 100.0 * share {
+        percent if percent < 10.0 => format!("{percent:.1} %"),
+        percent => format!("{percent:.0} %"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_separated_by_commas() {
+        assert_eq!([0, 999, 1000].map(grouped), ["0", "999", "1,000"]);
+        assert_eq!(grouped(1_234_567), "1,234,567");
+    }
+
+    #[test]
+    fn small_shares_have_a_decimal() {
+        assert_eq!(
+            [0.012, 0.0996, 0.5].map(percent),
+            ["1.2 %", "10.0 %", "50 %"]
+        );
+    }
+}

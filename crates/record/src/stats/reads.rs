@@ -1,0 +1,120 @@
+//! Pages that missed the buffer pool, and where they came from: the disk, or the page cache of the operating system.
+//!
+//! A server counts a miss, whoever serves it. Only what the process or its disk read, by their own counters, came from the disk.
+//! Those of the disk count all processes, so they can only understate the share of the page cache.
+
+use super::used::{DEVICE_READ, SERVER_READ};
+use crate::number::percent;
+use crate::trial::Counters;
+
+/// InnoDB's default. Compressed tables and other page sizes are rare in benchmarks, and a setting says so.
+const PAGE_BYTES: f64 = 16384.0;
+/// Up to this share of the pages is called none, and from the rest on all: redo log, binaries and read-ahead are read too.
+const REST: f64 = 0.1;
+
+/// Misses of the buffer pool, and the share of the pages that the page cache served.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Misses {
+    pub count: f64,
+    /// From 0 to 1; none if neither the process nor the disk could be observed.
+    pub from_page_cache: Option<f64>,
+}
+
+impl Misses {
+    /// Of counters over one span. `page_bytes` is `innodb_page_size`, if it is known. None without InnoDB's counters.
+    pub fn of(counters: &Counters, page_bytes: Option<f64>) -> Option<Misses> {
+        let value = |name: &str| counters.get(name).map(|moved| *moved as f64);
+        let count = value("Innodb_buffer_pool_reads")?;
+        let read = value(SERVER_READ).or(value(DEVICE_READ));
+        Some(Misses::new(
+            count,
+            value("Innodb_pages_read"),
+            read,
+            page_bytes,
+        ))
+    }
+
+    /// `pages`: all pages that were read, those of read-ahead among them. `read_bytes`: what came from the disk.
+    pub fn new(
+        count: f64,
+        pages: Option<f64>,
+        read_bytes: Option<f64>,
+        page_bytes: Option<f64>,
+    ) -> Misses {
+        let wanted = pages.unwrap_or(count).max(count) * page_bytes.unwrap_or(PAGE_BYTES);
+        let from_disk = read_bytes.filter(|_| wanted > 0.0);
+        Misses {
+            count,
+            from_page_cache: from_disk.map(|read| (1.0 - read / wanted).clamp(0.0, 1.0)),
+        }
+    }
+
+    /// `served by the OS page cache`; none without misses, and where nobody knows.
+    pub fn served(&self) -> Option<String> {
+        let cached = self.from_page_cache.filter(|_| self.count > 0.0)?;
+        Some(match cached {
+            cached if cached >= 1.0 - REST => "served by the OS page cache".to_string(),
+            cached if cached <= REST => "read from disk".to_string(),
+            cached => format!("{} served by the OS page cache", percent(cached)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counters(pairs: &[(&str, i64)]) -> Counters {
+        let pairs = pairs.iter();
+        pairs
+            .map(|(name, moved)| (name.to_string(), *moved))
+            .collect()
+    }
+
+    fn served(read_bytes: i64) -> String {
+        let moved = [
+            ("Innodb_buffer_pool_reads", 40_255),
+            ("Innodb_pages_read", 40_300),
+            (SERVER_READ, read_bytes),
+        ];
+        Misses::of(&counters(&moved), None)
+            .unwrap()
+            .served()
+            .unwrap()
+    }
+
+    #[test]
+    fn misses_without_disk_reads_are_served_by_the_page_cache() {
+        assert_eq!(served(0), "served by the OS page cache");
+        assert_eq!(served(40_300 * 16_384), "read from disk");
+        assert_eq!(served(10_075 * 16_384), "75 % served by the OS page cache");
+    }
+
+    #[test]
+    fn the_process_is_asked_before_the_disk_that_it_shares() {
+        let moved = [
+            ("Innodb_buffer_pool_reads", 1000),
+            (SERVER_READ, 0),
+            (DEVICE_READ, 1 << 30),
+        ];
+        let misses = Misses::of(&counters(&moved), None).unwrap();
+        assert_eq!(misses.from_page_cache, Some(1.0));
+    }
+
+    #[test]
+    fn nobody_is_named_where_nothing_was_observed() {
+        let of = |pairs: &[(&str, i64)]| Misses::of(&counters(pairs), None);
+        let unobserved = of(&[("Innodb_buffer_pool_reads", 7)]).unwrap();
+        assert_eq!((unobserved.count, unobserved.served()), (7.0, None));
+        assert_eq!(of(&[(SERVER_READ, 7)]), None);
+        let none = of(&[("Innodb_buffer_pool_reads", 0), (SERVER_READ, 0)]);
+        assert_eq!(none.unwrap().served(), None);
+    }
+
+    #[test]
+    fn small_pages_need_fewer_bytes() {
+        let read = Some(4096.0 * 100.0);
+        let misses = Misses::new(100.0, None, read, Some(4096.0));
+        assert_eq!(misses.from_page_cache, Some(0.0));
+    }
+}
