@@ -10,7 +10,7 @@ use crate::reason::{self, Reason, SideName};
 use crate::side::Side;
 use crate::times::{Times, TimesVerdict};
 use crate::unintended::{self, Unintended};
-use record::stats::{RowKey, rows};
+use record::stats::{RowKey, matching, rows};
 use record::{Claim, RoundSelector, Run, Subject, Trial, TrialState};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -112,6 +112,13 @@ pub fn explain_claim(claim: &Claim, run: &Run, trials: &[Trial], most: usize) ->
     let Subject::Ratio { of, to, .. } = &claim.subject else {
         return None;
     };
+    let applied = |cell| {
+        let matching = matching(trials, cell);
+        matching.iter().all(|trial| trial.not_applied().is_none())
+    };
+    if !applied(of) || !applied(to) {
+        return None;
+    }
     let (of, to) = (Side::of_cell(trials, of), Side::of_cell(trials, to));
     let (of, to) = (of.beside(&to), to.beside(&of));
     let both = !of.blocks.is_empty() && !to.blocks.is_empty();
@@ -172,7 +179,8 @@ fn measured<'t>(
         (name.as_str(), Side::of(&trials, Some(&selector), None))
     };
     let measured = trials.iter().any(|trial| trial.state == TrialState::Done);
-    measured.then(|| Measured {
+    let applied = trials.iter().all(|trial| trial.not_applied().is_none());
+    (measured && applied).then(|| Measured {
         key,
         clients: Side::of(&trials, None, None).at_once(),
         sides: rounds.iter().map(side).collect(),

@@ -4,7 +4,7 @@
 
 use crate::device;
 use record::Environment;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -25,6 +25,7 @@ pub fn environment(work: &Path) -> Environment {
             |mount| format!("{} on {}", mount.kind, mount.source),
         ),
         servers: BTreeMap::new(),
+        unconfigured: BTreeSet::new(),
     }
 }
 

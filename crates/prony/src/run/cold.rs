@@ -53,6 +53,7 @@ impl Before {
                 pool_pages: pool_pages.and_then(|pages| u64::try_from(pages).ok()),
                 resident_bytes: resident.as_ref().map(|resident| resident.resident_bytes),
                 file_bytes: resident.as_ref().map(|resident| resident.file_bytes),
+                passes: Some(1),
                 device_read_bytes: None,
                 reason: None,
             },
@@ -79,6 +80,7 @@ pub(super) fn join(one: Coldness, other: Coldness) -> Coldness {
         .device_read_bytes
         .zip(other.device_read_bytes)
         .map(|(a, b)| a + b);
+    let passes = one.passes.zip(other.passes).map(|(a, b)| a + b);
     let one_is_weaker = match (one.proved, other.proved) {
         (false, true) => true,
         (true, false) => false,
@@ -86,6 +88,7 @@ pub(super) fn join(one: Coldness, other: Coldness) -> Coldness {
     };
     let weaker = if one_is_weaker { one } else { other };
     Coldness {
+        passes,
         device_read_bytes,
         ..weaker
     }
@@ -138,6 +141,7 @@ mod tests {
             pool_pages: Some(300),
             resident_bytes: Some(1 << 20),
             file_bytes: Some(1 << 30),
+            passes: Some(1),
             device_read_bytes: Some(600 << 20),
             reason: None,
         }
@@ -209,9 +213,8 @@ mod tests {
             (false, Some("warm"))
         );
         assert!(!join(warm, proved.clone()).proved);
-        assert_eq!(
-            join(proved.clone(), proved).device_read_bytes,
-            Some(1200 << 20)
-        );
+        let both = join(proved.clone(), proved);
+        assert_eq!(both.device_read_bytes, Some(1200 << 20));
+        assert_eq!(both.passes, Some(2));
     }
 }

@@ -4,10 +4,13 @@ use super::answers::Answers;
 use super::conduct::Request;
 use super::place::{Place, Source};
 use super::prepare::{Prepared, workload};
+use super::servers::Provided;
 use super::trial::{Bench, not_available};
 use super::{RunError, known, news, preflight, stop_if_interrupted, stored};
 use record::{FlagKind, LiveSample, Store, Trial, TrialKey, TrialState};
+use spec::BuildSpec;
 use spec::plan::{Finished, Plan, PlannedTrial};
+use std::collections::BTreeMap;
 use workload::{TargetKind, Workload};
 
 /// What all trials of a run share.
@@ -31,6 +34,9 @@ impl<'r> Measuring<'r> {
         while let Some(planned) = self.plan.next(&finished) {
             stop_if_interrupted()?;
             let mut trial = self.one(&planned, &mut held, store)?;
+            if let Some(text) = same_sqlite(&self.prepared.servers, planned.server_name()) {
+                trial.flag(FlagKind::NotAvailable, text);
+            }
             if !trial.is_not_available() {
                 judge_answers(&mut answers, &self.fingerprint(&planned)?, &mut trial);
             }
@@ -108,6 +114,18 @@ impl<'r> Measuring<'r> {
         let data = workload.data();
         Ok(data.map(|data| data.fingerprint()).unwrap_or_default())
     }
+}
+
+/// Says so where another name of the experiment is SQLite too, as with `--server sqlite`: it has one version and no settings, so
+/// comparing the two would compare it with itself.
+fn same_sqlite(servers: &BTreeMap<String, Provided>, name: &str) -> Option<String> {
+    let is_sqlite = |server: &Provided| server.spec.build == BuildSpec::Sqlite;
+    let own = servers.get(name).filter(|server| is_sqlite(server))?;
+    let (first, _) = servers.iter().find(|(_, server)| is_sqlite(server))?;
+    (first != name).then(|| {
+        let version = &own.identity().version;
+        format!("servers {first} and {name} are the same SQLite {version}: they are not compared")
+    })
 }
 
 fn outcome(trial: &Trial, held: bool) -> Finished {

@@ -21,6 +21,7 @@ mod neighbours;
 mod news;
 mod place;
 mod plans;
+mod pool;
 pub(crate) mod preflight;
 pub(crate) mod prepare;
 mod progress;

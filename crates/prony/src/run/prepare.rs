@@ -49,7 +49,7 @@ pub(crate) fn prepare(
     volume::check(trials)?;
     let servers = servers(request, trials, means)?;
     check_connections(request, trials, &servers)?;
-    let environment = environment(means, &servers);
+    let environment = environment(means, trials, &servers);
     // Before any data is loaded: refuses to resume a run from another environment, or one that another process writes.
     let begun = begun(request, &environment)?;
     let known = known(request, &servers)?;
@@ -162,10 +162,22 @@ fn check_connections(
     Ok(())
 }
 
-fn environment(means: &Means, servers: &BTreeMap<String, Provided>) -> Environment {
+fn environment(
+    means: &Means,
+    trials: &[PlannedTrial],
+    servers: &BTreeMap<String, Provided>,
+) -> Environment {
     let identity = |(name, server): (&String, &Provided)| (name.clone(), server.identity().clone());
+    let has_settings = |name: &str| {
+        let mut own = trials.iter().filter(|trial| trial.server_name() == name);
+        own.any(|trial| !trial.settings.is_empty())
+    };
+    let unconfigured = servers.iter();
+    let unconfigured =
+        unconfigured.filter(|(name, server)| !server.is_managed() && has_settings(name));
     Environment {
         servers: servers.iter().map(identity).collect(),
+        unconfigured: unconfigured.map(|(name, _)| name.clone()).collect(),
         ..machine::environment(&means.home.work())
     }
 }
@@ -254,20 +266,23 @@ fn resume(
 ) -> Result<(RunFolder, Store), RunError> {
     let folder = RunFolder::open(results, run)?;
     let store = Store::resume(&folder.store()).map_err(stored)?;
-    let differences = store
-        .run()
-        .map_err(stored)?
-        .environment
-        .differences(environment);
+    let then = store.run().map_err(stored)?.environment;
+    let differences = then.differences(environment);
     if differences.is_empty() {
         return Ok((folder, store));
     }
+    let way_out = match then.has_other_servers(environment) {
+        true => {
+            "start a new run, or install the earlier build again and resume; a build with a version (mariadb@11.4.5) does not change"
+        }
+        false => "start a new run",
+    };
     let lines: Vec<String> = differences
         .iter()
         .map(|(what, then, now)| format!("  {what}: was {then}, is {now}"))
         .collect();
     Err(RunError::Usage(format!(
-        "cannot resume {run}: the environment has changed since the run started:\n{}\nstart a new run",
+        "cannot resume {run}: the environment has changed since the run started:\n{}\n{way_out}",
         lines.join("\n")
     )))
 }

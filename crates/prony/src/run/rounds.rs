@@ -248,6 +248,7 @@ pub(crate) mod tests {
             pool_pages: None,
             resident_bytes: Some(0),
             file_bytes: Some(1),
+            passes: Some(1),
             device_read_bytes: Some(1),
             reason: reason.map(String::from),
         }

@@ -8,6 +8,7 @@ use super::event::{Action, has_outage};
 use super::folder::log_name;
 use super::neighbours::Neighbours;
 use super::place::{Place, Source};
+use super::pool;
 use super::recording::Recording;
 use super::rounds::Rounds;
 use super::timed::{EachSecond, Timed};
@@ -66,6 +67,7 @@ impl Bench<'_> {
         {
             trial.invalidate(lost.kind, lost.text);
         }
+        pool::check(&planned.settings, &mut trial);
         self.keep_log(&mut trial, &place.log());
         self.keep_recording(&mut trial, &place);
         trial.flags.extend(stay.flag());

@@ -16,7 +16,7 @@ use crate::run::{Progress, connections, in_place, settings};
 use host::{Lease, Leases, clone};
 use load::Needs;
 use observe::{Observer, Prepared, ServerProcess, Targets, variables};
-use record::{Flag, FlagKind, Trial};
+use record::{Flag, FlagKind, ServerIdentity, Trial};
 use server::{Adjusted, Node, Server, ServerError, Session, StartRequest, adjusted};
 use spec::plan::PlannedTrial;
 use spec::{Pairs, Setting, switches};
@@ -135,7 +135,7 @@ impl<'a> ServerPlace<'a> {
         if preloaded.held == Some(false) {
             let pages = preloaded.pages_read_again.unwrap_or_default();
             trial.flag(FlagKind::NotPreloaded, format!(
-                "the tables did not stay in the buffer pool: a second scan read {pages} pages from disk; set innodb_buffer_pool_size above the data size"
+                "the tables did not stay in the buffer pool: a second scan had {pages} buffer pool misses; set innodb_buffer_pool_size above the data size"
             ));
         }
         Ok(())
@@ -556,7 +556,7 @@ impl<'a> ServerPlace<'a> {
         self.is_the_same()
     }
 
-    /// Checks that an external address still leads to the same server.
+    /// Checks that an external address still leads to the same server, and that the installed one was not replaced.
     fn is_the_same(&self) -> Result<(), ServerError> {
         let begun = self.server.identity();
         match self.node().identity() {
@@ -564,6 +564,14 @@ impl<'a> ServerPlace<'a> {
                 Err(ServerError::Unusable(format!(
                     "{} was {} ({}) when the run started and is {} ({}) now; measure it in a separate run",
                     begun.build, begun.version, begun.comment, now.version, now.comment
+                )))
+            }
+            Some(now) if !self.is_external() && !now.version.starts_with(exact_version(begun)) => {
+                Err(ServerError::Unusable(format!(
+                    "{} was {} when the run started and is {} now: the installed server was replaced; start a new run",
+                    begun.build,
+                    exact_version(begun),
+                    now.version
                 )))
             }
             _ => Ok(()),
@@ -605,6 +613,14 @@ impl<'a> ServerPlace<'a> {
     /// The recording of its disk, and the image that it began with.
     pub(crate) fn recording(&self) -> Option<(PathBuf, PathBuf)> {
         volume::recording(self.planned.host.volume()?, &self.folder)
+    }
+}
+
+/// `10.11.18-MariaDB-0+deb12u1`, as far as it is known before the first start. A server may append words such as `-log` to it.
+fn exact_version(identity: &ServerIdentity) -> &str {
+    match identity.comment.starts_with(&identity.version) {
+        true => &identity.comment,
+        false => &identity.version,
     }
 }
 

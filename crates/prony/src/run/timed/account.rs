@@ -8,7 +8,7 @@ use host::machine;
 use load::{Backend, Driven, Ending, Second, Window};
 use record::{
     EngineNote, ErrorCount, ErrorKind, FlagKind, HistogramNote, Kind, LiveSample, Loaded, Mode,
-    OpenNote, Requirement, Standard, Trial, done_series, stats,
+    OpenNote, Requirement, Standard, Trial, Unfinished, done_series, stats,
 };
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ pub(super) fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, observed: 
         started_ns: driven.started_ns,
         elapsed_s: driven.elapsed.as_secs_f64(),
         errors: recorded.errors,
-        engine: engine(&driven),
+        engine: engine(&operations, &driven),
         histograms: recorded.histograms,
         operations,
         standard,
@@ -58,6 +58,13 @@ pub(super) fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, observed: 
     let summary = stats::summarise(&load);
     if let Some(reason) = &summary.engine.invalid {
         trial.invalidate(FlagKind::EngineLimit, reason.clone());
+    }
+    if let Some(text) = stats::too_long(&load, &summary.accounts) {
+        trial.invalidate(FlagKind::OperationTooLong, text);
+    }
+    let spoiled = stats::spoiled(&summary.accounts);
+    if !spoiled.is_empty() {
+        trial.flag(FlagKind::OperationsFailed, spoiled.join("; "));
     }
     load.summary = Some(summary);
     trial.load = Some(Box::new(load));
@@ -95,7 +102,7 @@ const COLUMNS: [Column; 8] = [
 pub(super) struct Recorder {
     /// Names of the operations, in the workload's order.
     operations: Vec<String>,
-    /// The names of their own series, where a standard needs them.
+    /// The names of their own series.
     done_series: Vec<String>,
     /// The engine's series, one value per second.
     series: BTreeMap<String, Vec<Option<f64>>>,
@@ -105,13 +112,10 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    pub(super) fn of(operations: &[String], standard: Option<&Standard>) -> Recorder {
+    pub(super) fn of(operations: &[String]) -> Recorder {
         Recorder {
             operations: operations.to_vec(),
-            done_series: match standard {
-                Some(_) => operations.iter().map(|name| done_series(name)).collect(),
-                None => Vec::new(),
-            },
+            done_series: operations.iter().map(|name| done_series(name)).collect(),
             ..Recorder::default()
         }
     }
@@ -198,7 +202,20 @@ pub(super) fn of_window(operations: &[String], window: &Window) -> HistogramNote
     }
 }
 
-fn engine(driven: &Driven) -> EngineNote {
+/// The operations that were cut off by the end of the load, where there were any.
+fn unfinished(operations: &[String], driven: &Driven) -> Vec<Unfinished> {
+    let late = operations.iter().zip(&driven.late);
+    let cut_off = late.filter(|(_, late)| late.ended() > 0);
+    cut_off
+        .map(|(operation, late)| Unfinished {
+            operation: operation.clone(),
+            done: late.done(),
+            not_done: late.not_done(),
+        })
+        .collect()
+}
+
+fn engine(operations: &[String], driven: &Driven) -> EngineNote {
     let lateness_us = |quantile: f64| {
         let counted = !driven.lateness.is_empty();
         counted.then(|| driven.lateness.value_at_quantile(quantile) as f64 / 1e3)
@@ -221,6 +238,7 @@ fn engine(driven: &Driven) -> EngineNote {
         ended_early: driven.ended_early.len() as u32,
         stopped: driven.stopped.clone(),
         until_s: Some(driven.until.as_secs_f64()),
+        unfinished: unfinished(operations, driven),
     }
 }
 

@@ -91,7 +91,7 @@ impl Timed<'_> {
         let operations = driver.operations();
         let standard = driver.standard();
         let standard = standard.and_then(|standard| account::standard(&operations, standard));
-        let mut recorded = Recorder::of(&operations, standard.as_ref());
+        let mut recorded = Recorder::of(&operations);
         let mut windows = Vec::new();
         let (latest, uptime) = (concurrent.latest.clone(), concurrent.uptime.clone());
         let driven = {
