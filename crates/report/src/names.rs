@@ -2,19 +2,71 @@
 //!
 //! Purpose: one spelling in every form of a report. The record counts blocks from 0, people from 1.
 
-use record::{Percentile, Question, TrialKey};
+use record::{Percentile, Question, Run, ServerIdentity, TrialKey};
 
 /// A row of the matrix: `5.6 · small pool`. The separator is a dot because levels may hold commas. A factor with a single level
 /// is left out.
-pub(crate) fn row(
-    question: &Question,
-    server: Option<&str>,
-    levels: &[(String, String)],
-) -> String {
-    let varying = levels.iter().filter(|(factor, _)| varies(question, factor));
+pub(crate) fn row(run: &Run, server: Option<&str>, levels: &[(String, String)]) -> String {
+    let varying = levels
+        .iter()
+        .filter(|(factor, _)| varies(&run.question, factor));
     let levels = varying.map(|(factor, level)| self::level(factor, level));
-    let words: Vec<String> = server.map(String::from).into_iter().chain(levels).collect();
+    let server = server.map(|name| self::server(run, name));
+    let words: Vec<String> = server.into_iter().chain(levels).collect();
     words.join(" · ")
+}
+
+/// A server with what was measured under its name: `mariadb 10.11.18`, `5.6 (SQLite 3.46.0), settings not applied`. A name whose
+/// build has a fixed version stays as it is.
+pub(crate) fn server(run: &Run, name: &str) -> String {
+    let Some(identity) = run.environment.servers.get(name) else {
+        return name.to_string();
+    };
+    let label = with_version(name, identity);
+    match run.environment.unconfigured.contains(name) {
+        true => format!("{label}, settings not applied"),
+        false => label,
+    }
+}
+
+fn with_version(name: &str, identity: &ServerIdentity) -> String {
+    let is_number = |c: char| c.is_ascii_digit() || c == '.';
+    let version: String = identity
+        .version
+        .chars()
+        .take_while(|c| is_number(*c))
+        .collect();
+    let Some((series, patch)) = version.rsplit_once('.') else {
+        return name.to_string();
+    };
+    let is_fixed = identity.build.contains(&version);
+    let series_only = || {
+        name.strip_suffix(series)
+            .filter(|rest| !rest.ends_with(is_number))
+    };
+    if !series.contains('.') || name.contains(&version) || is_fixed && name.contains(series) {
+        return name.to_string();
+    }
+    match product(identity) {
+        _ if series_only().is_some() => format!("{name}.{patch}"),
+        product if name.eq_ignore_ascii_case(product) && product == "SQLite" => {
+            format!("{product} {version}")
+        }
+        product if product == "SQLite" || name.contains(|c: char| c.is_ascii_digit()) => {
+            format!("{name} ({product} {version})")
+        }
+        _ => format!("{name} {version}"),
+    }
+}
+
+fn product(identity: &ServerIdentity) -> &'static str {
+    let texts = [&identity.version, &identity.comment, &identity.build];
+    let says = |word: &str| texts.iter().any(|text| text.to_lowercase().contains(word));
+    match identity.build.as_str() {
+        "sqlite" => "SQLite",
+        _ if says("mariadb") => "MariaDB",
+        _ => "MySQL",
+    }
 }
 
 /// A level. Numbers of the load get their unit: `64 clients`.
@@ -36,10 +88,10 @@ pub(crate) fn varies(question: &Question, factor: &str) -> bool {
         .is_none_or(|known| known.levels.len() != 1)
 }
 
-pub(crate) fn trial(question: &Question, key: &TrialKey) -> String {
+pub(crate) fn trial(run: &Run, key: &TrialKey) -> String {
     format!(
         "{}, block {}",
-        row(question, key.server.as_deref(), &key.levels),
+        row(run, key.server.as_deref(), &key.levels),
         key.block + 1
     )
 }
@@ -71,5 +123,51 @@ pub(crate) fn load_loop(open: bool) -> &'static str {
     match open {
         true => "open loop",
         false => "closed loop",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn label(name: &str, build: &str, version: &str) -> String {
+        let identity = ServerIdentity {
+            build: build.into(),
+            version: version.into(),
+            comment: String::new(),
+            binary_sha256: String::new(),
+        };
+        with_version(name, &identity)
+    }
+
+    #[test]
+    fn a_name_whose_build_may_change_shows_the_exact_version() {
+        for (name, build, version, expected) in [
+            ("mariadb", "mariadb", "10.11.18", "mariadb 10.11.18"),
+            ("MariaDB 10.11", "mariadb", "10.11.18", "MariaDB 10.11.18"),
+            ("mariadb@11.8", "mariadb@11.8", "11.8.6", "mariadb@11.8.6"),
+            ("prod", "mysql://app@db", "8.0.36-log", "prod 8.0.36"),
+            ("5.6", "mariadb", "10.11.18", "5.6 (MariaDB 10.11.18)"),
+            ("10.1", "mariadb", "10.11.18", "10.1 (MariaDB 10.11.18)"),
+        ] {
+            assert_eq!(label(name, build, version), expected);
+        }
+    }
+
+    #[test]
+    fn a_name_of_a_fixed_build_stays_as_it_is() {
+        assert_eq!(label("5.6", "mysql@5.6.14", "5.6.14"), "5.6");
+        assert_eq!(
+            label("mysql@5.6.14", "mysql@5.6.14", "5.6.14"),
+            "mysql@5.6.14"
+        );
+        assert_eq!(label("a", "fake", "0.0-fake"), "a");
+    }
+
+    #[test]
+    fn sqlite_is_named_also_where_it_replaces_another_server() {
+        assert_eq!(label("sqlite", "sqlite", "3.46.0"), "SQLite 3.46.0");
+        assert_eq!(label("5.6", "sqlite", "3.46.0"), "5.6 (SQLite 3.46.0)");
+        assert_eq!(label("old", "sqlite", "3.46.0"), "old (SQLite 3.46.0)");
     }
 }

@@ -34,21 +34,24 @@ fn explained(judged: &Judged, run: &Run, trials: &[Trial]) -> Option<Explained> 
         return None;
     };
     Some(Explained {
-        of: name(of, to),
-        to: name(to, of),
+        of: name(run, of, to),
+        to: name(run, to, of),
         why: explain::explain_claim(&judged.claim, run, trials, COUNTERS)?,
     })
 }
 
 /// What distinguishes a cell from another: `5.6 · small pool, hot`.
-fn name(cell: &Cell, other: &Cell) -> String {
+fn name(run: &Run, cell: &Cell, other: &Cell) -> String {
     let differs = |(factor, levels): &&(String, Vec<String>)| {
         let theirs = other.levels.iter().find(|(name, _)| name == factor);
         theirs.is_none_or(|(_, theirs)| theirs != levels)
     };
     let level = |(factor, allowed): &(String, Vec<String>)| {
-        let words = allowed.iter().map(|level| names::level(factor, level));
-        words.collect::<Vec<_>>().join(" or ")
+        let word = |level: &String| match factor.as_str() {
+            "server" => names::server(run, level),
+            _ => names::level(factor, level),
+        };
+        allowed.iter().map(word).collect::<Vec<_>>().join(" or ")
     };
     let levels = cell.levels.iter().filter(differs).map(level);
     let levels: Vec<String> = levels.collect();

@@ -155,6 +155,9 @@ fn json_keeps_the_contract() {
     assert_eq!(
         keys(&document),
         [
+            "schema_version",
+            "run_id",
+            "seed",
             "experiment",
             "valid",
             "environment",
@@ -207,6 +210,7 @@ fn json_keeps_the_contract() {
         "counters",
         "unknown",
         "dataset",
+        "server_version",
     ];
     assert_eq!(keys(trial)[of_a_trial.len()..], of_timed_loads);
     assert_eq!(
@@ -232,6 +236,7 @@ fn json_keeps_the_contract() {
         "plan_hash",
         "counters",
         "client",
+        "disk_read_bytes",
     ];
     assert_eq!(keys(&trial["rounds"][0]["queries"][0]), of_a_query);
     assert_eq!(
@@ -427,4 +432,101 @@ fn lower_bounds_of_several_blocks_are_not_called_one_block() {
     let text = forms::markdown(&run, &trials);
     assert!(!text.contains("one block"), "{text}");
     assert!(text.contains("lower bounds without CI"), "{text}");
+}
+
+#[test]
+fn a_cold_round_of_several_queries_names_its_first_and_what_each_read() {
+    let (run, mut trials) = fixture::small();
+    for round in trials.iter_mut().flat_map(|trial| &mut trial.rounds) {
+        for (place, query) in round.queries.iter_mut().enumerate() {
+            let bytes = if place == 0 {
+                512 << 20
+            } else {
+                place as i64 * (1 << 20)
+            };
+            let name = record::stats::used::SERVER_READ.to_string();
+            query.counters.insert(name, bytes);
+        }
+    }
+    let count = trials[0].rounds[0].queries.len();
+    let terminal = forms::terminal(&run, &trials, false, 250);
+    assert!(
+        terminal.contains("A cold round is cold for its first query only (Q1.1)"),
+        "{terminal}"
+    );
+    let others = count - 1;
+    let read = format!(
+        "Q1.1 read 512.0 MiB from disk, the other {others} queries 1.0 MiB to {others}.0 MiB each"
+    );
+    assert!(terminal.contains(&read), "{terminal}");
+    let page = forms::html(&run, &trials);
+    assert!(page.contains("Bytes that each query of the cold rounds read from disk"));
+    for trial in &mut trials {
+        let queries = trial.rounds[0].queries.len() as u32;
+        trial.rounds[0].coldness.as_mut().unwrap().passes = Some(queries);
+    }
+    let each = forms::terminal(&run, &trials, false, 250);
+    assert!(
+        !each.contains("first query only"),
+        "each was made cold: {each}"
+    );
+}
+
+#[test]
+fn the_exact_version_of_a_server_is_in_the_tables_the_headline_and_json() {
+    let (mut run, mut trials) = fixture::small();
+    trials.retain(|trial| trial.key.server_name() == "5.6");
+    for trial in &mut trials {
+        trial.key.server = Some("mariadb".into());
+    }
+    run.question.servers = vec!["mariadb".into()];
+    let mut identity = run.environment.servers.remove("5.6").unwrap();
+    identity.build = "mariadb".into();
+    identity.version = "10.11.18".into();
+    run.environment.servers.insert("mariadb".into(), identity);
+    let terminal = forms::terminal(&run, &trials, false, 250);
+    let tables = terminal
+        .lines()
+        .filter(|line| line.contains("mariadb 10.11.18"));
+    assert!(tables.count() > 2, "{terminal}");
+    let document: serde_json::Value = serde_json::from_str(&forms::json(&run, &trials)).unwrap();
+    let of_mariadb = document["trials"].as_array().unwrap().iter();
+    let of_mariadb: Vec<_> = of_mariadb
+        .filter(|trial| trial["server"] == "mariadb")
+        .collect();
+    assert!(!of_mariadb.is_empty());
+    assert!(
+        of_mariadb
+            .iter()
+            .all(|trial| trial["server_version"] == "10.11.18")
+    );
+    let headline = report::Document::of(&run, &trials, report::Detail::Brief).headline;
+    assert!(headline.contains("mariadb 10.11.18"), "{headline}");
+}
+
+#[test]
+fn settings_that_were_not_applied_are_named_and_compared_with_nothing() {
+    let (mut run, mut trials) = fixture::small();
+    for trial in &mut trials {
+        trial.flags.push(record::Flag {
+            kind: record::FlagKind::NotAvailable,
+            text: "settings innodb_buffer_pool_size: not available".into(),
+        });
+    }
+    for (name, identity) in &mut run.environment.servers {
+        identity.build = "sqlite".into();
+        identity.version = "3.46.0".into();
+        run.environment.unconfigured.insert(name.clone());
+    }
+    let terminal = forms::terminal(&run, &trials, false, 250);
+    assert!(
+        terminal.contains("5.6 (SQLite 3.46.0), settings not applied"),
+        "{terminal}"
+    );
+    let document: serde_json::Value = serde_json::from_str(&forms::json(&run, &trials)).unwrap();
+    assert!(document["largest_difference"].is_null(), "{document}");
+    for claim in document["claims"].as_array().unwrap() {
+        assert_eq!(claim["verdict"], "not_available", "{claim}");
+        assert!(claim["why"].is_null(), "{claim}");
+    }
 }

@@ -201,3 +201,62 @@ fn a_claim_on_throughput_is_explained_by_counters_per_operation() {
     assert_eq!(waits["name"], "Innodb_row_lock_waits", "{why}");
     assert_eq!((&waits["of"], &waits["to"]), (&40.0.into(), &1.0.into()));
 }
+
+/// The closed load with a report that was started three times in the first trial and never completed.
+fn with_an_endless_report() -> (record::Run, Vec<record::Trial>) {
+    let (run, mut trials) = timed::closed();
+    let load = trials[0].load.as_mut().unwrap();
+    load.operations.push("report".into());
+    load.engine.unfinished = vec![record::Unfinished {
+        operation: "report".into(),
+        done: 0,
+        not_done: 3,
+    }];
+    load.errors = vec![record::ErrorCount {
+        second: 60,
+        kind: Some(record::ErrorKind::Lost),
+        operation: Some("report".into()),
+        code: 2013,
+        count: 3,
+    }];
+    let done = load.series["throughput"].clone();
+    load.series.insert(record::done_series("update"), done);
+    load.series
+        .insert(record::done_series("report"), Vec::new());
+    load.summary = Some(record::stats::summarise(load));
+    (run, trials)
+}
+
+#[test]
+fn an_operation_that_never_completed_is_in_every_form_and_in_the_headline() {
+    let (run, trials) = with_an_endless_report();
+    let document: serde_json::Value = serde_json::from_str(&forms::json(&run, &trials)).unwrap();
+    let operations = document["trials"][0]["by_operation"].as_array().unwrap();
+    let names: Vec<_> = operations.iter().map(|one| &one["name"]).collect();
+    assert_eq!(names, ["update", "report"]);
+    let report = &operations[1];
+    for (key, expected) in [("starts", 3), ("ends", 0), ("count", 0), ("unfinished", 3)] {
+        assert_eq!(report[key], expected, "{key}: {report}");
+    }
+    assert_eq!(report["errors_by_code"], serde_json::json!({ "2013": 3 }));
+    let headline = "5.5 · thread_concurrency=0 · 1 client, block 1: report: none of 3 was done.";
+    for text in [
+        forms::terminal(&run, &trials, false, 250),
+        forms::markdown(&run, &trials),
+        forms::html(&run, &trials),
+    ] {
+        assert!(text.contains("Operations by outcome"), "{text}");
+        assert!(text.contains("3 × 2013 lost connection"), "{text}");
+        assert!(text.contains(headline), "{text}");
+    }
+}
+
+#[test]
+fn by_operation_lists_the_operations_of_an_unstable_load() {
+    let (run, trials) = timed::open();
+    let document: serde_json::Value = serde_json::from_str(&forms::json(&run, &trials)).unwrap();
+    let unstable = &document["trials"][1];
+    assert!(unstable["latency_ms"].is_null());
+    assert_eq!(unstable["by_operation"][0]["name"], "update");
+    assert!(unstable["by_operation"][0]["starts"].as_u64().unwrap() > 0);
+}

@@ -146,7 +146,7 @@ fn sentences(context: &Context) -> Option<Node> {
     let mut items = Vec::new();
     for trial in context.trials {
         let Some(note) = &trial.audit else { continue };
-        let name = names::trial(&context.run.question, &trial.key);
+        let name = names::trial(context.run, &trial.key);
         let found = note.findings.iter().chain(&note.violations);
         items.extend(found.map(|one| format!("{name}: {one}")));
     }

@@ -12,11 +12,7 @@ pub(super) fn section(context: &Context) -> Option<Section> {
         let Some(note) = &trial.dataset else {
             continue;
         };
-        let row = names::row(
-            &context.run.question,
-            trial.key.server.as_deref(),
-            &trial.key.levels,
-        );
+        let row = names::row(context.run, trial.key.server.as_deref(), &trial.key.levels);
         match seen.iter_mut().find(|(known, _)| *known == note) {
             Some((_, rows)) if rows.contains(&row) => {}
             Some((_, rows)) => rows.push(row),

@@ -16,7 +16,7 @@ pub(super) fn section(context: &Context) -> Option<Section> {
         };
         let (first, last) = (trial.events.first(), trial.events.last());
         vec![
-            Cell::text(names::trial(&context.run.question, &trial.key)),
+            Cell::text(names::trial(context.run, &trial.key)),
             Cell::text(trial.events.len().to_string()),
             Cell::text(format!("{:.1}, {:.1}", after_s(first), after_s(last))),
             Cell::text(last.map(text).unwrap_or_default()),

@@ -5,6 +5,7 @@ use super::{Context, contrasts};
 use crate::document::{Cell, Document};
 use crate::{format, names};
 use explain::{Explanation, RowName};
+use record::stats;
 use record::{Judged, Run, Trial, TrialState, Verdict};
 
 /// Whether every recorded trial can be counted.
@@ -25,7 +26,11 @@ pub(super) fn headline(context: &Context, document: &Document, loads: &Loads) ->
         .or_else(answer)
         .or_else(|| best(loads))
         .or_else(|| alone(context));
-    let parts: Vec<String> = claims.into_iter().chain(figure).collect();
+    let parts: Vec<String> = claims
+        .into_iter()
+        .chain(figure)
+        .chain(spoiled(context))
+        .collect();
     match parts.is_empty() {
         true => "No figure could be measured.".to_string(),
         false => parts.join(" "),
@@ -73,7 +78,7 @@ fn count_of<'a>(claims: impl Iterator<Item = &'a Judged>, held: usize, all: usiz
 
 /// `Largest difference: hot, 5.5 · small pool is 9.34× slower than 5.5 · large pool.`
 fn difference(run: &Run, largest: &Explanation) -> String {
-    let name = |(server, levels): &RowName| names::row(&run.question, server.as_deref(), levels);
+    let name = |(server, levels): &RowName| names::row(run, server.as_deref(), levels);
     format!(
         "Largest difference: {}, {} is {} than {}.",
         largest.round,
@@ -103,6 +108,29 @@ fn best(loads: &Loads) -> Option<String> {
         figure.on_a_line(),
         cell.name
     ))
+}
+
+/// `mariadb 10.11.18 · 8 clients, block 1 and 2 more trials: 60 of 2,060 operations (2.9 %) failed, were lost or did not finish.` The
+/// trial is the one with the largest share.
+fn spoiled(context: &Context) -> Option<String> {
+    let recorded = context.recorded.iter();
+    let found = recorded.filter_map(|one| {
+        let accounts = &one.summary.as_ref()?.accounts;
+        let sentence = stats::spoiled(accounts).into_iter().next()?;
+        Some((stats::total(accounts).spoiled_share(), sentence, one.trial))
+    });
+    let mut found: Vec<_> = found.collect();
+    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let (_, sentence, trial) = found.first()?;
+    let name = names::trial(context.run, &trial.key);
+    let more = match found.len() - 1 {
+        0 => String::new(),
+        more => format!(
+            " and {more} more {}",
+            if more == 1 { "trial" } else { "trials" }
+        ),
+    };
+    Some(format!("{name}{more}: {sentence}."))
 }
 
 /// Of a single row of rounds: `hot 1: 19.88 s.`

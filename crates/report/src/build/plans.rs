@@ -79,7 +79,7 @@ fn summary(queries: &[QueryPlans]) -> Option<String> {
 
 /// `Q4.3, 5.6 · small pool: plan 6b6b6b6b 11 times; plan c0ffee00 in block 1, hot 1`
 fn plan_change(run: &Run, change: &PlanChange) -> String {
-    let row = names::row(&run.question, change.server.as_deref(), &change.levels);
+    let row = names::row(run, change.server.as_deref(), &change.levels);
     let plans = change.seen.iter().map(|(hash, places)| {
         let places = match places.len() {
             1..=3 => {
@@ -147,7 +147,7 @@ fn times(run: &Run, query: &QueryPlans) -> Table {
 }
 
 fn used_by(run: &Run, row: &RowUse) -> String {
-    names::row(&run.question, row.server.as_deref(), &row.levels)
+    names::row(run, row.server.as_deref(), &row.levels)
 }
 
 fn one_plan(run: &Run, plan: &PlanUse) -> Vec<Node> {

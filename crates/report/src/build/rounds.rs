@@ -1,7 +1,7 @@
 //! Rounds of queries: the total times, the queries by themselves, several clients.
 
 use super::rows::{Notes, Row, left_out};
-use super::{Context, Detail, used};
+use super::{Context, Detail, coldness, used};
 use crate::document::{
     Bars, Block, Cell, Chart, Charts, Column, Kind, Node, Section, Series, Table,
 };
@@ -59,6 +59,7 @@ fn times(context: &Context) -> Option<Section> {
     if !notes.texts.is_empty() {
         nodes.push(Block::Notes(notes.texts).everywhere());
     }
+    nodes.extend(coldness::first_query_only(context));
     if context.detail == Detail::Full {
         nodes.push(totals(context, &heads));
     }
@@ -249,11 +250,7 @@ fn clients(context: &Context) -> Option<Section> {
             point.map_or_else(Cell::none, of)
         };
         let row = |scaling: &RoundScaling| {
-            let name = names::row(
-                &context.run.question,
-                scaling.server.as_deref(),
-                &scaling.levels,
-            );
+            let name = names::row(context.run, scaling.server.as_deref(), &scaling.levels);
             let labels = [name, scaling.round.clone()].map(Cell::text).into_iter();
             labels
                 .chain(clients.iter().map(|clients| cell(scaling, clients)))

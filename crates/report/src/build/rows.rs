@@ -14,6 +14,8 @@ pub(super) struct Rows<'a> {
 pub(super) struct Row<'a> {
     pub figures: Figures,
     pub name: String,
+    /// Its server with the version, if it has one.
+    pub server: Option<String>,
     /// Every trial of the row, by block.
     pub all: Vec<&'a Trial>,
     /// The trials that count.
@@ -31,7 +33,11 @@ impl<'a> Rows<'a> {
             all.sort_by_key(|trial| trial.key.block);
             let counts = |trial: &&&Trial| trial.state == TrialState::Done;
             Row {
-                name: names::row(question, figures.server.as_deref(), &figures.levels),
+                name: names::row(run, figures.server.as_deref(), &figures.levels),
+                server: figures
+                    .server
+                    .as_deref()
+                    .map(|name| names::server(run, name)),
                 trials: all.iter().filter(counts).copied().collect(),
                 figures,
                 all,
@@ -76,8 +82,7 @@ impl Row<'_> {
         let levels = factors
             .iter()
             .map(|factor| self.level(factor.as_ref()).unwrap_or_default());
-        let server = self.figures.server.as_deref();
-        let labels = server.into_iter().chain(levels);
+        let labels = self.server.as_deref().into_iter().chain(levels);
         labels.map(String::from).collect()
     }
 

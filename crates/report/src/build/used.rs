@@ -4,8 +4,8 @@ use super::Context;
 use super::rows::Row;
 use crate::document::{Block, Cell, Column, Kind, Section, Table};
 use crate::format;
-use record::stats::Estimate;
-use record::stats::used::{DEVICE_READS, Part, SERVER_CPU, SERVER_READ, counter};
+use record::stats::used::{DEVICE_READ, DEVICE_READS, Part, SERVER_CPU, SERVER_READ, counter};
+use record::stats::{Estimate, Misses};
 use record::{Counters, Trial};
 
 /// A counter, its head, and what one of its units is of the counter's.
@@ -22,8 +22,7 @@ pub(super) fn section(context: &Context) -> Option<Section> {
     if !rounds().any(|round| has(&round.counters)) {
         return None;
     }
-    let about =
-        "CPU time of the server, bytes that it read from disk, and read requests of the disk.";
+    let about = "CPU time of the server, bytes that it read from disk, read requests of the disk, and pages that missed the buffer pool. A miss is served by the disk or by the page cache of the operating system.";
     let of_rounds = table(context, &["server and settings", "round"], |row| {
         rows(context, row, None)
     });
@@ -53,7 +52,11 @@ fn table(context: &Context, labels: &[&str], of: impl Fn(&Row) -> Vec<Vec<Cell>>
         .iter()
         .filter(|row| row.figures.missing.is_none());
     let heads = MEASURES.map(|(_, head, _)| head);
-    let columns = Column::list(&[(Kind::Label, labels), (Kind::Figure, &heads)]);
+    let columns = Column::list(&[
+        (Kind::Label, labels),
+        (Kind::Figure, &heads),
+        (Kind::Words, &["buffer pool misses"]),
+    ]);
     Table::new("", columns, measured.flat_map(of))
 }
 
@@ -74,10 +77,32 @@ fn rows(context: &Context, row: &Row, query: Option<&str>) -> Vec<Vec<Cell>> {
             .map(|counted| Cell::estimate(counted.as_ref(), format::operations));
         // A level may leave a round out.
         let any = counted.iter().any(Option::is_some);
-        any.then(|| labels.map(Cell::text).chain(figures).collect())
+        let cells = labels.map(Cell::text).chain(figures);
+        any.then(|| cells.chain([misses(context, row, part)]).collect())
     };
     let rounds = context.run.question.round_names().into_iter();
     rounds.filter_map(of_round).collect()
+}
+
+fn misses(context: &Context, row: &Row, part: Part) -> Cell {
+    let mean = |name: &str| Some(counter(context.trials, part, name)?.mean);
+    let Some(count) = mean("Innodb_buffer_pool_reads") else {
+        return Cell::none();
+    };
+    let mut settings = row.trials.iter().map(|trial| &trial.settings);
+    let page_bytes = settings.find_map(|settings| settings.get("innodb_page_size")?.parse().ok());
+    let read = mean(SERVER_READ).or(mean(DEVICE_READ));
+    let misses = Misses::new(count, mean("Innodb_pages_read"), read, page_bytes);
+    Cell::text(misses_in_words(&misses))
+}
+
+/// `40,255, served by the OS page cache`
+pub(super) fn misses_in_words(misses: &Misses) -> String {
+    let count = format::operations(misses.count);
+    match misses.served() {
+        Some(served) => format!("{count}, {served}"),
+        None => count,
+    }
 }
 
 fn counted(trials: &[Trial], part: Part, (name, _, unit): (&str, &str, f64)) -> Option<Estimate> {

@@ -25,7 +25,7 @@ pub(super) fn section(context: &Context) -> Option<Section> {
     let mut found: Vec<Warning> = Vec::new();
     for trial in context.trials {
         for flag in trial.flags.iter().filter(|flag| !is_answer(flag)) {
-            let name = names::trial(&context.run.question, &trial.key);
+            let name = names::trial(context.run, &trial.key);
             match found.iter_mut().find(|seen| seen.flag == flag) {
                 Some(seen) => seen.trials.push(name),
                 None => found.push(Warning {

@@ -22,14 +22,14 @@ pub(super) fn answers(context: &Context) -> Vec<String> {
 fn searched(context: &Context, trial: &Trial) -> Vec<String> {
     let mut key = trial.key.clone();
     key.levels.retain(|(factor, _)| factor != "rate");
-    let name = names::trial(&context.run.question, &key);
+    let name = names::trial(context.run, &key);
     let found = trial.flags.iter().filter(|flag| is_answer(flag));
     found.map(|flag| format!("{name}: {}", flag.text)).collect()
 }
 
 /// `5.6 · 60% of max: p99 latency is lowest with 16 workers (15.7 ms); not certainly worse: 32; unstable: 1, 2`
 fn workers(context: &Context, best: &BestWorkers) -> String {
-    let row = names::row(&context.run.question, best.server.as_deref(), &best.levels);
+    let row = names::row(context.run, best.server.as_deref(), &best.levels);
     let list = |numbers: &[u32]| {
         let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
         numbers.join(", ")

@@ -4,7 +4,7 @@ use crate::build::Context;
 use crate::document::{Block, Cell, Column, Kind, Section, Table};
 use crate::{format, names};
 use record::stats::{self, Around, Span};
-use record::{EventNote, Question, TrialState};
+use record::{EventNote, Run, TrialState};
 
 use crate::document::Recorded;
 
@@ -20,7 +20,7 @@ pub(super) fn section(context: &Context) -> Option<Section> {
     for recorded in done {
         for event in recorded.trial.events.iter().take(EVENTS_MAX) {
             if let Some(around) = stats::around(recorded.trial, event) {
-                rows.extend(self::rows(&context.run.question, recorded, event, &around));
+                rows.extend(self::rows(context.run, recorded, event, &around));
             }
         }
     }
@@ -47,12 +47,7 @@ pub(super) fn section(context: &Context) -> Option<Section> {
     Section::of("around", "Before, during and after events", nodes)
 }
 
-fn rows(
-    question: &Question,
-    recorded: &Recorded,
-    event: &EventNote,
-    around: &Around,
-) -> Vec<Vec<Cell>> {
+fn rows(run: &Run, recorded: &Recorded, event: &EventNote, around: &Around) -> Vec<Vec<Cell>> {
     let text = match event.text.starts_with(&event.kind) {
         true => event.text.clone(),
         false => format!("{}: {}", event.kind, event.text),
@@ -63,7 +58,7 @@ fn rows(
         .as_ref()
         .and_then(|summary| summary.offered.as_ref());
     let unstable = offered.and_then(|offered| offered.unstable.clone());
-    let name = Cell::text(names::trial(question, &recorded.trial.key));
+    let name = Cell::text(names::trial(run, &recorded.trial.key));
     let name = name.remarked(std::iter::once(text).chain(unstable));
     vec![
         row(Cell { below: 2, ..name }, "before", &around.before),

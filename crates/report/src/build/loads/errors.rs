@@ -44,7 +44,7 @@ fn rows(cell: &Point) -> Vec<Vec<Cell>> {
 }
 
 /// Common errors, from the server's list of error messages.
-fn words(code: u16) -> &'static str {
+pub(super) fn words(code: u16) -> &'static str {
     match code {
         1020 => "record has changed",
         1040 => "too many connections",

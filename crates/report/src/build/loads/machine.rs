@@ -1,8 +1,10 @@
 //! Resource use of the server and of the load generator.
 
 use super::cell::Cell as Point;
+use crate::build::used;
 use crate::document::{Block, Cell, Column, Kind, Section, Table};
 use crate::format;
+use record::stats::Misses;
 
 pub(super) fn section(cells: &[&Point]) -> Option<Section> {
     if cells.is_empty() {
@@ -24,6 +26,7 @@ pub(super) fn section(cells: &[&Point]) -> Option<Section> {
                 "sampler CPU (cores)",
             ],
         ),
+        (Kind::Words, &["buffer pool misses/s"]),
     ]);
     let table = Table::new("", columns, cells.iter().map(|cell| row(cell)));
     let about = "Means over the measured seconds of all blocks; \"-\" where it could not be read. Lateness is the load generator's own against its schedule: p99 of the worst block.";
@@ -57,7 +60,20 @@ fn row(cell: &Point) -> Vec<Cell> {
         ),
         Cell::figure(lateness, |us| format!("{us:.0}")),
         Cell::figure(cell.mean("sampler cpu"), |cores| format!("{cores:.4}")),
+        misses(cell),
     ]
+}
+
+/// Per second, and where they were served from.
+fn misses(cell: &Point) -> Cell {
+    let Some(count) = cell.mean("Innodb_buffer_pool_reads") else {
+        return Cell::none();
+    };
+    let [pages, read] = ["Innodb_pages_read", "device read bytes"].map(|name| cell.mean(name));
+    let settings = cell.blocks.first().map(|block| &block.trial.settings);
+    let page_bytes = settings.and_then(|settings| settings.get("innodb_page_size")?.parse().ok());
+    let misses = Misses::new(count, pages, read, page_bytes);
+    Cell::text(used::misses_in_words(&misses))
 }
 
 /// The load generator's backend, and how it affected the result.

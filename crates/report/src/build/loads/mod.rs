@@ -2,6 +2,7 @@
 //!
 //! Boundaries: closed and open loads never share a table or a chart. Rounds of queries are in `rounds`.
 
+mod accounts;
 mod answers;
 mod around;
 mod boxes;
@@ -60,6 +61,7 @@ pub(super) fn sections(context: &Context, loads: &Loads) -> Vec<Option<Section>>
     let mut sections = vec![tables::section(context, loads)];
     let measured: Vec<&Cell> = loads.measured().collect();
     sections.push(operations::section(&measured));
+    sections.push(accounts::section(context));
     sections.push(recovery::section(context));
     if context.detail == Detail::Full {
         sections.push(curves::section(&loads.grids));

@@ -7,13 +7,13 @@ use crate::document::{
 };
 use crate::{format, names};
 use record::stats::{self, Estimate, Percentiles, Prediction};
-use record::{Percentile, Question};
+use record::{Percentile, Run};
 
 const SHOWN: [Percentile; 3] = [Percentile::P50, Percentile::P95, Percentile::P99];
 
 pub(super) fn section(context: &Context) -> Option<Section> {
-    let question = &context.run.question;
-    let predictions = stats::predictions(question, context.trials, context.run.seed);
+    let run = context.run;
+    let predictions = stats::predictions(&run.question, context.trials, run.seed);
     if predictions.is_empty() {
         return None;
     }
@@ -21,7 +21,7 @@ pub(super) fn section(context: &Context) -> Option<Section> {
         Where the measured latency is longer, operations waited for something else than the queue, or the service times depend on each other.";
     let about = "Ratio: measured over predicted, mean over blocks and 95 % CI. Formula: the mean after Allen and Cunneen.";
     let mut nodes = vec![Block::text(model).page(), Block::remark(about).page()];
-    nodes.extend(chart(question, &predictions).map(|charts| Block::Charts(charts).page()));
+    nodes.extend(chart(run, &predictions).map(|charts| Block::Charts(charts).page()));
     let columns = Column::list(&[
         (Kind::Words, &["cell"]),
         (Kind::Figure, &["utilisation"]),
@@ -30,7 +30,7 @@ pub(super) fn section(context: &Context) -> Option<Section> {
     ]);
     let rows = predictions
         .iter()
-        .flat_map(|prediction| rows(question, prediction));
+        .flat_map(|prediction| rows(run, prediction));
     nodes.push(Block::table(Table::new("", columns, rows)).page());
     Section::of(
         "predicted",
@@ -40,10 +40,10 @@ pub(super) fn section(context: &Context) -> Option<Section> {
 }
 
 /// A row for the mean and for each percentile of the latency.
-fn rows(question: &Question, prediction: &Prediction) -> Vec<Vec<Cell>> {
+fn rows(run: &Run, prediction: &Prediction) -> Vec<Vec<Cell>> {
     let below = SHOWN.len();
     let spanning = |cell: Cell| Cell { below, ..cell };
-    let name = names::row(question, prediction.server.as_deref(), &prediction.levels);
+    let name = names::row(run, prediction.server.as_deref(), &prediction.levels);
     let utilisation = Cell::figure(prediction.utilisation(), format::percent);
     let mut mean = vec![
         spanning(Cell::text(name).remarked(remarks(prediction))),
@@ -97,7 +97,7 @@ fn remarks(prediction: &Prediction) -> Vec<String> {
 }
 
 /// Of the highest percentile that several predictions share with a measurement; none where workers do not vary.
-fn chart(question: &Question, predictions: &[Prediction]) -> Option<Charts> {
+fn chart(run: &Run, predictions: &[Prediction]) -> Option<Charts> {
     let both = |percentile: &Percentile| {
         let with = predictions
             .iter()
@@ -108,7 +108,7 @@ fn chart(question: &Question, predictions: &[Prediction]) -> Option<Charts> {
         workers.len() > 1
     };
     let percentile = SHOWN.into_iter().rev().find(both)?;
-    let curves = curves(question, predictions, percentile);
+    let curves = curves(run, predictions, percentile);
     let workers = Axis {
         name: "workers",
         scale: doublings(&curves),
@@ -123,7 +123,7 @@ fn chart(question: &Question, predictions: &[Prediction]) -> Option<Charts> {
     Some(Charts::single(title, label, chart))
 }
 
-fn curves(question: &Question, predictions: &[Prediction], percentile: Percentile) -> Vec<Curve> {
+fn curves(run: &Run, predictions: &[Prediction], percentile: Percentile) -> Vec<Curve> {
     let mut curves: Vec<Curve> = Vec::new();
     let mut rows: Vec<String> = Vec::new();
     for prediction in predictions {
@@ -132,7 +132,7 @@ fn curves(question: &Question, predictions: &[Prediction], percentile: Percentil
             .iter()
             .filter(|(name, _)| name != "workers");
         let others: Vec<_> = others.cloned().collect();
-        let row = names::row(question, prediction.server.as_deref(), &others);
+        let row = names::row(run, prediction.server.as_deref(), &others);
         if !rows.contains(&row) {
             rows.push(row.clone());
         }

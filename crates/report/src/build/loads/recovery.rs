@@ -39,7 +39,7 @@ pub(super) fn section(context: &Context) -> Option<Section> {
 }
 
 fn name(context: &Context, (server, levels): &RowKey) -> String {
-    names::row(&context.run.question, *server, levels)
+    names::row(context.run, *server, levels)
 }
 
 fn table(context: &Context, cells: &Recoveries) -> Table {

@@ -56,11 +56,7 @@ fn scaling(context: &Context) -> Option<Table> {
     let mut columns = Column::of(Of::Label, ["server and settings"]);
     columns.extend(Column::of(Of::Figure, clients.iter().map(u32::to_string)));
     let row = |scaling: &Scaling| {
-        let name = names::row(
-            &context.run.question,
-            scaling.server.as_deref(),
-            &scaling.levels,
-        );
+        let name = names::row(context.run, scaling.server.as_deref(), &scaling.levels);
         let cells = clients.iter().map(|clients| {
             let mut points = scaling.points.iter();
             let point = points.find(|point| point.clients == *clients);

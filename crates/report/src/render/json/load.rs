@@ -3,7 +3,7 @@
 //! Purpose: a value for each key, null where the load has none. Boundaries: series of the server's counters are in `csv::samples`.
 
 use record::stats::{
-    self, Conformance, Conforming, LevelShift, Percentiles, Period, Stall, Summary,
+    self, Account, Conformance, Conforming, LevelShift, Percentiles, Period, Stall, Summary,
 };
 use record::{Counters, EngineNote, Kind, Loaded, Mode};
 use serde::Serialize;
@@ -87,14 +87,20 @@ struct OperationNote {
     latency_ms: Option<LatencyNote>,
     wait_ms: Option<LatencyNote>,
     service_ms: Option<LatencyNote>,
-    /// Operations done in the measured part; null where the load was unstable and has no standard.
-    count: Option<u64>,
+    /// Operations done in the measured part.
+    count: u64,
     /// Of the operations of the mix, from 0 to 1.
     share: Option<f64>,
     minimum_share: Option<f64>,
     p90_ms: Option<f64>,
     limit_ms: Option<f64>,
     limit_met: Option<bool>,
+    starts: u64,
+    ends: u64,
+    /// Still running at the end of the load.
+    unfinished: u64,
+    errors: u64,
+    errors_by_code: BTreeMap<u16, u64>,
 }
 
 #[derive(Serialize)]
@@ -184,52 +190,44 @@ impl From<&Conformance> for CountedNote {
     }
 }
 
-/// Those with a latency and, where there is a standard, all others too.
+/// Every operation, also one that never completed.
 fn operations(summary: &Summary) -> Vec<OperationNote> {
     let required = summary.conformance.as_ref();
     let required: &[Conforming] = required.map_or(&[], |conformance| &conformance.operations);
-    let measured: Vec<&str> = summary
-        .by_operation
-        .iter()
-        .map(|(name, _)| name.as_str())
-        .collect();
-    let others = required
-        .iter()
-        .map(|required| required.name.as_str())
-        .filter(|name| !measured.contains(name));
-    let names = measured.iter().copied().chain(others);
-    names
-        .map(|name| operation(name, summary, required))
+    let accounts = summary.accounts.iter();
+    accounts
+        .map(|account| operation(account, summary, required))
         .collect()
 }
 
-fn operation(name: &str, summary: &Summary, required: &[Conforming]) -> OperationNote {
+fn operation(account: &Account, summary: &Summary, required: &[Conforming]) -> OperationNote {
+    let name = account.name.as_str();
     let mut known = summary.by_operation.iter();
     let latency = known.find(|(known, _)| known == name);
-    let percentiles = |kind| latency.and_then(|(_, latency)| latency.of(kind));
-    let of = |kind| percentiles(kind).map(LatencyNote::from);
+    let of = |kind| latency.and_then(|(_, latency)| latency.of(kind).map(LatencyNote::from));
     let required = required.iter().find(|required| required.name == name);
-    let measured = percentiles(Kind::Response).or(percentiles(Kind::Service));
     OperationNote {
         name: name.to_string(),
         latency_ms: of(Kind::Response),
         wait_ms: of(Kind::Wait),
         service_ms: of(Kind::Service),
-        count: match required {
-            Some(required) => Some(required.count),
-            None => measured.map(|measured| measured.count),
-        },
+        count: required.map_or(account.done, |required| required.count),
         share: required.and_then(|required| required.share),
         minimum_share: required.and_then(|required| required.minimum_share),
         p90_ms: required.and_then(|required| required.p90_ms),
         limit_ms: required.map(|required| required.limit_ms),
         limit_met: required.and_then(Conforming::limit_met),
+        starts: account.starts,
+        ends: account.ends,
+        unfinished: account.unfinished,
+        errors: account.errors,
+        errors_by_code: account.errors_by_code.clone(),
     }
 }
 
-/// In the measured part, as the errors themselves.
+/// In the measured part and after it, as the errors themselves.
 pub(super) fn errors_by_code(load: &Loaded, summary: &Summary) -> BTreeMap<u16, u64> {
-    let measured = summary.steady.from_s..summary.steady.until_s;
+    let measured = summary.steady.from_s..;
     let mut codes = BTreeMap::new();
     for error in load
         .errors

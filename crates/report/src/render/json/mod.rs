@@ -14,21 +14,31 @@ use super::csv;
 use crate::document::{Claim, Document, Recorded};
 use contrasts::ContrastNote;
 use load::{LatencyNote, LoadNote, Sample};
+use record::stats::used::{DEVICE_READ, SERVER_READ};
 use record::{
     Coldness, Counters, DatasetNote, Direction, Environment, EventNote, Flag, Kind, Limit,
-    LimitNote, Trial, TrialState, Verdict,
+    LimitNote, Run, Trial, TrialState, Verdict,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
+/// The version of the keys in docs/JSON.md. A key that is added leaves it; one that changes its meaning or goes raises it.
+const SCHEMA_VERSION: u32 = 1;
+
 /// The queries' counters and the seconds of timed loads are in it where the trials were read whole.
 pub fn json(document: &Document) -> String {
+    let run = document.run;
     let note = RunNote {
-        experiment: &document.run.question.name,
+        schema_version: SCHEMA_VERSION,
+        run_id: &run.id,
+        seed: run.seed,
+        experiment: &run.question.name,
         valid: document.valid,
-        environment: &document.run.environment,
-        trials: document.trials.iter().map(trial).collect(),
+        environment: &run.environment,
+        trials: (document.trials.iter())
+            .map(|recorded| trial(run, recorded))
+            .collect(),
         claims: document.claims.iter().map(claim).collect(),
         caveat: document.caveat,
         largest_difference: document.largest.as_ref().map(why::largest),
@@ -43,6 +53,10 @@ pub fn json(document: &Document) -> String {
 
 #[derive(Serialize)]
 struct RunNote<'a> {
+    schema_version: u32,
+    /// The name of the run's folder.
+    run_id: &'a str,
+    seed: u64,
     experiment: &'a str,
     valid: bool,
     environment: &'a Environment,
@@ -79,6 +93,8 @@ struct TrialNote<'a> {
     #[serde(flatten)]
     timed: LoadNote<'a>,
     dataset: Option<&'a DatasetNote>,
+    /// As the build or the server reports it.
+    server_version: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -104,6 +120,8 @@ struct QueryNote<'a> {
     plan_hash: Option<&'a str>,
     counters: &'a Counters,
     client: u32,
+    /// By the server's process, or else by all processes; null where neither is known.
+    disk_read_bytes: Option<i64>,
 }
 
 #[derive(Serialize)]
@@ -150,9 +168,13 @@ impl Event<'_> {
     }
 }
 
-fn trial<'a>(recorded: &'a Recorded) -> TrialNote<'a> {
+fn trial<'a>(run: &'a Run, recorded: &'a Recorded) -> TrialNote<'a> {
     let trial = recorded.trial;
-    let note = in_rounds(trial);
+    let identity = run.environment.servers.get(trial.key.server_name());
+    let note = TrialNote {
+        server_version: identity.map(|identity| identity.version.as_str()),
+        ..in_rounds(trial)
+    };
     let (Some(load), Some(summary)) = (trial.load.as_deref(), recorded.summary.as_deref()) else {
         return note;
     };
@@ -182,6 +204,7 @@ fn in_rounds(trial: &Trial) -> TrialNote<'_> {
         block: trial.key.block,
         state: trial.state,
         dataset: trial.dataset.as_ref(),
+        server_version: None,
         throughput: (elapsed_s > 0.0).then(|| operations as f64 / elapsed_s),
         latency_ms: None,
         samples: Vec::new(),
@@ -221,6 +244,9 @@ fn round(round: &record::Round) -> RoundNote<'_> {
         answer: csv::answer(query.answer),
         plan_hash: query.plan_hash.as_deref(),
         counters: &query.counters,
+        disk_read_bytes: [SERVER_READ, DEVICE_READ]
+            .into_iter()
+            .find_map(|name| query.counters.get(name).copied()),
     });
     RoundNote {
         name: &round.name,
