@@ -47,15 +47,12 @@ fn with_version(name: &str, identity: &ServerIdentity) -> String {
     if !series.contains('.') || name.contains(&version) || is_fixed && name.contains(series) {
         return name.to_string();
     }
-    match product(identity) {
-        _ if series_only().is_some() => format!("{name}.{patch}"),
-        product if name.eq_ignore_ascii_case(product) && product == "SQLite" => {
-            format!("{product} {version}")
-        }
-        product if product == "SQLite" || name.contains(|c: char| c.is_ascii_digit()) => {
-            format!("{name} ({product} {version})")
-        }
-        _ => format!("{name} {version}"),
+    let product = product(identity);
+    match (series_only().is_some(), product) {
+        (true, _) => format!("{name}.{patch}"),
+        (_, "SQLite") if name.eq_ignore_ascii_case(product) => format!("{product} {version}"),
+        _ if name.to_lowercase().contains(&product.to_lowercase()) => format!("{name} {version}"),
+        _ => format!("{name} ({product} {version})"),
     }
 }
 
@@ -146,7 +143,12 @@ mod tests {
             ("mariadb", "mariadb", "10.11.18", "mariadb 10.11.18"),
             ("MariaDB 10.11", "mariadb", "10.11.18", "MariaDB 10.11.18"),
             ("mariadb@11.8", "mariadb@11.8", "11.8.6", "mariadb@11.8.6"),
-            ("prod", "mysql://app@db", "8.0.36-log", "prod 8.0.36"),
+            (
+                "prod",
+                "mysql://app@db",
+                "8.0.36-log",
+                "prod (MySQL 8.0.36)",
+            ),
             ("5.6", "mariadb", "10.11.18", "5.6 (MariaDB 10.11.18)"),
             ("10.1", "mariadb", "10.11.18", "10.1 (MariaDB 10.11.18)"),
         ] {

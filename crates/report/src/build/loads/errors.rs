@@ -53,6 +53,7 @@ pub(super) fn words(code: u16) -> &'static str {
         1205 => "lock wait timeout",
         1213 => "deadlock",
         1317 => "interrupted",
+        1927 => "connection killed",
         2006 => "server has gone away",
         2013 => "lost connection",
         _ => "",
