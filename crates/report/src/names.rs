@@ -7,12 +7,19 @@ use record::{Percentile, Question, Run, ServerIdentity, TrialKey};
 /// A row of the matrix: `5.6 · small pool`. The separator is a dot because levels may hold commas. A factor with a single level
 /// is left out.
 pub(crate) fn row(run: &Run, server: Option<&str>, levels: &[(String, String)]) -> String {
-    let varying = levels
-        .iter()
-        .filter(|(factor, _)| varies(&run.question, factor));
-    let levels = varying.map(|(factor, level)| self::level(factor, level));
     let server = server.map(|name| self::server(run, name));
-    let words: Vec<String> = server.into_iter().chain(levels).collect();
+    row_of(&run.question, server.as_deref(), levels)
+}
+
+/// The same for rows of several runs, whose servers may differ in their versions.
+pub(crate) fn row_of(
+    question: &Question,
+    server: Option<&str>,
+    levels: &[(String, String)],
+) -> String {
+    let varying = levels.iter().filter(|(factor, _)| varies(question, factor));
+    let levels = varying.map(|(factor, level)| self::level(factor, level));
+    let words: Vec<String> = server.map(String::from).into_iter().chain(levels).collect();
     words.join(" · ")
 }
 

@@ -101,7 +101,7 @@ fn badge(contrast: &Contrast) -> Badge {
 
 /// `8 clients: throughput (ops/s)`
 pub(crate) fn cell_name(question: &Question, contrast: &Contrast) -> String {
-    let row = names::row(question, contrast.server.as_deref(), &contrast.levels);
+    let row = names::row_of(question, contrast.server.as_deref(), &contrast.levels);
     let subject = &contrast.subject;
     let round = subject.round.clone().into_iter();
     let query = subject.query.clone();
