@@ -294,3 +294,22 @@ fn another_version_is_unintended_unless_the_experiment_varies_the_build() {
     let experiment = "[variant.b]\nserver = { build = \"mariadb@10.11.14\" }";
     assert_eq!(why_of(experiment, &slow, &fast).unintended, []);
 }
+
+#[test]
+fn the_adaptive_hash_index_explains_fewer_page_requests() {
+    let searches = |level, throughput, requests, hashed| {
+        let counters = [
+            ("Innodb_buffer_pool_read_requests", requests),
+            ("adaptive_hash_searches", hashed),
+        ];
+        load(level, throughput, &counters)
+    };
+    let (slow, fast) = (
+        searches("off", 100.0, 59_000.0, 0.0),
+        searches("on", 140.0, 29_600.0, 29_500.0),
+    );
+    assert_eq!(
+        causes(&why(&slow, &fast)),
+        ["the adaptive hash index answers lookups without a B-tree search"]
+    );
+}
