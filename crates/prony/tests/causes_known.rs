@@ -13,10 +13,14 @@ mod support;
 
 use cases::{CASES, Case};
 use serde_json::Value;
+use std::sync::{Mutex, PoisonError};
 use support::{Bench, can_limit, has};
 
 /// Of all cases, how many must be explained.
 const RIGHT_MIN: usize = 8;
+
+/// One case measures at a time.
+static MEASURING: Mutex<()> = Mutex::new(());
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
@@ -83,6 +87,7 @@ fn explained(case: &Case) -> Option<Explained> {
     if !has(case.build) || is_limited && !can_limit() {
         return None;
     }
+    let _alone = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
     let bench = Bench::with_shared_snapshots();
     let file = bench.experiment("known", &experiment(case));
     let ended = bench.run(&["run", &file]);
