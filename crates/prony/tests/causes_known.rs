@@ -160,7 +160,7 @@ fn a_limited_disk_is_explained_by_its_limit_or_not_at_all() {
 }
 
 #[test]
-#[ignore = "takes ten minutes on real servers"]
+#[ignore = "takes twenty minutes on real servers"]
 fn known_mechanisms_are_explained_right_or_not_at_all() {
     println!(
         "| setting | throughput, fast / slow (95 % CI) | | explanation |\n| --- | --- | --- | --- |"
