@@ -311,6 +311,8 @@ impl Band {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64;
 
     #[test]
     fn the_interval_uses_the_known_quantiles_of_student() {
@@ -339,6 +341,34 @@ mod tests {
         assert!((ratio.mean / ratio.standard_error + 2.2192).abs() < 1e-4);
         assert!((ratio.freedom - 24.4962).abs() < 1e-4);
         assert!((ratio.p_other_than(1.0) - 0.036).abs() < 5e-4);
+    }
+
+    #[test]
+    fn equal_runs_are_called_different_as_rarely_as_the_methodology_says() {
+        let mut random = Pcg64::seed_from_u64(1);
+        let mut run = |blocks: usize, noise: f64| -> Vec<f64> {
+            let log = |random: &mut Pcg64| {
+                let sum: f64 = (0..12).map(|_| random.random::<f64>()).sum();
+                (noise * (sum - 6.0)).exp()
+            };
+            (0..blocks).map(|_| log(&mut random)).collect()
+        };
+        let mut rate = |blocks: (usize, usize), noise: f64| {
+            let called = |_: &u32| {
+                let ratio = LogMean::unpaired(&run(blocks.0, noise), &run(blocks.1, 0.05)).unwrap();
+                ratio.p_other_than(1.0) < 0.05
+            };
+            (0..4000).filter(called).count() as f64 / 4000.0
+        };
+        for (blocks, noise, most) in [
+            ((3, 3), 0.05, 0.055),
+            ((5, 5), 0.05, 0.06),
+            ((5, 5), 0.15, 0.06),
+            ((3, 10), 0.15, 0.08),
+        ] {
+            let rate = rate(blocks, noise);
+            assert!(rate < most, "{blocks:?} blocks, noise {noise}: {rate}");
+        }
     }
 
     #[test]
