@@ -8,12 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+/// The version with the build: `0.1.0 (ee8757c30bd1)`.
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("PRONY_BUILD"));
+
 /// The environment without the servers. Unavailable values are `unknown`.
 pub fn environment(work: &Path) -> Environment {
     let kernel = rustix::system::uname();
     let text = |name: &std::ffi::CStr| name.to_string_lossy().into_owned();
     Environment {
-        prony_version: env!("CARGO_PKG_VERSION").to_string(),
+        prony_version: VERSION.to_string(),
         machine: text(kernel.nodename()),
         cpu: cpu(&read("/proc/cpuinfo"), &text(kernel.machine())),
         cores: cores(),

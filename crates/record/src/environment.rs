@@ -37,9 +37,12 @@ pub struct ServerIdentity {
 }
 
 impl Environment {
-    /// The differences that forbid mixing results, one line each: (what, ours, theirs). Empty when alike.
+    /// The differences that forbid mixing results, one line each: (what, ours, theirs). Empty when alike. Builds of one release of
+    /// prony may be mixed.
     pub fn differences(&self, other: &Environment) -> Vec<(String, String, String)> {
         let mut found = self.surroundings(other);
+        let release = |version: &str| version.split(' ').next().map(String::from);
+        found.retain(|(what, ours, theirs)| what != "prony" || release(ours) != release(theirs));
         for (name, ours, theirs) in self.other_servers(other) {
             found.push((format!("server {name}"), describe(ours), describe(theirs)));
         }
@@ -159,5 +162,17 @@ mod tests {
         assert!(before.has_other_servers(&after));
         let rebuilt = with("10.11.18", "10.11.18-MariaDB-0+deb12u1", &"b".repeat(64));
         assert_eq!(before.differences(&rebuilt).len(), 1);
+    }
+
+    #[test]
+    fn builds_of_one_release_may_be_mixed_and_are_told_apart() {
+        let build = |prony: &str| Environment {
+            prony_version: prony.into(),
+            ..with("10.11.18", "", "")
+        };
+        let (one, other) = (build("0.1.0 (aaa)"), build("0.1.0 (bbb)"));
+        assert!(one.differences(&other).is_empty());
+        assert_eq!(one.surroundings(&other).len(), 1);
+        assert_eq!(one.differences(&build("0.2.0 (aaa)")).len(), 1);
     }
 }

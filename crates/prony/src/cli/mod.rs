@@ -32,7 +32,7 @@ use std::path::PathBuf;
 
 /// Benchmarks MySQL-family servers and reports how certain the answer is.
 #[derive(Parser)]
-#[command(name = "prony", version, about, max_term_width = 100, after_help = gate::EXIT)]
+#[command(name = "prony", version = host::machine::VERSION, about, max_term_width = 100, after_help = gate::EXIT)]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,

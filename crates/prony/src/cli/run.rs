@@ -67,7 +67,7 @@ pub(super) fn document(conducted: &Conducted) -> Document<'_> {
     Document::of(&conducted.run, &conducted.trials, Detail::Brief)
 }
 
-/// Prints the tables, the paths of the run and its report, and how the servers compare.
+/// Prints the tables, the paths of the run and its report, the build of prony, and how the servers compare.
 pub(super) fn print_result(conducted: &Conducted, document: &Document) {
     print(&report::terminal(
         document,
@@ -75,9 +75,10 @@ pub(super) fn print_result(conducted: &Conducted, document: &Document) {
         terminal::width(),
     ));
     print(&format!(
-        "\nrun:    {}\nreport: {}",
+        "\nrun:    {}\nreport: {}\nprony:  {}",
         conducted.folder.display(),
-        conducted.folder.join("report.html").display()
+        conducted.folder.join("report.html").display(),
+        conducted.run.environment.prony_version
     ));
     let answer = report::answer(document);
     if !answer.is_empty() {
