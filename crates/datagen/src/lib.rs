@@ -5,6 +5,7 @@
 
 mod format;
 pub mod oltp;
+pub mod random;
 mod range;
 pub mod ssb;
 pub mod tpcc;

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::ops::Range;
 
-use super::random::{below, hash, stream};
+use crate::random::{below, hash, stream};
 use super::text::{C_BYTES, PAD_BYTES, write_groups};
 use crate::Format;
 use crate::range::part;

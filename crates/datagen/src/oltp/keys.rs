@@ -3,7 +3,7 @@
 //! Goal: samplers that are pure functions of a random stream, with both ends of the range included. Non-goal: scattering hot keys
 //! over the table. They are adjacent, as in sysbench, so they share pages.
 
-use super::random::{Random, below, unit};
+use crate::random::{Random, below, unit};
 use rand_distr::{Distribution as _, StandardNormal, Zipf};
 
 /// How often each of `n` adjacent keys is accessed.

@@ -5,10 +5,8 @@
 
 mod chunk;
 mod keys;
-mod random;
 mod text;
 
 pub use chunk::{Chunk, Oltp, SizeError};
 pub use keys::{Distribution, Keys};
-pub use random::{Random, below, hash, stream};
 pub use text::{C_BYTES, PAD_BYTES, write_digits, write_groups};

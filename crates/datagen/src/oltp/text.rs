@@ -2,7 +2,7 @@
 //!
 //! Goal: write into a buffer of the caller, without allocating. Non-goal: other alphabets.
 
-use super::random::{Random, below};
+use crate::random::{Random, below};
 
 /// Length of column `c`: ten groups of eleven digits, with dashes between them.
 pub const C_BYTES: usize = 119;
@@ -45,7 +45,7 @@ fn write_group(random: &mut Random, to: &mut [u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oltp::stream;
+    use crate::random::stream;
 
     fn text(bytes: usize) -> String {
         let mut to = vec![0; bytes];

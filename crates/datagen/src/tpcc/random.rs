@@ -3,7 +3,7 @@
 //! Goals: one implementation for the load, the terminals and the audit of their inputs. Non-goals: which transaction draws what
 //! (crate `workload`).
 
-use crate::oltp::{Random, below, stream};
+use crate::random::{Random, below, between, stream};
 
 /// `A` of NURand for last names, customers and items (2.1.6).
 pub const LAST_NAME_A: u64 = 255;
@@ -82,7 +82,7 @@ fn is_distant(run: u16, load: u16) -> bool {
 /// `(((u[0..a] OR u[x..y]) + c) mod (y - x + 1)) + x`.
 #[inline]
 pub fn nurand(random: &mut Random, a: u64, c: u64, x: u64, y: u64) -> u64 {
-    let either = below(random, a + 1) | (x + below(random, y - x + 1));
+    let either = below(random, a + 1) | between(random, x, y);
     (either + c) % (y - x + 1) + x
 }
 

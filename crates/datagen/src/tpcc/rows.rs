@@ -8,7 +8,7 @@ use super::random::Constants;
 use super::table::{NEW_ORDERS_PER_DISTRICT, Table, place};
 use super::text::Text;
 use super::{CUSTOMERS_PER_DISTRICT, FIRST_NEW_ORDER, ITEMS};
-use crate::oltp::{Random, below, hash, stream};
+use crate::random::{Random, below, between, hash, stream};
 
 /// The time of every date column. It is fixed, so that the same seed gives the same bytes.
 pub const LOADED_AT: &str = "2025-01-01 00:00:00";
@@ -71,11 +71,7 @@ pub(super) fn line_seed(seed: u64) -> u64 {
 /// O_OL_CNT of order `n`, from 0: 5 to 15. `order_line` needs it without its order.
 #[inline]
 pub(super) fn lines(line_seed: u64, n: u64) -> u64 {
-    5 + below(&mut stream(line_seed, n), 11)
-}
-
-fn between(random: &mut Random, first: u64, last: u64) -> u64 {
-    first + below(random, last - first + 1)
+    between(&mut stream(line_seed, n), 5, 15)
 }
 
 fn item(text: &mut Text, random: &mut Random, n: u64) {

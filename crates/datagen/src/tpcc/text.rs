@@ -4,7 +4,7 @@
 //! as LOAD DATA reads it.
 
 use crate::Format;
-use crate::oltp::{Random, below};
+use crate::random::{Random, below, between};
 use rand::Rng;
 
 const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -82,7 +82,7 @@ impl Text {
     /// `a(min..max)`: alphanumeric, of uniform length (4.3.2.2).
     #[inline]
     pub(super) fn letters(&mut self, random: &mut Random, min: u64, max: u64) {
-        let length = min + below(random, max - min + 1);
+        let length = between(random, min, max);
         self.append_letters(random, length as usize);
         self.end_field();
     }
@@ -179,7 +179,7 @@ fn eight_letters(random: &mut Random) -> [u8; 8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oltp::stream;
+    use crate::random::stream;
 
     fn written(append: impl FnOnce(&mut Text)) -> String {
         let mut text = Text::new(Format::Tbl, 0);

@@ -3,7 +3,7 @@
 //! Purpose: find the next statement in constant time. Boundaries: `generator` draws values, `session` sends statements.
 
 use super::{Operation, Step};
-use datagen::oltp::{Random, below};
+use datagen::random::{Random, below};
 
 /// A statement of an operation, and the seed of its values.
 pub(super) struct Cursor {
@@ -91,7 +91,7 @@ impl Cursor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use datagen::oltp::stream;
+    use datagen::random::stream;
 
     fn step(times: u16, statements: &[u16]) -> Step {
         Step {

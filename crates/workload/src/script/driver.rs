@@ -5,7 +5,7 @@ use super::policy::Verdict;
 use super::session::Session;
 use super::{Operation, Script};
 use crate::Target;
-use datagen::oltp::{hash, stream};
+use datagen::random::{hash, stream};
 use load::{Failure, Io, Outcome, Request, Workload};
 use std::sync::Arc;
 use wire::{Login, WireError};

@@ -2,7 +2,8 @@
 //!
 //! Purpose: values without allocation: numbers are plain, texts are written into a buffer of the session.
 
-use datagen::oltp::{Keys, Random, below, write_digits, write_groups};
+use datagen::oltp::{Keys, write_digits, write_groups};
+use datagen::random::{Random, below};
 use wire::Param;
 
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Chooses the next operation by weight.
 
-use datagen::oltp::hash;
+use datagen::random::hash;
 
 /// The largest weight that a section may give to an operation.
 pub const WEIGHT_MAX: i64 = 1_000_000;

@@ -1,7 +1,7 @@
 //! Samplers against their definitions. The random streams are fixed, so these tests are deterministic.
 
 use super::*;
-use crate::oltp::stream;
+use crate::random::stream;
 use proptest::prelude::*;
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 

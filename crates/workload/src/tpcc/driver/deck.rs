@@ -2,7 +2,7 @@
 
 use super::super::Mix;
 use crate::script::Weights;
-use datagen::oltp::{below, hash, stream};
+use datagen::random::{below, hash, stream};
 
 /// A deck: ten New-Orders, ten Payments and one of each other transaction (5.2.4.2).
 const CARDS: [u16; 23] = [

@@ -5,7 +5,7 @@
 use super::terminal::Home;
 use crate::tpcc::inputs::{Customer, Input};
 use crate::tpcc::ledger::Book;
-use datagen::oltp::{Random, below, hash, stream};
+use datagen::random::{Random, between, hash, stream};
 use datagen::tpcc::{Constants, DISTRICTS, ITEMS};
 
 /// An item number that is not in use: the last line of a New-Order that will be rolled back (2.4.1.5).
@@ -154,7 +154,7 @@ impl Inputs {
     pub fn new_order(&self, number: u64, home: Home) -> NewOrder {
         let random = &mut self.random(number);
         let (district, customer) = (district(random), self.constants.draw_customer(random));
-        let count = from_to(random, LINES_MIN, LINES_MAX as u64) as usize;
+        let count = between(random, LINES_MIN, LINES_MAX as u64) as usize;
         let is_rolled_back = percent(random) <= 1;
         let mut lines = [Line::default(); LINES_MAX];
         for line in &mut lines[..count] {
@@ -183,7 +183,7 @@ impl Inputs {
         Line {
             item,
             supply,
-            quantity: from_to(random, 1, 10) as u8,
+            quantity: between(random, 1, 10) as u8,
         }
     }
 
@@ -201,7 +201,7 @@ impl Inputs {
             customer_warehouse,
             customer_district,
             customer: self.customer(random),
-            cents: from_to(random, 100, 500_000) as i64,
+            cents: between(random, 100, 500_000) as i64,
         }
     }
 
@@ -216,14 +216,14 @@ impl Inputs {
 
     /// O_CARRIER_ID of a delivery.
     pub fn carrier(&self, number: u64) -> u8 {
-        from_to(&mut self.random(number), 1, 10) as u8
+        between(&mut self.random(number), 1, 10) as u8
     }
 
     pub fn stock_level(&self, number: u64, home: Home) -> StockLevel {
         StockLevel {
             warehouse: home.warehouse,
             district: home.district,
-            threshold: from_to(&mut self.random(number), 10, 20) as u8,
+            threshold: between(&mut self.random(number), 10, 20) as u8,
         }
     }
 
@@ -249,23 +249,18 @@ impl Inputs {
         if self.warehouses == 1 {
             return home;
         }
-        let other = from_to(random, 1, u64::from(self.warehouses) - 1) as u32;
+        let other = between(random, 1, u64::from(self.warehouses) - 1) as u32;
         other + u32::from(other >= home)
     }
 }
 
 fn district(random: &mut Random) -> u8 {
-    from_to(random, 1, DISTRICTS) as u8
+    between(random, 1, DISTRICTS) as u8
 }
 
 /// 1 to 100.
 fn percent(random: &mut Random) -> u64 {
-    from_to(random, 1, 100)
-}
-
-/// Uniform, both ends included.
-fn from_to(random: &mut Random, first: u64, last: u64) -> u64 {
-    first + below(random, last - first + 1)
+    between(random, 1, 100)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Keying and think times (5.2.5).
 
-use datagen::oltp::{Random, below};
+use datagen::random::{Random, below};
 use load::Pauses;
 
 /// Keying time in seconds, constant, in the order of [`super::super::TRANSACTIONS`] (5.2.5.7).
@@ -30,7 +30,7 @@ fn think_s(mean_s: f64, random: &mut Random) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use datagen::oltp::stream;
+    use datagen::random::stream;
 
     /// Think times in means.
     fn thinks(operation: u16) -> Vec<f64> {

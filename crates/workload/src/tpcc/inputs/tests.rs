@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::tpcc::ledger::Ledger;
-use datagen::oltp::{Random, below, stream};
+use datagen::random::{Random, below, stream};
 
 const RUN: Constants = Constants {
     last_name: 173,

@@ -33,9 +33,15 @@ pub fn below(random: &mut Random, span: u64) -> u64 {
     ((u128::from(random.next_u64()) * u128::from(span)) >> 64) as u64
 }
 
+/// A number from `first` to `last`, both included.
+#[inline(always)]
+pub fn between(random: &mut Random, first: u64, last: u64) -> u64 {
+    first + below(random, last - first + 1)
+}
+
 /// A number from 0 (included) to 1 (excluded).
 #[inline(always)]
-pub(super) fn unit(random: &mut Random) -> f64 {
+pub(crate) fn unit(random: &mut Random) -> f64 {
     (random.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
