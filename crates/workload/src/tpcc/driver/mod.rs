@@ -8,6 +8,7 @@
 //! that a snapshot is never older than the locks (with `innodb_snapshot_isolation`, MariaDB refuses to lock rows that changed
 //! since the snapshot).
 
+mod customer;
 mod decimal;
 mod deck;
 mod delivery;

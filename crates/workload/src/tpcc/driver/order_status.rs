@@ -1,14 +1,12 @@
 //! Order-Status (2.6): reads a customer's last order.
 
+use super::customer::Find;
 use super::inputs::OrderStatus;
-use super::payment::middle;
 use super::session::{Prepare, Session};
 use super::sql::{self, Row, int};
 use super::stop::{Finish, Saw, Stop, Wrong};
-use crate::tpcc::inputs::Customer;
-use datagen::tpcc::last_name;
 use load::Failure;
-use wire::{Connection, Param, Statement};
+use wire::Statement;
 
 const BY_ID: &str = "SELECT c_id, c_balance, c_first, c_middle, c_last FROM customer \
      WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?";
@@ -20,8 +18,7 @@ const LINES: &str = "SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_
      WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ?";
 
 pub(super) struct Statements {
-    by_id: Statement,
-    by_name: Statement,
+    find: Find,
     last: Statement,
     lines: Statement,
 }
@@ -29,8 +26,7 @@ pub(super) struct Statements {
 impl Statements {
     pub(super) async fn prepare(prepare: &mut Prepare<'_>) -> Result<Statements, Failure> {
         Ok(Statements {
-            by_id: prepare.sql(BY_ID).await?,
-            by_name: prepare.sql(BY_NAME).await?,
+            find: Find::prepare(prepare, BY_ID, BY_NAME).await?,
             last: prepare.sql(LAST).await?,
             lines: prepare.sql(LINES).await?,
         })
@@ -44,7 +40,11 @@ pub(super) async fn run(session: &mut Session, input: &OrderStatus) -> Result<Fi
         ..
     } = session;
     let (w, d) = (int(input.warehouse), int(input.district));
-    let customer = customer(connection, statements, input).await?;
+    let place = (input.warehouse, input.district);
+    let find = &statements.find;
+    let customer = find
+        .one(connection, place, input.customer, read_customer)
+        .await?;
     let key = [w, d, int(customer)];
     let last = &statements.last;
     let (order, count) = sql::one(connection, last, &key, Wrong::Orders, |row| {
@@ -69,30 +69,11 @@ pub(super) async fn run(session: &mut Session, input: &OrderStatus) -> Result<Fi
     }
 }
 
-async fn customer(
-    connection: &mut Connection,
-    statements: &Statements,
-    input: &OrderStatus,
-) -> Result<i64, Stop> {
-    let (w, d) = (int(input.warehouse), int(input.district));
-    let mut found = Vec::new();
-    let read = |row: &Row| {
-        row.cents(1)?;
-        row.text(2)?;
-        row.text(3)?;
-        row.text(4)?;
-        found.push(row.int(0)?);
-        Ok(())
-    };
-    match input.customer {
-        Customer::Id(id) => {
-            sql::rows(connection, &statements.by_id, &[w, d, int(id)], read).await?;
-        }
-        Customer::LastName(name) => {
-            let name = last_name(name);
-            let params = [w, d, Param::Bytes(name.as_bytes())];
-            sql::rows(connection, &statements.by_name, &params, read).await?;
-        }
-    }
-    middle(found).ok_or(Wrong::Customer.into())
+/// Returns C_ID.
+fn read_customer(row: &Row) -> Result<i64, Wrong> {
+    row.cents(1)?;
+    row.text(2)?;
+    row.text(3)?;
+    row.text(4)?;
+    row.int(0)
 }

@@ -1,12 +1,11 @@
 //! Payment (2.5), in seven round trips. It locks the warehouse, which all payments of a warehouse share, as late as it can.
 
+use super::customer::Find;
 use super::inputs::Payment;
 use super::session::{Prepare, Session};
 use super::sql::{self, Row, int};
 use super::stop::{Finish, Stop, Wrong};
-use crate::tpcc::inputs::Customer;
 use crate::tpcc::ledger::{self, Write};
-use datagen::tpcc::last_name;
 use load::Failure;
 use wire::{Connection, Param, Statement};
 
@@ -35,8 +34,7 @@ const DATA_MAX: usize = 500;
 pub(super) struct Statements {
     district: Statement,
     warehouse: Statement,
-    by_id: Statement,
-    by_name: Statement,
+    find: Find,
     pay: Statement,
     pay_bad: Statement,
     names: Statement,
@@ -48,8 +46,7 @@ impl Statements {
         Ok(Statements {
             district: prepare.sql(DISTRICT).await?,
             warehouse: prepare.sql(WAREHOUSE).await?,
-            by_id: prepare.sql(BY_ID).await?,
-            by_name: prepare.sql(BY_NAME).await?,
+            find: Find::prepare(prepare, BY_ID, BY_NAME).await?,
             pay: prepare.sql(PAY).await?,
             pay_bad: prepare.sql(PAY_BAD).await?,
             names: prepare.sql(NAMES).await?,
@@ -104,27 +101,13 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// Locks the customer; by name, all of that name, and takes the one in the middle.
+    /// Locks the customer; by name, all of that name.
     async fn payer(&mut self) -> Result<Payer, Stop> {
         let input = self.input;
-        let (w, d) = (int(input.customer_warehouse), int(input.customer_district));
-        let mut found = Vec::new();
-        let read = |row: &Row| {
-            found.push(payer_of(row)?);
-            Ok(())
-        };
-        match input.customer {
-            Customer::Id(id) => {
-                let statement = &self.statements.by_id;
-                sql::rows(self.connection, statement, &[w, d, int(id)], read).await?;
-            }
-            Customer::LastName(name) => {
-                let name = last_name(name);
-                let params = [w, d, Param::Bytes(name.as_bytes())];
-                sql::rows(self.connection, &self.statements.by_name, &params, read).await?;
-            }
-        }
-        middle(found).ok_or(Wrong::Customer.into())
+        let place = (input.customer_warehouse, input.customer_district);
+        let find = &self.statements.find;
+        find.one(self.connection, place, input.customer, payer_of)
+            .await
     }
 
     async fn pay(&mut self, payer: &Payer) -> Result<(), Stop> {
@@ -135,24 +118,20 @@ impl Running<'_> {
             int(input.customer_district),
             int(payer.id),
         ];
-        let rows = match &payer.bad_data {
+        match &payer.bad_data {
             None => {
-                self.connection
-                    .execute(&self.statements.pay, [cents, cents, w, d, c])
-                    .await?
+                let params = [cents, cents, w, d, c];
+                let statement = &self.statements.pay;
+                sql::change(self.connection, statement, &params, 1, Wrong::Customer).await?
             }
             Some(old) => {
                 let new = bad_data(input, payer.id, old);
                 let params = [cents, cents, Param::Bytes(&new), w, d, c];
-                self.connection
-                    .execute(&self.statements.pay_bad, params)
-                    .await?
+                let statement = &self.statements.pay_bad;
+                sql::change(self.connection, statement, &params, 1, Wrong::Customer).await?
             }
         };
-        match rows.affected {
-            1 => Ok(()),
-            _ => Err(Wrong::Customer.into()),
-        }
+        Ok(())
     }
 
     /// Reads the addresses of the warehouse and of the district. Returns H_DATA.
@@ -209,12 +188,6 @@ fn payer_of(row: &Row) -> Result<Payer, Wrong> {
     })
 }
 
-/// Of n customers of one name, ordered by first name, the one at position n / 2, rounded up (2.5.2.2, 2.6.2.2).
-pub(super) fn middle<T>(mut found: Vec<T>) -> Option<T> {
-    let place = found.len().div_ceil(2).checked_sub(1)?;
-    Some(found.swap_remove(place))
-}
-
 /// C_DATA of a customer with bad credit: the payment in front, cut to 500 characters (2.5.2.2).
 fn bad_data(input: &Payment, customer: u32, old: &[u8]) -> Vec<u8> {
     let Payment {
@@ -243,19 +216,7 @@ fn history_data(warehouse: &[u8], district: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_customer_in_the_middle_is_at_half_the_count_rounded_up() {
-        for (found, middle_one) in [(1, 1), (2, 1), (3, 2), (4, 2), (5, 3)] {
-            let taken = middle((1..=found).collect::<Vec<_>>());
-            assert_eq!(
-                taken,
-                Some(middle_one),
-                "sysbench-tpcc and HammerDB take the next one"
-            );
-        }
-        assert_eq!(middle(Vec::<u8>::new()), None);
-    }
+    use crate::tpcc::inputs::Customer;
 
     const INPUT: Payment = Payment {
         warehouse: 3,
