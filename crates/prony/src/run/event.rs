@@ -78,6 +78,7 @@ pub struct Means {
 }
 
 /// Events whose connections are open.
+#[derive(Default)]
 pub struct PreparedEvents {
     events: Vec<(EventSpec, Action, Means)>,
     uptime: Arc<Uptime>,
@@ -85,15 +86,6 @@ pub struct PreparedEvents {
 }
 
 impl PreparedEvents {
-    /// No events.
-    pub fn none() -> PreparedEvents {
-        PreparedEvents {
-            events: Vec::new(),
-            uptime: Arc::default(),
-            observed: Arc::default(),
-        }
-    }
-
     /// The events of a trial. `actions` has one for each event of the file, `means` opens the connections of one event.
     pub fn open<E>(
         events: &[EventSpec],
@@ -107,8 +99,7 @@ impl PreparedEvents {
         let events = events.iter().filter_map(open).collect::<Result<_, E>>()?;
         Ok(PreparedEvents {
             events,
-            uptime: Arc::default(),
-            observed: Arc::default(),
+            ..PreparedEvents::default()
         })
     }
 

@@ -103,20 +103,48 @@ pub(super) fn outage(
     plan: &Plan,
     end: impl FnOnce(&mut Happening, &Arc<dyn Node>) -> Result<String, String>,
 ) {
-    let before = match own.begin_outage() {
-        Some(before) => before,
-        None => return,
-    };
-    let (at_ns, began) = (now_ns(), Instant::now());
-    own.node = Some(plan.node);
-    let (phase, result) = match before {
+    change(own, plan, |own, before, began| match before {
         Phase::Down(kind, since) => {
             let says = format!("the server is already down, ended by an earlier \"{kind}\" event");
             (Phase::Down(kind, since), Err(says))
         }
         Phase::Lost => (Phase::Lost, Err("the server is down".to_string())),
         Phase::Up | Phase::Changing => ended(own, plan, began, end),
+    });
+}
+
+/// Starts a node that an earlier event left down, and measures.
+pub(super) fn start(own: &mut Happening, plan: &Plan) {
+    change(own, plan, |own, before, began| match before {
+        Phase::Up | Phase::Changing => {
+            let says = "the server is running, so there is nothing to start";
+            (Phase::Up, Err(says.to_string()))
+        }
+        Phase::Lost => (Phase::Lost, Err("the server did not recover".to_string())),
+        Phase::Down(_, since) => {
+            let down_s = began.duration_since(since).as_secs_f64();
+            own.numbers.insert("down_s".into(), down_s);
+            started(own, plan, began)
+        }
+    });
+}
+
+/// The server's phase after an attempt to end or to start it, and the event's text or why it failed.
+type Changed = (Phase, Result<String, String>);
+
+/// Waits for an outage under way, changes the server's phase with `act` and notes the event. `act` gets the phase before and the time
+/// of the event. Does nothing if the load is over first.
+fn change(
+    own: &mut Happening,
+    plan: &Plan,
+    act: impl FnOnce(&mut Happening, Phase, Instant) -> Changed,
+) {
+    let Some(before) = own.begin_outage() else {
+        return;
     };
+    let (at_ns, began) = (now_ns(), Instant::now());
+    own.node = Some(plan.node);
+    let (phase, result) = act(own, before, began);
     own.uptime.end(phase);
     own.note_outage(plan.kind, at_ns, result);
 }
@@ -126,7 +154,7 @@ fn ended(
     plan: &Plan,
     began: Instant,
     end: impl FnOnce(&mut Happening, &Arc<dyn Node>) -> Result<String, String>,
-) -> (Phase, Result<String, String>) {
+) -> Changed {
     let node = match running(own, plan) {
         Ok(node) => node,
         Err(error) => return (Phase::Up, Err(error)),
@@ -156,31 +184,7 @@ fn running(own: &Happening, plan: &Plan) -> Result<Arc<dyn Node>, String> {
     }
 }
 
-/// Starts a node that an earlier event left down, and measures.
-pub(super) fn start(own: &mut Happening, plan: &Plan) {
-    let before = match own.begin_outage() {
-        Some(before) => before,
-        None => return,
-    };
-    let (at_ns, began) = (now_ns(), Instant::now());
-    own.node = Some(plan.node);
-    let (phase, result) = match before {
-        Phase::Up | Phase::Changing => {
-            let says = "the server is running, so there is nothing to start";
-            (Phase::Up, Err(says.to_string()))
-        }
-        Phase::Lost => (Phase::Lost, Err("the server did not recover".to_string())),
-        Phase::Down(_, since) => {
-            let down_s = began.duration_since(since).as_secs_f64();
-            own.numbers.insert("down_s".into(), down_s);
-            started(own, plan, began)
-        }
-    };
-    own.uptime.end(phase);
-    own.note_outage(plan.kind, at_ns, result);
-}
-
-fn started(own: &mut Happening, plan: &Plan, began: Instant) -> (Phase, Result<String, String>) {
+fn started(own: &mut Happening, plan: &Plan, began: Instant) -> Changed {
     let Some(node) = own.server.node(plan.node as usize).cloned() else {
         let says = format!("the server has no node {}", plan.node);
         return (Phase::Lost, Err(says));

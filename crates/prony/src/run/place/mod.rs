@@ -139,7 +139,7 @@ impl<'a> Place<'a> {
     pub(crate) fn prepare_events(&self, actions: &[Action]) -> Result<PreparedEvents, ServerError> {
         match self {
             Place::Server(place) => place.prepare_events(actions),
-            Place::Folder(_) => Ok(PreparedEvents::none()),
+            Place::Folder(_) => Ok(PreparedEvents::default()),
         }
     }
 
