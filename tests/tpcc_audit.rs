@@ -1,4 +1,4 @@
-//! A real server killed with SIGKILL in the middle of TPC-C, and the audit of what its clients were told.
+//! A real server killed with SIGKILL in the middle of TPC-C, and the audit of the answers that its clients got.
 
 use crate::support::{Bench, has};
 use serde_json::Value;

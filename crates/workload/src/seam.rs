@@ -65,7 +65,7 @@ pub trait Auditor: Send {
     fn audit(self: Box<Self>, place: Audited, ended: &Ended) -> Result<AuditNote, AuditError>;
 }
 
-/// What an audit is told about the load.
+/// The load that an audit checks.
 pub struct Ended<'a> {
     /// The operations of the whole load, warm-up included, in the order of the driver's operations.
     pub tallies: &'a [Tally],

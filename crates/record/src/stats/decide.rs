@@ -46,7 +46,7 @@ pub(super) fn directions(sides: &[Option<Side>]) -> Vec<Option<Direction>> {
         .collect()
 }
 
-/// The number of blocks that would decide what is undecided; the inner option is none beyond [`MOST_BLOCKS`].
+/// The number of blocks that would decide what is undecided; the inner `Option` is `None` where that is more than [`MOST_BLOCKS`].
 pub(super) struct Missing {
     direction: Option<Option<u32>>,
     threshold: Option<Option<u32>>,

@@ -1,6 +1,7 @@
 //! TPC-C, revision 5.11, for servers of the MySQL family. Numbers in parentheses are clauses of the standard.
 //!
-//! Purpose: the section and the tables. Boundaries: `datagen::tpcc` generates the rows.
+//! Purpose: the section, the tables, the transactions, and the audit of a load: conditions, inputs, and what clients remember.
+//! Boundaries: `datagen::tpcc` generates the rows.
 
 mod audit;
 pub mod conditions;
