@@ -1,14 +1,17 @@
 //! The audit of one load: what the clients remember against the tables, the twelve conditions, and the inputs.
 
 use super::SCHEMA;
+use super::conditions::{Check, Violations, When};
+use super::inputs;
 use super::ledger::{self, Before, Facts, Ledger, Tables, next_orders};
-use super::{conditions, inputs};
+use super::rows::{self, held};
+use crate::loader::Connect;
 use crate::{AuditError, Audited, Auditor, Ended};
 use datagen::tpcc::Constants;
 use load::Tally;
 use record::AuditNote;
 use server::ServerError;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Shares its ledger with the driver of the load.
 pub(super) struct Audit {
@@ -29,11 +32,9 @@ impl Auditor for Audit {
     fn audit(self: Box<Self>, place: Audited, ended: &Ended) -> Result<AuditNote, AuditError> {
         let connect = connect(place)?;
         let facts = self.ledger.take();
-        let tables = Tables::read(connect, self.warehouses)?;
+        let (violations, tables) = self.read(connect)?;
         let crashes_s: Vec<f64> = ended.crashes_ns.iter().map(|ns| *ns as f64 / 1e9).collect();
         let mut note = ledger::check(&facts, &self.before, &tables, &crashes_s);
-        let when = conditions::When::Later;
-        let violations = conditions::check(connect, SCHEMA, self.warehouses, when)?;
         note.violations.extend(violations.sentences());
         self.check_inputs(&facts, ended.tallies, &mut note);
         Ok(note)
@@ -41,6 +42,18 @@ impl Auditor for Audit {
 }
 
 impl Audit {
+    /// Checks the conditions, and collects what clients may have written.
+    fn read(&self, connect: Connect) -> Result<(Violations, Tables), ServerError> {
+        let (check, tables) = (Check::new(When::Later), Mutex::new(Tables::default()));
+        rows::scan(connect, SCHEMA, self.warehouses, &|warehouse| {
+            check.add(warehouse);
+            let of_warehouse = Tables::of(warehouse);
+            held(&tables).append(of_warehouse);
+        })?;
+        let tables = tables.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok((check.found(), tables))
+    }
+
     fn check_inputs(&self, facts: &Facts, tallies: &[Tally], note: &mut AuditNote) {
         let transactions = tallies.iter().map(Tally::ended).sum();
         let (counts, drawn) = (&facts.inputs, self.ledger.inputs());
@@ -57,7 +70,7 @@ impl Audit {
     }
 }
 
-fn connect(place: Audited<'_>) -> Result<ledger::Connect<'_>, ServerError> {
+fn connect(place: Audited<'_>) -> Result<Connect<'_>, ServerError> {
     match place {
         Audited::Server { connect } => Ok(connect),
         Audited::Folder(_) => Err(ServerError::Unusable(

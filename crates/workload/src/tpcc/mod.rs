@@ -8,6 +8,7 @@ pub mod conditions;
 pub mod driver;
 pub mod inputs;
 pub mod ledger;
+mod rows;
 mod section;
 mod tables;
 

@@ -2,63 +2,13 @@
 
 use super::When;
 use super::violation::{Row, Violation, Violations, money};
+use crate::tpcc::rows::{Customer, District, Key, Lines, Order, Warehouse};
 use datagen::tpcc::{DISTRICTS, FIRST_NEW_ORDER};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// A row of a district: the district, and the order or customer in it.
-pub(super) type Key = (i64, i64);
-
-/// The rows of one warehouse. Lists are in the order of their keys; amounts are in cents.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Warehouse {
-    pub id: i64,
-    /// W_YTD; None if the warehouse has no row.
-    pub ytd: Option<i64>,
-    pub districts: BTreeMap<i64, District>,
-    pub orders: Vec<Order>,
-    pub new_orders: Vec<Key>,
-    pub lines: Vec<Lines>,
-    pub customers: Vec<Customer>,
-    /// Payments received, by district.
-    pub received: BTreeMap<i64, i64>,
-    /// Payments made by its customers.
-    pub made: HashMap<Key, i64>,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct District {
-    pub ytd: i64,
-    pub next_o_id: i64,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Order {
-    pub key: Key,
-    pub customer: i64,
-    pub ol_cnt: i64,
-    pub has_carrier: bool,
-}
-
-/// The lines of one order.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Lines {
-    pub key: Key,
-    pub count: i64,
-    /// How many have a delivery date.
-    pub delivered: i64,
-    /// The sum of those.
-    pub amount: i64,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Customer {
-    pub key: Key,
-    pub balance: i64,
-    pub ytd_payment: i64,
-}
-
-/// Adds what does not hold. `should_exist` is false for a warehouse that only stray rows name.
-pub(super) fn judge(warehouse: &Warehouse, should_exist: bool, when: When, found: &mut Violations) {
+/// Adds what does not hold.
+pub(super) fn judge(warehouse: &Warehouse, when: When, found: &mut Violations) {
+    let should_exist = !warehouse.is_stray;
     let mut judge = Judge {
         warehouse,
         districts: BTreeMap::new(),
@@ -130,7 +80,7 @@ impl Judge<'_> {
             sums.orders += 1;
             sums.last_order = number;
             sums.ol_cnt += order.ol_cnt;
-            let amount = merged.lines.map_or(0, |lines| lines.amount);
+            let amount = merged.lines.map_or(0, |lines| lines.delivered_amount);
             *self
                 .delivered
                 .entry((district, order.customer))
@@ -154,10 +104,10 @@ impl Judge<'_> {
     fn carrier(&mut self, merged: &Merged) {
         let says = match (merged.order, merged.is_new) {
             (None, true) => "new_order has a row but orders has none",
-            (Some(order), true) if order.has_carrier => {
+            (Some(order), true) if order.carrier.is_some() => {
                 "o_carrier_id is not NULL but new_order has a row"
             }
-            (Some(order), false) if !order.has_carrier => {
+            (Some(order), false) if order.carrier.is_none() => {
                 "o_carrier_id is NULL but new_order has no row"
             }
             _ => return,
@@ -188,7 +138,7 @@ impl Judge<'_> {
         else {
             return;
         };
-        let says = match merged.order.map(|order| order.has_carrier) {
+        let says = match merged.order.map(|order| order.carrier.is_some()) {
             Some(true) if delivered < count => format!(
                 "o_carrier_id is not NULL but ol_delivery_d is NULL in {} of {count} lines",
                 count - delivered
@@ -420,16 +370,20 @@ mod tests {
             key,
             customer: 3_001 - key.1,
             ol_cnt: 10,
-            has_carrier: !is_new(&key),
+            is_all_local: true,
+            carrier: (!is_new(&key)).then_some(1),
         };
         let lines = |key: Key| Lines {
             key,
             count: 10,
             delivered: if is_new(&key) { 0 } else { 10 },
             amount: 0,
+            delivered_amount: 0,
         };
         let customer = |key: Key| Customer {
             key,
+            payments: 1,
+            deliveries: 0,
             balance: -1_000,
             ytd_payment: 1_000,
         };
@@ -447,12 +401,13 @@ mod tests {
             customers: keys().map(customer).collect(),
             received: (1..=10).map(|d| (d, 3_000_000)).collect(),
             made: keys().map(|key| (key, 1_000)).collect(),
+            ..Warehouse::default()
         }
     }
 
-    fn found(warehouse: &Warehouse, should_exist: bool, when: When) -> Vec<String> {
+    fn found(warehouse: &Warehouse, when: When) -> Vec<String> {
         let mut found = Violations::default();
-        judge(warehouse, should_exist, when, &mut found);
+        judge(warehouse, when, &mut found);
         found.sorted().sentences()
     }
 
@@ -460,7 +415,7 @@ mod tests {
     fn after(change: impl FnOnce(&mut Warehouse)) -> Vec<String> {
         let mut warehouse = loaded();
         change(&mut warehouse);
-        found(&warehouse, true, When::AfterLoad)
+        found(&warehouse, When::AfterLoad)
     }
 
     #[test]
@@ -473,10 +428,10 @@ mod tests {
         let mut warehouse = loaded();
         // A delivery of order 2101 of district 1, without amounts.
         warehouse.new_orders.remove(0);
-        warehouse.orders[2_100].has_carrier = true;
+        warehouse.orders[2_100].carrier = Some(1);
         warehouse.lines[2_100].delivered = 10;
-        assert_eq!(found(&warehouse, true, When::Later), Vec::<String>::new());
-        let after_load = found(&warehouse, true, When::AfterLoad);
+        assert_eq!(found(&warehouse, When::Later), Vec::<String>::new());
+        let after_load = found(&warehouse, When::AfterLoad);
         assert_eq!(
             after_load,
             [
@@ -489,7 +444,7 @@ mod tests {
     fn a_delivery_moves_its_amount_to_the_balance() {
         let deliver = |paid: i64| {
             move |warehouse: &mut Warehouse| {
-                warehouse.lines[0].amount = 1_234;
+                warehouse.lines[0].delivered_amount = 1_234;
                 // Order 1 of district 1 is of customer 3000, the last one of the district.
                 warehouse.customers[2_999].balance += paid;
             }
@@ -509,13 +464,13 @@ mod tests {
         let all_delivered = |warehouse: &mut Warehouse| {
             warehouse.new_orders.retain(|key| key.0 != 2);
             for n in 3_000..6_000 {
-                warehouse.orders[n].has_carrier = true;
+                warehouse.orders[n].carrier = Some(1);
                 warehouse.lines[n].delivered = 10;
             }
         };
         let mut warehouse = loaded();
         all_delivered(&mut warehouse);
-        assert_eq!(found(&warehouse, true, When::Later), Vec::<String>::new());
+        assert_eq!(found(&warehouse, When::Later), Vec::<String>::new());
     }
 
     #[test]
@@ -524,12 +479,16 @@ mod tests {
             id: 2,
             ..Warehouse::default()
         };
-        let says = found(&empty, true, When::Later);
+        let says = found(&empty, When::Later);
         for condition in [1, 2, 8, 9] {
             let start = format!("condition {condition}: warehouse 2");
             assert!(says.iter().any(|one| one.starts_with(&start)), "{says:?}");
         }
-        assert_eq!(found(&empty, false, When::Later), Vec::<String>::new());
+        let stray = Warehouse {
+            is_stray: true,
+            ..empty
+        };
+        assert_eq!(found(&stray, When::Later), Vec::<String>::new());
     }
 
     #[test]

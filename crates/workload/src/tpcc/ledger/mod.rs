@@ -12,7 +12,7 @@ mod tables;
 
 pub use check::{Before, check};
 pub use facts::{Delivery, Facts, NewOrder, Noted, Payment, Seen, Write};
-pub use read::{Connect, next_orders};
+pub use read::next_orders;
 pub use tables::{Counted, CustomerKey, District, Held, Key, OrderRow, Tables};
 
 use super::inputs::{Input, Inputs};

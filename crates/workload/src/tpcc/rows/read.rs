@@ -2,9 +2,10 @@
 //!
 //! Boundaries: no joins, and sums only within a primary key's prefix, so that no server needs a temporary table.
 
-use super::judge::{Customer, District, Key, Lines, Order, Warehouse};
+use super::cells::{cents, numbers, whole};
+use super::{Customer, District, Key, Lines, Order, Payment, Warehouse};
 use server::{ServerError, Session};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::RangeInclusive;
 
 /// Reads one group of warehouses in one transaction.
@@ -15,13 +16,36 @@ pub(super) struct Reader<'a> {
     warehouses: u32,
 }
 
-/// Sums of H_AMOUNT in cents.
+/// The rows of history, by warehouse. Amounts are in cents.
 #[derive(Default)]
 pub(super) struct Payments {
     /// By h_w_id and h_d_id.
     received: BTreeMap<(i64, i64), i64>,
     /// By h_c_w_id, and then h_c_d_id and h_c_id.
     made: HashMap<i64, HashMap<Key, i64>>,
+    /// Customers whose payment of the load was read.
+    loaded: HashSet<(i64, i64, i64)>,
+    /// The other rows, by h_w_id.
+    later: HashMap<i64, Vec<Payment>>,
+}
+
+impl Payments {
+    fn add(&mut self, payment: Payment) {
+        let Payment {
+            w,
+            d,
+            c_w,
+            c_d,
+            c,
+            cents,
+        } = payment;
+        *self.received.entry((w, d)).or_default() += cents;
+        let made = self.made.entry(c_w).or_default();
+        *made.entry((c_d, c)).or_default() += cents;
+        if !payment.is_as_loaded() || !self.loaded.insert((c_w, c_d, c)) {
+            self.later.entry(w).or_default().push(payment);
+        }
+    }
 }
 
 impl<'a> Reader<'a> {
@@ -66,23 +90,30 @@ impl<'a> Reader<'a> {
             within("h_c_w_id")
         );
         let mut payments = Payments::default();
-        self.each(&sql, |[w, d, c_w, c_d, c], amount| {
-            *payments.received.entry((w, d)).or_default() += amount;
-            let made = payments.made.entry(c_w).or_default();
-            *made.entry((c_d, c)).or_default() += amount;
+        self.session.each(&sql, &mut |row| {
+            let [w, d, c_w, c_d, c] = numbers(row);
+            payments.add(Payment {
+                w,
+                d,
+                c_w,
+                c_d,
+                c,
+                cents: cents(row[5]),
+            });
         })?;
         Ok(payments)
     }
 
-    /// Everything that the conditions say about one warehouse.
+    /// Everything about one warehouse. Takes its payments out of `payments`.
     pub(super) fn warehouse(
         &mut self,
         id: i64,
-        payments: &Payments,
+        payments: &mut Payments,
     ) -> Result<Warehouse, ServerError> {
         let received = payments.received.range((id, i64::MIN)..=(id, i64::MAX));
         Ok(Warehouse {
             id,
+            is_stray: id < 1 || id > self.warehouses.into(),
             ytd: self.ytd(id)?,
             districts: self.districts(id)?,
             orders: self.orders(id)?,
@@ -90,7 +121,8 @@ impl<'a> Reader<'a> {
             lines: self.lines(id)?,
             customers: self.customers(id)?,
             received: received.map(|((_, d), cents)| (*d, *cents)).collect(),
-            made: payments.made.get(&id).cloned().unwrap_or_default(),
+            made: payments.made.remove(&id).unwrap_or_default(),
+            later: payments.later.remove(&id).unwrap_or_default(),
         })
     }
 
@@ -110,10 +142,10 @@ impl<'a> Reader<'a> {
         ] {
             let schema = self.schema;
             let sql = format!(
-                "SELECT DISTINCT {column}, 0 FROM {schema}.{table} WHERE {column} < 1 OR {column} > {last}"
+                "SELECT DISTINCT {column} FROM {schema}.{table} WHERE {column} < 1 OR {column} > {last}"
             );
-            self.each(&sql, |[w], _| {
-                strays.insert(w);
+            self.session.each(&sql, &mut |row| {
+                strays.insert(whole(row[0]));
             })?;
         }
         Ok(strays)
@@ -121,9 +153,10 @@ impl<'a> Reader<'a> {
 
     fn ytd(&mut self, w: i64) -> Result<Option<i64>, ServerError> {
         let schema = self.schema;
-        let sql = format!("SELECT w_id, w_ytd FROM {schema}.warehouse WHERE w_id = {w}");
+        let sql = format!("SELECT w_ytd FROM {schema}.warehouse WHERE w_id = {w}");
         let mut ytd = None;
-        self.each(&sql, |[_], cents| ytd = Some(cents))?;
+        self.session
+            .each(&sql, &mut |row| ytd = Some(cents(row[0])))?;
         Ok(ytd)
     }
 
@@ -132,7 +165,8 @@ impl<'a> Reader<'a> {
         let sql =
             format!("SELECT d_id, d_next_o_id, d_ytd FROM {schema}.district WHERE d_w_id = {w}");
         let mut districts = BTreeMap::new();
-        self.each(&sql, |[d, next_o_id], ytd| {
+        self.session.each(&sql, &mut |row| {
+            let ([d, next_o_id], ytd) = (numbers(row), cents(row[2]));
             districts.insert(d, District { ytd, next_o_id });
         })?;
         Ok(districts)
@@ -141,15 +175,17 @@ impl<'a> Reader<'a> {
     fn orders(&mut self, w: i64) -> Result<Vec<Order>, ServerError> {
         let schema = self.schema;
         let sql = format!(
-            "SELECT o_d_id, o_id, o_c_id, o_ol_cnt, o_carrier_id IS NOT NULL, 0 FROM {schema}.orders WHERE o_w_id = {w} ORDER BY o_d_id, o_id"
+            "SELECT o_d_id, o_id, o_c_id, o_ol_cnt, o_all_local, o_carrier_id FROM {schema}.orders WHERE o_w_id = {w} ORDER BY o_d_id, o_id"
         );
         let mut orders = Vec::new();
-        self.each(&sql, |[d, o, customer, ol_cnt, has_carrier], _| {
+        self.session.each(&sql, &mut |row| {
+            let [d, o, customer, ol_cnt, all_local] = numbers(row);
             orders.push(Order {
                 key: (d, o),
                 customer,
                 ol_cnt,
-                has_carrier: has_carrier != 0,
+                is_all_local: all_local != 0,
+                carrier: row[5].map(|cell| whole(Some(cell))),
             });
         })?;
         Ok(orders)
@@ -158,25 +194,30 @@ impl<'a> Reader<'a> {
     fn new_orders(&mut self, w: i64) -> Result<Vec<Key>, ServerError> {
         let schema = self.schema;
         let sql = format!(
-            "SELECT no_d_id, no_o_id, 0 FROM {schema}.new_order WHERE no_w_id = {w} ORDER BY no_d_id, no_o_id"
+            "SELECT no_d_id, no_o_id FROM {schema}.new_order WHERE no_w_id = {w} ORDER BY no_d_id, no_o_id"
         );
         let mut new_orders = Vec::new();
-        self.each(&sql, |[d, o], _| new_orders.push((d, o)))?;
+        self.session.each(&sql, &mut |row| {
+            let [d, o] = numbers(row);
+            new_orders.push((d, o));
+        })?;
         Ok(new_orders)
     }
 
     fn lines(&mut self, w: i64) -> Result<Vec<Lines>, ServerError> {
         let schema = self.schema;
         let sql = format!(
-            "SELECT ol_d_id, ol_o_id, COUNT(*), COUNT(ol_delivery_d), SUM(IF(ol_delivery_d IS NULL, 0, ol_amount)) FROM {schema}.order_line WHERE ol_w_id = {w} GROUP BY ol_w_id, ol_d_id, ol_o_id ORDER BY ol_w_id, ol_d_id, ol_o_id"
+            "SELECT ol_d_id, ol_o_id, COUNT(*), COUNT(ol_delivery_d), SUM(ol_amount), SUM(IF(ol_delivery_d IS NULL, 0, ol_amount)) FROM {schema}.order_line WHERE ol_w_id = {w} GROUP BY ol_w_id, ol_d_id, ol_o_id ORDER BY ol_w_id, ol_d_id, ol_o_id"
         );
         let mut lines = Vec::new();
-        self.each(&sql, |[d, o, count, delivered], amount| {
+        self.session.each(&sql, &mut |row| {
+            let [d, o, count, delivered] = numbers(row);
             lines.push(Lines {
                 key: (d, o),
                 count,
                 delivered,
-                amount,
+                amount: cents(row[4]),
+                delivered_amount: cents(row[5]),
             });
         })?;
         Ok(lines)
@@ -185,76 +226,19 @@ impl<'a> Reader<'a> {
     fn customers(&mut self, w: i64) -> Result<Vec<Customer>, ServerError> {
         let schema = self.schema;
         let sql = format!(
-            "SELECT c_d_id, c_id, c_balance, c_ytd_payment FROM {schema}.customer WHERE c_w_id = {w} ORDER BY c_d_id, c_id"
+            "SELECT c_d_id, c_id, c_payment_cnt, c_delivery_cnt, c_balance, c_ytd_payment FROM {schema}.customer WHERE c_w_id = {w} ORDER BY c_d_id, c_id"
         );
         let mut customers = Vec::new();
         self.session.each(&sql, &mut |row| {
+            let [d, c, payments, deliveries] = numbers(row);
             customers.push(Customer {
-                key: (whole(row[0]), whole(row[1])),
-                balance: cents(row[2]),
-                ytd_payment: cents(row[3]),
+                key: (d, c),
+                payments,
+                deliveries,
+                balance: cents(row[4]),
+                ytd_payment: cents(row[5]),
             });
         })?;
         Ok(customers)
-    }
-
-    /// Streams rows of `N` whole numbers and an amount.
-    fn each<const N: usize>(
-        &mut self,
-        sql: &str,
-        mut take: impl FnMut([i64; N], i64),
-    ) -> Result<(), ServerError> {
-        self.session.each(sql, &mut |row| {
-            let numbers = std::array::from_fn(|column| whole(row[column]));
-            take(numbers, cents(row[N]));
-        })
-    }
-}
-
-/// A whole number; NULL is 0, as in an empty sum.
-pub(in crate::tpcc) fn whole(cell: Option<&[u8]>) -> i64 {
-    let Some(text) = cell else { return 0 };
-    let (is_negative, digits) = match text.split_first() {
-        Some((b'-', digits)) => (true, digits),
-        _ => (false, text),
-    };
-    let digits = digits.iter().take_while(|byte| byte.is_ascii_digit());
-    let number = digits.fold(0, |number, digit| 10 * number + i64::from(digit - b'0'));
-    if is_negative { -number } else { number }
-}
-
-/// The cents of a decimal with up to two digits after the point; NULL is 0, as in an empty sum.
-pub(in crate::tpcc) fn cents(cell: Option<&[u8]>) -> i64 {
-    let Some(text) = cell else { return 0 };
-    let point = text.iter().position(|&byte| byte == b'.');
-    let (units, fraction) = text.split_at(point.unwrap_or(text.len()));
-    let digit = |place: usize| i64::from(fraction.get(place).map_or(0, |digit| digit - b'0'));
-    let cents = 100 * whole(Some(units)).abs() + 10 * digit(1) + digit(2);
-    if text.starts_with(b"-") {
-        -cents
-    } else {
-        cents
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn decimals_are_read_as_whole_cents() {
-        for (text, expected) in [
-            ("0", 0),
-            ("0.00", 0),
-            ("-10.00", -1_000),
-            ("-0.05", -5),
-            ("12.3", 1_230),
-            ("300000.00", 30_000_000),
-            ("123456789012.34", 12_345_678_901_234),
-        ] {
-            assert_eq!(cents(Some(text.as_bytes())), expected, "{text}");
-        }
-        assert_eq!((cents(None), whole(None)), (0, 0));
-        assert_eq!(whole(Some(b"-32768")), -32_768);
     }
 }
