@@ -1,4 +1,4 @@
-//! `[host]`: where the data of a managed server lies.
+//! `[host]`: where the data and the redo log of a managed server lie.
 //!
 //! Purpose: the keys and what goes together. Boundaries: `host::volume` makes volumes and checks that the machine can.
 
@@ -9,6 +9,8 @@ use std::time::Duration;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostPatch {
     pub volume: Option<Option<VolumeSpec>>,
+    /// For the redo log alone; never volatile.
+    pub redo_volume: Option<Option<VolumeSpec>>,
 }
 
 /// A file system of its own for the data directory.
@@ -50,10 +52,13 @@ const NONE: &str = "none";
 /// Reads `[host]` or the `host` of a level.
 pub(crate) fn host(node: &Node) -> Option<HostPatch> {
     let section = node.section(EXAMPLE)?;
-    section.allow("host", &["volume"]);
-    let volume = section.get("volume");
+    section.allow("host", &["volume", "redo_volume"]);
+    let read = |key| section.get(key).and_then(|node| volume_or_none(&node));
+    let redo_volume = read("redo_volume");
+    refuse_volatile_redo(&section, &redo_volume);
     Some(HostPatch {
-        volume: volume.and_then(|node| volume_or_none(&node)),
+        volume: read("volume"),
+        redo_volume,
     })
 }
 
@@ -61,6 +66,20 @@ fn volume_or_none(node: &Node) -> Option<Option<VolumeSpec>> {
     match node.value.as_str() {
         Some(NONE) => Some(None),
         _ => volume(&node.section(VOLUME)?).map(Some),
+    }
+}
+
+/// A power cut takes away one disk, so the redo log cannot be on another one.
+fn refuse_volatile_redo(section: &Section, redo_volume: &Option<Option<VolumeSpec>>) {
+    let is_volatile = |volume: &VolumeSpec| volume.volatile.is_some();
+    if redo_volume.iter().flatten().any(is_volatile)
+        && let Some(node) = section.get("redo_volume")
+    {
+        node.note(
+            "the volume of the redo log cannot be volatile, since a power cut takes away one disk",
+            "volatile",
+            "write redo_volume = { kind = \"loop\" }",
+        );
     }
 }
 
@@ -147,11 +166,17 @@ impl HostPatch {
     pub fn over(self, earlier: HostPatch) -> HostPatch {
         HostPatch {
             volume: self.volume.or(earlier.volume),
+            redo_volume: self.redo_volume.or(earlier.redo_volume),
         }
     }
 
     /// The volume in force.
     pub fn volume(&self) -> Option<&VolumeSpec> {
         self.volume.as_ref()?.as_ref()
+    }
+
+    /// The volume of the redo log in force.
+    pub fn redo_volume(&self) -> Option<&VolumeSpec> {
+        self.redo_volume.as_ref()?.as_ref()
     }
 }

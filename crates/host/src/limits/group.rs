@@ -62,6 +62,27 @@ impl Group {
         Ok(group)
     }
 
+    /// Applies the group's disk limits to the device below another folder too: each device is limited by itself. Does nothing if the
+    /// group has no disk limits.
+    ///
+    /// # Errors
+    /// The folder has no block device, or the kernel refuses the limit.
+    pub fn limit_also(&mut self, limits: &Limits, folder: &Path) -> Result<(), LimitError> {
+        let machine = Hierarchies::of_this_machine()
+            .map_err(|error| LimitError::NoGroup(error.to_string()))?;
+        let Some(parent) = machine.parent(Controller::Io) else {
+            return Ok(());
+        };
+        let own = self.folders.iter().find(|(known, _)| *known == parent);
+        let Some(own) = own.map(|(_, lease)| lease.path().to_path_buf()) else {
+            return Ok(());
+        };
+        for (file, value) in lines(limits, Controller::Io, parent.version, folder)? {
+            self.set(own.join(file), &value)?;
+        }
+        Ok(())
+    }
+
     /// The files through which a process joins the group.
     pub fn joins(&self) -> Vec<PathBuf> {
         let file = |(_, lease): &(Parent, Lease)| lease.path().join("cgroup.procs");
@@ -71,6 +92,8 @@ impl Group {
     fn set(&mut self, file: PathBuf, value: &str) -> Result<(), LimitError> {
         write(&file, value)?;
         let content = fs::read_to_string(&file).unwrap_or_default();
+        // A file of disk limits has a line for each device.
+        self.in_force.retain(|(known, _)| *known != file);
         self.in_force.push((file, content));
         Ok(())
     }
@@ -79,11 +102,13 @@ impl Group {
     pub fn lift_disk(&self) {
         for (file, content) in &self.in_force {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
-            let device = content.split_whitespace().next().unwrap_or_default();
-            if name.starts_with("blkio.") {
-                let _ = fs::write(file, format!("{device} 0"));
-            } else if name == "io.max" {
-                let none = DISK_FILES.map(|(_, key)| format!("{key}=max")).join(" ");
+            let none = match &*name {
+                "io.max" => DISK_FILES.map(|(_, key)| format!("{key}=max")).join(" "),
+                name if name.starts_with("blkio.") => "0".to_owned(),
+                _ => continue,
+            };
+            let devices = content.lines().filter_map(|line| line.split(' ').next());
+            for device in devices {
                 let _ = fs::write(file, format!("{device} {none}"));
             }
         }

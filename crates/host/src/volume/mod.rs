@@ -87,7 +87,7 @@ impl Filesystem {
 #[derive(Debug, thiserror::Error)]
 pub enum VolumeError {
     #[error(
-        "a volume requires root, since it mounts a file system; run prony as root, or remove \"volume\" from [host]: without it a \"kill\" event is possible, which says nothing about fsync"
+        "a volume requires root, since it mounts a file system; run prony as root, or remove \"volume\" and \"redo_volume\" from [host]: without them a \"kill\" event is possible, which says nothing about fsync"
     )]
     NoRoot,
     #[error("a volume requires {path}, which is missing; {hint}")]

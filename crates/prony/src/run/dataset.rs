@@ -5,7 +5,7 @@
 
 use super::servers::Provided;
 use super::settings::plain;
-use super::{Progress, RunError};
+use super::{Progress, RunError, redo_log};
 use host::{Home, Leases, interrupt};
 use record::DatasetNote;
 use server::{Node, ServerError, Session, StartRequest};
@@ -202,7 +202,7 @@ impl Datasets<'_> {
             return Ok(());
         }
         if server.provider.keeps_redo_log_size() {
-            remove_redo_log(data_folder).map_err(|error| cannot_write(data_folder, &error))?;
+            redo_log::remove(data_folder).map_err(|error| cannot_write(data_folder, &error))?;
         }
         node.start(&StartRequest {
             data_folder: data_folder.to_path_buf(),
@@ -288,17 +288,6 @@ fn layout_known(
     };
     let own = layout.iter().filter(|(name, _)| known.knows(name));
     Ok(own.cloned().collect())
-}
-
-/// Removes the redo log files. After a clean shutdown they hold nothing, and the server creates new ones of the configured size.
-pub(super) fn remove_redo_log(data_folder: &Path) -> std::io::Result<()> {
-    for file in std::fs::read_dir(data_folder)? {
-        let file = file?;
-        if file.file_name().to_string_lossy().starts_with("ib_logfile") {
-            std::fs::remove_file(file.path())?;
-        }
-    }
-    Ok(())
 }
 
 /// The buffer pool for loading: twice the data, at most a quarter of the machine's memory.

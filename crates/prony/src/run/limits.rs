@@ -15,6 +15,9 @@ use std::path::Path;
 /// Assumed bytes of data for relative limits, before the data is loaded.
 const BEFORE_LOADING: u64 = 1 << 30;
 
+/// The folder for the measurement's files, beside the data, so that they are on its device.
+const SCRATCH: &str = "gauge";
+
 /// InnoDB's default page size.
 const PAGE_BYTES: f64 = 16_384.0;
 
@@ -45,23 +48,43 @@ pub(crate) fn resolve(planned: &LimitsPatch, data_bytes: u64) -> Limits {
 }
 
 impl Held {
-    /// Sets the limits and measures them. `scratch` is a folder on the disk of `data`, for the files that the measurement writes.
+    /// Sets the limits and measures them, with files in a folder beside `data`.
     ///
     /// # Errors
     /// A limit cannot be set, is not in force, or cannot be verified.
     pub(crate) fn hold(
         limits: &Limits,
         data: &Path,
-        scratch: &Path,
         leases: &Leases,
     ) -> Result<Held, LimitError> {
         let group = Group::make(limits, data, leases)?;
-        let verified = verify(limits, &group, data, scratch, leases)?;
+        let scratch = data.with_file_name(SCRATCH);
+        let verified = verify(limits, &group, data, &scratch, leases)?;
         Ok(Held {
             group,
             flags: verified.iter().filter_map(not_reached).collect(),
             notes: verified.iter().map(note).collect(),
         })
+    }
+
+    /// Applies the disk limits to the device of the redo log too, and measures those of writes there.
+    ///
+    /// # Errors
+    /// As for [`Held::hold`].
+    pub(crate) fn limit_redo(
+        &mut self,
+        limits: &Limits,
+        redo: &Path,
+        leases: &Leases,
+    ) -> Result<(), LimitError> {
+        self.group.limit_also(limits, redo)?;
+        let writes = Limits {
+            write_iops: limits.write_iops,
+            write_bandwidth: limits.write_bandwidth,
+            ..Limits::default()
+        };
+        let scratch = redo.with_file_name(SCRATCH);
+        verify(&writes, &self.group, redo, &scratch, leases).map(drop)
     }
 
     /// The cause of death of a server that the kernel killed for its memory limit.

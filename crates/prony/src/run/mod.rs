@@ -27,6 +27,7 @@ pub(crate) mod prepare;
 mod progress;
 mod provision;
 pub(crate) mod recording;
+mod redo_log;
 mod round;
 mod rounds;
 pub(crate) mod servers;

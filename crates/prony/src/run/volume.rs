@@ -1,21 +1,26 @@
-//! The volume of a trial's data directory, from `[host]`.
+//! The volumes of a trial's data directory and of its redo log, from `[host]`.
 //!
 //! Purpose: refuse a volume that this machine cannot have before any data is loaded, and make it as the file says. Outside this
 //! module: how a volume works (`host::volume`), the power cut (`event::power_cut`).
 
-use super::RunError;
+use super::settings::plain;
+use super::{RunError, redo_log};
 use host::volume::{self, DiskOptions, Filesystem, Volume, VolumeOptions};
 use host::{Leases, disk};
 use record::{Flag, FlagKind};
 use server::ServerError;
 use spec::plan::PlannedTrial;
-use spec::{FilesystemSpec, VolumeSpec};
+use spec::{FilesystemSpec, HostPatch, VolumeSpec};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The space that a volume has beside several times its data: logs grow. The image is sparse, so only what is written takes space.
 const BESIDE_DATA_BYTES: u64 = 8 << 30;
 const TIMES_DATA: u64 = 4;
+
+/// The folders of the volumes in a trial's folder.
+pub(crate) const DATA: &str = "volume";
+pub(crate) const REDO: &str = "redo-volume";
 
 /// The kind of event that requires a volatile volume.
 const POWER_CUT: &str = "power_cut";
@@ -39,7 +44,7 @@ impl SharedVolume {
         self.volume.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The data directory of the server on it.
+    /// The folder for the server on it.
     pub(crate) fn data(&self) -> PathBuf {
         data_in(&self.root)
     }
@@ -80,7 +85,23 @@ pub(crate) fn check(trials: &[PlannedTrial]) -> Result<(), RunError> {
                 trial.key
             )));
         }
-        let Some(planned) = planned else { continue };
+        if is_volatile && trial.host.redo_volume().is_some() {
+            return Err(RunError::Usage(format!(
+                "{}: a redo log on a volume of its own would survive a power cut of the data's volume; remove redo_volume from [host], or write volume = {{ kind = \"loop\" }}",
+                trial.key
+            )));
+        }
+        if trial.host.redo_volume().is_some() && places_redo_log(trial) {
+            return Err(RunError::Usage(format!(
+                "{}: both the setting {} and redo_volume in [host] place the redo log; remove one of them",
+                trial.key,
+                redo_log::PLACE
+            )));
+        }
+        let volumes = [planned, trial.host.redo_volume()];
+        if volumes.iter().all(Option::is_none) {
+            continue;
+        }
         let own = trial.server.as_ref();
         if own.is_none_or(|server| !server.build.is_managed()) {
             return Err(RunError::Usage(format!(
@@ -88,13 +109,20 @@ pub(crate) fn check(trials: &[PlannedTrial]) -> Result<(), RunError> {
                 trial.server_name()
             )));
         }
-        if !checked.contains(&planned) {
-            let possible = volume::check(&options(planned, None));
-            possible.map_err(|error| RunError::Failed(error.to_string()))?;
-            checked.push(planned);
+        for planned in volumes.into_iter().flatten() {
+            if !checked.contains(&planned) {
+                let possible = volume::check(&options(planned, None));
+                possible.map_err(|error| RunError::Failed(error.to_string()))?;
+                checked.push(planned);
+            }
         }
     }
     Ok(())
+}
+
+fn places_redo_log(trial: &PlannedTrial) -> bool {
+    let mut names = trial.settings.iter().map(|(name, _)| plain(name));
+    names.any(|name| name == redo_log::PLACE)
 }
 
 fn options(planned: &VolumeSpec, recording: Option<PathBuf>) -> VolumeOptions {
@@ -113,11 +141,13 @@ fn options(planned: &VolumeSpec, recording: Option<PathBuf>) -> VolumeOptions {
     }
 }
 
-/// Makes the volume in a trial's folder. `fill` creates the data directory, whose size is about that of the snapshot.
+/// Makes the volume `name` in a trial's folder. `fill` creates the folder for the server on it; a snapshot of the data shows how large it
+/// may become.
 pub(crate) fn make(
     planned: &VolumeSpec,
     snapshot: &Path,
     folder: &Path,
+    name: &str,
     leases: &Leases,
     fill: impl FnOnce(&Path) -> Result<(), ServerError>,
 ) -> Result<SharedVolume, ServerError> {
@@ -125,7 +155,7 @@ pub(crate) fn make(
     let data_bytes = disk::used(snapshot).map_err(|error| unusable(&error))?;
     let bytes = BESIDE_DATA_BYTES + TIMES_DATA * data_bytes;
     let options = options(planned, Some(recording_in(folder)));
-    let place = folder.join("volume");
+    let place = folder.join(name);
     let made = Volume::make(options, bytes, &place, leases, |root| {
         fill(&data_in(root)).map_err(|error| error.to_string())
     });
@@ -139,12 +169,20 @@ fn recording_in(folder: &Path) -> PathBuf {
 /// The recording of a volume in a trial's folder, and the image that it began with. None if it is not recorded.
 pub(crate) fn recording(planned: &VolumeSpec, folder: &Path) -> Option<(PathBuf, PathBuf)> {
     planned.volatile.as_ref().filter(|volatile| volatile.log)?;
-    let image = volume::recorded_from(&folder.join("volume"));
+    let image = volume::recorded_from(&folder.join(DATA));
     Some((recording_in(folder), image))
 }
 
 /// What a reader of the trial's figures has to know.
-pub(crate) fn flag(planned: &VolumeSpec) -> Flag {
+pub(crate) fn flags(planned: &HostPatch) -> impl Iterator<Item = Flag> {
+    let redo = planned.redo_volume().map(|_| Flag {
+        kind: FlagKind::LoopVolume,
+        text: "the redo log lay on a file system of its own on a loop device".into(),
+    });
+    planned.volume().map(flag).into_iter().chain(redo)
+}
+
+fn flag(planned: &VolumeSpec) -> Flag {
     match planned.volatile {
         Some(_) => Flag {
             kind: FlagKind::VolatileVolume,

@@ -287,6 +287,21 @@ fn a_level_replaces_the_volume_and_none_removes_it() {
 }
 
 #[test]
+fn the_redo_log_can_have_a_volume_of_its_own() {
+    let host = right("[host]\nredo_volume = { kind = \"loop\", filesystem = \"xfs\" }\n")
+        .base
+        .host
+        .unwrap();
+    assert_eq!(host.volume(), None);
+    assert_eq!(
+        host.redo_volume().unwrap().filesystem,
+        FilesystemSpec::Xfs
+    );
+    let none = right("[host]\nredo_volume = \"none\"\n").base.host.unwrap();
+    assert_eq!(none.over(host).redo_volume(), None);
+}
+
+#[test]
 fn a_later_limit_replaces_an_earlier_one_and_none_removes_it() {
     let base = limits("[limits]\nread_iops = 400\nwrite_iops = 300\n");
     let level = limits("[limits]\nread_iops = \"none\"\ncpus = 0.5\n");

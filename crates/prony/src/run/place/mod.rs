@@ -3,6 +3,7 @@
 //! Purpose: rounds, timed loads, events and audits run on a place and need not know whether it is a server or a folder.
 //! All files of a place are below one leased folder. Outside this module: what is measured (`rounds`, `timed`).
 
+mod disks;
 mod in_folder;
 mod on_server;
 

@@ -4,16 +4,17 @@
 //! module: rounds and their figures (`rounds`), making snapshots (`dataset`).
 
 use crate::run::cold::{self, Before};
-use crate::run::dataset::{Ready, remove_redo_log};
+use super::disks::Disks;
+use crate::run::dataset::Ready;
 use crate::run::event::{Action, Means, PreparedEvents, Reopen, has_outage, recovery};
 use crate::run::limits::{self, Held};
 use crate::run::round::{Client, Live};
 use crate::run::servers::Provided;
 use crate::run::timed::drive;
-use crate::run::volume::{self, Power, SharedVolume};
+use crate::run::volume;
 use crate::run::watch::{Admin, Watch, stopper};
-use crate::run::{Progress, connections, in_place, settings};
-use host::{Lease, Leases, clone};
+use crate::run::{Progress, connections, in_place, redo_log, settings};
+use host::{Lease, Leases, LimitError};
 use load::Needs;
 use observe::{Observer, Prepared, ServerProcess, Targets, variables};
 use record::{Flag, FlagKind, ServerIdentity, Trial};
@@ -31,7 +32,6 @@ pub(crate) struct ServerPlace<'a> {
     server: &'a Provided,
     ready: &'a Ready,
     workload: Arc<dyn Workload>,
-    folder: PathBuf,
     instance: Server,
     live: Option<Live>,
     /// The settings that the server reports, and those that differ from the requested ones.
@@ -39,8 +39,7 @@ pub(crate) struct ServerPlace<'a> {
     adjusted: Vec<Adjusted>,
     /// The limits of the server, from its first start.
     held: Option<Held>,
-    /// Where its data lies, if not in the folder. Unmounted before the folder is removed.
-    volume: Option<SharedVolume>,
+    disks: Disks,
     leases: Leases,
     _lease: Lease,
 }
@@ -55,20 +54,20 @@ impl<'a> ServerPlace<'a> {
         leases: Leases,
         lease: Lease,
     ) -> ServerPlace<'a> {
-        let folder = lease.path().to_path_buf();
+        let folder = lease.path();
         let instance = server.instance(&folder.join("instance"));
+        let disks = Disks::below(folder);
         ServerPlace {
             planned,
             server,
             ready,
             workload,
-            folder,
             instance,
             live: None,
             effective: BTreeMap::new(),
             adjusted: Vec::new(),
             held: None,
-            volume: None,
+            disks,
             leases,
             _lease: lease,
         }
@@ -104,9 +103,7 @@ impl<'a> ServerPlace<'a> {
         }
         self.renew_data(progress)?;
         trial.flags.extend(self.not_available());
-        trial
-            .flags
-            .extend(self.planned.host.volume().map(volume::flag));
+        trial.flags.extend(volume::flags(&self.planned.host));
         Ok(())
     }
 
@@ -160,29 +157,11 @@ impl<'a> ServerPlace<'a> {
         let Some(snapshot) = &self.ready.data_folder else {
             return Ok(());
         };
-        std::fs::create_dir_all(&self.folder).map_err(|error| {
-            ServerError::Unusable(format!("cannot write {}: {error}", self.folder.display()))
-        })?;
-        let Some(planned) = self.planned.host.volume() else {
-            return self.copy_data(snapshot, &self.data());
-        };
-        let fill = |data: &Path| self.copy_data(snapshot, data);
-        let made = volume::make(planned, snapshot, &self.folder, &self.leases, fill)?;
-        self.volume = Some(made);
-        Ok(())
-    }
-
-    fn copy_data(&self, snapshot: &Path, data: &Path) -> Result<(), ServerError> {
-        clone::folder(snapshot, data)
-            .map_err(|error| ServerError::Unusable(format!("cannot copy the snapshot: {error}")))?;
-        if self.server.provider.keeps_redo_log_size()
-            && settings::reshapes_redo_log(&self.settings())
-        {
-            remove_redo_log(data).map_err(|error| {
-                ServerError::Unusable(format!("cannot change the redo log: {error}"))
-            })?;
-        }
-        Ok(())
+        let without_redo_log = self.server.provider.keeps_redo_log_size()
+            && settings::reshapes_redo_log(&self.settings());
+        let planned = &self.planned.host;
+        self.disks
+            .fill(snapshot, planned, without_redo_log, &self.leases)
     }
 
     /// Stops the server, empties the caches, starts it, and collects the evidence that it is cold.
@@ -283,9 +262,13 @@ impl<'a> ServerPlace<'a> {
         if limits.are_none() || self.held.is_some() {
             return Ok(());
         }
-        let scratch = self.folder.join("gauge");
-        let held = Held::hold(&limits, &self.data(), &scratch, &self.leases);
-        self.held = Some(held.map_err(|error| ServerError::Unusable(error.to_string()))?);
+        let unusable = |error: LimitError| ServerError::Unusable(error.to_string());
+        let mut held = Held::hold(&limits, &self.data(), &self.leases).map_err(unusable)?;
+        if let Some(redo) = self.disks.redo() {
+            let limited = held.limit_redo(&limits, &redo, &self.leases);
+            limited.map_err(unusable)?;
+        }
+        self.held = Some(held);
         // The copied snapshot is in the page cache: reads from it would bypass the limits, and it does not count as the group's memory.
         cold::evict(&self.data());
         Ok(())
@@ -394,6 +377,8 @@ impl<'a> ServerPlace<'a> {
             .cloned()
             .collect();
         settings.extend(baseline);
+        let redo = self.disks.redo();
+        settings.extend(redo.map(|redo| (redo_log::PLACE.into(), redo.display().to_string())));
         settings
     }
 
@@ -410,15 +395,9 @@ impl<'a> ServerPlace<'a> {
                 stopper,
                 reopen,
                 server: self.instance.clone(),
-                power: self.power(),
+                power: self.disks.power(self.planned.key.block),
             })
         })
-    }
-
-    fn power(&self) -> Option<Power> {
-        let volume = self.volume.clone()?;
-        let block = self.planned.key.block;
-        Some(Power { volume, block })
     }
 
     /// Opens sessions of an event, also after a restart.
@@ -580,7 +559,7 @@ impl<'a> ServerPlace<'a> {
 
     /// Why a trial failed. If the server is gone, with the cause from its log.
     pub(crate) fn explain(&self, error: &ServerError) -> String {
-        if let Some(broken) = self.volume.as_ref().and_then(|own| own.lock().broken()) {
+        if let Some(broken) = self.disks.broken() {
             return format!("{broken}; the server lost its data directory: {error}");
         }
         let of_limits = self.held.as_ref().and_then(Held::last_words);
@@ -604,15 +583,12 @@ impl<'a> ServerPlace<'a> {
     }
 
     fn data(&self) -> PathBuf {
-        match &self.volume {
-            Some(volume) => volume.data(),
-            None => self.folder.join("data"),
-        }
+        self.disks.data()
     }
 
     /// The recording of its disk, and the image that it began with.
     pub(crate) fn recording(&self) -> Option<(PathBuf, PathBuf)> {
-        volume::recording(self.planned.host.volume()?, &self.folder)
+        self.disks.recording(&self.planned.host)
     }
 }
 

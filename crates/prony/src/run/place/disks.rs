@@ -1,0 +1,103 @@
+//! Where the data and the redo log of a trial's server lie: in the trial's folder, or on volumes of their own.
+//!
+//! Purpose: copy the snapshot to its place. Outside this module: how a volume is made (`run::volume`).
+
+use crate::run::redo_log;
+use crate::run::volume::{self, Power, SharedVolume};
+use host::{Leases, clone};
+use server::ServerError;
+use spec::HostPatch;
+use std::path::{Path, PathBuf};
+
+/// The volumes are unmounted before the folder is removed.
+pub(super) struct Disks {
+    folder: PathBuf,
+    data: Option<SharedVolume>,
+    redo: Option<SharedVolume>,
+}
+
+impl Disks {
+    /// Below the trial's folder, without volumes.
+    pub(super) fn below(folder: &Path) -> Disks {
+        Disks {
+            folder: folder.to_path_buf(),
+            data: None,
+            redo: None,
+        }
+    }
+
+    /// The data directory.
+    pub(super) fn data(&self) -> PathBuf {
+        match &self.data {
+            Some(volume) => volume.data(),
+            None => self.folder.join("data"),
+        }
+    }
+
+    /// The folder of the redo log, if it has a volume of its own.
+    pub(super) fn redo(&self) -> Option<PathBuf> {
+        self.redo.as_ref().map(SharedVolume::data)
+    }
+
+    /// Makes the planned volumes and copies the snapshot there. `without_redo_log`: the server makes one of another size.
+    pub(super) fn fill(
+        &mut self,
+        snapshot: &Path,
+        planned: &HostPatch,
+        without_redo_log: bool,
+        leases: &Leases,
+    ) -> Result<(), ServerError> {
+        std::fs::create_dir_all(&self.folder).map_err(|error| {
+            ServerError::Unusable(format!("cannot write {}: {error}", self.folder.display()))
+        })?;
+        let make = |planned, name, fill: &dyn Fn(&Path) -> Result<(), ServerError>| {
+            volume::make(planned, snapshot, &self.folder, name, leases, fill)
+        };
+        let copy = |data: &Path| copy(snapshot, data, without_redo_log);
+        self.data = match planned.volume() {
+            Some(volume) => Some(make(volume, volume::DATA, &copy)?),
+            None => {
+                copy(&self.folder.join("data"))?;
+                None
+            }
+        };
+        if let Some(volume) = planned.redo_volume() {
+            let data = self.data();
+            let relocate = |redo: &Path| {
+                let moved = redo_log::relocate(&data, redo);
+                moved.map_err(|error| unusable("cannot move the redo log", &error))
+            };
+            self.redo = Some(make(volume, volume::REDO, &relocate)?);
+        }
+        Ok(())
+    }
+
+    /// What a power cut takes away.
+    pub(super) fn power(&self, block: u32) -> Option<Power> {
+        let volume = self.data.clone()?;
+        Some(Power { volume, block })
+    }
+
+    /// The recording of the disk, and the image that it began with.
+    pub(super) fn recording(&self, planned: &HostPatch) -> Option<(PathBuf, PathBuf)> {
+        volume::recording(planned.volume()?, &self.folder)
+    }
+
+    /// How the process of a volatile disk ended; None while it runs.
+    pub(super) fn broken(&self) -> Option<String> {
+        self.data.as_ref()?.lock().broken()
+    }
+}
+
+fn copy(snapshot: &Path, data: &Path, without_redo_log: bool) -> Result<(), ServerError> {
+    clone::folder(snapshot, data).map_err(|error| unusable("cannot copy the snapshot", &error))?;
+    if without_redo_log {
+        redo_log::remove(data)
+            .map_err(|error| unusable("cannot change the redo log", &error))?;
+    }
+    Ok(())
+}
+
+fn unusable(what: &str, error: &dyn std::fmt::Display) -> ServerError {
+    ServerError::Unusable(format!("{what}: {error}"))
+}
