@@ -46,7 +46,60 @@ impl AuditNote {
 
     /// The inputs that are not as prescribed.
     pub fn failed_inputs(&self) -> impl Iterator<Item = &InputCheck> {
-        self.inputs.iter().filter(|check| !check.passed())
+        self.inputs.iter().filter(|check| check.is_fault())
+    }
+}
+
+/// A figure of an audit that claims can compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AuditFigure {
+    Acknowledged,
+    Refused,
+    Unknown,
+    Lost,
+    Ghosts,
+    PartlyApplied,
+    SeenButLost,
+    LossWindowS,
+}
+
+impl AuditFigure {
+    /// With the names that files and JSON use.
+    pub const NAMED: [(&str, AuditFigure); 8] = [
+        ("acknowledged", AuditFigure::Acknowledged),
+        ("refused", AuditFigure::Refused),
+        ("unknown", AuditFigure::Unknown),
+        ("lost", AuditFigure::Lost),
+        ("ghosts", AuditFigure::Ghosts),
+        ("partly_applied", AuditFigure::PartlyApplied),
+        ("seen_but_lost", AuditFigure::SeenButLost),
+        ("loss_window_s", AuditFigure::LossWindowS),
+    ];
+
+    pub fn named(name: &str) -> Option<AuditFigure> {
+        let found = AuditFigure::NAMED.iter().find(|(known, _)| *known == name);
+        found.map(|(_, figure)| *figure)
+    }
+
+    pub fn name(self) -> &'static str {
+        let found = AuditFigure::NAMED.iter().find(|(_, known)| *known == self);
+        found.map_or("", |(name, _)| name)
+    }
+
+    /// None for the loss window of an audit without a loss.
+    pub fn of(self, note: &AuditNote) -> Option<f64> {
+        let count = match self {
+            AuditFigure::Acknowledged => note.acknowledged,
+            AuditFigure::Refused => note.refused,
+            AuditFigure::Unknown => note.unknown,
+            AuditFigure::Lost => note.lost,
+            AuditFigure::Ghosts => note.ghosts,
+            AuditFigure::PartlyApplied => note.partly_applied,
+            AuditFigure::SeenButLost => note.seen_but_lost,
+            AuditFigure::LossWindowS => return note.loss_window_s,
+        };
+        Some(count as f64)
     }
 }
 
@@ -61,11 +114,19 @@ pub struct InputCheck {
     pub high: f64,
     /// How many inputs it was computed from.
     pub samples: u64,
+    /// A value out of range is reported, but does not make the trial invalid.
+    #[serde(default)]
+    pub is_advisory: bool,
 }
 
 impl InputCheck {
     pub fn passed(&self) -> bool {
         (self.low..=self.high).contains(&self.observed)
+    }
+
+    /// Whether it makes the trial invalid.
+    pub fn is_fault(&self) -> bool {
+        !self.passed() && !self.is_advisory
     }
 }
 
@@ -86,6 +147,21 @@ mod tests {
     }
 
     #[test]
+    fn a_figure_of_an_audit_has_the_name_of_its_field() {
+        let note = AuditNote {
+            lost: 7,
+            loss_window_s: Some(0.5),
+            ..AuditNote::default()
+        };
+        let fields = serde_json::to_value(&note).unwrap();
+        for (name, figure) in AuditFigure::NAMED {
+            assert_eq!(fields[name].as_f64(), figure.of(&note), "{name}");
+            assert_eq!(AuditFigure::named(figure.name()), Some(figure));
+        }
+        assert_eq!(AuditFigure::LossWindowS.of(&AuditNote::default()), None);
+    }
+
+    #[test]
     fn an_input_outside_its_range_or_not_a_number_has_failed() {
         let check = |observed| InputCheck {
             name: "rollbacks (%)".into(),
@@ -93,8 +169,14 @@ mod tests {
             low: 0.9,
             high: 1.1,
             samples: 10_000,
+            is_advisory: false,
         };
         assert!(check(0.9).passed() && check(1.1).passed());
         assert!(!check(2.0).passed() && !check(f64::NAN).passed());
+        let advisory = InputCheck {
+            is_advisory: true,
+            ..check(2.0)
+        };
+        assert!(check(2.0).is_fault() && !advisory.passed() && !advisory.is_fault());
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Purpose: the data of claims and verdicts. Boundary: judging (intervals, thresholds, Holm) is in `stats`.
 
+use crate::audit::AuditFigure;
 use crate::load::Kind;
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +48,8 @@ pub enum Value {
     Latency { kind: Kind, percentile: Percentile },
     /// A number of the trial's outages by its name, the mean over them: `recovered_s`.
     Recovery(String),
+    /// A figure of the trial's audit.
+    Audit(AuditFigure),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -7,6 +7,7 @@
 mod audit;
 pub mod claim;
 pub mod environment;
+pub mod event;
 mod flag;
 pub mod histogram;
 pub mod load;
@@ -20,7 +21,7 @@ pub mod store;
 pub mod trial;
 mod word;
 
-pub use audit::{AuditNote, InputCheck};
+pub use audit::{AuditFigure, AuditNote, InputCheck};
 pub use claim::{
     Bound, Cell, Claim, Direction, Finding, Judged, Limit, Percentile, RoundSelector, Subject,
     Value, Verdict,

@@ -271,6 +271,7 @@ fn audit() -> impl Strategy<Value = AuditNote> {
         low,
         high: low + 1.0,
         samples: samples.into(),
+        is_advisory: false,
     });
     let texts = (
         vec(text(), 0..3),

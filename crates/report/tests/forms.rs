@@ -211,6 +211,7 @@ fn json_keeps_the_contract() {
         "unknown",
         "dataset",
         "server_version",
+        "load_started_s",
     ];
     assert_eq!(keys(trial)[of_a_trial.len()..], of_timed_loads);
     assert_eq!(
@@ -282,6 +283,7 @@ fn a_report_shows_what_was_lost_and_which_inputs_are_wrong() {
             low: 0.9,
             high: 1.1,
             samples: 10_000,
+            is_advisory: false,
         }],
         ..record::AuditNote::default()
     });
@@ -314,6 +316,7 @@ fn json_has_the_counts_of_an_audit_and_its_evidence() {
             low: 0.9,
             high: 1.1,
             samples: 10_000,
+            is_advisory: false,
         }],
         ..record::AuditNote::default()
     });
@@ -338,6 +341,7 @@ fn json_has_the_counts_of_an_audit_and_its_evidence() {
             "low": 0.9,
             "high": 1.1,
             "samples": 10_000,
+            "is_advisory": false,
             "passed": false
         }],
         "inputs_unchecked": null

@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 use std::ops::Range;
 
-use crate::random::{below, hash, stream};
 use super::text::{C_BYTES, PAD_BYTES, write_groups};
 use crate::Format;
+use crate::random::{below, hash, stream};
 use crate::range::part;
 
 /// Size of the write buffer.

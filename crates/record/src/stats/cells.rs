@@ -3,6 +3,7 @@
 use super::load_value;
 use super::ratio::LogMean;
 use super::recovery;
+use crate::audit::AuditFigure;
 use crate::claim::{Cell, RoundSelector, Value};
 use crate::flag::FlagKind;
 use crate::load::Kind;
@@ -108,7 +109,7 @@ pub(super) fn all_applied(matching: &[&Trial]) -> Result<(), String> {
 fn every_load_has_one(matching: &[&Trial], cell: &Cell, value: &Value) -> Result<(), String> {
     if !matches!(
         value,
-        Value::Throughput | Value::Latency { .. } | Value::Recovery(_)
+        Value::Throughput | Value::Latency { .. } | Value::Recovery(_) | Value::Audit(_)
     ) {
         return Ok(());
     }
@@ -184,6 +185,9 @@ fn trial_value(trial: &Trial, cell: &Cell, value: &Value) -> Result<f64, String>
     if let Value::Recovery(number) = value {
         return recovery::of(trial, number);
     }
+    if let Value::Audit(figure) = value {
+        return of_audit(trial, *figure);
+    }
     if let Some(load) = &trial.load {
         is_comparable(trial, value)?;
         return load_value::of(load, cell, value);
@@ -197,11 +201,19 @@ fn trial_value(trial: &Trial, cell: &Cell, value: &Value) -> Result<f64, String>
         Value::Elapsed => mean(&parts, |part| Ok(part.elapsed_s)),
         Value::Counter(name) => mean(&parts, |part| part.counter(name)),
         Value::Quotient(over, under) => quotient(&parts, over, under),
-        Value::Throughput | Value::Latency { .. } | Value::Recovery(_) => Err(format!(
-            "only timed loads have {}; this trial has rounds",
-            value_words(value)
-        )),
+        Value::Throughput | Value::Latency { .. } | Value::Recovery(_) | Value::Audit(_) => {
+            Err(format!(
+                "only timed loads have {}; this trial has rounds",
+                value_words(value)
+            ))
+        }
     }
+}
+
+fn of_audit(trial: &Trial, figure: AuditFigure) -> Result<f64, String> {
+    let audit = trial.audit.as_ref().ok_or("no audit is recorded")?;
+    let found = figure.of(audit);
+    found.ok_or_else(|| format!("no {}: no transaction was lost", figure.name()))
 }
 
 /// A volatile volume is a process in user space: crashes on it can be compared, speeds cannot.
@@ -349,6 +361,7 @@ pub(super) fn value_words(value: &Value) -> String {
         Value::Quotient(over, under) => format!("{over} / {under}"),
         Value::Throughput => "the throughput".to_string(),
         Value::Recovery(number) => number.clone(),
+        Value::Audit(figure) => figure.name().to_string(),
         Value::Latency { kind, percentile } => {
             let kind = match kind {
                 Kind::Response => "latency",

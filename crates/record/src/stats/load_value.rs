@@ -20,7 +20,9 @@ pub(super) fn of(load: &Loaded, cell: &Cell, value: &Value) -> Result<f64, Strin
             let found = latency(&summary, cell.query.as_deref(), *kind, *percentile);
             found.map_err(|why| format!("{}: {why}", value_words(value)))
         }
-        Value::Recovery(number) => Err(format!("{number} is no value of a load")),
+        Value::Recovery(_) | Value::Audit(_) => {
+            Err(format!("{} is no value of a load", value_words(value)))
+        }
         Value::Counter(name) => Ok(counter(load, name)? / operations(&summary)?),
         Value::Quotient(over, under) => match counter(load, under)? {
             0.0 => Err(format!("{under} is 0: cannot divide by it")),

@@ -226,6 +226,7 @@ pub(crate) fn audited(block: u32) -> Trial {
             low: 0.9,
             high: 1.1,
             samples: 29_000,
+            is_advisory: false,
         }],
         inputs_unchecked: Some("too few".into()),
     };

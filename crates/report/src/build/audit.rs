@@ -4,6 +4,7 @@ use super::Context;
 use super::rows::Row;
 use crate::document::{Block, Cell, Column, Kind, Node, Section, Table};
 use crate::{format, names};
+use record::event::{KILL, POWER_CUT};
 use record::{AuditNote, InputCheck, Trial};
 
 /// Sentences that the terminal shows.
@@ -38,6 +39,8 @@ pub(super) fn section(context: &Context) -> Option<Section> {
             .everywhere(),
         );
     }
+    let reported = rows.iter().flat_map(|(row, sums)| advisories(row, sums));
+    nodes.extend(reported.map(|text| Block::remark(text).everywhere()));
     nodes.extend(sentences(context));
     nodes.extend(inputs(&rows));
     Section::of("audit", "Audit", nodes)
@@ -49,7 +52,7 @@ fn only_kills(trials: &[Trial]) -> bool {
         let mut events = trials.iter().flat_map(|trial| &trial.events);
         events.any(|event| event.kind == kind)
     };
-    has("kill") && !has("power_cut")
+    has(KILL) && !has(POWER_CUT)
 }
 
 /// The audits of the trials of a row.
@@ -141,6 +144,22 @@ fn lost(note: &AuditNote) -> String {
     }
 }
 
+/// What the workload's standard requires to be reported.
+fn advisories(row: &Row, sums: &Sums) -> Vec<String> {
+    let checks = sums.checks.iter().filter(|check| check.is_advisory);
+    let text = |check: &&InputCheck| -> String {
+        format!(
+            "{}: {} is {} of {}, and must be reported above {}.",
+            row.name,
+            check.name,
+            significant(check.observed),
+            format::count(check.samples as f64),
+            significant(check.high)
+        )
+    };
+    checks.filter(|check| !check.passed()).map(text).collect()
+}
+
 /// Which transactions and rules, with their trial.
 fn sentences(context: &Context) -> Option<Node> {
     let mut items = Vec::new();
@@ -177,7 +196,7 @@ fn inputs(rows: &[(&Row, Sums)]) -> Vec<Node> {
         let cells: Vec<Vec<Cell>> = cells.collect();
         (!cells.is_empty()).then(|| Block::table(Table::new("", columns, cells)))
     };
-    let failed = table(|check| !check.passed()).map(|failed| {
+    let failed = table(InputCheck::is_fault).map(|failed| {
         vec![
             Block::Heading("Inputs that are not those of the workload".into()).everywhere(),
             failed.everywhere(),

@@ -7,9 +7,9 @@ use crate::mistake::nearest;
 use crate::names::Names;
 use crate::read::{Node, Section};
 use record::stats::{RECOVERY_NUMBERS, used};
-use record::{Finding, Kind, Percentile, Value};
+use record::{AuditFigure, Finding, Kind, Percentile, Value};
 
-const EXAMPLE: &str = "value = \"elapsed\" or \"throughput\", a percentile like \"p99\" or \"service p99\", a counter like \"Innodb_buffer_pool_reads\", a recovery time like \"recovered_s\", or \"A / B\"";
+const EXAMPLE: &str = "value = \"elapsed\" or \"throughput\", a percentile like \"p99\" or \"service p99\", a counter like \"Innodb_buffer_pool_reads\", a recovery time like \"recovered_s\", a figure of the audit like \"lost\", or \"A / B\"";
 /// Values that are not counters, so that a misspelled one is not taken for a counter.
 const WORDS: [&str; 9] = [
     "elapsed",
@@ -73,6 +73,7 @@ fn named(text: &str) -> Option<Value> {
         ["elapsed"] => Some(Value::Elapsed),
         ["throughput"] => Some(Value::Throughput),
         [number] if RECOVERY_NUMBERS.contains(number) => Some(Value::Recovery(number.to_string())),
+        [figure] if let Some(figure) = AuditFigure::named(figure) => Some(Value::Audit(figure)),
         [one] => latency(one).or_else(|| {
             (is_counter(one) && synonym(one).is_none() && nearest(one, &WORDS).is_none())
                 .then(|| Value::Counter(one.to_string()))
@@ -114,6 +115,10 @@ fn check_kind(node: &Node, text: &str, value: &Value, names: &Names) {
         Value::Recovery(_) if !names.is_timed => (
             "rounds of queries have no outages",
             "write \"elapsed\", or set time in [protocol] and add an [[event]] with kill = {}",
+        ),
+        Value::Audit(_) if !names.is_timed => (
+            "rounds of queries have no audit",
+            "write \"elapsed\", or set time in [protocol] and choose a workload with an audit (tpcc)",
         ),
         Value::Throughput | Value::Latency { .. } if !names.is_timed => (
             "rounds of queries have elapsed times, but no throughput or percentiles",

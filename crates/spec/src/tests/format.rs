@@ -293,10 +293,7 @@ fn the_redo_log_can_have_a_volume_of_its_own() {
         .host
         .unwrap();
     assert_eq!(host.volume(), None);
-    assert_eq!(
-        host.redo_volume().unwrap().filesystem,
-        FilesystemSpec::Xfs
-    );
+    assert_eq!(host.redo_volume().unwrap().filesystem, FilesystemSpec::Xfs);
     let none = right("[host]\nredo_volume = \"none\"\n").base.host.unwrap();
     assert_eq!(none.over(host).redo_volume(), None);
 }

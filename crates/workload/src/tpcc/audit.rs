@@ -37,6 +37,8 @@ impl Auditor for Audit {
         let mut note = ledger::check(&facts, &self.before, &tables, &crashes_s);
         note.violations.extend(violations.sentences());
         self.check_inputs(&facts, ended.tallies, &mut note);
+        let (deliveries, skipped) = facts.skipped_deliveries();
+        note.inputs.extend(inputs::skipped(deliveries, skipped));
         Ok(note)
     }
 }

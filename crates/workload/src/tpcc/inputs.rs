@@ -108,6 +108,7 @@ impl Inputs {
                 low: FALSE_ALARM,
                 high: 1.0,
                 samples: counts.iter().copied().map(u64::from).sum(),
+                is_advisory: false,
             })
         })
     }
@@ -249,6 +250,7 @@ impl Counts {
             low: 10.0 - width,
             high: 10.0 + width,
             samples: self.new_orders,
+            is_advisory: false,
         })
     }
 
@@ -264,6 +266,7 @@ impl Counts {
             low: 0.0,
             high: f64::max(1.0, Z * deviation),
             samples: self.new_orders,
+            is_advisory: false,
         })
     }
 }
@@ -288,6 +291,20 @@ fn share(name: &str, hits: u64, of: u64, nominal: f64, band: f64) -> Option<Inpu
         low: f64::min(nominal - band, percent(n * p - Z * deviation + skew)),
         high: f64::max(nominal + band, percent(n * p + Z * deviation + skew)),
         samples: of,
+        is_advisory: false,
+    })
+}
+
+/// Deliveries that found a district without a new order: above 1 %, and above one, the standard requires a report (2.7.4.2).
+pub fn skipped(deliveries: u64, skipped: u64) -> Option<InputCheck> {
+    let percent = |count: u64| 100.0 * count as f64 / deliveries as f64;
+    (deliveries > 0).then(|| InputCheck {
+        name: "skipped deliveries (%)".into(),
+        observed: percent(skipped),
+        low: 0.0,
+        high: f64::max(1.0, percent(1)),
+        samples: deliveries,
+        is_advisory: true,
     })
 }
 

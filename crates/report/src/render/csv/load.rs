@@ -3,10 +3,10 @@
 use super::{key, key_heads, record, state};
 use crate::document::{Document, Recorded};
 use ::record::stats::Summary;
-use ::record::{Kind, Mode, Percentile};
+use ::record::{AuditNote, Kind, Mode, Percentile};
 use std::collections::BTreeSet;
 
-const OF_A_TRIAL: [&str; 37] = [
+const OF_A_TRIAL: [&str; 48] = [
     "block",
     "state",
     "loop",
@@ -44,7 +44,21 @@ const OF_A_TRIAL: [&str; 37] = [
     "engine_cores",
     "lateness_p99_us",
     "note",
+    "acknowledged",
+    "refused",
+    "unknown",
+    "unknown_kept",
+    "lost",
+    "ghosts",
+    "partly_applied",
+    "seen_but_lost",
+    "loss_window_s",
+    "violations",
+    "failed_inputs",
 ];
+
+/// How many of them are about the audit. They are the last.
+const OF_AN_AUDIT: usize = 11;
 
 /// Columns: `server`, one per factor, then those of `OF_A_TRIAL`. What a load does not have is empty.
 pub(super) fn trials(document: &Document) -> String {
@@ -115,9 +129,29 @@ fn fields(recorded: &Recorded) -> Vec<String> {
         .flags
         .first()
         .map_or(String::new(), |flag| flag.text.clone());
-    fields.resize(OF_A_TRIAL.len() - 1, String::new());
+    fields.resize(OF_A_TRIAL.len() - OF_AN_AUDIT - 1, String::new());
     fields.push(note);
+    match &trial.audit {
+        Some(note) => fields.extend(audited(note)),
+        None => fields.resize(OF_A_TRIAL.len(), String::new()),
+    }
     fields
+}
+
+fn audited(note: &AuditNote) -> [String; OF_AN_AUDIT] {
+    [
+        note.acknowledged.to_string(),
+        note.refused.to_string(),
+        note.unknown.to_string(),
+        note.unknown_kept.to_string(),
+        note.lost.to_string(),
+        note.ghosts.to_string(),
+        note.partly_applied.to_string(),
+        note.seen_but_lost.to_string(),
+        or_empty(note.loss_window_s),
+        note.violations.len().to_string(),
+        note.failed_inputs().count().to_string(),
+    ]
 }
 
 fn requested(mode: &Mode) -> [String; 4] {

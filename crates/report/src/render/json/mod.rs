@@ -95,6 +95,8 @@ struct TrialNote<'a> {
     dataset: Option<&'a DatasetNote>,
     /// As the build or the server reports it.
     server_version: Option<&'a str>,
+    /// Of a timed load, seconds after the start of the trial: where second 0 of the samples begins.
+    load_started_s: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -184,6 +186,7 @@ fn trial<'a>(run: &'a Run, recorded: &'a Recorded) -> TrialNote<'a> {
         samples: load::samples(load, summary),
         operations: summary.operations,
         errors: summary.errors,
+        load_started_s: Some((load.started_ns - trial.started_ns) as f64 / 1e9),
         timed: LoadNote::of(load, summary),
         ..note
     }
@@ -217,6 +220,7 @@ fn in_rounds(trial: &Trial) -> TrialNote<'_> {
             .iter()
             .map(|event| Event::of(event, trial.started_ns))
             .collect(),
+        load_started_s: None,
         audit: trial.audit.as_ref().map(audit::Audit::of),
         timed: LoadNote::default(),
         rounds,

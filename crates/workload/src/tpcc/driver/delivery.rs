@@ -113,6 +113,7 @@ pub(super) async fn run(
     let orders = running.oldest().await?;
     let count = orders.iter().filter(|order| **order != NONE).count() as u64;
     if count == 0 {
+        session.book.delivered_nothing();
         return Ok(Finish::Read(None));
     }
     running.delete(&orders, count).await?;

@@ -91,6 +91,8 @@ pub struct Facts {
     /// Transactions without an answer, with the time when COMMIT was sent.
     pub unknown: Vec<Noted<Write>>,
     pub seen: Seen,
+    /// Deliveries that found no new order in any district.
+    pub empty_deliveries: u64,
     pub inputs: Counts,
 }
 
@@ -126,7 +128,16 @@ impl Facts {
         for (district, next) in other.seen {
             self.see(district, next);
         }
+        self.empty_deliveries += other.empty_deliveries;
         self.inputs.append(&other.inputs);
+    }
+
+    /// Deliveries, and how many of them skipped a district, since it had no new order.
+    pub fn skipped_deliveries(&self) -> (u64, u64) {
+        let skips = |noted: &&Noted<Delivery>| noted.what.orders.contains(&0);
+        let skipped = self.deliveries.iter().filter(skips).count() as u64;
+        let all = self.deliveries.len() as u64;
+        (all + self.empty_deliveries, skipped + self.empty_deliveries)
     }
 
     /// The number of acknowledged transactions.

@@ -93,6 +93,11 @@ impl Book {
         self.facts.see((w, d), Noted::new(next_o_id, at_ns));
     }
 
+    /// A Delivery found no new order in any district.
+    pub fn delivered_nothing(&mut self) {
+        self.facts.empty_deliveries += 1;
+    }
+
     /// A terminal drew these inputs. Call it once for each transaction, not for its retries.
     pub fn input(&mut self, input: Input) {
         self.ledger.inputs.add(&input);
