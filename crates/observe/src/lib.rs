@@ -14,5 +14,5 @@ pub mod variables;
 pub use counters::{Observer, Reading};
 pub use plans::{Explainer, Plan};
 pub use process::ServerProcess;
-pub use sampler::{Live, PidOf, Prepared, Sample, Sampled, Sampler, Targets};
+pub use sampler::{Gap, Live, PidOf, Prepared, Sample, Sampled, Sampler, Targets};
 pub use states::{StateReader, States};

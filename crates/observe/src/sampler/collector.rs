@@ -6,8 +6,8 @@ use super::column::Column;
 use super::machine::{Amounts, Machine, between};
 use super::status::Cut;
 use super::ticks::Ticks;
-use super::{Live, News, Sample, Sampled, StatusValues, absent};
-use record::{Counters, Flag};
+use super::{Live, News, Sample, Sampled, StatusEnd, StatusValues, absent};
+use record::Flag;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
@@ -35,7 +35,7 @@ struct Collected {
     /// The last tick that the status thread has reported, with its values.
     status: Option<(u32, StatusValues)>,
     status_cpu: Duration,
-    ended: Option<(Counters, Vec<Flag>)>,
+    ended: Option<StatusEnd>,
     stopping: bool,
 }
 
@@ -156,7 +156,7 @@ impl Collected {
                 self.status = Some((tick, values));
                 self.status_cpu = cpu;
             }
-            News::StatusEnded { counters, flags } => self.ended = Some((counters, flags)),
+            News::StatusEnded(end) => self.ended = Some(end),
             News::Stop => self.stopping = true,
         }
     }
@@ -193,12 +193,13 @@ impl Collected {
             .filter(|(_, (kind, column))| is_kept(*kind, column))
             .map(|(name, (_, column))| (name, column.into_series(seconds as usize)))
             .collect();
-        let (counters, status_flags) = self.ended.unwrap_or_default();
-        flags.extend(status_flags);
+        let ended = self.ended.unwrap_or_default();
+        flags.extend(ended.flags);
         Sampled {
             series,
-            counters,
+            counters: ended.counters,
             flags,
+            gap: ended.gap,
         }
     }
 }

@@ -58,6 +58,30 @@ pub struct Sampled {
     /// The server's counters from the first measured second to the end, without the sampler's own cost.
     pub counters: Counters,
     pub flags: Vec<Flag>,
+    pub gap: Option<Gap>,
+}
+
+/// The seconds in which the server's status could not be read; from the first to the last of several gaps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gap {
+    pub from_s: u32,
+    /// None: to the end of the load.
+    pub until_s: Option<u32>,
+    pub cause: String,
+}
+
+impl Gap {
+    /// The flag for a trial whose outages do not explain the gap.
+    pub fn flag(&self) -> Flag {
+        let Gap { from_s, cause, .. } = self;
+        let until = match self.until_s {
+            Some(until_s) => format!("until second {until_s}"),
+            None => "to the end".to_string(),
+        };
+        absent(format!(
+            "the server's status is missing from second {from_s} {until}, and so are its counters: {cause}"
+        ))
+    }
 }
 
 /// Called once per second on the sampler's thread; its CPU time counts as the sampler's.
@@ -125,6 +149,14 @@ struct StatusValues {
     states: BTreeMap<State, f64>,
 }
 
+/// What the status thread collected until its end.
+#[derive(Default)]
+struct StatusEnd {
+    counters: Counters,
+    flags: Vec<Flag>,
+    gap: Option<Gap>,
+}
+
 /// Messages to the collector thread.
 enum News {
     /// The server's values of a second; empty if they could not be read.
@@ -136,10 +168,7 @@ enum News {
         cpu: Duration,
     },
     /// The status thread has ended.
-    StatusEnded {
-        counters: Counters,
-        flags: Vec<Flag>,
-    },
+    StatusEnded(StatusEnd),
     Stop,
 }
 

@@ -5,7 +5,7 @@
 
 use super::levels::is_level;
 use super::ticks::Ticks;
-use super::{News, StatusValues};
+use super::{Gap, News, StatusEnd, StatusValues};
 use crate::states;
 use crate::{Observer, Reading, States};
 use host::thread_cpu;
@@ -48,7 +48,7 @@ pub(super) struct Status {
     counters: Counters,
     /// Time of the first reading that the counters include.
     measured_from: Option<Instant>,
-    lost: Option<Lost>,
+    lost: Option<Gap>,
 }
 
 struct Connected {
@@ -62,13 +62,6 @@ struct Before {
     at: Instant,
     reading: Reading,
     states: States,
-}
-
-struct Lost {
-    second: u32,
-    cause: String,
-    /// The second in which the connection was restored.
-    back: Option<u32>,
 }
 
 impl Connected {
@@ -126,10 +119,12 @@ impl Status {
         }
         self.sample(None, ticks, measured_from_s);
         let flags = self.flags(ticks, measured_from_s);
-        let _ = news.send(News::StatusEnded {
+        let gap = self.lost.take();
+        let _ = news.send(News::StatusEnded(StatusEnd {
             counters: self.without_levels(),
             flags,
-        });
+            gap,
+        }));
     }
 
     /// Reads the status and returns the values of the second before. The last reading has no tick.
@@ -205,15 +200,12 @@ impl Status {
         self.before = None;
         // After the last tick no second is lost.
         if let Some(tick) = tick {
-            let second = tick.saturating_sub(1);
-            let cause = error.to_string();
-            let back = None;
-            let lost = self.lost.get_or_insert(Lost {
-                second,
-                cause,
-                back,
+            let lost = self.lost.get_or_insert(Gap {
+                from_s: tick.saturating_sub(1),
+                until_s: None,
+                cause: error.to_string(),
             });
-            lost.back = None;
+            lost.until_s = None;
         }
     }
 
@@ -223,7 +215,7 @@ impl Status {
         }
         self.connected = Connected::open(&self.connector, self.configure).ok();
         if let (Some(lost), true) = (&mut self.lost, self.connected.is_some()) {
-            lost.back = Some(tick);
+            lost.until_s = Some(tick);
         }
         self.hand_over_cutter(cut);
     }
@@ -245,30 +237,16 @@ impl Status {
     }
 
     fn flags(&self, ticks: Ticks, measured_from_s: u32) -> Vec<Flag> {
-        let mut texts = Vec::new();
-        if let Some(Lost {
-            second,
-            cause,
-            back,
-        }) = &self.lost
-        {
-            let until = match back {
-                Some(back) => format!("until second {back}"),
-                None => "to the end".to_string(),
-            };
-            texts.push(format!(
-                "the server's status is missing from second {second} {until}, and so are its counters: {cause}"
-            ));
-        }
-        match self.measured_from {
-            Some(at) if at > ticks.too_late(measured_from_s) => {
-                let late_s = (at - ticks.due(measured_from_s)).as_secs_f64();
-                texts.push(format!(
-                    "the server's counters begin {late_s:.1} s after the measured part began, because it did not answer before"
-                ));
-            }
-            _ => {}
-        }
-        texts.into_iter().map(super::absent).collect()
+        let late = self
+            .measured_from
+            .filter(|at| *at > ticks.too_late(measured_from_s));
+        late.map(|at| {
+            let late_s = (at - ticks.due(measured_from_s)).as_secs_f64();
+            super::absent(format!(
+                "the server's counters begin {late_s:.1} s after the measured part began, because it did not answer before"
+            ))
+        })
+        .into_iter()
+        .collect()
     }
 }

@@ -6,12 +6,15 @@ use super::concurrent::Observed;
 use super::{Driving, Timed};
 use host::machine;
 use load::{Backend, Driven, Ending, Second, Window};
+use observe::Gap;
 use record::{
-    EngineNote, ErrorCount, ErrorKind, FlagKind, HistogramNote, Kind, LiveSample, Loaded, Mode,
-    OpenNote, Requirement, Standard, Trial, Unfinished, done_series, stats,
+    EngineNote, ErrorCount, ErrorKind, EventNote, FlagKind, HistogramNote, Kind, LiveSample,
+    Loaded, Mode, OpenNote, Requirement, Standard, Trial, Unfinished, done_series, stats,
 };
 use std::collections::BTreeMap;
 
+/// Seconds between the end of an outage and the first sample after it: the rest of a second, the connection, and a whole second.
+const NOTICED_WITHIN_S: f64 = 3.0;
 /// Seconds per histogram of one operation.
 const WINDOW_S: u32 = 10;
 
@@ -32,7 +35,12 @@ pub(super) fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, observed: 
     for text in stats::add_recovered(&mut trial.events, throughput, driven.started_ns) {
         trial.flag(FlagKind::NotRecovered, text);
     }
-    for one in observed.sampled.flags {
+    let gap = observed.sampled.gap.filter(|gap| {
+        let outages = trial.events.iter().filter(|event| event.is_outage());
+        !explained(gap, outages, driven.started_ns)
+    });
+    let flags = observed.sampled.flags.into_iter();
+    for one in flags.chain(gap.map(|gap| gap.flag())) {
         trial.flag(one.kind, one.text);
     }
     let mut series = observed.sampled.series;
@@ -68,6 +76,24 @@ pub(super) fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, observed: 
     }
     load.summary = Some(summary);
     trial.load = Some(Box::new(load));
+}
+
+/// Whether the server was down when its status could not be read. The sampler notices both ends up to a second late.
+fn explained<'a>(gap: &Gap, outages: impl Iterator<Item = &'a EventNote>, started_ns: i64) -> bool {
+    let at_s = |ns: i64| (ns - started_ns) as f64 / 1e9;
+    let of = |event: &EventNote| {
+        (
+            at_s(event.at_ns),
+            event.ended_ns.map_or(f64::INFINITY, at_s),
+        )
+    };
+    let whole = outages
+        .map(of)
+        .reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
+    whole.is_some_and(|(began_s, ended_s)| {
+        let until_s = gap.until_s.map_or(0.0, f64::from);
+        began_s <= f64::from(gap.from_s) + NOTICED_WITHIN_S && until_s <= ended_s + NOTICED_WITHIN_S
+    })
 }
 
 fn flag_failures(trial: &mut Trial, driven: &Driven) {
