@@ -9,9 +9,6 @@ use record::{AuditNote, EventNote, FlagKind, InputCheck, Trial};
 use server::ServerError;
 use workload::{AuditError, Auditor, Ended};
 
-/// The events after which acknowledged transactions may be missing: the trial measures how many.
-const CRASHES: [&str; 2] = ["kill", "power_cut"];
-
 /// The audit that is due after a load.
 pub(crate) struct Pending {
     pub auditor: Box<dyn Auditor>,
@@ -49,13 +46,10 @@ fn failed(error: AuditError) -> ServerError {
 fn crashes_ns(trial: &Trial) -> Vec<u64> {
     let started_ns = trial.load.as_ref().map_or(0, |load| load.started_ns);
     let since = |event: &EventNote| (event.at_ns - started_ns).max(0) as u64;
-    let mut crashes: Vec<u64> = trial.events.iter().filter(is_crash).map(since).collect();
+    let crashes = trial.events.iter().filter(|event| event.is_crash());
+    let mut crashes: Vec<u64> = crashes.map(since).collect();
     crashes.sort_unstable();
     crashes
-}
-
-fn is_crash(event: &&EventNote) -> bool {
-    CRASHES.contains(&event.kind.as_str())
 }
 
 /// Marks the trial invalid if its data or its inputs are not what they must be. Lost transactions are the result of a trial that
@@ -67,7 +61,7 @@ fn judge(trial: &mut Trial, note: &AuditNote) {
     for check in note.failed_inputs() {
         trial.invalidate(FlagKind::AuditFailed, of_input(check));
     }
-    let has_crashed = trial.events.iter().any(|event| is_crash(&event));
+    let has_crashed = trial.events.iter().any(EventNote::is_crash);
     let mut faults = vec![
         (note.partly_applied, "are only partly in the tables"),
         (note.ghosts, "were refused and are in the tables"),
@@ -99,6 +93,7 @@ fn of_input(check: &InputCheck) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::event::{KILL, POWER_CUT};
     use record::{TrialKey, TrialState};
 
     /// The trial after an audit, with an event of this kind.
@@ -128,7 +123,7 @@ mod tests {
             seen_but_lost: 1,
             ..AuditNote::default()
         };
-        for crash in CRASHES {
+        for crash in [KILL, POWER_CUT] {
             assert_eq!(judged(crash, lost()).state, TrialState::Done);
         }
         let other = judged("sql", lost());
@@ -159,6 +154,7 @@ mod tests {
                     low: 0.9,
                     high: 1.1,
                     samples: 10_000,
+                    is_advisory: false,
                 }],
                 ..AuditNote::default()
             },

@@ -52,11 +52,7 @@ impl Held {
     ///
     /// # Errors
     /// A limit cannot be set, is not in force, or cannot be verified.
-    pub(crate) fn hold(
-        limits: &Limits,
-        data: &Path,
-        leases: &Leases,
-    ) -> Result<Held, LimitError> {
+    pub(crate) fn hold(limits: &Limits, data: &Path, leases: &Leases) -> Result<Held, LimitError> {
         let group = Group::make(limits, data, leases)?;
         let scratch = data.with_file_name(SCRATCH);
         let verified = verify(limits, &group, data, &scratch, leases)?;

@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The files of one trial's recording.
+/// The files of one trial's recording, as it is made or as it is kept.
 pub(crate) struct Recording {
     pub trace: PathBuf,
     pub image: PathBuf,
@@ -26,16 +26,16 @@ impl Recording {
         }
     }
 
-    /// Copies a recording to its place. A trial that is measured again replaces its earlier one.
-    pub(crate) fn keep(&self, trace: &Path, image: &Path) -> io::Result<()> {
+    /// Copies a recording to this place. A trial that is measured again replaces its earlier one.
+    pub(crate) fn keep(&self, made: &Recording) -> io::Result<()> {
         if let Some(folder) = self.trace.parent() {
             fs::create_dir_all(folder)?;
         }
-        fs::copy(trace, &self.trace)?;
+        fs::copy(&made.trace, &self.trace)?;
         match fs::remove_file(&self.image) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        host::clone::sparse(image, &self.image)
+        host::clone::sparse(&made.image, &self.image)
     }
 }

@@ -54,7 +54,12 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let (data, to) = (place.path().join("data"), place.path().join("redo"));
         fs::create_dir_all(data.join(FOLDER)).unwrap();
-        for name in ["ib_logfile0", "ib_logfile1", "ibdata1", "#innodb_redo/#ib_redo7"] {
+        for name in [
+            "ib_logfile0",
+            "ib_logfile1",
+            "ibdata1",
+            "#innodb_redo/#ib_redo7",
+        ] {
             fs::write(data.join(name), name).unwrap();
         }
         relocate(&data, &to).unwrap();

@@ -138,10 +138,10 @@ impl Bench<'_> {
 
     /// Keeps the recording of the trial's disk with the run, for `prony crash replay`.
     fn keep_recording(&self, trial: &mut Trial, place: &Place) {
-        let Some((trace, image)) = place.recording() else {
+        let Some(made) = place.recording() else {
             return;
         };
-        let kept = Recording::of(self.logs, &trial.key).keep(&trace, &image);
+        let kept = Recording::of(self.logs, &trial.key).keep(&made);
         if let Err(error) = kept {
             let text = format!("the recording of the disk cannot be kept: {error}");
             trial.invalidate(FlagKind::TrialFailed, text);

@@ -3,10 +3,12 @@
 //! Purpose: refuse a volume that this machine cannot have before any data is loaded, and make it as the file says. Outside this
 //! module: how a volume works (`host::volume`), the power cut (`event::power_cut`).
 
+use super::recording::Recording;
 use super::settings::plain;
 use super::{RunError, redo_log};
 use host::volume::{self, DiskOptions, Filesystem, Volume, VolumeOptions};
 use host::{Leases, disk};
+use record::event::POWER_CUT;
 use record::{Flag, FlagKind};
 use server::ServerError;
 use spec::plan::PlannedTrial;
@@ -21,9 +23,6 @@ const TIMES_DATA: u64 = 4;
 /// The folders of the volumes in a trial's folder.
 pub(crate) const DATA: &str = "volume";
 pub(crate) const REDO: &str = "redo-volume";
-
-/// The kind of event that requires a volatile volume.
-const POWER_CUT: &str = "power_cut";
 
 /// A mounted volume that a trial and its events share.
 #[derive(Clone)]
@@ -166,11 +165,13 @@ fn recording_in(folder: &Path) -> PathBuf {
     folder.join("disk.trace")
 }
 
-/// The recording of a volume in a trial's folder, and the image that it began with. None if it is not recorded.
-pub(crate) fn recording(planned: &VolumeSpec, folder: &Path) -> Option<(PathBuf, PathBuf)> {
+/// The recording of a volume in a trial's folder. None if it is not recorded.
+pub(crate) fn recording(planned: &VolumeSpec, folder: &Path) -> Option<Recording> {
     planned.volatile.as_ref().filter(|volatile| volatile.log)?;
-    let image = volume::recorded_from(&folder.join(DATA));
-    Some((recording_in(folder), image))
+    Some(Recording {
+        trace: recording_in(folder),
+        image: volume::recorded_from(&folder.join(DATA)),
+    })
 }
 
 /// What a reader of the trial's figures has to know.

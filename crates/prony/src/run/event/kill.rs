@@ -2,11 +2,12 @@
 
 use super::Action;
 use super::recovery::{Plan, outage};
+use record::event::KILL;
 use spec::{EventKind, Node, Outage};
 use std::sync::Arc;
 
 pub(super) const KIND: EventKind<Action> = EventKind {
-    name: "kill",
+    name: KILL,
     in_rounds: false,
     needs_process: true,
     outage: Some(Outage::Ends),
@@ -14,7 +15,7 @@ pub(super) const KIND: EventKind<Action> = EventKind {
 };
 
 fn read(node: &Node) -> Option<Action> {
-    let plan = Plan::read("kill", node, "kill = { restart = true }", &[])?;
+    let plan = Plan::read(KILL, node, "kill = { restart = true }", &[])?;
     Some(Arc::new(move |happening| {
         outage(happening, &plan, |_, node| {
             let killed = node.kill().map_err(|error| error.to_string());

@@ -9,13 +9,14 @@ use super::recovery::{Plan, outage};
 use crate::run::volume::Power;
 use host::Paused;
 use host::volume::{DiskStats, Survive};
+use record::event::POWER_CUT;
 use server::Node;
 use spec::{EventKind, Outage};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub(super) const KIND: EventKind<Action> = EventKind {
-    name: "power_cut",
+    name: POWER_CUT,
     in_rounds: false,
     needs_process: true,
     outage: Some(Outage::Ends),
@@ -36,7 +37,7 @@ struct Cut {
 }
 
 fn read(node: &spec::Node) -> Option<Action> {
-    let plan = Plan::read("power_cut", node, EXAMPLE, &["survive", "seed"])?;
+    let plan = Plan::read(POWER_CUT, node, EXAMPLE, &["survive", "seed"])?;
     let section = node.section(EXAMPLE)?;
     let survive = match section.get("survive") {
         Some(node) => survive(&node)?,

@@ -2,11 +2,12 @@
 
 use super::Action;
 use super::recovery::{self, Plan};
+use record::event::START;
 use spec::{EventKind, Node, Outage};
 use std::sync::Arc;
 
 pub(super) const KIND: EventKind<Action> = EventKind {
-    name: "start",
+    name: START,
     in_rounds: false,
     needs_process: true,
     outage: Some(Outage::Starts),
@@ -16,7 +17,7 @@ pub(super) const KIND: EventKind<Action> = EventKind {
 const EXAMPLE: &str = "start = {}";
 
 fn read(node: &Node) -> Option<Action> {
-    let plan = Plan::read("start", node, EXAMPLE, &[])?;
+    let plan = Plan::read(START, node, EXAMPLE, &[])?;
     if let Some(restart) = node.section(EXAMPLE)?.get("restart") {
         restart.note(
             "\"restart\" belongs to \"kill\" and \"stop\" events",

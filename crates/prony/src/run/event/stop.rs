@@ -2,12 +2,13 @@
 
 use super::Action;
 use super::recovery::{Plan, outage};
+use record::event::STOP;
 use spec::{EventKind, Node, Outage};
 use std::sync::Arc;
 use std::time::Instant;
 
 pub(super) const KIND: EventKind<Action> = EventKind {
-    name: "stop",
+    name: STOP,
     in_rounds: false,
     needs_process: true,
     outage: Some(Outage::Ends),
@@ -15,7 +16,7 @@ pub(super) const KIND: EventKind<Action> = EventKind {
 };
 
 fn read(node: &Node) -> Option<Action> {
-    let plan = Plan::read("stop", node, "stop = { restart = true }", &[])?;
+    let plan = Plan::read(STOP, node, "stop = { restart = true }", &[])?;
     Some(Arc::new(move |happening| {
         outage(happening, &plan, |own, node| {
             let began = Instant::now();

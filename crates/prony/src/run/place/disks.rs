@@ -2,6 +2,7 @@
 //!
 //! Purpose: copy the snapshot to its place. Outside this module: how a volume is made (`run::volume`).
 
+use crate::run::recording::Recording;
 use crate::run::redo_log;
 use crate::run::volume::{self, Power, SharedVolume};
 use host::{Leases, clone};
@@ -78,8 +79,8 @@ impl Disks {
         Some(Power { volume, block })
     }
 
-    /// The recording of the disk, and the image that it began with.
-    pub(super) fn recording(&self, planned: &HostPatch) -> Option<(PathBuf, PathBuf)> {
+    /// The recording of the disk.
+    pub(super) fn recording(&self, planned: &HostPatch) -> Option<Recording> {
         volume::recording(planned.volume()?, &self.folder)
     }
 
@@ -92,8 +93,7 @@ impl Disks {
 fn copy(snapshot: &Path, data: &Path, without_redo_log: bool) -> Result<(), ServerError> {
     clone::folder(snapshot, data).map_err(|error| unusable("cannot copy the snapshot", &error))?;
     if without_redo_log {
-        redo_log::remove(data)
-            .map_err(|error| unusable("cannot change the redo log", &error))?;
+        redo_log::remove(data).map_err(|error| unusable("cannot change the redo log", &error))?;
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ pub(super) use on_server::ServerPlace;
 use super::Progress;
 use super::dataset::Ready;
 use super::event::{Action, PreparedEvents};
+use super::recording::Recording;
 use super::servers::Provided;
 use host::{Lease, Leases};
 use load::Needs;
@@ -20,7 +21,6 @@ use observe::Prepared;
 use record::{DatasetNote, Flag, Trial};
 use server::ServerError;
 use spec::plan::PlannedTrial;
-use std::path::PathBuf;
 use std::sync::Arc;
 use workload::{Audited, Target, Workload};
 
@@ -179,8 +179,8 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The recording of the disk, and the image that it began with. None if the disk is not recorded.
-    pub(crate) fn recording(&self) -> Option<(PathBuf, PathBuf)> {
+    /// The recording of the disk. None if it is not recorded.
+    pub(crate) fn recording(&self) -> Option<Recording> {
         match self {
             Place::Server(place) => place.recording(),
             Place::Folder(_) => None,

@@ -3,11 +3,12 @@
 //! Purpose: start every trial from the same data with the requested settings, and flag settings that are not available. Outside this
 //! module: rounds and their figures (`rounds`), making snapshots (`dataset`).
 
-use crate::run::cold::{self, Before};
 use super::disks::Disks;
+use crate::run::cold::{self, Before};
 use crate::run::dataset::Ready;
 use crate::run::event::{Action, Means, PreparedEvents, Reopen, has_outage, recovery};
 use crate::run::limits::{self, Held};
+use crate::run::recording::Recording;
 use crate::run::round::{Client, Live};
 use crate::run::servers::Provided;
 use crate::run::timed::drive;
@@ -22,7 +23,7 @@ use server::{Adjusted, Node, Server, ServerError, Session, StartRequest, adjuste
 use spec::plan::PlannedTrial;
 use spec::{Pairs, Setting, switches};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use workload::{Target, Workload};
 
@@ -586,8 +587,8 @@ impl<'a> ServerPlace<'a> {
         self.disks.data()
     }
 
-    /// The recording of its disk, and the image that it began with.
-    pub(crate) fn recording(&self) -> Option<(PathBuf, PathBuf)> {
+    /// The recording of its disk.
+    pub(crate) fn recording(&self) -> Option<Recording> {
         self.disks.recording(&self.planned.host)
     }
 }
