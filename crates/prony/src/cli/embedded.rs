@@ -1,7 +1,7 @@
 //! The built-in experiments, so that `prony run quickstart` works anywhere.
 
 /// (name, text). The name is the path below experiments/ without its extension.
-pub(super) const EXPERIMENTS: [(&str, &str); 24] = [
+pub(super) const EXPERIMENTS: [(&str, &str); 25] = [
     (
         "quickstart",
         include_str!("../../../../experiments/quickstart.toml"),
@@ -89,6 +89,10 @@ pub(super) const EXPERIMENTS: [(&str, &str); 24] = [
     (
         "tpcc/io-capacity",
         include_str!("../../../../experiments/tpcc/io-capacity.toml"),
+    ),
+    (
+        "tpcc/redo-device",
+        include_str!("../../../../experiments/tpcc/redo-device.toml"),
     ),
     (
         "tpcc/long",
