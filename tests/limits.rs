@@ -1,14 +1,10 @@
 //! Limits of a server: set, measured, recorded and removed with prony; refused if they cannot be set.
 
-use crate::support::process::{ended, nothing_is_left, send, servers, until};
-use crate::support::{Bench, Ended, can_limit, has};
+use crate::support::process::{as_nobody, ended, nothing_is_left, send, servers, until};
+use crate::support::{Bench, can_limit, has};
 use rustix::process::Signal;
 use serde_json::Value;
-use std::fs::{Permissions, set_permissions};
-use std::os::unix::fs::{PermissionsExt, chown};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 const EXPERIMENT: &str = r#"
 title = "A slow disk"
@@ -104,24 +100,6 @@ fn a_limit_without_root_is_refused_after_the_plan_is_printed() {
         "{}",
         refused.stderr
     );
-}
-
-/// Runs prony as the user nobody, with its own home.
-fn as_nobody(bench: &Bench, arguments: &[&str]) -> Ended {
-    const NOBODY: u32 = 65_534;
-    let folder = bench.folder.path();
-    let (home, program) = (folder.join("of-nobody"), folder.join("prony"));
-    std::fs::create_dir(&home).unwrap();
-    chown(&home, Some(NOBODY), Some(NOBODY)).unwrap();
-    set_permissions(folder, Permissions::from_mode(0o755)).unwrap();
-    // In a separate process, from a folder that every user can read: see record/tests/store_killed.rs.
-    let mut copy = Command::new("cp");
-    copy.arg(env!("CARGO_BIN_EXE_prony")).arg(&program);
-    assert!(copy.status().unwrap().success());
-    let mut command = Command::new(program);
-    command.args(arguments).env("PRONY_HOME", home);
-    command.current_dir(folder).uid(NOBODY).gid(NOBODY);
-    Ended::from(command.output().unwrap())
 }
 
 #[test]

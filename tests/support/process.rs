@@ -2,8 +2,11 @@
 
 use super::{Bench, Ended};
 use rustix::process::{Pid, Signal, kill_process};
+use std::fs::{Permissions, set_permissions};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::Child;
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 /// Sends a signal; the process may have ended already.
@@ -42,4 +45,22 @@ pub(crate) fn servers(bench: &Bench) -> Vec<(u32, String)> {
 pub(crate) fn nothing_is_left(bench: &Bench) {
     bench.wait_until_quiet();
     assert_eq!(bench.leftovers(), Vec::<PathBuf>::new());
+}
+
+/// Runs prony as the user nobody, with its own home.
+pub(crate) fn as_nobody(bench: &Bench, arguments: &[&str]) -> Ended {
+    const NOBODY: u32 = 65_534;
+    let folder = bench.folder.path();
+    let (home, program) = (folder.join("of-nobody"), folder.join("prony"));
+    std::fs::create_dir(&home).unwrap();
+    chown(&home, Some(NOBODY), Some(NOBODY)).unwrap();
+    set_permissions(folder, Permissions::from_mode(0o755)).unwrap();
+    // In a separate process, from a folder that every user can read: see record/tests/store_killed.rs.
+    let mut copy = Command::new("cp");
+    copy.arg(env!("CARGO_BIN_EXE_prony")).arg(&program);
+    assert!(copy.status().unwrap().success());
+    let mut command = Command::new(program);
+    command.args(arguments).env("PRONY_HOME", home);
+    command.current_dir(folder).uid(NOBODY).gid(NOBODY);
+    Ended::from(command.output().unwrap())
 }

@@ -1,0 +1,105 @@
+//! Real power cuts and a real SIGKILL in the middle of TPC-C, and the audit of the answers that its clients got.
+
+use crate::support::process::nothing_is_left;
+use crate::support::timed::{at_level, flags};
+use crate::support::{Bench, has, skip};
+use host::volume::{DiskOptions, Filesystem, VolumeOptions};
+use serde_json::Value;
+
+const EXPERIMENT: &str = r#"
+title = "Crashes"
+[server.a]
+build = "mariadb"
+[settings]
+innodb_buffer_pool_size = "256M"
+[factor.crash."1, power cut"]
+settings = { innodb_flush_log_at_trx_commit = 1 }
+host     = { volume = { kind = "volatile" } }
+[factor.crash."1, lying disk"]
+settings = { innodb_flush_log_at_trx_commit = 1 }
+host     = { volume = { kind = "volatile", lie = "flush" } }
+[factor.crash."2, power cut"]
+settings = { innodb_flush_log_at_trx_commit = 2 }
+host     = { volume = { kind = "volatile" } }
+[factor.crash."2, SIGKILL"]
+settings = { innodb_flush_log_at_trx_commit = 2 }
+[workload.tpcc]
+[load.closed]
+clients = 4
+[protocol]
+time      = "8s"
+warmup    = "0s"
+reconnect = "60s"
+[[event]]
+at   = "3s"
+kill = {}
+only = { crash = ["2, SIGKILL"] }
+[[event]]
+at        = "3s"
+power_cut = { survive = "none", seed = 1 }
+only      = { crash = ["1, power cut", "1, lying disk", "2, power cut"] }
+"#;
+
+/// False, with a message, where this machine cannot cut the power. In CI that is a failure.
+fn can_cut() -> bool {
+    let possible = host::volume::check(&VolumeOptions {
+        filesystem: Filesystem::Ext4,
+        volatile: Some(DiskOptions::default()),
+    });
+    possible
+        .inspect_err(|error| skip::skipped(&error.to_string()))
+        .is_ok()
+}
+
+/// The audit of a trial whose server crashed once and recovered.
+fn audit(shown: &Value, crash: &str) -> Value {
+    let trial = at_level(shown, "crash", crash);
+    assert_eq!(trial["events"].as_array().unwrap().len(), 1, "{trial}");
+    assert!(
+        trial["events"][0]["commit_s"].as_f64() > Some(0.0),
+        "{crash}"
+    );
+    // The outage explains why the server's status is missing for some seconds.
+    assert_eq!(flags(&trial, "sampler_absent"), "", "{crash}");
+    let audit = trial["audit"].clone();
+    assert!(audit["acknowledged"].as_u64() > Some(0), "{crash}: {audit}");
+    audit
+}
+
+/// Acknowledged transactions that are missing.
+fn lost(shown: &Value, crash: &str) -> u64 {
+    audit(shown, crash)["lost"].as_u64().unwrap()
+}
+
+#[test]
+fn a_power_cut_separates_what_a_kill_does_not_and_a_lying_disk_is_caught() {
+    if !can_cut() || !has("mariadb") {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let file = bench.experiment("crashes", EXPERIMENT);
+    let ended = bench.run(&["run", &file]);
+    let run = bench.runs().pop();
+    let run = run.unwrap_or_else(|| panic!("{}", ended.stderr));
+    let shown = bench.json(&run);
+    nothing_is_left(&bench);
+
+    assert_eq!(lost(&shown, "1, power cut"), 0);
+    assert_eq!(lost(&shown, "2, SIGKILL"), 0);
+    assert!(
+        lost(&shown, "2, power cut") > 0,
+        "flush = 2 syncs once a second"
+    );
+    assert!(lost(&shown, "1, lying disk") > 0);
+    let kept = audit(&shown, "1, power cut");
+    for fault in ["ghosts", "partly_applied", "seen_but_lost", "violations"] {
+        assert_eq!(kept[fault], 0, "{kept}");
+    }
+    for crash in ["1, power cut", "2, SIGKILL"] {
+        let trial = at_level(&shown, "crash", crash);
+        assert_eq!(trial["state"], "done", "{}", trial["flags"]);
+    }
+    let csv = bench.run(&["show", &run.display().to_string(), "--format", "csv"]);
+    let head = csv.stdout.lines().next().unwrap().to_owned();
+    assert!(head.contains(",lost,ghosts,"), "{head}");
+}
