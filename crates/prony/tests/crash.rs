@@ -1,12 +1,12 @@
 //! Tests of outages with a real server: kill, stop and start, and what other events do meanwhile.
 
+mod begun;
 mod fresh;
 
 use fresh::Fresh;
-use prony::run::event::{Events, Happened, KINDS, Means, PreparedEvents, Reopen};
-use prony::run::watch::stopper;
+use prony::run::event::{Events, Happened};
 use record::EventNote;
-use server::{Managed, Node, Server, StartRequest};
+use server::{Managed, Node, StartRequest};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -30,33 +30,8 @@ fn started(fresh: &Fresh) -> Arc<Managed> {
     server
 }
 
-/// Begins these events on the server, as a load does.
 fn begin(server: &Arc<Managed>, events: &str) -> Events {
-    let source = format!(
-        "title = 't'\nquestion = 'q'\n[server.a]\nbuild = 'mariadb'\n[workload.oltp]\n\
-         [protocol]\ntime = '600s'\n{events}\n"
-    );
-    let target = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
-    let experiment = spec::parse("t", "t.toml", &source, &target).unwrap();
-    let actions = spec::events::read(&experiment, &KINDS).unwrap();
-    let means = || {
-        let node = server.clone();
-        let reopen: Reopen = Box::new(move || {
-            let session = node.connect()?;
-            let stopper = stopper(&session, node.as_ref())?;
-            Ok((session, stopper))
-        });
-        let (session, stopper) = reopen()?;
-        Ok::<Means, server::ServerError>(Means {
-            session,
-            stopper,
-            reopen,
-            server: Server::shared(server.clone()),
-            power: None,
-        })
-    };
-    let prepared = PreparedEvents::open(&experiment.events, &actions, means).unwrap();
-    prepared.begin(Instant::now())
+    begun::begin(events, || begun::means(server, None))
 }
 
 /// Rows that the events committed.

@@ -1,10 +1,11 @@
 //! Tests of events with a real server: a long statement ends with the load, even if the server hangs.
 
+mod begun;
 mod fresh;
 
 use fresh::Fresh;
 use host::Paused;
-use prony::run::event::{Events, KINDS, Means, PreparedEvents, Reopen};
+use prony::run::event::{Events, Means};
 use prony::run::watch::stopper;
 use server::{Fake, Managed, Node, Reply, Server, ServerError, StartRequest};
 use std::sync::Arc;
@@ -25,35 +26,13 @@ fn started(fresh: &Fresh) -> Arc<Managed> {
 
 /// The event of a file, from now on.
 fn begin(event: &str, means: Means) -> Events {
-    let source = format!(
-        "title = 't'\nquestion = 'q'\n[server.a]\nbuild = 'mariadb'\n[workload.oltp]\n\
-         [protocol]\ntime = '600s'\n[[event]]\nat = '0s'\n{event}\n"
-    );
-    let server = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
-    let experiment = spec::parse("t", "t.toml", &source, &server).unwrap();
-    let actions = spec::events::read(&experiment, &KINDS).unwrap();
     let means = std::cell::Cell::new(Some(means));
-    let once = || means.take().ok_or(());
-    let prepared = PreparedEvents::open(&experiment.events, &actions, once).unwrap();
-    prepared.begin(Instant::now())
+    let events = format!("[[event]]\nat = '0s'\n{event}");
+    begun::begin(&events, || means.take().ok_or(()))
 }
 
-fn begun(server: &Arc<Managed>, event: &str) -> Events {
-    let node = server.clone();
-    let reopen: Reopen = Box::new(move || {
-        let session = node.connect()?;
-        let stopper = stopper(&session, node.as_ref())?;
-        Ok((session, stopper))
-    });
-    let (session, stopper) = reopen().unwrap();
-    let means = Means {
-        power: None,
-        session,
-        stopper,
-        reopen,
-        server: Server::shared(server.clone()),
-    };
-    begin(event, means)
+fn begin_on(server: &Arc<Managed>, event: &str) -> Events {
+    begin(event, begun::means(server, None).unwrap())
 }
 
 /// Waits until the query returns more than 0.
@@ -80,7 +59,7 @@ fn a_long_statement_ends_with_the_load() {
         return;
     };
     let server = started(&fresh);
-    let events = begun(&server, LONG);
+    let events = begin_on(&server, LONG);
     wait_until_it_runs(&server);
     let began = Instant::now();
     let happened = events.cancel();
@@ -97,7 +76,7 @@ fn a_long_statement_ends_even_if_the_server_stalls() {
         return;
     };
     let server = started(&fresh);
-    let events = begun(&server, LONG);
+    let events = begin_on(&server, LONG);
     wait_until_it_runs(&server);
     let paused = Paused::stop(server.pid().unwrap()).unwrap();
     let began = Instant::now();

@@ -1,16 +1,16 @@
 //! Tests of the workloads `oltp` and `sql` with real servers: load, preload, every operation, conflicts.
 
+mod driven;
 mod fresh;
 
+use driven::now;
 use fresh::Fresh;
-use load::{Endpoint, Failure, Io, Outcome, Request, Workload as _};
-use server::{Managed, Node as _, Session, StartRequest};
-use std::future::Future;
+use load::{Failure, Io, Outcome, Request, Workload as _};
+use server::{Managed, Node as _, Session};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, Mutex};
-use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
-use wire::{Login, Tls};
+use wire::Login;
 use workload::oltp::Oltp;
 use workload::script::{Driver, Script};
 use workload::sql::Sql;
@@ -24,14 +24,6 @@ const ROWS: u64 = 3_000;
 const OPERATIONS: u64 = 200;
 const SEED: u64 = 11;
 
-/// Runs a future to its end; on blocking streams no await is ever pending.
-fn now<T>(future: impl Future<Output = T>) -> T {
-    match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => unreachable!("a blocking stream is never pending"),
-    }
-}
-
 struct Running {
     server: Managed,
     login: Login,
@@ -42,30 +34,7 @@ impl Running {
     /// None if the build is not available.
     fn of(build: &'static str) -> Option<Running> {
         let fresh = Fresh::of(build)?;
-        let server = fresh.managed();
-        let setting = |name: &str, value: &str| (name.to_string(), value.to_string());
-        let request = StartRequest {
-            data_folder: fresh.data_folder.clone(),
-            settings: vec![
-                setting("local_infile", "1"),
-                setting("innodb_buffer_pool_size", "64M"),
-                // Commits do not wait for the disk, which is irrelevant to these tests.
-                setting("innodb_flush_log_at_trx_commit", "0"),
-                setting("innodb_flush_log_at_trx_commit", "0"),
-            ],
-            groups: Vec::new(),
-        };
-        server.start(&request).unwrap();
-        let dsn = server.endpoint().unwrap();
-        let login = Login {
-            endpoints: vec![Endpoint::Unix(dsn.socket.clone().unwrap())],
-            user: dsn.user.clone(),
-            password: dsn.password.clone(),
-            schema: None,
-            tls: Tls::Off,
-            login_timeout: Duration::from_secs(20),
-            stall_timeout: Some(Duration::from_secs(60)),
-        };
+        let (server, login) = driven::started(&fresh, "64M");
         Some(Running {
             server,
             login,

@@ -3,15 +3,15 @@
 //! A client inserts rows, each in a transaction of its own, and remembers which commits were acknowledged. They require root,
 //! loop devices and FUSE.
 
+mod begun;
 mod fresh;
 
 use fresh::Fresh;
 use fresh::skip::skipped;
 use host::volume::{DiskOptions, Filesystem, Volume, VolumeOptions};
 use prony::run::Power;
-use prony::run::event::{Events, Happened, KINDS, Means, PreparedEvents, Reopen};
-use prony::run::watch::stopper;
-use server::{Managed, Node, Server, StartRequest};
+use prony::run::event::{Events, Happened};
+use server::{Managed, Node, StartRequest};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -83,31 +83,8 @@ fn bench(options: VolumeOptions, flush: &str) -> Option<Bench> {
 
 /// Begins the event on the server after 3 s.
 fn begin(bench: &Bench, event: &str) -> Events {
-    let source = format!(
-        "title = 't'\nquestion = 'q'\n[server.a]\nbuild = 'mariadb'\n[workload.oltp]\n\
-         [protocol]\ntime = '600s'\n[[event]]\nat = '3s'\n{event}\n"
-    );
-    let target = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
-    let experiment = spec::parse("t", "t.toml", &source, &target).unwrap();
-    let actions = spec::events::read(&experiment, &KINDS).unwrap();
-    let means = || {
-        let node = bench.server.clone();
-        let reopen: Reopen = Box::new(move || {
-            let session = node.connect()?;
-            let stopper = stopper(&session, node.as_ref())?;
-            Ok((session, stopper))
-        });
-        let (session, stopper) = reopen()?;
-        Ok::<Means, server::ServerError>(Means {
-            session,
-            stopper,
-            reopen,
-            server: Server::shared(bench.server.clone()),
-            power: Some(bench.power.clone()),
-        })
-    };
-    let prepared = PreparedEvents::open(&experiment.events, &actions, means).unwrap();
-    prepared.begin(Instant::now())
+    let events = format!("[[event]]\nat = '3s'\n{event}");
+    begun::begin(&events, || begun::means(&bench.server, Some(&bench.power)))
 }
 
 /// Inserts rows from 1 on until the connection is lost. Returns the last acknowledged one.

@@ -2,6 +2,7 @@
 //!
 //! Each fault that is known of another tool has a test here or beside the code of its transaction.
 
+mod driven;
 mod fresh;
 mod tpcc_loaded;
 

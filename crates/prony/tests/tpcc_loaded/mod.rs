@@ -1,15 +1,14 @@
 //! A server with loaded tables of TPC-C, and terminals on it.
 
+use crate::driven::{self, now};
 use crate::fresh::Fresh;
 use datagen::tpcc::{Constants, SEED};
-use load::{Closed, Drive, Driven, Endpoint, Io, Load, Outcome, Request, Watch, Workload as _};
-use server::{Managed, Node as _, Session, StartRequest};
-use std::future::Future;
+use load::{Closed, Drive, Driven, Io, Load, Outcome, Request, Watch, Workload as _};
+use server::{Managed, Node as _, Session};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
-use wire::{Login, Tls};
+use wire::Login;
 use workload::tpcc::driver::{Driver, Home};
 use workload::tpcc::ledger::{Facts, Ledger};
 use workload::tpcc::{SCHEMA, Section};
@@ -19,14 +18,6 @@ pub(crate) const NEW_ORDER: u16 = 0;
 pub(crate) const PAYMENT: u16 = 1;
 pub(crate) const ORDER_STATUS: u16 = 2;
 pub(crate) const DELIVERY: u16 = 3;
-
-/// Runs a future to its end; on blocking streams no await is ever pending.
-fn now<T>(future: impl Future<Output = T>) -> T {
-    match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => unreachable!("a blocking stream is never pending"),
-    }
-}
 
 pub(crate) struct Loaded {
     server: Managed,
@@ -39,29 +30,7 @@ impl Loaded {
     /// None if the build is not available.
     pub(crate) fn of(build: &'static str, warehouses: u32) -> Option<Loaded> {
         let fresh = Fresh::of(build)?;
-        let server = fresh.managed();
-        let setting = |name: &str, value: &str| (name.to_string(), value.to_string());
-        let request = StartRequest {
-            data_folder: fresh.data_folder.clone(),
-            settings: vec![
-                setting("local_infile", "1"),
-                setting("innodb_buffer_pool_size", "256M"),
-                // Commits do not wait for the disk, which is irrelevant to these tests.
-                setting("innodb_flush_log_at_trx_commit", "0"),
-            ],
-            groups: Vec::new(),
-        };
-        server.start(&request).unwrap();
-        let dsn = server.endpoint().unwrap();
-        let login = Login {
-            endpoints: vec![Endpoint::Unix(dsn.socket.clone().unwrap())],
-            user: dsn.user.clone(),
-            password: dsn.password.clone(),
-            schema: None,
-            tls: Tls::Off,
-            login_timeout: Duration::from_secs(20),
-            stall_timeout: Some(Duration::from_secs(60)),
-        };
+        let (server, login) = driven::started(&fresh, "256M");
         let loaded = Loaded {
             server,
             login,

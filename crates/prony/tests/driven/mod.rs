@@ -1,0 +1,45 @@
+//! A server for a driver whose operations run one by one, on blocking connections.
+
+use crate::fresh::Fresh;
+use load::Endpoint;
+use server::{Managed, Node as _, StartRequest};
+use std::future::Future;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+use wire::{Login, Tls};
+
+/// Runs a future to its end; on blocking streams no await is ever pending.
+pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
+    match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => unreachable!("a blocking stream is never pending"),
+    }
+}
+
+/// Starts the server with a buffer pool of this size.
+pub(crate) fn started(fresh: &Fresh, pool: &str) -> (Managed, Login) {
+    let server = fresh.managed();
+    let setting = |name: &str, value: &str| (name.to_string(), value.to_string());
+    let request = StartRequest {
+        data_folder: fresh.data_folder.clone(),
+        settings: vec![
+            setting("local_infile", "1"),
+            setting("innodb_buffer_pool_size", pool),
+            // Commits do not wait for the disk, which is irrelevant to these tests.
+            setting("innodb_flush_log_at_trx_commit", "0"),
+        ],
+        groups: Vec::new(),
+    };
+    server.start(&request).unwrap();
+    let dsn = server.endpoint().unwrap();
+    let login = Login {
+        endpoints: vec![Endpoint::Unix(dsn.socket.clone().unwrap())],
+        user: dsn.user.clone(),
+        password: dsn.password.clone(),
+        schema: None,
+        tls: Tls::Off,
+        login_timeout: Duration::from_secs(20),
+        stall_timeout: Some(Duration::from_secs(60)),
+    };
+    (server, login)
+}
