@@ -102,7 +102,9 @@ impl<'r> Measuring<'r> {
         for mut trial in before {
             let mut planned = self.plan.trials();
             if let Some(planned) = planned.find(|planned| planned.key == trial.key) {
-                answers.check(&self.fingerprint(&planned)?, &mut trial);
+                let fingerprint = self.fingerprint(&planned)?;
+                is_the_same(&trial, &fingerprint)?;
+                answers.check(&fingerprint, &mut trial);
             }
         }
         Ok(answers)
@@ -126,6 +128,17 @@ fn same_sqlite(servers: &BTreeMap<String, Provided>, name: &str) -> Option<Strin
         let version = &own.identity().version;
         format!("servers {first} and {name} are the same SQLite {version}: they are not compared")
     })
+}
+
+/// Refuses to add trials on other data to a run, as when the dump of the workload has changed.
+fn is_the_same(trial: &Trial, fingerprint: &str) -> Result<(), RunError> {
+    match &trial.dataset {
+        Some(then) if then.fingerprint != fingerprint => Err(RunError::Usage(format!(
+            "cannot resume: {} was measured on the dataset {}, and the workload's files make {fingerprint} now; start a new run",
+            trial.key, then.fingerprint
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn outcome(trial: &Trial, held: bool) -> Finished {
