@@ -202,6 +202,25 @@ fn files_are_loaded_and_a_wrong_value_names_its_line() {
 }
 
 #[test]
+fn a_row_that_a_server_skips_silently_is_found() {
+    if !has("mysql@5.6.14") {
+        return;
+    }
+    let bench = Bench::new();
+    write(
+        &bench,
+        "tables.sql",
+        "create table orders (id int primary key, price int)",
+    );
+    write(&bench, "q.sql", "select count(*) from orders");
+    write(&bench, "orders.csv", "1,10\n2,20\n1,30\n");
+    let ended = bench.line("bench sql --setup tables.sql --load orders=orders.csv --queries q.sql --server mysql@5.6.14");
+    assert_eq!(ended.status, 3, "{}", ended.stderr);
+    let says = "orders.csv: 1 rows have a key that an earlier row of orders has";
+    assert!(ended.stderr.contains(says), "{}", ended.stderr);
+}
+
+#[test]
 fn a_schema_of_a_running_server_is_only_read() {
     let rights = "SELECT ON shop.*";
     let Some(mut theirs) = Elsewhere::start("mariadb", rights) else {

@@ -175,6 +175,25 @@ impl Session {
     }
 }
 
+impl Session {
+    /// The rows that the last statement, a LOAD DATA LOCAL, skipped because their keys existed already. Servers before 5.7 do
+    /// not warn of them.
+    pub fn skipped_rows(&self) -> u64 {
+        match self {
+            Session::MySql(connection) => skipped(&connection.info_str()),
+            Session::Sqlite(_) | Session::Scripted(_) => 0,
+        }
+    }
+}
+
+/// `Records: 3  Deleted: 0  Skipped: 1  Warnings: 0`
+fn skipped(info: &str) -> u64 {
+    let mut words = info.split_whitespace();
+    let found = words.find(|word| *word == "Skipped:");
+    let number = found.and_then(|_| words.next()?.parse().ok());
+    number.unwrap_or(0)
+}
+
 fn query_mysql(connection: &mut mysql::Conn, sql: &str) -> mysql::Result<Reply> {
     let mut result = connection.query_iter(sql)?;
     let described = result.columns();
@@ -372,6 +391,15 @@ mod tests {
         let mut session = sqlite();
         session.execute("create table t (n)").unwrap();
         assert_eq!(session.execute("insert into t values (1), (2)").unwrap(), 2);
+    }
+
+    #[test]
+    fn skipped_rows_are_read_from_the_servers_summary() {
+        assert_eq!(
+            skipped("Records: 3  Deleted: 0  Skipped: 1  Warnings: 0"),
+            1
+        );
+        assert_eq!(skipped(""), 0);
     }
 
     #[test]

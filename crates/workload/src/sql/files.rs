@@ -123,12 +123,20 @@ impl TableFile {
         let mut rows = io::Cursor::new(first).chain(file);
         let loaded = session.load(&sql, Box::new(move |to| io::copy(&mut rows, to).map(drop)));
         loaded.map_err(|cause| self.refused(&name, &cause))?;
+        let skipped = session.skipped_rows();
         let failed = LoadError::during("The warnings of LOAD DATA cannot be read");
         match warning(session).map_err(failed)? {
-            None => Ok(()),
+            None if skipped == 0 => Ok(()),
+            None => Err(LoadError::Written {
+                place: name,
+                says: format!(
+                    "{skipped} rows have a key that an earlier row of {} has",
+                    self.table
+                ),
+            }),
             Some((code, message)) => {
-                let skipped = u64::from(self.options.is_none() && header.is_some());
-                Err(wrong_row(&name, skipped, code, &message))
+                let before = u64::from(self.options.is_none() && header.is_some());
+                Err(wrong_row(&name, before, code, &message))
             }
         }
     }
@@ -175,9 +183,10 @@ impl TableFile {
 }
 
 /// A row that the server could not store as it is. With LOCAL that is a warning, even in strict mode.
-fn wrong_row(name: &str, skipped: u64, code: u16, message: &str) -> LoadError {
+/// `before`: the lines before the first row.
+fn wrong_row(name: &str, before: u64, code: u16, message: &str) -> LoadError {
     let place = match row(message) {
-        Some(row) => format!("{name}:{}", row + skipped),
+        Some(row) => format!("{name}:{}", row + before),
         None => name.to_string(),
     };
     LoadError::Written {
@@ -235,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_wrong_value_names_the_line_of_the_file() {
-        let says = |skipped, message| wrong_row("orders.csv", skipped, 1366, message).to_string();
+        let says = |before, message| wrong_row("orders.csv", before, 1366, message).to_string();
         assert_eq!(
             says(1, "Incorrect integer value: 'x' for column 'id' at row 3"),
             "orders.csv:4: the server says 1366 Incorrect integer value: 'x' for column 'id' at row 3"
