@@ -4,6 +4,7 @@
 
 use crate::audit::AuditFigure;
 use crate::load::Kind;
+use crate::trial::TrialKey;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -12,6 +13,17 @@ pub struct Claim {
     pub subject: Subject,
     /// The published figure: the ratio `of / to`, or the spread for `among`.
     pub published: Option<f64>,
+}
+
+impl Claim {
+    /// The cells whose values are compared; none for a shape, which more blocks do not decide.
+    pub fn compared(&self) -> Vec<&Cell> {
+        match &self.subject {
+            Subject::Ratio { of, to, .. } => vec![of, to],
+            Subject::Spread { among, .. } => vec![among],
+            Subject::Finds { .. } => Vec::new(),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -134,6 +146,17 @@ pub struct Cell {
     pub query: Option<String>,
 }
 
+impl Cell {
+    /// Whether the levels of a trial are in it.
+    pub fn selects(&self, key: &TrialKey) -> bool {
+        let allows = |(factor, allowed): &(String, Vec<String>)| {
+            key.level(factor)
+                .is_some_and(|level| allowed.iter().any(|allowed| allowed == level))
+        };
+        self.levels.iter().all(allows)
+    }
+}
+
 /// `"hot"` is the mean of all hot rounds, `"hot 2"` the second alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundSelector {
@@ -180,13 +203,21 @@ pub enum Limit {
     AtMost,
 }
 
+/// The numbers of blocks after which the answers were decided; none where they are not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DecidedAfter {
+    pub threshold: Option<u32>,
+    pub direction: Option<u32>,
+}
+
 /// A claim with its verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judged {
     pub claim: Claim,
     /// The measured ratio (geometric mean over blocks) or spread.
     pub measured: Option<f64>,
-    /// The confidence interval over blocks; none with fewer than two blocks. Of a bound its far end is 0 or infinity.
+    /// The confidence interval over blocks; none with fewer than two blocks. Of a bound its far end is 0 or infinity. Where the claims are
+    /// judged several times, the intervals of all looks hold together.
     pub ci: Option<(f64, f64)>,
     /// Set if the measured ratio is only a bound: a query reached the time limit.
     #[serde(default)]
@@ -204,6 +235,9 @@ pub struct Judged {
     /// with one block, and beyond 1,000.
     #[serde(default)]
     pub blocks_to_decide: Option<u32>,
+    /// The looks at which it was decided; none where the claims are judged once.
+    #[serde(default)]
+    pub decided_after: Option<DecidedAfter>,
     /// Why, if the figures alone do not show it: "single block: variance unknown, so no verdict".
     pub reason: Option<String>,
 }

@@ -11,6 +11,7 @@ pub mod event;
 mod flag;
 pub mod histogram;
 pub mod load;
+mod looks;
 mod number;
 pub mod plan;
 mod query_error;
@@ -23,8 +24,8 @@ mod word;
 
 pub use audit::{AuditFigure, AuditNote, InputCheck};
 pub use claim::{
-    Bound, Cell, Claim, Direction, Finding, Judged, Limit, Percentile, RoundSelector, Subject,
-    Value, Verdict,
+    Bound, Cell, Claim, DecidedAfter, Direction, Finding, Judged, Limit, Percentile, RoundSelector,
+    Subject, Value, Verdict,
 };
 pub use environment::{Environment, ServerIdentity};
 pub use flag::{Flag, FlagKind};
@@ -33,6 +34,7 @@ pub use load::{
     Arrivals, EngineNote, ErrorCount, ErrorKind, HistogramNote, Kind, LiveSample, LiveTrial,
     Loaded, Mode, OpenNote, Requirement, Standard, Unfinished, Warmup, done_series,
 };
+pub use looks::{Ended, Look, Looks};
 pub use number::{grouped, percent};
 pub use plan::{FormKind, PlanForm};
 pub use query_error::QueryError;

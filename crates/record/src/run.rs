@@ -2,6 +2,7 @@
 
 use crate::claim::Claim;
 use crate::environment::Environment;
+use crate::looks::Looks;
 use serde::{Deserialize, Serialize};
 
 /// One execution of an experiment; the first row of `run.sqlite`.
@@ -36,7 +37,11 @@ pub struct Question {
     pub factors: Vec<Factor>,
     /// Names of the rounds of a trial, in order, as requested: `["cold", "hot", "hot"]`.
     pub rounds: Vec<String>,
+    /// The largest number of blocks of a cell.
     pub blocks: u32,
+    /// When the claims are judged; none for a fixed number of blocks, judged once.
+    #[serde(default)]
+    pub looks: Option<Looks>,
     pub workload: WorkloadNote,
     pub claims: Vec<Claim>,
     /// Number of trials of the whole matrix (all blocks, this shard).
@@ -44,6 +49,12 @@ pub struct Question {
 }
 
 impl Question {
+    /// When the claims are judged.
+    pub fn looks(&self) -> Looks {
+        let fixed = || Looks::fixed(self.blocks);
+        self.looks.clone().unwrap_or_else(fixed)
+    }
+
     /// `["cold", "hot"]`: each name once, in order.
     pub fn round_names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();

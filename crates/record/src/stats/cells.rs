@@ -38,18 +38,8 @@ pub(super) struct Series<'t> {
 
 /// The trials of a claim's cell.
 pub fn matching<'t>(trials: &'t [Trial], cell: &Cell) -> Vec<&'t Trial> {
-    let allows = |key: &TrialKey, factor: &str, allowed: &[String]| {
-        key.level(factor)
-            .is_some_and(|level| allowed.iter().any(|a| a == level))
-    };
-    trials
-        .iter()
-        .filter(|trial| {
-            cell.levels
-                .iter()
-                .all(|(factor, allowed)| allows(&trial.key, factor, allowed))
-        })
-        .collect()
+    let selected = trials.iter().filter(|trial| cell.selects(&trial.key));
+    selected.collect()
 }
 
 /// The rounds of a trial that a cell selects, by the recorded names: `cold` does not include `lukewarm`.
@@ -64,13 +54,15 @@ pub fn rounds<'t>(trial: &'t Trial, selector: Option<&RoundSelector>) -> Vec<&'t
         .collect()
 }
 
-/// The values of the rows that a cell selects; an error explains why there are none.
+/// The values of the rows that a cell selects in the blocks below `until`; an error explains why there are none.
 pub(super) fn series<'t>(
     trials: &'t [Trial],
     cell: &Cell,
     value: &Value,
+    until: u32,
 ) -> Result<Vec<Series<'t>>, String> {
-    let matching = matching(trials, cell);
+    let mut matching = matching(trials, cell);
+    matching.retain(|trial| trial.key.block < until);
     if matching.is_empty() {
         return Err(format!("no trial of {}", cell_words(cell)));
     }

@@ -247,7 +247,7 @@ fn narrowed(row: &Cell, compared: &Compared) -> Cell {
 
 /// Of the row's blocks that have a value.
 fn estimate(trials: &[Trial], cell: &Cell, value: &Value) -> Option<Estimate> {
-    let rows = cells::series(trials, cell, value).ok()?;
+    let rows = cells::series(trials, cell, value, u32::MAX).ok()?;
     let values = rows.iter().flat_map(|row| row.by_block.values());
     let at_least = rows.iter().any(|row| row.at_least);
     Estimate::of_bounds(&values.map(|value| (*value, at_least)).collect::<Vec<_>>())

@@ -2,7 +2,8 @@
 
 use super::holm;
 use super::ratio::{CONFIDENCE, LogMean};
-use crate::claim::{Direction, Limit};
+use crate::claim::{DecidedAfter, Direction, Limit};
+use crate::looks::Look;
 
 /// The probability with which the missing blocks decide, if the measured ratio is the true one.
 const POWER: f64 = 0.8;
@@ -29,6 +30,57 @@ impl Side {
             above: above < below,
         })
     }
+
+    /// As a share of the error rate of its look.
+    pub(super) fn weighed(self, weight: f64) -> Side {
+        Side {
+            p: (self.p / weight).min(1.0),
+            ..self
+        }
+    }
+
+    /// The surer one of two looks.
+    pub(super) fn or(self, later: Side) -> Side {
+        if self.p <= later.p { self } else { later }
+    }
+}
+
+impl DecidedAfter {
+    /// Keeps the first look at which each answer was decided.
+    pub(super) fn note(&mut self, threshold: bool, direction: Option<Direction>, blocks: u32) {
+        let is_side = matches!(direction, Some(Direction::Above | Direction::Below));
+        self.threshold = self.threshold.or(threshold.then_some(blocks));
+        self.direction = self.direction.or(is_side.then_some(blocks));
+    }
+}
+
+/// `direction decided after 3 blocks, threshold after 9 blocks (look added to the finished run)`. None where nothing is decided, or where
+/// there is one look.
+pub(super) fn after_words(after: &DecidedAfter, looks: &[Look]) -> Option<String> {
+    let added = |blocks: u32| {
+        let mut taken = looks.iter().filter(|look| look.added);
+        taken.any(|look| look.blocks == blocks)
+    };
+    let words = |blocks: u32| match added(blocks) {
+        true => format!("after {blocks} blocks (look added to the finished run)"),
+        false => format!("after {blocks} blocks"),
+    };
+    if looks.len() < 2 {
+        return None;
+    }
+    Some(match (after.direction, after.threshold) {
+        (None, None) => return None,
+        (Some(direction), None) => format!("direction decided {}", words(direction)),
+        (None, Some(threshold)) => format!("threshold decided {}", words(threshold)),
+        (Some(direction), Some(threshold)) if direction == threshold => {
+            format!("decided {}", words(direction))
+        }
+        (Some(direction), Some(threshold)) => format!(
+            "direction decided {}, threshold {}",
+            words(direction),
+            words(threshold)
+        ),
+    })
 }
 
 /// The directions of all claims: they share an error rate of 5 % (Holm). None for a claim without a ratio.
@@ -53,14 +105,14 @@ pub(super) struct Missing {
 }
 
 impl Missing {
-    /// For the values that were not excluded; None where all were.
+    /// For the values that were not excluded, in a test at the level `alpha`; None where all were.
     pub(super) fn of(
         ratio: &LogMean,
         direction: Option<f64>,
         threshold: Option<f64>,
-        tested: usize,
+        alpha: f64,
     ) -> Option<Missing> {
-        let needed = |value: f64| blocks(ratio, value, tested);
+        let needed = |value: f64| blocks(ratio, value, alpha);
         (direction.is_some() || threshold.is_some()).then(|| Missing {
             direction: direction.map(needed),
             threshold: threshold.map(needed),
@@ -91,11 +143,10 @@ impl Missing {
 }
 
 /// The number of blocks that shows, with 80 % probability, that the ratio is not this value, if what was measured is true: its mean and
-/// the standard deviation of a block. `tested` claims share the error rate. None beyond [`MOST_BLOCKS`].
+/// the standard deviation of a block. None beyond [`MOST_BLOCKS`].
 ///
-/// The number B with |mean - ln value| = (t(1 - 0.025 / tested) + t(0.8)) s / sqrt(B), with the degrees of freedom of B blocks.
-fn blocks(ratio: &LogMean, value: f64, tested: usize) -> Option<u32> {
-    let alpha = (1.0 - CONFIDENCE) / tested.max(1) as f64;
+/// The number B with |mean - ln value| = (t(1 - alpha / 2) + t(0.8)) s / sqrt(B), with the degrees of freedom of B blocks.
+fn blocks(ratio: &LogMean, value: f64, alpha: f64) -> Option<u32> {
     let enough = |blocks: &u32| ratio.would_exclude(value, *blocks, alpha, POWER);
     let first = ratio.count as u32 + 1;
     if first > MOST_BLOCKS || !enough(&MOST_BLOCKS) {
@@ -125,18 +176,18 @@ mod tests {
     fn a_difference_of_one_standard_deviation_needs_ten_blocks() {
         // The known sample size of a paired t test for d = 1, 5 % two-sided and 80 % power is 10.
         let one = ratio(&[0.0, 0.1, 0.2]);
-        assert_eq!(blocks(&one, 1.0, 1), Some(10));
+        assert_eq!(blocks(&one, 1.0, 0.05), Some(10));
     }
 
     #[test]
     fn more_claims_need_more_blocks() {
         let one = ratio(&[0.0, 0.1, 0.2]);
-        assert!(blocks(&one, 1.0, 10) > blocks(&one, 1.0, 1));
+        assert!(blocks(&one, 1.0, 0.005) > blocks(&one, 1.0, 0.05));
     }
 
     #[test]
     fn no_number_of_blocks_excludes_the_true_value() {
-        assert_eq!(blocks(&ratio(&[-0.1, 0.0, 0.1]), 1.0, 1), None);
+        assert_eq!(blocks(&ratio(&[-0.1, 0.0, 0.1]), 1.0, 0.05), None);
     }
 
     #[test]

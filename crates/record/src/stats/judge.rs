@@ -3,6 +3,7 @@
 //! A claim is reproduced where its test decides for the claimed side of the threshold, not reproduced where it decides
 //! for the other, and inconclusive else. The tests of all claims share one error rate of 5 % (Holm), and so do their
 //! directions. A test at a level decides exactly where the moderated t interval of that confidence lies wholly on one side.
+//! Where a run looks at its claims several times, the smallest p over the looks counts, each divided by its look's weight.
 
 use super::cells::{self, Series};
 use super::decide::{self, Missing, Side};
@@ -13,8 +14,9 @@ use super::plans;
 use super::ratio::{Band, CONFIDENCE, LogMean, MARGIN};
 use super::spread::Spread;
 use crate::claim::{
-    Bound, Cell, Claim, Direction, Finding, Judged, Limit, Subject, Value, Verdict,
+    Bound, Cell, Claim, DecidedAfter, Direction, Finding, Judged, Limit, Subject, Value, Verdict,
 };
+use crate::looks::{Look, Looks};
 use crate::run::Question;
 use crate::trial::Trial;
 
@@ -29,15 +31,17 @@ pub type PlanHolds<'h> = dyn Fn(&Trial, &str, &str, &str) -> Option<bool> + 'h;
 ///
 /// Needs whole trials if [`needs_query_counters`] returns true.
 pub fn judge(question: &Question, trials: &[Trial], holds: &PlanHolds) -> Vec<Judged> {
-    judge_paired(&question.claims, trials, holds)
+    judged_at(&question.looks(), &question.claims, trials, holds)
 }
 
+/// The claims of a comparison, which is made once.
 pub(super) fn judge_paired(claims: &[Claim], trials: &[Trial], holds: &PlanHolds) -> Vec<Judged> {
-    let mut lenders = Lenders::of(trials);
-    let found = (claims.iter())
-        .map(|claim| find(claim, trials, &mut lenders, holds))
-        .collect();
-    together(claims, found)
+    judged_at(&Looks::fixed(u32::MAX), claims, trials, holds)
+}
+
+fn judged_at(looks: &Looks, claims: &[Claim], trials: &[Trial], holds: &PlanHolds) -> Vec<Judged> {
+    let followed = follow((looks, claims), trials, holds, u32::MAX);
+    conclusions(claims, followed, looks.all())
 }
 
 /// The same for ratios of cells of different runs, whose blocks do not belong together.
@@ -52,25 +56,87 @@ pub(super) fn judge_unpaired(claims: &[Claim], trials: &[Trial]) -> Vec<Judged> 
         _ => Err("only ratios are compared between runs".to_string()),
     };
     let found = claims.iter().map(find);
-    let found = found.map(|found| found.unwrap_or_else(Found::not_available));
-    together(claims, found.collect())
+    let found: Vec<Found> = found
+        .map(|found| found.unwrap_or_else(Found::not_available).weighed(1.0))
+        .collect();
+    let mut decisions = vec![Decision::default(); claims.len()];
+    decide(&found, &mut decisions, 0);
+    conclusions(claims, found.into_iter().zip(decisions).collect(), &[])
 }
 
-/// All claims share the error rate.
-fn together(claims: &[Claim], found: Vec<Found>) -> Vec<Judged> {
+fn conclusions(claims: &[Claim], followed: Vec<(Found, Decision)>, looks: &[Look]) -> Vec<Judged> {
+    let conclude = |(claim, (found, decision)): (&Claim, (Found, Decision))| Judged {
+        decided_after: (looks.len() > 1).then_some(decision.after),
+        ..conclude(claim, found, &decision, looks)
+    };
+    claims.iter().zip(followed).map(conclude).collect()
+}
+
+/// Of each claim, whether the first so many blocks leave it undecided and more blocks may decide it. A shape, a bound and a claim
+/// without figures are never among them.
+pub fn undecided(
+    question: &Question,
+    trials: &[Trial],
+    holds: &PlanHolds,
+    blocks: u32,
+) -> Vec<bool> {
+    let followed = follow((&question.looks(), &question.claims), trials, holds, blocks);
+    let is_open = |(found, decision): &(Found, Decision)| found.is_open(decision);
+    followed.iter().map(is_open).collect()
+}
+
+/// Takes every look at the claims for which there are trials in the blocks below `until`, one after the other.
+fn follow(
+    (looks, claims): (&Looks, &[Claim]),
+    trials: &[Trial],
+    holds: &PlanHolds,
+    until: u32,
+) -> Vec<(Found, Decision)> {
+    let measured = trials.iter().map(|trial| trial.key.block + 1).max();
+    let measured = measured.unwrap_or(0);
+    let until = until.min(measured);
+    let mut lenders = Lenders::of(trials, bound(looks.all(), 0, until));
+    let mut found: Vec<Found> = Vec::new();
+    let mut decisions: Vec<Decision> = vec![Decision::default(); claims.len()];
+    for (place, look) in looks.all().iter().enumerate() {
+        if place > 0 && looks.all()[place - 1].blocks >= until {
+            break;
+        }
+        let until = bound(looks.all(), place, until);
+        let seen: Vec<Found> = (claims.iter())
+            .map(|claim| find(claim, trials, until, &mut lenders, holds).weighed(look.weight))
+            .collect();
+        found = match place {
+            0 => seen,
+            _ => (found.into_iter().zip(seen))
+                .map(|(before, now)| before.followed_by(now))
+                .collect(),
+        };
+        decide(&found, &mut decisions, until);
+    }
+    found.into_iter().zip(decisions).collect()
+}
+
+/// The number of blocks that a look judges; the last look judges all.
+fn bound(looks: &[Look], place: usize, until: u32) -> u32 {
+    match place + 1 == looks.len() {
+        true => until,
+        false => looks[place].blocks.min(until),
+    }
+}
+
+/// Tests all claims together.
+fn decide(found: &[Found], decisions: &mut [Decision], blocks: u32) {
     let tested: Vec<f64> = found.iter().filter_map(Found::p).collect();
     let sides: Vec<Option<Side>> = found.iter().map(|found| found.side).collect();
     let mut decided = holm::rejected(&tested, 1.0 - CONFIDENCE).into_iter();
-    let mut directions = decide::directions(&sides).into_iter();
-    let conclude = |(claim, found): (&Claim, Found)| {
-        let decision = Decision {
-            threshold: found.p().is_some() && decided.next().unwrap_or(false),
-            direction: directions.next().flatten(),
-            tested: tested.len(),
-        };
-        conclude(claim, found, &decision)
-    };
-    claims.iter().zip(found).map(conclude).collect()
+    let directions = decide::directions(&sides);
+    for ((found, decision), direction) in found.iter().zip(decisions).zip(directions) {
+        decision.threshold = found.p().is_some() && decided.next().unwrap_or(false);
+        decision.direction = direction;
+        decision.tested = tested.len();
+        decision.after.note(decision.threshold, direction, blocks);
+    }
 }
 
 /// Whether a claim compares single queries of a round: their counters, which `Store::trials` leaves out and `trials_whole`
@@ -85,12 +151,14 @@ pub fn needs_query_counters(question: &Question) -> bool {
 }
 
 /// What the tests of all claims together say of one.
+#[derive(Clone, Default)]
 struct Decision {
     /// Whether its test against the threshold decides.
     threshold: bool,
     direction: Option<Direction>,
     /// Claims that share the error rate.
     tested: usize,
+    after: DecidedAfter,
 }
 
 /// The result for one claim before the correction for multiple tests.
@@ -100,6 +168,10 @@ struct Found {
     limit: Option<Limit>,
     evidence: Evidence,
     side: Option<Side>,
+    /// Complete blocks that it rests on.
+    blocks: usize,
+    /// Of its look.
+    weight: f64,
     /// The nearest ratio that the threshold separates from the claimed ones.
     edge: f64,
     notes: Vec<String>,
@@ -147,6 +219,7 @@ impl Found {
                 true => Evidence::OneBlock,
                 false => tested,
             },
+            blocks: ratio.count,
             ratio: Some(ratio),
             notes,
             ..Found::default()
@@ -155,7 +228,7 @@ impl Found {
 
     /// The confidence interval; of a bound it is open on the other side.
     fn ci(&self) -> Option<(f64, f64)> {
-        let (low, high) = self.ratio?.ci()?;
+        let (low, high) = self.ratio?.interval((1.0 - CONFIDENCE) * self.weight)?;
         Some(match self.limit {
             None => (low, high),
             Some(Limit::AtLeast) => (low, f64::INFINITY),
@@ -172,13 +245,55 @@ impl Found {
         let undecided =
             decision.direction == Some(Direction::Undecided) && !Band::within(MARGIN).holds(&ratio);
         let edge = (!decision.threshold).then_some(self.edge);
-        Missing::of(&ratio, undecided.then_some(1.0), edge, decision.tested)
+        let alpha = (1.0 - CONFIDENCE) * self.weight / decision.tested.max(1) as f64;
+        Missing::of(&ratio, undecided.then_some(1.0), edge, alpha)
+    }
+
+    /// Whether more blocks may decide what is not decided.
+    fn is_open(&self, decision: &Decision) -> bool {
+        match self.evidence {
+            Evidence::OneBlock => self.ratio.is_some() && self.limit.is_none(),
+            _ => self.missing(decision).is_some(),
+        }
+    }
+
+    /// The p values as shares of the error rate of their look.
+    fn weighed(mut self, weight: f64) -> Found {
+        self.weight = weight;
+        self.side = self.side.map(|side| side.weighed(weight));
+        if let Evidence::Tested { p, .. } = &mut self.evidence {
+            *p = (*p / weight).min(1.0);
+        }
+        self
+    }
+
+    /// What two looks show together: the later figure, and of each test the smaller p value. Where nothing was measured between them,
+    /// there was no second look.
+    fn followed_by(self, later: Found) -> Found {
+        let is_missing = matches!(later.evidence, Evidence::Missing);
+        if later.blocks <= self.blocks && !is_missing {
+            return self;
+        }
+        let keeps = matches!((self.p(), later.p()), (Some(before), Some(now)) if before <= now);
+        Found {
+            side: match (self.side, later.side) {
+                (Some(before), Some(now)) => Some(before.or(now)),
+                (_, now) => now,
+            },
+            evidence: match keeps {
+                true => self.evidence,
+                false => later.evidence,
+            },
+            ..later
+        }
     }
 }
 
+/// In the blocks below `until`; a shape in all blocks.
 fn find<'t>(
     claim: &Claim,
     trials: &'t [Trial],
+    until: u32,
     lenders: &mut Lenders<'t>,
     holds: &PlanHolds,
 ) -> Found {
@@ -188,12 +303,12 @@ fn find<'t>(
             of,
             to,
             bound,
-        } => find_ratio(trials, lenders, value, (of, to), *bound),
+        } => find_ratio(trials, until, lenders, value, (of, to), *bound),
         Subject::Spread {
             value,
             among,
             within,
-        } => find_spread(trials, lenders, value, among, *within),
+        } => find_spread(trials, until, lenders, value, among, *within),
         Subject::Finds { finding, of } => find_shape(trials, finding, of, holds),
     };
     found.unwrap_or_else(Found::not_available)
@@ -201,13 +316,14 @@ fn find<'t>(
 
 fn find_ratio<'t>(
     trials: &'t [Trial],
+    until: u32,
     lenders: &mut Lenders<'t>,
     value: &Value,
     (of_cell, to_cell): (&Cell, &Cell),
     bound: Bound,
 ) -> Result<Found, String> {
-    let of = cells::series(trials, of_cell, value)?;
-    let to = cells::series(trials, to_cell, value)?;
+    let of = cells::series(trials, of_cell, value, until)?;
+    let to = cells::series(trials, to_cell, value, until)?;
     let blocks = cells::common_blocks(&[&of, &to]);
     let ratio = LogMean::of_ratios(
         &cells::combined(&of, &blocks),
@@ -225,8 +341,8 @@ fn find_unpaired(
     (of, to): (&Cell, &Cell),
     bound: Bound,
 ) -> Result<Found, String> {
-    let of = cells::series(trials, of, value)?;
-    let to = cells::series(trials, to, value)?;
+    let of = cells::series(trials, of, value, u32::MAX)?;
+    let to = cells::series(trials, to, value, u32::MAX)?;
     let values = |rows: &[Series]| cells::combined(rows, &cells::common_blocks(&[rows]));
     let ratio = LogMean::unpaired(&values(&of), &values(&to)).ok_or("a side has no value")?;
     tested(lender::at_resolution(ratio, value), (&of, &to), bound, None)
@@ -274,12 +390,13 @@ fn limit(of: &[Series], to: &[Series]) -> Result<Option<Limit>, String> {
 
 fn find_spread<'t>(
     trials: &'t [Trial],
+    until: u32,
     lenders: &mut Lenders<'t>,
     value: &Value,
     among: &Cell,
     within: f64,
 ) -> Result<Found, String> {
-    let rows = cells::series(trials, among, value)?;
+    let rows = cells::series(trials, among, value, until)?;
     if rows.len() < 2 {
         return Err(format!(
             "only one row of {}: nothing to compare it with",
@@ -337,16 +454,18 @@ fn find_shape(
     };
     Ok(Found {
         evidence: if blocks < 2 { Evidence::OneBlock } else { seen },
+        blocks,
         notes: vec![words],
         ..Found::default()
     })
 }
 
-fn conclude(claim: &Claim, found: Found, decision: &Decision) -> Judged {
+fn conclude(claim: &Claim, found: Found, decision: &Decision, looks: &[Look]) -> Judged {
     let missing = found.missing(decision);
     let ci = found.ci();
     let inside = |published: f64| ci.map(|(low, high)| (low..=high).contains(&published));
     let notes: Vec<String> = (found.notes.iter().cloned())
+        .chain(decide::after_words(&decision.after, looks))
         .chain(not_decided(&found.evidence, decision))
         .chain(missing.as_ref().map(Missing::text))
         .collect();
@@ -360,6 +479,7 @@ fn conclude(claim: &Claim, found: Found, decision: &Decision) -> Judged {
         direction: decision.direction,
         published_inside: claim.published.and_then(inside),
         blocks_to_decide: missing.and_then(|missing| missing.all()),
+        decided_after: None,
         reason: (!notes.is_empty()).then(|| notes.join("; ")),
     }
 }

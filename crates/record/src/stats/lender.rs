@@ -30,6 +30,8 @@ struct Kind {
 /// The matrices of a run; each is read once.
 pub(super) struct Lenders<'t> {
     trials: &'t [Trial],
+    /// Only blocks below this number lend.
+    until: u32,
     known: Vec<(Kind, Option<Lender<'t>>)>,
 }
 
@@ -40,9 +42,10 @@ struct Lender<'t> {
 }
 
 impl<'t> Lenders<'t> {
-    pub(super) fn of(trials: &'t [Trial]) -> Lenders<'t> {
+    pub(super) fn of(trials: &'t [Trial], until: u32) -> Lenders<'t> {
         Lenders {
             trials,
+            until,
             known: Vec::new(),
         }
     }
@@ -74,7 +77,7 @@ impl<'t> Lenders<'t> {
         };
         let known = self.known.iter().position(|(known, _)| *known == kind);
         let at = known.unwrap_or_else(|| {
-            let lender = Lender::of(self.trials, &kind);
+            let lender = Lender::of(self.trials, self.until, &kind);
             self.known.push((kind, lender));
             self.known.len() - 1
         });
@@ -91,8 +94,8 @@ pub(super) fn at_resolution(ratio: LogMean, value: &Value) -> LogMean {
 }
 
 impl<'t> Lender<'t> {
-    fn of(trials: &'t [Trial], kind: &Kind) -> Option<Lender<'t>> {
-        let values = values(trials, kind);
+    fn of(trials: &'t [Trial], until: u32, kind: &Kind) -> Option<Lender<'t>> {
+        let values = values(trials, until, kind);
         let blocks = complete_blocks(&values);
         let shares_starts = trials.iter().any(continues);
         let mut rows: BTreeMap<Start, (Row, Vec<CellKey>)> = BTreeMap::new();
@@ -127,12 +130,14 @@ impl<'t> Lender<'t> {
 }
 
 /// Only cells that have a value in some block.
-fn values<'t>(trials: &'t [Trial], kind: &Kind) -> BTreeMap<CellKey<'t>, BTreeMap<u32, f64>> {
+fn values<'t>(
+    trials: &'t [Trial],
+    until: u32,
+    kind: &Kind,
+) -> BTreeMap<CellKey<'t>, BTreeMap<u32, f64>> {
     let mut values: BTreeMap<CellKey, BTreeMap<u32, f64>> = BTreeMap::new();
-    for trial in trials
-        .iter()
-        .filter(|trial| trial.state == TrialState::Done)
-    {
+    let lends = |trial: &&Trial| trial.state == TrialState::Done && trial.key.block < until;
+    for trial in trials.iter().filter(lends) {
         for query in queries(trial, kind) {
             let cell = Cell {
                 levels: Vec::new(),

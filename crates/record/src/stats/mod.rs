@@ -72,7 +72,7 @@ pub use steady::{Shape, Steady, throughput_after};
 pub use summary::{RULES, Summary, measured, summarise, summary};
 pub use workers::{BestWorkers, best_workers};
 
-pub use judge::{PlanHolds, judge, needs_query_counters};
+pub use judge::{PlanHolds, judge, needs_query_counters, undecided};
 pub use plans::{PlanChange, plan_changes};
 pub use ratio::{CONFIDENCE, Comparison, LogMean, MARGIN, compare, compare_throughput};
 pub use table::{Estimate, QueryRow, RoundCell, Row, queries, rows, table};

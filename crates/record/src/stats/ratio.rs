@@ -186,7 +186,12 @@ impl LogMean {
 
     /// The 95 % t interval of the geometric mean; None with fewer than two values.
     pub fn ci(&self) -> Option<(f64, f64)> {
-        let half = self.student()?.inverse_cdf(0.5 + CONFIDENCE / 2.0) * self.standard_error;
+        self.interval(1.0 - CONFIDENCE)
+    }
+
+    /// The t interval of the geometric mean that misses it with the probability `alpha`.
+    pub(super) fn interval(&self, alpha: f64) -> Option<(f64, f64)> {
+        let half = self.student()?.inverse_cdf(1.0 - alpha / 2.0) * self.standard_error;
         Some(((self.mean - half).exp(), (self.mean + half).exp()))
     }
 

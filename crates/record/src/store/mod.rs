@@ -21,7 +21,7 @@ mod write;
 pub use error::StoreError;
 
 use crate::load::{LiveSample, LiveTrial, Loaded};
-use crate::run::Run;
+use crate::run::{Question, Run};
 use crate::trial::{Trial, TrialKey, TrialState};
 use read::Depth;
 use rusqlite::{Connection, TransactionBehavior};
@@ -89,6 +89,11 @@ impl Store {
     /// The question and the environment.
     pub fn run(&self) -> Result<Run, StoreError> {
         self.named(read::run(&self.at))
+    }
+
+    /// Replaces the question: a finished run that gets further blocks, or the reason why a run stopped.
+    pub fn set_question(&mut self, question: &Question) -> Result<(), StoreError> {
+        self.named(write::question(&self.at, question))
     }
 
     /// Trials that need not be measured again, in the order they ended: done and invalid ones. A failed one is repeated.

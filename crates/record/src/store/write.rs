@@ -1,7 +1,7 @@
 //! From the data model into rows. The caller holds the transaction.
 
 use super::counters;
-use crate::run::Run;
+use crate::run::{Question, Run};
 use crate::trial::{EventNote, LimitNote, Query, Round, Trial, TrialKey, TrialState};
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use serde::Serialize;
@@ -43,6 +43,11 @@ pub(super) fn run(at: &Connection, run: &Run) -> Result<()> {
             json(&run.environment),
         ],
     )?;
+    Ok(())
+}
+
+pub(super) fn question(at: &Connection, question: &Question) -> Result<()> {
+    at.execute("update run set question_json = ?1", [json(question)])?;
     Ok(())
 }
 

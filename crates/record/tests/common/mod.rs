@@ -30,6 +30,7 @@ pub(crate) fn run() -> Run {
             }],
             rounds: ["cold", "hot", "hot", "hot"].map(String::from).to_vec(),
             blocks: 3,
+            looks: None,
             workload: WorkloadNote {
                 name: "ssb".into(),
                 summary: "SSB".into(),
