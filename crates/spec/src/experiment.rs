@@ -180,7 +180,10 @@ pub struct Protocol {
     /// Empty for a timed load.
     pub rounds: Vec<RoundKind>,
     pub unit: Unit,
+    /// The largest number of blocks of a cell.
     pub blocks: u32,
+    /// When the claims are judged and which cells go on; None for a fixed number of blocks.
+    pub looks: Option<record::Looks>,
     /// A query that takes longer is cancelled and recorded as timed out.
     pub query_timeout: Option<Duration>,
     /// The queries to run, in the order of the workload; empty: all.

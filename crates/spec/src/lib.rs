@@ -9,6 +9,7 @@
 
 mod advice;
 mod bench;
+mod blocks;
 pub mod build;
 mod condition;
 mod differing;
@@ -47,6 +48,7 @@ mod tests;
 
 pub use advice::advice;
 pub use bench::{BenchRequest, SqlRequest, bench};
+pub use blocks::UNTIL_DECIDED_TIMES;
 pub use condition::Condition;
 pub use differing::differing_keys;
 pub use events::{EventKind, Outage};
@@ -161,6 +163,7 @@ fn read_file(
     let load = load::load(file, folder);
     let mut factors = factors::factors(file, &workload);
     factors.extend(load.factors);
+    let noted = file.notes.count();
     let protocol = protocol::protocol(file);
     let names = Names::new(&servers, &factors, &load.spec, &protocol);
     names::check(file, &servers, &names);
@@ -168,6 +171,9 @@ fn read_file(
         names::check_without_server(file, &workload.name);
     }
     let claims = claims::claims(file, &names);
+    if noted == file.notes.count() {
+        blocks::check_claims(file, &protocol, &claims);
+    }
     let table = workload.table();
     let in_place = load.trace.into_iter().chain(workload.texts.in_place());
     Some(Experiment {

@@ -2,6 +2,7 @@
 //!
 //! Purpose: its keys, defaults, ranges and combinations. Boundaries: `timed` checks that the workload supports them.
 
+use super::blocks;
 use super::experiment::{Protocol, RoundKind, Unit, WarmupSpec};
 use super::read::{Node, Section};
 use super::sections::names;
@@ -29,6 +30,7 @@ pub(crate) fn protocol(file: &Section) -> Protocol {
         rounds: vec![RoundKind::Cold, RoundKind::Hot, RoundKind::Hot],
         unit: Unit::Round,
         blocks: 1,
+        looks: None,
         query_timeout: None,
         queries: Vec::new(),
         time: None,
@@ -44,11 +46,8 @@ pub(crate) fn protocol(file: &Section) -> Protocol {
         return protocol;
     };
     section.allow("[protocol]", &KEYS);
-    if let Some(blocks) = section
-        .get("blocks")
-        .and_then(|node| node.count("blocks = 3"))
-    {
-        protocol.blocks = blocks;
+    if let Some(node) = section.get("blocks") {
+        blocks::blocks(&node, &mut protocol);
     }
     refuse_the_other_kind(&section);
     match section.get("time") {

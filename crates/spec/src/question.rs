@@ -23,6 +23,7 @@ pub fn question(experiment: &Experiment, trials: u64, workload: WorkloadNote) ->
             .map(|round| round.name().to_string())
             .collect(),
         blocks: experiment.protocol.blocks,
+        looks: experiment.protocol.looks.clone(),
         workload,
         claims: experiment.claims.clone(),
         trials,

@@ -23,7 +23,7 @@ fn is_share(level: &str) -> bool {
     level.parse().is_ok_and(|rate: RateSpec| rate.is_relative())
 }
 
-fn mistake(says: impl Into<String>, help: impl Into<String>) -> OverrideError {
+pub(crate) fn mistake(says: impl Into<String>, help: impl Into<String>) -> OverrideError {
     OverrideError {
         says: says.into(),
         help: help.into(),
@@ -85,6 +85,7 @@ impl Experiment {
             ));
         }
         self.protocol.blocks = blocks;
+        self.protocol.looks = None;
         Ok(self)
     }
 

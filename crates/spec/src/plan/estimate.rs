@@ -5,6 +5,9 @@
 
 use super::{Plan, PlannedTrial, search};
 use crate::Experiment;
+use crate::unit::duration_text;
+use record::Looks;
+use std::time::Duration;
 
 /// The estimated cost of one server's dataset.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +26,9 @@ pub struct DatasetCost {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
     pub trials: u64,
+    /// Trials and time until the first look at the claims, after which the others are measured only where a claim is undecided. The
+    /// same as of the whole run for a fixed number of blocks.
+    pub first: (u64, f64),
     /// Size of the missing snapshots plus the largest copy, since trials run one after another.
     pub disk_bytes: u64,
     pub elapsed_s: f64,
@@ -49,30 +55,83 @@ pub fn expect(
         };
         trial_s(&first) + (probes - 1) as f64 * trial_s(&further)
     };
+    let load_s = datasets.iter().map(|dataset| dataset.load_s).sum::<f64>();
+    let until = |blocks: u32| {
+        let trials = || plan.trials().filter(|trial| trial.key.block < blocks);
+        let trials_s: f64 = trials().map(place_s).sum();
+        ((trials().count() * probes) as u64, load_s + trials_s)
+    };
+    let (trials, elapsed_s) = until(plan.looks.most());
     Expectation {
-        trials: (plan.trials().count() * probes) as u64,
+        trials,
+        first: until(plan.looks.first()),
         disk_bytes: datasets
             .iter()
             .map(|dataset| dataset.new_bytes)
             .sum::<u64>()
             + copy_bytes,
-        elapsed_s: datasets.iter().map(|dataset| dataset.load_s).sum::<f64>()
-            + plan.trials().map(place_s).sum::<f64>(),
+        elapsed_s,
     }
 }
 
-/// Formats the estimate as three lines for the terminal.
+/// Formats the estimate as lines for the terminal: three, and one more where the number of blocks depends on the claims.
 pub fn text(experiment: &Experiment, expectation: &Expectation) -> String {
+    let looks = experiment.protocol.looks.as_ref();
+    let (_, first_s) = expectation.first;
+    let time = match first_s < expectation.elapsed_s {
+        true => format!(
+            "{} to {}",
+            seconds_text(first_s),
+            seconds_text(longest_s(looks, expectation))
+        ),
+        false => seconds_text(expectation.elapsed_s),
+    };
     format!(
-        "trials  {}\ndisk    about {}\ntime    about {}\n",
-        trials_text(experiment, expectation.trials),
+        "trials  {}\n{}disk    about {}\ntime    about {time}\n",
+        trials_text(experiment, expectation),
+        looks.map(looks_text).unwrap_or_default(),
         bytes_text(expectation.disk_bytes),
-        seconds_text(expectation.elapsed_s)
     )
 }
 
+/// A limit of time does not shorten the first blocks.
+fn longest_s(looks: Option<&Looks>, expectation: &Expectation) -> f64 {
+    let (_, first_s) = expectation.first;
+    let limit = looks.and_then(|looks| looks.within_s);
+    limit.map_or(expectation.elapsed_s, |within_s| {
+        expectation.elapsed_s.min(within_s.max(first_s))
+    })
+}
+
+/// `looks   after 3, 5 and 9 blocks (0.4, 0.3 and 0.3 of the error rate); after the first only cells of undecided claims go on, for at most 2h`
+fn looks_text(looks: &Looks) -> String {
+    let all = looks.all().iter();
+    let blocks: Vec<String> = all.clone().map(|look| look.blocks.to_string()).collect();
+    let weights: Vec<String> = all.map(|look| look.weight.to_string()).collect();
+    let within = looks.within_s.map(Duration::from_secs_f64);
+    let within = within.map(|within| format!(", for at most {}", duration_text(within)));
+    match looks.all().len() {
+        1 => format!("looks   after {} blocks\n", looks.first()),
+        _ => format!(
+            "looks   after {} blocks ({} of the error rate); after the first only cells of undecided claims go on{}\n",
+            listed(&blocks),
+            listed(&weights),
+            within.unwrap_or_default()
+        ),
+    }
+}
+
+/// `3, 5 and 9`
+fn listed(words: &[String]) -> String {
+    match words {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => words.concat(),
+    }
+}
+
 /// `30: 2 server x 5 variant x 2 joins x 3 blocks, less 30 excluded by "only" or assigned to other shards`
-fn trials_text(experiment: &Experiment, trials: u64) -> String {
+fn trials_text(experiment: &Experiment, expectation: &Expectation) -> String {
+    let trials = expectation.trials;
     let servers = experiment.servers.len();
     let mut counts: Vec<(&str, usize)> = Vec::new();
     counts.extend((servers > 0).then_some(("server", servers)));
@@ -82,6 +141,10 @@ fn trials_text(experiment: &Experiment, trials: u64) -> String {
             .iter()
             .map(|factor| (factor.name.as_str(), factor.levels.len())),
     );
+    let first = match expectation.first.0 {
+        first if first < trials => format!("{first} to "),
+        _ => String::new(),
+    };
     counts.push(if experiment.protocol.blocks == 1 {
         ("block", 1)
     } else {
@@ -99,7 +162,7 @@ fn trials_text(experiment: &Experiment, trials: u64) -> String {
         0 => String::new(),
         excluded => format!(", less {excluded} excluded by \"only\" or assigned to other shards"),
     };
-    format!("{trials}: {}{without}", factors.join(" x "))
+    format!("{first}{trials}: {}{without}", factors.join(" x "))
 }
 
 fn bytes_text(bytes: u64) -> String {
@@ -176,9 +239,27 @@ mod tests {
     }
 
     #[test]
+    fn the_looks_are_shown_with_their_weights_and_the_range_of_trials_and_time() {
+        let experiment = parse(
+            "title = 't'\n[server.a]\nbuild = 'mariadb'\n[server.b]\nbuild = 'mariadb'\n[workload.ssb]\n\
+             [protocol]\nblocks = { first = 3, most = 9, within = '3m' }\n\
+             [[claim]]\nsays = 's'\nvalue = 'elapsed'\nof = { server = 'a' }\nto = { server = 'b' }\nat_least = 2\n",
+        );
+        let plan = Plan::new(&experiment, 7).unwrap();
+        let expected = expect(&plan, &[], &|_| 20.0);
+        insta::assert_snapshot!(text(&experiment, &expected), @r"
+        trials  6 to 18: 2 server x 9 blocks
+        looks   after 3, 5 and 9 blocks (0.4, 0.3 and 0.3 of the error rate); after the first only cells of undecided claims go on, for at most 3m
+        disk    about 0 bytes
+        time    about 2 min to 3 min
+        ");
+    }
+
+    #[test]
     fn the_estimate_lists_the_factors_and_excluded_trials() {
         let expectation = Expectation {
             trials: 15,
+            first: (15, 600.0),
             disk_bytes: 3 << 29,
             elapsed_s: 600.0,
         };

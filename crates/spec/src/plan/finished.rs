@@ -10,6 +10,8 @@ pub struct Finished {
     pub key: TrialKey,
     /// Whether its figures can be used: it completed and is valid.
     pub is_usable: bool,
+    /// From the start of its server to its end.
+    pub elapsed_s: f64,
     /// Throughput (ops/s) of the measured part; None if the trial has none.
     pub throughput: Option<f64>,
     /// The share of finished operations that failed, 0 to 1.
@@ -50,6 +52,7 @@ impl Finished {
         Finished {
             key,
             is_usable,
+            elapsed_s: 0.0,
             throughput: None,
             failed_share: 0.0,
             latency_ms: LatencyMs::default(),

@@ -1,7 +1,8 @@
 //! Computes the next trial from the experiment, the seed and the finished trials.
 //!
 //! Purpose: one pure function for a fixed matrix, a search (`search`), a resumed run and a shard. Points (`matrix`) that
-//! belong together form units (`units`), whose order is shuffled within each block (`order`). Finished trials are skipped.
+//! belong together form units (`units`), whose order is shuffled within each block (`order`). After a look at the claims some go on
+//! (`going_on`). Finished trials are skipped.
 //! Boundaries: `run` runs trials; this module never contacts a server.
 
 pub mod estimate;
@@ -10,6 +11,7 @@ mod shard;
 mod trial;
 
 mod finished;
+mod going_on;
 mod matrix;
 mod order;
 mod units;
@@ -18,13 +20,14 @@ mod units;
 mod tests;
 
 pub use finished::{Finished, LatencyMs};
+pub use going_on::Undecided;
 pub use shard::{Shard, ShardError};
 pub use trial::PlannedTrial;
 
 use crate::{Experiment, LOAD_FACTORS, LoadSpec, SearchSpec, ServerSpec};
 use finished::Known;
 use matrix::{Point, levels};
-use record::TrialKey;
+use record::{Looks, TrialKey};
 use search::{Probe, Step};
 use trial::Measured;
 use units::Unit;
@@ -43,6 +46,10 @@ pub enum PlanError {
         "the matrix is empty: every combination of levels is excluded by an \"only\"; remove one, or name more levels in it"
     )]
     Empty,
+    #[error(
+        "a shard cannot decide which cells go on, because it has only some cells of a claim; give --blocks N with --shard"
+    )]
+    ShardUndecided,
 }
 
 impl PlanError {
@@ -72,6 +79,7 @@ impl PlanError {
 #[derive(Clone, Debug)]
 pub struct Plan<'e> {
     experiment: &'e Experiment,
+    looks: Looks,
     points: Vec<Point>,
     units: Vec<Unit>,
     /// In execution order. The places of a unit are adjacent.
@@ -102,6 +110,12 @@ impl<'e> Plan<'e> {
         seed: u64,
         shard: Option<Shard>,
     ) -> Result<Plan<'e>, PlanError> {
+        let fixed = || Looks::fixed(experiment.protocol.blocks);
+        let looks = experiment.protocol.looks.clone().unwrap_or_else(fixed);
+        let depends = looks.all().iter().any(|look| look.only_undecided);
+        if depends && shard.is_some() {
+            return Err(PlanError::ShardUndecided);
+        }
         let points = matrix::points(experiment)?;
         let units = units::units(experiment, &points);
         if units.is_empty() {
@@ -126,13 +140,14 @@ impl<'e> Plan<'e> {
         }
         Ok(Plan {
             experiment,
+            looks,
             points,
             units,
             order,
         })
     }
 
-    /// The number of trials in all blocks. For a search it is only an upper bound; a search without contradictions needs
+    /// The number of trials if every cell has all blocks. For a search it is only an upper bound; a search without contradictions needs
     /// far fewer.
     pub fn len(&self) -> usize {
         let probes = self.experiment.search();
@@ -160,12 +175,22 @@ impl<'e> Plan<'e> {
         })
     }
 
-    /// The first unfinished trial. `finished` is in the order of measurement.
+    /// The first unfinished trial, if no claim is ever decided. `finished` is in the order of measurement.
     pub fn next(&self, finished: &[Finished]) -> Option<PlannedTrial> {
+        let claims = self.experiment.claims.len();
+        self.next_judged(finished, &|_| vec![true; claims])
+    }
+
+    /// The first unfinished trial; after each look only undecided claims go on, where the experiment says so.
+    pub fn next_judged(
+        &self,
+        finished: &[Finished],
+        undecided: &Undecided,
+    ) -> Option<PlannedTrial> {
         let known = Known::new(finished);
         let (place, mut trial) = self
-            .order
-            .iter()
+            .blocks_going_on(finished, undecided)
+            .flatten()
             .find_map(|place| Some((place, self.open(place, finished, &known)?)))?;
         let last = finished.last().filter(|last| last.server_is_up);
         trial.continues = last.is_some_and(|last| self.is_in_series_with(place, &last.key));
@@ -206,13 +231,17 @@ impl<'e> Plan<'e> {
     /// The result of a search as a sentence, if this was its last trial; None if it continues.
     pub fn answer(&self, last: &TrialKey, finished: &[Finished]) -> Option<String> {
         let search = self.experiment.search()?;
-        let is_its = |place: &&Place| {
-            let key = self.key(place);
-            (key.block, &key.server) == (last.block, &last.server)
-                && last.levels.starts_with(&key.levels)
-        };
-        let place = self.order.iter().find(is_its)?;
+        let place = self
+            .order
+            .iter()
+            .find(|place| place.block == last.block && self.is_of(place, last))?;
         self.step(search, place, finished).sentence(search)
+    }
+
+    /// Whether a trial is of this place, in whatever block: a search adds the rate to the levels.
+    fn is_of(&self, place: &Place, trial: &TrialKey) -> bool {
+        let key = self.key(place);
+        key.server == trial.server && trial.levels.starts_with(&key.levels)
     }
 
     /// The next rate of a search; None if it has ended.

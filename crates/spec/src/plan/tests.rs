@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 mod load;
 mod observe;
+mod sequential;
 
 /// Two servers and three variants, one of them only for 5.6: five points.
 pub(super) fn experiment(blocks: u32) -> Experiment {

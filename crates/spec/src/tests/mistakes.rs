@@ -44,6 +44,13 @@ added! {
     a_number_where_a_list_belongs: "[protocol]\nrounds = 3\n";
     a_text_where_a_number_belongs: "[protocol]\nblocks = \"3\"\n";
     zero_blocks: "[protocol]\nblocks = 0\n";
+    more_first_blocks_than_most: "[protocol]\nblocks = { first = 5, most = 3 }\n";
+    one_first_block: "[protocol]\nblocks = { first = 1, most = 9 }\n";
+    no_first_block: "[protocol]\nblocks = { first = 0, most = 9 }\n";
+    blocks_without_a_maximum: "[protocol]\nblocks = { first = 3 }\n";
+    a_time_limit_without_a_unit: "[protocol]\nblocks = { first = 3, most = 9, within = 2 }\n";
+    an_unknown_key_of_blocks: "[protocol]\nblocks = { first = 3, moist = 9, most = 9 }\n";
+    blocks_until_decided_without_a_claim: "[protocol]\nblocks = { first = 3, most = 9 }\n[[claim]]\nsays = 's'\nfinds = 'plan changed'\nof = { server = '5.6' }\n";
     a_wrong_unit_of_time: "[protocol]\nquery_timeout = \"30 sec\"\n";
     a_wrong_unit_of_size: "[settings]\nkey_buffer_size = \"1 Gb\"\n";
     a_size_relative_to_an_unknown_name: "[settings]\nkey_buffer_size = \"date / 8\"\n";
