@@ -11,6 +11,7 @@ mod build;
 mod document;
 mod format;
 mod gate;
+mod looks;
 mod names;
 mod render;
 mod why;
@@ -23,6 +24,7 @@ pub fn answer(document: &Document) -> Vec<String> {
 pub use build::Detail;
 pub use document::*;
 pub use gate::{Check, CheckResult, Gate, Strictness};
+pub use looks::{Blocks, CellBlocks};
 pub use render::{
     comparison_json, comparison_markdown, comparison_terminal, csv, gate_markdown, html, json,
     junit, markdown, samples, terminal,

@@ -163,6 +163,7 @@ fn json_keeps_the_contract() {
             "environment",
             "trials",
             "claims",
+            "blocks",
             "caveat",
             "largest_difference",
             "plans",
@@ -252,6 +253,7 @@ fn json_keeps_the_contract() {
             "direction",
             "published_inside",
             "blocks_to_decide",
+            "decided_after",
             "why"
         ]
     );

@@ -159,12 +159,26 @@ pub(super) fn subtitle(run: &Run, trials: &[Trial]) -> String {
         .iter()
         .filter(|factor| factor.levels.len() == 1);
     parts.extend(constant.map(|factor| format!("{} {}", factor.name, factor.levels[0])));
-    parts.push(format::plural(question.blocks as usize, "block"));
+    parts.push(blocks(run, trials));
     parts.push(progress(run, trials));
     parts.extend(run.shard.iter().map(|shard| format!("shard {shard}")));
     let published = question.published.iter();
     parts.extend(published.map(|published| format!("published as {published}")));
     parts.join("; ")
+}
+
+/// `3 blocks`, and `3 to 9 blocks` where some cells went on.
+fn blocks(run: &Run, trials: &[Trial]) -> String {
+    let question = &run.question;
+    let Some(looks) = &question.looks else {
+        return format::plural(question.blocks as usize, "block");
+    };
+    let first = looks.first();
+    let last = trials.iter().map(|trial| trial.key.block + 1).max();
+    match last.filter(|last| *last > first) {
+        Some(last) => format!("{first} to {last} blocks"),
+        None => format::plural(first as usize, "block"),
+    }
 }
 
 fn progress(run: &Run, trials: &[Trial]) -> String {

@@ -4,6 +4,7 @@
 //! the rules behind the figures are in `record::stats` and `explain`; nothing is drawn here.
 
 mod audit;
+mod blocks;
 mod claims;
 mod coldness;
 mod comparison;
@@ -25,6 +26,7 @@ mod used;
 mod warnings;
 
 use crate::document::{Claim, Document, Recorded, Section};
+use crate::looks::Blocks;
 use crate::why;
 use loads::Loads;
 use record::{Run, Trial, stats};
@@ -78,6 +80,7 @@ impl<'r> Document<'r> {
                 true => stats::against_first(&run.question, trials, stats::TOLERANCE),
                 false => Vec::new(),
             },
+            blocks: Blocks::of(run, trials),
             run,
             claims,
             largest,
@@ -97,7 +100,11 @@ impl<'r> Document<'r> {
 /// The headline and the sections in reading order: the verdicts, the tables, the explanations, the evidence, how to repeat it.
 fn contents(context: &Context, document: &Document) -> (String, Vec<Section>) {
     let loads = Loads::of(context);
-    let mut sections = vec![claims::verdicts(document), contrasts::section(document)];
+    let mut sections = vec![
+        claims::verdicts(document),
+        blocks::section(document),
+        contrasts::section(document),
+    ];
     match timed(context.run) {
         true => sections.extend(loads::sections(context, &loads)),
         false => sections.extend(rounds::sections(context)),

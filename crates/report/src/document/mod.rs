@@ -14,6 +14,7 @@ pub use chart::{
 };
 pub use table::{Across, Badge, Cell, Column, Kind, Row, Table, marks};
 
+use crate::looks::Blocks;
 use explain::{Explanation, QueryPlans, Why};
 use record::stats::{Contrast, LeftOut, Summary};
 use record::{Judged, Run, Trial};
@@ -30,6 +31,8 @@ pub struct Document<'r> {
     pub headline: String,
     /// Workload, blocks and progress in a line.
     pub subtitle: String,
+    /// None for a fixed number of blocks.
+    pub blocks: Option<Blocks>,
     /// In the experiment file's order.
     pub claims: Vec<Claim>,
     /// The servers against the first one; empty if there are claims.

@@ -5,6 +5,7 @@
 mod audit;
 mod contrasts;
 mod load;
+mod looks;
 mod plans;
 mod why;
 
@@ -16,8 +17,8 @@ use contrasts::ContrastNote;
 use load::{LatencyNote, LoadNote, Sample};
 use record::stats::used::{DEVICE_READ, SERVER_READ};
 use record::{
-    Coldness, Counters, DatasetNote, Direction, Environment, EventNote, Flag, Kind, Limit,
-    LimitNote, Run, Trial, TrialState, Verdict,
+    Coldness, Counters, DatasetNote, DecidedAfter, Direction, Environment, EventNote, Flag, Kind,
+    Limit, LimitNote, Run, Trial, TrialState, Verdict,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -40,6 +41,7 @@ pub fn json(document: &Document) -> String {
             .map(|recorded| trial(run, recorded))
             .collect(),
         claims: document.claims.iter().map(claim).collect(),
+        blocks: document.blocks.as_ref().map(looks::BlocksNote::of),
         caveat: document.caveat,
         largest_difference: document.largest.as_ref().map(why::largest),
         plans: document.plans.iter().map(plans::query).collect(),
@@ -62,6 +64,8 @@ struct RunNote<'a> {
     environment: &'a Environment,
     trials: Vec<TrialNote<'a>>,
     claims: Vec<ClaimNote<'a>>,
+    /// None for a fixed number of blocks.
+    blocks: Option<looks::BlocksNote<'a>>,
     /// A warning to readers of the explanations.
     caveat: Option<&'static str>,
     largest_difference: Option<Value>,
@@ -137,6 +141,7 @@ struct ClaimNote<'a> {
     direction: Option<Direction>,
     published_inside: Option<bool>,
     blocks_to_decide: Option<u32>,
+    decided_after: Option<DecidedAfter>,
     why: Option<Value>,
 }
 
@@ -282,6 +287,7 @@ fn claim(claim: &Claim) -> ClaimNote<'_> {
         direction: judged.direction,
         published_inside: judged.published_inside,
         blocks_to_decide: judged.blocks_to_decide,
+        decided_after: judged.decided_after,
         why: claim.why.as_ref().map(why::explained),
     }
 }
