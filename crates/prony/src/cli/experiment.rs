@@ -16,6 +16,9 @@ pub struct Overrides {
     /// Repetitions of all trials, instead of the file's
     #[arg(long, value_name = "N")]
     pub blocks: Option<u32>,
+    /// Measure the cells of undecided claims in more blocks: at first the file's blocks (3 if it has one), at most three times as many
+    #[arg(long)]
+    pub until_decided: bool,
     /// Only these levels: server=5.6, variant=small pool, ...; repeatable for other factors
     #[arg(long, value_name = "FACTOR=LEVEL[,LEVEL]")]
     pub only: Vec<String>,
@@ -58,6 +61,10 @@ impl Overrides {
         if let Some(blocks) = self.blocks {
             add("--blocks", blocks.to_string());
         }
+        if self.until_decided {
+            arguments.push("--until-decided".to_string());
+        }
+        let mut add = |flag: &str, value: String| arguments.extend([flag.to_string(), value]);
         for only in &self.only {
             add("--only", only.clone());
         }
@@ -93,6 +100,9 @@ impl Overrides {
         }
         if let Some(blocks) = self.blocks {
             experiment = experiment.with_blocks(blocks)?;
+        }
+        if self.until_decided {
+            experiment = experiment.until_decided()?;
         }
         for server in &self.server {
             experiment = experiment.with_server(server)?;

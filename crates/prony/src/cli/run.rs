@@ -7,8 +7,9 @@ use super::{Results, gate};
 use crate::run::{Conducted, Progress, Request, Workloads, conduct, folder};
 use host::{Home, Leases};
 use spec::plan::Shard;
+use spec::{Experiment, UNTIL_DECIDED_TIMES as TIMES};
 
-use record::{Run, Store};
+use record::{Run, Store, TrialKey};
 use report::{Detail, Document};
 
 #[derive(clap::Args)]
@@ -21,8 +22,9 @@ pub(super) struct Args {
     overrides: Overrides,
     #[command(flatten)]
     results: Results,
-    /// Resume a run that was interrupted or killed (a name or @latest); finished trials are kept
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["scale", "blocks", "only", "server", "clients", "rate", "workers", "time", "warmup", "shard", "seed"])]
+    /// Resume a run that was interrupted or killed (a name or @latest); finished trials are kept. A finished run is extended to --blocks N, or with
+    /// --until-decided for the cells of undecided claims
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["scale", "only", "server", "clients", "rate", "workers", "time", "warmup", "shard", "seed"])]
     resume: Option<String>,
     /// Only this part of the trials, to spread them over several machines
     #[arg(long, value_name = "K/N")]
@@ -103,9 +105,14 @@ fn fresh(args: &Args) -> Result<Request, Failure> {
 /// The request that resumes a run. run.sqlite alone is enough: it holds the experiment, the overrides, the seed and the shard.
 fn resumed(args: &Args, name: &str) -> Result<Request, Failure> {
     let path = folder::find(&args.results.results, name)?.join("run.sqlite");
-    let run: Run = Store::open(&path)?.run()?;
+    let store = Store::open(&path)?;
+    let run: Run = store.run()?;
     let overrides = Overrides::recorded(&run.overrides)?;
-    let experiment = experiment::parse(&run.question.name, name, &run.experiment_toml, &overrides)?;
+    let mut experiment =
+        experiment::parse(&run.question.name, name, &run.experiment_toml, &overrides)?;
+    if let Some(looks) = &run.question.looks {
+        experiment.protocol.set_looks(looks.clone());
+    }
     if let Some(given) = &args.experiment {
         let given = experiment::load(given, &overrides)?;
         if given.source != run.experiment_toml {
@@ -113,6 +120,9 @@ fn resumed(args: &Args, name: &str) -> Result<Request, Failure> {
                 "{name} was started from a different experiment text; leave out the file to resume with the recorded text, or start a new run"
             )));
         }
+    }
+    if args.overrides.blocks.is_some() || args.overrides.until_decided {
+        experiment = with_further_blocks(experiment, &args.overrides, &run, &store.finished()?)?;
     }
     let shard = run
         .shard
@@ -130,6 +140,42 @@ fn resumed(args: &Args, name: &str) -> Result<Request, Failure> {
         allow_drop: args.allow_drop,
         workloads: Workloads::default(),
     })
+}
+
+/// A finished run with a further look after more blocks: of all cells, or of those of undecided claims.
+fn with_further_blocks(
+    experiment: Experiment,
+    overrides: &Overrides,
+    run: &Run,
+    finished: &[TrialKey],
+) -> Result<Experiment, Failure> {
+    let question = &run.question;
+    let is_finished = match &question.looks {
+        Some(looks) => looks.ended.is_some(),
+        None => finished.len() as u64 >= question.trials,
+    };
+    if !is_finished {
+        return Err(Failure::usage(format!(
+            "{} is not finished, so it cannot get further blocks; resume it without --blocks and --until-decided first",
+            run.id
+        )));
+    }
+    let mut experiment = match overrides.until_decided {
+        true => experiment.until_decided().map_err(Failure::usage)?,
+        false => experiment,
+    };
+    let measured = finished.iter().map(|key| key.block + 1).max().unwrap_or(0);
+    let blocks = overrides.blocks.unwrap_or(TIMES * measured);
+    if blocks <= measured {
+        return Err(Failure::usage(format!(
+            "--blocks {blocks} adds nothing: {} has {measured} blocks; give a larger number",
+            run.id
+        )));
+    }
+    let looks = question.looks();
+    let further = looks.with_added(measured, blocks, overrides.until_decided);
+    experiment.protocol.set_looks(further);
+    Ok(experiment)
 }
 
 /// A seed that differs from run to run. The record keeps it.

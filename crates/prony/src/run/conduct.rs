@@ -92,7 +92,13 @@ fn steps(request: &Request, means: &Means) -> Result<Conducted, RunError> {
     let trials: Vec<PlannedTrial> = plan.trials().collect();
     let (prepared, folder, mut store) = prepare(request, &trials, means)?;
     let (path, count) = (folder.path.display(), trials.len());
-    means.progress.say(&format!("run {path}: {count} trials"));
+    let up_to = match request.experiment.protocol.looks {
+        Some(_) => "up to ",
+        None => "",
+    };
+    means
+        .progress
+        .say(&format!("run {path}: {up_to}{count} trials"));
     let measuring = Measuring {
         request,
         plan: &plan,

@@ -12,13 +12,12 @@ pub(super) fn timed(key: TrialKey, load: &Loaded, is_usable: bool, server_is_up:
     let offered = summary.offered.as_ref();
     let ended = summary.operations + summary.errors;
     Finished {
-        key,
-        is_usable,
         throughput: summary.throughput,
         failed_share: summary.errors as f64 / (ended as f64).max(1.0),
         latency_ms: response_ms(load, summary.steady.from_s, unanswered(&summary)),
         unstable: offered.is_some_and(|offered| offered.unstable.is_some()),
         server_is_up,
+        ..Finished::without_figures(key, is_usable)
     }
 }
 

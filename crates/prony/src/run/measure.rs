@@ -2,12 +2,13 @@
 
 use super::answers::Answers;
 use super::conduct::Request;
+use super::looks::{self, Taken};
 use super::place::{Place, Source};
 use super::prepare::{Prepared, workload};
 use super::servers::Provided;
 use super::trial::{Bench, not_available};
 use super::{RunError, known, news, preflight, stop_if_interrupted, stored};
-use record::{FlagKind, LiveSample, Store, Trial, TrialKey, TrialState};
+use record::{FlagKind, LiveSample, Loaded, Store, Trial, TrialKey, TrialState};
 use spec::BuildSpec;
 use spec::plan::{Finished, Plan, PlannedTrial};
 use std::collections::BTreeMap;
@@ -31,7 +32,8 @@ impl<'r> Measuring<'r> {
         let mut finished = earlier(store, self.plan, &before)?;
         let mut answers = self.recalled(before)?;
         let mut held = None;
-        while let Some(planned) = self.plan.next(&finished) {
+        let taken = Taken::of(store)?;
+        while let Some(planned) = self.next(&finished, &taken, store)? {
             stop_if_interrupted()?;
             let mut trial = self.one(&planned, &mut held, store)?;
             if let Some(text) = same_sqlite(&self.prepared.servers, planned.server_name()) {
@@ -45,15 +47,62 @@ impl<'r> Measuring<'r> {
                 trial.flag(FlagKind::Search, text);
             }
             store.save(&trial).map_err(stored)?;
-            let line = news::line(&trial, finished.len(), self.plan.len());
+            let line = news::line(
+                &trial,
+                finished.len(),
+                self.known_trials(&finished, &taken, store),
+            );
             self.bench.progress.say(&line);
         }
+        self.end(&finished, &taken, store)?;
         for key in self.plan.lost(&finished) {
             self.bench.progress.say(&format!(
                 "warning: {key} was not measured, because the maximum that its rate refers to could not be measured"
             ));
         }
         stop_if_interrupted()
+    }
+
+    fn next(
+        &self,
+        finished: &[Finished],
+        taken: &Taken,
+        store: &Store,
+    ) -> Result<Option<PlannedTrial>, RunError> {
+        let undecided = |blocks: u32| taken.undecided(store, blocks);
+        let next = self.plan.next_judged(finished, &undecided);
+        taken.check()?;
+        Ok(next)
+    }
+
+    /// Trials that are known to be measured: up to the next look at the claims.
+    fn known_trials(&self, finished: &[Finished], taken: &Taken, store: &Store) -> usize {
+        let undecided = |blocks: u32| taken.undecided(store, blocks);
+        match (&self.request.experiment.protocol.looks, finished.last()) {
+            (Some(_), Some(last)) => {
+                let block = last.key.block;
+                self.plan.trials_until_look(block, finished, &undecided)
+            }
+            _ => self.plan.len(),
+        }
+    }
+
+    /// Records why the run stopped, where it depends on the claims.
+    fn end(&self, finished: &[Finished], taken: &Taken, store: &mut Store) -> Result<(), RunError> {
+        if self.request.experiment.protocol.looks.is_none() {
+            return Ok(());
+        }
+        let ended = self
+            .plan
+            .ended(finished, &|blocks| taken.undecided(store, blocks));
+        taken.check()?;
+        let blocks = finished.iter().map(|one| one.key.block + 1).max();
+        self.bench.progress.say(&format!(
+            "stopped after {} blocks: {}",
+            blocks.unwrap_or(0),
+            ended.text()
+        ));
+        looks::keep_end(ended, finished.len() as u64, store)
     }
 
     fn one(
@@ -142,11 +191,19 @@ fn is_the_same(trial: &Trial, fingerprint: &str) -> Result<(), RunError> {
 }
 
 fn outcome(trial: &Trial, held: bool) -> Finished {
+    finished(trial, trial.load.as_deref(), held)
+}
+
+fn finished(trial: &Trial, load: Option<&Loaded>, held: bool) -> Finished {
     let is_usable = trial.state == TrialState::Done && !trial.is_not_available();
     let key = trial.key.clone();
-    match &trial.load {
+    let figures = match load {
         Some(load) => known::timed(key, load, is_usable, held),
         None => Finished::without_figures(key, is_usable),
+    };
+    Finished {
+        elapsed_s: (trial.ended_ns - trial.started_ns) as f64 / 1e9,
+        ..figures
     }
 }
 
@@ -159,12 +216,8 @@ fn earlier(store: &Store, plan: &Plan, before: &[Trial]) -> Result<Vec<Finished>
         false => Ok(None),
     };
     let one = |trial: &Trial| {
-        let is_usable = trial.state == TrialState::Done && !trial.is_not_available();
-        let key = trial.key.clone();
-        Ok(match load(&trial.key)? {
-            Some(load) => known::timed(key, &load, is_usable, false),
-            None => Finished::without_figures(key, is_usable),
-        })
+        let load = load(&trial.key)?;
+        Ok(finished(trial, load.as_ref(), false))
     };
     let kept = before
         .iter()

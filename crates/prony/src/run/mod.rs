@@ -16,6 +16,7 @@ mod hints;
 mod in_place;
 mod known;
 pub(crate) mod limits;
+mod looks;
 mod measure;
 mod neighbours;
 mod news;

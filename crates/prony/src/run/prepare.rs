@@ -11,7 +11,7 @@ use super::neighbours::Neighbours;
 use super::provision::{Provisioned, provision};
 use super::servers::Provided;
 use super::{
-    RunError, connections, in_place, limits, preflight, stop_if_interrupted, stored, volume,
+    RunError, connections, in_place, limits, looks, preflight, stop_if_interrupted, stored, volume,
 };
 use host::{machine, now_ns};
 use record::{Environment, Run, Store, WorkloadNote};
@@ -63,7 +63,10 @@ pub(crate) fn prepare(
     let ready = load(request, trials, means, &servers, &known)?;
     check_memory(&|server| ready.largest(request, trials, server))?;
     let (folder, store) = match begun {
-        Some(begun) => begun,
+        Some((folder, mut store)) => {
+            looks::keep_further(request, trials.len() as u64, &mut store)?;
+            (folder, store)
+        }
         None => begin(request, trials, environment)?,
     };
     let store = store.with_plan_steps(explain::plan::steps_json);

@@ -33,6 +33,7 @@ fn protocol(query_timeout: Option<Duration>) -> Protocol {
         rounds: vec![RoundKind::Hot],
         unit: Unit::Round,
         blocks: 1,
+        looks: None,
         query_timeout,
         queries: Vec::new(),
         time: None,
