@@ -6,6 +6,7 @@
 //! the machine.
 
 mod score;
+mod sequential;
 mod shapes;
 
 use score::{Score, score};
@@ -21,7 +22,10 @@ fn main() {
         .skip(1)
         .find_map(|argument| argument.parse().ok());
     match experiments {
-        Some(experiments) => print(experiments),
+        Some(experiments) => {
+            print(experiments);
+            sequential::print(experiments);
+        }
         None => eprintln!(
             "skipped: give a number of experiments, see the top of bench/verdicts/main.rs"
         ),

@@ -1,15 +1,15 @@
 //! How often a test decides: wrongly, rightly, and for several claims together.
 
-use crate::shapes::Shape;
+use crate::shapes::{Pair, Shape};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
 use record::stats::moderated::{Noise, Row};
 use record::stats::{CONFIDENCE, LogMean, rejected};
 use std::ops::AddAssign;
 
-const ALPHA: f64 = 1.0 - CONFIDENCE;
+pub(crate) const ALPHA: f64 = 1.0 - CONFIDENCE;
 /// Claims that share an error rate.
-const CLAIMS: usize = 7;
+pub(crate) const CLAIMS: usize = 7;
 
 /// Counts over all experiments of a shape.
 #[derive(Clone, Copy, Default)]
@@ -114,7 +114,7 @@ pub(crate) fn score(shape: Shape, blocks: usize, experiments: u64) -> [Score; 2]
             .iter()
             .map(|pair| ratio(&rows, *pair))
             .collect();
-        let moderate = |(ratio, [of, to]): (&LogMean, [(usize, usize); 2])| {
+        let moderate = |(ratio, [of, to]): (&LogMean, Pair)| {
             noise.moderate(*ratio, &[(of.0, 1.0), (to.0, -1.0)])
         };
         let moderated: Vec<_> = plain.iter().zip(shape.pairs()).map(moderate).collect();
@@ -124,7 +124,7 @@ pub(crate) fn score(shape: Shape, blocks: usize, experiments: u64) -> [Score; 2]
     scores
 }
 
-fn ratio(rows: &[Row], [of, to]: [(usize, usize); 2]) -> LogMean {
+pub(crate) fn ratio(rows: &[Row], [of, to]: Pair) -> LogMean {
     let times = |(row, cell): (usize, usize)| -> Vec<f64> {
         rows[row][cell].iter().map(|log| log.exp()).collect()
     };

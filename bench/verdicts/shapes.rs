@@ -12,6 +12,9 @@ const ROWS_OF_SERIES: usize = 7;
 /// The queries of the Star Schema Benchmark.
 const QUERIES: usize = 13;
 
+/// Two cells, each as (row, cell of the row).
+pub(crate) type Pair = [(usize, usize); 2];
+
 #[derive(Clone, Copy)]
 pub(crate) enum Shape {
     Normal,
@@ -162,7 +165,7 @@ impl Shape {
     }
 
     /// The pairs that are compared, each as two of (row, cell of the row). No cell is in two pairs.
-    pub(crate) fn pairs(self) -> Vec<[(usize, usize); 2]> {
+    pub(crate) fn pairs(self) -> Vec<Pair> {
         let beside = |first: usize| [(2 * first, 0), (2 * first + 1, 0)];
         match self {
             Shape::WithinStarts => (0..ROWS_OF_SERIES)
