@@ -29,7 +29,7 @@ impl Blocks {
         let cell = |((server, levels), own): (stats::RowKey, Vec<&Trial>)| {
             let done = own.iter().filter(|trial| trial.state == TrialState::Done);
             CellBlocks {
-                name: names::row(question, server, levels),
+                name: names::row(run, server, levels),
                 blocks: done.count(),
                 went_on: own.iter().any(|trial| trial.key.block >= looks.first()),
                 server: server.map(String::from),
