@@ -24,6 +24,7 @@ clients = [1]
 [protocol]
 rounds = ["hot", "hot"]
 blocks = 4
+control = false
 "#;
 
 fn experiment(bench: &Bench, build: &str) -> String {

@@ -22,6 +22,7 @@ scale = 0.01
 rounds = ["cold"]
 queries = ["Q1.1"]
 blocks = BLOCKS
+control = false
 "#;
 
 fn experiment(bench: &Bench, build: &str, limits: &str, blocks: u32) -> String {

@@ -129,6 +129,7 @@ scale = 0.01
 [protocol]
 rounds  = ["hot"]
 blocks  = 4
+control = false
 queries = ["Q2.1", "Q3.1", "Q4.1"]
 
 [[event]]

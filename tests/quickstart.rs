@@ -60,7 +60,13 @@ fn runs_whole(build: &str) {
     let shown = bench.json(&run);
     assert_eq!(shown["valid"], true);
     let trials = shown["trials"].as_array().unwrap();
-    assert_eq!(trials.len(), 4);
+    let of_role = |role: &str| trials.iter().filter(|trial| trial["role"] == role).count();
+    assert_eq!((of_role("measured"), of_role("control")), (4, 2));
+    assert!(shown["control"]["measured"].as_f64().unwrap() > 0.0);
+    assert!(shown["control"]["ci"].is_array(), "{}", shown["control"]);
+    let first = ended.stdout.find("the same setup twice: ");
+    let verdicts = ended.stdout.find("cold is slower than hot");
+    assert!(first.is_some() && first < verdicts, "{}", ended.stdout);
     for trial in trials {
         for round in trial["rounds"].as_array().unwrap() {
             let queries = round["queries"].as_array().unwrap();

@@ -12,6 +12,7 @@ fn trial(block: u32, server: &str, variant: &str, hot_s: f64, counters: &[(&str,
         block,
         server: Some(server.into()),
         levels: vec![("variant".into(), variant.into())],
+        role: record::Role::Measured,
     };
     for (n, round) in trial.rounds.iter_mut().enumerate() {
         round.elapsed_s = if n == 0 { 100.0 } else { hot_s };

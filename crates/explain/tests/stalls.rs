@@ -23,6 +23,7 @@ fn trial(series: &[(&str, f64, f64)]) -> Trial {
         block: 0,
         server: Some("5.6".into()),
         levels: Vec::new(),
+        role: record::Role::Measured,
     };
     let load = Loaded {
         mode: Mode::Closed {

@@ -42,6 +42,6 @@ pub use run::{Factor, Question, Run, WorkloadNote};
 pub use state::{State, StateKind};
 pub use store::{Store, StoreError};
 pub use trial::{
-    Answer, Coldness, Counters, DatasetNote, EventNote, LimitNote, Query, Round, Trial, TrialKey,
-    TrialState,
+    Answer, Coldness, Counters, DatasetNote, EventNote, LimitNote, Query, Role, Round, Trial,
+    TrialKey, TrialState,
 };

@@ -11,6 +11,19 @@ use std::collections::BTreeMap;
 /// A counter that the server has and that did not move is 0; one that the server lacks is not in the map ("absent").
 pub type Counters = BTreeMap<String, i64>;
 
+/// What a trial is measured for.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The question of the experiment.
+    #[default]
+    Measured,
+    /// The A/A control: a cell of the matrix once more, to show how much the same setup differs from itself.
+    Control,
+}
+
 /// A trial's place in the matrix, unique within a run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TrialKey {
@@ -21,9 +34,15 @@ pub struct TrialKey {
     pub server: Option<String>,
     /// (factor, level) in the file's order of factors, without the server; holds `("variant", ...)` where there are variants.
     pub levels: Vec<(String, String)>,
+    #[serde(default)]
+    pub role: Role,
 }
 
 impl TrialKey {
+    pub fn is_control(&self) -> bool {
+        self.role == Role::Control
+    }
+
     /// The level of a factor; `server` is one. None where the trial has no such factor.
     pub fn level(&self, factor: &str) -> Option<&str> {
         if factor == "server" {
@@ -35,7 +54,7 @@ impl TrialKey {
             .map(|(_, level)| level.as_str())
     }
 
-    /// The levels for one line, without the block: `5.6 small pool, 8`.
+    /// The levels for one line, without the block: `5.6 small pool, 8`, and `5.6 small pool, 8 (control)`.
     pub fn label(&self) -> String {
         let levels: Vec<&str> = self
             .levels
@@ -43,7 +62,8 @@ impl TrialKey {
             .map(|(_, level)| level.as_str())
             .collect();
         let label = format!("{} {}", self.server_name(), levels.join(", "));
-        label.trim().to_string()
+        let control = if self.is_control() { " (control)" } else { "" };
+        format!("{}{control}", label.trim())
     }
 
     /// The server's name, empty where the target is no server.
@@ -53,7 +73,7 @@ impl TrialKey {
 }
 
 impl std::fmt::Display for TrialKey {
-    /// `server 5.6, variant small pool, block 1`: for people, who count from 1.
+    /// `server 5.6, variant small pool, block 1`, of the control `..., block 1 (control)`: for people, who count from 1.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let server = self.server.iter().map(|server| ("server", server));
         let levels = self
@@ -63,7 +83,8 @@ impl std::fmt::Display for TrialKey {
         server
             .chain(levels)
             .try_for_each(|(factor, level)| write!(f, "{factor} {level}, "))?;
-        write!(f, "block {}", self.block + 1)
+        write!(f, "block {}", self.block + 1)?;
+        f.write_str(if self.is_control() { " (control)" } else { "" })
     }
 }
 
@@ -349,11 +370,17 @@ mod tests {
             block: 0,
             server: None,
             levels: vec![("size".into(), "4K".into())],
+            role: Role::Measured,
         };
         assert_eq!(key.to_string(), "size 4K, block 1");
         assert_eq!((key.level("server"), key.level("size")), (None, Some("4K")));
         let json = serde_json::to_value(&key).unwrap();
         assert_eq!(json["server"], serde_json::Value::Null);
         assert_eq!(serde_json::from_value::<TrialKey>(json).unwrap(), key);
+        let control = TrialKey {
+            role: Role::Control,
+            ..key
+        };
+        assert_eq!(control.to_string(), "size 4K, block 1 (control)");
     }
 }

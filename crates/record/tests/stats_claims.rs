@@ -26,6 +26,7 @@ fn trial(block: u32, server: &str, variant: &str, times: [f64; 4]) -> Trial {
         block,
         server: Some(server.into()),
         levels: vec![("variant".into(), variant.into())],
+        role: record::Role::Measured,
     };
     for (round, elapsed_s) in trial.rounds.iter_mut().zip(times) {
         round.elapsed_s = elapsed_s;

@@ -18,6 +18,7 @@ fn key(block: u32, levels: &Levels) -> TrialKey {
             .iter()
             .map(|(f, l)| (f.to_string(), l.to_string()))
             .collect(),
+        role: record::Role::Measured,
     }
 }
 

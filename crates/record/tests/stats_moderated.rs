@@ -130,6 +130,67 @@ fn an_undecided_claim_says_how_many_blocks_would_decide() {
     );
 }
 
+/// The detection limit that pilots of equal cells predict for a question of so many claims: the root mean square of its logarithm,
+/// because a single pilot of three blocks knows its noise badly.
+fn predicted(rows: usize, claims: usize) -> f64 {
+    let question = Question {
+        claims: vec![claim(cell(1), cell(0), 1.05, None); claims],
+        ..common::run().question
+    };
+    let limit = |seed: u64| {
+        let pilot = matrix(rows, 1.0, 10_000 + seed);
+        let power = record::stats::power(&question, &pilot, 3).unwrap();
+        power.effect.ln().powi(2)
+    };
+    let pilots = 200;
+    ((0..pilots).map(limit).sum::<f64>() / pilots as f64).sqrt().exp()
+}
+
+#[test]
+fn the_predicted_effect_is_seen_in_80_percent_of_runs() {
+    let above = |judged: &Judged| judged.direction == Some(Direction::Above);
+    for rows in [2, 12] {
+        let effect = predicted(rows, 1);
+        let seen = share(rows, effect, above);
+        assert!(
+            (0.75..0.87).contains(&seen),
+            "{rows} rows: {effect} is seen in {seen}"
+        );
+    }
+}
+
+#[test]
+fn more_claims_and_fewer_blocks_see_less() {
+    assert!(predicted(12, 7) > predicted(12, 1));
+    let question = Question {
+        claims: vec![claim(cell(1), cell(0), 1.05, None)],
+        ..common::run().question
+    };
+    let pilot = matrix(12, 1.0, 1);
+    let effect = |blocks: u32| {
+        let power = record::stats::power(&question, &pilot, blocks);
+        power.map(|power| power.effect)
+    };
+    assert!(effect(3) > effect(5) && effect(5) > effect(9));
+    assert!(effect(2) > effect(3));
+}
+
+#[test]
+fn without_claims_every_row_is_compared_with_the_first() {
+    let question = common::run().question;
+    let power = record::stats::power(&question, &matrix(4, 1.0, 1), 3).unwrap();
+    assert_eq!(power.comparisons, 3);
+    assert!(power.from <= power.effect && power.effect <= power.to);
+}
+
+#[test]
+fn one_measured_block_predicts_nothing() {
+    let mut pilot = matrix(12, 1.0, 1);
+    pilot.retain(|trial| trial.key.block == 0);
+    let question = common::run().question;
+    assert_eq!(record::stats::power(&question, &pilot, 3), None);
+}
+
 #[test]
 fn a_decided_claim_needs_no_blocks() {
     assert_eq!(one(&matrix(12, 3.0, 1), 1.5, None).blocks_to_decide, None);

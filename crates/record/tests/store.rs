@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{done, place, run, timed, trial};
+use common::{control, done, place, run, timed, trial};
 use record::{Store, StoreError, TrialState};
 use std::path::Path;
 
@@ -52,6 +52,19 @@ fn a_brief_read_includes_only_the_requested_settings_and_no_query_counters() {
     assert_eq!(store.trials_with(&pools).unwrap(), [trial.clone()]);
     trial.settings.clear();
     assert_eq!(store.trials().unwrap(), [trial]);
+}
+
+#[test]
+fn the_control_is_kept_apart_from_the_trial_of_the_same_setup() {
+    let (_folder, path) = place();
+    let mut store = Store::create(&path, &run()).unwrap();
+    store.save(&control(0)).unwrap();
+    store.save(&done(0)).unwrap();
+    assert_eq!(store.trials_whole().unwrap(), [done(0)]);
+    assert_eq!(store.controls_whole().unwrap(), [control(0)]);
+    assert_eq!(store.finished().unwrap(), [control(0).key, done(0).key]);
+    let again = store.save(&control(0)).unwrap_err();
+    assert!(again.to_string().contains("block 1 (control)"), "{again}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{audited, done, place, run, timed, with_summary};
+use common::{audited, control, done, place, run, timed, with_summary};
 use record::*;
 use std::path::{Path, PathBuf};
 
@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 const SCHEMA: i64 = record::store::SCHEMA_VERSION as i64;
 
 /// What each schema added to the one before it, from 1 on.
-const SCHEMAS: [&str; 4] = [
+const SCHEMAS: [&str; 5] = [
     include_str!("../src/store/schema.sql"),
     include_str!("../src/store/schema_load.sql"),
     include_str!("../src/store/schema_3.sql"),
     include_str!("../src/store/schema_4.sql"),
+    include_str!("../src/store/schema_5.sql"),
 ];
 
 /// A file of an older schema with this trial, as far as that schema could hold it.
@@ -121,7 +122,7 @@ fn a_resumed_run_of_schema_3_keeps_all_its_rows() {
         strings(&at, "select \"table\" from pragma_foreign_key_check"),
         [""; 0]
     );
-    let refused = at.execute("insert into trial select id + 10, run, block, server, levels_json, state, flags_json, started_ns, ended_ns, start_s_json, data_bytes, plans_json, dataset_json from trial where server is null", []);
+    let refused = at.execute("insert into trial select id + 10, run, block, server, levels_json, state, flags_json, started_ns, ended_ns, start_s_json, data_bytes, plans_json, dataset_json, role from trial where server is null", []);
     assert!(
         refused.is_err(),
         "no trial is recorded twice, without a server neither"
@@ -143,6 +144,21 @@ fn a_run_of_schema_4_is_read_without_audits_and_a_resumed_one_has_them() {
     assert_eq!(schema_of(&path), SCHEMA);
     let read = Store::open(&path).unwrap().trials_whole().unwrap();
     assert_eq!(read, [without, with_summary(audited(1))]);
+}
+
+#[test]
+fn a_run_of_schema_5_has_no_control_and_a_resumed_one_takes_one() {
+    let (_folder, path) = place();
+    of_schema(5, &path, &done(0));
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.trials_whole().unwrap(), [done(0)]);
+    assert_eq!(store.controls().unwrap(), []);
+    assert_eq!(store.finished().unwrap(), [done(0).key]);
+    drop(store);
+    let mut store = Store::resume(&path).unwrap();
+    store.save(&control(0)).unwrap();
+    assert_eq!(store.trials_whole().unwrap(), [done(0)]);
+    assert_eq!(store.controls_whole().unwrap(), [control(0)]);
 }
 
 #[test]

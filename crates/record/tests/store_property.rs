@@ -320,6 +320,7 @@ fn trial() -> impl Strategy<Value = Trial> {
         block,
         server,
         levels: levels.into_iter().rev().collect(),
+        role: record::Role::Measured,
     });
     let state = prop_oneof![
         Just(TrialState::Done),

@@ -3,6 +3,7 @@
 mod fixture;
 
 use fixture::forms;
+use report::{Detail, Document};
 
 #[test]
 fn one_block_has_no_intervals_and_no_verdicts() {
@@ -30,6 +31,39 @@ fn a_run_without_servers_has_no_column_of_servers() {
     assert!(text.contains("small pool"), "{text}");
     let json: serde_json::Value = serde_json::from_str(&forms::json(&run, &trials)).unwrap();
     assert!(json["trials"][0]["server"].is_null());
+}
+
+#[test]
+fn the_control_is_shown_first_and_changes_no_other_figure() {
+    let (run, trials) = fixture::published();
+    let mut controls: Vec<record::Trial> = (trials.iter())
+        .filter(|trial| record::stats::row_key(&trial.key) == record::stats::row_key(&trials[0].key))
+        .cloned()
+        .collect();
+    for control in &mut controls {
+        control.key.role = record::Role::Control;
+        for round in &mut control.rounds {
+            round.elapsed_s *= 1.03;
+        }
+    }
+    let document = Document::with_control(&run, &trials, &controls, Detail::Full);
+    let text = report::terminal(&document, false, 140);
+    let shown = "the same setup twice: 1.03 (1.03 to 1.03)";
+    assert!(text.find(shown) < text.find("Verdicts"), "{text}");
+    assert!(report::html(&document).contains(shown));
+    let document = Document::with_control(&run, &trials, &controls, Detail::Brief);
+    assert_eq!(report::csv(&document), forms::csv(&run, &trials));
+    let of = |text: &str| -> serde_json::Value { serde_json::from_str(text).unwrap() };
+    let (with, without) = (of(&report::json(&document)), of(&forms::json(&run, &trials)));
+    let measured = with["control"]["measured"].as_f64().unwrap();
+    assert!((measured - 1.03).abs() < 1e-9, "{measured}");
+    assert!(without["control"].is_null());
+    assert_eq!(with["claims"], without["claims"]);
+    let with = with["trials"].as_array().unwrap();
+    let (measured, controls) = with.split_at(trials.len());
+    assert_eq!(measured, without["trials"].as_array().unwrap());
+    assert_eq!(controls.len(), 3);
+    assert!(controls.iter().all(|trial| trial["role"] == "control"));
 }
 
 #[test]

@@ -243,6 +243,7 @@ fn protocol(request: &BenchRequest) -> Table {
     }
     if let Some(blocks) = request.blocks {
         protocol.insert("blocks".into(), i64::from(blocks).into());
+        protocol.insert("control".into(), false.into());
     }
     protocol
 }

@@ -184,6 +184,8 @@ pub struct Protocol {
     pub blocks: u32,
     /// When the claims are judged and which cells go on; None for a fixed number of blocks.
     pub looks: Option<record::Looks>,
+    /// Whether one cell is measured twice in each of two or more blocks: the A/A control.
+    pub control: bool,
     /// A query that takes longer is cancelled and recorded as timed out.
     pub query_timeout: Option<Duration>,
     /// The queries to run, in the order of the workload; empty: all.

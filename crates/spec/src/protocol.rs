@@ -9,10 +9,11 @@ use super::sections::names;
 use super::unit;
 use std::time::Duration;
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     "rounds",
     "unit",
     "blocks",
+    "control",
     "query_timeout",
     "queries",
     "time",
@@ -31,6 +32,7 @@ pub(crate) fn protocol(file: &Section) -> Protocol {
         unit: Unit::Round,
         blocks: 1,
         looks: None,
+        control: true,
         query_timeout: None,
         queries: Vec::new(),
         time: None,
@@ -49,6 +51,7 @@ pub(crate) fn protocol(file: &Section) -> Protocol {
     if let Some(node) = section.get("blocks") {
         blocks::blocks(&node, &mut protocol);
     }
+    protocol.control = truth(&section, "control").unwrap_or(true);
     refuse_the_other_kind(&section);
     match section.get("time") {
         Some(node) => timed(&mut protocol, &section, &node),
@@ -86,17 +89,16 @@ fn timed(protocol: &mut Protocol, section: &Section, time: &Node) {
     if let Some(warmup) = section.get("warmup").and_then(|node| warmup(&node)) {
         protocol.warmup = warmup;
     }
-    let truth = |key: &str| {
-        section
-            .get(key)
-            .and_then(|node| node.truth(&format!("{key} = true")))
-            .unwrap_or(false)
-    };
-    protocol.preload = truth("preload");
-    protocol.series = truth("series");
+    protocol.preload = truth(section, "preload").unwrap_or(false);
+    protocol.series = truth(section, "series").unwrap_or(false);
     protocol.reconnect = section
         .get("reconnect")
         .and_then(|node| node.duration("reconnect = \"900s\""));
+}
+
+fn truth(section: &Section, key: &str) -> Option<bool> {
+    let node = section.get(key)?;
+    node.truth(&format!("{key} = true"))
 }
 
 fn in_rounds(protocol: &mut Protocol, section: &Section) {

@@ -1,9 +1,11 @@
 //! `prony check FILE`
 
+use super::Results;
 use super::experiment::{self, Overrides};
 use super::failure::{Failure, Status, print};
 use crate::run::{
-    Progress, Request, RunError, Workloads, limits, preflight, prepare, servers::Provided, volume,
+    Progress, Request, RunError, Workloads, history, limits, preflight, prepare,
+    servers::Provided, volume,
 };
 use host::{Home, Leases, machine};
 use server::Cache;
@@ -27,6 +29,8 @@ pub(super) struct Args {
     /// Only this part of the trials
     #[arg(long, value_name = "K/N")]
     shard: Option<Shard>,
+    #[command(flatten)]
+    results: Results,
 }
 
 pub(super) fn run(args: Args) -> Result<Status, Failure> {
@@ -36,7 +40,7 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
         overrides: Vec::new(),
         seed: 1,
         shard: args.shard,
-        results: Default::default(),
+        results: args.results.results,
         resume: None,
         allow_drop: false,
         workloads: Workloads::default(),
@@ -49,9 +53,13 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
         Progress::stderr().say(&format!("note: {sentence}"));
     }
     print(&expected(&request, &plan, &trials)?);
-    limits(&trials)?;
+    let home = Home::from_environment().map_err(Failure::usage)?;
+    if let Some(sees) = history::sentence(&request, &trials, &home.work()) {
+        print(&sees);
+    }
+    limits(&trials, &home)?;
     volume::check(&trials)?;
-    known_settings(&request, &trials)
+    known_settings(&request, &trials, &home)
 }
 
 /// The expected disk space and time. Many trials share a dataset, so each dataset is estimated once.
@@ -113,10 +121,9 @@ fn expected(request: &Request, plan: &Plan, trials: &[PlannedTrial]) -> Result<S
 }
 
 /// Checks that this machine can set the planned limits.
-fn limits(trials: &[PlannedTrial]) -> Result<(), Failure> {
-    let home = Home::from_environment().map_err(Failure::usage)?;
-    let leases = Leases::open(&home).map_err(Failure::failed)?;
-    Ok(limits::check(trials, &home, &leases)?)
+fn limits(trials: &[PlannedTrial], home: &Home) -> Result<(), Failure> {
+    let leases = Leases::open(home).map_err(Failure::failed)?;
+    Ok(limits::check(trials, home, &leases)?)
 }
 
 fn cold_rounds(trial: &PlannedTrial) -> f64 {
@@ -149,9 +156,12 @@ fn queries_of_a_round(request: &Request, trials: &[PlannedTrial]) -> Result<Quer
 }
 
 /// Checks the settings against the servers in the cache, and names the servers that are not in it.
-fn known_settings(request: &Request, trials: &[PlannedTrial]) -> Result<Status, Failure> {
-    let home = Home::from_environment().map_err(Failure::usage)?;
-    let cache = Cache::new(&home);
+fn known_settings(
+    request: &Request,
+    trials: &[PlannedTrial],
+    home: &Home,
+) -> Result<Status, Failure> {
+    let cache = Cache::new(home);
     let memory_bytes = machine::environment(&home.work()).memory_bytes;
     let mut known = Vec::new();
     for spec in &spec::plan::servers(&request.experiment, trials) {
@@ -161,9 +171,9 @@ fn known_settings(request: &Request, trials: &[PlannedTrial]) -> Result<Status, 
                 .iter()
                 .any(|held| held.name == spec.build.to_string());
         if held {
-            let leases = Leases::open(&home).map_err(Failure::failed)?;
+            let leases = Leases::open(home).map_err(Failure::failed)?;
             let provided = Provided::get(spec, &|build| {
-                server::provider(build, &home, &leases, &|_| ())
+                server::provider(build, home, &leases, &|_| ())
             })?;
             let largest = prepare::largest_estimate(request, trials, &spec.name);
             known.push(preflight::known_settings(&provided)?);
@@ -182,7 +192,10 @@ fn known_settings(request: &Request, trials: &[PlannedTrial]) -> Result<Status, 
 
 /// Prints the trials that will not be measured, once for all blocks.
 fn empty_cells(trials: &[PlannedTrial], known: &[Known]) {
-    for trial in trials.iter().filter(|trial| trial.key.block == 0) {
+    for trial in trials
+        .iter()
+        .filter(|trial| trial.key.block == 0 && !trial.key.is_control())
+    {
         if let Some(why) = preflight::lacking(trial, known) {
             print(&format!("{}: not available, {why}", trial.key.label()));
         }

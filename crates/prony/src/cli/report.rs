@@ -19,7 +19,8 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
     let store = Store::open(&folder.join("run.sqlite"))?;
     let path = folder.join("report.html");
     let (run, trials) = (store.run()?, store.trials_whole()?);
-    let document = Document::of(&run, &trials, Detail::Full);
+    let controls = store.controls()?;
+    let document = Document::with_control(&run, &trials, &controls, Detail::Full);
     std::fs::write(&path, report::html(&document))
         .map_err(|error| Failure::failed(format!("cannot write {}: {error}", path.display())))?;
     print(&path.display().to_string());

@@ -66,7 +66,7 @@ pub(super) fn carry_out(request: &Request) -> Result<Conducted, Failure> {
 }
 
 pub(super) fn document(conducted: &Conducted) -> Document<'_> {
-    Document::of(&conducted.run, &conducted.trials, Detail::Brief)
+    conducted.document(Detail::Brief)
 }
 
 /// Prints the tables, the paths of the run and its report, the build of prony, and how the servers compare.

@@ -35,13 +35,14 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
     let store = Store::open(&path)?;
     let run = store.run()?;
     args.gate.check(&run.question)?;
-    let trials = match args.format {
-        Format::Table | Format::Markdown if !stats::needs_query_counters(&run.question) => {
-            store.trials_with(&explain::telling_settings())?
-        }
-        _ => store.trials_whole()?,
+    let (trials, controls) = match args.format {
+        Format::Table | Format::Markdown if !stats::needs_query_counters(&run.question) => (
+            store.trials_with(&explain::telling_settings())?,
+            store.controls()?,
+        ),
+        _ => (store.trials_whole()?, store.controls_whole()?),
     };
-    let document = Document::of(&run, &trials, Detail::Brief);
+    let document = Document::with_control(&run, &trials, &controls, Detail::Brief);
     print(&args.format.of(&document));
     args.gate.of_run(&document, &trials)
 }

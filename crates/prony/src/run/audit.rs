@@ -102,6 +102,7 @@ mod tests {
             block: 0,
             server: None,
             levels: Vec::new(),
+            role: record::Role::Measured,
         };
         let mut trial = Trial::unmeasured(key, 0);
         trial.events.push(EventNote {

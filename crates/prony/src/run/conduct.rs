@@ -3,6 +3,7 @@
 //! Purpose: the order of the steps: prepare, measure each trial, write the report. Outside this module: the steps themselves.
 
 use super::folder::RunFolder;
+use super::history;
 use super::measure::Measuring;
 use super::prepare::{plan, prepare};
 use super::servers::Provide;
@@ -34,14 +35,19 @@ pub struct Conducted {
     pub folder: PathBuf,
     pub run: Run,
     pub trials: Vec<Trial>,
+    /// The trials of the A/A control.
+    pub controls: Vec<Trial>,
 }
 
 impl Conducted {
     /// Whether every trial is complete and its answers are right.
     pub fn valid(&self) -> bool {
-        self.trials
-            .iter()
-            .all(|trial| trial.state == TrialState::Done)
+        (self.trials.iter().chain(&self.controls)).all(|trial| trial.state == TrialState::Done)
+    }
+
+    /// What its report shows.
+    pub(crate) fn document(&self, detail: Detail) -> Document<'_> {
+        Document::with_control(&self.run, &self.trials, &self.controls, detail)
     }
 }
 
@@ -99,6 +105,9 @@ fn steps(request: &Request, means: &Means) -> Result<Conducted, RunError> {
     means
         .progress
         .say(&format!("run {path}: {up_to}{count} trials"));
+    if let Some(sees) = history::sentence(request, &trials, &means.home.work()) {
+        means.progress.say(&sees);
+    }
     let measuring = Measuring {
         request,
         plan: &plan,
@@ -127,15 +136,14 @@ fn steps(request: &Request, means: &Means) -> Result<Conducted, RunError> {
 
 /// Writes the report of the finished trials.
 fn report(folder: &RunFolder, store: &Store) -> Result<Conducted, RunError> {
-    let run = store.run().map_err(stored)?;
-    let trials = store.trials_whole().map_err(stored)?;
-    let page = folder.report();
-    let document = Document::of(&run, &trials, Detail::Full);
-    std::fs::write(&page, ::report::html(&document))
-        .map_err(|error| RunError::Failed(format!("cannot write {}: {error}", page.display())))?;
-    Ok(Conducted {
+    let conducted = Conducted {
         folder: folder.path.clone(),
-        run,
-        trials,
-    })
+        run: store.run().map_err(stored)?,
+        trials: store.trials_whole().map_err(stored)?,
+        controls: store.controls_whole().map_err(stored)?,
+    };
+    let page = folder.report();
+    std::fs::write(&page, ::report::html(&conducted.document(Detail::Full)))
+        .map_err(|error| RunError::Failed(format!("cannot write {}: {error}", page.display())))?;
+    Ok(conducted)
 }

@@ -186,6 +186,7 @@ pub(crate) fn runs(results: &Path) -> Vec<Recorded> {
 
 /// The name of a trial's server log in `logs/`.
 pub(crate) fn log_name(key: &TrialKey) -> String {
+    // A control's label ends in `(control)`, which tells its log from its twin's.
     let whole = format!("{}-block{}.log", key.label(), key.block + 1);
     let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
     whole
@@ -260,7 +261,13 @@ mod tests {
             block: 0,
             server: Some("5.6".into()),
             levels: vec![("variant".into(), "pool/8".into())],
+            role: record::Role::Measured,
         };
         assert_eq!(log_name(&key), "5.6_pool_8-block1.log");
+        let control = TrialKey {
+            role: record::Role::Control,
+            ..key
+        };
+        assert_eq!(log_name(&control), "5.6_pool_8__control_-block1.log");
     }
 }

@@ -106,6 +106,7 @@ mod tests {
             block: 0,
             server: Some("5.6".into()),
             levels: Vec::new(),
+            role: record::Role::Measured,
         };
         let known = timed(key, &load, true, true);
         let p99_ms = known.latency_ms.p99.unwrap();

@@ -28,7 +28,8 @@ impl<'r> Measuring<'r> {
     /// # Errors
     /// An interruption, a record that cannot be written. Finished trials are saved.
     pub(super) fn all(&self, store: &mut Store) -> Result<(), RunError> {
-        let before = store.trials().map_err(stored)?;
+        let mut before = store.trials().map_err(stored)?;
+        before.extend(store.controls().map_err(stored)?);
         let mut finished = earlier(store, self.plan, &before)?;
         let mut answers = self.recalled(before)?;
         let mut held = None;

@@ -13,6 +13,7 @@ mod dataset;
 pub mod event;
 pub(crate) mod folder;
 mod hints;
+pub(crate) mod history;
 mod in_place;
 mod known;
 pub(crate) mod limits;

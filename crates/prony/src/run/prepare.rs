@@ -249,7 +249,7 @@ fn begin(
         overrides: request.overrides.clone(),
         question: question(
             &request.experiment,
-            trials.len() as u64,
+            trials.iter().filter(|trial| !trial.key.is_control()).count() as u64,
             workload_note(request, trials)?,
         ),
         seed: request.seed,
@@ -290,7 +290,11 @@ fn resume(
     )))
 }
 
-fn workload_note(request: &Request, trials: &[PlannedTrial]) -> Result<WorkloadNote, RunError> {
+/// The workload as the record describes it.
+///
+/// # Errors
+/// An experiment without trials, or a workload that cannot be opened.
+pub(crate) fn workload_note(request: &Request, trials: &[PlannedTrial]) -> Result<WorkloadNote, RunError> {
     let Some(first) = trials.first() else {
         return Err(RunError::Usage("the experiment has no trials".into()));
     };

@@ -233,6 +233,7 @@ pub(crate) mod tests {
             block: 0,
             server: Some(server.into()),
             levels: Vec::new(),
+            role: record::Role::Measured,
         };
         Trial {
             rounds: hashes.iter().enumerate().map(round).collect(),

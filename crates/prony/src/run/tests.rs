@@ -150,8 +150,8 @@ fn every_trial_is_measured_on_a_new_server() {
         .map(|query| query.name.as_str())
         .collect();
     assert_eq!(queries, ["Q1", "Q2"]);
-    // Two starts make the snapshot, one starts each trial.
-    assert_eq!(setup.node.starts(), 2 + 4);
+    // Two starts make the snapshot, one starts each trial, and one the control of each block.
+    assert_eq!(setup.node.starts(), 2 + 4 + 2);
     assert_eq!(setup.left_behind(), Vec::<String>::new());
     assert!(conducted.folder.join("report.html").exists());
 }
@@ -199,6 +199,41 @@ fn resume_measures_failed_trials_again_and_keeps_the_others() {
     assert_eq!(keys, [&kept.key, &gone.key]);
     assert_eq!(resumed.trials[0].started_ns, kept.started_ns);
     assert!(resumed.trials[1].started_ns > gone.started_ns);
+}
+
+#[test]
+fn a_run_has_a_control_in_each_block_and_resume_keeps_it() {
+    let setup = Setup::new();
+    let conducted = setup.run(timed("[1, 2]", "blocks = 2\n"), Toy::timed);
+    assert_eq!((conducted.trials.len(), conducted.controls.len()), (4, 2));
+    for control in &conducted.controls {
+        assert_eq!(control.key.level("clients"), Some("1"));
+    }
+    assert_eq!(conducted.run.question.trials, 4, "the matrix without the control");
+    // Simulates a run that was killed before its last control.
+    let store = conducted.folder.join("run.sqlite");
+    let at = rusqlite::Connection::open(&store).unwrap();
+    let last = "DELETE FROM trial WHERE id = (SELECT max(id) FROM trial WHERE role = 'control')";
+    at.execute(last, ()).unwrap();
+    drop(at);
+    let starts = setup.node.starts();
+    let request = Request {
+        resume: Some(conducted.folder.display().to_string()),
+        ..setup.request(timed("[1, 2]", "blocks = 2\n"), Toy::timed)
+    };
+    let resumed = setup.conduct(&request).unwrap();
+    assert_eq!(setup.node.starts() - starts, 1);
+    assert_eq!((resumed.trials.len(), resumed.controls.len()), (4, 2));
+    assert_eq!(resumed.controls[0], conducted.controls[0]);
+}
+
+#[test]
+fn a_failed_control_makes_a_run_invalid() {
+    let setup = Setup::new();
+    let mut conducted = setup.run(timed("1", "blocks = 2\n"), Toy::timed);
+    assert!(conducted.valid());
+    conducted.controls[0].state = TrialState::Failed;
+    assert!(!conducted.valid());
 }
 
 #[test]
@@ -352,7 +387,11 @@ fn a_series_runs_in_ascending_order_on_one_server() {
         .filter_map(|trial| trial.key.level("clients"))
         .collect();
     assert_eq!(clients, ["1", "2", "4", "1", "2", "4"]);
-    assert_eq!(setup.node.starts(), 2 + 2, "one start for each block");
+    assert_eq!(
+        setup.node.starts(),
+        2 + 2 * 2,
+        "one start for each block, and one for its control"
+    );
     let started = |trial: &&Trial| !trial.start_s.is_empty();
     assert_eq!(conducted.trials.iter().filter(started).count(), 2);
 }

@@ -6,7 +6,7 @@ use crate::claim::{DecidedAfter, Direction, Limit};
 use crate::looks::Look;
 
 /// The probability with which the missing blocks decide, if the measured ratio is the true one.
-const POWER: f64 = 0.8;
+pub(super) const POWER: f64 = 0.8;
 /// More blocks are not worth a number.
 const MOST_BLOCKS: u32 = 1000;
 

@@ -95,6 +95,7 @@ pub(super) fn trial(block: u32, levels: &[(&str, &str)], load: Loaded) -> Trial 
         block,
         server: Some("5.6".into()),
         levels: levels.collect(),
+        role: crate::trial::Role::Measured,
     };
     let started_ns = load.started_ns;
     Trial {

@@ -319,18 +319,15 @@ fn find_ratio<'t>(
     until: u32,
     lenders: &mut Lenders<'t>,
     value: &Value,
-    (of_cell, to_cell): (&Cell, &Cell),
+    cells: (&Cell, &Cell),
     bound: Bound,
 ) -> Result<Found, String> {
-    let of = cells::series(trials, of_cell, value, until)?;
-    let to = cells::series(trials, to_cell, value, until)?;
-    let blocks = cells::common_blocks(&[&of, &to]);
-    let ratio = LogMean::of_ratios(
-        &cells::combined(&of, &blocks),
-        &cells::combined(&to, &blocks),
-    );
-    let ratio = ratio.ok_or("no block has both sides")?;
-    let ratio = lenders.moderate(ratio, value, (of_cell, &of), (to_cell, &to));
+    let Pair {
+        ratio,
+        of,
+        to,
+        blocks,
+    } = pair(trials, until, lenders, value, cells)?;
     let left_out = left_out_note(&[&of, &to], blocks.len());
     tested(ratio, (&of, &to), bound, left_out)
 }
@@ -374,6 +371,37 @@ fn tested(
         side: Side::of(&ratio, limit),
         edge: band.nearest_edge(&ratio),
         ..Found::figure(ratio, p_values, notes)
+    })
+}
+
+/// Two cells, with what their matrix lends to their ratio.
+pub(super) struct Pair<'t> {
+    pub(super) ratio: LogMean,
+    of: Vec<Series<'t>>,
+    to: Vec<Series<'t>>,
+    blocks: Vec<u32>,
+}
+
+pub(super) fn pair<'t>(
+    trials: &'t [Trial],
+    until: u32,
+    lenders: &mut Lenders<'t>,
+    value: &Value,
+    (of_cell, to_cell): (&Cell, &Cell),
+) -> Result<Pair<'t>, String> {
+    let of = cells::series(trials, of_cell, value, until)?;
+    let to = cells::series(trials, to_cell, value, until)?;
+    let blocks = cells::common_blocks(&[&of, &to]);
+    let ratio = LogMean::of_ratios(
+        &cells::combined(&of, &blocks),
+        &cells::combined(&to, &blocks),
+    );
+    let ratio = ratio.ok_or("no block has both sides")?;
+    Ok(Pair {
+        ratio: lenders.moderate(ratio, value, (of_cell, &of), (to_cell, &to)),
+        of,
+        to,
+        blocks,
     })
 }
 

@@ -69,6 +69,24 @@ impl<'t> Lenders<'t> {
         moderated.unwrap_or_else(|| at_resolution(ratio, value))
     }
 
+    /// The ratio of a cell to the same cell measured once more, which has a server start of its own.
+    pub(super) fn moderate_control(
+        &mut self,
+        ratio: LogMean,
+        value: &Value,
+        cell: &Cell,
+        row: RowKey,
+    ) -> LogMean {
+        let lender = self.lender(value, cell);
+        let moderated = lender.and_then(|lender| {
+            let place = *lender.places.get(&(row, cell.query.as_deref()))?;
+            let another = lender.places.len();
+            let contrast = [(place, 1.0), (another, -1.0)];
+            Some(lender.noise.moderate(ratio, &contrast))
+        });
+        moderated.unwrap_or_else(|| at_resolution(ratio, value))
+    }
+
     fn lender(&mut self, value: &Value, cell: &Cell) -> Option<&Lender<'t>> {
         let kind = Kind {
             value: value.clone(),

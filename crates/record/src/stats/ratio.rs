@@ -198,13 +198,16 @@ impl LogMean {
     /// Whether so many blocks would exclude this value with the probability `power` in a two-sided test at the level `alpha`, if the
     /// mean and the variance are the true ones.
     pub(super) fn would_exclude(&self, value: f64, blocks: u32, alpha: f64, power: f64) -> bool {
+        let far = (self.mean - value.ln()).abs();
+        self.seen(blocks, alpha, power).is_some_and(|seen| far >= seen)
+    }
+
+    /// The distance of two logarithms that so many blocks tell apart, in the same sense; None with fewer than two blocks.
+    pub(super) fn seen(&self, blocks: u32, alpha: f64, power: f64) -> Option<f64> {
         let freedom = self.freedom + f64::from(blocks) - self.count as f64;
-        let Ok(student) = StudentsT::new(0.0, 1.0, freedom) else {
-            return false;
-        };
+        let student = StudentsT::new(0.0, 1.0, freedom).ok()?;
         let quantiles = student.inverse_cdf(1.0 - alpha / 2.0) + student.inverse_cdf(power);
-        let standard_error = (self.variance() / f64::from(blocks)).sqrt();
-        (self.mean - value.ln()).abs() >= quantiles * standard_error
+        Some(quantiles * (self.variance() / f64::from(blocks)).sqrt())
     }
 
     /// The two-sided p value against "the true geometric mean is this".

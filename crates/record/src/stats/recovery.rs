@@ -258,6 +258,7 @@ mod tests {
             block: 0,
             server: Some("a".into()),
             levels: Vec::new(),
+            role: crate::trial::Role::Measured,
         };
         let mut trial = Trial::unmeasured(key, STARTED_NS);
         trial.events = vec![

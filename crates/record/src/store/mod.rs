@@ -22,14 +22,14 @@ pub use error::StoreError;
 
 use crate::load::{LiveSample, LiveTrial, Loaded};
 use crate::run::{Question, Run};
-use crate::trial::{Trial, TrialKey, TrialState};
+use crate::trial::{Role, Trial, TrialKey, TrialState};
 use read::Depth;
 use rusqlite::{Connection, TransactionBehavior};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The schema that this prony writes (`PRAGMA user_version`).
-pub const SCHEMA_VERSION: i32 = 5;
+pub const SCHEMA_VERSION: i32 = 6;
 
 /// The oldest that it reads: without timed loads.
 pub const SCHEMA_OLDEST: i32 = 1;
@@ -129,25 +129,35 @@ impl Store {
         transaction.commit().map_err(name)
     }
 
-    /// All trials without their settings, the queries' own counters, and the series, histograms and errors of timed loads
+    /// All trials except those of the control ([`Store::controls`]), without their settings, the queries' own counters, and the series, histograms and errors of timed loads
     /// (all left empty; `Loaded::summary` stands for the latter): what tables, claims and verdicts need, fast.
     pub fn trials(&self) -> Result<Vec<Trial>, StoreError> {
-        self.read(Depth::Times(&[]))
+        self.read(Role::Measured, Depth::Times(&[]))
+    }
+
+    /// The trials of the A/A control, as [`Store::trials`]. Only what is about the control itself uses them.
+    pub fn controls(&self) -> Result<Vec<Trial>, StoreError> {
+        self.read(Role::Control, Depth::Times(&[]))
+    }
+
+    /// As [`Store::controls`], whole.
+    pub fn controls_whole(&self) -> Result<Vec<Trial>, StoreError> {
+        self.read(Role::Control, Depth::Whole)
     }
 
     /// As [`Store::trials`], with the settings of these names and those that differ between trials: what explanations need too.
     pub fn trials_with(&self, settings: &[&str]) -> Result<Vec<Trial>, StoreError> {
-        self.read(Depth::Times(settings))
+        self.read(Role::Measured, Depth::Times(settings))
     }
 
     /// As [`Store::trials`], with all settings: what a comparison of runs needs.
     pub fn trials_with_settings(&self) -> Result<Vec<Trial>, StoreError> {
-        self.read(Depth::Settings)
+        self.read(Role::Measured, Depth::Settings)
     }
 
-    /// All trials whole. Of timed loads that is much: [`Store::load`] reads one.
+    /// All trials except those of the control, whole. Of timed loads that is much: [`Store::load`] reads one.
     pub fn trials_whole(&self) -> Result<Vec<Trial>, StoreError> {
-        self.read(Depth::Whole)
+        self.read(Role::Measured, Depth::Whole)
     }
 
     /// The timed load of one trial, whole; None where there is no such trial or it has none.
@@ -210,10 +220,10 @@ impl Store {
     }
 
     /// In one transaction, so that a trial saved meanwhile is read wholly or not at all.
-    fn read(&self, depth: Depth) -> Result<Vec<Trial>, StoreError> {
+    fn read(&self, role: Role, depth: Depth) -> Result<Vec<Trial>, StoreError> {
         let read = || {
             let transaction = self.at.unchecked_transaction()?;
-            let trials = read::trials(&transaction, depth)?;
+            let trials = read::trials(&transaction, role, depth)?;
             transaction.commit()?;
             Ok(trials)
         };

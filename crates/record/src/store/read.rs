@@ -9,7 +9,9 @@ use crate::load::Loaded;
 use crate::plan::PlanForm;
 use crate::query_error::QueryError;
 use crate::run::Run;
-use crate::trial::{Counters, EventNote, LimitNote, Query, Round, Trial, TrialKey, TrialState};
+use crate::trial::{
+    Counters, EventNote, LimitNote, Query, Role, Round, Trial, TrialKey, TrialState,
+};
 use rusqlite::types::{Type, ValueRef};
 use rusqlite::{Connection, Error, Result, Row};
 use serde::Deserialize;
@@ -106,29 +108,40 @@ pub(super) fn run(at: &Connection) -> Result<Run> {
     )
 }
 
+/// The column with a trial's role.
+pub(super) fn role_column(schema: i32) -> &'static str {
+    since(schema, 6, "role", "'measured'")
+}
+
 /// The keys of all trials except failed ones.
 pub(super) fn finished(at: &Connection) -> Result<Vec<TrialKey>> {
-    let mut statement = at.prepare(
-        "select block, server, levels_json from trial where state <> 'failed' order by id",
-    )?;
+    let role = role_column(super::open::schema(at)?);
+    let mut statement = at.prepare(&format!(
+        "select block, server, levels_json, {role} from trial where state <> 'failed' order by id"
+    ))?;
     let keys = statement.query_map([], |row| {
         Ok(TrialKey {
             block: row.get(0)?,
             server: row.get(1)?,
             levels: levels(row, 2)?,
+            role: word(row, 3)?,
         })
     })?;
     keys.collect()
 }
 
-/// Of all trials, failed ones among them.
+/// Of all trials except the control, failed ones among them.
 pub(super) fn states(at: &Connection) -> Result<Vec<TrialState>> {
-    let mut statement = at.prepare("select state from trial order by id")?;
+    let role = role_column(super::open::schema(at)?);
+    let mut statement = at.prepare(&format!(
+        "select state from trial where {role} = 'measured' order by id"
+    ))?;
     let states = statement.query_map([], |row| word(row, 0))?;
     states.collect()
 }
 
-pub(super) fn trials<'c>(at: &'c Connection, depth: Depth<'c>) -> Result<Vec<Trial>> {
+/// The trials of one role, in the order in which they ended.
+pub(super) fn trials<'c>(at: &'c Connection, role: Role, depth: Depth<'c>) -> Result<Vec<Trial>> {
     let settings = match depth {
         Depth::Times([]) => Some(BTreeSet::new()),
         Depth::Times(names) => Some(names_with(at, names)?),
@@ -143,11 +156,12 @@ pub(super) fn trials<'c>(at: &'c Connection, depth: Depth<'c>) -> Result<Vec<Tri
         plans: super::plans::texts(at)?,
     };
     let dataset = since(reader.schema, 3, "dataset_json", "null");
+    let role_column = role_column(reader.schema);
     let mut statement = at.prepare(&format!(
         "select id, block, server, levels_json, state, flags_json, started_ns, ended_ns, start_s_json, data_bytes, plans_json, {dataset}
-         from trial order by id"
+         from trial where {role_column} = ?1 order by id"
     ))?;
-    let trials = statement.query_map([], |row| reader.trial(row))?;
+    let trials = statement.query_map([super::write::word(role)], |row| reader.trial(row, role))?;
     trials.collect()
 }
 
@@ -171,7 +185,7 @@ struct Reader<'c> {
 }
 
 impl Reader<'_> {
-    fn trial(&self, row: &Row) -> Result<Trial> {
+    fn trial(&self, row: &Row, role: Role) -> Result<Trial> {
         let id = row.get(0)?;
         let mut node_settings = self.settings(id)?;
         Ok(Trial {
@@ -181,6 +195,7 @@ impl Reader<'_> {
                 block: row.get(1)?,
                 server: row.get(2)?,
                 levels: levels(row, 3)?,
+                role,
             },
             state: word(row, 4)?,
             flags: json(row, 5)?,

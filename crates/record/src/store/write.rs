@@ -53,9 +53,12 @@ pub(super) fn question(at: &Connection, question: &Question) -> Result<()> {
 
 /// The row of the trial with this key and its state.
 pub(super) fn recorded(at: &Connection, key: &TrialKey) -> Result<Option<(i64, TrialState)>> {
+    let role = super::read::role_column(super::open::schema(at)?);
     at.query_row(
-        "select id, state from trial where block = ?1 and server is ?2 and levels_json = ?3",
-        params![key.block, key.server, levels_json(key)],
+        &format!(
+            "select id, state from trial where block = ?1 and server is ?2 and levels_json = ?3 and {role} = ?4"
+        ),
+        params![key.block, key.server, levels_json(key), word(key.role)],
         |row| Ok((row.get(0)?, super::read::word(row, 1)?)),
     )
     .optional()
@@ -69,8 +72,8 @@ pub(super) fn remove(at: &Connection, trial: i64) -> Result<()> {
 
 pub(super) fn trial(at: &Connection, trial: &Trial, steps: super::PlanSteps) -> Result<()> {
     let mut statement = at.prepare_cached(
-        "insert into trial (run, block, server, levels_json, state, flags_json, started_ns, ended_ns, start_s_json, data_bytes, plans_json, dataset_json)
-         values ((select id from run), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        "insert into trial (run, block, server, levels_json, state, flags_json, started_ns, ended_ns, start_s_json, data_bytes, plans_json, dataset_json, role)
+         values ((select id from run), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     )?;
     let id = statement.insert(params![
         trial.key.block,
@@ -84,6 +87,7 @@ pub(super) fn trial(at: &Connection, trial: &Trial, steps: super::PlanSteps) -> 
         trial.data_bytes as i64,
         json(&trial.plans.keys().collect::<Vec<_>>()),
         trial.dataset.as_ref().map(json),
+        word(trial.key.role),
     ])?;
     for (n, each) in trial.rounds.iter().enumerate() {
         round(at, id, n, each)?;

@@ -95,6 +95,7 @@ pub(crate) fn trial(block: u32, state: TrialState, queries: usize, counters: usi
             block,
             server: Some("5.6".into()),
             levels: vec![("variant".into(), "small pool".into())],
+            role: record::Role::Measured,
         },
         state,
         flags: vec![],
@@ -133,6 +134,13 @@ pub(crate) fn trial(block: u32, state: TrialState, queries: usize, counters: usi
 
 pub(crate) fn done(block: u32) -> Trial {
     trial(block, TrialState::Done, 2, 8)
+}
+
+/// The control of a block.
+pub(crate) fn control(block: u32) -> Trial {
+    let mut control = done(block);
+    control.key.role = record::Role::Control;
+    control
 }
 
 /// A folder that goes away with the test, and the path of a file in it.

@@ -10,7 +10,11 @@ use record::{Judged, Run, Trial, TrialState, Verdict};
 
 /// Whether every recorded trial can be counted.
 pub(super) fn valid(trials: &[Trial]) -> bool {
-    !trials.is_empty() && trials.iter().all(|trial| trial.state == TrialState::Done)
+    !trials.is_empty() && trials.iter().all(counts)
+}
+
+pub(super) fn counts(trial: &Trial) -> bool {
+    trial.state == TrialState::Done
 }
 
 /// How the claims or the servers stand, then the largest difference of times, the answer of the loads or the highest throughput.

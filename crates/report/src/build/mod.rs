@@ -17,6 +17,7 @@ mod events;
 mod headline;
 mod limits;
 mod loads;
+mod noise;
 mod plans;
 mod profile;
 mod rounds;
@@ -57,24 +58,37 @@ pub(crate) fn timed(run: &Run) -> bool {
 }
 
 impl<'r> Document<'r> {
+    /// Of a run without a control.
     pub fn of(run: &'r Run, trials: &'r [Trial], detail: Detail) -> Document<'r> {
+        Document::with_control(run, trials, &[], detail)
+    }
+
+    /// `trials` without those of the control, as the store keeps them apart.
+    pub fn with_control(
+        run: &'r Run,
+        trials: &'r [Trial],
+        controls: &'r [Trial],
+        detail: Detail,
+    ) -> Document<'r> {
         let judged = explain::judge(&run.question, trials).into_iter();
         let claims: Vec<Claim> = judged
             .map(|judged| why::claim(judged, run, trials))
             .collect();
         let largest = explain::explain_largest(run, trials, usize::MAX);
         let summary = |trial: &'r Trial| trial.load.as_deref().map(stats::summary);
-        let recorded = trials.iter().map(|trial| Recorded {
+        let recorded = |trial: &'r Trial| Recorded {
             summary: summary(trial),
             trial,
-        });
+        };
         let mut document = Document {
-            valid: headline::valid(trials),
+            valid: headline::valid(trials) && controls.iter().all(headline::counts),
             headline: String::new(),
             subtitle: headline::subtitle(run, trials),
             caveat: why::caveat(&claims, largest.as_ref()),
             plans: explain::query_plans(&run.question, trials),
-            trials: recorded.collect(),
+            trials: trials.iter().map(recorded).collect(),
+            controls: controls.iter().map(recorded).collect(),
+            control: stats::control(&run.question, trials, controls),
             sections: Vec::new(),
             contrasts: match claims.is_empty() {
                 true => stats::against_first(&run.question, trials, stats::TOLERANCE),
@@ -97,10 +111,11 @@ impl<'r> Document<'r> {
     }
 }
 
-/// The headline and the sections in reading order: the verdicts, the tables, the explanations, the evidence, how to repeat it.
+/// The headline and the sections in reading order: the noise, the verdicts, the tables, the explanations, the evidence, how to repeat it.
 fn contents(context: &Context, document: &Document) -> (String, Vec<Section>) {
     let loads = Loads::of(context);
     let mut sections = vec![
+        noise::section(document, context.trials),
         claims::verdicts(document),
         blocks::section(document),
         contrasts::section(document),

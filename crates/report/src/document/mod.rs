@@ -16,7 +16,7 @@ pub use table::{Across, Badge, Cell, Column, Kind, Row, Table, marks};
 
 use crate::looks::Blocks;
 use explain::{Explanation, QueryPlans, Why};
-use record::stats::{Contrast, LeftOut, Summary};
+use record::stats::{Contrast, Control, LeftOut, Summary};
 use record::{Judged, Run, Trial};
 use std::borrow::Cow;
 
@@ -25,6 +25,10 @@ pub struct Document<'r> {
     pub run: &'r Run,
     /// In the order in which they ended.
     pub trials: Vec<Recorded<'r>>,
+    /// The trials of the A/A control, which are in no table and chart.
+    pub controls: Vec<Recorded<'r>>,
+    /// The same setup twice; none in a run without a control.
+    pub control: Option<Control>,
     /// Whether every recorded trial can be counted.
     pub valid: bool,
     /// The answer in a sentence or two.

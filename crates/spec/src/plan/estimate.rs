@@ -29,6 +29,8 @@ pub struct Expectation {
     /// Trials and time until the first look at the claims, after which the others are measured only where a claim is undecided. The
     /// same as of the whole run for a fixed number of blocks.
     pub first: (u64, f64),
+    /// Those of them that are the control.
+    pub controls: u64,
     /// Size of the missing snapshots plus the largest copy, since trials run one after another.
     pub disk_bytes: u64,
     pub elapsed_s: f64,
@@ -65,6 +67,7 @@ pub fn expect(
     Expectation {
         trials,
         first: until(plan.looks.first()),
+        controls: plan.trials().filter(|trial| trial.key.is_control()).count() as u64,
         disk_bytes: datasets
             .iter()
             .map(|dataset| dataset.new_bytes)
@@ -129,9 +132,8 @@ fn listed(words: &[String]) -> String {
     }
 }
 
-/// `30: 2 server x 5 variant x 2 joins x 3 blocks, less 30 excluded by "only" or assigned to other shards`
+/// `33: 2 server x 5 variant x 2 joins x 3 blocks, less 30 excluded by "only" or assigned to other shards, and 3 of the control`
 fn trials_text(experiment: &Experiment, expectation: &Expectation) -> String {
-    let trials = expectation.trials;
     let servers = experiment.servers.len();
     let mut counts: Vec<(&str, usize)> = Vec::new();
     counts.extend((servers > 0).then_some(("server", servers)));
@@ -158,11 +160,18 @@ fn trials_text(experiment: &Experiment, expectation: &Expectation) -> String {
         .map(|(name, count)| format!("{count} {name}"))
         .collect();
     factors.extend(search.map(|_| format!("up to {probes} probes of a search")));
-    let without = match (product * probes).saturating_sub(trials) {
+    let Expectation {
+        trials, controls, ..
+    } = expectation;
+    let without = match (product * probes).saturating_sub(trials - controls) {
         0 => String::new(),
         excluded => format!(", less {excluded} excluded by \"only\" or assigned to other shards"),
     };
-    format!("{first}{trials}: {}{without}", factors.join(" x "))
+    let control = match controls {
+        0 => String::new(),
+        controls => format!(", and {controls} of the control"),
+    };
+    format!("{first}{trials}: {}{without}{control}", factors.join(" x "))
 }
 
 fn bytes_text(bytes: u64) -> String {
@@ -204,7 +213,7 @@ mod tests {
 
     fn timed(load: &str) -> Experiment {
         parse(&format!(
-            "title = 't'\n[server.a]\nbuild = 'mariadb'\n[workload.oltp]\n[load.open]\n{load}\n[protocol]\ntime = '60s'\nseries = true\nblocks = 2\n"
+            "title = 't'\n[server.a]\nbuild = 'mariadb'\n[workload.oltp]\n[load.open]\n{load}\n[protocol]\ntime = '60s'\nseries = true\nblocks = 2\ncontrol = false\n"
         ))
     }
 
@@ -258,13 +267,14 @@ mod tests {
     #[test]
     fn the_estimate_lists_the_factors_and_excluded_trials() {
         let expectation = Expectation {
-            trials: 15,
-            first: (15, 600.0),
+            trials: 18,
+            controls: 3,
+            first: (18, 600.0),
             disk_bytes: 3 << 29,
             elapsed_s: 600.0,
         };
         insta::assert_snapshot!(text(&experiment(3), &expectation), @r#"
-        trials  15: 2 server x 3 variant x 3 blocks, less 3 excluded by "only" or assigned to other shards
+        trials  18: 2 server x 3 variant x 3 blocks, less 3 excluded by "only" or assigned to other shards, and 3 of the control
         disk    about 1.5 GiB
         time    about 10 min
         "#);

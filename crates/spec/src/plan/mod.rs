@@ -1,8 +1,8 @@
 //! Computes the next trial from the experiment, the seed and the finished trials.
 //!
 //! Purpose: one pure function for a fixed matrix, a search (`search`), a resumed run and a shard. Points (`matrix`) that
-//! belong together form units (`units`), whose order is shuffled within each block (`order`). After a look at the claims some go on
-//! (`going_on`). Finished trials are skipped.
+//! belong together form units (`units`), whose order is shuffled within each block (`order`). One cell is measured twice per block
+//! (`control`). After a look at the claims some units go on (`going_on`). Finished trials are skipped.
 //! Boundaries: `run` runs trials; this module never contacts a server.
 
 pub mod estimate;
@@ -10,6 +10,7 @@ mod search;
 mod shard;
 mod trial;
 
+mod control;
 mod finished;
 mod going_on;
 mod matrix;
@@ -27,7 +28,7 @@ pub use trial::PlannedTrial;
 use crate::{Experiment, LOAD_FACTORS, LoadSpec, SearchSpec, ServerSpec};
 use finished::Known;
 use matrix::{Point, levels};
-use record::{Looks, TrialKey};
+use record::{Looks, Role, TrialKey};
 use search::{Probe, Step};
 use trial::Measured;
 use units::Unit;
@@ -92,6 +93,7 @@ struct Place {
     block: u32,
     point: usize,
     unit: usize,
+    role: Role,
 }
 
 impl<'e> Plan<'e> {
@@ -122,21 +124,36 @@ impl<'e> Plan<'e> {
             return Err(PlanError::Empty);
         }
         let mut order = Vec::new();
+        let twin = control::twin(experiment, &points, &units);
         let orders = order::orders(units.len(), experiment.protocol.blocks, seed);
         for (block, shuffled) in (0..).zip(&orders) {
-            let own = shuffled
-                .iter()
-                .enumerate()
+            let own = (shuffled.iter().enumerate())
                 .filter(|(position, _)| shard.is_none_or(|shard| shard.holds(*position)));
-            for (_, unit) in own {
-                let place = (block, *unit);
-                let members = units::ordered(experiment, &points, &units[*unit], place, seed);
-                order.extend(members.iter().map(|point| Place {
+            let mut runs: Vec<Vec<Place>> = own
+                .map(|(_, unit)| {
+                    let members =
+                        units::ordered(experiment, &points, &units[*unit], (block, *unit), seed);
+                    let place = |point: &usize| Place {
+                        block,
+                        point: *point,
+                        unit: *unit,
+                        role: Role::Measured,
+                    };
+                    members.iter().map(place).collect()
+                })
+                .collect();
+            // The control is compared with its twin of the same block, so it is measured on the same machine.
+            let has_twin = |twin: &control::Twin| runs.iter().any(|run| run[0].unit == twin.unit);
+            if let Some(twin) = twin.filter(has_twin) {
+                let control = Place {
                     block,
-                    point: *point,
-                    unit: *unit,
-                }));
+                    point: twin.point,
+                    unit: twin.unit,
+                    role: Role::Control,
+                };
+                runs.insert(order::control(runs.len(), block, seed), vec![control]);
             }
+            order.extend(runs.into_iter().flatten());
         }
         Ok(Plan {
             experiment,
@@ -276,6 +293,7 @@ impl<'e> Plan<'e> {
             .map(|point| {
                 known.get(&self.key(&Place {
                     point: *point,
+                    role: Role::Measured,
                     ..*place
                 }))
             })
@@ -291,6 +309,8 @@ impl<'e> Plan<'e> {
         let others = last.levels.iter().filter(|(factor, _)| !of_load(factor));
         let own = levels(self.experiment, point).filter(|(factor, _)| !of_load(factor));
         self.experiment.protocol.series
+            // The control starts its own server, as its twin does.
+            && (place.role, last.role) == (Role::Measured, Role::Measured)
             && last.block == place.block
             && last.server.as_ref()
                 == matrix::server(self.experiment, point).map(|server| &server.name)
@@ -303,14 +323,15 @@ impl<'e> Plan<'e> {
         trial::key(
             self.experiment,
             &self.points[place.point],
-            place.block,
+            (place.block, place.role),
             None,
         )
     }
 
     fn planned(&self, place: &Place, measured: Measured) -> PlannedTrial {
         let point = &self.points[place.point];
-        trial::planned(self.experiment, point, place.block, measured)
+        let at = (place.block, place.role);
+        trial::planned(self.experiment, point, at, measured)
     }
 }
 

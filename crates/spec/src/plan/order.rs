@@ -32,6 +32,13 @@ pub(super) fn within(place: usize, block: u32, seed: u64, members: &[usize]) -> 
         .collect()
 }
 
+/// The control's place among the runs of a block, from 0 to their number, from a random stream of its own: the order of the others is
+/// the same with and without a control.
+pub(super) fn control(runs: usize, block: u32, seed: u64) -> usize {
+    let stream = (1 << 63) | u64::from(block);
+    below(runs as u64 + 1, &mut Pcg32::new(seed, stream)) as usize
+}
+
 fn shuffled(count: usize, random: &mut Pcg32) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     for place in (1..count).rev() {
@@ -59,6 +66,20 @@ mod tests {
     #[test]
     fn the_order_of_a_seed_never_changes() {
         assert_eq!(orders(6, 2, 42), [[5, 0, 4, 1, 3, 2], [2, 5, 4, 0, 3, 1]]);
+    }
+
+    #[test]
+    fn every_place_of_the_control_is_as_likely() {
+        let mut counts = [0; 4];
+        for seed in 0..1000 {
+            for block in 0..4 {
+                counts[control(3, block, seed)] += 1;
+            }
+        }
+        assert!(
+            counts.iter().all(|count| (880..1120).contains(count)),
+            "{counts:?}"
+        );
     }
 
     proptest! {

@@ -5,6 +5,7 @@ use crate::{RoundKind, Setting};
 use proptest::prelude::*;
 use std::collections::HashSet;
 
+mod control;
 mod load;
 mod observe;
 mod sequential;
@@ -41,6 +42,7 @@ pub(super) fn experiment(blocks: u32) -> Experiment {
         only = {{ variant = "large" }}
         [protocol]
         blocks = {blocks}
+        control = false
         "#
     ))
 }

@@ -7,7 +7,7 @@ use crate::{
 };
 use crate::{LevelSpec, ServerSpec};
 use crate::{LoadSpec, PlannedLoad, RateSpec};
-use record::TrialKey;
+use record::{Role, TrialKey};
 use std::time::Duration;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -31,11 +31,11 @@ pub struct PlannedTrial {
     pub observe: Observe,
 }
 
-/// The key of a trial: a point in a block. `probed` is the rate of a search probe.
+/// The key of a trial: a point in a block, for a role. `probed` is the rate of a search probe.
 pub(super) fn key(
     experiment: &Experiment,
     point: &Point,
-    block: u32,
+    (block, role): (u32, Role),
     probed: Option<f64>,
 ) -> TrialKey {
     let chosen = levels(experiment, point)
@@ -46,6 +46,7 @@ pub(super) fn key(
         block,
         server: server(experiment, point).map(|server| server.name.clone()),
         levels: chosen,
+        role,
     }
 }
 
@@ -62,13 +63,13 @@ pub(super) struct Measured {
 pub(super) fn planned(
     experiment: &Experiment,
     point: &Point,
-    block: u32,
+    place: (u32, Role),
     measured: Measured,
 ) -> PlannedTrial {
     let own = server(experiment, point);
     let all = || levels(experiment, point).map(|(_, level)| level);
     let mut trial = PlannedTrial {
-        key: key(experiment, point, block, measured.probed),
+        key: key(experiment, point, place, measured.probed),
         server: own.map(|own| served::with_levels(own, all())),
         settings: Vec::new(),
         session: Vec::new(),

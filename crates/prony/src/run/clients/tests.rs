@@ -34,6 +34,7 @@ fn protocol(query_timeout: Option<Duration>) -> Protocol {
         unit: Unit::Round,
         blocks: 1,
         looks: None,
+        control: true,
         query_timeout,
         queries: Vec::new(),
         time: None,

@@ -18,8 +18,9 @@ use load::{LatencyNote, LoadNote, Sample};
 use record::stats::used::{DEVICE_READ, SERVER_READ};
 use record::{
     Coldness, Counters, DatasetNote, DecidedAfter, Direction, Environment, EventNote, Flag, Kind,
-    Limit, LimitNote, Run, Trial, TrialState, Verdict,
+    Limit, LimitNote, Role, Run, Trial, TrialState, Verdict,
 };
+use record::stats::Control;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -37,9 +38,10 @@ pub fn json(document: &Document) -> String {
         experiment: &run.question.name,
         valid: document.valid,
         environment: &run.environment,
-        trials: (document.trials.iter())
+        trials: (document.trials.iter().chain(&document.controls))
             .map(|recorded| trial(run, recorded))
             .collect(),
+        control: document.control.as_ref().map(ControlNote::of),
         claims: document.claims.iter().map(claim).collect(),
         blocks: document.blocks.as_ref().map(looks::BlocksNote::of),
         caveat: document.caveat,
@@ -62,7 +64,9 @@ struct RunNote<'a> {
     experiment: &'a str,
     valid: bool,
     environment: &'a Environment,
+    /// Those of the control last.
     trials: Vec<TrialNote<'a>>,
+    control: Option<ControlNote>,
     claims: Vec<ClaimNote<'a>>,
     /// None for a fixed number of blocks.
     blocks: Option<looks::BlocksNote<'a>>,
@@ -75,8 +79,26 @@ struct RunNote<'a> {
     comparisons: Vec<ContrastNote<'a>>,
 }
 
+/// The same setup twice.
+#[derive(Serialize)]
+struct ControlNote {
+    measured: Option<f64>,
+    ci: Option<(f64, f64)>,
+}
+
+impl ControlNote {
+    fn of(control: &Control) -> ControlNote {
+        let figure = control.figure.as_ref().ok();
+        ControlNote {
+            measured: figure.map(|twice| twice.measured),
+            ci: figure.and_then(|twice| twice.ci),
+        }
+    }
+}
+
 #[derive(Serialize)]
 struct TrialNote<'a> {
+    role: Role,
     server: Option<&'a str>,
     variant: Option<&'a str>,
     levels: Map<String, Value>,
@@ -206,6 +228,7 @@ fn in_rounds(trial: &Trial) -> TrialNote<'_> {
         false => queries().filter_map(|query| query.elapsed_s).sum(),
     };
     TrialNote {
+        role: trial.key.role,
         server: trial.key.server.as_deref(),
         variant: trial.key.level("variant"),
         levels: levels(&trial.key.levels),

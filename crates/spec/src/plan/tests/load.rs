@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 fn experiment(load: &str, protocol: &str) -> Experiment {
     parse(&format!(
-        "title = 't'\n[server.a]\nbuild = 'mariadb'\n[server.b]\nbuild = 'mysql@9.7'\n[variant.x]\n[variant.y]\n[workload.oltp]\n{load}\n[protocol]\ntime = '60s'\n{protocol}\n"
+        "title = 't'\n[server.a]\nbuild = 'mariadb'\n[server.b]\nbuild = 'mysql@9.7'\n[variant.x]\n[variant.y]\n[workload.oltp]\n{load}\n[protocol]\ntime = '60s'\ncontrol = false\n{protocol}\n"
     ))
 }
 
