@@ -201,7 +201,8 @@ fn a_server_replaced_by_another_version_fails_the_remaining_trials() {
     let address = Switch::to(first.port);
     let bench = Bench::new();
     let dsn = dsn_with_password(address.port);
-    let load = "[load.closed]\nclients = 2\n[protocol]\ntime = \"3s\"\nblocks = 2\ncontrol = false\n";
+    let load =
+        "[load.closed]\nclients = 2\n[protocol]\ntime = \"3s\"\nblocks = 2\ncontrol = false\n";
     let file = experiment(&bench, "upgraded", &oltp("point-select"), load);
     let running = bench.start(&["run", &file, "--server", &dsn]);
     until("a second of the first trial", || {

@@ -17,6 +17,7 @@ mod leases;
 mod leftovers;
 mod limits;
 pub mod machine;
+mod pace;
 mod pause;
 mod proc;
 pub mod process;
@@ -32,6 +33,7 @@ pub use leftovers::Swept;
 pub use limits::{
     Group, LimitError, Limits, Verified, figure as limit_figure, gauge, join, verify,
 };
+pub use pace::{Pace, nice};
 pub use pause::Paused;
 pub use proc::{Io, Process, Processors, Turns, network_bytes, process_cpu, thread_cpu};
 pub use random::hex as random_hex;

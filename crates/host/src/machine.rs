@@ -2,8 +2,8 @@
 //!
 //! The protocol adds the servers.
 
-use crate::device;
-use record::Environment;
+use crate::{device, pace};
+use record::{Conditions, Environment};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -27,9 +27,77 @@ pub fn environment(work: &Path) -> Environment {
             |_| unknown(),
             |mount| format!("{} on {}", mount.kind, mount.source),
         ),
+        conditions: conditions(work),
         servers: BTreeMap::new(),
         unconfigured: BTreeSet::new(),
     }
+}
+
+fn conditions(work: &Path) -> Conditions {
+    let cpuinfo = read("/proc/cpuinfo");
+    Conditions {
+        governor: pace::governor(),
+        turbo: turbo(
+            &read("/sys/devices/system/cpu/intel_pstate/no_turbo"),
+            &read("/sys/devices/system/cpu/cpufreq/boost"),
+        ),
+        transparent_huge_pages: chosen(&read("/sys/kernel/mm/transparent_hugepage/enabled")),
+        clocksource: line(&read(
+            "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+        )),
+        io_scheduler: io_scheduler(work),
+        hypervisor: hypervisor(
+            &cpuinfo,
+            &read("/sys/class/dmi/id/sys_vendor"),
+            &read("/sys/class/dmi/id/product_name"),
+        ),
+        load_at_start: read("/proc/loadavg")
+            .split_whitespace()
+            .next()
+            .and_then(|load| load.parse().ok()),
+        nice: Some(pace::nice()),
+    }
+}
+
+fn line(text: &str) -> Option<String> {
+    Some(text.trim().to_string()).filter(|text| !text.is_empty())
+}
+
+/// Parses `always [madvise] never`, which marks the one in use.
+fn chosen(choices: &str) -> Option<String> {
+    let (_, rest) = choices.split_once('[')?;
+    let (chosen, _) = rest.split_once(']')?;
+    line(chosen)
+}
+
+/// From `no_turbo` of intel_pstate, or `boost` of other drivers.
+fn turbo(no_turbo: &str, boost: &str) -> Option<String> {
+    let turbo = match (no_turbo.trim(), boost.trim()) {
+        ("0", _) | ("", "1") => "on",
+        ("1", _) | ("", "0") => "off",
+        _ => return None,
+    };
+    Some(turbo.to_string())
+}
+
+/// Of the disk that holds a folder.
+fn io_scheduler(folder: &Path) -> Option<String> {
+    let device = device::below(folder).ok()?.whole_device().ok()?;
+    let choices = read(&format!("/sys/dev/block/{device}/queue/scheduler"));
+    chosen(&choices).or_else(|| line(&choices))
+}
+
+/// The vendor and product of a virtual machine, or `none` if the CPU shows no hypervisor. ARM does not say.
+fn hypervisor(cpuinfo: &str, vendor: &str, product: &str) -> Option<String> {
+    let mut lines = cpuinfo.lines();
+    let flags = lines
+        .find_map(|line| line.strip_prefix("flags")?.split_once(':'))?
+        .1;
+    if !flags.split_whitespace().any(|flag| flag == "hypervisor") {
+        return Some("none".to_string());
+    }
+    let name = format!("{} {}", vendor.trim(), product.trim());
+    Some(line(&name).unwrap_or_else(unknown))
 }
 
 /// Memory of the machine in bytes; 0 if unknown.
@@ -100,9 +168,29 @@ mod tests {
     }
 
     #[test]
+    fn the_conditions_of_a_machine_are_parsed() {
+        let text = |text: &str| Some(text.to_string());
+        assert_eq!(chosen("always [madvise] never\n"), text("madvise"));
+        assert_eq!(chosen("none\n"), None);
+        assert_eq!(turbo("0\n", ""), text("on"));
+        assert_eq!(turbo("1\n", ""), text("off"));
+        assert_eq!(turbo("", "0\n"), text("off"));
+        assert_eq!(turbo("", ""), None);
+        let virtual_cpu = "processor\t: 0\nflags\t\t: fpu hypervisor lm\n";
+        assert_eq!(
+            hypervisor(virtual_cpu, "QEMU\n", "Standard PC\n"),
+            text("QEMU Standard PC")
+        );
+        assert_eq!(hypervisor(virtual_cpu, "", ""), text("unknown"));
+        assert_eq!(hypervisor("flags\t\t: fpu lm\n", "Dell", "x"), text("none"));
+        assert_eq!(hypervisor("processor\t: 0\n", "", ""), None);
+    }
+
+    #[test]
     fn the_environment_of_this_machine_is_complete() {
         let here = environment(Path::new("/"));
         assert!(here.memory_bytes > 0 && here.cores > 0 && here.kernel.starts_with("Linux "));
         assert!(here.file_system.contains(" on "), "{}", here.file_system);
+        assert!(here.conditions.load_at_start.is_some() && here.conditions.nice.is_some());
     }
 }

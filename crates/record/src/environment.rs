@@ -15,12 +15,36 @@ pub struct Environment {
     pub system: String,
     /// File system type and device below the work folder: `ext4 on /dev/vda`.
     pub file_system: String,
+    /// What decides the machine's speed, at the start of the run.
+    #[serde(flatten)]
+    pub conditions: Conditions,
     /// By server name.
     pub servers: BTreeMap<String, ServerIdentity>,
     /// Names of the servers for which the experiment has settings that could not be applied, because prony does not configure
     /// them. None in older records.
     #[serde(default)]
     pub unconfigured: BTreeSet<String>,
+}
+
+/// Settings and state of a machine that change its speed. None where the kernel does not show it, and in older records.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Conditions {
+    /// `performance`; of CPUs that differ, `performance,powersave`.
+    pub governor: Option<String>,
+    /// `on`, `off`
+    pub turbo: Option<String>,
+    /// `always`, `madvise`, `never`
+    pub transparent_huge_pages: Option<String>,
+    pub clocksource: Option<String>,
+    /// Of the disk below the work folder: `mq-deadline`.
+    pub io_scheduler: Option<String>,
+    /// `KVM`, or `none`.
+    pub hypervisor: Option<String>,
+    /// Runnable processes, the mean of the last minute.
+    pub load_at_start: Option<f64>,
+    /// Of prony and its servers.
+    pub nice: Option<i32>,
 }
 
 /// How a server identifies itself.
@@ -76,6 +100,10 @@ impl Environment {
             self.file_system.clone(),
             other.file_system.clone(),
         );
+        // A run keeps its niceness; an older record does not have it.
+        if let (Some(ours), Some(theirs)) = (self.conditions.nice, other.conditions.nice) {
+            compare("niceness", ours.to_string(), theirs.to_string());
+        }
         found
     }
 
@@ -135,6 +163,7 @@ mod tests {
             kernel: String::new(),
             system: String::new(),
             file_system: String::new(),
+            conditions: Conditions::default(),
             servers: [("mariadb".to_string(), mariadb)].into(),
             unconfigured: BTreeSet::new(),
         }

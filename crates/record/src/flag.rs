@@ -16,6 +16,8 @@ words! {
         /// The audit after the load failed: the target's data is inconsistent.
         AuditFailed = "audit_failed",
         ClientsLost = "clients_lost",
+        /// The hypervisor took more than 1 % of the CPU time.
+        CpuSteal = "cpu_steal",
         /// The buffer pool was sized to hold the data, and did not.
         DataNotHeld = "data_not_held",
         EngineLimit = "engine_limit",
@@ -23,6 +25,8 @@ words! {
         /// An event left the server changed, so that no other trial may use it.
         EventLeft = "event_left",
         EventMissed = "event_missed",
+        /// The frequency governor or its limit changed, or heat slowed a CPU down.
+        FrequencyChanged = "frequency_changed",
         HintIgnored = "hint_ignored",
         LimitLost = "limit_lost",
         LimitNotReached = "limit_not_reached",
@@ -30,6 +34,8 @@ words! {
         LoopVolume = "loop_volume",
         /// A round that should have been cold was not.
         Lukewarm = "lukewarm",
+        /// The trial did not run at the niceness of its run.
+        NiceChanged = "nice_changed",
         NoPlan = "no_plan",
         NotAnalyzed = "not_analyzed",
         /// The server lacks what the trial needs.
@@ -49,6 +55,7 @@ words! {
         /// The answer of a search for the maximum rate.
         Search = "search",
         SettingAdjusted = "setting_adjusted",
+        /// Another prony process was loading or measuring. Invalid unless the experiment allows it; older records count such trials.
         SharedMachine = "shared_machine",
         Stopped = "stopped",
         SwitchIgnored = "switch_ignored",

@@ -27,7 +27,7 @@ pub use claim::{
     Bound, Cell, Claim, DecidedAfter, Direction, Finding, Judged, Limit, Percentile, RoundSelector,
     Subject, Value, Verdict,
 };
-pub use environment::{Environment, ServerIdentity};
+pub use environment::{Conditions, Environment, ServerIdentity};
 pub use flag::{Flag, FlagKind};
 pub use histogram::PackedHistogram;
 pub use load::{

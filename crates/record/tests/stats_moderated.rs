@@ -143,7 +143,9 @@ fn predicted(rows: usize, claims: usize) -> f64 {
         power.effect.ln().powi(2)
     };
     let pilots = 200;
-    ((0..pilots).map(limit).sum::<f64>() / pilots as f64).sqrt().exp()
+    ((0..pilots).map(limit).sum::<f64>() / pilots as f64)
+        .sqrt()
+        .exp()
 }
 
 #[test]

@@ -37,7 +37,9 @@ fn a_run_without_servers_has_no_column_of_servers() {
 fn the_control_is_shown_first_and_changes_no_other_figure() {
     let (run, trials) = fixture::published();
     let mut controls: Vec<record::Trial> = (trials.iter())
-        .filter(|trial| record::stats::row_key(&trial.key) == record::stats::row_key(&trials[0].key))
+        .filter(|trial| {
+            record::stats::row_key(&trial.key) == record::stats::row_key(&trials[0].key)
+        })
         .cloned()
         .collect();
     for control in &mut controls {
@@ -54,7 +56,10 @@ fn the_control_is_shown_first_and_changes_no_other_figure() {
     let document = Document::with_control(&run, &trials, &controls, Detail::Brief);
     assert_eq!(report::csv(&document), forms::csv(&run, &trials));
     let of = |text: &str| -> serde_json::Value { serde_json::from_str(text).unwrap() };
-    let (with, without) = (of(&report::json(&document)), of(&forms::json(&run, &trials)));
+    let (with, without) = (
+        of(&report::json(&document)),
+        of(&forms::json(&run, &trials)),
+    );
     let measured = with["control"]["measured"].as_f64().unwrap();
     assert!((measured - 1.03).abs() < 1e-9, "{measured}");
     assert!(without["control"].is_null());
@@ -201,7 +206,8 @@ fn json_keeps_the_contract() {
             "caveat",
             "largest_difference",
             "plans",
-            "comparisons"
+            "comparisons",
+            "control"
         ]
     );
     let trial = &document["trials"][0];
@@ -247,6 +253,7 @@ fn json_keeps_the_contract() {
         "dataset",
         "server_version",
         "load_started_s",
+        "role",
     ];
     assert_eq!(keys(trial)[of_a_trial.len()..], of_timed_loads);
     assert_eq!(

@@ -4,6 +4,8 @@
 //! Boundaries: `cli` parses the flags.
 
 use super::experiment::BuildSpec;
+use super::timed::is_short;
+use super::unit;
 use toml::{Table, Value};
 
 /// The flags of `prony bench`. Missing values take the defaults of the file format.
@@ -228,6 +230,9 @@ fn protocol(request: &BenchRequest) -> Table {
     } else {
         let time = request.time.as_deref().unwrap_or(TIME);
         protocol.insert("time".into(), time.into());
+        if unit::duration(time).is_ok_and(is_short) {
+            protocol.insert("short".into(), true.into());
+        }
     }
     if let Some(warmup) = &request.warmup {
         protocol.insert("warmup".into(), warmup.clone().into());

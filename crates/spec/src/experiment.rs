@@ -186,6 +186,10 @@ pub struct Protocol {
     pub looks: Option<record::Looks>,
     /// Whether one cell is measured twice in each of two or more blocks: the A/A control.
     pub control: bool,
+    /// Whether trials that shared the machine with another prony process count.
+    pub shared_machine: bool,
+    /// Timed load only: whether trials of less than 20 s are wanted.
+    pub short: bool,
     /// A query that takes longer is cancelled and recorded as timed out.
     pub query_timeout: Option<Duration>,
     /// The queries to run, in the order of the workload; empty: all.

@@ -9,11 +9,12 @@ use super::sections::names;
 use super::unit;
 use std::time::Duration;
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 13] = [
     "rounds",
     "unit",
     "blocks",
     "control",
+    "shared_machine",
     "query_timeout",
     "queries",
     "time",
@@ -21,9 +22,10 @@ const KEYS: [&str; 11] = [
     "preload",
     "series",
     "reconnect",
+    "short",
 ];
 const OF_ROUNDS: [&str; 4] = ["rounds", "unit", "query_timeout", "queries"];
-const OF_TIME: [&str; 4] = ["warmup", "preload", "series", "reconnect"];
+const OF_TIME: [&str; 5] = ["warmup", "preload", "series", "reconnect", "short"];
 
 /// Reads `[protocol]`. The default is one block of one cold and two hot rounds over all queries.
 pub(crate) fn protocol(file: &Section) -> Protocol {
@@ -33,6 +35,8 @@ pub(crate) fn protocol(file: &Section) -> Protocol {
         blocks: 1,
         looks: None,
         control: true,
+        shared_machine: false,
+        short: false,
         query_timeout: None,
         queries: Vec::new(),
         time: None,
@@ -52,6 +56,7 @@ pub(crate) fn protocol(file: &Section) -> Protocol {
         blocks::blocks(&node, &mut protocol);
     }
     protocol.control = truth(&section, "control").unwrap_or(true);
+    protocol.shared_machine = truth(&section, "shared_machine").unwrap_or(false);
     refuse_the_other_kind(&section);
     match section.get("time") {
         Some(node) => timed(&mut protocol, &section, &node),
@@ -91,6 +96,7 @@ fn timed(protocol: &mut Protocol, section: &Section, time: &Node) {
     }
     protocol.preload = truth(section, "preload").unwrap_or(false);
     protocol.series = truth(section, "series").unwrap_or(false);
+    protocol.short = truth(section, "short").unwrap_or(false);
     protocol.reconnect = section
         .get("reconnect")
         .and_then(|node| node.duration("reconnect = \"900s\""));

@@ -7,6 +7,36 @@ use super::experiment::{Experiment, LevelSpec, RoundKind};
 use super::load::{LoadPatch, LoadSpec};
 use super::mistake::SpecError;
 use super::place::{Late, Path, answer, path};
+use std::time::Duration;
+
+/// Shorter loads vary more within a trial than between trials.
+const SHORTEST: Duration = Duration::from_secs(20);
+
+/// Whether a timed load is shorter than an experiment file may request without saying so.
+pub(crate) fn is_short(time: Duration) -> bool {
+    time < SHORTEST
+}
+
+/// Checks that a timed load is long enough, or short on purpose.
+///
+/// # Errors
+/// A time under 20 s without `short = true`.
+pub fn long_enough(experiment: &Experiment) -> Result<(), SpecError> {
+    let protocol = &experiment.protocol;
+    let short = protocol
+        .time
+        .filter(|time| !protocol.short && is_short(*time));
+    let late = short.map(|time| Late {
+        path: path(&["protocol", "time"]),
+        says: format!(
+            "a load of {} s is too short for an experiment: its seconds vary more than its trials",
+            time.as_secs_f64()
+        ),
+        label: "under 20 s",
+        help: "measure for at least 20 s, or write short = true in [protocol], with the reason in a comment".to_string(),
+    });
+    answer(experiment, late.into_iter().collect())
+}
 
 /// `has_driver`: the workload has operations for a timed load; otherwise it has rounds of queries.
 ///

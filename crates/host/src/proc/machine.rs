@@ -12,6 +12,7 @@ pub struct Processors {
     pub waiting_s: f64,
     /// Taken by the hypervisor (steal).
     pub stolen_s: f64,
+    pub idle_s: f64,
 }
 
 impl Processors {
@@ -28,14 +29,27 @@ fn parse(stat: &str) -> Option<Processors> {
         .split_whitespace()
         .map(|field| field.parse().ok())
         .collect::<Option<_>>()?;
-    let [user, nice, system, _idle, waiting, irq, softirq, stolen, ..] = ticks[..] else {
+    let [user, nice, system, idle, waiting, irq, softirq, stolen, ..] = ticks[..] else {
         return None;
     };
     Some(Processors {
         busy_s: [user, nice, system, irq, softirq].map(seconds).iter().sum(),
         waiting_s: seconds(waiting),
         stolen_s: seconds(stolen),
+        idle_s: seconds(idle),
     })
+}
+
+impl Processors {
+    /// The share of all CPU time since an earlier reading that the hypervisor took, from 0 to 1.
+    pub fn stolen_share_since(&self, earlier: &Processors) -> f64 {
+        let all = |one: &Processors| one.busy_s + one.waiting_s + one.stolen_s + one.idle_s;
+        let passed = all(self) - all(earlier);
+        match passed > 0.0 {
+            true => (self.stolen_s - earlier.stolen_s) / passed,
+            false => 0.0,
+        }
+    }
 }
 
 /// Bytes received and sent over all interfaces since boot. A byte over loopback counts once, though the kernel counts it as
@@ -73,6 +87,7 @@ mod tests {
             busy_s: [82785, 66260, 10618, 5, 122].map(seconds).iter().sum(),
             waiting_s: seconds(703),
             stolen_s: seconds(212),
+            idle_s: seconds(74074),
         };
         assert_eq!(parse(text), Some(expected));
         assert!(Processors::read().unwrap().busy_s > 0.0);

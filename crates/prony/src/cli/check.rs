@@ -4,8 +4,8 @@ use super::Results;
 use super::experiment::{self, Overrides};
 use super::failure::{Failure, Status, print};
 use crate::run::{
-    Progress, Request, RunError, Workloads, history, limits, preflight, prepare,
-    servers::Provided, volume,
+    Progress, Request, RunError, Workloads, history, limits, preflight, prepare, servers::Provided,
+    volume,
 };
 use host::{Home, Leases, machine};
 use server::Cache;

@@ -146,7 +146,12 @@ pub(crate) fn load(file_or_name: &str, overrides: &Overrides) -> Result<Experime
         ),
         _ => (stem(path), read(path)?),
     };
-    parse(&stem, file_or_name, &source, overrides)
+    let experiment = parse(&stem, file_or_name, &source, overrides)?;
+    if overrides.time.is_none() {
+        spec::timed::long_enough(&experiment)
+            .map_err(|error| Failure::from(miette::Report::new(error)))?;
+    }
+    Ok(experiment)
 }
 
 /// Parses an experiment and applies the overrides.

@@ -118,6 +118,7 @@ fn steps(request: &Request, means: &Means) -> Result<Conducted, RunError> {
             progress: means.progress,
             protocol: &request.experiment.protocol,
             neighbours: &prepared.neighbours,
+            nice: host::nice(),
             actions: &prepared.actions,
             seed: request.seed,
             logs: &folder.path.join("logs"),

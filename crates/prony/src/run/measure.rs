@@ -103,7 +103,8 @@ impl<'r> Measuring<'r> {
             blocks.unwrap_or(0),
             ended.text()
         ));
-        looks::keep_end(ended, finished.len() as u64, store)
+        let measured = finished.iter().filter(|one| !one.key.is_control());
+        looks::keep_end(ended, measured.count() as u64, store)
     }
 
     fn one(

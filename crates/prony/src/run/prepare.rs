@@ -64,7 +64,7 @@ pub(crate) fn prepare(
     check_memory(&|server| ready.largest(request, trials, server))?;
     let (folder, store) = match begun {
         Some((folder, mut store)) => {
-            looks::keep_further(request, trials.len() as u64, &mut store)?;
+            looks::keep_further(request, measured(trials), &mut store)?;
             (folder, store)
         }
         None => begin(request, trials, environment)?,
@@ -249,7 +249,7 @@ fn begin(
         overrides: request.overrides.clone(),
         question: question(
             &request.experiment,
-            trials.iter().filter(|trial| !trial.key.is_control()).count() as u64,
+            measured(trials),
             workload_note(request, trials)?,
         ),
         seed: request.seed,
@@ -259,6 +259,12 @@ fn begin(
     };
     let store = Store::create(&folder.store(), &run).map_err(stored)?;
     Ok((folder, store))
+}
+
+/// The size of the matrix, without the control.
+fn measured(trials: &[PlannedTrial]) -> u64 {
+    let counted = trials.iter().filter(|trial| !trial.key.is_control());
+    counted.count() as u64
 }
 
 /// Opens a run to resume. Refused in another environment, since a run must not mix environments.
@@ -294,7 +300,10 @@ fn resume(
 ///
 /// # Errors
 /// An experiment without trials, or a workload that cannot be opened.
-pub(crate) fn workload_note(request: &Request, trials: &[PlannedTrial]) -> Result<WorkloadNote, RunError> {
+pub(crate) fn workload_note(
+    request: &Request,
+    trials: &[PlannedTrial],
+) -> Result<WorkloadNote, RunError> {
     let Some(first) = trials.first() else {
         return Err(RunError::Usage("the experiment has no trials".into()));
     };

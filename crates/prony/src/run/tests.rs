@@ -209,7 +209,10 @@ fn a_run_has_a_control_in_each_block_and_resume_keeps_it() {
     for control in &conducted.controls {
         assert_eq!(control.key.level("clients"), Some("1"));
     }
-    assert_eq!(conducted.run.question.trials, 4, "the matrix without the control");
+    assert_eq!(
+        conducted.run.question.trials, 4,
+        "the matrix without the control"
+    );
     // Simulates a run that was killed before its last control.
     let store = conducted.folder.join("run.sqlite");
     let at = rusqlite::Connection::open(&store).unwrap();
@@ -504,7 +507,7 @@ fn compared(blocks: &str) -> Experiment {
         )
     };
     experiment(&format!(
-        "{variants}[protocol]\nrounds = ['hot']\nblocks = {blocks}\n{}{}",
+        "{variants}[protocol]\nrounds = ['hot']\ncontrol = false\nblocks = {blocks}\n{}{}",
         claim("slow", "fast"),
         claim("left", "right")
     ))

@@ -6,14 +6,14 @@
 use super::audit;
 use super::event::{Action, has_outage};
 use super::folder::log_name;
-use super::neighbours::Neighbours;
+use super::neighbours::{Neighbours, Stay};
 use super::place::{Place, Source};
 use super::pool;
 use super::recording::Recording;
 use super::rounds::Rounds;
 use super::timed::{EachSecond, Timed};
 use super::{Progress, RunError};
-use host::{Home, Leases, interrupt, now_ns};
+use host::{Home, Leases, Pace, interrupt, now_ns};
 use record::{FlagKind, Trial, TrialState};
 use server::ServerError;
 use spec::Protocol;
@@ -29,6 +29,8 @@ pub(crate) struct Bench<'a> {
     pub progress: &'a Progress,
     pub protocol: &'a Protocol,
     pub neighbours: &'a Neighbours,
+    /// The niceness of the run.
+    pub nice: i32,
     /// What each event of the file does.
     pub actions: &'a [Action],
     /// The seed of the run. All trials of a block get the same operations.
@@ -56,6 +58,7 @@ impl Bench<'_> {
             ..Trial::unmeasured(planned.key.clone(), now_ns())
         };
         let stay = self.neighbours.stay();
+        let pace = Pace::now();
         let mut place = self.place(planned, source, workload, held)?;
         if let Err(error) = self.phases(planned, &mut place, workload.as_ref(), &mut trial, live) {
             trial.state = TrialState::Failed;
@@ -70,7 +73,7 @@ impl Bench<'_> {
         pool::check(&planned.settings, &mut trial);
         self.keep_log(&mut trial, &place.log());
         self.keep_recording(&mut trial, &place);
-        trial.flags.extend(stay.flag());
+        self.keep_disturbances(&mut trial, stay, &pace);
         trial.ended_ns = now_ns();
         if self.protocol.series
             && leaves_the_target_as_it_was(&trial)
@@ -133,6 +136,23 @@ impl Bench<'_> {
             })?;
             let data_bytes = trial.data_bytes;
             Rounds::new(self, planned, queries, data_bytes).all(place.server()?, trial)
+        }
+    }
+
+    /// Flags what changed the machine's speed during the trial. What an experiment can avoid makes the trial invalid.
+    fn keep_disturbances(&self, trial: &mut Trial, stay: Stay, began: &Pace) {
+        let ended = Pace::now();
+        trial.flags.extend(ended.changes_since(began));
+        if let Some(flag) = ended.another_nice(self.nice) {
+            trial.invalidate(flag.kind, flag.text);
+        }
+        match stay.flag() {
+            Some(flag) if self.protocol.shared_machine => trial.flag(flag.kind, flag.text),
+            Some(flag) => trial.invalidate(
+                flag.kind,
+                format!("{}; run them one after another, or allow it with shared_machine = true in [protocol]", flag.text),
+            ),
+            None => {}
         }
     }
 

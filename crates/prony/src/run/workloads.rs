@@ -69,7 +69,7 @@ mod tests {
     use workload::toy::Toy;
 
     const SOURCE: &str = "title = \"t\"\n[server.a]\nbuild = \"mariadb\"\n[workload.ssb]\nscale = 0.01\n\
-        [protocol]\nblocks = 3\n[factor.joins]\nansi = { workload = { joins = \"ansi\" } }\noriginal = { workload = { joins = \"original\" } }\n";
+        [protocol]\nblocks = 3\ncontrol = false\n[factor.joins]\nansi = { workload = { joins = \"ansi\" } }\noriginal = { workload = { joins = \"original\" } }\n";
 
     #[test]
     fn each_distinct_section_is_opened_once() {

@@ -4,8 +4,8 @@
 
 use super::cells::{self, RowKey, Series, row_key};
 use super::lender::Lenders;
-use super::ratio::LogMean;
 use super::power::whole;
+use super::ratio::LogMean;
 use crate::claim::{Cell, Subject, Value};
 use crate::run::Question;
 use crate::trial::{Trial, TrialKey};
@@ -60,7 +60,12 @@ fn twice(
     let combined = |rows: &[Series]| cells::combined(rows, &blocks);
     let ratio = LogMean::of_ratios(&combined(&of), &combined(&to));
     let ratio = ratio.ok_or("no block has both measurements")?;
-    let ratio = Lenders::of(trials, u32::MAX).moderate_control(ratio, value, cell, row_key(&controls[0].key));
+    let ratio = Lenders::of(trials, u32::MAX).moderate_control(
+        ratio,
+        value,
+        cell,
+        row_key(&controls[0].key),
+    );
     Ok(Twice {
         measured: ratio.geometric(),
         ci: ratio.ci(),
@@ -70,11 +75,14 @@ fn twice(
 /// The value that the first claim on this setup compares, else the throughput of a load or the time of the last kind of round.
 fn subject(question: &Question, control: &Trial) -> (Value, Cell) {
     let row = row_key(&control.key);
-    let claims = question.claims.iter().flat_map(|claim| match &claim.subject {
-        Subject::Ratio { value, of, to, .. } => vec![(value, of), (value, to)],
-        Subject::Spread { value, among, .. } => vec![(value, among)],
-        Subject::Finds { .. } => Vec::new(),
-    });
+    let claims = question
+        .claims
+        .iter()
+        .flat_map(|claim| match &claim.subject {
+            Subject::Ratio { value, of, to, .. } => vec![(value, of), (value, to)],
+            Subject::Spread { value, among, .. } => vec![(value, among)],
+            Subject::Finds { .. } => Vec::new(),
+        });
     let is_speed = |value: &Value| {
         matches!(
             value,
@@ -157,7 +165,11 @@ mod tests {
     #[test]
     fn a_control_that_differs_beyond_its_noise_says_so() {
         let (trials, controls) = measured([1000.0, 1001.0, 999.0], [1201.0, 1200.0, 1199.0]);
-        let figure = |controls: &[Trial]| control(&question(Vec::new()), &trials, controls).unwrap().figure;
+        let figure = |controls: &[Trial]| {
+            control(&question(Vec::new()), &trials, controls)
+                .unwrap()
+                .figure
+        };
         assert!(figure(&controls).unwrap().differs());
         let (_, alike) = measured([1000.0; 3], [1001.0, 998.0, 1000.0]);
         assert!(!figure(&alike).unwrap().differs());

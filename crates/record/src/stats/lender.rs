@@ -113,17 +113,7 @@ pub(super) fn at_resolution(ratio: LogMean, value: &Value) -> LogMean {
 
 impl<'t> Lender<'t> {
     fn of(trials: &'t [Trial], until: u32, kind: &Kind) -> Option<Lender<'t>> {
-        let values = values(trials, until, kind);
-        let blocks = complete_blocks(&values);
-        let shares_starts = trials.iter().any(continues);
-        let mut rows: BTreeMap<Start, (Row, Vec<CellKey>)> = BTreeMap::new();
-        for (cell, by_block) in &values {
-            let logs: Logs = blocks.iter().map(|block| by_block[block].ln()).collect();
-            let (row, cells) = rows.entry(start(cell.0, shares_starts)).or_default();
-            row.push(logs);
-            cells.push(*cell);
-        }
-        let (rows, cells): (Vec<Row>, Vec<Vec<CellKey>>) = rows.into_values().unzip();
+        let (rows, cells) = matrix(trials, until, kind);
         let place = |(place, cells): (usize, Vec<CellKey<'t>>)| {
             cells.into_iter().map(move |cell| (cell, place))
         };
@@ -145,6 +135,31 @@ impl<'t> Lender<'t> {
         let placed = |(cell, weight): (&CellKey, &f64)| Some((*self.places.get(cell)?, *weight));
         weights.iter().map(placed).collect()
     }
+}
+
+/// The logarithms of all cells in their complete blocks, by server start, with the names of the cells.
+fn matrix<'t>(trials: &'t [Trial], until: u32, kind: &Kind) -> (Vec<Row>, Vec<Vec<CellKey<'t>>>) {
+    let values = values(trials, until, kind);
+    let blocks = complete_blocks(&values);
+    let shares_starts = trials.iter().any(continues);
+    let mut rows: BTreeMap<Start, (Row, Vec<CellKey>)> = BTreeMap::new();
+    for (cell, by_block) in &values {
+        let logs: Logs = blocks.iter().map(|block| by_block[block].ln()).collect();
+        let (row, cells) = rows.entry(start(cell.0, shares_starts)).or_default();
+        row.push(logs);
+        cells.push(*cell);
+    }
+    rows.into_values().unzip()
+}
+
+/// The logarithms of a value of whole rounds or loads in complete blocks, by server start.
+pub(super) fn logs(trials: &[Trial], value: &Value, round: Option<RoundSelector>) -> Vec<Row> {
+    let kind = Kind {
+        value: value.clone(),
+        round,
+        by_query: false,
+    };
+    matrix(trials, u32::MAX, &kind).0
 }
 
 /// Only cells that have a value in some block.

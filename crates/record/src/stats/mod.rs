@@ -8,6 +8,7 @@
 mod accounts;
 mod across;
 mod around;
+mod batches;
 mod cells;
 mod change;
 mod conformance;
@@ -48,6 +49,7 @@ mod summary;
 mod table;
 mod trigamma;
 pub mod used;
+mod variance;
 mod workers;
 
 pub use accounts::{Account, SPOILED_SHARE, spoiled, too_long, total};
@@ -74,6 +76,7 @@ pub use stability::Offered;
 pub use stall::{Moved, Stall, calm_seconds};
 pub use steady::{Shape, Steady, throughput_after};
 pub use summary::{RULES, Summary, measured, summarise, summary};
+pub use variance::{Variance, variance};
 pub use workers::{BestWorkers, best_workers};
 
 pub use judge::{PlanHolds, judge, needs_query_counters, undecided};

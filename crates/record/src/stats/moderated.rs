@@ -45,8 +45,8 @@ pub struct Noise {
 
 /// What the cells of a row have in common, because they share a server start.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Starts {
-    variance: f64,
+pub(super) struct Starts {
+    pub(super) variance: f64,
     /// Degrees of freedom of a comparison between rows (Satterthwaite 1946).
     freedom: f64,
 }
@@ -149,7 +149,7 @@ fn prior(variances: &[f64], of_cell: f64) -> (f64, f64) {
 }
 
 /// The analysis of variance of rows by blocks, with the cells of a row as its subplots (Cochran and Cox 1957).
-fn starts(rows: &[Row], residuals: &[Row]) -> Starts {
+pub(super) fn starts(rows: &[Row], residuals: &[Row]) -> Starts {
     let count = rows.len() as f64;
     let width = rows[0].len() as f64;
     let of_cell = (rows[0][0].len() - 1) as f64;
@@ -178,7 +178,7 @@ fn starts(rows: &[Row], residuals: &[Row]) -> Starts {
     }
 }
 
-fn without_means(rows: &[Row]) -> Vec<Row> {
+pub(super) fn without_means(rows: &[Row]) -> Vec<Row> {
     let row = |row: &Row| row.iter().map(|cell| recentred(cell)).collect();
     rows.iter().map(row).collect()
 }
@@ -191,7 +191,7 @@ fn without_blocks(rows: &[Row]) -> Vec<Row> {
     rows.iter().map(row).collect()
 }
 
-fn without_rows(rows: &[Row]) -> Vec<Row> {
+pub(super) fn without_rows(rows: &[Row]) -> Vec<Row> {
     let row = |row: &Row| {
         let shared = by_block(row, mean);
         row.iter().map(|cell| minus(cell, &shared)).collect()
@@ -200,7 +200,7 @@ fn without_rows(rows: &[Row]) -> Vec<Row> {
 }
 
 /// A statistic over the cells, in each block.
-fn by_block(cells: &[Logs], statistic: fn(&[f64]) -> f64) -> Logs {
+pub(super) fn by_block(cells: &[Logs], statistic: fn(&[f64]) -> f64) -> Logs {
     let block = |block: usize| {
         let values: Vec<f64> = cells.iter().map(|cell| cell[block]).collect();
         statistic(&values)
@@ -208,7 +208,7 @@ fn by_block(cells: &[Logs], statistic: fn(&[f64]) -> f64) -> Logs {
     (0..cells[0].len()).map(block).collect()
 }
 
-fn minus(values: &[f64], others: &[f64]) -> Logs {
+pub(super) fn minus(values: &[f64], others: &[f64]) -> Logs {
     values
         .iter()
         .zip(others)
@@ -221,7 +221,7 @@ fn recentred(values: &[f64]) -> Logs {
     values.iter().map(|value| value - centre).collect()
 }
 
-fn mean(values: &[f64]) -> f64 {
+pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
@@ -235,7 +235,7 @@ fn median(values: &[f64]) -> f64 {
     }
 }
 
-fn squares(values: &[f64]) -> f64 {
+pub(super) fn squares(values: &[f64]) -> f64 {
     values.iter().map(|value| value * value).sum()
 }
 

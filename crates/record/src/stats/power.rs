@@ -69,9 +69,10 @@ pub fn power(question: &Question, trials: &[Trial], blocks: u32) -> Option<Power
     let seen = known.filter_map(|ratio| ratio.seen(blocks, alpha, POWER));
     let mut effects: Vec<f64> = seen.map(f64::exp).collect();
     effects.sort_by(f64::total_cmp);
+    let last = effects.len().checked_sub(1)?;
     Some(Power {
         blocks,
-        effect: *effects.get(effects.len() / 2)?,
+        effect: (effects[last / 2] * effects[last.div_ceil(2)]).sqrt(),
         from: *effects.first()?,
         to: *effects.last()?,
         comparisons: effects.len(),

@@ -199,7 +199,8 @@ impl LogMean {
     /// mean and the variance are the true ones.
     pub(super) fn would_exclude(&self, value: f64, blocks: u32, alpha: f64, power: f64) -> bool {
         let far = (self.mean - value.ln()).abs();
-        self.seen(blocks, alpha, power).is_some_and(|seen| far >= seen)
+        self.seen(blocks, alpha, power)
+            .is_some_and(|seen| far >= seen)
     }
 
     /// The distance of two logarithms that so many blocks tell apart, in the same sense; None with fewer than two blocks.

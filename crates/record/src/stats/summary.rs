@@ -4,6 +4,7 @@
 //! trials are compared in `loads` and `judge`; charts use the series.
 
 use super::accounts::{self, Account};
+use super::batches;
 use super::change;
 use super::conformance::{self, Conformance};
 use super::engine::{self, EngineCheck};
@@ -38,6 +39,9 @@ pub struct Summary {
     pub unknown: u64,
     /// Throughput (ops/s); none if no second is left.
     pub throughput: Option<f64>,
+    /// The standard error of the throughput as a share of it, by batch means; none under 20 s, and in older records.
+    #[serde(default)]
+    pub throughput_error: Option<f64>,
     /// Of all operations together; empty where the load was unstable.
     pub latency: Latency,
     /// By operation, in the workload's order, where they were recorded.
@@ -109,6 +113,7 @@ pub fn summarise(load: &Loaded) -> Summary {
         unknown: sum_to_the_end(load, "unknown", &steady) as u64,
         accounts: accounts::accounts(load, &steady),
         throughput: (steady.seconds() > 0).then(|| operations / f64::from(steady.seconds())),
+        throughput_error: batches::error(&steady::throughput(load), &steady),
         by_operation: (load.operations.iter())
             .map(|name| (name.clone(), latency(Some(name))))
             .filter(|(_, latency)| *latency != Latency::default())

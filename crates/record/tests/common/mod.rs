@@ -51,6 +51,7 @@ pub(crate) fn run() -> Run {
             kernel: "6.1".into(),
             system: "Debian 12".into(),
             file_system: "ext4 on /dev/vda".into(),
+            conditions: Conditions::default(),
             servers: BTreeMap::new(),
             unconfigured: Default::default(),
         },

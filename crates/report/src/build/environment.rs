@@ -3,22 +3,25 @@
 use crate::document::Forms;
 use crate::document::{Block, Cell, Column, Kind, Section, Table};
 use crate::format;
-use record::Run;
+use record::{Conditions, Run};
 
 pub(super) fn section(run: &Run) -> Option<Section> {
     let at = &run.environment;
     let cores = format::plural(at.cores as usize, "core");
     let fact = |name: &str, value: String| (name.to_string(), value);
-    let facts = vec![
+    let mut facts = vec![
         fact("Machine", at.machine.clone()),
         fact("CPU", format!("{}, {cores}", at.cpu)),
         fact("Memory", format::bytes(at.memory_bytes)),
         fact("System", format!("{}, kernel {}", at.system, at.kernel)),
         fact("Work folder", at.file_system.clone()),
+    ];
+    facts.extend(conditions(&at.conditions));
+    facts.extend([
         fact("prony", at.prony_version.clone()),
         fact("Run", run.id.clone()),
         fact("Started", format::moment(run.started_ns)),
-    ];
+    ]);
     let rows = at.servers.iter().map(|(name, server)| {
         let comment = Some(server.comment.clone()).filter(|comment| !comment.is_empty());
         let digest = match server.binary_sha256.as_str() {
@@ -43,6 +46,27 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         Block::text(in_a_line(run)).shown(Forms::MARKDOWN),
     ];
     Section::of("environment", "Environment", nodes)
+}
+
+/// What decides the machine's speed, as far as the kernel shows it.
+fn conditions(at: &Conditions) -> Vec<(String, String)> {
+    let facts = [
+        ("Frequency governor", at.governor.clone()),
+        ("Turbo", at.turbo.clone()),
+        ("Transparent huge pages", at.transparent_huge_pages.clone()),
+        ("Clock source", at.clocksource.clone()),
+        ("I/O scheduler", at.io_scheduler.clone()),
+        ("Hypervisor", at.hypervisor.clone()),
+        (
+            "Load at the start",
+            at.load_at_start.map(|load| format!("{load:.2}")),
+        ),
+        ("Niceness", at.nice.map(|nice| nice.to_string())),
+    ];
+    let known = facts.into_iter();
+    known
+        .filter_map(|(name, value)| Some((name.to_string(), value?)))
+        .collect()
 }
 
 /// Without the machine's name, so that it can be published.

@@ -8,7 +8,11 @@ use record::{Run, Trial};
 pub(super) fn section(document: &Document, trials: &[Trial]) -> Option<Section> {
     let control = document.control.as_ref();
     let control = control.map(|control| twice(document, control));
-    let sentences = control.into_iter().chain(power(document.run, trials));
+    let split = stats::variance(&document.run.question, trials);
+    let sentences = control
+        .into_iter()
+        .chain(power(document.run, trials))
+        .chain(split.map(|split| split.sentence()));
     let nodes = sentences.map(|text| Block::text(text).everywhere());
     Section::of("noise", "Noise", nodes.collect())
 }
@@ -18,20 +22,25 @@ fn power(run: &Run, trials: &[Trial]) -> Option<String> {
     let measured = trials.iter().map(|trial| trial.key.block + 1).max()?;
     let blocks = measured.max(run.question.blocks);
     let power = stats::power(&run.question, trials, blocks)?;
-    Some(format!("By the noise of these trials, {}.", power.sentence()))
+    Some(format!(
+        "By the noise of these trials, {}.",
+        power.sentence()
+    ))
 }
 
 /// `A/A control, the same setup twice: 1.03 (0.91 to 1.16), the throughput of 5.6 · small pool.`
 fn twice(document: &Document, control: &Control) -> String {
     let key = &control.key;
-    let row = names::row(&document.run.question, key.server.as_deref(), &key.levels);
+    let row = names::row(document.run, key.server.as_deref(), &key.levels);
     let of = match row.is_empty() {
         true => control.value.clone(),
         false => format!("{} of {row}", control.value),
     };
     let figure = match &control.figure {
         Ok(twice) => twice,
-        Err(why) => return format!("A/A control, the same setup twice: no figure for {of}: {why}."),
+        Err(why) => {
+            return format!("A/A control, the same setup twice: no figure for {of}: {why}.");
+        }
     };
     let ci = match figure.ci {
         Some(ci) => format!(" ({})", format::interval(ci, format::ratio)),
@@ -40,7 +49,9 @@ fn twice(document: &Document, control: &Control) -> String {
     let ratio = format::ratio(figure.measured);
     let text = format!("A/A control, the same setup twice: {ratio}{ci}, {of}.");
     match figure.differs() {
-        true => format!("{text} The interval excludes 1. Chance alone does that in 1 of 20 runs: distrust differences of this size."),
+        true => format!(
+            "{text} The interval excludes 1. Chance alone does that in 1 of 20 runs: distrust differences of this size."
+        ),
         false => text,
     }
 }

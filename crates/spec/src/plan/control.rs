@@ -37,11 +37,14 @@ pub(super) fn twin(experiment: &Experiment, points: &[Point], units: &[Unit]) ->
         .collect();
     let is_compared = |twin: &Twin| {
         let point = &points[twin.point];
-        !is_max(experiment, point) && cells.iter().any(|cell| agrees(experiment, point, &cell.levels))
+        !is_max(experiment, point)
+            && cells
+                .iter()
+                .any(|cell| agrees(experiment, point, &cell.levels))
     };
     let cost = |twin: &Twin| cost(experiment, points, twin.point);
-    let cheapest = (places().filter(is_compared).min_by_key(cost))
-        .or_else(|| places().min_by_key(cost))?;
+    let cheapest =
+        (places().filter(is_compared).min_by_key(cost)).or_else(|| places().min_by_key(cost))?;
     Some(starter(experiment, points, units, cheapest))
 }
 

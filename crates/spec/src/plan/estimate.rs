@@ -134,6 +134,7 @@ fn listed(words: &[String]) -> String {
 
 /// `33: 2 server x 5 variant x 2 joins x 3 blocks, less 30 excluded by "only" or assigned to other shards, and 3 of the control`
 fn trials_text(experiment: &Experiment, expectation: &Expectation) -> String {
+    let (trials, controls) = (expectation.trials, expectation.controls);
     let servers = experiment.servers.len();
     let mut counts: Vec<(&str, usize)> = Vec::new();
     counts.extend((servers > 0).then_some(("server", servers)));
@@ -160,9 +161,6 @@ fn trials_text(experiment: &Experiment, expectation: &Expectation) -> String {
         .map(|(name, count)| format!("{count} {name}"))
         .collect();
     factors.extend(search.map(|_| format!("up to {probes} probes of a search")));
-    let Expectation {
-        trials, controls, ..
-    } = expectation;
     let without = match (product * probes).saturating_sub(trials - controls) {
         0 => String::new(),
         excluded => format!(", less {excluded} excluded by \"only\" or assigned to other shards"),
@@ -251,7 +249,7 @@ mod tests {
     fn the_looks_are_shown_with_their_weights_and_the_range_of_trials_and_time() {
         let experiment = parse(
             "title = 't'\n[server.a]\nbuild = 'mariadb'\n[server.b]\nbuild = 'mariadb'\n[workload.ssb]\n\
-             [protocol]\nblocks = { first = 3, most = 9, within = '3m' }\n\
+             [protocol]\ncontrol = false\nblocks = { first = 3, most = 9, within = '3m' }\n\
              [[claim]]\nsays = 's'\nvalue = 'elapsed'\nof = { server = 'a' }\nto = { server = 'b' }\nat_least = 2\n",
         );
         let plan = Plan::new(&experiment, 7).unwrap();

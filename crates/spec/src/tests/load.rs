@@ -178,6 +178,19 @@ fn a_timed_protocol_has_no_rounds() {
 }
 
 #[test]
+fn a_load_under_20_seconds_is_refused_unless_it_is_short_on_purpose() {
+    let check = |protocol: &str| timed::long_enough(&right(&format!("[protocol]\n{protocol}\n")));
+    insta::assert_snapshot!(shown(&check("time = \"10s\"").unwrap_err()));
+    for allowed in [
+        "time = \"20s\"",
+        "time = \"10s\"\nshort = true",
+        "rounds = [\"hot\"]",
+    ] {
+        assert!(check(allowed).is_ok(), "{allowed}");
+    }
+}
+
+#[test]
 fn a_fixed_warmup_comes_before_the_time_and_a_share_lies_within_it() {
     let driven = |warmup: &str| {
         let protocol = right(&format!(

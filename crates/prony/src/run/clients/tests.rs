@@ -35,6 +35,8 @@ fn protocol(query_timeout: Option<Duration>) -> Protocol {
         blocks: 1,
         looks: None,
         control: true,
+        shared_machine: false,
+        short: false,
         query_timeout,
         queries: Vec::new(),
         time: None,

@@ -15,12 +15,12 @@ use super::csv;
 use crate::document::{Claim, Document, Recorded};
 use contrasts::ContrastNote;
 use load::{LatencyNote, LoadNote, Sample};
+use record::stats::Control;
 use record::stats::used::{DEVICE_READ, SERVER_READ};
 use record::{
     Coldness, Counters, DatasetNote, DecidedAfter, Direction, Environment, EventNote, Flag, Kind,
     Limit, LimitNote, Role, Run, Trial, TrialState, Verdict,
 };
-use record::stats::Control;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -41,13 +41,13 @@ pub fn json(document: &Document) -> String {
         trials: (document.trials.iter().chain(&document.controls))
             .map(|recorded| trial(run, recorded))
             .collect(),
-        control: document.control.as_ref().map(ControlNote::of),
         claims: document.claims.iter().map(claim).collect(),
         blocks: document.blocks.as_ref().map(looks::BlocksNote::of),
         caveat: document.caveat,
         largest_difference: document.largest.as_ref().map(why::largest),
         plans: document.plans.iter().map(plans::query).collect(),
         comparisons: document.contrasts.iter().map(ContrastNote::of).collect(),
+        control: document.control.as_ref().map(ControlNote::of),
     };
     let mut text =
         serde_json::to_string_pretty(&note).expect("plain data with text keys always serialises");
@@ -66,7 +66,6 @@ struct RunNote<'a> {
     environment: &'a Environment,
     /// Those of the control last.
     trials: Vec<TrialNote<'a>>,
-    control: Option<ControlNote>,
     claims: Vec<ClaimNote<'a>>,
     /// None for a fixed number of blocks.
     blocks: Option<looks::BlocksNote<'a>>,
@@ -77,6 +76,7 @@ struct RunNote<'a> {
     plans: Vec<Value>,
     /// The servers against the first one, if there are no claims.
     comparisons: Vec<ContrastNote<'a>>,
+    control: Option<ControlNote>,
 }
 
 /// The same setup twice.
@@ -98,7 +98,6 @@ impl ControlNote {
 
 #[derive(Serialize)]
 struct TrialNote<'a> {
-    role: Role,
     server: Option<&'a str>,
     variant: Option<&'a str>,
     levels: Map<String, Value>,
@@ -123,6 +122,7 @@ struct TrialNote<'a> {
     server_version: Option<&'a str>,
     /// Of a timed load, seconds after the start of the trial: where second 0 of the samples begins.
     load_started_s: Option<f64>,
+    role: Role,
 }
 
 #[derive(Serialize)]

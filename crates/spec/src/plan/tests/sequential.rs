@@ -16,7 +16,7 @@ fn experiment(blocks: &str, more: &str) -> Experiment {
     };
     parse(&format!(
         "title = 't'\n[server.s]\nbuild = 'mariadb'\n[variant.a]\n[variant.b]\n[variant.c]\n[variant.d]\n[variant.e]\n[variant.f]\n\
-         [workload.ssb]\n[protocol]\nblocks = {blocks}\n{more}\n{}{}",
+         [workload.ssb]\n[protocol]\ncontrol = false\nblocks = {blocks}\n{more}\n{}{}",
         claim("a", "b"),
         claim("c", "d")
     ))
@@ -107,7 +107,7 @@ fn the_first_blocks_are_measured_whatever_the_time_limit() {
 fn a_series_goes_on_as_a_whole() {
     let experiment = parse(
         "title = 't'\n[server.s]\nbuild = 'mariadb'\n[variant.a]\n[variant.b]\n[workload.oltp]\n[load.closed]\nclients = [1, 8]\n\
-         [protocol]\ntime = '60s'\nseries = true\nblocks = { first = 2, most = 3 }\n\
+         [protocol]\ntime = '60s'\nseries = true\ncontrol = false\nblocks = { first = 2, most = 3 }\n\
          [[claim]]\nsays = 's'\nvalue = 'throughput'\nof = { variant = 'a', clients = 8 }\nto = { variant = 'a', clients = 1 }\nat_least = 2\n\
          [[claim]]\nsays = 's'\nvalue = 'throughput'\nof = { variant = 'b', clients = 8 }\nto = { variant = 'a', clients = 8 }\nat_least = 2\n",
     );
