@@ -2,10 +2,10 @@
 //!
 //! The result is a sentence such as "unstable: the queue grows by 412 requests/s"; without one the percentiles are valid.
 
+use super::line::{BATCHES, Line, batches};
 use super::steady::Steady;
 use crate::load::{Loaded, Mode};
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Offered and completed load over the measured part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,7 +27,6 @@ pub struct Offered {
 const SERVED_MIN: f64 = 0.98;
 /// The growth of the queue is certain at this level.
 const ALPHA: f64 = 0.01;
-const BATCHES: usize = 10;
 /// Below this length the slope depends on a few points, so the completed share decides.
 const SHORT_S: usize = 2 * BATCHES;
 /// How the reason of a drive begins that stopped at a full queue.
@@ -140,61 +139,13 @@ fn by_chance(queue: &Queue, offered: &Offered) -> f64 {
     3.0 * (2.0 * arrivals).sqrt().max(1.0)
 }
 
-/// The one-sided p of the slope over five to ten batch means of as many seconds each: neighbouring seconds of a queue are
-/// alike, means over longer spans much less. Up to ten seconds each is a batch.
+/// The one-sided p of the slope over batch means. Up to ten seconds each is a batch.
 fn p_of_growth(queue: &[f64]) -> f64 {
-    let width = queue.len().div_ceil(BATCHES).max(1);
-    let batches: Vec<f64> = queue
-        .chunks_exact(width)
-        .map(|batch| batch.iter().sum::<f64>() / width as f64)
-        .collect();
-    let Ok(student) = StudentsT::new(0.0, 1.0, batches.len() as f64 - 2.0) else {
-        return 1.0;
-    };
-    let line = Line::through(&batches);
-    match line.standard_error {
-        0.0 if line.slope > 0.0 => 0.0,
-        0.0 => 1.0,
-        error => student.sf(line.slope / error),
-    }
+    Line::through(&batches(queue)).p_of_rise()
 }
 
 fn slope(values: &[f64]) -> f64 {
     Line::through(values).slope
-}
-
-/// Least squares over 0, 1, 2, ...
-struct Line {
-    slope: f64,
-    standard_error: f64,
-}
-
-impl Line {
-    fn through(values: &[f64]) -> Line {
-        let count = values.len() as f64;
-        // Two points have a slope but no error.
-        if values.len() < 3 {
-            let slope = values.get(1).map_or(0.0, |second| second - values[0]);
-            return Line {
-                slope,
-                standard_error: f64::INFINITY,
-            };
-        }
-        let (x_mean, y_mean) = ((count - 1.0) / 2.0, values.iter().sum::<f64>() / count);
-        let points = || {
-            values
-                .iter()
-                .enumerate()
-                .map(|(x, y)| (x as f64 - x_mean, y - y_mean))
-        };
-        let xx: f64 = points().map(|(x, _)| x * x).sum();
-        let slope = points().map(|(x, y)| x * y).sum::<f64>() / xx;
-        let residual: f64 = points().map(|(x, y)| (y - slope * x).powi(2)).sum();
-        Line {
-            slope,
-            standard_error: (residual / (count - 2.0) / xx).sqrt(),
-        }
-    }
 }
 
 #[cfg(test)]

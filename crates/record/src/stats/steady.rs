@@ -4,6 +4,7 @@
 //! outliers of single seconds are smoothed first.
 
 use super::change::{self, Segment};
+use super::line::{Line, batches};
 use super::ratio::MARGIN;
 use super::running;
 use crate::load::{Loaded, Warmup};
@@ -42,7 +43,7 @@ pub enum Shape {
     Slowdown,
     /// The throughput changes in the last quarter, or back and forth.
     NoSteadyState,
-    /// The change points and MSER-5 give different throughputs.
+    /// The change points and MSER-5 give different throughputs, or the throughput goes on rising or falling.
     NotShown,
     /// Shorter than 20 s: no steady state can be established.
     TooShort,
@@ -160,6 +161,15 @@ fn look(values: &[f64], offset: usize) -> Steady {
         );
         (shape, from) = (Shape::NotShown, from.max(mser));
     }
+    if let Some(trend) = trend(&smooth[from..]).filter(|_| shape.is_steady()) {
+        let verb = if trend > 0.0 { "rises" } else { "falls" };
+        reason = format!(
+            "steady state not shown: from {} s on the throughput {verb} by {:.0} %",
+            at(from),
+            100.0 * trend.abs()
+        );
+        shape = Shape::NotShown;
+    }
     Steady {
         from_s: at(from),
         until_s: at(values.len()),
@@ -224,6 +234,19 @@ fn words(shape: Shape, segments: &[Segment], from_s: u32) -> String {
     }
 }
 
+/// A trend is certain at this level.
+const ALPHA: f64 = 0.01;
+
+/// By which share of its mean a series rises from its beginning to its end: the slope of its batch means over its length. None within the
+/// margin, and where noise explains it.
+fn trend(values: &[f64]) -> Option<f64> {
+    let batches = batches(values);
+    let line = Line::through(&batches);
+    let mean = batches.iter().sum::<f64>() / batches.len().max(1) as f64;
+    let rise = line.slope * batches.len() as f64 / mean;
+    (rise.abs() > MARGIN && line.p_of_any() < ALPHA).then_some(rise)
+}
+
 fn differ(values: &[f64], one: usize, other: usize) -> bool {
     let mean = |from: usize| Segment::of(values, from, values.len()).mean;
     let (one, other) = (mean(one), mean(other));
@@ -248,7 +271,7 @@ fn mser5(values: &[f64]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::super::fixture::closed;
-    use super::super::noise::noisy;
+    use super::super::noise::{noisy, wandering};
     use super::super::summary::summarise;
     use super::*;
 
@@ -259,10 +282,9 @@ mod tests {
 
     #[test]
     fn equal_seconds_are_flat() {
-        for seed in 0..50 {
-            let values = noisy(120, seed, |_| 2000.0, 60.0);
-            assert_eq!(shape(&values).0, Shape::Flat, "{seed}");
-        }
+        let is_refused = |seed: &u64| shape(&noisy(120, *seed, |_| 2000.0, 60.0)).0 != Shape::Flat;
+        let refused = (0..100).filter(is_refused).count();
+        assert!(refused <= 4, "{refused} of 100");
     }
 
     #[test]
@@ -302,6 +324,44 @@ mod tests {
             matches!(found.shape, Shape::NotShown | Shape::NoSteadyState),
             "{found:?}"
         );
+    }
+
+    /// Without a look at the trend 73 % of such trials pass as steady, with a throughput that is 12 % too low.
+    #[test]
+    fn a_load_that_approaches_its_throughput_throughout_is_not_steady() {
+        for (seconds, noise) in [(60, 20.0), (120, 50.0), (600, 50.0)] {
+            let approach = |s: usize| 1000.0 * (1.0 - (-(s as f64) / (seconds as f64 / 2.0)).exp());
+            let passes = |seed: &u64| {
+                let values = noisy(seconds, *seed, approach, noise);
+                look(&values, 0).shape.is_steady()
+            };
+            let wrong = (0..100).filter(passes).count();
+            assert!(wrong <= 5, "{seconds} s: {wrong} of 100");
+        }
+    }
+
+    #[test]
+    fn a_trend_beyond_the_margin_is_named_with_its_size() {
+        let rising = |slope: f64| look(&noisy(120, 1, |s| 1000.0 + slope * s as f64, 30.0), 0);
+        let found = rising(0.5);
+        assert_eq!(found.shape, Shape::NotShown);
+        let expected = "steady state not shown: from 0 s on the throughput rises by 6 %";
+        assert_eq!(found.reason, expected);
+        let within = rising(0.1);
+        assert_eq!(within.shape, Shape::Flat, "{}", within.reason);
+    }
+
+    #[test]
+    fn seconds_that_wander_around_one_level_are_steady() {
+        for phi in [0.0, 0.8, 0.95] {
+            let is_refused = |seed: &u64| {
+                let noise = wandering(600, *seed, phi, 50.0);
+                let values: Vec<f64> = noise.iter().map(|noise| 1000.0 + noise).collect();
+                look(&values, 0).shape == Shape::NoSteadyState
+            };
+            let wrong = (0..60).filter(is_refused).count();
+            assert!(wrong <= 4, "phi {phi}: {wrong} of 60");
+        }
     }
 
     #[test]
