@@ -314,6 +314,43 @@ fn a_stalled_server_raises_p95_in_open_loop_and_not_in_closed_loop() {
     assert!(number(&closed["latency_ms"]["max"]) > 800.0, "{closed}");
 }
 
+/// Stops of one second, 4.1 s apart: each begins a tenth of a second later within its second than the one before.
+fn pauses() -> Vec<f64> {
+    (0..10).map(|place| 4.0 + 4.1 * f64::from(place)).collect()
+}
+
+#[test]
+fn a_stop_of_one_second_is_a_stall_at_any_phase_of_the_second() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let load = "[load.open]\nrate = 1000\nworkers = 16\n[protocol]\ntime = \"45s\"\n";
+    let event = |at_s: f64| {
+        format!(
+            "[[event]]\nat = \"{:.0}ms\"\npause = {{ for = \"1s\" }}\n",
+            1000.0 * at_s
+        )
+    };
+    let events: String = pauses().into_iter().map(event).collect();
+    let workload = oltp("point-select");
+    let file = experiment(&bench, "phases", &workload, &format!("{load}{events}"));
+    let trial = trials(&measured(&bench, &file))[0].clone();
+    let stalls = trial["stalls"].as_array().unwrap();
+    let is_stall_at = |at_s: &f64| {
+        stalls.iter().any(|stall| {
+            let start_s = number(&stall["start_s"]);
+            start_s < at_s + 1.5 && start_s + number(&stall["seconds"]) > *at_s
+        })
+    };
+    let missed: Vec<f64> = pauses()
+        .into_iter()
+        .filter(|at_s| !is_stall_at(at_s))
+        .collect();
+    assert!(missed.is_empty(), "{missed:?} of {stalls:?}");
+    assert_eq!(stalls.len(), pauses().len(), "{stalls:?}");
+}
+
 const STALL: &str = r#"
 [load.closed]
 clients = [1, 2]

@@ -1,4 +1,4 @@
-//! Running medians over 61 s.
+//! Running medians and scatters over 61 s.
 
 /// Seconds to either side.
 const REACH: usize = 30;
@@ -55,6 +55,21 @@ pub(super) fn medians(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
+/// The standard deviation of normal values is so many times their median absolute deviation.
+const OF_NORMAL: f64 = 1.4826;
+
+/// The scatter of the 61 s around each second: the standard deviation, estimated from the median absolute deviation, which
+/// stalls do not enter.
+pub(super) fn scatters(values: &[f64]) -> Vec<f64> {
+    let scatter = |second: usize| {
+        let around = around(values, second);
+        let median = quantile(&around, 0.5);
+        let distances: Vec<f64> = around.iter().map(|value| (value - median).abs()).collect();
+        OF_NORMAL * self::median(&distances)
+    };
+    (0..values.len()).map(scatter).collect()
+}
+
 /// With single seconds far from their neighbours replaced by the running median, as Barrett et al. 2017 set outliers
 /// aside. Those at the very beginning stay, because there they are a warm-up.
 pub(super) fn without_outliers(values: &[f64]) -> Vec<f64> {
@@ -75,6 +90,7 @@ pub(super) fn without_outliers(values: &[f64]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::noise::noisy;
     use super::*;
 
     #[test]
@@ -86,6 +102,16 @@ mod tests {
         assert_eq!(calm[0], 5.0);
         assert_eq!(calm[40], 101.0);
         assert_eq!(calm[41..], values[41..]);
+    }
+
+    #[test]
+    fn the_running_scatter_is_the_standard_deviation_without_stalls() {
+        let mut values = noisy(600, 3, |_| 1000.0, 50.0);
+        values[300..320].fill(0.0);
+        let scatters = scatters(&values);
+        let mean = scatters[..250].iter().sum::<f64>() / 250.0;
+        assert!((mean - 50.0).abs() < 5.0, "{mean}");
+        assert!(scatters[310] < 120.0, "{}", scatters[310]);
     }
 
     #[test]

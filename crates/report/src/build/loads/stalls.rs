@@ -25,7 +25,13 @@ pub(super) fn section(cells: &[&Point]) -> Option<Section> {
         (Kind::Words, &["cell"]),
         (
             Kind::Figure,
-            &["block", "at (s)", "seconds", "fewer operations"],
+            &[
+                "block",
+                "at (s)",
+                "seconds",
+                "fewer operations",
+                "median latency (ms)",
+            ],
         ),
         (
             Kind::Words,
@@ -54,6 +60,7 @@ fn row(cell: &Point, block: &OneBlock, stall: &Stall) -> Vec<Cell> {
         Cell::text(stall.start_s.to_string()),
         Cell::text(stall.seconds.to_string()),
         Cell::text(format::count(stall.operations_lost)),
+        Cell::figure(stall.late_ms, format::milliseconds),
         match named.is_empty() {
             true => Cell::text("not known"),
             false => Cell::text(named.join("; ")),
