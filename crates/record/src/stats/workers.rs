@@ -3,12 +3,13 @@
 use super::holm;
 use super::loads::Counted;
 use super::ratio::{CONFIDENCE, LogMean};
-use super::series_of::{SeriesOf, paired, series_of};
+use super::series_of::{SeriesOf, series_of};
 use super::table::Estimate;
 use crate::claim::Percentile;
 use crate::load::{Kind, Mode};
 use crate::run::Question;
 use crate::trial::Trial;
+use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct BestWorkers {
@@ -19,11 +20,12 @@ pub struct BestWorkers {
     pub points: Vec<(u32, Option<Estimate>)>,
     /// The number with the lowest p99; none if no number was stable.
     pub best: Option<u32>,
-    /// Other numbers that are not certainly worse (paired by block, Holm over all of them). With one block nothing is
-    /// certain, so all are here.
+    /// Other numbers that are not certainly worse. With one block nothing is certain, so all are here.
     pub ties: Vec<u32>,
     /// Numbers at which a block was unstable.
     pub unstable: Vec<u32>,
+    /// Numbers whose p99 is uncertain in a block.
+    pub uncertain: Vec<u32>,
 }
 
 /// One for each row of open loads without their number of workers, in the order of `table`.
@@ -51,6 +53,11 @@ fn unstable(counted: &Counted) -> bool {
     offered.is_some_and(|offered| offered.unstable.is_some())
 }
 
+fn uncertain(counted: &Counted) -> bool {
+    let response = counted.summary.latency.of(Kind::Response);
+    response.is_some_and(|response| response.is_uncertain(Percentile::P99))
+}
+
 fn best(series: SeriesOf) -> BestWorkers {
     let estimate = |counted: &Vec<Counted>| {
         let values: Option<Vec<f64>> = counted.iter().map(p99).collect();
@@ -59,20 +66,22 @@ fn best(series: SeriesOf) -> BestWorkers {
     let points: Vec<(u32, Option<Estimate>)> = (series.points.iter())
         .map(|(workers, counted)| (*workers, estimate(counted)))
         .collect();
-    let known = points
+    let known: BTreeMap<u32, ByBlock> = (series.points.iter())
+        .filter_map(|(workers, counted)| Some((*workers, by_block(counted)?)))
+        .collect();
+    let means = points
         .iter()
         .filter_map(|(n, p99)| Some((*n, p99.as_ref()?.mean)));
-    let best = known
-        .clone()
-        .min_by(|a, b| a.1.total_cmp(&b.1))
-        .map(|(n, _)| n);
-    let others: Vec<u32> = known.map(|(n, _)| n).filter(|n| Some(*n) != best).collect();
+    let best = means.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(n, _)| n);
+    let with_any = |is: fn(&Counted) -> bool| {
+        let points = series.points.iter();
+        let found = points.filter(|(_, counted)| counted.iter().any(is));
+        found.map(|(workers, _)| *workers).collect()
+    };
     BestWorkers {
-        ties: best.map_or_else(Vec::new, |best| ties(&series, best, &others)),
-        unstable: (series.points.iter())
-            .filter(|(_, counted)| counted.iter().any(unstable))
-            .map(|(workers, _)| *workers)
-            .collect(),
+        ties: best.map_or_else(Vec::new, |best| ties(&known, best)),
+        unstable: with_any(unstable),
+        uncertain: with_any(uncertain),
         server: series.server,
         levels: series.levels,
         points,
@@ -80,13 +89,94 @@ fn best(series: SeriesOf) -> BestWorkers {
     }
 }
 
-fn ties(series: &SeriesOf, best: u32, others: &[u32]) -> Vec<u32> {
-    let p = |other: &u32| {
-        let (of, to) = paired(&series.points[other], &series.points[&best], p99);
-        LogMean::of_ratios(&of, &to).map_or(1.0, |ratio| ratio.p_above(1.0))
+/// A value in each block.
+type ByBlock = BTreeMap<u32, f64>;
+
+/// None if a block has no p99.
+fn by_block(counted: &Vec<Counted>) -> Option<ByBlock> {
+    let one = |counted: &Counted| Some((counted.trial.key.block, p99(counted)?));
+    counted.iter().map(one).collect()
+}
+
+/// The numbers that are not certainly worse than the best one.
+///
+/// The best is chosen with the blocks that test it, so every pair is tested, two-sided and with Holm: that holds for whichever pairs the
+/// choice singles out (multiple comparison with the best: Hsu, "Constrained simultaneous confidence intervals for multiple comparisons
+/// with the best", Annals of Statistics 12, 1984).
+fn ties(known: &BTreeMap<u32, ByBlock>, best: u32) -> Vec<u32> {
+    let numbers: Vec<u32> = known.keys().copied().collect();
+    let pairs: Vec<(u32, u32)> = (numbers.iter().enumerate())
+        .flat_map(|(place, one)| numbers[place + 1..].iter().map(|other| (*one, *other)))
+        .collect();
+    let p_values: Vec<f64> = (pairs.iter())
+        .map(|(one, other)| p_of_equal(&known[one], &known[other]))
+        .collect();
+    let differ = holm::rejected(&p_values, 1.0 - CONFIDENCE);
+    let is_tied = |number: &u32| {
+        let pair = (best.min(*number), best.max(*number));
+        let mut tested = pairs.iter().zip(&differ);
+        *number != best && !tested.any(|(tested, differ)| *tested == pair && *differ)
     };
-    let p_values: Vec<f64> = others.iter().map(p).collect();
-    let worse = holm::rejected(&p_values, 1.0 - CONFIDENCE);
-    let tied = others.iter().zip(worse).filter(|(_, worse)| !worse);
-    tied.map(|(other, _)| *other).collect()
+    numbers.iter().copied().filter(is_tied).collect()
+}
+
+/// The two-sided p value against "both are equal", paired by block.
+fn p_of_equal(one: &ByBlock, other: &ByBlock) -> f64 {
+    let pairs = one
+        .iter()
+        .filter_map(|(block, value)| Some((*value, *other.get(block)?)));
+    let (of, to): (Vec<f64>, Vec<f64>) = pairs.unzip();
+    LogMean::of_ratios(&of, &to).map_or(1.0, |ratio| ratio.p_other_than(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::noise::noisy;
+    use super::*;
+
+    /// So many equal settings, each in six blocks with a noise of 10 %.
+    fn equal(settings: u32, seed: u64) -> BTreeMap<u32, ByBlock> {
+        let values = |setting: u32| {
+            let logs = noisy(6, seed * 100 + u64::from(setting), |_| 0.0, 0.1);
+            (0..).zip(logs.into_iter().map(f64::exp)).collect()
+        };
+        (1..=settings)
+            .map(|setting| (setting, values(setting)))
+            .collect()
+    }
+
+    fn lowest(known: &BTreeMap<u32, ByBlock>) -> u32 {
+        let mean = |values: &ByBlock| values.values().map(|value| value.ln()).sum::<f64>();
+        let best = known.iter().min_by(|a, b| mean(a.1).total_cmp(&mean(b.1)));
+        *best.unwrap().0
+    }
+
+    /// One-sided tests against the chosen best alone call one worse in 10 %, 13 % and 17 %.
+    #[test]
+    fn an_equal_number_of_workers_is_called_worse_in_at_most_one_run_of_twenty() {
+        const RUNS: u64 = 600;
+        for settings in [2, 4, 8] {
+            let wrong = |seed: &u64| {
+                let known = equal(settings, *seed);
+                ties(&known, lowest(&known)).len() + 1 < known.len()
+            };
+            let wrong = (0..RUNS).filter(wrong).count();
+            // 5 % and two standard errors.
+            assert!(wrong <= 40, "{settings} settings: {wrong} of {RUNS}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_is_worse_in_every_block_is_no_tie() {
+        let mut known = equal(4, 1);
+        let best = lowest(&known);
+        known.insert(
+            9,
+            known[&best]
+                .iter()
+                .map(|(block, value)| (*block, 2.0 * value))
+                .collect(),
+        );
+        assert!(!ties(&known, best).contains(&9));
+    }
 }

@@ -38,8 +38,13 @@ fn workers(context: &Context, best: &BestWorkers) -> String {
     let p99 = points.find(|(workers, _)| Some(*workers) == best.best);
     let mut text = match (best.best, p99.and_then(|(_, p99)| p99.as_ref())) {
         (Some(workers), Some(p99)) => format!(
-            "{row}: p99 latency is lowest with {} ({} ms)",
+            "{row}: p99 latency is lowest with {} ({}{} ms)",
             format::plural(workers as usize, "worker"),
+            if best.uncertain.contains(&workers) {
+                "~"
+            } else {
+                ""
+            },
             format::milliseconds(p99.mean)
         ),
         _ => format!("{row}: no number of workers has a p99 latency to compare"),
