@@ -68,9 +68,18 @@ fn unpack(mut bytes: &[u8]) -> Result<Histogram<u64>, String> {
 /// All of them in one, by adding the counts: exact where they have the same digits (HdrHistogram's own rule), and the
 /// only way to a percentile over several. None without any value.
 pub fn merged<'h>(parts: impl IntoIterator<Item = &'h PackedHistogram>) -> Option<Histogram<u64>> {
+    merged_seeing(parts, |_| ())
+}
+
+/// The same, and shows each part before it is added.
+pub(crate) fn merged_seeing<'h>(
+    parts: impl IntoIterator<Item = &'h PackedHistogram>,
+    mut see: impl FnMut(&Histogram<u64>),
+) -> Option<Histogram<u64>> {
     let mut whole: Option<Histogram<u64>> = None;
     for part in parts {
         let part = part.unpack();
+        see(&part);
         match &mut whole {
             Some(whole) => whole.add(&part).expect("it grows as it has to"),
             None => {

@@ -34,10 +34,17 @@ fn figures(trial: &Trial) -> String {
     let unstable = unstable.and_then(|offered| offered.unstable.clone());
     let response = summary.latency.of(Kind::Response);
     let service = summary.latency.of(Kind::Service);
-    let p99 = response.or(service).and_then(|one| one.at(Percentile::P99));
+    let p99 = response.or(service).and_then(|one| {
+        let mark = if one.is_uncertain(Percentile::P99) {
+            "~"
+        } else {
+            ""
+        };
+        Some((mark, one.at(Percentile::P99)?))
+    });
     let parts = [
         summary.throughput.map(|rate| format!("{rate:.1} ops/s")),
-        p99.map(|p99_ms| format!("p99 {p99_ms:.2} ms")),
+        p99.map(|(mark, p99_ms)| format!("p99 {mark}{p99_ms:.2} ms")),
         (summary.errors > 0).then(|| format!("{} errors", summary.errors)),
         unstable,
     ];

@@ -3,8 +3,7 @@
 use super::percentiles::Percentiles;
 use super::steady::throughput;
 use super::summary::summary;
-use crate::histogram::merged;
-use crate::load::{Kind, Loaded};
+use crate::load::{HistogramNote, Kind, Loaded};
 use crate::trial::{EventNote, Trial};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -72,18 +71,18 @@ fn span(load: &Loaded, from_s: u32, until_s: u32) -> Span {
     let throughput = throughput(load);
     let upto = |second: u32| (second as usize).min(throughput.len());
     let values = &throughput[upto(from_s)..upto(until_s)];
-    let each_second = load.histograms.iter().filter(|note| {
+    let is_in_span = |note: &&HistogramNote| {
         note.operation.is_none()
             && note.kind == Kind::Response
             && note.every_s == 1
             && (from_s..until_s).contains(&note.start_s)
-    });
-    let response = merged(each_second.map(|note| &note.nanoseconds));
+    };
+    let each_second: Vec<&HistogramNote> = load.histograms.iter().filter(is_in_span).collect();
     Span {
         from_s,
         until_s,
         throughput: (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64),
-        response: response.and_then(|response| Percentiles::of(&response)),
+        response: Percentiles::of_notes(&each_second, |_| 0),
     }
 }
 

@@ -96,6 +96,16 @@ pub(super) fn all_applied(matching: &[&Trial]) -> Result<(), String> {
     why.map_or(Ok(()), |why| Err(why.to_string()))
 }
 
+/// Why the value of a cell is uncertain: the first trial in which it is, with the reason.
+pub(super) fn why_uncertain(trials: &[Trial], cell: &Cell, value: &Value) -> Option<String> {
+    let matching = matching(trials, cell).into_iter();
+    let mut done = matching.filter(|trial| trial.state == TrialState::Done);
+    done.find_map(|trial| {
+        let why = load_value::why_uncertain(trial.load.as_deref()?, cell, value)?;
+        Some(format!("~ {}: {why}", trial.key))
+    })
+}
+
 /// Returns an error that names the first load without a value: one that was unstable or did too little. Dropping such blocks
 /// would bias the result (survivorship).
 fn every_load_has_one(matching: &[&Trial], cell: &Cell, value: &Value) -> Result<(), String> {

@@ -1,7 +1,7 @@
 //! The values of a timed load that claims compare.
 
 use super::cells::value_words;
-use super::percentiles::Latency;
+use super::percentiles::Percentiles;
 use super::summary::{Summary, summary};
 use crate::claim::{Cell, Percentile, Value};
 use crate::load::{Kind, Loaded};
@@ -38,23 +38,39 @@ fn latency(
     kind: Kind,
     percentile: Percentile,
 ) -> Result<f64, String> {
-    if let Some(unstable) = summary.offered.as_ref().and_then(|o| o.unstable.as_ref()) {
-        return Err(unstable.clone());
-    }
-    let none = Latency::default();
-    let latency = match operation {
-        None => &summary.latency,
-        Some(name) => {
-            let known = summary.by_operation.iter().find(|(known, _)| known == name);
-            known.map_or(&none, |(_, latency)| latency)
-        }
-    };
-    let percentiles = latency
-        .of(kind)
-        .ok_or("not recorded in the measured part")?;
+    let percentiles = percentiles(summary, operation, kind)?;
     percentiles
         .at(percentile)
         .ok_or_else(|| percentiles.why_not(percentile))
+}
+
+/// Why the value is uncertain; none of a certain one, and of one that is no percentile.
+pub(super) fn why_uncertain(load: &Loaded, cell: &Cell, value: &Value) -> Option<String> {
+    let Value::Latency { kind, percentile } = value else {
+        return None;
+    };
+    let summary = summary(load);
+    let percentiles = percentiles(&summary, cell.query.as_deref(), *kind).ok()?;
+    percentiles.why_uncertain(*percentile, summary.steady.seconds())
+}
+
+fn percentiles<'s>(
+    summary: &'s Summary,
+    operation: Option<&str>,
+    kind: Kind,
+) -> Result<&'s Percentiles, String> {
+    if let Some(unstable) = summary.offered.as_ref().and_then(|o| o.unstable.as_ref()) {
+        return Err(unstable.clone());
+    }
+    let latency = match operation {
+        None => Some(&summary.latency),
+        Some(name) => {
+            let known = summary.by_operation.iter().find(|(known, _)| known == name);
+            known.map(|(_, latency)| latency)
+        }
+    };
+    let percentiles = latency.and_then(|latency| latency.of(kind));
+    percentiles.ok_or_else(|| "not recorded in the measured part".to_string())
 }
 
 fn counter(load: &Loaded, name: &str) -> Result<f64, String> {

@@ -8,7 +8,7 @@ use crate::load::{Kind, Loaded, Mode};
 use crate::run::Question;
 use crate::trial::{Trial, TrialState};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadRow {
@@ -32,12 +32,20 @@ pub struct LoadRow {
 
 /// Latency (ms) by kind and percentile, if every block of the row has it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct LatencyEstimates(BTreeMap<(Kind, Percentile), Estimate>);
+pub struct LatencyEstimates {
+    estimates: BTreeMap<(Kind, Percentile), Estimate>,
+    uncertain: BTreeSet<(Kind, Percentile)>,
+}
 
 impl LatencyEstimates {
     /// In milliseconds.
     pub fn of(&self, kind: Kind, percentile: Percentile) -> Option<&Estimate> {
-        self.0.get(&(kind, percentile))
+        self.estimates.get(&(kind, percentile))
+    }
+
+    /// Whether a block has few samples above the percentile, or from few seconds (rule 4).
+    pub fn is_uncertain(&self, kind: Kind, percentile: Percentile) -> bool {
+        self.uncertain.contains(&(kind, percentile))
     }
 }
 
@@ -110,16 +118,24 @@ fn why_nothing_is_left(counted: &Counted) -> String {
 }
 
 fn latency(counted: &[Counted]) -> LatencyEstimates {
-    let estimate = |kind: Kind, percentile: Percentile| {
+    let estimate = |(kind, percentile): (Kind, Percentile)| {
         let values: Option<Vec<f64>> = counted
             .iter()
             .map(|c| c.summary.latency.of(kind)?.at(percentile))
             .collect();
         Some(((kind, percentile), Estimate::of(&values?)?))
     };
+    let is_uncertain = |(kind, percentile): &(Kind, Percentile)| {
+        let mut of_blocks = counted.iter().filter_map(|c| c.summary.latency.of(*kind));
+        of_blocks.any(|one| one.is_uncertain(*percentile))
+    };
     let kinds = [Kind::Response, Kind::Wait, Kind::Service];
-    let each = kinds
-        .into_iter()
-        .flat_map(|kind| Percentile::ALL.map(|p| (kind, p)));
-    LatencyEstimates(each.filter_map(|(kind, p)| estimate(kind, p)).collect())
+    let each = || {
+        let kinds = kinds.into_iter();
+        kinds.flat_map(|kind| Percentile::ALL.map(|percentile| (kind, percentile)))
+    };
+    LatencyEstimates {
+        estimates: each().filter_map(estimate).collect(),
+        uncertain: each().filter(is_uncertain).collect(),
+    }
 }

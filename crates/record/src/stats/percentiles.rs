@@ -1,14 +1,23 @@
 //! Percentiles of latencies, from merged histograms alone.
 //!
-//! Rule 4: counts are added, percentiles are never averaged, and a percentile with too few samples above it is not shown.
+//! Rule 4: counts are added, and percentiles are never averaged. One with few samples above it, or whose samples come from few seconds, is
+//! uncertain and marked; one with hardly any is not shown.
 
 use crate::claim::Percentile;
-use crate::load::Kind;
+use crate::histogram::merged_seeing;
+use crate::load::{HistogramNote, Kind};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
-/// Minimum number of samples above a percentile: their count then has a standard error of 10 %.
+/// With fewer samples above it a percentile is uncertain: their count has a standard error of 10 %.
 pub const SAMPLES_ABOVE: f64 = 100.0;
+/// With fewer it is not shown.
+pub const SAMPLES_ABOVE_MIN: f64 = 10.0;
+/// Samples above a percentile that come from fewer spans than this may be one event: a flush delays all that wait for it.
+const SPANS_ABOVE: usize = 10;
+/// A span with less than this part of the operations of the fullest one is not whole.
+const PARTIAL: u64 = 10;
 
 /// One kind of latency (ms).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,24 +32,90 @@ pub struct Percentiles {
     pub p99_ms: Option<f64>,
     pub p999_ms: Option<f64>,
     pub max_ms: f64,
+    /// Percentiles of few samples, or whose samples come from few seconds.
+    #[serde(default)]
+    pub uncertain: Vec<Percentile>,
+}
+
+/// The spans that a histogram was merged from.
+struct Spans {
+    /// Of each span.
+    samples: Vec<Samples>,
+    /// Whether a span is longer than a second: then it is not known from how many seconds its samples come.
+    are_long: bool,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Samples {
+    count: u64,
+    largest_ns: u64,
+}
+
+impl Spans {
+    fn of(samples: Vec<Samples>, are_long: bool) -> Spans {
+        let fullest = samples.iter().map(|span| span.count).max().unwrap_or(0);
+        // The last span may have little more than the operations that ended late.
+        let is_whole = |span: &Samples| !are_long || PARTIAL * span.count >= fullest;
+        Spans {
+            samples: samples.into_iter().filter(is_whole).collect(),
+            are_long,
+        }
+    }
+
+    /// Whether so many spans, or most of the long ones, have a sample of this value or more.
+    fn are_enough(&self, value_ms: f64) -> bool {
+        let is_above = |span: &&Samples| ms(span.largest_ns as f64) >= value_ms;
+        let needed = match self.are_long {
+            true => SPANS_ABOVE.min(self.samples.len() / 2 + 1),
+            false => SPANS_ABOVE,
+        };
+        self.samples.iter().filter(is_above).count() >= needed
+    }
 }
 
 impl Percentiles {
-    /// From nanoseconds; none if nothing was recorded.
+    /// From nanoseconds; none if nothing was recorded. They are of one span, so the number of samples alone makes a percentile uncertain.
     pub fn of(nanoseconds: &Histogram<u64>) -> Option<Percentiles> {
-        Percentiles::with_unanswered(nanoseconds, 0)
+        Percentiles::judged(nanoseconds, 0, None)
     }
 
-    /// From nanoseconds and the number of unanswered arrivals; none if nothing was recorded.
-    pub fn with_unanswered(nanoseconds: &Histogram<u64>, unanswered: u64) -> Option<Percentiles> {
+    /// From the histograms of one kind, by spans; none if nothing was recorded. The number of unanswered arrivals depends on that of the
+    /// answered ones.
+    pub(super) fn of_notes(
+        notes: &[&HistogramNote],
+        unanswered: impl Fn(u64) -> u64,
+    ) -> Option<Percentiles> {
+        let mut samples: BTreeMap<u32, Samples> = BTreeMap::new();
+        let mut starts = notes.iter().map(|note| note.start_s);
+        let see = |part: &Histogram<u64>| {
+            let start_s = starts.next().unwrap_or_default();
+            if !part.is_empty() {
+                let known = samples.entry(start_s).or_default();
+                known.count += part.len();
+                known.largest_ns = part.max().max(known.largest_ns);
+            }
+        };
+        let all = merged_seeing(notes.iter().map(|note| &note.nanoseconds), see)?;
+        let are_long = notes.iter().any(|note| note.every_s > 1);
+        let spans = Spans::of(samples.into_values().collect(), are_long);
+        Percentiles::judged(&all, unanswered(all.len()), Some(&spans))
+    }
+
+    fn judged(
+        nanoseconds: &Histogram<u64>,
+        unanswered: u64,
+        spans: Option<&Spans>,
+    ) -> Option<Percentiles> {
         let count = nanoseconds.len();
-        let all = count + unanswered;
+        let above = |percentile| samples_above(count + unanswered, percentile);
         let at = |percentile: Percentile| {
-            let share = share_below(percentile);
-            let enough = enough_above(all, share);
-            enough
-                .then(|| quantile_ms(nanoseconds, unanswered, share))
+            (above(percentile) >= SAMPLES_ABOVE_MIN)
+                .then(|| quantile_ms(nanoseconds, unanswered, share_below(percentile)))
                 .flatten()
+        };
+        let is_uncertain = |percentile: &Percentile| {
+            let few_spans = |ms| spans.is_some_and(|spans| !spans.are_enough(ms));
+            at(*percentile).is_some_and(|ms| above(*percentile) < SAMPLES_ABOVE || few_spans(ms))
         };
         (count > 0).then(|| Percentiles {
             count,
@@ -51,19 +126,46 @@ impl Percentiles {
             p99_ms: at(Percentile::P99),
             p999_ms: at(Percentile::P999),
             max_ms: ms(nanoseconds.max() as f64),
+            uncertain: QUANTILES.into_iter().filter(is_uncertain).collect(),
         })
     }
 
     /// Why a percentile is missing.
     pub fn why_not(&self, percentile: Percentile) -> String {
         let all = self.count + self.unanswered;
-        match enough_above(all, share_below(percentile)) {
+        match samples_above(all, percentile) >= SAMPLES_ABOVE_MIN {
             true => format!(
                 "{} of {all} arrivals were never answered, so it exceeds every measured latency",
                 self.unanswered
             ),
-            false => format!("fewer than {SAMPLES_ABOVE} of {all} operations lie above it"),
+            false => format!("fewer than {SAMPLES_ABOVE_MIN} of {all} operations lie above it"),
         }
+    }
+
+    pub fn is_uncertain(&self, percentile: Percentile) -> bool {
+        self.uncertain.contains(&percentile)
+    }
+
+    /// Why a percentile is uncertain, and how long a load of this rate would do; none where it is certain or missing.
+    ///
+    /// `only 50 operations lie above the p99: 20 s would do`
+    pub fn why_uncertain(&self, percentile: Percentile, seconds: u32) -> Option<String> {
+        let above = samples_above(self.count + self.unanswered, percentile);
+        let name = match percentile {
+            Percentile::P999 => "p99.9",
+            other => other.text(),
+        };
+        self.is_uncertain(percentile)
+            .then(|| match above < SAMPLES_ABOVE {
+                true => format!(
+                    "only {:.0} operations lie above the {name}; {:.0} s would do",
+                    above.floor(),
+                    (f64::from(seconds) * SAMPLES_ABOVE / above).ceil()
+                ),
+                false => format!(
+                    "the operations above the {name} come from fewer than {SPANS_ABOVE} seconds"
+                ),
+            })
     }
 
     /// In milliseconds.
@@ -88,6 +190,14 @@ pub fn quantile_ms(nanoseconds: &Histogram<u64>, unanswered: u64, share_below: f
         .then(|| ms(nanoseconds.value_at_quantile(answered) as f64))
 }
 
+/// The percentiles that are estimated from the samples above them.
+const QUANTILES: [Percentile; 4] = [
+    Percentile::P50,
+    Percentile::P95,
+    Percentile::P99,
+    Percentile::P999,
+];
+
 fn share_below(percentile: Percentile) -> f64 {
     match percentile {
         Percentile::P50 => 0.5,
@@ -98,9 +208,9 @@ fn share_below(percentile: Percentile) -> f64 {
     }
 }
 
-fn enough_above(all: u64, share_below: f64) -> bool {
-    // A bound of exactly 100 must not fall to the rounding of 1 - 0.99.
-    all as f64 * (1.0 - share_below) + 1e-6 >= SAMPLES_ABOVE
+fn samples_above(all: u64, percentile: Percentile) -> f64 {
+    // 99.999 where 100 are meant would fall to the rounding of 1 - 0.99.
+    all as f64 * (1.0 - share_below(percentile)) + 1e-6
 }
 
 fn ms(nanoseconds: f64) -> f64 {
@@ -137,7 +247,7 @@ mod tests {
     fn among(upto: u64, unanswered: u64) -> Percentiles {
         let mut histogram = Histogram::new(3).unwrap();
         (1..=upto).for_each(|ms| histogram += ms * 1_000_000);
-        Percentiles::with_unanswered(&histogram, unanswered).unwrap()
+        Percentiles::judged(&histogram, unanswered, None).unwrap()
     }
 
     fn within(measured: Option<f64>, known: f64) -> bool {
@@ -153,13 +263,71 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_needs_a_hundred_samples_above_it() {
-        assert!(milliseconds(10_000).p99_ms.is_some());
-        assert!(milliseconds(9_999).p99_ms.is_none());
-        assert!(milliseconds(9_999).p95_ms.is_some());
+    fn a_percentile_with_fewer_than_a_hundred_samples_above_it_is_uncertain() {
+        let uncertain = |upto| milliseconds(upto).uncertain;
+        assert!(uncertain(100_000).is_empty());
+        assert_eq!(uncertain(10_000), [Percentile::P999]);
+        assert_eq!(uncertain(9_999), [Percentile::P99]);
+        assert!(milliseconds(9_999).p99_ms.is_some());
+    }
+
+    #[test]
+    fn a_percentile_with_fewer_than_ten_samples_above_it_is_missing() {
         let few = milliseconds(199);
-        assert_eq!((few.p50_ms, few.count), (None, 199));
-        assert!(few.max_ms > 198.0);
+        assert_eq!((few.p95_ms, few.p99_ms, few.count), (None, None, 199));
+        assert_eq!(few.uncertain, [Percentile::P50]);
+        assert!(few.p50_ms.is_some() && few.max_ms > 198.0);
+    }
+
+    /// So many spans of 2,000 operations of 5 ms; in the first of them a tenth is slow.
+    fn spans(every_s: u32, count: usize, slow_in: usize) -> Percentiles {
+        let one = |span: usize| {
+            let mut histogram = Histogram::<u64>::new(3).unwrap();
+            histogram.record_n(5_000_000, 1_800).unwrap();
+            let rest_ms = if span < slow_in { 400 } else { 5 };
+            histogram.record_n(rest_ms * 1_000_000, 200).unwrap();
+            HistogramNote {
+                operation: None,
+                kind: Kind::Response,
+                every_s,
+                start_s: every_s * span as u32,
+                nanoseconds: histogram.into(),
+            }
+        };
+        let notes: Vec<HistogramNote> = (0..count).map(one).collect();
+        Percentiles::of_notes(&notes.iter().collect::<Vec<_>>(), |_| 0).unwrap()
+    }
+
+    /// One flush can supply all hundred samples above a p99: three blocks then measure 15, 17 and 428 ms.
+    #[test]
+    fn a_percentile_whose_samples_come_from_fewer_than_ten_seconds_is_uncertain() {
+        let few = spans(1, 60, 9);
+        assert!(within(few.p99_ms, 400.0));
+        assert_eq!(few.uncertain, [Percentile::P99, Percentile::P999]);
+        assert_eq!(
+            few.why_uncertain(Percentile::P99, 60).unwrap(),
+            "the operations above the p99 come from fewer than 10 seconds"
+        );
+        assert!(spans(1, 60, 10).uncertain.is_empty());
+        assert_eq!(few.why_uncertain(Percentile::P50, 60), None);
+    }
+
+    #[test]
+    fn of_spans_of_ten_seconds_ten_or_most_must_have_samples_above() {
+        assert_eq!(spans(10, 6, 6).uncertain, [Percentile::P999]);
+        assert!(!spans(10, 6, 4).is_uncertain(Percentile::P99));
+        assert!(spans(10, 6, 3).is_uncertain(Percentile::P99));
+        assert!(!spans(10, 60, 10).is_uncertain(Percentile::P99));
+    }
+
+    #[test]
+    fn a_p99_of_a_short_load_says_how_long_would_do() {
+        // 1,000 requests/s for 10 s, of which 75 were not done.
+        let short = milliseconds(9_925);
+        assert_eq!(
+            short.why_uncertain(Percentile::P99, 10).unwrap(),
+            "only 99 operations lie above the p99; 11 s would do"
+        );
     }
 
     #[test]
@@ -175,8 +343,8 @@ mod tests {
             p.why_not(Percentile::P99),
             "201 of 20000 arrivals were never answered, so it exceeds every measured latency"
         );
-        let too_few = "fewer than 100 of 20000 operations lie above it";
-        assert_eq!(p.why_not(Percentile::P999), too_few);
+        let too_few = "fewer than 10 of 500 operations lie above it";
+        assert_eq!(milliseconds(500).why_not(Percentile::P99), too_few);
     }
 
     #[test]

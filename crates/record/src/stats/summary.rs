@@ -14,7 +14,6 @@ use super::shift::{self, LevelShift};
 use super::stability::{self, Offered};
 use super::stall::{self, Stall};
 use super::steady::{self, Shape, Steady};
-use crate::histogram::merged;
 use crate::load::{HistogramNote, Kind, Loaded, Mode, Warmup};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -161,16 +160,17 @@ fn sum_to_the_end(load: &Loaded, name: &str, steady: &Steady) -> f64 {
 fn latency(load: &Loaded, steady: &Steady, operation: Option<&str>) -> Latency {
     let of = |kind: Kind| {
         let notes = measured(load, steady, operation, kind);
-        let answered = merged(notes.into_iter().map(|note| &note.nanoseconds))?;
         let never = match kind {
             Kind::Response | Kind::Wait => unanswered(load, steady),
             Kind::Service => 0.0,
         };
-        let share = match operation {
-            Some(_) if never > 0.0 => answered.len() as f64 / recorded(load, steady, kind) as f64,
-            _ => 1.0,
-        };
-        Percentiles::with_unanswered(&answered, (never * share).round() as u64)
+        Percentiles::of_notes(&notes, |answered| {
+            let share = match operation {
+                Some(_) if never > 0.0 => answered as f64 / recorded(load, steady, kind) as f64,
+                _ => 1.0,
+            };
+            (never * share).round() as u64
+        })
     };
     let service = of(Kind::Service);
     let closed = matches!(load.mode, Mode::Closed { .. });

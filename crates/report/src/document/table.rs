@@ -169,6 +169,14 @@ impl Cell {
         }
     }
 
+    /// With a `~` before the figure where it is uncertain.
+    pub fn uncertain(mut self, is_uncertain: bool) -> Cell {
+        if is_uncertain {
+            self.text.insert(0, '~');
+        }
+        self
+    }
+
     /// An estimate with its interval, or a dash.
     pub fn estimate(found: Option<&Estimate>, figure: impl Fn(f64) -> String) -> Cell {
         match found {

@@ -4,7 +4,7 @@ use crate::build::Context;
 use crate::document::{Block, Cell, Column, Kind, Section, Table};
 use crate::{format, names};
 use record::stats::{self, Around, Span};
-use record::{EventNote, Run, TrialState};
+use record::{EventNote, Percentile, Run, TrialState};
 
 use crate::document::Recorded;
 
@@ -69,7 +69,7 @@ fn rows(run: &Run, recorded: &Recorded, event: &EventNote, around: &Around) -> V
 
 fn row(name: Cell, what: &str, span: &Span) -> Vec<Cell> {
     let latency = span.response.as_ref();
-    let ms = |value: Option<f64>| Cell::figure(value, format::milliseconds);
+    let ms = |percentile: Percentile| super::tables::at(latency, percentile);
     vec![
         name,
         Cell::text(what),
@@ -78,9 +78,9 @@ fn row(name: Cell, what: &str, span: &Span) -> Vec<Cell> {
             false => Cell::none(),
         },
         Cell::figure(span.throughput, format::operations),
-        ms(latency.and_then(|latency| latency.p50_ms)),
-        ms(latency.and_then(|latency| latency.p95_ms)),
-        ms(latency.and_then(|latency| latency.p99_ms)),
-        ms(latency.map(|latency| latency.max_ms)),
+        ms(Percentile::P50),
+        ms(Percentile::P95),
+        ms(Percentile::P99),
+        ms(Percentile::Max),
     ]
 }

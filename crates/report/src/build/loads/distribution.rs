@@ -1,7 +1,7 @@
 //! The distribution of the latency: a curve by percentile, and the percentiles of each block in a table.
 
 use super::cell::Cell as Point;
-use super::tables::kind_words;
+use super::tables::{at, kind_words};
 use crate::document::{
     Block, Cell, Chart, Charts, Column, Kind as Of, Quantiles, Section, Series, Table,
 };
@@ -58,8 +58,7 @@ fn table(cells: &[&Point]) -> Table {
                     Cell::text((block.trial.key.block + 1).to_string()),
                     Cell::text(kind_words(*kind)),
                 ];
-                let ms = |percentile| Cell::figure(found.at(percentile), format::milliseconds);
-                row.extend(Percentile::ALL.map(ms));
+                row.extend(Percentile::ALL.map(|percentile| at(Some(found), percentile)));
                 row.push(Cell::text(format::count(found.count as f64)));
                 rows.push(row);
             }

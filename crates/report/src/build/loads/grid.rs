@@ -184,11 +184,12 @@ impl<'d> Grid<'d> {
     }
 
     fn annotate(&mut self) {
-        let percentile = self.percentile();
-        let found: Vec<Vec<Found>> = self
-            .cells()
-            .map(|cell| notes::of(cell, percentile))
-            .collect();
+        let own = self.percentile();
+        let shown = match self.across.is_some() {
+            true => vec![own],
+            false => std::iter::once(own).chain(Percentile::ALL).collect(),
+        };
+        let found: Vec<Vec<Found>> = self.cells().map(|cell| notes::of(cell, &shown)).collect();
         let Note {
             texts,
             remarks,

@@ -3,7 +3,7 @@
 use super::cell::Cell;
 use crate::build::rows::left_out;
 use crate::format;
-use record::stats::Summary;
+use record::stats::{self, Summary};
 use record::{Kind, Percentile};
 
 /// What a footnote is about; in this order.
@@ -21,6 +21,7 @@ enum About {
     Shift,
     Period,
     TooFew,
+    Uncertain,
 }
 
 /// One thing about one cell.
@@ -41,7 +42,7 @@ pub(super) struct Note {
 }
 
 impl About {
-    const ALL: [About; 12] = [
+    const ALL: [About; 13] = [
         About::Missing,
         About::Unstable,
         About::Invalid,
@@ -54,6 +55,7 @@ impl About {
         About::Shift,
         About::Period,
         About::TooFew,
+        About::Uncertain,
     ];
 
     fn words(self) -> &'static str {
@@ -70,12 +72,13 @@ impl About {
             About::Shift => "level shifts",
             About::Period => "periodic drops",
             About::TooFew => "too few operations",
+            About::Uncertain => "~ uncertain percentiles",
         }
     }
 }
 
-/// Every caveat of a cell.
-pub(super) fn of(cell: &Cell, percentile: Percentile) -> Vec<Found> {
+/// Every caveat of a cell, whose table shows these percentiles, the first of them as its own.
+pub(super) fn of(cell: &Cell, shown: &[Percentile]) -> Vec<Found> {
     if cell.name.is_empty() {
         return Vec::new();
     }
@@ -90,7 +93,11 @@ pub(super) fn of(cell: &Cell, percentile: Percentile) -> Vec<Found> {
     let mut all: Vec<Found> = of_blocks(cell).into_iter().map(found).collect();
     let left_out = cell.left_out.iter().filter_map(|trial| left_out(trial));
     all.extend(left_out.map(|text| found((About::LeftOut, text))));
-    all.extend(too_few(cell, percentile).map(found));
+    let of_own = shown
+        .first()
+        .and_then(|percentile| too_few(cell, *percentile));
+    all.extend(of_own.map(found));
+    all.extend(uncertain(cell, shown).map(found));
     all
 }
 
@@ -171,12 +178,25 @@ fn too_few(cell: &Cell, percentile: Percentile) -> Option<(About, String)> {
     let lacking = latencies.find(|one| one.at(percentile).is_none())?;
     let text = match lacking.unanswered {
         0 => format!(
-            "fewer than 100 operations lie above the {}, so it is not shown",
+            "fewer than {} operations lie above the {}, so it is not shown",
+            stats::SAMPLES_ABOVE_MIN,
             percentile.text()
         ),
         _ => format!("no {}: {}", percentile.text(), lacking.why_not(percentile)),
     };
     Some((About::TooFew, text))
+}
+
+/// Why the first of these percentiles that is uncertain is it.
+fn uncertain(cell: &Cell, shown: &[Percentile]) -> Option<(About, String)> {
+    let why = |percentile: &Percentile| {
+        let mut blocks = cell.blocks.iter();
+        blocks.find_map(|block| {
+            let response = block.summary.latency.of(Kind::Response)?;
+            response.why_uncertain(*percentile, block.summary.steady.seconds())
+        })
+    };
+    Some((About::Uncertain, shown.iter().find_map(why)?))
 }
 
 /// One note for each kind; what every cell with a figure has is a remark without a number.

@@ -60,7 +60,14 @@ fn rows(run: &Run, prediction: &Prediction) -> Vec<Vec<Cell>> {
             Cell::text(percentile.text()),
             Cell::default(),
         ];
-        row.extend(figures(prediction, |latency| latency.at(percentile)));
+        let is_uncertain = |latency: &Percentiles| latency.is_uncertain(percentile);
+        let mut measured = prediction
+            .blocks
+            .iter()
+            .filter_map(|block| block.measured.as_ref());
+        let mut cells = figures(prediction, |latency| latency.at(percentile));
+        cells[1] = std::mem::take(&mut cells[1]).uncertain(measured.any(is_uncertain));
+        row.extend(cells);
         rows.push(row);
     }
     rows

@@ -6,7 +6,7 @@ use super::grid::{Grid, Line};
 use crate::build::Context;
 use crate::document::{Block, Cell, Column, Forms, Kind as Of, Node, Section, Table};
 use crate::{format, names};
-use record::stats::{self, Estimate, LoadRow, Scaling, ScalingPoint};
+use record::stats::{self, Estimate, LoadRow, Percentiles, Scaling, ScalingPoint};
 use record::{Kind, Mode, Percentile};
 use std::collections::BTreeSet;
 
@@ -266,7 +266,18 @@ impl Measure {
             None if latency && cell.is_unstable() => unstable(cell),
             estimate => Cell::estimate(estimate, |value| self.written(value)),
         };
-        text.marked(cell.marks.clone())
+        let is_uncertain = cell
+            .load
+            .as_ref()
+            .is_some_and(|load| self.is_uncertain(load));
+        text.uncertain(is_uncertain).marked(cell.marks.clone())
+    }
+
+    fn is_uncertain(&self, load: &LoadRow) -> bool {
+        match self {
+            Measure::Throughput | Measure::Offered => false,
+            Measure::Latency(kind, percentile) => load.latency.is_uncertain(*kind, *percentile),
+        }
     }
 }
 
@@ -279,6 +290,13 @@ fn unstable(cell: &Point) -> Cell {
         sentence: first.map(|(_, sentence)| sentence.clone()),
         ..Cell::text("unstable")
     }
+}
+
+/// A percentile (ms), with a `~` where it is uncertain, or a dash.
+pub(super) fn at(latency: Option<&Percentiles>, percentile: Percentile) -> Cell {
+    let found = latency.and_then(|latency| latency.at(percentile));
+    let is_uncertain = latency.is_some_and(|latency| latency.is_uncertain(percentile));
+    Cell::figure(found, format::milliseconds).uncertain(is_uncertain)
 }
 
 /// Kinds of latency; in closed loop the latency is the service time.

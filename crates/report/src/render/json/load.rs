@@ -5,11 +5,11 @@
 use record::stats::{
     self, Account, Conformance, Conforming, LevelShift, Percentiles, Period, Stall, Summary,
 };
-use record::{Counters, EngineNote, Kind, Loaded, Mode};
+use record::{Counters, EngineNote, Kind, Loaded, Mode, Percentile};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Milliseconds; null where fewer than 100 operations lie above a percentile.
+/// Milliseconds; null where fewer than ten operations lie above a percentile.
 #[derive(Serialize)]
 pub(super) struct LatencyNote {
     p50: Option<f64>,
@@ -17,6 +17,8 @@ pub(super) struct LatencyNote {
     p99: Option<f64>,
     p999: Option<f64>,
     max: f64,
+    /// Percentiles with fewer than 100 operations above them, or with operations of fewer than ten seconds.
+    uncertain: Vec<Percentile>,
 }
 
 impl LatencyNote {
@@ -33,6 +35,7 @@ impl From<&Percentiles> for LatencyNote {
             p99: found.p99_ms,
             p999: found.p999_ms,
             max: found.max_ms,
+            uncertain: found.uncertain.clone(),
         }
     }
 }
