@@ -8,6 +8,8 @@ use super::summary::Summary;
 use crate::claim::{Cell, Finding};
 use crate::number::grouped;
 use crate::trial::Trial;
+use statrs::distribution::{Binomial, DiscreteCDF};
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 /// The shape in the trials of a cell.
@@ -17,7 +19,66 @@ pub(super) struct Shown {
     /// Number of trials with the shape.
     pub(super) found: usize,
     /// The shape of the first of them in words, or what was found instead; losses of all of them.
-    pub(super) text: String,
+    text: String,
+}
+
+/// A detector sees its shape in at most so many of the trials without it. Each is tested with simulated seconds.
+const FALSE_ALARMS: f64 = 0.05;
+/// It misses at most so many of the trials with it.
+const MISSES: f64 = 0.1;
+
+impl Shown {
+    /// The two-sided p values against "the cell does not have the shape" and against "it does", from the number of trials in
+    /// which the detector is wrong then. The majority of the trials decides, so the other one is 1.
+    pub(super) fn p_values(&self, finding: &Finding) -> (f64, f64) {
+        let (trials, found) = (self.trials as u64, self.found as u64);
+        let shape = |seen: u64| match (2 * seen).cmp(&trials) {
+            Ordering::Greater => (two_sided(p_at_least(seen, trials, FALSE_ALARMS)), 1.0),
+            Ordering::Equal => (1.0, 1.0),
+            Ordering::Less => (1.0, two_sided(p_at_most(seen, trials, 1.0 - MISSES))),
+        };
+        match finding {
+            // What can be seen is that a trial is not steady.
+            Finding::Steady => {
+                let (unsteady, steady) = shape(trials - found);
+                (steady, unsteady)
+            }
+            _ => shape(found),
+        }
+    }
+
+    /// `in 2 of 3 trials (p 0.015): one stall`, with the p value of a test.
+    pub(super) fn words(&self, p: Option<f64>) -> String {
+        let p = match p {
+            None => String::new(),
+            Some(p) if p < 0.001 => " (p < 0.001)".to_string(),
+            Some(p) => format!(" (p {p:.3})"),
+        };
+        format!(
+            "in {} of {} trials{p}: {}",
+            self.found, self.trials, self.text
+        )
+    }
+}
+
+fn two_sided(p: f64) -> f64 {
+    (2.0 * p).min(1.0)
+}
+
+/// The probability of at least so many of `trials`, of which each has the probability `share`.
+fn p_at_least(count: u64, trials: u64, share: f64) -> f64 {
+    match count {
+        0 => 1.0,
+        _ => binomial(trials, share).map_or(1.0, |binomial| binomial.sf(count - 1)),
+    }
+}
+
+fn p_at_most(count: u64, trials: u64, share: f64) -> f64 {
+    binomial(trials, share).map_or(1.0, |binomial| binomial.cdf(count))
+}
+
+fn binomial(trials: u64, share: f64) -> Option<Binomial> {
+    Binomial::new(share, trials).ok()
 }
 
 /// Looks for the shape in each trial that counts; an error explains why it cannot.
@@ -45,7 +106,7 @@ pub(super) fn shown(trials: &[Trial], finding: &Finding, of: &Cell) -> Result<Sh
         blocks: blocks.len(),
         trials: looked.len(),
         found,
-        text: format!("in {found} of {} trials: {text}", looked.len()),
+        text,
     })
 }
 
@@ -114,4 +175,67 @@ fn losses(trials: &[Counted]) -> String {
         grouped(lost),
         grouped(acknowledged)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::noise::uniform;
+    use super::*;
+
+    fn shown(found: usize, trials: usize) -> Shown {
+        Shown {
+            blocks: trials,
+            trials,
+            found,
+            text: String::new(),
+        }
+    }
+
+    #[test]
+    fn the_binomial_probabilities_are_the_known_ones() {
+        let close = |(a, b): (f64, f64), known: (f64, f64)| {
+            assert!(
+                (a - known.0).abs() < 1e-9 && (b - known.1).abs() < 1e-9,
+                "{a} {b}"
+            );
+        };
+        close(
+            shown(3, 3).p_values(&Finding::Stall),
+            (2.0 * 0.05f64.powi(3), 1.0),
+        );
+        close(
+            shown(0, 3).p_values(&Finding::Stall),
+            (1.0, 2.0 * 0.1f64.powi(3)),
+        );
+        close(
+            shown(3, 3).p_values(&Finding::Steady),
+            (2.0 * 0.1f64.powi(3), 1.0),
+        );
+        close(shown(1, 3).p_values(&Finding::Stall), (1.0, 2.0 * 0.028));
+        close(shown(2, 4).p_values(&Finding::Stall), (1.0, 1.0));
+    }
+
+    #[test]
+    fn one_of_three_trials_decides_neither_way() {
+        for finding in [Finding::Stall, Finding::Steady] {
+            let found = if finding == Finding::Steady { 2 } else { 1 };
+            let (yes, no) = shown(found, 3).p_values(&finding);
+            assert!(yes > 0.05 && no > 0.05, "{finding:?}: {yes} {no}");
+        }
+    }
+
+    /// Without a test, "seen in every trial" of one that is seen by chance has no error rate, and "seen in some" is never decided.
+    #[test]
+    fn false_alarms_of_a_detector_decide_for_its_shape_in_at_most_one_run_of_forty() {
+        for trials in [2, 3, 5, 9] {
+            let is_wrong = |seed: &u64| {
+                let seen = uniform(trials, *seed)
+                    .into_iter()
+                    .filter(|share| *share < FALSE_ALARMS);
+                shown(seen.count(), trials).p_values(&Finding::Stall).0 <= 0.05
+            };
+            let wrong = (0..2000).filter(is_wrong).count();
+            assert!(wrong <= 64, "{trials} trials: {wrong} of 2000");
+        }
+    }
 }

@@ -165,6 +165,8 @@ struct Decision {
 #[derive(Default)]
 struct Found {
     ratio: Option<LogMean>,
+    /// All pairs, of which `ratio` is the widest.
+    spread: Option<Spread>,
     limit: Option<Limit>,
     evidence: Evidence,
     side: Option<Side>,
@@ -184,21 +186,33 @@ enum Evidence {
         p: f64,
         claimed_side: bool,
     },
-    /// Seen or not seen in every trial; no test is needed.
+    /// Read from the record itself, without noise; no test is needed.
     Seen(bool),
-    /// Seen in some trials only.
-    Mixed,
     OneBlock,
     #[default]
     Missing,
 }
 
-impl Found {
+impl Evidence {
+    /// Takes the p values of the claimed side and of the other side; the smaller one decides.
+    fn tested((p_claimed, p_other): (f64, f64)) -> Evidence {
+        Evidence::Tested {
+            p: p_claimed.min(p_other),
+            claimed_side: p_claimed <= p_other,
+        }
+    }
+
     fn p(&self) -> Option<f64> {
-        match self.evidence {
-            Evidence::Tested { p, .. } => Some(p),
+        match self {
+            Evidence::Tested { p, .. } => Some(*p),
             _ => None,
         }
+    }
+}
+
+impl Found {
+    fn p(&self) -> Option<f64> {
+        self.evidence.p()
     }
 
     fn not_available(why: String) -> Found {
@@ -208,16 +222,11 @@ impl Found {
         }
     }
 
-    /// Takes the p values of the claimed side and of the other side; the smaller one decides.
-    fn figure(ratio: LogMean, (p_claimed, p_other): (f64, f64), notes: Vec<String>) -> Found {
-        let tested = Evidence::Tested {
-            p: p_claimed.min(p_other),
-            claimed_side: p_claimed <= p_other,
-        };
+    fn figure(ratio: LogMean, p_values: (f64, f64), notes: Vec<String>) -> Found {
         Found {
             evidence: match ratio.count < 2 {
                 true => Evidence::OneBlock,
-                false => tested,
+                false => Evidence::tested(p_values),
             },
             blocks: ratio.count,
             ratio: Some(ratio),
@@ -228,7 +237,11 @@ impl Found {
 
     /// The confidence interval; of a bound it is open on the other side.
     fn ci(&self) -> Option<(f64, f64)> {
-        let (low, high) = self.ratio?.interval((1.0 - CONFIDENCE) * self.weight)?;
+        let alpha = (1.0 - CONFIDENCE) * self.weight;
+        let (low, high) = match &self.spread {
+            Some(spread) => spread.interval(alpha)?,
+            None => self.ratio?.interval(alpha)?,
+        };
         Some(match self.limit {
             None => (low, high),
             Some(Limit::AtLeast) => (low, f64::INFINITY),
@@ -364,6 +377,8 @@ fn tested(
         combined_note("to", to),
         left_out,
         limit.map(|_| LIMIT.to_string()),
+        cells::why_uncertain(trials, of_cell, value)
+            .or_else(|| cells::why_uncertain(trials, to_cell, value)),
     ];
     let notes = notes.into_iter().flatten().collect();
     Ok(Found {
@@ -441,11 +456,16 @@ fn find_spread<'t>(
     };
     let spread = Spread::of(&rows, &blocks, lend).ok_or("no block has all rows")?;
     let band = Band::within(within);
-    let notes = left_out_note(&[&rows], blocks.len()).into_iter().collect();
+    let notes = left_out_note(&[&rows], blocks.len()).into_iter();
+    let notes = notes
+        .chain(cells::why_uncertain(trials, among, value))
+        .collect();
     let p_values = (spread.p_inside(band), spread.p_outside(band));
+    let figure = Found::figure(spread.widest, p_values, notes);
     Ok(Found {
         edge: band.nearest_edge(&spread.widest),
-        ..Found::figure(spread.widest, p_values, notes)
+        spread: Some(spread),
+        ..figure
     })
 }
 
@@ -469,15 +489,14 @@ fn find_shape(
         }
         _ => {
             let shown = finding::shown(trials, finding, of)?;
-            let seen = match shown.found {
-                0 => Evidence::Seen(false),
-                found if found == shown.trials => Evidence::Seen(true),
+            let evidence = match finding {
                 // One loss is a loss.
-                _ if *finding == Finding::Losses => Evidence::Seen(true),
-                _ if *finding == Finding::NoLosses => Evidence::Seen(false),
-                _ => Evidence::Mixed,
+                Finding::Losses => Evidence::Seen(shown.found > 0),
+                Finding::NoLosses => Evidence::Seen(shown.found == shown.trials),
+                _ => Evidence::tested(shown.p_values(finding)),
             };
-            (shown.blocks, seen, shown.text)
+            let p = evidence.p().filter(|_| shown.blocks > 1);
+            (shown.blocks, evidence, shown.words(p))
         }
     };
     Ok(Found {
@@ -521,7 +540,7 @@ fn verdict(evidence: &Evidence, decision: &Decision) -> Verdict {
             true => Verdict::Reproduced,
             false => Verdict::NotReproduced,
         },
-        Evidence::Tested { .. } | Evidence::Mixed | Evidence::OneBlock => Verdict::Inconclusive,
+        Evidence::Tested { .. } | Evidence::OneBlock => Verdict::Inconclusive,
     }
 }
 
