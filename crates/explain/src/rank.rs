@@ -9,7 +9,7 @@ use crate::reason::{Explains, SideName};
 use crate::side::{Line, Side};
 use crate::times::Gap;
 use record::Counters;
-use record::stats::{LogMean, used};
+use record::stats::{self, CONFIDENCE, LogMean, used};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Minimum number of events per side that can explain a difference.
@@ -29,7 +29,8 @@ pub struct Difference {
     /// `of / to`; none where one is absent or `to` is 0.
     pub ratio: Option<f64>,
     pub meaning: Option<&'static str>,
-    /// Whether it differs by more than between blocks, or between the rounds of one block; none without repeats.
+    /// Whether it differs by more than between blocks, with a false discovery rate of 5 % over all counters, or between the rounds
+    /// of one block; none without repeats.
     pub beyond_noise: Option<bool>,
     /// The side on which it counts rows twice because of a feature, which is not more work.
     pub doubled: Option<Doubled>,
@@ -89,20 +90,23 @@ impl Columns<'_> {
 /// The most significant first. `gap` is the difference of the times; None if there is none to explain.
 pub(crate) fn differences(of: &Side, to: &Side, gap: Option<&Gap>) -> Vec<Difference> {
     let columns = columns(of, to);
-    let mut ranked: Vec<(Rank, Difference)> = probes(&columns.names)
+    let measured: Vec<Measured> = probes(&columns.names)
         .iter()
         .filter_map(|probe| difference(probe, &columns))
-        .map(|(rank, difference)| {
-            let difference = Difference {
-                doubled: doubled::doubled(&difference.counter, of, to),
-                explains: gap.and_then(|gap| explains(&difference, of, to, gap)),
-                ..difference
-            };
-            (rank.with_cost(&difference), difference)
-        })
         .collect();
-    ranked.sort_by(|(a, _), (b, _)| a.tier.cmp(&b.tier).then(b.score.total_cmp(&a.score)));
-    ranked
+    let ranked = |measured: Measured| {
+        let difference = measured.difference;
+        let difference = Difference {
+            doubled: doubled::doubled(&difference.counter, of, to),
+            explains: gap.and_then(|gap| explains(&difference, of, to, gap)),
+            ..difference
+        };
+        (Rank::of(measured.score, &difference), difference)
+    };
+    let mut in_order: Vec<(Rank, Difference)> =
+        corrected(measured).into_iter().map(ranked).collect();
+    in_order.sort_by(|(a, _), (b, _)| a.tier.cmp(&b.tier).then(b.score.total_cmp(&a.score)));
+    in_order
         .into_iter()
         .map(|(_, difference)| difference)
         .collect()
@@ -243,6 +247,42 @@ fn probes<'n>(names: &[&'n str]) -> Vec<Probe<'n>> {
         .collect()
 }
 
+/// How a counter's difference compares with its own noise.
+#[derive(Clone, Copy)]
+enum Noise {
+    /// The p value against "no difference", over blocks.
+    Tested(f64),
+    /// Whether it is beyond noise.
+    Known(bool),
+    /// Nothing repeats.
+    Unknown,
+}
+
+/// A difference before the correction for the number of counters.
+struct Measured {
+    noise: Noise,
+    score: f64,
+    difference: Difference,
+}
+
+/// Hundreds of counters are tested, so chance alone moves some (Benjamini and Hochberg 1995).
+fn corrected(mut measured: Vec<Measured>) -> Vec<Measured> {
+    let p_of = |one: &Measured| match one.noise {
+        Noise::Tested(p) => Some(p),
+        _ => None,
+    };
+    let p_values: Vec<f64> = measured.iter().filter_map(p_of).collect();
+    let mut found = stats::discoveries(&p_values, 1.0 - CONFIDENCE).into_iter();
+    for one in &mut measured {
+        one.difference.beyond_noise = match one.noise {
+            Noise::Tested(_) => found.next(),
+            Noise::Known(beyond) => Some(beyond),
+            Noise::Unknown => None,
+        };
+    }
+    measured
+}
+
 /// First counters whose cost is plausible for the difference of the times, by this cost; then others that differ beyond noise,
 /// then those that only one side has, then noise.
 struct Rank {
@@ -251,22 +291,27 @@ struct Rank {
 }
 
 impl Rank {
-    fn with_cost(self, difference: &Difference) -> Rank {
+    fn of(score: f64, difference: &Difference) -> Rank {
         let is_clear = difference.beyond_noise != Some(false) && difference.doubled.is_none();
-        match difference
+        let cost = difference
             .explains
-            .filter(|one| is_clear && one.is_enough())
-        {
-            Some(explains) => Rank {
+            .filter(|one| is_clear && one.is_enough());
+        if let Some(cost) = cost {
+            return Rank {
                 tier: 0,
-                score: explains.share,
-            },
-            None => self,
+                score: cost.share,
+            };
         }
+        let tier = match (difference.of, difference.to, difference.beyond_noise) {
+            (Some(_), Some(_), Some(false)) => 3,
+            (Some(_), Some(_), _) => 1,
+            _ => 2,
+        };
+        Rank { tier, score }
     }
 }
 
-fn difference(probe: &Probe, columns: &Columns) -> Option<(Rank, Difference)> {
+fn difference(probe: &Probe, columns: &Columns) -> Option<Measured> {
     let (of_s, to_s) = (values(probe, &columns.of), values(probe, &columns.to));
     let overall = |values: &BTreeMap<u32, Vec<f64>>| {
         let means: Vec<f64> = values
@@ -285,12 +330,6 @@ fn difference(probe: &Probe, columns: &Columns) -> Option<(Rank, Difference)> {
         return None;
     }
     let offset = columns.offset(probe);
-    let beyond_noise = beyond_noise(offset, &of_s, &to_s);
-    let tier = match (of, to, beyond_noise) {
-        (Some(_), Some(_), Some(false)) => 3,
-        (Some(_), Some(_), _) => 1,
-        _ => 2,
-    };
     let log = |value: Option<f64>| (value.unwrap_or(0.0).max(0.0) + offset).ln();
     let score = (log(of) - log(to)).abs()
         * if meaning.is_some() {
@@ -302,19 +341,20 @@ fn difference(probe: &Probe, columns: &Columns) -> Option<(Rank, Difference)> {
         .zip(to)
         .filter(|(_, to)| *to != 0.0)
         .map(|(of, to)| of / to);
-    Some((
-        Rank { tier, score },
-        Difference {
+    Some(Measured {
+        noise: noise(offset, &of_s, &to_s),
+        score,
+        difference: Difference {
             counter: name,
             of,
             to,
             ratio,
             meaning,
-            beyond_noise,
+            beyond_noise: None,
             doubled: None,
             explains: None,
         },
-    ))
+    })
 }
 
 /// By block, the values of its lines.
@@ -332,12 +372,8 @@ fn values(probe: &Probe, figures: &Figures) -> BTreeMap<u32, Vec<f64>> {
         .collect()
 }
 
-/// Over blocks by the t interval of the paired ratio; in one block by the ranges of its rounds, which must not touch.
-fn beyond_noise(
-    offset: f64,
-    of: &BTreeMap<u32, Vec<f64>>,
-    to: &BTreeMap<u32, Vec<f64>>,
-) -> Option<bool> {
+/// Over blocks by the paired t of the ratio; in one block by the ranges of its rounds, which must not touch.
+fn noise(offset: f64, of: &BTreeMap<u32, Vec<f64>>, to: &BTreeMap<u32, Vec<f64>>) -> Noise {
     let paired: Vec<(&Vec<f64>, &Vec<f64>)> = of
         .iter()
         .filter_map(|(block, of)| Some((of, to.get(block)?)))
@@ -347,15 +383,17 @@ fn beyond_noise(
         .iter()
         .map(|(of, to)| lifted(of) / lifted(to))
         .collect();
-    if let Some((low, high)) = LogMean::of(&ratios)?.ci() {
-        return Some(low > 1.0 || high < 1.0);
+    let ratio = LogMean::of(&ratios).filter(|ratio| ratio.ci().is_some());
+    if let Some(ratio) = ratio {
+        return Noise::Tested(ratio.p_other_than(1.0));
     }
-    let (of, to) = paired
-        .first()
-        .filter(|(of, to)| of.len() > 1 && to.len() > 1)?;
+    let several = |(of, to): &&(&Vec<f64>, &Vec<f64>)| of.len() > 1 && to.len() > 1;
+    let Some((of, to)) = paired.first().filter(several) else {
+        return Noise::Unknown;
+    };
     let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = |values: &[f64]| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    Some(least(of) > most(to) || most(of) < least(to))
+    Noise::Known(least(of) > most(to) || most(of) < least(to))
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> f64 {

@@ -4,6 +4,7 @@
 mod common;
 
 use explain::{Difference, explain_largest};
+use rand::{RngExt, SeedableRng};
 use record::*;
 
 fn trial(block: u32, server: &str, variant: &str, hot_s: f64, counters: &[(&str, i64)]) -> Trial {
@@ -188,4 +189,32 @@ fn a_counter_that_one_server_lacks_is_absent_not_zero() {
 #[test]
 fn one_row_has_nothing_to_explain() {
     assert!(explain_largest(&common::run(), &[trial(0, "5.6", "a", 60.0, &FAST)], 5).is_none());
+}
+
+/// Three blocks of two equal variants with 300 counters, whose noise is the sum of four draws.
+fn equal_counters(seed: u64) -> Vec<Trial> {
+    let mut random = rand_pcg::Pcg64::seed_from_u64(seed);
+    let names: Vec<String> = (0..300).map(|place| format!("probe_{place}")).collect();
+    let mut counters = || -> Vec<(&str, i64)> {
+        let mut noise = || (0..4).map(|_| random.random::<f64>() - 0.5).sum::<f64>();
+        let value = |name| (name, (1e6 * (1.0 + 0.02 * noise())) as i64);
+        names.iter().map(String::as_str).map(value).collect()
+    };
+    let blocks = (0..3).flat_map(|block| [(block, "a", 60.0), (block, "b", 110.0)]);
+    blocks
+        .map(|(block, variant, hot_s)| trial(block, "5.6", variant, hot_s, &counters()))
+        .collect()
+}
+
+/// Tested one by one, about fifteen of them differ "beyond noise" in every run.
+#[test]
+fn of_hundreds_of_equal_counters_hardly_any_run_has_one_beyond_noise() {
+    let has_any = |seed: &u64| {
+        let trials = equal_counters(*seed);
+        let found = explain_largest(&common::run().question, &trials, 1000).unwrap();
+        let mut all = found.why.differences.iter();
+        all.any(|difference| difference.beyond_noise == Some(true))
+    };
+    let wrong = (0..60).filter(has_any).count();
+    assert!(wrong <= 8, "{wrong} of 60");
 }
