@@ -16,6 +16,8 @@ pub struct Estimate {
     pub min: f64,
     pub max: f64,
     pub blocks: u32,
+    /// Of each block.
+    pub values: Vec<f64>,
     /// A lower bound, without an interval: a query reached the time limit.
     pub at_least: bool,
 }
@@ -53,6 +55,7 @@ impl Estimate {
                 min,
                 max,
                 blocks: values.len() as u32,
+                values: values.to_vec(),
                 at_least: false,
             });
         }
@@ -63,6 +66,7 @@ impl Estimate {
             min,
             max,
             blocks: mean.count as u32,
+            values: values.to_vec(),
             at_least: false,
         })
     }

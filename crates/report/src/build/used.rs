@@ -112,6 +112,7 @@ fn counted(trials: &[Trial], part: Part, (name, _, unit): (&str, &str, f64)) -> 
         ci: found.ci.map(|(low, high)| (low / unit, high / unit)),
         min: found.min / unit,
         max: found.max / unit,
+        values: found.values.iter().map(|value| value / unit).collect(),
         ..found
     })
 }

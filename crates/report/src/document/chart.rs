@@ -40,6 +40,32 @@ pub enum Series {
     Boxes(Boxes),
 }
 
+/// What a chart shows of the spread of an estimate.
+pub struct Spread<'e> {
+    /// None where it is wider than a factor of [`INTERVAL_MAX`]: it would say nothing, and the axis would follow it.
+    pub interval: Option<(f64, f64)>,
+    /// The values of single blocks, where there are few of them or no interval is shown; empty with one block.
+    pub blocks: &'e [f64],
+}
+
+/// An interval is drawn up to this ratio of its ends.
+const INTERVAL_MAX: f64 = 3.0;
+/// From so many blocks on, the interval alone is shown.
+const BLOCKS_FEW: u32 = 4;
+
+impl Spread<'_> {
+    pub fn of(estimate: &Estimate) -> Spread<'_> {
+        let narrow = |(low, high): &(f64, f64)| high / low <= INTERVAL_MAX;
+        let interval = estimate.ci.filter(narrow);
+        let has_several = estimate.blocks > 1 && !estimate.at_least;
+        let blocks = match has_several && (estimate.blocks < BLOCKS_FEW || interval.is_none()) {
+            true => estimate.values.as_slice(),
+            false => &[],
+        };
+        Spread { interval, blocks }
+    }
+}
+
 /// Seconds as bars with whiskers.
 pub struct Bars {
     pub horizontal: bool,
@@ -130,4 +156,44 @@ pub struct Span {
     /// None where it has no end.
     pub until_s: Option<f64>,
     pub name: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(values: &[f64], ci: (f64, f64)) -> Estimate {
+        Estimate {
+            mean: 50.0,
+            ci: Some(ci),
+            min: 40.0,
+            max: 60.0,
+            blocks: values.len() as u32,
+            values: values.to_vec(),
+            at_least: false,
+        }
+    }
+
+    #[test]
+    fn an_interval_wider_than_a_factor_of_three_gives_way_to_the_blocks() {
+        let five = [40.0, 45.0, 50.0, 55.0, 60.0];
+        let wide = estimate(&five, (28.0, 85.0));
+        assert!(Spread::of(&wide).interval.is_none());
+        assert_eq!(Spread::of(&wide).blocks, five);
+        let narrow = estimate(&five, (30.0, 90.0));
+        assert_eq!(Spread::of(&narrow).interval, Some((30.0, 90.0)));
+        assert!(Spread::of(&narrow).blocks.is_empty());
+    }
+
+    #[test]
+    fn fewer_than_four_blocks_are_shown_themselves() {
+        let three = estimate(&[40.0, 50.0, 60.0], (45.0, 55.0));
+        assert_eq!(Spread::of(&three).blocks, [40.0, 50.0, 60.0]);
+        assert!(Spread::of(&three).interval.is_some());
+        assert!(
+            Spread::of(&estimate(&[50.0], (45.0, 55.0)))
+                .blocks
+                .is_empty()
+        );
+    }
 }

@@ -10,7 +10,7 @@ mod table;
 pub use block::{Block, Compare, Forms, List, Most, Node, Section};
 pub use chart::{
     Axis, Band, Bars, Boxes, Chart, Charts, Curve, Lines, Panel, Quantiles, Scale, Seconds, Series,
-    Span,
+    Span, Spread,
 };
 pub use table::{Across, Badge, Cell, Column, Kind, Row, Table, marks};
 

@@ -18,7 +18,7 @@ enum Against {
 
 pub(super) fn section(grids: &[Grid]) -> Option<Section> {
     let charts: Vec<Chart> = grids.iter().flat_map(charts).collect();
-    let about = "The tables above have the same figures. The bars are 95 % intervals over blocks; one without ends is cut at a tenth and at ten times its figure. An unstable load has no latency, so its point is missing. A click on the legend shows or hides a line.";
+    let about = "The tables above have the same figures. The bars are 95 % intervals over blocks, and the small circles are single blocks: all of them where there are fewer than four, or where the interval is wider than a factor of 3 and not drawn. An unstable load has no latency, so its point is missing. A click on the legend shows or hides a line.";
     let mut nodes = Vec::new();
     if !charts.is_empty() {
         nodes.push(Block::remark(about).page());
@@ -214,6 +214,7 @@ mod tests {
             min: 1.0,
             max: 1.0,
             blocks: 1,
+            values: vec![1.0],
             at_least: false,
         };
         let scale = |clients: &[f64]| {

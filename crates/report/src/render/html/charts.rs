@@ -1,11 +1,11 @@
 //! The charts, as ECharts option objects.
 //!
 //! Purpose: pure data, without functions, so that the same options can be drawn elsewhere. The page's script resolves three
-//! words: a custom series whose `renderItem` is `"whisker"` draws the interval of the bar series with its name, `"range"` that
-//! of a point of a line, and an axis whose labels have the formatter `"percentile"` is one of percentiles.
+//! words: a custom series whose `renderItem` is `"whisker"` draws the interval and the blocks of the bar series with its name, `"range"`
+//! those of a point of a line, and an axis whose labels have the formatter `"percentile"` is one of percentiles.
 
 use crate::document::{
-    Axis, Band, Bars, Chart, Curve, Lines, Panel, Quantiles, Scale, Seconds, Series,
+    Axis, Band, Bars, Chart, Curve, Lines, Panel, Quantiles, Scale, Seconds, Series, Spread,
 };
 use record::stats::Estimate;
 use serde_json::{Map, Value, json};
@@ -18,8 +18,6 @@ pub(super) const COLOURS: [&str; 8] = [
 ];
 /// Lines that are shown at first: those with a colour of their own.
 const LINES_SHOWN: usize = COLOURS.len();
-/// Intervals are drawn so many times up and down from their figure, so that none hides the others.
-const REACH: f64 = 10.0;
 /// Of a panel of seconds, in pixels.
 const PANEL: usize = 200;
 
@@ -86,14 +84,11 @@ fn series(bars: &Bars) -> Vec<Value> {
         json!({ "type": "bar", "name": name, "data": means, "barGap": "12%", "barCategoryGap": "28%" })
     });
     let whiskers = bars.series.iter().map(|(name, estimates)| {
-        let ranges = estimates.iter().enumerate().filter_map(|(place, estimate)| {
-            let (low, high) = estimate.as_ref()?.ci?;
-            Some(if horizontal { json!([rounded(low), place, rounded(high)]) } else { json!([place, rounded(low), rounded(high)]) })
-        });
-        let encode = if horizontal { json!({ "x": [0, 2], "y": 1 }) } else { json!({ "x": 0, "y": [1, 2] }) };
+        let places = estimates.iter().enumerate();
+        let known = places.filter_map(|(place, estimate)| Some((place as f64, estimate.as_ref()?)));
         json!({
-            "type": "custom", "name": name, "renderItem": "whisker", "silent": true, "z": 4, "encode": encode,
-            "horizontal": horizontal, "data": ranges.collect::<Vec<_>>(),
+            "type": "custom", "name": name, "renderItem": "whisker", "silent": true, "z": 4, "horizontal": horizontal,
+            "encode": encode(horizontal), "blocks": BLOCKS_DRAWN, "data": spreads(known),
         })
     });
     drawn.chain(whiskers).collect()
@@ -118,16 +113,14 @@ fn lines(of: &Lines) -> Value {
         }
         series
     });
-    let with_intervals = of
-        .curves
-        .iter()
-        .filter(|curve| curve.points.iter().any(|(_, e)| e.ci.is_some()));
-    let whiskers = with_intervals.map(|curve| {
-        let points = curve.points.iter();
-        let ranges: Vec<Value> = points.filter_map(|(x, estimate)| whisker(*x, estimate)).collect();
-        json!({
-            "type": "custom", "name": curve.name, "color": colour(curve), "renderItem": "range", "silent": true,
-            "encode": { "x": 0, "y": [1, 2] }, "data": ranges,
+    let ranges = of.curves.iter().filter_map(|curve| {
+        let points = curve.points.iter().map(|(x, estimate)| (*x, estimate));
+        let spreads = spreads(points);
+        (!spreads.is_empty()).then(|| {
+            json!({
+                "type": "custom", "name": curve.name, "color": colour(curve), "renderItem": "range", "silent": true,
+                "encode": encode(false), "blocks": BLOCKS_DRAWN, "data": spreads,
+            })
         })
     });
     let names: Vec<&String> = of.curves.iter().map(|curve| &curve.name).collect();
@@ -141,7 +134,7 @@ fn lines(of: &Lines) -> Value {
             "grid": { "containLabel": true, "left": 8, "right": 24, "top": 56, "bottom": 34 },
             "xAxis": axis(&of.x, "middle"),
             "yAxis": axis(&of.y, "end"),
-            "series": drawn.chain(whiskers).collect::<Vec<_>>(),
+            "series": drawn.chain(ranges).collect::<Vec<_>>(),
         },
     })
 }
@@ -162,17 +155,30 @@ fn axis(axis: &Axis, place: &str) -> Value {
     option
 }
 
-/// `[x, low, high, whether they are cut off]`
-fn whisker(x: f64, estimate: &Estimate) -> Option<Value> {
-    let (low, high) = estimate.ci?;
-    let (min, max) = (estimate.mean / REACH, estimate.mean * REACH);
-    let is_cut = u8::from(low < min || high > max);
-    Some(json!([
-        rounded(x),
-        rounded(low.max(min)),
-        rounded(high.min(max)),
-        is_cut
-    ]))
+/// More blocks of one estimate are not drawn.
+const BLOCKS_DRAWN: usize = 9;
+
+/// The place of an estimate, its interval and its blocks, null where there is none; estimates without any spread are left out.
+fn spreads<'e>(estimates: impl Iterator<Item = (f64, &'e Estimate)>) -> Vec<Value> {
+    let spread = |(place, estimate): (f64, &Estimate)| {
+        let Spread { interval, blocks } = Spread::of(estimate);
+        let ends = [interval.map(|(low, _)| low), interval.map(|(_, high)| high)];
+        let blocks = (0..BLOCKS_DRAWN).map(|block| blocks.get(block).copied());
+        let values: Vec<Option<f64>> = ends.into_iter().chain(blocks).collect();
+        let any = values.iter().any(Option::is_some);
+        let item = std::iter::once(rounded(place)).chain(values.into_iter().map(or_null));
+        any.then(|| item.collect())
+    };
+    estimates.filter_map(spread).collect()
+}
+
+/// Which values lie on which axis.
+fn encode(horizontal: bool) -> Value {
+    let values: Vec<usize> = (1..3 + BLOCKS_DRAWN).collect();
+    match horizontal {
+        true => json!({ "x": values, "y": 0 }),
+        false => json!({ "x": 0, "y": values }),
+    }
 }
 
 fn quantiles(title: &str, of: &Quantiles) -> Value {
@@ -343,15 +349,26 @@ mod tests {
             min: ci.0,
             max: ci.1,
             blocks: 3,
+            values: vec![ci.0, mean, ci.1],
             at_least: false,
         }
     }
 
     #[test]
-    fn an_interval_beyond_ten_times_its_figure_is_cut_off_and_marked() {
-        let drawn = |ci| whisker(4.0, &estimate(50.0, ci)).unwrap();
-        assert_eq!(drawn((40.0, 62.5)), json!([4, 40, 62.5, 0]));
-        assert_eq!(drawn((0.2, 12_500.0)), json!([4, 5, 500, 1]));
+    fn a_wide_interval_leaves_only_its_blocks() {
+        let drawn = |ci| {
+            let estimate = estimate(50.0, ci);
+            let item = &spreads([(4.0, &estimate)].into_iter())[0];
+            item.as_array().unwrap()[..6].to_vec()
+        };
+        assert_eq!(
+            json!(drawn((40.0, 62.5))),
+            json!([4, 40, 62.5, 40, 50, 62.5])
+        );
+        assert_eq!(
+            json!(drawn((2.0, 900.0))),
+            json!([4, null, null, 2, 50, 900])
+        );
     }
 
     #[test]

@@ -5,40 +5,57 @@
 
   // ---- charts
 
-  /** The interval of a bar: a line with two ends, in the middle of the bar of the same name. */
-  const whisker = (horizontal) => (params, api) => {
+  /** The values of a place from its third on, without those that are missing: single blocks, as small circles. */
+  const blocks = (api, count, at, style) => Array.from({ length: count }, (_, block) => api.value(3 + block))
+    .filter((value) => Number.isFinite(value))
+    .map((value) => ({ type: "circle", shape: { cx: at(value)[0], cy: at(value)[1], r: 2 }, style }));
+
+  /** The interval of a bar, a line with two ends, and its blocks, in the middle of the bar of the same name. */
+  const whisker = (horizontal, count) => (params, api) => {
     const visible = api.currentSeriesIndices();
-    const count = visible.length / 2;
-    const place = visible.slice(count).indexOf(params.seriesIndex);
-    const layout = api.barLayout({ barGap: "12%", barCategoryGap: "28%", count })[place];
+    const bars = visible.length / 2;
+    const place = visible.slice(bars).indexOf(params.seriesIndex);
+    const layout = api.barLayout({ barGap: "12%", barCategoryGap: "28%", count: bars })[place];
     if (!layout) return null;
-    const [low, high] = horizontal
-      ? [api.coord([api.value(0), api.value(1)]), api.coord([api.value(2), api.value(1)])]
-      : [api.coord([api.value(0), api.value(1)]), api.coord([api.value(0), api.value(2)])];
     const along = horizontal ? 1 : 0;
-    const middle = low[along] + layout.offsetCenter;
+    const at = (value) => {
+      const point = api.coord(horizontal ? [value, api.value(0)] : [api.value(0), value]);
+      point[along] += layout.offsetCenter;
+      return point;
+    };
+    const circles = blocks(api, count, at, { stroke: ink("--ink"), lineWidth: 1, fill: ink("--paper") });
+    const [low, high] = [api.value(1), api.value(2)];
+    if (!Number.isFinite(low)) return { type: "group", children: circles };
+    const middle = at(low)[along];
     const half = Math.min(4, layout.width / 3);
     const line = (a, b, c, d) => ({
       type: "line",
       shape: horizontal ? { x1: a, y1: b, x2: c, y2: d } : { x1: b, y1: a, x2: d, y2: c },
       style: { stroke: ink("--ink"), lineWidth: 1, fill: null },
     });
-    const [from, to] = [low[1 - along], high[1 - along]];
+    const [from, to] = [at(low)[1 - along], at(high)[1 - along]];
     return { type: "group", children: [
       line(from, middle, to, middle),
       line(from, middle - half, from, middle + half),
       line(to, middle - half, to, middle + half),
+      ...circles,
     ] };
   };
 
-  /** The interval of a point of a line: a vertical line with two ends, which it lacks where it is cut off. */
-  const range = (params, api) => {
-    const [low, high] = [api.coord([api.value(0), api.value(1)]), api.coord([api.value(0), api.value(2)])];
-    const style = { stroke: api.visual("color"), lineWidth: 1 };
-    const line = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style });
-    const ends = [line(low[0] - 3, low[1], low[0] + 3, low[1]), line(high[0] - 3, high[1], high[0] + 3, high[1])];
-    const isCut = api.value(3) === 1;
-    return { type: "group", children: [line(low[0], low[1], high[0], high[1]), ...(isCut ? [] : ends)] };
+  /** The interval of a point of a line, a vertical line with two ends, and its blocks. */
+  const range = (count) => (params, api) => {
+    const at = (value) => api.coord([api.value(0), value]);
+    const colour = api.visual("color");
+    const circles = blocks(api, count, at, { stroke: colour, lineWidth: 1, fill: "none" });
+    if (!Number.isFinite(api.value(1))) return { type: "group", children: circles };
+    const [low, high] = [at(api.value(1)), at(api.value(2))];
+    const line = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke: colour, lineWidth: 1 } });
+    return { type: "group", children: [
+      line(low[0], low[1], high[0], high[1]),
+      line(low[0] - 3, low[1], low[0] + 3, low[1]),
+      line(high[0] - 3, high[1], high[0] + 3, high[1]),
+      ...circles,
+    ] };
   };
 
   /** 1 / (1 - q) as a percentile: 100 is 99 %. */
@@ -61,8 +78,8 @@
       axis.axisTick = { show: false };
     }
     for (const series of base.series) {
-      if (series.renderItem === "whisker") series.renderItem = whisker(series.horizontal);
-      if (series.renderItem === "range") series.renderItem = range;
+      if (series.renderItem === "whisker") series.renderItem = whisker(series.horizontal, series.blocks);
+      if (series.renderItem === "range") series.renderItem = range(series.blocks);
       for (const mark of [series.markArea, series.markLine]) {
         if (mark) mark.label = { ...mark.label, color: ink("--ink") };
       }
