@@ -110,7 +110,11 @@ fn json_of_an_open_load_keeps_the_contract() {
     let stable = &document["trials"][2];
     for kind in ["latency_ms", "service_ms"] {
         let keys: Vec<_> = stable[kind].as_object().unwrap().keys().collect();
-        assert_eq!(keys, ["p50", "p95", "p99", "p999", "max"], "{kind}");
+        assert_eq!(
+            keys,
+            ["p50", "p95", "p99", "p999", "max", "uncertain"],
+            "{kind}"
+        );
     }
     assert_eq!(stable["queued_at_end"], 0);
     assert_eq!(stable["samples"].as_array().unwrap().len(), 30);
