@@ -34,6 +34,8 @@ pub(super) struct Series<'t> {
     pub(super) by_block: BTreeMap<u32, f64>,
     /// Some of the values are lower bounds: a query reached the time limit.
     pub(super) at_least: bool,
+    /// Why a value is uncertain: the first one that is, with its trial.
+    pub(super) uncertain: Option<String>,
 }
 
 /// The trials of a claim's cell.
@@ -78,6 +80,8 @@ pub(super) fn series<'t>(
                 let found = positive(value, found).map_err(|why| format!("{row}: {why}"))?;
                 series.by_block.insert(trial.key.block, found);
                 series.at_least |= timed_out(trial, cell);
+                let uncertain = series.uncertain.take();
+                series.uncertain = uncertain.or_else(|| why_uncertain(trial, cell, value));
             }
             Err(why) => *why_not = why_not.take().or(Some(why)),
         }
@@ -96,14 +100,10 @@ pub(super) fn all_applied(matching: &[&Trial]) -> Result<(), String> {
     why.map_or(Ok(()), |why| Err(why.to_string()))
 }
 
-/// Why the value of a cell is uncertain: the first trial in which it is, with the reason.
-pub(super) fn why_uncertain(trials: &[Trial], cell: &Cell, value: &Value) -> Option<String> {
-    let matching = matching(trials, cell).into_iter();
-    let mut done = matching.filter(|trial| trial.state == TrialState::Done);
-    done.find_map(|trial| {
-        let why = load_value::why_uncertain(trial.load.as_deref()?, cell, value)?;
-        Some(format!("~ {}: {why}", trial.key))
-    })
+/// Why the value of a trial is uncertain, with its name.
+fn why_uncertain(trial: &Trial, cell: &Cell, value: &Value) -> Option<String> {
+    let why = load_value::why_uncertain(trial.load.as_deref()?, cell, value)?;
+    Some(format!("~ {}: {why}", trial.key))
 }
 
 /// Returns an error that names the first load without a value: one that was unstable or did too little. Dropping such blocks

@@ -377,8 +377,7 @@ fn tested(
         combined_note("to", to),
         left_out,
         limit.map(|_| LIMIT.to_string()),
-        cells::why_uncertain(trials, of_cell, value)
-            .or_else(|| cells::why_uncertain(trials, to_cell, value)),
+        uncertain_note(of.iter().chain(to)),
     ];
     let notes = notes.into_iter().flatten().collect();
     Ok(Found {
@@ -457,9 +456,7 @@ fn find_spread<'t>(
     let spread = Spread::of(&rows, &blocks, lend).ok_or("no block has all rows")?;
     let band = Band::within(within);
     let notes = left_out_note(&[&rows], blocks.len()).into_iter();
-    let notes = notes
-        .chain(cells::why_uncertain(trials, among, value))
-        .collect();
+    let notes = notes.chain(uncertain_note(rows.iter())).collect();
     let p_values = (spread.p_inside(band), spread.p_outside(band));
     let figure = Found::figure(spread.widest, p_values, notes);
     Ok(Found {
@@ -571,6 +568,11 @@ fn band(bound: Bound) -> Band {
 
 fn combined_note(side: &str, rows: &[Series]) -> Option<String> {
     (rows.len() > 1).then(|| format!("`{side}` is the geometric mean of {} rows", rows.len()))
+}
+
+/// The first of the values that is uncertain.
+fn uncertain_note<'s>(mut rows: impl Iterator<Item = &'s Series<'s>>) -> Option<String> {
+    rows.find_map(|row| row.uncertain.clone())
 }
 
 fn left_out_note(all: &[&[Series]], used: usize) -> Option<String> {
