@@ -211,7 +211,7 @@ fn equal_counters(seed: u64) -> Vec<Trial> {
 fn of_hundreds_of_equal_counters_hardly_any_run_has_one_beyond_noise() {
     let has_any = |seed: &u64| {
         let trials = equal_counters(*seed);
-        let found = explain_largest(&common::run().question, &trials, 1000).unwrap();
+        let found = explain_largest(&common::run(), &trials, 1000).unwrap();
         let mut all = found.why.differences.iter();
         all.any(|difference| difference.beyond_noise == Some(true))
     };
