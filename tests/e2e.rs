@@ -8,6 +8,7 @@ mod crash;
 mod engines;
 mod external;
 mod faults;
+mod fileio;
 mod limits;
 mod load;
 mod load_faults;

@@ -41,7 +41,7 @@ pub fn between(random: &mut Random, first: u64, last: u64) -> u64 {
 
 /// A number from 0 (included) to 1 (excluded).
 #[inline(always)]
-pub(crate) fn unit(random: &mut Random) -> f64 {
+pub fn unit(random: &mut Random) -> f64 {
     (random.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 

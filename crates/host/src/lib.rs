@@ -8,6 +8,7 @@ pub mod clone;
 pub mod cold;
 mod device;
 pub mod disk;
+pub mod extents;
 pub mod guard;
 mod home;
 pub mod interrupt;

@@ -133,7 +133,7 @@ impl Running {
             crashes_ns: &[],
         };
         let began = Instant::now();
-        let note = auditor.audit(place(), &ended).unwrap();
+        let note = auditor.audit(place(), &ended).unwrap().unwrap();
         assert!(note.violations.is_empty(), "{:?}", note.violations);
         began.elapsed().as_secs_f64()
     }

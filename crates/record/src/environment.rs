@@ -126,7 +126,7 @@ impl Environment {
 /// As many digits of a binary's SHA-256 as tell builds apart.
 const DIGITS: usize = 12;
 
-/// `mariadb 10.11.18 (10.11.18-MariaDB-0+deb12u1, binary 9f86d081884c)`
+/// `old 5.6.14 (Community Server, binary 9f86d081884c)`
 fn describe(server: &ServerIdentity) -> String {
     let digits = server.binary_sha256.get(..DIGITS).unwrap_or_default();
     let binary = (!digits.is_empty()).then(|| format!("binary {digits}"));

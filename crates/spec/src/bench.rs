@@ -13,7 +13,7 @@ use toml::{Table, Value};
 pub struct BenchRequest {
     /// A workload such as `oltp`, or a workload and its operations such as `oltp-update-index`.
     pub workload: String,
-    /// Builds or DSNs, each as `BUILD` or `NAME=BUILD`.
+    /// Builds or DSNs, each as `BUILD` or `NAME=BUILD`. Empty for a workload without a server.
     pub servers: Vec<String>,
     pub clients: Vec<u32>,
     /// As written: `500`, `60% of max`.
@@ -32,6 +32,7 @@ pub struct BenchRequest {
     pub blocks: Option<u32>,
     pub settings: Vec<(String, String)>,
     pub sql: SqlRequest,
+    pub fileio: FileioRequest,
 }
 
 /// The flags of the workload `sql`. Paths are relative to the current folder.
@@ -47,6 +48,41 @@ pub struct SqlRequest {
     pub load: Vec<(String, String)>,
     /// Texts of the dump and what replaces them.
     pub replace: Vec<(String, String)>,
+}
+
+/// The flags of the workload `fileio`, as written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FileioRequest {
+    /// The folder in which the files are made.
+    pub directory: Option<String>,
+    pub pattern: Option<String>,
+    pub io_size: Option<String>,
+    pub size: Option<String>,
+    pub files: Option<u64>,
+    pub direct: Option<bool>,
+    /// `never`, `each`, `100`.
+    pub fsync: Option<String>,
+}
+
+impl FileioRequest {
+    /// The keys of the section.
+    fn section(&self) -> Table {
+        let texts = [
+            ("pattern", &self.pattern),
+            ("io_size", &self.io_size),
+            ("size", &self.size),
+        ];
+        let texts = texts.map(|(key, text)| (key, text.clone().map(Value::from)));
+        let others = [
+            ("files", self.files.map(whole)),
+            ("direct", self.direct.map(Value::from)),
+            ("fsync", self.fsync.as_deref().map(number)),
+        ];
+        let given = texts.into_iter().chain(others);
+        given
+            .filter_map(|(key, value)| Some((key.to_string(), value?)))
+            .collect()
+    }
 }
 
 impl SqlRequest {
@@ -108,7 +144,13 @@ impl BenchRequest {
 pub fn bench(request: &BenchRequest) -> String {
     let mut file = Table::new();
     file.insert("title".into(), title(request).into());
-    file.insert("server".into(), servers(request).into());
+    if !request.servers.is_empty() {
+        file.insert("server".into(), servers(request).into());
+    }
+    if let Some(directory) = &request.fileio.directory {
+        let host = Table::from_iter([("directory".to_string(), directory.clone().into())]);
+        file.insert("host".into(), host.into());
+    }
     if !request.settings.is_empty() {
         let settings = request.settings.iter();
         let settings: Table = settings
@@ -189,6 +231,7 @@ fn workload(request: &BenchRequest) -> Table {
     add("engine", request.engine.clone().map(Value::from));
     add("reload", request.changes_its_data().then(|| true.into()));
     section.extend(request.sql.section());
+    section.extend(request.fileio.section());
     Table::from_iter([(name.to_string(), section.into())])
 }
 
@@ -390,6 +433,29 @@ mod tests {
             ..request
         };
         assert_eq!(rounds(&request), ["cold", "hot", "hot", "hot"]);
+    }
+
+    #[test]
+    fn a_workload_without_a_server_has_the_keys_of_its_flags() {
+        let file = bench(&BenchRequest {
+            workload: "fileio".into(),
+            time: Some("5s".into()),
+            fileio: FileioRequest {
+                directory: Some("/mnt/disk".into()),
+                pattern: Some("random-write".into()),
+                direct: Some(false),
+                fsync: Some("100".into()),
+                ..FileioRequest::default()
+            },
+            ..BenchRequest::default()
+        });
+        let file: Table = file.parse().unwrap();
+        assert_eq!(file.get("server"), None);
+        assert_eq!(file["host"]["directory"].as_str(), Some("/mnt/disk"));
+        let section = file["workload"]["fileio"].as_table().unwrap();
+        assert_eq!(section["fsync"].as_integer(), Some(100));
+        assert_eq!(section["direct"].as_bool(), Some(false));
+        assert_eq!(section.len(), 3);
     }
 
     #[test]

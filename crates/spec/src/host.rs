@@ -1,8 +1,9 @@
-//! `[host]`: where the data and the redo log of a managed server lie.
+//! `[host]`: where the data and the redo log of a managed server lie, or the files of a workload without a server.
 //!
 //! Purpose: the keys and what goes together. Boundaries: `host::volume` makes volumes and checks that the machine can.
 
 use super::read::{Node, Section};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What `[host]` or a level changes. The outer None means "unchanged", the inner one "no volume".
@@ -11,6 +12,8 @@ pub struct HostPatch {
     pub volume: Option<Option<VolumeSpec>>,
     /// For the redo log alone; never volatile.
     pub redo_volume: Option<Option<VolumeSpec>>,
+    /// A folder that is there already: prony makes one of its own in it. For workloads without a server.
+    pub directory: Option<PathBuf>,
 }
 
 /// A file system of its own for the data directory.
@@ -52,13 +55,17 @@ const NONE: &str = "none";
 /// Reads `[host]` or the `host` of a level.
 pub(crate) fn host(node: &Node) -> Option<HostPatch> {
     let section = node.section(EXAMPLE)?;
-    section.allow("host", &["volume", "redo_volume"]);
+    section.allow("host", &["volume", "redo_volume", "directory"]);
     let read = |key| section.get(key).and_then(|node| volume_or_none(&node));
     let redo_volume = read("redo_volume");
     refuse_volatile_redo(&section, &redo_volume);
     Some(HostPatch {
         volume: read("volume"),
         redo_volume,
+        directory: section
+            .get("directory")
+            .and_then(|node| node.words("directory = \"/mnt/disk\""))
+            .map(PathBuf::from),
     })
 }
 
@@ -167,12 +174,18 @@ impl HostPatch {
         HostPatch {
             volume: self.volume.or(earlier.volume),
             redo_volume: self.redo_volume.or(earlier.redo_volume),
+            directory: self.directory.or(earlier.directory),
         }
     }
 
     /// The volume in force.
     pub fn volume(&self) -> Option<&VolumeSpec> {
         self.volume.as_ref()?.as_ref()
+    }
+
+    /// The folder in which a workload without a server gets its own.
+    pub fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
     }
 
     /// The volume of the redo log in force.

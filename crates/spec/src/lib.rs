@@ -47,7 +47,7 @@ mod texts;
 mod tests;
 
 pub use advice::advice;
-pub use bench::{BenchRequest, SqlRequest, bench};
+pub use bench::{BenchRequest, FileioRequest, SqlRequest, bench};
 pub use blocks::UNTIL_DECIDED_TIMES;
 pub use condition::Condition;
 pub use differing::differing_keys;
@@ -64,6 +64,7 @@ pub use overrides::OverrideError;
 pub use patch::{CheckWorkload, merge};
 pub use question::question;
 pub use read::{Node, Section, SectionError, Written, read_table, read_text};
+pub use unit::size_text;
 
 use mistake::Notes;
 use names::Names;

@@ -140,12 +140,16 @@ pub(crate) fn check_without_server(file: &Section, workload: &str) {
         let nodes = keys.iter().filter_map(|key| section.get(key));
         nodes.for_each(|node| without_server(&node, workload));
     };
-    note(file, &["settings", "session", "limits", "host", "event"]);
+    // A folder can lie in a directory of the user, but on no volume.
+    let note_volumes = |file_or_level: &Section| {
+        let host = file_or_level.get("host").and_then(|node| section(&node));
+        host.inspect(|host| note(host, &["volume", "redo_volume"]));
+    };
+    note(file, &["settings", "session", "limits", "event"]);
+    note_volumes(file);
     for (_, level) in level_sections(file) {
-        note(
-            &level,
-            &["settings", "session", "limits", "host", "server", "on"],
-        );
+        note(&level, &["settings", "session", "limits", "server", "on"]);
+        note_volumes(&level);
     }
 }
 

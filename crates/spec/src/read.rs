@@ -418,6 +418,14 @@ impl<'s> Node<'s> {
         chosen.map(|(_, value)| value.clone())
     }
 
+    /// A size in bytes: `"16K"`, `"1G"`.
+    pub fn size(&self, example: &str) -> Option<u64> {
+        let text = self.text(example)?;
+        unit::size_bytes(text)
+            .map_err(|error| self.note(error.to_string(), "wrong unit", format!("write {example}")))
+            .ok()
+    }
+
     /// A duration above 0.
     pub fn duration(&self, example: &str) -> Option<Duration> {
         let duration = self.time(example)?;

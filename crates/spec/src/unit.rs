@@ -45,7 +45,7 @@ pub(crate) fn size_bytes(text: &str) -> Result<u64, UnitError> {
 }
 
 /// The shortest exact form: `1G`, `1536M`, `12345`.
-pub(crate) fn size_text(bytes: u64) -> String {
+pub fn size_text(bytes: u64) -> String {
     let (name, unit) = SIZE_UNITS
         .iter()
         .rev()

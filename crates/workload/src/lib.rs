@@ -6,6 +6,7 @@
 
 pub mod answers;
 mod engines;
+pub mod fileio;
 mod generated;
 mod hashes;
 mod indexes;
@@ -28,8 +29,8 @@ pub use preload::Preloaded;
 pub use schema::index_bytes;
 pub use script::Driver;
 pub use seam::{
-    AfterLoad, AuditError, Audited, Auditor, Dataset, Dialect, Ended, Estimate, LoadError, Loaded,
-    Operation, Progress, Queries, State, Target, Unit, Work, Workload,
+    AfterLoad, AuditError, Audited, Auditor, Dataset, Dialect, Ended, Estimate, Files, FilesError,
+    LoadError, Loaded, Operation, Progress, Queries, State, Target, Unit, Work, Workload,
 };
 pub use spec::TargetKind;
 use spec::{Section, SectionError};
@@ -39,12 +40,13 @@ use std::sync::Arc;
 type Read = fn(&Section) -> Option<Arc<dyn Workload>>;
 
 /// The workloads that a file can name.
-const WORKLOADS: [(&str, Read); 5] = [
+const WORKLOADS: [(&str, Read); 6] = [
     ("ssb", ssb::read),
     ("tpch", tpch::read),
     ("tpcc", tpcc::read),
     ("oltp", oltp::read),
     ("sql", sql::read),
+    ("fileio", fileio::read),
 ];
 
 /// The names of the workloads: `[workload.NAME]`.
@@ -85,7 +87,7 @@ mod tests {
         let error = open("tpcds", &toml::Table::new()).map(drop).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the workload \"tpcds\" is not known (allowed: ssb, tpch, tpcc, oltp, sql)"
+            "the workload \"tpcds\" is not known (allowed: ssb, tpch, tpcc, oltp, sql, fileio)"
         );
     }
 

@@ -32,6 +32,11 @@ pub trait Workload: Send + Sync {
         None
     }
 
+    /// The files to make in an empty folder before a trial; None if the workload needs none.
+    fn files(&self) -> Option<&dyn Files> {
+        None
+    }
+
     /// One timed load on this target. None if the workload has only queries, or runs on another kind of target.
     fn work(&self, _target: &Target, _seed: u64) -> Option<Work> {
         None
@@ -61,8 +66,12 @@ pub trait Auditor: Send {
         Ok(())
     }
 
-    /// Checks the data after the load. No client is connected any more.
-    fn audit(self: Box<Self>, place: Audited, ended: &Ended) -> Result<AuditNote, AuditError>;
+    /// Checks the data after the load. No client is connected any more. None if there is nothing to report.
+    fn audit(
+        self: Box<Self>,
+        place: Audited,
+        ended: &Ended,
+    ) -> Result<Option<AuditNote>, AuditError>;
 }
 
 /// The load that an audit checks.
@@ -101,6 +110,36 @@ pub enum Audited<'a> {
         connect: &'a (dyn Fn() -> Result<Session, ServerError> + Sync),
     },
     Folder(&'a Path),
+}
+
+/// The files of a workload in a folder.
+pub trait Files: Send + Sync {
+    /// The space that they take.
+    fn bytes(&self) -> u64;
+    /// Whether every byte is written when they are made. If not, their blocks are only allocated.
+    fn are_written(&self) -> bool;
+    /// Makes them in the empty folder and waits until they are on disk. Calls `progress` with the bytes that were written so far, and
+    /// ends soon once `cancel` is true. Returns their paths.
+    fn make(
+        &self,
+        folder: &Path,
+        progress: &dyn Fn(u64),
+        cancel: &dyn Fn() -> bool,
+    ) -> Result<Vec<PathBuf>, FilesError>;
+}
+
+/// Why files could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum FilesError {
+    #[error("the file system of {} has no direct I/O; write direct = false, or choose another folder", .0.display())]
+    NoDirect(PathBuf),
+    #[error("cannot make {}: {cause}", path.display())]
+    Failed {
+        path: PathBuf,
+        cause: std::io::Error,
+    },
+    #[error("interrupted")]
+    Cancelled,
 }
 
 /// Why an audit has no result.

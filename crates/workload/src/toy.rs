@@ -34,8 +34,12 @@ pub type AuditBy = fn(Audited, &Ended) -> Result<AuditNote, AuditError>;
 struct ToyAudit(AuditBy);
 
 impl Auditor for ToyAudit {
-    fn audit(self: Box<Self>, place: Audited, ended: &Ended) -> Result<AuditNote, AuditError> {
-        self.0(place, ended)
+    fn audit(
+        self: Box<Self>,
+        place: Audited,
+        ended: &Ended,
+    ) -> Result<Option<AuditNote>, AuditError> {
+        self.0(place, ended).map(Some)
     }
 }
 

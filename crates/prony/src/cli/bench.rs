@@ -12,16 +12,21 @@ use super::setting::{pair, setting};
 use super::show::Format;
 use super::{gate, run};
 use crate::run::{Request, Workloads};
-use spec::{BenchRequest, SqlRequest, bench};
+use spec::{BenchRequest, FileioRequest, SqlRequest, bench};
+use std::sync::Arc;
+use workload::{TargetKind, Workload};
+
+/// What a workload on a server runs on without `--server`.
+const DEFAULT_SERVER: &str = "mariadb";
 
 #[derive(clap::Args)]
 #[command(after_help = gate::EXIT)]
 pub(super) struct Args {
     /// tpcc, or oltp and an operation: oltp-point-select, oltp-update-index, oltp-read-write, ...; ssb and tpch run their
-    /// queries in rounds, sql your own
+    /// queries in rounds, sql your own; fileio needs no server
     workload: String,
-    /// Server to measure: mariadb, mysql@5.6.14, a DSN, or NAME=BUILD; further ones are compared with the first
-    #[arg(long, value_name = "BUILD|DSN", default_value = "mariadb")]
+    /// Server to measure: mariadb, mysql@5.6.14, a DSN, or NAME=BUILD; further ones are compared with the first [default: mariadb]
+    #[arg(long, value_name = "BUILD|DSN")]
     server: Vec<String>,
     /// Concurrent clients (closed loop); several numbers give several trials
     #[arg(long, value_delimiter = ',', conflicts_with_all = ["rate", "workers"])]
@@ -66,6 +71,8 @@ pub(super) struct Args {
     set: Vec<(String, String)>,
     #[command(flatten)]
     sql: Sql,
+    #[command(flatten)]
+    fileio: Fileio,
     /// Run on null servers, to measure the limit of the load engine on this machine
     #[arg(long)]
     dry: bool,
@@ -108,6 +115,33 @@ struct Sql {
     replace: Vec<(String, String)>,
 }
 
+/// Reads and writes of files: `prony bench fileio --directory /mnt/disk`.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Options of bench fileio")]
+struct Fileio {
+    /// Folder on the disk to measure; prony makes a folder of its own in it [default: below PRONY_HOME]
+    #[arg(long, value_name = "DIR")]
+    directory: Option<String>,
+    /// random-read, random-write, sequential-read, sequential-write or mixed [default: random-read]
+    #[arg(long)]
+    pattern: Option<String>,
+    /// Bytes per operation [default: 16K]
+    #[arg(long)]
+    io_size: Option<String>,
+    /// Bytes of all files together [default: 1G]
+    #[arg(long)]
+    size: Option<String>,
+    /// Number of files [default: 1]
+    #[arg(long)]
+    files: Option<u64>,
+    /// Bypass the page cache [default: true]
+    #[arg(long, value_name = "true|false")]
+    direct: Option<bool>,
+    /// When writes are made durable: never, each, or after so many operations [default: never]
+    #[arg(long)]
+    fsync: Option<String>,
+}
+
 pub(super) fn run(args: Args) -> Result<Status, Failure> {
     let source = bench(&args.request());
     let experiment = experiment::parse("bench", "the flags", &source, &Overrides::default())?;
@@ -137,11 +171,21 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
 }
 
 impl Args {
+    /// Those of the flags; by default the distribution's MariaDB, if the workload runs on a server.
+    fn servers(&self) -> Vec<String> {
+        let is_without = |workload: Arc<dyn Workload>| workload.target() == TargetKind::Folder;
+        let workload = workload::open(&self.workload, &toml::Table::new());
+        match workload.is_ok_and(is_without) || !self.server.is_empty() {
+            true => self.server.clone(),
+            false => vec![DEFAULT_SERVER.to_string()],
+        }
+    }
+
     fn request(&self) -> BenchRequest {
         BenchRequest {
             // sysbench writes oltp_read_write.
             workload: self.workload.replace('_', "-"),
-            servers: self.server.clone(),
+            servers: self.servers(),
             clients: self.clients.clone(),
             rate: self.rate.clone(),
             workers: self.workers.clone(),
@@ -155,6 +199,21 @@ impl Args {
             settings: self.set.clone(),
             rounds: self.rounds.clone(),
             sql: self.sql.request(),
+            fileio: self.fileio.request(),
+        }
+    }
+}
+
+impl Fileio {
+    fn request(&self) -> FileioRequest {
+        FileioRequest {
+            directory: self.directory.clone(),
+            pattern: self.pattern.clone(),
+            io_size: self.io_size.clone(),
+            size: self.size.clone(),
+            files: self.files,
+            direct: self.direct,
+            fsync: self.fsync.clone(),
         }
     }
 }

@@ -100,10 +100,11 @@ impl Bench<'_> {
             place.continue_with(planned.clone());
             return Ok(place);
         }
-        let folder = self
-            .home
-            .work()
-            .join(format!("trial-{}-{}", std::process::id(), now_ns()));
+        let name = format!("trial-{}-{}", std::process::id(), now_ns());
+        let folder = match planned.host.directory() {
+            Some(directory) => directory.join(format!("prony-{name}")),
+            None => self.home.work().join(name),
+        };
         let lease = self.leases.folder(&folder)?;
         let (workload, leases) = (workload.clone(), self.leases.clone());
         Ok(Place::new(planned.clone(), source, workload, leases, lease))

@@ -76,6 +76,9 @@ fn data_in(root: &Path) -> PathBuf {
 pub(crate) fn check(trials: &[PlannedTrial]) -> Result<(), RunError> {
     let mut checked: Vec<&VolumeSpec> = Vec::new();
     for trial in trials {
+        if let Some(directory) = trial.host.directory() {
+            check_directory(trial, directory)?;
+        }
         let planned = trial.host.volume();
         let is_volatile = planned.is_some_and(|volume| volume.volatile.is_some());
         if !is_volatile && trial.events.iter().any(|event| event.kind == POWER_CUT) {
@@ -117,6 +120,23 @@ pub(crate) fn check(trials: &[PlannedTrial]) -> Result<(), RunError> {
         }
     }
     Ok(())
+}
+
+/// A folder of the user is for workloads without a server, whose files lie in a new folder in it.
+fn check_directory(trial: &PlannedTrial, directory: &Path) -> Result<(), RunError> {
+    let shown = directory.display();
+    if trial.server.is_some() {
+        return Err(RunError::Usage(format!(
+            "{}: \"directory\" in [host] is for workloads without a server, such as fileio; remove it, or set PRONY_HOME to place the data of servers on another disk",
+            trial.key
+        )));
+    }
+    match directory.is_dir() {
+        true => Ok(()),
+        false => Err(RunError::Usage(format!(
+            "directory {shown} in [host] is not a folder; create it, or name another one"
+        ))),
+    }
 }
 
 fn places_redo_log(trial: &PlannedTrial) -> bool {

@@ -125,7 +125,8 @@ fn audit(toy: &Toy, place: Audited, tallies: &[Tally]) -> Result<AuditNote, Audi
         crashes_ns: &[],
     };
     let work = toy.work(&target, 1).unwrap();
-    work.audit.unwrap().audit(place, &ended)
+    let note = work.audit.unwrap().audit(place, &ended)?;
+    Ok(note.unwrap())
 }
 
 /// Two clients for 30 ms.

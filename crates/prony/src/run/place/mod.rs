@@ -68,7 +68,7 @@ impl<'a> Place<'a> {
                 let place = ServerPlace::new(planned, server, ready, workload, leases, lease);
                 Place::Server(Box::new(place))
             }
-            Source::Folder => Place::Folder(FolderPlace::new(lease)),
+            Source::Folder => Place::Folder(FolderPlace::new(workload, lease)),
         }
     }
 
@@ -87,7 +87,7 @@ impl<'a> Place<'a> {
     ) -> Result<(), ServerError> {
         match self {
             Place::Server(place) => place.prepare(trial, progress),
-            Place::Folder(place) => place.prepare(),
+            Place::Folder(place) => place.prepare(trial, progress),
         }
     }
 
