@@ -23,4 +23,5 @@ mod shell;
 mod switches;
 mod tpcc_audit;
 mod tpcc_reload;
+mod vanish;
 mod volumes;

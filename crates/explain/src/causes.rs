@@ -354,7 +354,7 @@ pub fn telling_settings() -> Vec<&'static str> {
     names.into_iter().collect()
 }
 
-/// The noun for a counter in a sentence: `pages read from disk (buffer pool misses)` for `Innodb_buffer_pool_reads`.
+/// The noun for a counter in a sentence: `buffer pool misses` for `Innodb_buffer_pool_reads`.
 pub(crate) fn noun(counter: &str) -> Option<&'static str> {
     let known = NOUNS.iter().find(|(name, _)| *name == counter);
     known.map(|(_, noun)| *noun)
@@ -363,14 +363,8 @@ pub(crate) fn noun(counter: &str) -> Option<&'static str> {
 const NOUNS: [(&str, &str); 39] = [
     ("device reads", "disk reads"),
     ("server read bytes", "bytes read from disk"),
-    (
-        "Innodb_buffer_pool_reads",
-        "pages read from disk (buffer pool misses)",
-    ),
-    (
-        "buffer_pool_reads",
-        "pages read from disk (buffer pool misses)",
-    ),
+    ("Innodb_buffer_pool_reads", "buffer pool misses"),
+    ("buffer_pool_reads", "buffer pool misses"),
     ("Innodb_pages_read", "pages read"),
     ("buffer_pages_read", "pages read"),
     ("Innodb_data_read", "bytes read by InnoDB"),

@@ -48,7 +48,7 @@ const MEANINGS: [(&str, &str); 91] = [
     ),
     (
         "Innodb_buffer_pool_reads",
-        "pages read from disk (buffer pool misses)",
+        "buffer pool misses: pages read from disk or from the OS page cache",
     ),
     (
         "Innodb_buffer_pool_read_requests",
@@ -99,7 +99,7 @@ const MEANINGS: [(&str, &str); 91] = [
     ),
     (
         "buffer_pool_reads",
-        "pages read from disk (buffer pool misses)",
+        "buffer pool misses: pages read from disk or from the OS page cache",
     ),
     (
         "buffer_pool_read_requests",

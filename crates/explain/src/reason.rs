@@ -9,7 +9,7 @@ use crate::cost::Cost;
 use crate::rank::Difference;
 use crate::side::Side;
 use crate::times::{Gap, TimesVerdict};
-use record::stats::used;
+use record::stats::{Misses, Source, used};
 
 /// A counter that costs a smaller share of the difference does not explain it: at its largest plausible cost if the record shows a
 /// cause, else at its typical or measured one.
@@ -112,6 +112,7 @@ pub(crate) fn reason(
         .iter()
         .filter(is_clear)
         .filter_map(|difference| plain(difference, gap))
+        .map(|one| with_source(one, of, to))
         .filter(|one| !is_idle(one, of, to))
         .collect();
     let most = candidates
@@ -151,6 +152,31 @@ fn because(subject: &Reason, of: &Side, to: &Side) -> Vec<Because> {
             evidence: evidence(cause, subject, with, other),
         })
         .collect()
+}
+
+/// Says of buffer pool misses who served them on the side that has more, as far as that is known.
+fn with_source(one: Reason, of: &Side, to: &Side) -> Reason {
+    let (_, more) = sides(&one, of, to);
+    let source = (one.counter == MISSES).then(|| misses(more)).flatten();
+    Reason {
+        noun: source.or(one.noun),
+        ..one
+    }
+}
+
+const MISSES: &str = "Innodb_buffer_pool_reads";
+
+fn misses(side: &Side) -> Option<&'static str> {
+    let page_bytes = side.setting("innodb_page_size");
+    let page_bytes = page_bytes.and_then(|bytes| bytes.parse().ok());
+    let read = side.sum(used::SERVER_READ);
+    let read = read.or_else(|| side.sum(used::DEVICE_READ));
+    let pages = side.sum("Innodb_pages_read");
+    match Misses::new(side.sum(MISSES)?, pages, read, page_bytes).source()? {
+        Source::Disk => Some("pages read from disk (buffer pool misses)"),
+        Source::PageCache => Some("buffer pool misses served by the OS page cache"),
+        Source::Both(_) => Some("buffer pool misses, some served by the OS page cache,"),
+    }
 }
 
 /// A counter that is on both sides, higher on the slower one by enough, and whose cost is plausible for the difference.

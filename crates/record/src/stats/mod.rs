@@ -70,7 +70,7 @@ pub use percentiles::{Latency, Percentiles, SAMPLES_ABOVE, SAMPLES_ABOVE_MIN, qu
 pub use period::Period;
 pub use power::{Power, power};
 pub use predictions::{PredictedBlock, Prediction, predictions};
-pub use reads::Misses;
+pub use reads::{Misses, Source};
 pub use recovery::{RECOVERY_NUMBERS, Recoveries, add_recovered, recoveries};
 pub use round_scaling::{RoundPoint, RoundScaling, round_scaling};
 pub use running::Usual;

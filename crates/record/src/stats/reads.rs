@@ -49,15 +49,33 @@ impl Misses {
         }
     }
 
-    /// `served by the OS page cache`; none without misses, and where nobody knows.
-    pub fn served(&self) -> Option<String> {
+    /// None without misses, and where nobody knows.
+    pub fn source(&self) -> Option<Source> {
         let cached = self.from_page_cache.filter(|_| self.count > 0.0)?;
         Some(match cached {
-            cached if cached >= 1.0 - REST => "served by the OS page cache".to_string(),
-            cached if cached <= REST => "read from disk".to_string(),
-            cached => format!("{} served by the OS page cache", percent(cached)),
+            cached if cached >= 1.0 - REST => Source::PageCache,
+            cached if cached <= REST => Source::Disk,
+            cached => Source::Both(cached),
         })
     }
+
+    /// `served by the OS page cache`; none where the source is unknown.
+    pub fn served(&self) -> Option<String> {
+        Some(match self.source()? {
+            Source::PageCache => "served by the OS page cache".to_string(),
+            Source::Disk => "read from disk".to_string(),
+            Source::Both(cached) => format!("{} served by the OS page cache", percent(cached)),
+        })
+    }
+}
+
+/// Who served the pages that missed the buffer pool.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Source {
+    Disk,
+    PageCache,
+    /// The share of the page cache, from 0 to 1.
+    Both(f64),
 }
 
 #[cfg(test)]
