@@ -6,10 +6,11 @@
 
 use crate::causes::{CAUSES, Cause, Sign, noun};
 use crate::cost::Cost;
+use crate::misses::{Misses, Source};
 use crate::rank::Difference;
 use crate::side::Side;
 use crate::times::{Gap, TimesVerdict};
-use record::stats::{Misses, Source, used};
+use record::stats::used;
 
 /// A counter that costs a smaller share of the difference does not explain it: at its largest plausible cost if the record shows a
 /// cause, else at its typical or measured one.

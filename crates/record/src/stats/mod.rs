@@ -37,7 +37,6 @@ mod power;
 mod predictions;
 pub mod queueing;
 mod ratio;
-mod reads;
 mod recovery;
 mod round_scaling;
 mod running;
@@ -70,7 +69,6 @@ pub use percentiles::{Latency, Percentiles, SAMPLES_ABOVE, SAMPLES_ABOVE_MIN, qu
 pub use period::Period;
 pub use power::{Power, power};
 pub use predictions::{PredictedBlock, Prediction, predictions};
-pub use reads::{Misses, Source};
 pub use recovery::{RECOVERY_NUMBERS, Recoveries, add_recovered, recoveries};
 pub use round_scaling::{RoundPoint, RoundScaling, round_scaling};
 pub use running::Usual;

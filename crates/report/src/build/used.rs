@@ -4,8 +4,9 @@ use super::Context;
 use super::rows::Row;
 use crate::document::{Block, Cell, Column, Kind, Section, Table};
 use crate::format;
+use explain::Misses;
+use record::stats::Estimate;
 use record::stats::used::{DEVICE_READ, DEVICE_READS, Part, SERVER_CPU, SERVER_READ, counter};
-use record::stats::{Estimate, Misses};
 use record::{Counters, Trial};
 
 /// A counter, its head, and what one of its units is of the counter's.

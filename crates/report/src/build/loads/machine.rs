@@ -4,7 +4,7 @@ use super::cell::Cell as Point;
 use crate::build::used;
 use crate::document::{Block, Cell, Column, Kind, Section, Table};
 use crate::format;
-use record::stats::Misses;
+use explain::Misses;
 
 pub(super) fn section(cells: &[&Point]) -> Option<Section> {
     if cells.is_empty() {

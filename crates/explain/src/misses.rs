@@ -3,9 +3,7 @@
 //! A server counts a miss, whoever serves it. Only what the process or its disk read, by their own counters, came from the disk.
 //! Those of the disk count all processes, so they can only understate the share of the page cache.
 
-use super::used::{DEVICE_READ, SERVER_READ};
-use crate::number::percent;
-use crate::trial::Counters;
+use record::percent;
 
 /// InnoDB's default. Compressed tables and other page sizes are rare in benchmarks, and a setting says so.
 const PAGE_BYTES: f64 = 16384.0;
@@ -21,20 +19,8 @@ pub struct Misses {
 }
 
 impl Misses {
-    /// Of counters over one span. `page_bytes` is `innodb_page_size`, if it is known. None without InnoDB's counters.
-    pub fn of(counters: &Counters, page_bytes: Option<f64>) -> Option<Misses> {
-        let value = |name: &str| counters.get(name).map(|moved| *moved as f64);
-        let count = value("Innodb_buffer_pool_reads")?;
-        let read = value(SERVER_READ).or(value(DEVICE_READ));
-        Some(Misses::new(
-            count,
-            value("Innodb_pages_read"),
-            read,
-            page_bytes,
-        ))
-    }
-
-    /// `pages`: all pages that were read, those of read-ahead among them. `read_bytes`: what came from the disk.
+    /// `pages`: all pages that were read, those of read-ahead among them. `read_bytes`: what came from the disk. `page_bytes`: the size
+    /// of a page, if it is known.
     pub fn new(
         count: f64,
         pages: Option<f64>,
@@ -82,51 +68,25 @@ pub enum Source {
 mod tests {
     use super::*;
 
-    fn counters(pairs: &[(&str, i64)]) -> Counters {
-        let pairs = pairs.iter();
-        pairs
-            .map(|(name, moved)| (name.to_string(), *moved))
-            .collect()
-    }
-
-    fn served(read_bytes: i64) -> String {
-        let moved = [
-            ("Innodb_buffer_pool_reads", 40_255),
-            ("Innodb_pages_read", 40_300),
-            (SERVER_READ, read_bytes),
-        ];
-        Misses::of(&counters(&moved), None)
-            .unwrap()
-            .served()
-            .unwrap()
+    fn served(read_bytes: f64) -> Option<String> {
+        Misses::new(40_255.0, Some(40_300.0), Some(read_bytes), None).served()
     }
 
     #[test]
     fn misses_without_disk_reads_are_served_by_the_page_cache() {
-        assert_eq!(served(0), "served by the OS page cache");
-        assert_eq!(served(40_300 * 16_384), "read from disk");
-        assert_eq!(served(10_075 * 16_384), "75 % served by the OS page cache");
+        let says = |read_bytes| served(read_bytes).unwrap();
+        assert_eq!(says(0.0), "served by the OS page cache");
+        assert_eq!(says(40_300.0 * PAGE_BYTES), "read from disk");
+        assert_eq!(
+            says(10_075.0 * PAGE_BYTES),
+            "75 % served by the OS page cache"
+        );
     }
 
     #[test]
-    fn the_process_is_asked_before_the_disk_that_it_shares() {
-        let moved = [
-            ("Innodb_buffer_pool_reads", 1000),
-            (SERVER_READ, 0),
-            (DEVICE_READ, 1 << 30),
-        ];
-        let misses = Misses::of(&counters(&moved), None).unwrap();
-        assert_eq!(misses.from_page_cache, Some(1.0));
-    }
-
-    #[test]
-    fn nobody_is_named_where_nothing_was_observed() {
-        let of = |pairs: &[(&str, i64)]| Misses::of(&counters(pairs), None);
-        let unobserved = of(&[("Innodb_buffer_pool_reads", 7)]).unwrap();
-        assert_eq!((unobserved.count, unobserved.served()), (7.0, None));
-        assert_eq!(of(&[(SERVER_READ, 7)]), None);
-        let none = of(&[("Innodb_buffer_pool_reads", 0), (SERVER_READ, 0)]);
-        assert_eq!(none.unwrap().served(), None);
+    fn nobody_is_named_where_nothing_was_observed_or_missed() {
+        assert_eq!(Misses::new(7.0, None, None, None).served(), None);
+        assert_eq!(Misses::new(0.0, None, Some(0.0), None).served(), None);
     }
 
     #[test]
