@@ -83,15 +83,15 @@ struct Late {
 }
 
 impl Late {
-    /// Of a certain percentile alone. The p95 of the lateness is not recorded; its p99 is an upper bound.
+    /// Of a percentile with enough samples: lateness in few seconds spoils it as much as in many. The p95 of the lateness is not recorded; its p99 is an upper bound.
     fn of(load: &Loaded, latency: &Latency) -> Option<Late> {
         let (p50, p99) = (load.engine.lateness_us_p50, load.engine.lateness_us_p99);
         let response = latency.response.as_ref()?;
         let with = |percentile: Percentile, late_us: Option<f64>| {
-            let is_certain = |_: &f64| !response.is_uncertain(percentile);
+            let is_enough = |_: &f64| !response.has_few_samples(percentile);
             Some(Late {
                 late_ms: late_us? / 1e3,
-                response_ms: response.at(percentile).filter(is_certain)?,
+                response_ms: response.at(percentile).filter(is_enough)?,
                 percentile,
             })
         };

@@ -146,6 +146,11 @@ impl Percentiles {
         self.uncertain.contains(&percentile)
     }
 
+    /// Whether too few operations lie above it for a certain figure, from however many seconds they come.
+    pub(super) fn has_few_samples(&self, percentile: Percentile) -> bool {
+        samples_above(self.count + self.unanswered, percentile) < SAMPLES_ABOVE
+    }
+
     /// Why a percentile is uncertain, and how long a load of this rate would do; none where it is certain or missing.
     ///
     /// `only 50 operations lie above the p99: 20 s would do`
