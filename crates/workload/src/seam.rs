@@ -397,6 +397,14 @@ pub enum LoadError {
         "the server has no storage engine {engine} ({cause}); SHOW ENGINES lists the available ones"
     )]
     NoEngine { engine: String, cause: String },
+    /// As `Cancelled`, in statements of the user.
+    #[error(
+        "{place}: the load was interrupted here; the tables are incomplete and the next load starts over"
+    )]
+    Interrupted {
+        /// `shop.sql:12`
+        place: String,
+    },
     /// A mistake in a file of the user, or what the server says of it.
     #[error("{place}: {says}")]
     Written {

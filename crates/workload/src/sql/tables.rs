@@ -346,12 +346,18 @@ impl Load<'_> {
         let mut statements = Statements::new(from);
         while let Some(statement) = statements.next().map_err(|cut| cut_off(name, &cut))? {
             let place = format!("{name}:{}", statement.line);
-            let wrong = |says| LoadError::Written {
-                place: place.clone(),
-                says,
+            // A statement that runs when the load is cancelled is killed, and the server's reason would hide why.
+            let wrong = |says| match (self.cancel)() {
+                true => LoadError::Interrupted {
+                    place: place.clone(),
+                },
+                false => LoadError::Written {
+                    place: place.clone(),
+                    says,
+                },
             };
             if (self.cancel)() {
-                return Err(wrong("the load was interrupted here".into()));
+                return Err(LoadError::Interrupted { place });
             }
             match action(&statement.sql).map_err(wrong)? {
                 Action::Skip => {}
