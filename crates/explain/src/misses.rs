@@ -35,7 +35,7 @@ impl Misses {
         }
     }
 
-    /// None without misses, and where nobody knows.
+    /// None without misses, and if the source is unknown.
     pub fn source(&self) -> Option<Source> {
         let cached = self.from_page_cache.filter(|_| self.count > 0.0)?;
         Some(match cached {

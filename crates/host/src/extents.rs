@@ -92,7 +92,7 @@ fn next(file: &File, start: u64) -> io::Result<Fiemap> {
         extent_count: AT_ONCE as u32,
         ..Fiemap::default()
     };
-    // SAFETY: the kernel writes at most `extent_count` extents behind the header, which `map` has room for.
+    // SAFETY: the kernel writes at most `extent_count` extents behind the header, and `map` has that many.
     match unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP as _, &raw mut map) } {
         0 => Ok(map),
         _ => Err(io::Error::last_os_error()),

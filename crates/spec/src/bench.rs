@@ -33,6 +33,10 @@ pub struct BenchRequest {
     pub settings: Vec<(String, String)>,
     pub sql: SqlRequest,
     pub fileio: FileioRequest,
+    /// Whether the workload has queries for rounds, whatever its flags.
+    pub has_queries: bool,
+    /// Whether its operations change what the next trial would measure.
+    pub changes_its_data: bool,
 }
 
 /// The flags of the workload `sql`. Paths are relative to the current folder.
@@ -109,19 +113,14 @@ impl SqlRequest {
     }
 }
 
-/// Workloads that have queries for rounds.
-const IN_ROUNDS: [&str; 2] = ["ssb", "tpch"];
 /// The measured time of a load without `--time`.
 const TIME: &str = "10s";
 /// The rounds without `--rounds`. A server that prony does not restart has no cold ones.
 const ROUNDS: [&str; 4] = ["cold", "hot", "hot", "hot"];
 
-/// Workloads whose operations change what the next trial would measure.
-const CHANGE_THEIR_DATA: [&str; 1] = ["tpcc"];
-
 impl BenchRequest {
     /// The workload's name and its operations, if the flag names them.
-    fn named(&self) -> (&str, Option<&str>) {
+    pub fn named(&self) -> (&str, Option<&str>) {
         match self.workload.split_once('-') {
             Some((name, operations)) => (name, Some(operations)),
             None => (&self.workload, None),
@@ -130,12 +129,7 @@ impl BenchRequest {
 
     /// Whether it runs rounds of queries rather than a timed load.
     fn is_in_rounds(&self) -> bool {
-        let has_queries = IN_ROUNDS.contains(&self.named().0) || self.sql.queries.is_some();
-        self.time.is_none() && has_queries
-    }
-
-    fn changes_its_data(&self) -> bool {
-        CHANGE_THEIR_DATA.contains(&self.named().0)
+        self.time.is_none() && (self.has_queries || self.sql.queries.is_some())
     }
 }
 
@@ -229,7 +223,7 @@ fn workload(request: &BenchRequest) -> Table {
     add("tables", request.tables.map(whole));
     add("rows", request.rows.map(whole));
     add("engine", request.engine.clone().map(Value::from));
-    add("reload", request.changes_its_data().then(|| true.into()));
+    add("reload", request.changes_its_data.then(|| true.into()));
     section.extend(request.sql.section());
     section.extend(request.fileio.section());
     Table::from_iter([(name.to_string(), section.into())])
@@ -286,7 +280,7 @@ fn protocol(request: &BenchRequest) -> Table {
         request.workers.len(),
     ];
     let is_series = longest.iter().any(|length| *length > 1);
-    if is_series && !request.changes_its_data() && !request.is_in_rounds() {
+    if is_series && !request.changes_its_data && !request.is_in_rounds() {
         protocol.insert("series".into(), true.into());
     }
     if let Some(blocks) = request.blocks {
@@ -388,6 +382,7 @@ mod tests {
     fn tables_that_a_load_changes_are_restored_before_each_trial() {
         let request = BenchRequest {
             workload: "tpcc".into(),
+            changes_its_data: true,
             scale: Some("2".into()),
             ..update_index()
         };

@@ -13,8 +13,7 @@ use super::show::Format;
 use super::{gate, run};
 use crate::run::{Request, Workloads};
 use spec::{BenchRequest, FileioRequest, SqlRequest, bench};
-use std::sync::Arc;
-use workload::{TargetKind, Workload};
+use workload::{AfterLoad, TargetKind, Workload};
 
 /// What a workload on a server runs on without `--server`.
 const DEFAULT_SERVER: &str = "mariadb";
@@ -171,21 +170,11 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
 }
 
 impl Args {
-    /// Those of the flags; by default the distribution's MariaDB, if the workload runs on a server.
-    fn servers(&self) -> Vec<String> {
-        let is_without = |workload: Arc<dyn Workload>| workload.target() == TargetKind::Folder;
-        let workload = workload::open(&self.workload, &toml::Table::new());
-        match workload.is_ok_and(is_without) || !self.server.is_empty() {
-            true => self.server.clone(),
-            false => vec![DEFAULT_SERVER.to_string()],
-        }
-    }
-
     fn request(&self) -> BenchRequest {
-        BenchRequest {
+        let mut request = BenchRequest {
             // sysbench writes oltp_read_write.
             workload: self.workload.replace('_', "-"),
-            servers: self.servers(),
+            servers: self.server.clone(),
             clients: self.clients.clone(),
             rate: self.rate.clone(),
             workers: self.workers.clone(),
@@ -200,7 +189,25 @@ impl Args {
             rounds: self.rounds.clone(),
             sql: self.sql.request(),
             fileio: self.fileio.request(),
-        }
+            ..BenchRequest::default()
+        };
+        complete(&mut request);
+        request
+    }
+}
+
+/// Adds what follows from the kind of the workload, whose defaults tell. One that does not open has none: `sql` needs its flags, and the
+/// reader of the file names the mistake in others.
+fn complete(request: &mut BenchRequest) {
+    let workload = workload::open(request.named().0, &toml::Table::new()).ok();
+    let is = |what: fn(&dyn Workload) -> bool| workload.as_deref().is_some_and(what);
+    request.has_queries = is(|workload| workload.queries().is_some());
+    request.changes_its_data = is(|workload| {
+        let data = workload.data();
+        data.is_some_and(|data| data.after_load() != AfterLoad::Keep)
+    });
+    if request.servers.is_empty() && !is(|workload| workload.target() == TargetKind::Folder) {
+        request.servers.push(DEFAULT_SERVER.to_string());
     }
 }
 
@@ -228,6 +235,37 @@ impl Sql {
             schema: self.schema.clone(),
             load: self.load.clone(),
             replace: self.replace.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(workload: &str) -> BenchRequest {
+        let mut request = BenchRequest {
+            workload: workload.into(),
+            ..BenchRequest::default()
+        };
+        complete(&mut request);
+        request
+    }
+
+    #[test]
+    fn a_workload_tells_whether_it_has_queries_changes_its_data_and_needs_a_server() {
+        for (workload, has_queries, changes_its_data, servers) in [
+            ("ssb", true, false, 1),
+            ("tpch", true, false, 1),
+            ("oltp-read-write", false, false, 1),
+            ("sql", false, false, 1),
+            ("tpcc", false, true, 1),
+            ("fileio", false, false, 0),
+        ] {
+            let request = of(workload);
+            assert_eq!(request.has_queries, has_queries, "{workload}");
+            assert_eq!(request.changes_its_data, changes_its_data, "{workload}");
+            assert_eq!(request.servers.len(), servers, "{workload}");
         }
     }
 }

@@ -129,7 +129,7 @@ pub(super) fn randomise(buffer: &mut [u8], seed: u64) {
 
 /// A buffer that direct I/O accepts.
 pub(super) struct Aligned {
-    /// With room to begin at a multiple of the alignment.
+    /// Longer than needed, so that a multiple of the alignment lies in it.
     bytes: Box<[u8]>,
     start: usize,
     length: usize,
