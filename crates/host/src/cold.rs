@@ -58,6 +58,16 @@ pub struct Residency {
     pub file_bytes: u64,
 }
 
+/// Direct I/O that leaves at most this share of the files in the page cache went to the disk. Another program may read a part of them.
+const DIRECT_SHARE_MAX: f64 = 0.01;
+
+impl Residency {
+    /// Whether direct I/O on these files went through the page cache after all, because the file system accepts O_DIRECT and ignores it.
+    pub fn shows_cached_io(self) -> bool {
+        self.resident_bytes as f64 > DIRECT_SHARE_MAX * self.file_bytes as f64
+    }
+}
+
 /// Measures the residency of one file, or of all files of a folder, with mincore(2), in whole pages.
 pub fn residency(path: &Path) -> io::Result<Residency> {
     let mut all = Residency::default();

@@ -14,9 +14,11 @@ pub struct Mount {
     /// The device, such as `/dev/vda1`, or a name if there is no device (`tmpfs`).
     pub source: String,
     /// The device number, such as `254:1`.
-    number: String,
+    pub(super) number: String,
+    /// The options of this mount, such as `rw,relatime`.
+    pub(super) flags: String,
     /// The file system's own options, such as `rw,blkio`.
-    options: String,
+    pub(super) options: String,
 }
 
 /// The mounted file system that contains a path.
@@ -48,7 +50,7 @@ fn choose(mounts: Vec<Mount>, path: &Path) -> Option<Mount> {
 
 impl Mount {
     /// Parses `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw`, where a dash ends the optional fields.
-    pub(super) fn parse(line: &str) -> Option<Mount> {
+    pub fn parse(line: &str) -> Option<Mount> {
         let (about, system) = line.split_once(" - ")?;
         let about: Vec<&str> = about.split(' ').collect();
         let mut system = system.split(' ');
@@ -57,6 +59,7 @@ impl Mount {
             kind: system.next()?.to_string(),
             source: unescape(system.next()?),
             number: about.get(2)?.to_string(),
+            flags: about.get(5)?.to_string(),
             options: system.next().unwrap_or_default().to_string(),
         })
     }
@@ -64,6 +67,17 @@ impl Mount {
     /// Whether the file system has this option; in cgroup v1 the options include the controllers.
     pub(super) fn has_option(&self, option: &str) -> bool {
         self.options.split(',').any(|one| one == option)
+    }
+
+    /// Its options and the file system's own, each once: `rw,noatime,discard`.
+    pub fn all_options(&self) -> String {
+        let mut all: Vec<&str> = self.flags.split(',').collect();
+        for option in self.options.split(',') {
+            if !option.is_empty() && !all.contains(&option) {
+                all.push(option);
+            }
+        }
+        all.join(",")
     }
 
     /// The number of the whole device, such as `254:0`; for a partition, that of its disk.
@@ -198,6 +212,13 @@ mod tests {
             ["/var/x", "/tmp/y", "/tmpfile", "/data disk/z"].map(kind),
             ["ext4", "tmpfs", "ext4", "xfs"]
         );
+    }
+
+    #[test]
+    fn the_options_of_a_mount_and_of_its_file_system_are_listed_once() {
+        let line = "36 35 98:0 / /data rw,noatime shared:1 - ext4 /dev/sda rw,discard,nobarrier";
+        let options = Mount::parse(line).unwrap().all_options();
+        assert_eq!(options, "rw,noatime,discard,nobarrier");
     }
 
     #[test]

@@ -1,9 +1,13 @@
 //! PRONY_HOME: the only folder besides the results folder that prony writes to.
 //!
-//! It creates the four subfolders and checks that they are writable. Their contents belong to other modules.
+//! It creates the four subfolders and checks that this user, and no other, can write to them. Their contents belong to other
+//! modules.
 
+use crate::exposed::Exposed;
 use std::ffi::OsString;
+use std::fs::{self, DirBuilder};
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// The user's cache folder: builds, snapshots, temporary work, leases.
@@ -25,6 +29,20 @@ pub enum HomeError {
         "cannot write to {folder}: {cause}; set PRONY_HOME to a folder of your own with a few GB free"
     )]
     Unusable { folder: PathBuf, cause: io::Error },
+    #[error(
+        "{folder} {how}: prony deletes and runs files in it; {way_out}", folder = folder.display(), way_out = way_out(folder, *how)
+    )]
+    Exposed { folder: PathBuf, how: Exposed },
+}
+
+fn way_out(folder: &Path, how: Exposed) -> String {
+    const OWN: &str = "set PRONY_HOME to a new folder, which prony creates";
+    match how {
+        Exposed::Foreign { .. } => OWN.to_string(),
+        Exposed::Writable { .. } => {
+            format!("run chmod go-w {}, or {OWN}", folder.display())
+        }
+    }
 }
 
 impl Home {
@@ -36,10 +54,27 @@ impl Home {
     /// The home in a given folder, which is created if it is missing.
     pub fn at(root: impl Into<PathBuf>) -> Result<Home, HomeError> {
         let home = Home { root: root.into() };
-        for folder in [home.builds(), home.snapshots(), home.work(), home.leases()] {
-            make_writable(&folder).map_err(|cause| HomeError::Unusable { folder, cause })?;
+        let [builds, snapshots, work] = home.made_in();
+        for folder in [builds, snapshots, work, home.leases(), home.root.clone()] {
+            let about = make_writable(&folder).and_then(|()| fs::metadata(&folder));
+            match about.map(|about| Exposed::of(&about)) {
+                Err(cause) => return Err(HomeError::Unusable { folder, cause }),
+                Ok(Some(how)) => return Err(HomeError::Exposed { folder, how }),
+                Ok(None) => {}
+            }
         }
         Ok(home)
+    }
+
+    /// The home that a journal belongs to.
+    pub(crate) fn of_journal(journal: &Path) -> Option<Home> {
+        let root = journal.parent()?.parent()?.to_path_buf();
+        Some(Home { root })
+    }
+
+    /// The folders in which prony makes and removes things.
+    pub(crate) fn made_in(&self) -> [PathBuf; 3] {
+        [self.builds(), self.snapshots(), self.work()]
     }
 
     /// The home folder itself.
@@ -87,9 +122,13 @@ fn choose(variable: &dyn Fn(&str) -> Option<OsString>) -> Result<PathBuf, HomeEr
     Ok(cache.ok_or(HomeError::Nowhere)?.join("prony"))
 }
 
+/// Whatever the umask, a new folder can be changed by this user alone.
 fn make_writable(folder: &Path) -> io::Result<()> {
     use rustix::fs::{Access, access};
-    std::fs::create_dir_all(folder)?;
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o755)
+        .create(folder)?;
     Ok(access(
         folder,
         Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK,
@@ -151,6 +190,35 @@ mod tests {
             message.contains("cannot write to") && message.contains("file/builds"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn a_home_that_other_users_can_change_is_refused_with_the_way_out() {
+        use std::os::unix::fs::PermissionsExt;
+        for below in ["", "leases", "builds"] {
+            let folder = tempfile::tempdir().unwrap();
+            let home = Home::at(folder.path()).unwrap();
+            let exposed = home.root().join(below);
+            fs::set_permissions(&exposed, fs::Permissions::from_mode(0o777)).unwrap();
+            let message = Home::at(folder.path()).unwrap_err().to_string();
+            assert!(
+                message.contains("can be changed by other users (mode 0777)")
+                    && message.contains("run chmod go-w"),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_home_of_another_user_is_refused() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::chown(folder.path(), Some(65_534), None).unwrap();
+        let message = Home::at(folder.path()).unwrap_err().to_string();
+        let says = "belongs to user 65534, but prony runs as user 0";
+        assert!(message.contains(says), "{message}");
     }
 
     #[test]

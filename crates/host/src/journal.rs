@@ -7,12 +7,13 @@
 //! locked belongs to a dead prony: unlike a process id, a lock cannot be reused or mean another process in another
 //! container.
 
+use crate::exposed::Exposed;
 use crate::kind::Kind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -81,6 +82,7 @@ pub(crate) fn create(path: &Path) -> io::Result<File> {
             .create(true)
             .append(true)
             .read(true)
+            .mode(0o600)
             .open(path)?;
         file.lock()?;
         if is_linked(&file)? {
@@ -90,11 +92,21 @@ pub(crate) fn create(path: &Path) -> io::Result<File> {
 }
 
 /// The journal with its lock, or None where it is gone or, unless `wait`, its lock is held.
+///
+/// # Errors
+/// It cannot be read, or another user can have written it.
 pub(crate) fn take(path: &Path, wait: bool) -> io::Result<Option<File>> {
-    let file = match OpenOptions::new().append(true).read(true).open(path) {
+    let mut options = OpenOptions::new();
+    options.append(true).read(true);
+    let file = match options.custom_flags(libc::O_NOFOLLOW).open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened?,
     };
+    if let Some(how) = Exposed::of(&file.metadata()?) {
+        return Err(io::Error::other(format!(
+            "the journal {how}, so nothing that it names is removed; delete it"
+        )));
+    }
     if wait {
         file.lock()?;
     } else {
@@ -208,6 +220,27 @@ mod tests {
         drop(file);
         let held = read(&take(&path, false).unwrap().unwrap()).unwrap();
         assert_eq!(paths(&held), ["/c", "/a"]);
+    }
+
+    #[test]
+    fn a_journal_that_others_can_write_is_not_read() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let place = tempfile::tempdir().unwrap();
+        let (path, link) = (
+            place.path().join("a.journal"),
+            place.path().join("b.journal"),
+        );
+        let file = create(&path).unwrap();
+        symlink(&path, &link).unwrap();
+        assert!(take(&link, false).is_err(), "a link");
+        file.set_permissions(std::fs::Permissions::from_mode(0o666))
+            .unwrap();
+        drop(file);
+        let refused = take(&path, false).unwrap_err().to_string();
+        assert!(
+            refused.contains("can be changed by other users (mode 0666)"),
+            "{refused}"
+        );
     }
 
     #[test]

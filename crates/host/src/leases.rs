@@ -7,7 +7,7 @@ use crate::guard::{self, Guard};
 use crate::journal::{self, Line};
 use crate::kind::Kind;
 use crate::leftovers::{self, Swept};
-use crate::{Home, process, random};
+use crate::{Home, own, process, random};
 use std::ffi::{CString, OsStr};
 use std::fs::{DirBuilder, File};
 use std::io;
@@ -142,7 +142,8 @@ impl Leases {
         Ok(lease)
     }
 
-    /// Mounts a file system on an existing folder. `options` are those of the file system (`size=64m`). Requires root.
+    /// Mounts a file system on an existing folder. `options` are as for mount(8): those of all file systems (`noatime`) and its own
+    /// (`size=64m`). Requires root.
     pub fn mount(
         &self,
         point: &Path,
@@ -185,13 +186,23 @@ impl Leases {
             path: path.to_path_buf(),
             cause,
         };
-        let suffix = random::hex(6).map_err(|cause| unusable(parent, cause))?;
-        let lease = self.folder(parent.join(format!("{name}-{suffix}")))?;
+        let name = self.tagged(name).map_err(|cause| unusable(parent, cause))?;
+        let lease = self.folder(parent.join(name))?;
         DirBuilder::new()
             .mode(0o700)
             .create(lease.path())
             .map_err(|cause| unusable(lease.path(), cause))?;
         Ok(lease)
+    }
+
+    /// A unique name for a leased folder. One outside the home needs such a name, which begins with `prony`: by it a later prony
+    /// knows what it may remove.
+    pub fn tagged(&self, name: &str) -> io::Result<String> {
+        let tag = own::tag(&self.shared.mark).unwrap_or_default();
+        Ok(format!(
+            "{name}-{tag}{}",
+            random::hex(own::RANDOM_DIGITS / 2)?
+        ))
     }
 
     /// A command whose process, with all that it starts, ends with prony: it carries the mark, and it is the leader of a
@@ -210,6 +221,7 @@ fn mount(source: &str, point: &Path, filesystem: &str, options: &str) -> io::Res
     let source = CString::new(source)?;
     let point = CString::new(point.as_os_str().as_bytes())?;
     let filesystem = CString::new(filesystem)?;
+    let (flags, options) = flags_of(options);
     let options = CString::new(options)?;
     // SAFETY: four texts that end with a zero byte and outlive the call.
     let status = unsafe {
@@ -217,7 +229,7 @@ fn mount(source: &str, point: &Path, filesystem: &str, options: &str) -> io::Res
             source.as_ptr(),
             point.as_ptr(),
             filesystem.as_ptr(),
-            0,
+            flags,
             options.as_ptr().cast(),
         )
     };
@@ -225,6 +237,35 @@ fn mount(source: &str, point: &Path, filesystem: &str, options: &str) -> io::Res
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
+}
+
+/// The options that the kernel takes as flags (mount(2)); mount(8) converts them too.
+const FLAGS: [(&str, libc::c_ulong); 10] = [
+    ("defaults", 0),
+    ("rw", 0),
+    ("noatime", libc::MS_NOATIME),
+    ("nodiratime", libc::MS_NODIRATIME),
+    ("relatime", libc::MS_RELATIME),
+    ("strictatime", libc::MS_STRICTATIME),
+    ("lazytime", MS_LAZYTIME),
+    ("sync", libc::MS_SYNCHRONOUS),
+    ("dirsync", libc::MS_DIRSYNC),
+    ("nodev", libc::MS_NODEV),
+];
+/// include/uapi/linux/mount.h
+const MS_LAZYTIME: libc::c_ulong = 1 << 25;
+
+/// Splits options into the kernel's flags and those of the file system.
+fn flags_of(options: &str) -> (libc::c_ulong, String) {
+    let mut flags = 0;
+    let mut own = Vec::new();
+    for option in options.split(',').filter(|option| !option.is_empty()) {
+        match FLAGS.iter().find(|(name, _)| *name == option) {
+            Some((_, flag)) => flags |= flag,
+            None => own.push(option),
+        }
+    }
+    (flags, own.join(","))
 }
 
 impl Shared {
@@ -296,6 +337,13 @@ mod tests {
         assert!(path.exists() && mounts.iter().all(|mount| mount.point != path));
         drop(leases);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn options_of_every_file_system_become_flags() {
+        let (flags, own) = flags_of("noatime,dioread_nolock,,lazytime,size=1m");
+        assert_eq!(flags, libc::MS_NOATIME | MS_LAZYTIME);
+        assert_eq!(own, "dioread_nolock,size=1m");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //!
 //! The guard, a clean end and the next start all do these same steps. Nothing of a living prony is touched.
 
+use crate::journal::HeldLease;
+use crate::own::Own;
 use crate::{journal, process};
 use std::fs;
 use std::io;
@@ -48,10 +50,15 @@ pub(crate) fn work_off(path: &Path, wait: bool) -> io::Result<bool> {
     if let Some(mark) = &held.mark {
         process::kill_marked(mark)?;
     }
+    let own = Own::of(path, held.mark.as_deref());
+    let release = |lease: &HeldLease| {
+        own.permits(lease.kind, &lease.path)?;
+        lease.kind.release(&lease.path)
+    };
     // One that cannot be released keeps none of the others.
     let failed: Vec<io::Error> = held
         .in_teardown_order()
-        .filter_map(|lease| lease.kind.release(&lease.path).err())
+        .filter_map(|lease| release(lease).err())
         .collect();
     match failed.into_iter().next() {
         Some(error) => Err(error),
@@ -59,5 +66,62 @@ pub(crate) fn work_off(path: &Path, wait: bool) -> io::Result<bool> {
             fs::remove_file(path)?;
             Ok(true)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::Line;
+    use crate::kind::Kind;
+    use crate::{Home, Leases};
+
+    #[test]
+    fn a_planted_line_deletes_nothing_outside_the_home() {
+        let place = tempfile::tempdir().unwrap();
+        let home = Home::at(place.path().join("home")).unwrap();
+        let (theirs, left) = (place.path().join("theirs"), home.work().join("trial-1"));
+        for folder in [&theirs, &left] {
+            fs::create_dir(folder).unwrap();
+            fs::write(folder.join("file"), "rows").unwrap();
+        }
+        let path = home.leases().join("1-2.journal");
+        let journal = journal::create(&path).unwrap();
+        for (id, folder) in [(1, &theirs), (2, &left)] {
+            journal::append(&journal, &Line::leased(id, Kind::Folder, folder.clone())).unwrap();
+        }
+        drop(journal);
+        let leases = Leases::open_with(&home, None).unwrap();
+        let problems = leases.swept().problems.join("\n");
+        let says = format!(
+            "its journal names {}, which prony did not make",
+            theirs.display()
+        );
+        assert!(problems.contains(&says), "{problems}");
+        assert!(theirs.join("file").exists() && path.exists());
+        assert!(!left.exists(), "its own leftovers are removed");
+    }
+
+    #[test]
+    fn a_killed_pronys_folder_outside_the_home_is_removed_by_its_tag() {
+        let place = tempfile::tempdir().unwrap();
+        let home = Home::at(place.path().join("home")).unwrap();
+        let leases = Leases::open_with(&home, None).unwrap();
+        let folder = leases.temporary_in(place.path(), "prony-trial").unwrap();
+        let path = folder.path().to_path_buf();
+        // As after a kill: nothing is released, and the lock is gone.
+        let journal = fs::read_dir(home.leases())
+            .unwrap()
+            .next()
+            .unwrap()
+            .unwrap();
+        let text = fs::read(journal.path()).unwrap();
+        drop((folder, leases));
+        fs::create_dir(&path).unwrap();
+        journal::create(&journal.path()).unwrap();
+        fs::write(journal.path(), text).unwrap();
+        let next = Leases::open_with(&home, None).unwrap();
+        assert_eq!(next.swept().problems, [""; 0]);
+        assert!(!path.exists());
     }
 }

@@ -8,7 +8,9 @@ pub mod clone;
 pub mod cold;
 mod device;
 pub mod disk;
+mod exposed;
 pub mod extents;
+pub mod facts;
 pub mod guard;
 mod home;
 pub mod interrupt;
@@ -18,21 +20,24 @@ mod leases;
 mod leftovers;
 mod limits;
 pub mod machine;
+mod own;
 mod pace;
 mod pause;
 mod proc;
 pub mod process;
 mod random;
+pub mod storage;
 pub mod volume;
 
-pub use clock::now_ns;
+pub use clock::{at_ns, clock_step_s, clock_stepped, now_ns};
 pub use device::{DeviceCounts, Mount, below as mount_below};
+pub use exposed::Exposed;
 pub use home::{Home, HomeError};
 pub use interrupt::asked as interrupted;
 pub use leases::{Lease, LeaseError, Leases};
 pub use leftovers::Swept;
 pub use limits::{
-    Group, LimitError, Limits, Verified, figure as limit_figure, gauge, join, verify,
+    Entered, Group, LimitError, Limits, Verified, figure as limit_figure, gauge, join, verify,
 };
 pub use pace::{Pace, nice};
 pub use pause::Paused;

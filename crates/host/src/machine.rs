@@ -2,6 +2,7 @@
 //!
 //! The protocol adds the servers.
 
+use crate::storage::{self, marked};
 use crate::{device, pace};
 use record::{Conditions, Environment};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,11 +42,14 @@ fn conditions(work: &Path) -> Conditions {
             &read("/sys/devices/system/cpu/intel_pstate/no_turbo"),
             &read("/sys/devices/system/cpu/cpufreq/boost"),
         ),
-        transparent_huge_pages: chosen(&read("/sys/kernel/mm/transparent_hugepage/enabled")),
+        transparent_huge_pages: marked(&read("/sys/kernel/mm/transparent_hugepage/enabled"))
+            .and_then(line),
         clocksource: line(&read(
             "/sys/devices/system/clocksource/clocksource0/current_clocksource",
         )),
-        io_scheduler: io_scheduler(work),
+        io_scheduler: storage::below(work)
+            .ok()
+            .and_then(|below| below.disk?.scheduler),
         hypervisor: hypervisor(
             &cpuinfo,
             &read("/sys/class/dmi/id/sys_vendor"),
@@ -63,13 +67,6 @@ fn line(text: &str) -> Option<String> {
     Some(text.trim().to_string()).filter(|text| !text.is_empty())
 }
 
-/// Parses `always [madvise] never`, which marks the one in use.
-fn chosen(choices: &str) -> Option<String> {
-    let (_, rest) = choices.split_once('[')?;
-    let (chosen, _) = rest.split_once(']')?;
-    line(chosen)
-}
-
 /// From `no_turbo` of intel_pstate, or `boost` of other drivers.
 fn turbo(no_turbo: &str, boost: &str) -> Option<String> {
     let turbo = match (no_turbo.trim(), boost.trim()) {
@@ -78,13 +75,6 @@ fn turbo(no_turbo: &str, boost: &str) -> Option<String> {
         _ => return None,
     };
     Some(turbo.to_string())
-}
-
-/// Of the disk that holds a folder.
-fn io_scheduler(folder: &Path) -> Option<String> {
-    let device = device::below(folder).ok()?.whole_device().ok()?;
-    let choices = read(&format!("/sys/dev/block/{device}/queue/scheduler"));
-    chosen(&choices).or_else(|| line(&choices))
 }
 
 /// The vendor and product of a virtual machine, or `none` if the CPU shows no hypervisor. ARM does not say.
@@ -170,8 +160,8 @@ mod tests {
     #[test]
     fn the_conditions_of_a_machine_are_parsed() {
         let text = |text: &str| Some(text.to_string());
-        assert_eq!(chosen("always [madvise] never\n"), text("madvise"));
-        assert_eq!(chosen("none\n"), None);
+        assert_eq!(marked("always [madvise] never\n"), Some("madvise"));
+        assert_eq!(marked("none\n"), None);
         assert_eq!(turbo("0\n", ""), text("on"));
         assert_eq!(turbo("1\n", ""), text("off"));
         assert_eq!(turbo("", "0\n"), text("off"));

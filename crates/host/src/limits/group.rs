@@ -1,4 +1,4 @@
-//! Creates a control group with limits, and lets a process join it.
+//! Creates a control group with limits that can change, and lets a process join it.
 //!
 //! The process joins before exec, so the limits cover every request of the server. Whether the limits work is measured
 //! elsewhere (see `verify`).
@@ -18,6 +18,9 @@ const CPU_PERIOD_US: u64 = 100_000;
 /// A control group; for cgroup v1, one group per controller. It is removed when this value is dropped or prony ends.
 pub struct Group {
     folders: Vec<(Parent, Lease)>,
+    controllers: Vec<(Controller, Parent)>,
+    /// The block devices that its disk limits apply to.
+    devices: Vec<String>,
     /// Every file that was written, with its content right afterwards.
     in_force: Vec<(PathBuf, String)>,
 }
@@ -28,19 +31,35 @@ impl Group {
     /// # Errors
     /// The machine lacks a controller or device, or this user lacks the permission.
     pub fn make(limits: &Limits, data: &Path, leases: &Leases) -> Result<Group, LimitError> {
+        Group::make_changeable(limits, &[], data, leases)
+    }
+
+    /// Creates a group with limits that can change to each of `later` ([`Group::change`]).
+    ///
+    /// # Errors
+    /// As for [`Group::make`].
+    pub fn make_changeable(
+        limits: &Limits,
+        later: &[Limits],
+        data: &Path,
+        leases: &Leases,
+    ) -> Result<Group, LimitError> {
         let machine = Hierarchies::of_this_machine()
             .map_err(|error| LimitError::NoGroup(error.to_string()))?;
         let mut group = Group {
             folders: Vec::new(),
+            controllers: Vec::new(),
+            devices: Vec::new(),
             in_force: Vec::new(),
         };
-        for (controller, limits_shown) in needed(limits) {
+        let all: Vec<&Limits> = std::iter::once(limits).chain(later).collect();
+        for (controller, limits_shown) in needed(&all) {
             let parent = machine.parent(controller).ok_or(LimitError::NoController {
                 limits: limits_shown,
                 version_2: controller.name(Version::V2),
                 version_1: controller.name(Version::V1),
             })?;
-            let folder = group.folder(&parent, leases)?;
+            group.folder(&parent, leases)?;
             if parent.version == Version::V2 {
                 let enable = format!("+{}", controller.name(Version::V2));
                 let enabled = parent.folder.join("cgroup.subtree_control");
@@ -50,16 +69,37 @@ impl Group {
                 // process may be using them.
                 let _ = write(&enabled, "+memory");
             }
-            for (file, value) in lines(limits, controller, parent.version, data)? {
-                group.set(folder.join(file), &value)?;
+            if controller == Controller::Io {
+                group.devices.push(whole_device(data)?);
             }
-            // A kernel without swap accounting has no such file.
-            let swap = no_swap(limits, controller, parent.version);
-            if let Some((file, value)) = swap.filter(|(file, _)| folder.join(file).exists()) {
-                group.set(folder.join(file), &value)?;
+            group.controllers.push((controller, parent));
+        }
+        group.apply(limits, Unset::Unchanged)?;
+        Ok(group)
+    }
+
+    /// Replaces all limits. Those that are not given are lifted.
+    ///
+    /// # Errors
+    /// The kernel refuses a limit.
+    pub fn change(&mut self, limits: &Limits) -> Result<(), LimitError> {
+        self.apply(limits, Unset::Lifted)
+    }
+
+    fn apply(&mut self, limits: &Limits, unset: Unset) -> Result<(), LimitError> {
+        for (controller, parent) in self.controllers.clone() {
+            let Some(folder) = self.folder_below(&parent) else {
+                continue;
+            };
+            for (file, value) in lines(limits, controller, parent.version, &self.devices, unset) {
+                // A kernel without swap accounting has no such file.
+                if SWAP.contains(&file) && !folder.join(file).exists() {
+                    continue;
+                }
+                self.set(folder.join(file), &value)?;
             }
         }
-        Ok(group)
+        Ok(())
     }
 
     /// Applies the group's disk limits to the device below another folder too: each device is limited by itself. Does nothing if the
@@ -68,19 +108,28 @@ impl Group {
     /// # Errors
     /// The folder has no block device, or the kernel refuses the limit.
     pub fn limit_also(&mut self, limits: &Limits, folder: &Path) -> Result<(), LimitError> {
+        let is_io = |(controller, _): &(Controller, Parent)| *controller == Controller::Io;
+        if !self.controllers.iter().any(is_io) {
+            return Ok(());
+        }
+        self.devices.push(whole_device(folder)?);
+        self.apply(limits, Unset::Unchanged)
+    }
+
+    /// Moves this process with all its threads into the group, until the returned value is dropped. For a load that prony itself
+    /// generates. What it had allocated before does not count as the group's memory.
+    ///
+    /// # Errors
+    /// The kernel refuses the move.
+    pub fn enter(&self) -> Result<Entered, LimitError> {
         let machine = Hierarchies::of_this_machine()
             .map_err(|error| LimitError::NoGroup(error.to_string()))?;
-        let Some(parent) = machine.parent(Controller::Io) else {
-            return Ok(());
+        let parents = self.folders.iter().map(|(parent, _)| parent);
+        let entered = Entered {
+            back: parents.map(|parent| machine.own(parent)).collect(),
         };
-        let own = self.folders.iter().find(|(known, _)| *known == parent);
-        let Some(own) = own.map(|(_, lease)| lease.path().to_path_buf()) else {
-            return Ok(());
-        };
-        for (file, value) in lines(limits, Controller::Io, parent.version, folder)? {
-            self.set(own.join(file), &value)?;
-        }
-        Ok(())
+        self.joins().iter().try_for_each(|file| write(file, "0"))?;
+        Ok(entered)
     }
 
     /// The files through which a process joins the group.
@@ -154,10 +203,15 @@ impl Group {
         })
     }
 
+    fn folder_below(&self, parent: &Parent) -> Option<PathBuf> {
+        let own = self.folders.iter().find(|(known, _)| known == parent);
+        own.map(|(_, lease)| lease.path().to_path_buf())
+    }
+
     /// The group's folder below a parent, created if it does not exist yet.
     fn folder(&mut self, parent: &Parent, leases: &Leases) -> Result<PathBuf, LimitError> {
-        if let Some((_, lease)) = self.folders.iter().find(|(known, _)| known == parent) {
-            return Ok(lease.path().to_path_buf());
+        if let Some(folder) = self.folder_below(parent) {
+            return Ok(folder);
         }
         let lease = leases
             .control_group(&parent.folder)
@@ -168,17 +222,44 @@ impl Group {
     }
 }
 
-/// The controllers that the limits need, each with a description of the limits.
-fn needed(limits: &Limits) -> Vec<(Controller, &'static str)> {
-    let has_disk_limit = limits.disk_limits().iter().any(Option::is_some);
+/// This process within a group, until it is dropped.
+#[must_use = "the process leaves the group when this is dropped"]
+pub struct Entered {
+    /// The files through which it returns to its own groups.
+    back: Vec<PathBuf>,
+}
+
+impl Drop for Entered {
+    /// A process that cannot leave keeps the group until it ends; then the guard removes it.
+    fn drop(&mut self) {
+        for file in &self.back {
+            let _ = write(file, "0");
+        }
+    }
+}
+
+/// What happens to a limit without a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unset {
+    Unchanged,
+    Lifted,
+}
+
+/// The controllers that any of these limits need, each with a description of the limits.
+fn needed(limits: &[&Limits]) -> Vec<(Controller, &'static str)> {
+    let any = |has: fn(&Limits) -> bool| limits.iter().any(|one| has(one));
     let all = [
-        (has_disk_limit, Controller::Io, "disk limits"),
         (
-            limits.memory_bytes.is_some(),
+            any(|one| one.disk_limits().iter().any(Option::is_some)),
+            Controller::Io,
+            "disk limits",
+        ),
+        (
+            any(|one| one.memory_bytes.is_some()),
             Controller::Memory,
             "memory limits",
         ),
-        (limits.cpus.is_some(), Controller::Cpu, "CPU limits"),
+        (any(|one| one.cpus.is_some()), Controller::Cpu, "CPU limits"),
     ];
     let needed = all.into_iter().filter(|(is_needed, ..)| *is_needed);
     needed
@@ -192,43 +273,62 @@ fn lines(
     limits: &Limits,
     controller: Controller,
     version: Version,
-    data: &Path,
-) -> Result<Vec<(&'static str, String)>, LimitError> {
-    Ok(match controller {
-        Controller::Io => disk_lines(limits, version, &whole_device(data)?),
-        Controller::Memory => {
-            let bytes = limits.memory_bytes.unwrap_or(u64::MAX).to_string();
-            match version {
-                Version::V1 => vec![("memory.limit_in_bytes", bytes)],
-                Version::V2 => vec![("memory.max", bytes)],
-            }
-        }
-        Controller::Cpu => {
-            let quota_us = (limits.cpus.unwrap_or(1.0) * CPU_PERIOD_US as f64) as u64;
-            match version {
-                Version::V1 => vec![
-                    ("cpu.cfs_period_us", CPU_PERIOD_US.to_string()),
-                    ("cpu.cfs_quota_us", quota_us.to_string()),
-                ],
-                Version::V2 => vec![("cpu.max", format!("{quota_us} {CPU_PERIOD_US}"))],
-            }
-        }
-    })
+    devices: &[String],
+    unset: Unset,
+) -> Vec<(&'static str, String)> {
+    let is_set = match controller {
+        Controller::Io => true,
+        Controller::Memory => limits.memory_bytes.is_some(),
+        Controller::Cpu => limits.cpus.is_some(),
+    };
+    if !is_set && unset == Unset::Unchanged {
+        return Vec::new();
+    }
+    match controller {
+        Controller::Io => devices
+            .iter()
+            .flat_map(|device| disk_lines(limits, version, device, unset))
+            .collect(),
+        Controller::Memory => memory_lines(limits.memory_bytes, version),
+        Controller::Cpu => cpu_lines(limits.cpus, version),
+    }
 }
 
-/// Disables swap: a server whose buffer pool is swapped out would be measured at disk speed.
-fn no_swap(
-    limits: &Limits,
-    controller: Controller,
-    version: Version,
-) -> Option<(&'static str, String)> {
-    let bytes = limits
-        .memory_bytes
-        .filter(|_| controller == Controller::Memory)?;
-    Some(match version {
-        Version::V1 => ("memory.memsw.limit_in_bytes", bytes.to_string()),
-        Version::V2 => ("memory.swap.max", "0".to_string()),
-    })
+fn cpu_lines(cpus: Option<f64>, version: Version) -> Vec<(&'static str, String)> {
+    let quota_us = cpus.map(|cpus| ((cpus * CPU_PERIOD_US as f64) as u64).to_string());
+    match version {
+        Version::V1 => vec![
+            ("cpu.cfs_period_us", CPU_PERIOD_US.to_string()),
+            ("cpu.cfs_quota_us", quota_us.unwrap_or("-1".into())),
+        ],
+        Version::V2 => {
+            let quota_us = quota_us.unwrap_or("max".into());
+            vec![("cpu.max", format!("{quota_us} {CPU_PERIOD_US}"))]
+        }
+    }
+}
+
+/// The files of swap, which some kernels lack.
+const SWAP: [&str; 2] = ["memory.memsw.limit_in_bytes", "memory.swap.max"];
+
+/// Without swap: a server whose buffer pool is swapped out would be measured at disk speed. In version 1 the limit of memory with swap is
+/// never below that of memory, so it is lifted first.
+fn memory_lines(bytes: Option<u64>, version: Version) -> Vec<(&'static str, String)> {
+    match version {
+        Version::V1 => {
+            let bytes = bytes.map_or("-1".into(), |bytes| bytes.to_string());
+            vec![
+                (SWAP[0], "-1".into()),
+                ("memory.limit_in_bytes", bytes.clone()),
+                (SWAP[0], bytes),
+            ]
+        }
+        Version::V2 => {
+            let swap = if bytes.is_some() { "0" } else { "max" };
+            let bytes = bytes.map_or("max".into(), |bytes| bytes.to_string());
+            vec![("memory.max", bytes), (SWAP[1], swap.into())]
+        }
+    }
 }
 
 /// In the order of `Limits::disk_limits`: (v1 file, key in v2's io.max).
@@ -239,11 +339,25 @@ const DISK_FILES: [(&str, &str); 4] = [
     ("blkio.throttle.write_bps_device", "wbps"),
 ];
 
-fn disk_lines(limits: &Limits, version: Version, device: &str) -> Vec<(&'static str, String)> {
+fn disk_lines(
+    limits: &Limits,
+    version: Version,
+    device: &str,
+    unset: Unset,
+) -> Vec<(&'static str, String)> {
+    let none = match version {
+        Version::V1 => "0",
+        Version::V2 => "max",
+    };
+    let value = |limit: Option<u64>| match (limit, unset) {
+        (Some(limit), _) => Some(limit.to_string()),
+        (None, Unset::Lifted) => Some(none.to_string()),
+        (None, Unset::Unchanged) => None,
+    };
     let given = DISK_FILES
         .iter()
         .zip(limits.disk_limits())
-        .filter_map(|(names, limit)| Some((names, limit?)));
+        .filter_map(|(names, limit)| Some((names, value(limit)?)));
     match version {
         Version::V1 => given
             .map(|((file, _), limit)| (*file, format!("{device} {limit}")))
@@ -252,7 +366,10 @@ fn disk_lines(limits: &Limits, version: Version, device: &str) -> Vec<(&'static 
             let keys: Vec<String> = given
                 .map(|((_, key), limit)| format!("{key}={limit}"))
                 .collect();
-            vec![("io.max", format!("{device} {}", keys.join(" ")))]
+            match keys.is_empty() {
+                true => Vec::new(),
+                false => vec![("io.max", format!("{device} {}", keys.join(" ")))],
+            }
         }
     }
 }
@@ -282,7 +399,7 @@ fn write(file: &Path, value: &str) -> Result<(), LimitError> {
 fn help(cause: &io::Error) -> &'static str {
     match cause.kind() {
         io::ErrorKind::PermissionDenied => {
-            "limits require root (cgroups): run prony as root, or remove the limits"
+            "limits require root (cgroups): run prony as root, or run the experiment without them (--no-limits)"
         }
         io::ErrorKind::NotFound => "this kernel does not support the limit: remove it",
         io::ErrorKind::ResourceBusy => {
@@ -323,7 +440,7 @@ mod tests {
     #[test]
     fn cgroup_v1_has_a_file_for_each_limit() {
         assert_eq!(
-            disk_lines(&SLOW, Version::V1, "254:0"),
+            disk_lines(&SLOW, Version::V1, "254:0", Unset::Unchanged),
             [
                 ("blkio.throttle.read_iops_device", "254:0 400".to_string()),
                 (
@@ -337,7 +454,7 @@ mod tests {
     #[test]
     fn cgroup_v2_has_one_line_per_device() {
         assert_eq!(
-            disk_lines(&SLOW, Version::V2, "254:0"),
+            disk_lines(&SLOW, Version::V2, "254:0", Unset::Unchanged),
             [("io.max", "254:0 riops=400 rbps=1048576".to_string())]
         );
     }
@@ -348,7 +465,7 @@ mod tests {
             cpus: Some(0.5),
             ..Limits::default()
         };
-        let lines = |version| lines(&half, Controller::Cpu, version, Path::new("/")).unwrap();
+        let lines = |version| lines(&half, Controller::Cpu, version, &[], Unset::Unchanged);
         assert_eq!(
             lines(Version::V2),
             [("cpu.max", "50000 100000".to_string())]
@@ -361,8 +478,35 @@ mod tests {
 
     #[test]
     fn only_the_controllers_of_given_limits_are_needed() {
-        let controllers: Vec<_> = needed(&SLOW).into_iter().map(|(one, _)| one).collect();
-        assert_eq!(controllers, [Controller::Io]);
-        assert!(needed(&Limits::default()).is_empty());
+        let of = |limits: &[&Limits]| -> Vec<_> {
+            needed(limits).into_iter().map(|(one, _)| one).collect()
+        };
+        assert_eq!(of(&[&SLOW]), [Controller::Io]);
+        assert_eq!(of(&[&Limits::default()]), []);
+        let later = Limits {
+            memory_bytes: Some(1 << 30),
+            ..Limits::default()
+        };
+        assert_eq!(of(&[&SLOW, &later]), [Controller::Io, Controller::Memory]);
+    }
+
+    #[test]
+    fn a_change_lifts_the_limits_that_it_does_not_name() {
+        let lifted = disk_lines(&SLOW, Version::V1, "254:0", Unset::Lifted);
+        let none = ("blkio.throttle.write_iops_device", "254:0 0".to_string());
+        assert!(lifted.len() == 4 && lifted.contains(&none), "{lifted:?}");
+        let lifted = disk_lines(&SLOW, Version::V2, "254:0", Unset::Lifted);
+        let line = "254:0 riops=400 wiops=max rbps=1048576 wbps=max";
+        assert_eq!(lifted, [("io.max", line.to_string())]);
+        let others = |controller| {
+            let of = |unset| lines(&SLOW, controller, Version::V2, &[], unset);
+            (of(Unset::Unchanged), of(Unset::Lifted))
+        };
+        let (unchanged, lifted) = others(Controller::Memory);
+        assert!(unchanged.is_empty());
+        assert_eq!(lifted[0], ("memory.max", "max".to_string()));
+        let (unchanged, lifted) = others(Controller::Cpu);
+        assert!(unchanged.is_empty());
+        assert_eq!(lifted, [("cpu.max", "max 100000".to_string())]);
     }
 }

@@ -63,6 +63,20 @@ impl Hierarchies {
             .or_else(|| self.version_1(controller))
     }
 
+    /// The file through which this process returns to its own group of the hierarchy that this parent belongs to.
+    pub(super) fn own(&self, parent: &Parent) -> PathBuf {
+        let folder = match parent.version {
+            Version::V1 => parent.folder.clone(),
+            // Its line has no controllers.
+            Version::V2 => self
+                .own_path("")
+                .map(|path| parent.folder.join(path))
+                .filter(|folder| folder.is_dir())
+                .unwrap_or(parent.folder.clone()),
+        };
+        folder.join("cgroup.procs")
+    }
+
     /// The root of cgroup v2: a group that contains processes, as prony's own does, cannot have groups below it.
     fn version_2(&self, controller: Controller) -> Option<Parent> {
         let name = controller.name(Version::V2);

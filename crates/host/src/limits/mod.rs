@@ -9,7 +9,7 @@ mod group;
 mod hierarchy;
 mod verify;
 
-pub use group::{Group, join};
+pub use group::{Entered, Group, join};
 pub use verify::{Verified, verify};
 
 use std::io;
@@ -78,7 +78,7 @@ pub enum LimitError {
         cause: io::Error,
     },
     #[error(
-        "cannot create a control group: {0}; limits require root (cgroups): run prony as root, or remove the limits"
+        "cannot create a control group: {0}; limits require root (cgroups): run prony as root, or run the experiment without them (--no-limits)"
     )]
     NoGroup(String),
     #[error("cannot verify the limits: {0}")]

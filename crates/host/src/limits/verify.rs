@@ -37,8 +37,8 @@ pub struct Verified {
     pub allowed: f64,
 }
 
-/// Measures every limit. Reads use the largest file below `data`; writes use a file in `scratch`, a folder on the same
-/// device.
+/// Measures every limit. Reads use the largest file below `data`; writes, and reads if `data` has no file of at least 512 KiB, use a file
+/// in `scratch`, a folder on the same device.
 ///
 /// # Errors
 /// A limit is not in force, or cannot be measured.
@@ -117,12 +117,10 @@ fn probes(limits: &Limits, data: &Path, scratch: &Path) -> Result<Vec<Probe>, Li
     let unusable = |error: io::Error| LimitError::NotVerified(error.to_string());
     let mut probes = Vec::new();
     if limits.read_iops.or(limits.read_bandwidth).is_some() {
-        let file = largest_file(data).map_err(unusable)?.ok_or_else(|| {
-            LimitError::NotVerified(format!(
-                "{} contains no file of at least 512 KiB",
-                data.display()
-            ))
-        })?;
+        let file = match largest_file(data).map_err(unusable)? {
+            Some(file) => file,
+            None => scratch_file(scratch).map_err(unusable)?,
+        };
         let read = |request_bytes| What::Read {
             file: file.clone(),
             request_bytes,

@@ -373,7 +373,7 @@ mod tests {
     #[test]
     fn a_flush_that_the_cut_overtakes_covers_nothing() {
         let (disk, image) = disk(DiskOptions {
-            slow_flush: Duration::from_millis(300),
+            slow_flush: Duration::from_secs(3),
             ..DiskOptions::default()
         });
         disk.write(0, &[1; 512]).unwrap();

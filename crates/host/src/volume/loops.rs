@@ -3,6 +3,7 @@
 //! A device is known by the file below it, which is in the journal before there is a device: its number may belong to
 //! another program a moment later.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -94,21 +95,21 @@ pub(super) fn devices_over(file: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/sys/block")? {
         let name = entry?.file_name();
-        if name.as_bytes().starts_with(b"loop") && is_over(&name, file) {
+        if backing_file(&name).is_some_and(|below| below == file) {
             found.push(Path::new("/dev").join(name));
         }
     }
     Ok(found)
 }
 
-fn is_over(name: &std::ffi::OsStr, file: &Path) -> bool {
-    let below = Path::new("/sys/block").join(name).join("loop/backing_file");
-    // Detached devices do not have it. The kernel marks removed files.
-    fs::read(below).is_ok_and(|below| {
-        let below = below.strip_suffix(b"\n").unwrap_or(&below);
-        let below = below.strip_suffix(b" (deleted)").unwrap_or(below);
-        below == file.as_os_str().as_bytes()
-    })
+/// The file of a loop device, by the device's name (`loop0`). None for other and for detached devices.
+pub(crate) fn backing_file(name: impl AsRef<Path>) -> Option<PathBuf> {
+    let file = Path::new("/sys/block").join(name).join("loop/backing_file");
+    let below = fs::read(file).ok()?;
+    let below = below.strip_suffix(b"\n").unwrap_or(&below);
+    // The kernel marks removed files.
+    let below = below.strip_suffix(b" (deleted)").unwrap_or(below);
+    Some(OsStr::from_bytes(below).into())
 }
 
 /// Detaches every device from the file, and waits until that is done. Does nothing without a device.

@@ -1,7 +1,8 @@
-//! A file system of its own for a data directory: on a loop device over an image, or on one over a disk that forgets.
+//! A file system of its own for a data directory: on a loop device over an image, on a block device of the user, or on a disk that forgets.
 //!
 //! ```text
 //! ext4 or xfs -> /dev/loopN -> image                                            (loop)
+//! ext4 or xfs -> block device                                                   (device)
 //! ext4 or xfs -> /dev/loopN -> FUSE file "disk" -> `prony disk` -> image        (volatile)
 //! ```
 //!
@@ -12,9 +13,11 @@
 mod cache;
 mod daemon;
 mod fuse;
+mod image;
 pub(crate) mod loops;
 mod survive;
 mod trace;
+mod unused;
 
 pub use daemon::{DiskOptions, DiskStats, VERB, serve};
 pub use survive::Survive;
@@ -29,11 +32,18 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 /// What a volume is made of.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VolumeOptions {
     pub filesystem: Filesystem,
-    /// None: a plain loop device.
+    /// As for mount(8), separated by commas, beside those that every volume has.
+    pub mount_options: String,
+    /// None: a loop device over an image.
+    pub device: Option<PathBuf>,
+    /// None: a plain disk. Not with a device.
     pub volatile: Option<DiskOptions>,
+    /// Whether every byte of the image is written first. Otherwise it is sparse, and the first write to each of its blocks also allocates
+    /// space in the file system below.
+    pub is_written: bool,
 }
 
 /// The file system of a volume, with its defaults.
@@ -61,10 +71,12 @@ impl Filesystem {
         }
     }
 
-    fn mkfs_arguments(self) -> &'static [&'static str] {
-        match self {
-            Filesystem::Ext4 => &["-q", "-F", "-m", "0"],
-            Filesystem::Xfs => &["-q", "-f"],
+    fn mkfs_arguments(self, keeps_blocks: bool) -> &'static [&'static str] {
+        match (self, keeps_blocks) {
+            (Filesystem::Ext4, false) => &["-q", "-F", "-m", "0"],
+            (Filesystem::Ext4, true) => &["-q", "-F", "-m", "0", "-E", "nodiscard"],
+            (Filesystem::Xfs, false) => &["-q", "-f"],
+            (Filesystem::Xfs, true) => &["-q", "-f", "-K"],
         }
     }
 
@@ -116,6 +128,16 @@ pub enum VolumeError {
         path: PathBuf,
         cause: io::Error,
     },
+    #[error(
+        "cannot mount {filesystem} with mount_options = \"{options}\": {cause}; see the kernel's log for the option that it refuses, and remove it"
+    )]
+    Mounted {
+        filesystem: &'static str,
+        options: String,
+        cause: LeaseError,
+    },
+    #[error("{device} cannot be overwritten: {why}")]
+    InUse { device: PathBuf, why: String },
     #[error("the volume cannot be filled: {0}")]
     NotFilled(String),
     #[error("{path} is still in use after the power cut, so the disk cannot be attached again")]
@@ -151,10 +173,13 @@ pub fn check(options: &VolumeOptions) -> Result<(), VolumeError> {
         true => Ok(()),
         false => Err(VolumeError::NoDevice { path, hint }),
     };
-    exists(
-        loops::CONTROL,
-        "load the kernel module \"loop\", or give the container access to it",
-    )?;
+    match &options.device {
+        Some(device) => unused::check(device)?,
+        None => exists(
+            loops::CONTROL,
+            "load the kernel module \"loop\", or give the container access to it",
+        )?,
+    }
     if options.volatile.is_some() {
         exists(
             fuse::DEVICE,
@@ -198,7 +223,8 @@ pub struct Volume {
 /// What a volume holds, in the order of its teardown.
 struct Layers {
     _mount: Lease,
-    _loop: Lease,
+    /// None: a block device.
+    _loop: Option<Lease>,
     disk: Option<ServedDisk>,
 }
 
@@ -217,8 +243,8 @@ impl Drop for Layers {
 }
 
 impl Volume {
-    /// Makes a volume of `bytes` (at least 512 MiB) in a leased folder that does not exist yet, lets `fill` write to its root,
-    /// and mounts it.
+    /// Makes a volume of `bytes` (at least 512 MiB; a device has its own size) in a leased folder that does not exist yet, lets `fill`
+    /// write to its root, and mounts it. A device is overwritten.
     ///
     /// # Errors
     /// The machine cannot have it, or `fill` fails.
@@ -242,8 +268,16 @@ impl Volume {
         for point in [volume.data(), volume.disk_point()] {
             fs::create_dir(&point).map_err(failed("make", &point))?;
         }
-        volume.format(bytes)?;
-        volume.layers = Some(volume.on(&volume.image(), None)?);
+        volume.layers = Some(match &volume.options.device {
+            Some(device) => {
+                volume.make_filesystem(device, false)?;
+                volume.mounted(device, None, None)?
+            }
+            None => {
+                volume.make_image(bytes)?;
+                volume.on(&volume.image(), None)?
+            }
+        });
         fill(&volume.data()).map_err(VolumeError::NotFilled)?;
         volume.turn_volatile()?;
         Ok(volume)
@@ -261,7 +295,7 @@ impl Volume {
     ) -> Result<Volume, VolumeError> {
         let options = VolumeOptions {
             filesystem,
-            volatile: None,
+            ..VolumeOptions::default()
         };
         check(&options)?;
         fs::create_dir_all(folder).map_err(failed("make", folder))?;
@@ -349,18 +383,28 @@ impl Volume {
         self.folder.join("fuse")
     }
 
-    fn format(&self, bytes: u64) -> Result<(), VolumeError> {
-        let (image, filesystem) = (self.image(), self.options.filesystem);
-        let bytes = bytes.max(filesystem.bytes_min()).next_multiple_of(1 << 20);
-        File::create_new(&image)
-            .and_then(|file| file.set_len(bytes))
-            .map_err(failed("make", &image))?;
+    fn make_image(&self, bytes: u64) -> Result<(), VolumeError> {
+        let image = self.image();
+        let bytes = bytes.max(self.options.filesystem.bytes_min());
+        let bytes = bytes.next_multiple_of(1 << 20);
+        let is_written = self.options.is_written;
+        let made = File::create_new(&image).and_then(|file| match is_written {
+            true => image::write(&file, bytes),
+            false => file.set_len(bytes),
+        });
+        made.map_err(failed("make", &image))?;
+        self.make_filesystem(&image, is_written)
+    }
+
+    /// On an image or a device. `keeps_blocks`: nothing of it is discarded.
+    fn make_filesystem(&self, image: &Path, keeps_blocks: bool) -> Result<(), VolumeError> {
+        let filesystem = self.options.filesystem;
         let program = mkfs(filesystem).unwrap_or_default();
         let made = self
             .leases
             .command(&program)
-            .args(filesystem.mkfs_arguments())
-            .arg(&image)
+            .args(filesystem.mkfs_arguments(keeps_blocks))
+            .arg(image)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .output()
@@ -369,7 +413,7 @@ impl Volume {
             true => Ok(()),
             false => Err(VolumeError::Mkfs {
                 filesystem: filesystem.name(),
-                image,
+                image: image.to_path_buf(),
                 says: String::from_utf8_lossy(&made.stderr).trim().to_string(),
             }),
         }
@@ -435,16 +479,35 @@ impl Volume {
     fn on(&self, file: &Path, disk: Option<ServedDisk>) -> Result<Layers, VolumeError> {
         let lease = self.leases.lease(file.to_path_buf(), Kind::Loop)?;
         let device = loops::attach(file).map_err(failed("attach a loop device to", file))?;
-        let filesystem = self.options.filesystem;
-        let mount = self.leases.mount(
+        self.mounted(&device, Some(lease), disk)
+    }
+
+    fn mounted(
+        &self,
+        device: &Path,
+        attached: Option<Lease>,
+        disk: Option<ServedDisk>,
+    ) -> Result<Layers, VolumeError> {
+        let (filesystem, own) = (self.options.filesystem, &self.options.mount_options);
+        let options = [filesystem.mount_options(), own.as_str()];
+        let options: Vec<&str> = options.into_iter().filter(|one| !one.is_empty()).collect();
+        let mounted = self.leases.mount(
             &self.data(),
             &device.to_string_lossy(),
             filesystem.name(),
-            filesystem.mount_options(),
-        )?;
+            &options.join(","),
+        );
+        let mount = mounted.map_err(|cause| match own.is_empty() {
+            true => VolumeError::Lease(cause),
+            false => VolumeError::Mounted {
+                filesystem: filesystem.name(),
+                options: own.clone(),
+                cause,
+            },
+        })?;
         Ok(Layers {
             _mount: mount,
-            _loop: lease,
+            _loop: attached,
             disk,
         })
     }
