@@ -9,9 +9,10 @@
 use crate::channel::Channel;
 use crate::deadline::Deadline;
 use crate::error::WireError;
+use crate::explain;
 use crate::greeting::Greeting;
 use crate::link::Link;
-use crate::login::{self, Login, Tls};
+use crate::login::{Login, Tls};
 use crate::packet::{self, Fields};
 use crate::tls::Encrypted;
 use load::{Endpoint, Io};
@@ -59,24 +60,33 @@ const PLUGIN_CANNOT_LOAD: u16 = 2059;
 pub(crate) struct LoggedIn {
     pub link: Link,
     pub version: String,
+    /// The connection's id on the server.
+    pub connection: u32,
     /// Capabilities that both sides have.
     pub capabilities: CapabilityFlags,
 }
 
-/// Connects and logs in at one endpoint.
+/// Connects and logs in at one endpoint, which errors call `place`. `more` are capabilities to request beside the usual ones.
 ///
 /// # Errors
-/// Each names the endpoint, the cause and the fix, and never contains the password.
+/// Each names the place, the cause and the fix, and never contains the password.
 pub(crate) async fn open(
     io: &Io,
     endpoint: &Endpoint,
     login: &Login,
+    place: &str,
+    more: CapabilityFlags,
 ) -> Result<LoggedIn, WireError> {
-    let logged_in = log_in(io, endpoint, login).await;
-    logged_in.map_err(|error| explain(endpoint, login, error))
+    let logged_in = log_in(io, endpoint, login, REQUESTED | more).await;
+    logged_in.map_err(|error| explain::explain(place, endpoint, login, error))
 }
 
-async fn log_in(io: &Io, endpoint: &Endpoint, login: &Login) -> Result<LoggedIn, WireError> {
+async fn log_in(
+    io: &Io,
+    endpoint: &Endpoint,
+    login: &Login,
+    requested: CapabilityFlags,
+) -> Result<LoggedIn, WireError> {
     let deadline = Deadline::new(io, login.login_timeout);
     let stream = io.connect(endpoint, login.login_timeout).await?;
     let mut conversation = Conversation {
@@ -86,34 +96,32 @@ async fn log_in(io: &Io, endpoint: &Endpoint, login: &Login) -> Result<LoggedIn,
         is_private: matches!(endpoint, Endpoint::Unix(_)),
         packets: 0,
     };
-    let bytes = conversation.receive_packet().await?;
-    let greeting = Greeting::read(conversation.link.payload(bytes))?;
-    conversation.link.discard(bytes);
-    let capabilities = capabilities(&greeting, login)?;
-    if login.tls == Tls::Required {
-        conversation = conversation
-            .encrypt(&greeting, capabilities, endpoint)
-            .await?;
-    }
-    conversation.respond(&greeting, capabilities, login).await?;
-    conversation.authenticate(greeting.nonce).await?;
-    let mut link = conversation.link;
+    let greeting = conversation.greeting(login).await?;
+    let capabilities = capabilities(&greeting, login, requested)?;
+    let mut link = conversation
+        .answer(&greeting, capabilities, endpoint, login)
+        .await
+        .map_err(explain::aborted)?;
     link.channel.set_stall_timeout(login.stall_timeout)?;
     Ok(LoggedIn {
         link,
         version: greeting.version,
+        connection: greeting.connection,
         capabilities,
     })
 }
 
-fn capabilities(greeting: &Greeting, login: &Login) -> Result<CapabilityFlags, WireError> {
+/// The requested capabilities that the server has.
+fn capabilities(
+    greeting: &Greeting,
+    login: &Login,
+    requested: CapabilityFlags,
+) -> Result<CapabilityFlags, WireError> {
     let offered = greeting.capabilities;
     if !offered.contains(CapabilityFlags::CLIENT_PROTOCOL_41) {
-        return Err(WireError::malformed(
-            "it is older than MySQL 4.1, use a newer server",
-        ));
+        return Err(WireError::too_old("by its greeting"));
     }
-    let mut both = offered & REQUESTED;
+    let mut both = offered & requested;
     // With TLS the capabilities are sent twice, and a server may use the first set. So both have to be the same.
     both.set(
         CapabilityFlags::CLIENT_CONNECT_WITH_DB,
@@ -141,6 +149,37 @@ struct Conversation<'a> {
 }
 
 impl Conversation<'_> {
+    async fn greeting(&mut self, login: &Login) -> Result<Greeting, WireError> {
+        let received = self.receive_packet().await;
+        let greeting = received.and_then(|bytes| {
+            let greeting = Greeting::read(self.link.payload(bytes))?;
+            self.link.discard(bytes);
+            Ok(greeting)
+        });
+        greeting.map_err(|error| match error {
+            WireError::Io(_) | WireError::Protocol(_) => {
+                explain::no_greeting(self.link.channel.incoming(), login, error)
+            }
+            other => other,
+        })
+    }
+
+    /// Answers the greeting until the server accepts the login.
+    async fn answer(
+        mut self,
+        greeting: &Greeting,
+        capabilities: CapabilityFlags,
+        endpoint: &Endpoint,
+        login: &Login,
+    ) -> Result<Link, WireError> {
+        if login.tls == Tls::Required {
+            self = self.encrypt(greeting, capabilities, endpoint).await?;
+        }
+        self.respond(greeting, capabilities, login).await?;
+        self.authenticate(greeting.nonce.clone()).await?;
+        Ok(self.link)
+    }
+
     async fn receive_packet(&mut self) -> Result<usize, WireError> {
         self.packets += 1;
         if self.packets > PACKETS_MAX {
@@ -380,43 +419,6 @@ fn tls_error(error: io::Error) -> WireError {
             "the handshake failed ({error}): the server needs TLS 1.2 or later, which 5.5 and 5.6 lack; omit `tls=required`, or use a tunnel"
         )),
     }
-}
-
-fn explain(endpoint: &Endpoint, login: &Login, error: WireError) -> WireError {
-    let endpoint = login::name(endpoint);
-    let code = error.code();
-    let refusal = |code, cause: String, fix: &str| WireError::Login {
-        code,
-        text: format!("{endpoint}: {cause}{fix}"),
-    };
-    match error {
-        WireError::Io(cause) => WireError::Unreachable { endpoint, cause },
-        WireError::Server { code, message, .. } => {
-            let cause = format!(
-                "the server refused the login of `{}` ({code} {message})",
-                login.user
-            );
-            let fix = login_fix(code).map(|fix| format!("; {fix}"));
-            refusal(code, cause, &fix.unwrap_or_default())
-        }
-        WireError::Login { text, .. } => refusal(code, text, ""),
-        other => refusal(code, other.to_string(), ""),
-    }
-}
-
-/// What the user can do about a login that the server refuses with this error; None for any other error.
-pub fn login_fix(code: u16) -> Option<&'static str> {
-    Some(match code {
-        1045 | 1698 => {
-            "set the password in PRONY_PASSWORD, in the DSN, or in ~/.my.cnf under [client], and check that the user may connect from this host"
-        }
-        1044 => "grant the user privileges on the schema",
-        1049 => "create the schema, or omit it from the DSN",
-        1040 | 1203 => "close other connections, or raise max_connections",
-        1129 => "run FLUSH HOSTS on the server",
-        1130 => "create a user that may connect from this host",
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

@@ -1,13 +1,18 @@
 //! A connection to the server after login: queries, prepared statements, rows.
 
+mod infile;
 mod pending;
+mod text;
 
+pub use infile::WriteFile;
+pub(crate) use infile::now;
 pub use pending::PendingReply;
+pub use text::Sink;
 
-use crate::authenticate;
+use crate::authenticate::{self, LoggedIn};
 use crate::error::WireError;
 use crate::link::Link;
-use crate::login::Login;
+use crate::login::{self, Login};
 use crate::packet::{self, Fields};
 use crate::reply::{Done, Step, Walk};
 use crate::request::{Bound, Param};
@@ -32,6 +37,7 @@ const SURELY_ALLOWED_BYTES: usize = 1 << 20;
 pub struct Connection {
     link: Link,
     version: String,
+    id: u32,
     ends_by_ok: bool,
     /// True from the first byte of a request to the last byte of its reply. If it stays true, the connection is unusable.
     is_under_way: bool,
@@ -71,7 +77,9 @@ impl Connection {
     pub async fn open(io: &Io, login: &Login, client: u32) -> Result<Connection, WireError> {
         let mut last = WireError::Misuse("the login has no endpoint: give at least one".into());
         for endpoint in login.endpoints_for(client) {
-            match authenticate::open(io, endpoint, login).await {
+            let place = login::name(endpoint);
+            let more = CapabilityFlags::empty();
+            match authenticate::open(io, endpoint, login, &place, more).await {
                 Ok(logged_in) => return Ok(Connection::of(logged_in)),
                 Err(error) if error.is_transient() => last = error,
                 Err(error) => return Err(error),
@@ -80,10 +88,11 @@ impl Connection {
         Err(last)
     }
 
-    fn of(logged_in: authenticate::LoggedIn) -> Connection {
+    pub(crate) fn of(logged_in: LoggedIn) -> Connection {
         Connection {
             link: logged_in.link,
             version: logged_in.version,
+            id: logged_in.connection,
             ends_by_ok: logged_in
                 .capabilities
                 .contains(CapabilityFlags::CLIENT_DEPRECATE_EOF),
@@ -100,6 +109,11 @@ impl Connection {
     /// The server's version, such as `8.0.33` or `10.11.14-MariaDB-0+deb12u2`.
     pub fn server_version(&self) -> &str {
         &self.version
+    }
+
+    /// The connection's id on the server, for KILL.
+    pub fn id(&self) -> u32 {
+        self.id
     }
 
     /// Runs a statement in the text protocol and counts its rows without reading them. The request is serialised immediately, so the
@@ -186,6 +200,11 @@ impl Connection {
 
     /// Sends COM_QUIT where possible and closes the connection.
     pub async fn close(mut self) {
+        self.quit().await;
+    }
+
+    /// Sends COM_QUIT unless a request is under way.
+    pub(crate) async fn quit(&mut self) {
         if !self.is_under_way {
             self.link.number = 0;
             // If the server is gone, the connection is closed anyway.

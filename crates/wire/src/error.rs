@@ -33,11 +33,10 @@ const TRANSIENT: [u16; 13] = [
 pub enum WireError {
     #[error("the connection broke: {0}")]
     Io(#[from] std::io::Error),
-    #[error("{endpoint}: {cause}")]
-    Unreachable {
-        endpoint: String,
-        cause: std::io::Error,
-    },
+    /// No login was possible, because the connection broke or none was established. The text names the endpoint, the cause and
+    /// the fix.
+    #[error("{text}")]
+    Unreachable { text: String, cause: std::io::Error },
     /// An error that the server reported. The connection stays usable unless [`WireError::is_lost`].
     #[error("error {code} ({state}): {message}")]
     Server {
@@ -50,6 +49,11 @@ pub enum WireError {
     Protocol(String),
     #[error("a row of the reply exceeds {limit} bytes: select less data per row")]
     ReplyTooLarge { limit: usize },
+    /// The caller keeps the whole answer, and it is larger than the caller allows.
+    #[error(
+        "the answer exceeds {} MiB, the most that prony keeps of one: select fewer rows or columns, or aggregate them", limit >> 20
+    )]
+    AnswerTooLarge { limit: usize },
     /// The connection broke during a large request, most likely because the server's limit is smaller.
     #[error(
         "the server closed the connection during a request of {bytes} bytes ({cause}): raise its max_allowed_packet"
@@ -72,7 +76,9 @@ impl WireError {
     pub fn code(&self) -> u16 {
         match self {
             WireError::Server { code, .. } | WireError::Login { code, .. } => *code,
-            WireError::ReplyTooLarge { .. } | WireError::RequestTooLarge { .. } => PACKET_TOO_LARGE,
+            WireError::ReplyTooLarge { .. }
+            | WireError::AnswerTooLarge { .. }
+            | WireError::RequestTooLarge { .. } => PACKET_TOO_LARGE,
             WireError::Protocol(_) => MALFORMED,
             WireError::Misuse(_) => PARAMETERS,
             WireError::Tls(_) => TLS,
@@ -112,6 +118,7 @@ impl WireError {
             WireError::Io(cause) => cause.kind() != std::io::ErrorKind::BrokenPipe,
             WireError::Protocol(_)
             | WireError::ReplyTooLarge { .. }
+            | WireError::AnswerTooLarge { .. }
             | WireError::RequestTooLarge { .. } => true,
             _ => false,
         }
@@ -120,6 +127,22 @@ impl WireError {
     #[cold]
     pub(crate) fn malformed(what: &str) -> WireError {
         WireError::Protocol(what.into())
+    }
+
+    /// The peer is no server that prony can log in to. `text` is the cause and the fix.
+    #[cold]
+    pub(crate) fn unsuitable(text: String) -> WireError {
+        WireError::Login {
+            code: MALFORMED,
+            text,
+        }
+    }
+
+    #[cold]
+    pub(crate) fn too_old(what: &str) -> WireError {
+        WireError::unsuitable(format!(
+            "the server is too old ({what}); use MySQL 5.1 or MariaDB 5.1, or later"
+        ))
     }
 }
 

@@ -6,10 +6,18 @@ use crate::error::WireError;
 use crate::packet::{self, Fields};
 use mysql_common::constants::CapabilityFlags;
 
+/// Maximum length of the version. Servers send at most about 60 bytes.
+const VERSION_BYTES_MAX: usize = 256;
+
+/// The oldest server that prony supports.
+const OLDEST: (u16, u16, u16) = (5, 1, 0);
+
 /// The fields of a greeting that a login needs.
 pub(crate) struct Greeting {
     /// Such as `8.0.33` or `10.11.14-MariaDB-0+deb12u2`.
     pub version: String,
+    /// The connection's id, for KILL.
+    pub connection: u32,
     pub capabilities: CapabilityFlags,
     /// The scramble from which the password's hash is computed.
     pub nonce: Vec<u8>,
@@ -21,18 +29,24 @@ impl Greeting {
     /// Parses a packet's payload.
     ///
     /// # Errors
-    /// The server's refusal (too many connections, host not allowed), or that the packet is not a greeting.
+    /// The server's refusal (too many connections, host not allowed), that it is too old, or that the packet is not a greeting.
     pub(crate) fn read(payload: &[u8]) -> Result<Greeting, WireError> {
-        match payload.first() {
-            Some(10) => read(Fields(&payload[1..]))
-                .ok_or_else(|| WireError::malformed("its greeting is truncated")),
-            Some(&packet::ERROR) => Err(packet::error(payload)),
-            Some(old @ 1..=9) => Err(WireError::Protocol(format!(
-                "its greeting has protocol version {old}, from before MySQL 4.1"
+        match payload.split_first() {
+            Some((10, fields)) => read(Fields(fields))?.if_supported(),
+            Some((&packet::ERROR, _)) => Err(packet::error(payload)),
+            Some((old @ 1..=9, _)) => Err(WireError::too_old(&format!(
+                "protocol version {old}, from before MySQL 4.1"
             ))),
             _ => Err(WireError::malformed(
                 "its first packet is not the greeting of a MySQL server",
             )),
+        }
+    }
+
+    fn if_supported(self) -> Result<Greeting, WireError> {
+        match self.numbers() < OLDEST {
+            true => Err(WireError::too_old(&self.version)),
+            false => Ok(self),
         }
     }
 
@@ -47,9 +61,20 @@ impl Greeting {
     }
 }
 
-fn read(mut fields: Fields) -> Option<Greeting> {
-    let version = String::from_utf8_lossy(fields.until_zero()).into_owned();
-    let _connection = fields.u32()?;
+fn read(mut fields: Fields) -> Result<Greeting, WireError> {
+    let version = fields.until_zero();
+    if version.len() > VERSION_BYTES_MAX {
+        return Err(WireError::Protocol(format!(
+            "its version has {} bytes, the maximum is {VERSION_BYTES_MAX}",
+            version.len()
+        )));
+    }
+    after_version(version, fields).ok_or_else(|| WireError::malformed("its greeting is truncated"))
+}
+
+fn after_version(version: &[u8], mut fields: Fields) -> Option<Greeting> {
+    let version = String::from_utf8_lossy(version);
+    let connection = fields.u32()?;
     let mut nonce = fields.bytes(8)?.to_vec();
     let _zero = fields.u8()?;
     let low = fields.u16()?;
@@ -64,6 +89,7 @@ fn read(mut fields: Fields) -> Option<Greeting> {
     }
     Some(Greeting {
         version: own_version(&version).into(),
+        connection,
         capabilities,
         nonce,
         plugin: fields.until_zero().to_vec(),
@@ -90,6 +116,7 @@ mod tests {
         let greeting = Greeting::read(MARIADB).unwrap();
         assert_eq!(greeting.version, "10.11.14-MariaDB-0+deb12u2");
         assert_eq!(greeting.numbers(), (10, 11, 14));
+        assert_eq!(greeting.connection, 31);
         assert_eq!(greeting.nonce, b"12345678abcdefghijkl");
         assert_eq!(greeting.plugin, b"mysql_native_password");
         assert!(
@@ -113,6 +140,30 @@ mod tests {
         assert!(message(b"").contains("not the greeting"));
         assert!(message(b"\x093.23.58\0").contains("before MySQL 4.1"));
         assert!(message(b"\xff\x10\x04Too many connections").contains("1040"));
+    }
+
+    /// The greeting above with another version.
+    fn greeting_of(version: &str) -> Result<Greeting, WireError> {
+        let rest = MARIADB.splitn(2, |byte| *byte == 0).nth(1).unwrap();
+        Greeting::read(&[b"\x0a", version.as_bytes(), b"\0", rest].concat())
+    }
+
+    #[test]
+    fn a_version_of_more_than_256_bytes_is_refused() {
+        let error = |digits: usize| greeting_of(&"9".repeat(digits)).err().unwrap().to_string();
+        assert!(greeting_of(&format!("8.0.{}", "1".repeat(252))).is_ok());
+        assert!(error(257).contains("its version has 257 bytes"));
+        assert!(error(100_000).contains("its version has 100000 bytes"));
+    }
+
+    #[test]
+    fn a_server_before_5_1_is_too_old() {
+        assert!(greeting_of("5.1.73").is_ok());
+        let message = greeting_of("5.0.96-log").err().unwrap().to_string();
+        assert_eq!(
+            message,
+            "the server is too old (5.0.96-log); use MySQL 5.1 or MariaDB 5.1, or later"
+        );
     }
 
     proptest! {

@@ -1,14 +1,17 @@
-//! A MySQL protocol client on the load engine's streams.
+//! A MySQL protocol client on the load engine's streams: [`Connection`] for the clients of a timed load, [`Blocking`] for sessions,
+//! which run one statement after another on a thread.
 //!
 //! Goals: the default login of every supported server; no copy and no allocation per execution of a prepared statement; parse
-//! no more of a reply than the caller needs; a hostile server cannot cause a panic or unbounded memory use. Non-goals:
-//! connection pools, reconnecting (crate `load`), column types that no workload reads, pipelined requests.
+//! no more of a reply than the caller needs; a hostile server cannot cause a panic, unbounded memory use or, in a session, a wait
+//! without end. Non-goals: connection pools, reconnecting (crate `load`), column types that no workload reads, pipelined requests.
 
 mod authenticate;
+pub mod blocking;
 mod channel;
 pub mod connection;
 mod deadline;
 pub mod error;
+mod explain;
 mod greeting;
 mod link;
 pub mod login;
@@ -19,9 +22,10 @@ mod request;
 mod row;
 mod tls;
 
-pub use authenticate::login_fix;
-pub use connection::{Connection, PendingReply, Statement};
+pub use blocking::Blocking;
+pub use connection::{Connection, PendingReply, Sink, Statement, WriteFile};
 pub use error::WireError;
+pub use load::{Endpoint, Stopper};
 pub use login::{Login, Tls};
 pub use reply::Done;
 pub use request::Param;

@@ -168,7 +168,18 @@ pub(crate) fn error(payload: &[u8]) -> WireError {
     WireError::Server {
         code,
         state,
-        message: String::from_utf8_lossy(fields.0).into_owned(),
+        message: message(fields.0),
+    }
+}
+
+/// Characters of an error's message that are kept. A server sends at most 512.
+const MESSAGE_CHARS_MAX: usize = 2_000;
+
+fn message(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    match text.char_indices().nth(MESSAGE_CHARS_MAX) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.into_owned(),
     }
 }
 
@@ -212,6 +223,14 @@ mod tests {
         let without = error(b"\xff\x10\x04Too many connections").to_string();
         assert_eq!(without, "error 1040 (HY000): Too many connections");
         assert!(matches!(error(b"\xff\x15"), WireError::Protocol(_)));
+    }
+
+    #[test]
+    fn a_message_is_cut_to_2000_characters() {
+        let payload = [b"\xff\x15\x04#28000", "ä".repeat(20_000).as_bytes()].concat();
+        let text = error(&payload).to_string();
+        let cut = format!("error 1045 (28000): {}...", "ä".repeat(2_000));
+        assert_eq!(text, cut);
     }
 
     proptest! {

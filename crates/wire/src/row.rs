@@ -47,6 +47,36 @@ impl Column {
     }
 }
 
+/// A column of a text reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Described<'a> {
+    /// Its alias, or its name in the table.
+    pub name: &'a [u8],
+    /// FLOAT or DOUBLE.
+    pub is_floating: bool,
+}
+
+impl<'a> Described<'a> {
+    /// Parses a column definition. A type that prony does not know is text, like most.
+    pub(crate) fn read(definition: &'a [u8]) -> Result<Described<'a>, WireError> {
+        let described = || {
+            let mut fields = Fields(definition);
+            // Catalog, schema, table alias, table.
+            for _ in 0..4 {
+                fields.string()?;
+            }
+            let name = fields.string()?;
+            let (kind, _) = kind_and_flags(&mut Fields(definition))?;
+            Some(Described {
+                name,
+                is_floating: kind == ColumnType::MYSQL_TYPE_FLOAT as u8
+                    || kind == ColumnType::MYSQL_TYPE_DOUBLE as u8,
+            })
+        };
+        described().ok_or_else(|| WireError::malformed("a column definition is truncated"))
+    }
+}
+
 fn kind_and_flags(fields: &mut Fields) -> Option<(u8, u16)> {
     // Catalog, schema, table alias, table, column alias, column.
     for _ in 0..6 {
@@ -125,13 +155,24 @@ pub(crate) fn read_text<'a>(
     columns: usize,
     values: &mut Vec<Value<'a>>,
 ) -> Result<(), WireError> {
+    read_cells(payload, columns, |cell| {
+        values.push(cell.map_or(Value::Null, Value::Bytes));
+    })
+}
+
+/// Passes each cell of a text row to `take`. NULL is None.
+pub(crate) fn read_cells<'a>(
+    payload: &'a [u8],
+    columns: usize,
+    mut take: impl FnMut(Option<&'a [u8]>),
+) -> Result<(), WireError> {
     let mut fields = Fields(payload);
     for _ in 0..columns {
-        let value = match fields.0.first() {
-            Some(0xfb) => fields.u8().map(|_| Value::Null),
-            _ => fields.string().map(Value::Bytes),
+        let cell = match fields.0.first() {
+            Some(0xfb) => fields.u8().map(|_| None),
+            _ => fields.string().map(Some),
         };
-        values.push(value.ok_or_else(|| WireError::malformed("a row is truncated"))?);
+        take(cell.ok_or_else(|| WireError::malformed("a row is truncated"))?);
     }
     Ok(())
 }
@@ -140,4 +181,10 @@ pub(crate) fn read_text<'a>(
 pub(crate) fn recycled<'a>(mut values: Vec<Value<'_>>) -> Vec<Value<'a>> {
     values.clear();
     values.into_iter().map(|_| Value::Null).collect()
+}
+
+/// [`recycled`] for the cells of text rows.
+pub(crate) fn recycled_cells<'a>(mut cells: Vec<Option<&[u8]>>) -> Vec<Option<&'a [u8]>> {
+    cells.clear();
+    cells.into_iter().map(|_| None).collect()
 }

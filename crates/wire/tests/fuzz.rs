@@ -1,4 +1,5 @@
-//! Fuzzes the whole client with a hostile server: recorded conversations of real servers, randomly corrupted.
+//! Fuzzes the whole client with a hostile server: recorded conversations of real servers, randomly corrupted. Half of the cases use
+//! a connection of a timed load, the others a session.
 //!
 //! Runs for PRONY_FUZZ_S seconds, 5 by default. The client must not panic, must use bounded memory whatever length a packet
 //! claims, and must end in bounded time. PRONY_FUZZ_CASE=N repeats one case.
@@ -17,7 +18,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
-use wire::{Connection, Login, Param, Tls, WireError};
+use wire::{Blocking, Connection, Login, Param, Sink, Tls, WireError};
 
 /// Memory limit of the whole process. A conversation has less than 64 KiB, so allocating a falsely claimed 16 MiB exceeds it.
 const MEMORY_BYTES_MAX: usize = 12 << 20;
@@ -121,6 +122,70 @@ async fn converse(io: &Io, login: &Login) -> Result<(), WireError> {
     Ok(())
 }
 
+/// The number of requests of [`converse`] that are answered.
+const REQUESTS: usize = 7;
+
+/// A conversation of a session, from a recorded one: the same login and replies, and a load.
+fn of_session(recorded: &Turns) -> Turns {
+    let (login, replies) = recorded.split_at(recorded.len() - REQUESTS);
+    let [done, rows, again, error, ..] = replies else {
+        unreachable!("a conversation has {REQUESTS} requests")
+    };
+    let request = b"\x05\0\0\x01\xfbrows".to_vec();
+    let loaded = b"\x07\0\0\x04\0\x01\0\x02\0\0\0".to_vec();
+    let turns = [done, rows, again, &request, &loaded, error];
+    login.iter().chain(turns).cloned().collect()
+}
+
+struct Seen(usize);
+
+impl Sink for Seen {
+    fn column(&mut self, _: u64, name: &[u8], _: bool) -> Result<(), WireError> {
+        self.0 += name.len();
+        Ok(())
+    }
+
+    fn row(&mut self, cells: &[Option<&[u8]>]) -> Result<(), WireError> {
+        self.0 += cells.len();
+        Ok(())
+    }
+}
+
+/// Uses every function of a session, as far as the server allows.
+fn use_session(login: &Login) -> Result<(), WireError> {
+    let mut session = Blocking::open(login, "fuzz", || false)?;
+    let continue_unless_lost = |error: WireError| if error.is_lost() { Err(error) } else { Ok(()) };
+    session.set_statement_timeout(login.stall_timeout);
+    let done = session.run("DO 1");
+    done.map(drop).or_else(continue_unless_lost)?;
+    for _ in 0..2 {
+        let read = session.read("SELECT 1", &mut Seen(0));
+        read.map(drop).or_else(continue_unless_lost)?;
+    }
+    let load = "LOAD DATA LOCAL INFILE 'rows' INTO TABLE t";
+    let loaded = session.load(load, "rows", &mut |to| to.write_all(&[b'7'; 100]));
+    loaded.map(drop).or_else(continue_unless_lost)?;
+    let done = session.run("nonsense");
+    done.map(drop).or_else(continue_unless_lost)
+}
+
+/// What a case uses.
+#[derive(Clone, Copy)]
+enum Client {
+    Load,
+    Session,
+}
+
+impl Client {
+    /// A conversation that succeeds.
+    fn conversation(self, recorded: &Turns) -> Turns {
+        match self {
+            Client::Load => recorded.clone(),
+            Client::Session => of_session(recorded),
+        }
+    }
+}
+
 fn login(port: u16, tls: Tls) -> Login {
     Login {
         endpoints: vec![Endpoint::Tcp {
@@ -159,6 +224,7 @@ fn serve_turns(mut stream: TcpStream, turns: &Turns, timeout: Duration) {
 
 fn against(
     listener: &TcpListener,
+    client: Client,
     turns: &Turns,
     tls: Tls,
     timeout: Duration,
@@ -166,12 +232,15 @@ fn against(
     let login = login(listener.local_addr().unwrap().port(), tls);
     std::thread::scope(|scope| {
         scope.spawn(|| serve_turns(listener.accept().unwrap().0, turns, timeout));
-        now(converse(&Io::blocking(), &login))
+        match client {
+            Client::Load => now(converse(&Io::blocking(), &login)),
+            Client::Session => use_session(&login),
+        }
     })
 }
 
-fn corrupt(recorded: &[Turns], random: &mut Pcg64) -> Turns {
-    let mut turns = recorded[random.random_range(0..recorded.len())].clone();
+fn corrupt(recorded: &[Turns], client: Client, random: &mut Pcg64) -> Turns {
+    let mut turns = client.conversation(&recorded[random.random_range(0..recorded.len())]);
     for _ in 0..random.random_range(1..4) {
         let place = random.random_range(0..turns.len());
         if random.random_range(0..8) == 0 {
@@ -256,7 +325,10 @@ fn number(variable: &str) -> Option<u64> {
 fn recorded_conversations_are_parsed_to_the_end() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     for turns in recorded() {
-        against(&listener, &turns, Tls::Off, END_WITHIN).unwrap();
+        for client in [Client::Load, Client::Session] {
+            let turns = client.conversation(&turns);
+            against(&listener, client, &turns, Tls::Off, END_WITHIN).unwrap();
+        }
     }
 }
 
@@ -288,10 +360,11 @@ fn corrupted_conversations_cause_no_panic_hang_or_memory_growth() {
 
 fn run_case(listener: &TcpListener, recorded: &[Turns], case: u64) {
     let mut random = Pcg64::seed_from_u64(case);
-    let turns = corrupt(recorded, &mut random);
+    let client = [Client::Load, Client::Session][random.random_range(0..2)];
+    let turns = corrupt(recorded, client, &mut random);
     let tls = [Tls::Off, Tls::Off, Tls::Off, Tls::Required][random.random_range(0..4)];
     let begin = Instant::now();
-    let ended = std::panic::catch_unwind(|| against(listener, &turns, tls, TURN_TIMEOUT));
+    let ended = std::panic::catch_unwind(|| against(listener, client, &turns, tls, TURN_TIMEOUT));
     assert!(ended.is_ok(), "PRONY_FUZZ_CASE={case} panics");
     let peak = PEAK.load(Ordering::Relaxed);
     assert!(

@@ -23,7 +23,7 @@ fn login(server: &NullServer) -> Login {
         schema: Some("sbtest".into()),
         tls: Tls::Off,
         login_timeout: Duration::from_secs(20),
-        stall_timeout: Some(Duration::from_millis(300)),
+        stall_timeout: Some(Duration::from_secs(3)),
     }
 }
 

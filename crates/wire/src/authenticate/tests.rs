@@ -76,7 +76,8 @@ fn refusal(backend: Backend, endpoint: Endpoint, within: Duration) -> WireError 
     executor::run(backend, Instant::now(), None, 1, |io| {
         let io = io.clone();
         let task: Task = Box::pin(async move {
-            kept.set(open(&io, &endpoint, &login).await.err());
+            let opened = open(&io, &endpoint, &login, "db", CapabilityFlags::empty());
+            kept.set(opened.await.err());
         });
         vec![task]
     })

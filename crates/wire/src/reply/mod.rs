@@ -17,8 +17,8 @@ const MORE_RESULTS: u16 = 0x0008;
 /// Without CLIENT_DEPRECATE_EOF, a packet that begins with 0xfe and is shorter than this ends the rows.
 const EOF_BYTES: usize = 9;
 
-/// The maximum that the reply to a prepare can express. Servers return at most 4,096.
-const COLUMNS_MAX: u64 = 65_535;
+/// The maximum of every server.
+const COLUMNS_MAX: u64 = 4_096;
 
 /// The result of a statement. For several results: the sums, and the last status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -154,9 +154,6 @@ impl Walk {
             self.number = self.number.wrapping_add(1);
             self.is_continued = length == CHUNK_MAX;
             match look {
-                Look::Column(_) if self.is_continued => {
-                    return Err(WireError::malformed("a column definition is too long"));
-                }
                 Look::Column(_) => {
                     let place = self.columns - self.columns_left;
                     self.pass_column();
@@ -196,6 +193,7 @@ impl Walk {
             return Ok(Look::Continuation(length));
         }
         match self.phase {
+            Phase::Columns if length > CONTROL_MAX => return Err(packet::too_long(length)),
             Phase::Columns => return Ok(Look::Column(length)),
             Phase::Rows => match rest.get(HEADER) {
                 Some(&first) if !self.ends_rows(first, length) => return Ok(Look::Row(length)),
@@ -250,7 +248,7 @@ impl Walk {
             (_, packet::ERROR) => Err(packet::error(payload)),
             (Phase::Head, packet::OK) => self.ok(payload),
             (Phase::Head, packet::LOCAL_INFILE) => Err(WireError::malformed(
-                "it requests a local file, which prony never sends",
+                "it requests a local file that prony did not offer",
             )),
             (Phase::Head, _) => self.begin_columns(payload),
             (Phase::ColumnsEnd, packet::EOF) => {
@@ -301,6 +299,9 @@ impl Walk {
                 self.phase = Phase::Columns;
                 Ok(false)
             }
+            Some(columns) if columns > COLUMNS_MAX => Err(WireError::Protocol(format!(
+                "a reply has {columns} columns, the maximum is {COLUMNS_MAX}"
+            ))),
             _ => Err(WireError::malformed("a reply has no column count")),
         }
     }
