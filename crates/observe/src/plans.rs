@@ -40,7 +40,7 @@ impl Explainer {
                 version: "SQLite".to_string(),
             });
         }
-        let version = match session.query("SELECT VERSION()") {
+        let version = match session.control(|session| session.query("SELECT VERSION()")) {
             Ok(reply) => reply.first_text().unwrap_or_default(),
             Err(ServerError::Refused { .. }) => String::new(),
             Err(lost) => return Err(lost),

@@ -6,17 +6,20 @@ use server::{Reply, Session};
 
 /// Enables profiling for this connection; returns false if the server does not support it.
 pub fn begin(session: &mut Session) -> bool {
-    session.is_mysql() && session.execute("SET SESSION profiling = 1").is_ok()
+    let statement = "SET SESSION profiling = 1";
+    session.is_mysql()
+        && session
+            .control(|session| session.execute(statement))
+            .is_ok()
 }
 
 /// Returns the stages of the last statement in the order of their first appearance, in seconds, and disables profiling.
 pub fn end(session: &mut Session) -> Vec<(String, f64)> {
-    let stages = session
-        .query("SHOW PROFILE")
-        .map(|reply| stages(&reply))
-        .unwrap_or_default();
-    let _ = session.execute("SET SESSION profiling = 0");
-    stages
+    session.control(|session| {
+        let stages = session.query("SHOW PROFILE").map(|reply| stages(&reply));
+        let _ = session.execute("SET SESSION profiling = 0");
+        stages.unwrap_or_default()
+    })
 }
 
 fn stages(reply: &Reply) -> Vec<(String, f64)> {

@@ -8,8 +8,24 @@ use crate::{Abilities, Connector, Node, ServerError, Session, StartRequest, Star
 use record::ServerIdentity;
 use spec::Dsn;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
+
+/// The environment variable with the password of DSNs that have none.
+const PASSWORD: &str = "PRONY_PASSWORD";
+
+/// What it held. Never printed.
+static GIVEN: OnceLock<Option<String>> = OnceLock::new();
+
+/// Reads PRONY_PASSWORD and removes it from the environment, so that no child process inherits it.
+///
+/// # Safety
+/// No other thread may run, because it could read the environment meanwhile.
+pub unsafe fn take_password() {
+    GIVEN.get_or_init(|| std::env::var(PASSWORD).ok());
+    // SAFETY: no other thread runs.
+    unsafe { std::env::remove_var(PASSWORD) };
+}
 
 /// A server that prony does not control.
 pub struct External {
@@ -18,8 +34,8 @@ pub struct External {
 }
 
 impl External {
-    /// A server addressed by this DSN. If the DSN has no password, PRONY_PASSWORD provides it, or else `~/.my.cnf` under
-    /// [client].
+    /// A server addressed by this DSN. If the DSN has no password, PRONY_PASSWORD provides it (see [`take_password`]), or else
+    /// `~/.my.cnf` under [client].
     pub fn new(dsn: Dsn) -> External {
         let password = dsn.password.clone().or_else(password_from_environment);
         External {
@@ -33,7 +49,7 @@ impl External {
     }
 
     fn query_identity(&self) -> Result<ServerIdentity, ServerError> {
-        let mut session = self.connect()?;
+        let mut session = self.connect()?.for_control();
         let mut text = |sql: &str| {
             Ok::<String, ServerError>(session.query(sql)?.first_text().unwrap_or_default())
         };
@@ -103,7 +119,7 @@ impl Node for External {
 }
 
 fn password_from_environment() -> Option<String> {
-    let given = std::env::var("PRONY_PASSWORD").ok();
+    let given = GIVEN.get().cloned().flatten();
     given.or_else(|| {
         let file = PathBuf::from(std::env::var_os("HOME")?).join(".my.cnf");
         option_file::password(&std::fs::read_to_string(file).ok()?)

@@ -6,11 +6,18 @@
 
 use crate::ServerError;
 use crate::builds::{Distribution, Flavor, failed, not_started};
+use crate::full_disk::FullDisk;
 use host::Leases;
+use host::process::wait_within;
+use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+/// How often the disk is looked at while a server initialises its data folder.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// The scripts in order, each with its names in the various families and versions. A build needs the first two, and of
 /// the others those that it has.
@@ -103,7 +110,7 @@ impl Distribution {
             }
             .as_bytes(),
         )?;
-        io::Seek::rewind(to)
+        to.rewind()
     }
 
     fn scripts(&self) -> Result<Vec<PathBuf>, ServerError> {
@@ -151,8 +158,7 @@ impl Distribution {
             .arg(format!("--tmpdir={}", temporary.path().display()))
             .args(options)
             .stdin(input);
-        let done = command
-            .output()
+        let done = output(&mut command, folder)
             .map_err(|error| not_started(&self.build, &error, "download the build again"))?;
         // In bootstrap mode an error in a statement does not always change the exit status.
         let complete = folder.join("mysql").is_dir();
@@ -168,6 +174,34 @@ impl Distribution {
             )),
         }
     }
+}
+
+/// Like [`Command::output`], with both streams in one, and without a server that waits for space on a full disk: it is killed. What it
+/// prints goes to memory, where it has a place even then.
+fn output(command: &mut Command, folder: &Path) -> io::Result<Output> {
+    let mut printed = File::from(memfd_create("initialise", MemfdFlags::CLOEXEC)?);
+    let mut process = command
+        .stdout(printed.try_clone()?)
+        .stderr(printed.try_clone()?)
+        .spawn()?;
+    let mut disk = FullDisk::of(folder);
+    let status = loop {
+        if let Some(status) = wait_within(&mut process, LOOK_EVERY)? {
+            break status;
+        }
+        if disk.stays_full() {
+            process.kill()?;
+            break process.wait()?;
+        }
+    };
+    let mut stdout = Vec::new();
+    printed.rewind()?;
+    printed.read_to_end(&mut stdout)?;
+    Ok(Output {
+        status,
+        stdout,
+        stderr: Vec::new(),
+    })
 }
 
 fn file_error(path: &Path, error: &io::Error) -> ServerError {

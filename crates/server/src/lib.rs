@@ -6,6 +6,7 @@
 mod builds;
 mod external;
 mod fake;
+mod full_disk;
 mod initialise;
 mod log;
 mod managed;
@@ -18,14 +19,14 @@ mod sqlite;
 mod start;
 
 pub use builds::{Cache, Distribution, Flavor, Held, build_names};
-pub use external::External;
+pub use external::{External, take_password};
 pub use fake::{Fake, reply as fake_reply};
 pub use managed::Managed;
 pub use managed::adjusted::{Adjusted, differences as adjusted};
 pub use node::{Abilities, Connector, Node, Server, Started};
 pub use provider::{FakeProvider, Provider, provider};
 pub use recovery::{LogLine, LogWatch, RecoveryLog};
-pub use session::{Cutter, Producer, Reply, Script, ServerError, Session, TakeRow};
+pub use session::{Cutter, Producer, Reply, Script, ServerError, Session, TakeRow, login};
 pub use settings::SettingTable;
 pub use sqlite::Sqlite;
 pub use start::StartRequest;

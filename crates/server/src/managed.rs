@@ -9,6 +9,7 @@ mod password;
 mod place;
 
 use crate::builds::Distribution;
+use crate::full_disk::FullDisk;
 use crate::session::option_file;
 use crate::{Abilities, Connector, Node, ServerError, Session, StartRequest, Started, log};
 use adjusted::Adjusted;
@@ -29,6 +30,8 @@ use std::time::{Duration, Instant};
 const START_WITHIN: Duration = Duration::from_secs(900);
 /// Time limit of a stop: it writes all dirty pages of the buffer pool.
 const STOP_WITHIN: Duration = Duration::from_secs(600);
+/// A server that stops and wrote nothing for so long hangs.
+const STUCK_AFTER: Duration = Duration::from_secs(60);
 /// Time limit for the process to end after SIGKILL.
 const KILL_WITHIN: Duration = Duration::from_secs(60);
 /// Poll interval during a start; a small part of the shortest start (0.2 s).
@@ -150,8 +153,9 @@ impl Managed {
 
     /// Waits until the launched process answers or ends. It holds the lock only for each poll, so that an event can kill a
     /// starting node.
-    fn first_answer(&self, access: &Access) -> io::Result<Answer> {
+    fn first_answer(&self, access: &Access, data_folder: &Path) -> io::Result<Answer> {
         let began = Instant::now();
+        let mut disk = FullDisk::of(data_folder);
         loop {
             match lock(&self.running).as_mut() {
                 None => return Ok(Answer::Refused("it was killed during the start".into())),
@@ -168,6 +172,9 @@ impl Managed {
             }
             if interrupted() {
                 return Ok(Answer::Refused("interrupted".into()));
+            }
+            if disk.stays_full() {
+                return Ok(Answer::Refused("its disk is full".into()));
             }
             if began.elapsed() > START_WITHIN {
                 return Ok(Answer::Refused(format!(
@@ -203,8 +210,8 @@ impl Managed {
     }
 
     fn identify(&self, session: &mut Session) -> Result<ServerIdentity, ServerError> {
-        let reply =
-            session.query("SELECT version(), @@version_comment, @@version_compile_machine")?;
+        let sql = "SELECT version(), @@version_comment, @@version_compile_machine";
+        let reply = session.control(|session| session.query(sql))?;
         let mut texts = reply
             .rows
             .into_iter()
@@ -295,6 +302,24 @@ impl Running {
     }
 }
 
+/// Waits for the end of a server that was told to stop. None: it wrote nothing for `stuck_after`, or took [`STOP_WITHIN`].
+fn wait_for_end(process: &mut Child, stuck_after: Duration) -> io::Result<Option<ExitStatus>> {
+    let (began, pid) = (Instant::now(), process.id());
+    let written_bytes = || Some(host::Process::read(pid)?.io?.written_bytes);
+    let mut before = written_bytes();
+    while began.elapsed() < STOP_WITHIN {
+        if let Some(status) = wait_within(process, stuck_after)? {
+            return Ok(Some(status));
+        }
+        let now = written_bytes();
+        if now == before {
+            break;
+        }
+        before = now;
+    }
+    Ok(None)
+}
+
 impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.kill();
@@ -335,7 +360,7 @@ impl Node for Managed {
             let access = self.access()?;
             *lock(&self.running) = Some(self.launch(&access, request)?);
             let answer = self
-                .first_answer(&access)
+                .first_answer(&access, &request.data_folder)
                 .map_err(|error| self.not_launched(&error))?;
             let elapsed_s = began.elapsed().as_secs_f64();
             if let Answer::Session(mut session) = answer {
@@ -380,7 +405,8 @@ impl Node for Managed {
         // All servers treat SIGTERM as SHUTDOWN, a statement that is missing before 5.7.9.
         kill_process(Pid::from_child(&running.process), Signal::TERM)
             .map_err(|error| failed(error.into()))?;
-        match wait_within(&mut running.process, STOP_WITHIN).map_err(failed)? {
+        let told = Instant::now();
+        match wait_for_end(&mut running.process, STUCK_AFTER).map_err(failed)? {
             Some(status) if status.success() => Ok(()),
             Some(status) => Err(ServerError::Lost(format!(
                 "{build} did not stop cleanly: {}",
@@ -388,7 +414,7 @@ impl Node for Managed {
             ))),
             None => {
                 running.kill().map_err(failed)?;
-                let waited_s = STOP_WITHIN.as_secs();
+                let waited_s = told.elapsed().as_secs();
                 Err(ServerError::Lost(format!(
                     "{build} did not stop within {waited_s} s and was killed: its data folder is not clean"
                 )))
@@ -449,5 +475,26 @@ impl Node for Managed {
         settings.map_or(Ok(Vec::new()), |settings| {
             adjusted::find(&settings, session)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_server_is_awaited_unless_it_hangs() {
+        let start = |program: &str, argument: &str| {
+            let started = Command::new(program).arg(argument).spawn();
+            started.unwrap()
+        };
+        let mut ends = start("sleep", "0.05");
+        let status = wait_for_end(&mut ends, Duration::from_secs(60)).unwrap();
+        assert!(status.is_some_and(|status| status.success()));
+        let mut hangs = start("sleep", "1000");
+        let status = wait_for_end(&mut hangs, Duration::from_millis(20)).unwrap();
+        assert!(status.is_none());
+        hangs.kill().unwrap();
+        hangs.wait().unwrap();
     }
 }

@@ -180,7 +180,7 @@ impl ByDsn {
     fn session(dsn: &Dsn) -> Result<(External, Session), ServerError> {
         let node = External::new(dsn.clone());
         node.start(&StartRequest::default())?;
-        let session = node.connect()?;
+        let session = node.connect()?.for_control();
         Ok((node, session))
     }
 }

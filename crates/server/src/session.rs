@@ -1,18 +1,28 @@
-//! A blocking connection to a server: the `mysql` crate with the text protocol, or SQLite.
+//! A blocking connection to a server: the crate `wire` with the text protocol, or SQLite.
 //!
 //! It runs one statement at a time and returns its rows as text and its duration. It has no connection pool and no prepared
-//! statements. Timed loads use the crate `wire` instead.
+//! statements. Timed loads use `wire` directly.
+//!
+//! What a server sends is bounded: an answer that is kept has at most 64 MiB, a row that is handed out as well, and no file but the
+//! one that a load offers is sent. Control statements have a deadline ([`Session::control`]), and an interruption of prony ends
+//! every statement within two seconds.
 
 mod connect;
 mod cutter;
+mod kept;
 pub(crate) mod option_file;
 
+pub use connect::login;
 pub use cutter::Cutter;
 
-use mysql::prelude::Queryable;
-use mysql::{LocalInfileHandler, Value};
-use std::io::Write;
+use kept::{Each, Kept};
+use record::visible::{SAID_MAX, shortened};
+use std::io::{ErrorKind, Write};
 use std::time::{Duration, Instant};
+use wire::{Blocking, WireError};
+
+/// Time limit of a control statement, in total.
+const CONTROL_WITHIN: Duration = Duration::from_secs(30);
 
 /// The rows of one statement as text; NULL is None.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -66,7 +76,7 @@ impl ServerError {
 
 /// An open connection.
 pub enum Session {
-    MySql(Box<mysql::Conn>),
+    MySql(Box<Blocking>),
     Sqlite(rusqlite::Connection),
     /// A fake connection that answers with a script (see `fake`).
     Scripted(Box<Script>),
@@ -91,16 +101,40 @@ impl Session {
     /// The connection id for KILL; None for SQLite and scripts.
     pub fn connection_id(&self) -> Option<u32> {
         match self {
-            Session::MySql(connection) => Some(connection.connection_id()),
+            Session::MySql(connection) => Some(connection.id()),
             Session::Sqlite(_) | Session::Scripted(_) => None,
         }
     }
 
-    /// Runs one statement and returns all its rows. A statement without rows returns an empty reply.
+    /// Runs control statements, such as SET, SHOW and KILL: each ends within 30 s. All others have no limit of their own.
+    pub fn control<T>(&mut self, run: impl FnOnce(&mut Session) -> T) -> T {
+        let before = self.limit(Some(CONTROL_WITHIN));
+        let result = run(self);
+        self.limit(before);
+        result
+    }
+
+    /// This session for control statements only, see [`Session::control`].
+    pub fn for_control(mut self) -> Session {
+        self.limit(Some(CONTROL_WITHIN));
+        self
+    }
+
+    fn limit(&mut self, limit: Option<Duration>) -> Option<Duration> {
+        match self {
+            Session::MySql(connection) => connection.set_statement_timeout(limit),
+            Session::Sqlite(_) | Session::Scripted(_) => None,
+        }
+    }
+
+    /// Runs one statement and returns all rows of its first result. A statement without rows returns an empty reply.
+    ///
+    /// # Errors
+    /// [`ServerError::Unusable`] for an answer of more than 64 MiB.
     pub fn query(&mut self, sql: &str) -> Result<Reply, ServerError> {
         let sent = Instant::now();
         let mut reply = match self {
-            Session::MySql(connection) => query_mysql(connection, sql).map_err(statement_error),
+            Session::MySql(connection) => query_mysql(connection, sql),
             Session::Sqlite(connection) => query_sqlite(connection, sql).map_err(sqlite_error),
             Session::Scripted(script) => script(sql),
         }?;
@@ -112,7 +146,7 @@ impl Session {
     /// statements; the result is that of the last one.
     pub fn execute(&mut self, sql: &str) -> Result<u64, ServerError> {
         match self {
-            Session::MySql(connection) => execute_mysql(connection, sql).map_err(statement_error),
+            Session::MySql(connection) => Ok(run_mysql(connection, sql)?.affected),
             Session::Sqlite(connection) => {
                 connection.execute_batch(sql).map_err(sqlite_error)?;
                 Ok(connection.changes())
@@ -124,7 +158,7 @@ impl Session {
     /// Runs one statement, reads and discards its rows one by one, and returns their number.
     pub fn drain(&mut self, sql: &str) -> Result<u64, ServerError> {
         match self {
-            Session::MySql(connection) => drain_mysql(connection, sql).map_err(statement_error),
+            Session::MySql(connection) => Ok(run_mysql(connection, sql)?.rows),
             Session::Sqlite(connection) => drain_sqlite(connection, sql).map_err(sqlite_error),
             Session::Scripted(script) => Ok(script(sql)?.rows.len() as u64),
         }
@@ -133,7 +167,10 @@ impl Session {
     /// Runs one statement and hands each row to `take` as it arrives. Only one row is in memory.
     pub fn each(&mut self, sql: &str, take: &mut TakeRow<'_>) -> Result<(), ServerError> {
         if let Session::MySql(connection) = self {
-            return each_mysql(connection, sql, take).map_err(statement_error);
+            let read = connection.read(sql, &mut Each(take));
+            return read
+                .map(drop)
+                .map_err(|error| statement_error(connection, error));
         }
         for row in self.query(sql)?.rows {
             let cells: Vec<Option<&[u8]>> = row.iter().map(|cell| cell.as_deref()).collect();
@@ -143,7 +180,7 @@ impl Session {
     }
 
     /// Runs `LOAD DATA LOCAL INFILE 'any name' ...` with the producer's bytes as the file, and returns the number of loaded
-    /// rows.
+    /// rows. The name has only ASCII characters and no quotes or backslashes: a server that requests another one is refused.
     ///
     /// # Errors
     /// [`ServerError::Refused`] if the server forbids LOCAL; the producer is not called then. [`ServerError::Lost`] if the
@@ -162,16 +199,16 @@ impl Session {
                 return Ok(script(sql)?.rows.len() as u64);
             }
         };
-        let handler = LocalInfileHandler::new(move |_name, packets| producer(packets));
-        connection.set_local_infile_handler(Some(handler));
-        let loaded = execute_mysql(connection, sql);
-        connection.set_local_infile_handler(None);
-        loaded.map_err(|error| match error {
-            mysql::Error::IoError(cause) => {
-                ServerError::Lost(format!("the load was aborted: {cause}"))
-            }
-            other => statement_error(other),
-        })
+        let name = sql.split('\'').nth(1).unwrap_or_default();
+        connection
+            .load(sql, name, &mut producer)
+            .map_err(|error| match error {
+                WireError::Io(cause) => ServerError::Lost(format!(
+                    "the load was aborted: {}",
+                    broken(connection, &cause)
+                )),
+                other => statement_error(connection, other),
+            })
     }
 }
 
@@ -180,7 +217,7 @@ impl Session {
     /// not warn of them.
     pub fn skipped_rows(&self) -> u64 {
         match self {
-            Session::MySql(connection) => skipped(&connection.info_str()),
+            Session::MySql(connection) => skipped(connection.load_info()),
             Session::Sqlite(_) | Session::Scripted(_) => 0,
         }
     }
@@ -194,66 +231,17 @@ fn skipped(info: &str) -> u64 {
     number.unwrap_or(0)
 }
 
-fn query_mysql(connection: &mut mysql::Conn, sql: &str) -> mysql::Result<Reply> {
-    let mut result = connection.query_iter(sql)?;
-    let described = result.columns();
-    let described = described.as_ref();
-    let columns = described
-        .iter()
-        .map(|column| column.name_str().into_owned())
-        .collect();
-    let inexact = described.iter().map(is_inexact).collect();
-    let mut rows = Vec::new();
-    for row in result.by_ref() {
-        rows.push(row?.unwrap().into_iter().map(text).collect());
+fn query_mysql(connection: &mut Blocking, sql: &str) -> Result<Reply, ServerError> {
+    let mut kept = Kept::default();
+    match connection.read(sql, &mut kept) {
+        Ok(_) => Ok(kept.reply()),
+        Err(error) => Err(statement_error(connection, error)),
     }
-    Ok(Reply {
-        columns,
-        inexact,
-        rows,
-        elapsed: Duration::ZERO,
-    })
 }
 
-fn is_inexact(column: &mysql::Column) -> bool {
-    use mysql::consts::ColumnType::{MYSQL_TYPE_DOUBLE, MYSQL_TYPE_FLOAT};
-    matches!(column.column_type(), MYSQL_TYPE_DOUBLE | MYSQL_TYPE_FLOAT)
-}
-
-fn execute_mysql(connection: &mut mysql::Conn, sql: &str) -> mysql::Result<u64> {
-    let mut result = connection.query_iter(sql)?;
-    let changed = result.affected_rows();
-    for row in result.by_ref() {
-        row?;
-    }
-    Ok(changed)
-}
-
-fn drain_mysql(connection: &mut mysql::Conn, sql: &str) -> mysql::Result<u64> {
-    let mut rows = 0;
-    for row in connection.query_iter(sql)?.by_ref() {
-        row?;
-        rows += 1;
-    }
-    Ok(rows)
-}
-
-fn each_mysql(
-    connection: &mut mysql::Conn,
-    sql: &str,
-    take: &mut TakeRow<'_>,
-) -> mysql::Result<()> {
-    for row in connection.query_iter(sql)?.by_ref() {
-        let row = row?;
-        let cell = |column| match row.as_ref(column) {
-            Some(Value::Bytes(bytes)) => Some(bytes.as_slice()),
-            // The text protocol sends only bytes or NULL.
-            _ => None,
-        };
-        let cells: Vec<Option<&[u8]>> = (0..row.len()).map(cell).collect();
-        take(&cells);
-    }
-    Ok(())
+fn run_mysql(connection: &mut Blocking, sql: &str) -> Result<wire::Done, ServerError> {
+    let done = connection.run(sql);
+    done.map_err(|error| statement_error(connection, error))
 }
 
 fn drain_sqlite(connection: &rusqlite::Connection, sql: &str) -> rusqlite::Result<u64> {
@@ -264,15 +252,6 @@ fn drain_sqlite(connection: &rusqlite::Connection, sql: &str) -> rusqlite::Resul
         rows += 1;
     }
     Ok(rows)
-}
-
-/// The text protocol sends only bytes or NULL.
-fn text(value: Value) -> Option<Vec<u8>> {
-    match value {
-        Value::NULL => None,
-        Value::Bytes(bytes) => Some(bytes),
-        other => Some(other.as_sql(true).into_bytes()),
-    }
 }
 
 fn query_sqlite(connection: &rusqlite::Connection, sql: &str) -> rusqlite::Result<Reply> {
@@ -305,26 +284,45 @@ fn sqlite_text(value: rusqlite::types::ValueRef<'_>) -> Option<Vec<u8>> {
     }
 }
 
-/// Error codes after which the server closes the connection: shutdown, KILL of the connection, timeout.
-const CLOSING: [u16; 5] = [1053, 1152, 1184, 1927, 4031];
-
-fn statement_error(error: mysql::Error) -> ServerError {
+fn statement_error(connection: &Blocking, error: WireError) -> ServerError {
+    let is_lost = error.is_lost();
     match error {
-        mysql::Error::MySqlError(answer) if CLOSING.contains(&answer.code) => {
-            ServerError::Lost(format!(
-                "the server closed the connection: {} {}",
-                answer.code, answer.message
-            ))
-        }
-        mysql::Error::MySqlError(answer) => ServerError::Refused {
-            code: answer.code,
-            message: answer.message,
+        WireError::Server { code, message, .. } if is_lost => ServerError::Lost(format!(
+            "the server closed the connection: {code} {}",
+            said(&message)
+        )),
+        WireError::Server { code, message, .. } => ServerError::Refused {
+            code,
+            message: said(&message),
         },
-        mysql::Error::IoError(cause) => {
-            ServerError::Lost(format!("the connection to the server was lost: {cause}"))
+        WireError::ReplyTooLarge { .. } | WireError::AnswerTooLarge { .. } => {
+            ServerError::Unusable(error.to_string())
         }
+        WireError::Io(cause) => ServerError::Lost(format!(
+            "the connection to the server was lost: {}",
+            broken(connection, &cause)
+        )),
         other => ServerError::Lost(format!("the connection to the server was lost: {other}")),
     }
+}
+
+/// Why a connection broke, in words.
+fn broken(connection: &Blocking, cause: &std::io::Error) -> String {
+    match (cause.kind(), connection.statement_timeout()) {
+        // It comes from the producer of a load.
+        _ if cause.get_ref().is_some() => cause.to_string(),
+        (ErrorKind::TimedOut, Some(limit)) => {
+            format!("no complete answer within {} s", limit.as_secs())
+        }
+        (ErrorKind::UnexpectedEof, _) => "the server closed it".into(),
+        (ErrorKind::Interrupted, _) => "interrupted".into(),
+        _ => cause.to_string(),
+    }
+}
+
+/// What a server says, as far as it is kept.
+fn said(message: &str) -> String {
+    shortened(message, SAID_MAX).into_owned()
 }
 
 fn sqlite_error(error: rusqlite::Error) -> ServerError {
@@ -343,6 +341,9 @@ fn sqlite_error(error: rusqlite::Error) -> ServerError {
         },
     }
 }
+
+#[cfg(test)]
+mod hostile;
 
 #[cfg(test)]
 mod tests {

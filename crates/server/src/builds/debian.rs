@@ -2,26 +2,74 @@
 //!
 //! A private apt has its own lists and cache, and an empty list of installed packages, so that its solver finds all
 //! dependencies down to the C library. It uses the mirrors, proxies and logins of the machine's apt. It installs nothing,
-//! and no other package manager is supported.
+//! and no other package manager is supported. apt checks the signature of the distribution, and the age of its lists unless the
+//! machine's own configuration says otherwise.
 
 use super::catalogue::Packages;
-use super::program;
+use super::program::{self, Logs};
 use super::sources::{self, Archive};
+use super::unpack;
 use crate::ServerError;
 use host::Leases;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const DEBIAN_KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 const NO_APT: &str =
     "it is part of every Debian system; on other systems give an unpacked server as path:BASEDIR";
 
 /// The C library is left out if the machine has the same one.
 const C_LIBRARY: &str = "libc6_";
 
+/// Which packages to download for a list of names.
+pub(super) enum Extent {
+    /// The named packages only.
+    Exact,
+    /// The named packages and all their dependencies.
+    Closure,
+}
+
+/// Packages to download, and where the output of a failure goes.
+pub(super) struct Download<'a> {
+    pub packages: &'a Packages,
+    pub extent: Extent,
+    pub logs: Logs<'a>,
+}
+
+impl Download<'_> {
+    /// Downloads the packages and unpacks them into `to`. Returns their file names, which contain the versions.
+    pub(super) fn unpack(
+        &self,
+        partial: &Path,
+        to: &Path,
+        leases: &Leases,
+        progress: &dyn Fn(&str),
+    ) -> Result<Vec<String>, ServerError> {
+        let failed = |path: &Path| {
+            let path = path.display().to_string();
+            move |error: std::io::Error| ServerError::Unusable(format!("{path}: {error}"))
+        };
+        let folder = partial.join("apt");
+        std::fs::create_dir_all(&folder).map_err(failed(&folder))?;
+        let names = self.packages.names;
+        progress(&format!("downloading {} with apt", names.join(", ")));
+        let apt = Apt::open(&folder, self.packages, self.logs, leases)?;
+        let archives = match self.extent {
+            Extent::Exact => apt.exact(names)?,
+            Extent::Closure => apt.closure(names)?,
+        };
+        let (number, suite) = (archives.len(), apt.suite());
+        progress(&format!("unpacking {number} packages from {suite}"));
+        std::fs::create_dir_all(to).map_err(failed(to))?;
+        unpack::packages(&archives, to, leases)?;
+        std::fs::remove_dir_all(&folder).map_err(failed(&folder))?;
+        Ok(archives.iter().map(|archive| file_name(archive)).collect())
+    }
+}
+
 /// A private apt in a temporary folder.
-pub(super) struct Apt<'a> {
+struct Apt<'a> {
     folder: &'a Path,
+    logs: Logs<'a>,
     leases: &'a Leases,
     archive: Archive,
     architecture: Option<&'static str>,
@@ -30,23 +78,26 @@ pub(super) struct Apt<'a> {
 
 impl<'a> Apt<'a> {
     /// Sets up a private apt in `folder` for the requested suite (by default the machine's own) and downloads the lists.
-    pub(super) fn open(
+    fn open(
         folder: &'a Path,
         packages: &Packages,
+        logs: Logs<'a>,
         leases: &'a Leases,
     ) -> Result<Apt<'a>, ServerError> {
-        let codename = codename(&std::fs::read_to_string("/etc/os-release").unwrap_or_default())
-            .unwrap_or_default();
+        let os_release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+        let codename = value_of(&os_release, "VERSION_CODENAME").unwrap_or_default();
         let archives = sources::read(Path::new("/etc/apt"));
         let mut archive = sources::main_archive(&archives, &codename).ok_or_else(no_archive)?;
         let own_suite = packages
             .suite
             .is_none_or(|suite| suite == archive.suite || suite == codename);
+        archive.signed_by = Some(keyring(&archive, &os_release)?);
         if let Some(suite) = packages.suite.filter(|_| !own_suite) {
             archive.suite = suite.to_string();
         }
         let apt = Apt {
             folder,
+            logs,
             leases,
             archive,
             architecture: packages.architecture,
@@ -54,18 +105,18 @@ impl<'a> Apt<'a> {
         };
         apt.write_configuration()
             .map_err(|error| ServerError::Unusable(format!("{}: {error}", folder.display())))?;
-        program::output(apt.command("apt-get").args(["-q", "update"]), NO_APT)?;
+        logs.output(apt.command("apt-get").args(["-q", "update"]), NO_APT)?;
         Ok(apt)
     }
 
     /// The suite that packages come from.
-    pub(super) fn suite(&self) -> &str {
+    fn suite(&self) -> &str {
         &self.archive.suite
     }
 
     /// Downloads the packages and all their dependencies, except the C library if the machine has the same one.
-    pub(super) fn closure(&self, names: &[&str]) -> Result<Vec<PathBuf>, ServerError> {
-        program::output(
+    fn closure(&self, names: &[&str]) -> Result<Vec<PathBuf>, ServerError> {
+        self.logs.output(
             self.command("apt-get")
                 .args(["-q", "-y", "--download-only", "install"])
                 .args(names),
@@ -77,11 +128,11 @@ impl<'a> Apt<'a> {
     }
 
     /// Downloads these packages without their dependencies.
-    pub(super) fn exact(&self, names: &[&str]) -> Result<Vec<PathBuf>, ServerError> {
+    fn exact(&self, names: &[&str]) -> Result<Vec<PathBuf>, ServerError> {
         let to = self.folder.join("exact");
         std::fs::create_dir_all(&to)
             .map_err(|error| ServerError::Unusable(format!("{}: {error}", to.display())))?;
-        program::output(
+        self.logs.output(
             self.command("apt-get")
                 .current_dir(&to)
                 .args(["-q", "download"])
@@ -114,7 +165,7 @@ impl<'a> Apt<'a> {
         std::fs::write(self.folder.join("state/status"), "")?;
         std::fs::write(self.folder.join("sources.list"), source_line(&self.archive))?;
         // A proxy address may contain a password, so only this user may read the file.
-        write_private(
+        program::write_private(
             &self.folder.join("apt.conf"),
             &(configuration(self.folder, &transport(&machine_configuration(self.leases)))
                 + &self.architecture_lines()),
@@ -130,17 +181,30 @@ fn no_archive() -> ServerError {
     )
 }
 
-fn source_line(archive: &Archive) -> String {
-    let keyring = archive
-        .signed_by
-        .clone()
-        .filter(|file| file.is_file())
-        .or_else(|| Some(PathBuf::from(DEBIAN_KEYRING)).filter(|file| file.is_file()));
-    let options = keyring
-        .map(|file| format!("[signed-by={}] ", file.display()))
-        .unwrap_or_default();
-    format!("deb {options}{} {} main\n", archive.uri, archive.suite)
+/// The keys that may sign the archive: those that the machine's sources name, or the distribution's. Any other key that the machine's
+/// apt trusts, such as a vendor's, must not sign a server.
+fn keyring(archive: &Archive, os_release: &str) -> Result<PathBuf, ServerError> {
+    let id = value_of(os_release, "ID").unwrap_or_default();
+    let own = format!("/usr/share/keyrings/{id}-archive-keyring.gpg");
+    let known = [archive.signed_by.clone(), Some(PathBuf::from(&own))];
+    let mut known = known.into_iter().flatten();
+    known.find(|file| file.is_file()).ok_or_else(|| {
+        ServerError::Unusable(format!(
+            "no keys to check {} with: its source in /etc/apt has no signed-by, and {own} is missing; install the package with the distribution's keys ({id}-archive-keyring), or give an unpacked server as path:BASEDIR",
+            archive.suite
+        ))
+    })
 }
+
+fn source_line(archive: &Archive) -> String {
+    let keyring = archive.signed_by.as_deref().unwrap_or(Path::new(NO_KEYS));
+    let (keyring, age) = (keyring.display(), archive.age_option());
+    let (uri, suite) = (&archive.uri, &archive.suite);
+    format!("deb [signed-by={keyring}{age}] {uri} {suite} main\n")
+}
+
+/// Trusts nothing.
+const NO_KEYS: &str = "/dev/null";
 
 /// The machine's apt configuration; empty without apt (the next step reports that).
 fn machine_configuration(leases: &Leases) -> String {
@@ -149,9 +213,16 @@ fn machine_configuration(leases: &Leases) -> String {
         .unwrap_or_default()
 }
 
-/// The configuration lines needed to reach the mirrors: proxies, certificates, retries.
+/// The configuration lines needed to reach the mirrors: proxies, certificates, retries, and how old a list may be. Frozen mirrors, common
+/// for repeatable measurements, have expired dates; a machine that uses one says so here.
 fn transport(dump: &str) -> String {
-    const WANTED: [&str; 3] = ["Acquire::http", "Acquire::https", "Acquire::Retries"];
+    const WANTED: [&str; 5] = [
+        "Acquire::http",
+        "Acquire::https",
+        "Acquire::Retries",
+        "Acquire::Check-Valid-Until",
+        "Acquire::Check-Date",
+    ];
     let wanted = |line: &&str| WANTED.iter().any(|prefix| line.starts_with(prefix));
     dump.lines()
         .filter(wanted)
@@ -181,27 +252,12 @@ fn configuration(folder: &Path, transport: &str) -> String {
         ("APT::Install-Suggests", "false".into()),
         ("APT::Get::List-Cleanup", "false".into()),
         ("Acquire::Languages", "none".into()),
-        // Frozen mirrors, common for repeatable measurements, have expired dates. Signatures are still checked.
-        ("Acquire::Check-Valid-Until", "false".into()),
-        ("Acquire::Check-Date", "false".into()),
     ];
     let lines: String = settings
         .iter()
         .map(|(name, value)| format!("{name} \"{value}\";\n"))
         .collect();
     transport.to_string() + &lines
-}
-
-fn write_private(file: &Path, text: &str) -> std::io::Result<()> {
-    use std::io::Write;
-    use std::os::unix::fs::OpenOptionsExt;
-    std::fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(file)?
-        .write_all(text.as_bytes())
 }
 
 fn debs(folder: &Path) -> Result<Vec<PathBuf>, ServerError> {
@@ -217,7 +273,7 @@ fn debs(folder: &Path) -> Result<Vec<PathBuf>, ServerError> {
 }
 
 /// A package's file name, such as `mariadb-server-core_1%3a10.11.11-0+deb12u1_amd64.deb`.
-pub(super) fn file_name(package: &Path) -> String {
+fn file_name(package: &Path) -> String {
     package
         .file_name()
         .unwrap_or_default()
@@ -225,10 +281,10 @@ pub(super) fn file_name(package: &Path) -> String {
         .into_owned()
 }
 
-fn codename(os_release: &str) -> Option<String> {
-    let value = os_release
-        .lines()
-        .find_map(|line| line.strip_prefix("VERSION_CODENAME="))?;
+/// A value of os-release(5).
+fn value_of(os_release: &str, name: &str) -> Option<String> {
+    let value = |line: &str| Some(line.strip_prefix(name)?.strip_prefix('=')?.to_string());
+    let value = os_release.lines().find_map(value)?;
     Some(value.trim_matches('"').to_string())
 }
 
@@ -238,6 +294,7 @@ mod tests {
 
     #[test]
     fn the_codename_is_read_with_and_without_quotes() {
+        let codename = |text| value_of(text, "VERSION_CODENAME");
         assert_eq!(
             codename("NAME=\"D\"\nVERSION_CODENAME=bookworm\n").as_deref(),
             Some("bookworm")
@@ -258,14 +315,54 @@ mod tests {
         assert!(text.contains("Acquire::Languages \"none\";") && !text.contains("\"de\""));
     }
 
-    #[test]
-    fn a_source_line_names_only_the_main_component() {
-        let archive = Archive {
+    fn archive(signed_by: Option<&Path>) -> Archive {
+        Archive {
             uri: "http://mirror.test/debian".into(),
             suite: "sid".into(),
             components: vec!["main".into(), "contrib".into()],
-            signed_by: Some("/dev/null/no".into()),
+            signed_by: signed_by.map(PathBuf::from),
+            may_be_old: false,
+        }
+    }
+
+    #[test]
+    fn a_source_line_names_the_keys_and_only_the_main_component() {
+        assert_eq!(
+            source_line(&archive(Some(Path::new("/k.gpg")))),
+            "deb [signed-by=/k.gpg] http://mirror.test/debian sid main\n"
+        );
+        let without = source_line(&archive(None));
+        assert!(
+            without.starts_with("deb [signed-by=/dev/null] "),
+            "{without}"
+        );
+    }
+
+    #[test]
+    fn an_archive_without_keys_is_refused_with_the_fix() {
+        let folder = tempfile::tempdir().unwrap();
+        let keys = folder.path().join("keys.gpg");
+        std::fs::write(&keys, "").unwrap();
+        let os_release = "ID=none-such\n";
+        assert_eq!(keyring(&archive(Some(&keys)), os_release).unwrap(), keys);
+        for missing in [None, Some(Path::new("/dev/null/no"))] {
+            let refused = keyring(&archive(missing), os_release)
+                .unwrap_err()
+                .to_string();
+            assert!(refused.contains("install the package"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn lists_may_be_old_only_if_the_machine_allows_it() {
+        let text = |dump: &str| configuration(Path::new("/t"), &transport(dump));
+        assert!(!text("").contains("Check-Valid-Until") && !text("").contains("Check-Date"));
+        let allowed = "Acquire::Check-Valid-Until \"false\";\n";
+        assert!(text(allowed).contains(allowed));
+        let old = Archive {
+            may_be_old: true,
+            ..archive(Some(Path::new("/k.gpg")))
         };
-        assert!(source_line(&archive).ends_with("http://mirror.test/debian sid main\n"));
+        assert!(source_line(&old).contains("[signed-by=/k.gpg check-valid-until=no] "));
     }
 }

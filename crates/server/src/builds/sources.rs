@@ -11,7 +11,22 @@ pub(super) struct Archive {
     pub suite: String,
     pub components: Vec<String>,
     pub signed_by: Option<PathBuf>,
+    /// A frozen mirror, whose lists have expired (`check-valid-until=no`).
+    pub may_be_old: bool,
 }
+
+impl Archive {
+    /// The option of a source line about the age of lists, after another option.
+    pub(super) fn age_option(&self) -> &'static str {
+        match self.may_be_old {
+            true => " check-valid-until=no",
+            false => "",
+        }
+    }
+}
+
+/// Values that apt takes for false.
+const FALSE: [&str; 3] = ["no", "false", "0"];
 
 /// Suites named by their role instead of the release's codename.
 const ROLES: [&str; 5] = ["stable", "testing", "unstable", "sid", "oldstable"];
@@ -87,12 +102,17 @@ fn parse_line(line: &str) -> Option<Archive> {
         .split_whitespace()
         .find_map(|option| option.strip_prefix("signed-by="))
         .map(PathBuf::from);
+    let may_be_old = options
+        .split_whitespace()
+        .filter_map(|option| option.strip_prefix("check-valid-until="))
+        .any(|value| FALSE.contains(&value));
     let mut words = rest.split_whitespace().map(String::from);
     Some(Archive {
         uri: words.next()?,
         suite: words.next()?,
         components: words.collect(),
         signed_by,
+        may_be_old,
     })
 }
 
@@ -120,7 +140,9 @@ fn parse_stanza(lines: &[&str]) -> Vec<Archive> {
             .map(String::from)
             .collect::<Vec<_>>()
     };
-    let disabled = matches!(field_of(lines, "enabled").trim(), "no" | "false" | "0");
+    let is_false = |field: &str| FALSE.contains(&field_of(lines, field).trim());
+    let disabled = is_false("enabled");
+    let may_be_old = is_false("check-valid-until");
     if disabled || !words("types").iter().any(|kind| kind == "deb") {
         return Vec::new();
     }
@@ -137,6 +159,7 @@ fn parse_stanza(lines: &[&str]) -> Vec<Archive> {
         suite: suite.clone(),
         components: components.clone(),
         signed_by: signed_by.clone(),
+        may_be_old,
     };
     words("uris")
         .iter()
@@ -219,6 +242,11 @@ Components: main
              deb [arch=amd64 signed-by=/k.gpg] http://mirror.test/debian bookworm main contrib # so\ndeb http://plain.test/debian sid main\n",
         );
         assert_eq!(archives.len(), 2);
+        assert!(!archives[0].may_be_old);
+        let frozen = parse_lines("deb [check-valid-until=no] http://frozen.test/debian sid main\n");
+        assert!(frozen[0].may_be_old);
+        let frozen = "Types: deb\nURIs: http://m.test/d\nSuites: sid\nComponents: main\nCheck-Valid-Until: no\n";
+        assert!(parse_deb822(frozen)[0].may_be_old);
         assert_eq!(archives[0].signed_by.as_deref(), Some(Path::new("/k.gpg")));
         assert_eq!(
             (archives[1].uri.as_str(), archives[1].suite.as_str()),

@@ -21,7 +21,7 @@ pub(crate) fn find(
     session: &mut Session,
 ) -> Result<Vec<Adjusted>, ServerError> {
     let in_force: BTreeMap<String, String> = session
-        .query("SHOW GLOBAL VARIABLES")?
+        .control(|session| session.query("SHOW GLOBAL VARIABLES"))?
         .rows
         .into_iter()
         .filter_map(|row| {

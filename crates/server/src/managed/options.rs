@@ -5,7 +5,7 @@
 
 use crate::ServerError;
 use crate::managed::place::Place;
-use spec::known::plain;
+use spec::confined::Unconfined;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -19,21 +19,6 @@ const DEFAULTS: [&str; 4] = [
     // A slow shutdown purges, merges and writes everything. After a fast one, the next start does that in the background
     // and reads pages into the pool of a cold round. A slow shutdown also lets a newer server start on the folder.
     "--loose-innodb-fast-shutdown=0",
-];
-
-/// Settings that only prony sets; an experiment that sets one is rejected.
-const OWN: [&str; 11] = [
-    "datadir",
-    "tmpdir",
-    "socket",
-    "port",
-    "pid_file",
-    "bind_address",
-    "init_file",
-    "user",
-    "log_error",
-    "basedir",
-    "skip_networking",
 ];
 
 /// All options for a start, in command-line order.
@@ -65,11 +50,13 @@ pub(super) fn all(
 }
 
 fn from_experiment(name: &str, value: &str) -> Result<OsString, ServerError> {
-    let canonical = plain(name);
-    if OWN.contains(&canonical.as_str()) {
-        return Err(ServerError::Unusable(format!(
-            "the setting `{name}` is reserved: prony sets it for a managed server; remove it"
-        )));
+    match Unconfined::of(name, value) {
+        // prony places the redo log itself; `spec` refuses paths of an experiment.
+        None | Some(Unconfined::Outside(_)) => {}
+        Some(refused) => {
+            let (says, _, help) = refused.texts(name);
+            return Err(ServerError::Unusable(format!("{says}; {help}")));
+        }
     }
     Ok(format!("--{name}={value}").into())
 }
@@ -108,6 +95,9 @@ mod tests {
         let message = options(&[("bind-address", "0.0.0.0")])
             .unwrap_err()
             .to_string();
-        assert!(message.contains("`bind-address` is reserved"), "{message}");
+        assert!(
+            message.contains("\"bind-address\" is reserved"),
+            "{message}"
+        );
     }
 }
