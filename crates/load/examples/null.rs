@@ -6,8 +6,7 @@
 
 use load::arrivals::Arrivals;
 use load::{
-    Closed, Drive, Driven, Failure, Io, Load, Open, Outcome, Request, Watch, WhenFull, Workload,
-    drive,
+    Drive, Driven, Failure, Io, Load, Open, Outcome, Request, Watch, WhenFull, Workload, drive,
 };
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -37,22 +36,9 @@ impl Workload for Null {
 }
 
 fn driven(load: Load, time: Duration) -> Driven {
-    let settings = Drive {
-        load,
-        time,
-        warmup: Duration::ZERO,
-        seed: 1,
-        reactors: None,
-        backend: None,
-        reconnect_for: Duration::ZERO,
-        drain_timeout: None,
-    };
-    let watch = Watch {
-        begun: &mut |_| (),
-        second: &mut |_| (),
-        window: &mut |_| (),
-    };
-    drive(&Null, &settings, &AtomicBool::new(false), watch).expect("the null workload cannot fail")
+    let settings = Drive::new(load, time);
+    drive(&Null, &settings, &AtomicBool::new(false), Watch::default())
+        .expect("the null workload cannot fail")
 }
 
 fn print(name: &str, driven: &Driven) {
@@ -76,13 +62,9 @@ fn main() {
     let clients = arguments.next().unwrap_or(64.0) as u32;
     let rate = arguments.next().unwrap_or(20_000.0);
 
-    let closed = Closed {
-        clients,
-        think: Duration::ZERO,
-    };
     print(
         &format!("closed, {clients} clients"),
-        &driven(Load::Closed(closed), time),
+        &driven(Load::closed(clients), time),
     );
 
     let open = Open {

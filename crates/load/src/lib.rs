@@ -17,7 +17,7 @@ pub use drive::{
     Window, cores, drive,
 };
 pub use executor::pin;
-pub use io::{Backend, Endpoint, Io, Stopper, Stream};
+pub use io::{Aligned, Backend, Cut, Endpoint, Io, Stopper, Stream, Transfer};
 pub use pacer::WhenFull;
 pub use recorder::{Ending, Fault, Kind, Tally};
 pub use seam::{

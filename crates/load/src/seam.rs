@@ -2,7 +2,7 @@
 //!
 //! Goal: a transaction of several statements is written as ordinary sequential code. Non-goal: when operations are due (`drive`).
 
-use crate::io::Io;
+use crate::io::{Backend, Io};
 
 /// One operation that is due. Times are nanoseconds since the start of the drive, on a monotonic clock.
 #[derive(Clone, Copy, Debug)]
@@ -100,6 +100,8 @@ pub struct Requirement {
 pub enum Placement {
     /// A task per client on one reactor per core.
     Reactors,
+    /// [`Placement::Reactors`] on this backend, for workloads on files.
+    On(Backend),
     /// A thread per client, for workloads that block (file I/O with pread, SQLite).
     Threads,
 }
@@ -111,6 +113,11 @@ pub trait Workload: Sync {
     type Session;
     fn placement(&self) -> Placement {
         Placement::Reactors
+    }
+    /// Operations that each client has in flight. A client is a queue: the engine runs so many sessions for it, on one reactor,
+    /// each with its own operations, and the next operation of a session is due when its previous one has ended.
+    fn depth(&self) -> u32 {
+        1
     }
     /// Number of connections per client.
     fn connections(&self) -> u32 {
@@ -136,11 +143,12 @@ pub trait Workload: Sync {
     fn pauses(&self, _operation: u16, _number: u64) -> Pauses {
         Pauses::default()
     }
-    /// The workers in the background for this many clients. Their sessions are numbered after those of the clients.
+    /// The workers in the background for this many sessions of clients. Their sessions are numbered after those.
     fn background(&self, _clients: u32) -> Option<Background> {
         None
     }
-    /// Takes the next piece of work for the worker of this session; None while the queue is empty.
+    /// Takes the next piece of work for the worker of this session; None while the queue is empty. It is asked once more after the
+    /// sessions of all clients are closed.
     fn take(&self, _session: &mut Self::Session) -> Option<Left> {
         None
     }

@@ -2,7 +2,7 @@
 
 use load::{Backend, executor};
 
-fn value(name: &str, default: &str) -> String {
+pub(crate) fn value(name: &str, default: &str) -> String {
     let prefix = format!("{name}=");
     let found =
         std::env::args().find_map(|argument| Some(argument.strip_prefix(&prefix)?.to_string()));
@@ -13,6 +13,7 @@ pub(crate) fn number(name: &str, default: &str) -> u64 {
     value(name, default).parse().unwrap()
 }
 
+#[allow(dead_code)] // `transfers` has engines of its own
 /// The requested backend, or the load engine's default.
 pub(crate) fn backend() -> Backend {
     match value("backend", "").as_str() {

@@ -9,7 +9,7 @@ use crate::seam::{Left, Request, Workload};
 /// How often an idle worker looks for work.
 const LOOK_INTERVAL_NS: u64 = 2_000_000;
 
-/// Runs until the drive has ended and nothing is left for this worker.
+/// Runs until the sessions of all clients are closed and nothing is left for this worker.
 pub(super) async fn run<W: Workload>(worker: &mut Client<'_, W>) {
     worker.recorder.mark_busy();
     while let Some(left) = next(worker).await {
@@ -35,14 +35,18 @@ pub(super) async fn run<W: Workload>(worker: &mut Client<'_, W>) {
 
 async fn next<W: Workload>(worker: &mut Client<'_, W>) -> Option<Left> {
     loop {
+        // Read before the last look.
+        let is_over = worker.shared.are_closed();
         let session = worker.session.as_mut()?;
         if let Some(left) = worker.shared.workload.take(session) {
             return Some(left);
         }
-        if worker.is_over() {
+        if is_over || worker.io.is_interrupted() {
             return None;
         }
-        let now_ns = worker.now_ns();
-        worker.pause(now_ns, LOOK_INTERVAL_NS).await;
+        worker.recorder.mark_idle();
+        let look_ns = worker.io.now_ns() + LOOK_INTERVAL_NS;
+        worker.io.sleep_until(look_ns).await;
+        worker.recorder.mark_busy();
     }
 }

@@ -5,7 +5,7 @@
 //! client cannot reconnect, that operation counts as lost.
 
 use super::backoff::Backoff;
-use super::shared::Shared;
+use super::shared::{Numbers, Shared};
 use crate::io::Io;
 use crate::recorder::{Ended, Recorder};
 use crate::seam::{Failure, Outcome, Request, Workload};
@@ -19,6 +19,7 @@ pub(super) struct Client<'a, W: Workload> {
     pub recorder: &'a Recorder,
     pub io: Io,
     pub number: u32,
+    pub numbers: &'a Numbers<'a>,
     /// The start of the drive on the reactor's clock.
     pub zero_ns: u64,
     /// None after it was lost, see [`Client::reopen`].
@@ -121,7 +122,8 @@ impl<W: Workload> Client<'_, W> {
             outcome,
         };
         self.recorder.record(&ended);
-        if ended_ns >= self.shared.end.at_ns() {
+        let end_ns = self.shared.end.at_ns();
+        if ended_ns >= end_ns && request.scheduled_ns < end_ns {
             self.recorder.record_late(&ended);
         }
     }

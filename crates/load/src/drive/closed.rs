@@ -14,7 +14,6 @@ const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 
 pub(super) async fn run<W: Workload>(client: &mut Client<'_, W>, closed: &Closed) {
     let mut thinking = Thinking::new(closed, client.shared.drive.seed, client.number);
-    let mut numbers = client.shared.numbers();
     let mut turn = TURN;
     let mut free_ns = client.now_ns();
     client.recorder.mark_busy();
@@ -25,7 +24,7 @@ pub(super) async fn run<W: Workload>(client: &mut Client<'_, W>, closed: &Closed
         if free_ns >= client.shared.end.at_ns() {
             break;
         }
-        let number = numbers.next();
+        let number = client.numbers.next();
         let operation = client.shared.workload.pick(number);
         let pauses = pauses(client.shared.workload, operation, number);
         if let Some(pauses) = pauses {

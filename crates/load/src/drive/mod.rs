@@ -52,6 +52,17 @@ pub struct Watch<'w> {
     pub window: &'w mut (dyn FnMut(Window) + Send),
 }
 
+/// Callbacks that do nothing. Closures without captures have no size, so leaking them allocates nothing.
+impl Default for Watch<'_> {
+    fn default() -> Self {
+        Watch {
+            begun: Box::leak(Box::new(|_| ())),
+            second: Box::leak(Box::new(|_| ())),
+            window: Box::leak(Box::new(|_| ())),
+        }
+    }
+}
+
 /// Opens all sessions, runs the load, and closes them. Setting `stop` ends the drive early, with the results so far.
 ///
 /// # Errors
@@ -66,11 +77,13 @@ pub fn drive<W: Workload>(
     watch: Watch,
 ) -> Result<Driven, DriveError> {
     drive.check().map_err(DriveError::Invalid)?;
+    let drive = &drive.deepened(workload.depth());
     let backend = backend(workload, drive);
     let cores = cores();
     let threads = assign(
         workload.placement(),
         sessions(workload, drive),
+        workload.depth(),
         drive.reactors,
         &cores,
     );
@@ -177,6 +190,7 @@ fn totals<W: Workload>(shared: &Shared<'_, W>) -> Totals {
 fn backend<W: Workload>(workload: &W, drive: &Drive) -> Backend {
     match workload.placement() {
         Placement::Threads => Backend::Blocking,
+        Placement::On(backend) => backend,
         Placement::Reactors => drive.backend.unwrap_or_else(executor::backend),
     }
 }

@@ -5,7 +5,7 @@ use super::client::{Client, Outage};
 use super::driven::DriveError;
 use super::gate::Waiting;
 use super::settings::Load;
-use super::shared::Shared;
+use super::shared::{Numbers, Shared};
 use super::usage::Usage;
 use super::{background, closed, open};
 use crate::io::Io;
@@ -25,6 +25,7 @@ pub(super) struct ReactorClients<'a, W: Workload> {
     recorder: &'a Recorder,
     io: Io,
     clients: Vec<u32>,
+    numbers: Numbers<'a>,
     /// Sessions that are open and not yet taken by their clients, in the order of `clients`.
     sessions: RefCell<Vec<Option<W::Session>>>,
     waiting: Waiting,
@@ -45,6 +46,7 @@ impl<'a, W: Workload> ReactorClients<'a, W> {
             recorder,
             io: io.clone(),
             clients: clients.to_vec(),
+            numbers: shared.numbers(),
             sessions: RefCell::new(clients.iter().map(|_| None).collect()),
             waiting: Waiting::default(),
             began: began.clone(),
@@ -56,6 +58,8 @@ impl<'a, W: Workload> ReactorClients<'a, W> {
         if place < CONCURRENT_OPENS {
             self.open_share(place).await;
         }
+        let is_client = self.clients[place] < self.shared.drive.load.clients();
+        let _unclosed = is_client.then(|| self.shared.unclosed());
         let zero_ns = self.shared.gate.pass(&self.io, &self.waiting).await;
         let session = self.sessions.borrow_mut()[place].take();
         let Some(zero_ns) = zero_ns else {
@@ -72,12 +76,13 @@ impl<'a, W: Workload> ReactorClients<'a, W> {
             recorder: self.recorder,
             io: self.io.clone(),
             number: self.clients[place],
+            numbers: &self.numbers,
             zero_ns,
             session,
             outage: Outage::new(self.clients[place]),
         };
         match &self.shared.drive.load {
-            load if client.number >= load.clients() => background::run(&mut client).await,
+            _ if !is_client => background::run(&mut client).await,
             Load::Closed(settings) => closed::run(&mut client, settings).await,
             Load::Open(_) => open::run(&mut client).await,
         }

@@ -54,7 +54,42 @@ pub struct Open {
     pub when_full: WhenFull,
 }
 
+impl Load {
+    /// Clients that do not think.
+    pub fn closed(clients: u32) -> Load {
+        Load::Closed(Closed {
+            clients,
+            think: Duration::ZERO,
+        })
+    }
+}
+
 impl Drive {
+    /// Without a warm-up and without reconnects, with seed 1, and the defaults of the rest.
+    pub fn new(load: Load, time: Duration) -> Drive {
+        Drive {
+            load,
+            time,
+            warmup: Duration::ZERO,
+            seed: 1,
+            reactors: None,
+            backend: None,
+            reconnect_for: Duration::ZERO,
+            drain_timeout: None,
+        }
+    }
+
+    /// The same drive with a client, or a worker, for each operation in flight.
+    pub(super) fn deepened(&self, depth: u32) -> Drive {
+        let mut drive = self.clone();
+        let clients = match &mut drive.load {
+            Load::Closed(closed) => &mut closed.clients,
+            Load::Open(open) => &mut open.workers,
+        };
+        *clients = clients.saturating_mul(depth);
+        drive
+    }
+
     /// Checks the settings.
     ///
     /// # Errors

@@ -6,12 +6,17 @@ use crate::arrivals::Schedule;
 use crate::io::Stopper;
 use crate::pacer::Pacer;
 use crate::recorder::{Kind, RESPONSE_WAIT_SERVICE, Recorder, SERVICE, Sample};
-use crate::seam::{Failure, Workload};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use crate::seam::{Failure, Placement, Workload};
+use std::cell::Cell;
+use std::sync::atomic::{
+    AtomicU32, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Number of operation numbers that a client reserves at a time, to avoid contention on the shared counter.
+/// Number of operation numbers that a reactor reserves at a time, to avoid contention on the shared counter. A blocking thread
+/// reserves one, because its operations take longer, and sequential patterns should stay in order.
 const NUMBERS: u64 = 32;
 
 /// The shared state of one drive.
@@ -31,6 +36,8 @@ pub(super) struct Shared<'a, W> {
     pacer: Option<Mutex<Pacer>>,
     numbers: AtomicU64,
     alive: AtomicU32,
+    /// Sessions of clients, without those of the background, that are not closed.
+    unclosed: AtomicU32,
     stoppers: Mutex<Vec<Stopper>>,
     ended_early: Mutex<Vec<(u32, Failure)>>,
 }
@@ -61,6 +68,7 @@ impl<'a, W: Workload> Shared<'a, W> {
             pacer: pacer(drive, end_ns),
             numbers: AtomicU64::new(0),
             alive: AtomicU32::new(sessions(workload, drive)),
+            unclosed: AtomicU32::new(drive.load.clients()),
             stoppers: Mutex::new(Vec::new()),
             ended_early: Mutex::new(Vec::new()),
         }
@@ -101,8 +109,12 @@ impl<'a, W: Workload> Shared<'a, W> {
     pub(super) fn numbers(&self) -> Numbers<'_> {
         Numbers {
             shared: &self.numbers,
-            next: 0,
-            end: 0,
+            batch: match self.workload.placement() {
+                Placement::Threads => 1,
+                Placement::Reactors | Placement::On(_) => NUMBERS,
+            },
+            next: Cell::new(0),
+            end: Cell::new(0),
         }
     }
 
@@ -129,6 +141,16 @@ impl<'a, W: Workload> Shared<'a, W> {
 
     pub(super) fn alive(&self) -> u32 {
         self.alive.load(Relaxed)
+    }
+
+    /// Held by a client until its session is closed.
+    pub(super) fn unclosed(&self) -> Unclosed<'_> {
+        Unclosed(&self.unclosed)
+    }
+
+    /// Whether the sessions of all clients are closed, so that nothing more is left to the background.
+    pub(super) fn are_closed(&self) -> bool {
+        self.unclosed.load(Acquire) == 0
     }
 
     /// The final state of the queue. The drive must be over.
@@ -242,21 +264,31 @@ impl End {
     }
 }
 
-/// The operation numbers that a client has reserved.
+/// The operation numbers that a thread has reserved for its clients.
 pub(super) struct Numbers<'a> {
     shared: &'a AtomicU64,
-    next: u64,
-    end: u64,
+    batch: u64,
+    next: Cell<u64>,
+    end: Cell<u64>,
 }
 
 impl Numbers<'_> {
     #[inline]
-    pub(super) fn next(&mut self) -> u64 {
+    pub(super) fn next(&self) -> u64 {
         if self.next == self.end {
-            self.next = self.shared.fetch_add(NUMBERS, Relaxed);
-            self.end = self.next + NUMBERS;
+            let next = self.shared.fetch_add(self.batch, Relaxed);
+            self.next.set(next);
+            self.end.set(next + self.batch);
         }
-        self.next += 1;
-        self.next - 1
+        self.next.replace(self.next.get() + 1)
+    }
+}
+
+/// A client whose session is not closed. Dropped with the client's task, however it ends.
+pub(super) struct Unclosed<'a>(&'a AtomicU32);
+
+impl Drop for Unclosed<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Release);
     }
 }

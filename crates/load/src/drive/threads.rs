@@ -26,25 +26,31 @@ pub(super) struct ClientThread {
     pub core: Option<usize>,
 }
 
-/// Assigns clients to threads round-robin: to one reactor per core by default, or to one thread per client.
+/// Assigns clients to threads round-robin: to one reactor per core by default, or to one thread per client. A client has `depth`
+/// sessions, which stay together.
 pub(super) fn assign(
     placement: Placement,
-    clients: u32,
+    sessions: u32,
+    depth: u32,
     reactors: Option<usize>,
     cores: &[usize],
 ) -> Vec<ClientThread> {
-    let threads = match placement {
-        Placement::Reactors => reactors.unwrap_or(cores.len()).clamp(1, clients as usize),
-        Placement::Threads => clients as usize,
+    let is_blocking = placement == Placement::Threads;
+    let clients = sessions.div_ceil(depth) as usize;
+    let (threads, recorders) = match is_blocking {
+        false => {
+            let reactors = reactors.unwrap_or(cores.len()).clamp(1, clients);
+            (reactors, reactors)
+        }
+        true => (clients, clients.min(RECORDERS_A_CORE * cores.len())),
     };
-    let recorders = match placement {
-        Placement::Reactors => threads,
-        Placement::Threads => threads.min(RECORDERS_A_CORE * cores.len()),
-    };
-    let pinned = placement == Placement::Reactors && threads == cores.len();
+    let pinned = !is_blocking && threads == cores.len();
+    let runs = |thread: usize, session: &u32| (session / depth) as usize % threads == thread;
     let one = |thread: usize| ClientThread {
         placement,
-        clients: (thread as u32..clients).step_by(threads).collect(),
+        clients: (0..sessions)
+            .filter(|session| runs(thread, session))
+            .collect(),
         recorder: thread % recorders,
         core: pinned.then(|| cores[thread]),
     };
@@ -122,7 +128,7 @@ mod tests {
     #[test]
     fn reactors_are_pinned_if_there_is_one_per_core() {
         let cores_of = |reactors| {
-            let assigned = assign(Placement::Reactors, 8, reactors, &[3, 5]);
+            let assigned = assign(Placement::Reactors, 8, 1, reactors, &[3, 5]);
             assigned
                 .iter()
                 .map(|thread| thread.core)
@@ -135,19 +141,27 @@ mod tests {
 
     #[test]
     fn each_client_has_its_own_blocking_thread_and_recorders_are_shared() {
-        let assigned = assign(Placement::Threads, 100, None, &[0, 1]);
+        let assigned = assign(Placement::Threads, 100, 1, None, &[0, 1]);
         assert_eq!(assigned.len(), 100);
         assert_eq!(assigned.iter().map(|thread| thread.recorder).max(), Some(3));
         assert!(assigned.iter().all(|thread| thread.core.is_none()));
     }
 
+    #[test]
+    fn the_sessions_of_a_client_share_a_reactor() {
+        let assigned = assign(Placement::Reactors, 9, 3, None, &[0, 1]);
+        let sessions: Vec<_> = assigned.into_iter().map(|thread| thread.clients).collect();
+        assert_eq!(sessions, [vec![0, 1, 2, 6, 7, 8], vec![3, 4, 5]]);
+    }
+
     proptest! {
         #[test]
         fn every_client_has_one_thread_and_no_thread_is_empty(
-            clients in 1..200u32, reactors in proptest::option::of(1..20usize), blocking: bool,
+            clients in 1..200u32, depth in 1..5u32, reactors in proptest::option::of(1..20usize), blocking: bool,
         ) {
             let placement = if blocking { Placement::Threads } else { Placement::Reactors };
-            let assigned = assign(placement, clients, reactors, &[0, 1, 2]);
+            let depth = if blocking { 1 } else { depth };
+            let assigned = assign(placement, clients, depth, reactors, &[0, 1, 2]);
             let mut clients_assigned: Vec<u32> = assigned.iter().flat_map(|thread| thread.clients.clone()).collect();
             clients_assigned.sort_unstable();
             prop_assert_eq!(clients_assigned, (0..clients).collect::<Vec<_>>());

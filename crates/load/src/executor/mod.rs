@@ -82,23 +82,21 @@ fn poll_all(io: &Io, spawner: &Spawner<'_>) -> io::Result<()> {
 fn prepare_thread(core: Option<usize>) -> io::Result<()> {
     // If the kernel refuses, timers are only less precise.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
-    core.map_or(Ok(()), pin)
+    core.map_or(Ok(()), |core| pin(&[core]))
 }
 
-/// Pins this thread to a core.
+/// Pins this thread, and the threads that it starts afterwards, to some cores.
 ///
 /// # Errors
-/// If the core does not exist or this process may not use it.
-pub fn pin(core: usize) -> io::Result<()> {
-    if core >= CpuSet::MAX_CPU {
-        return Err(io::Error::other(format!("core {core} does not exist")));
-    }
+/// If none of the cores exists, or this process may not use them.
+pub fn pin(cores: &[usize]) -> io::Result<()> {
     let mut only = CpuSet::new();
-    only.set(core);
+    let existing = cores.iter().filter(|core| **core < CpuSet::MAX_CPU);
+    existing.for_each(|core| only.set(*core));
     sched_setaffinity(None, &only).map_err(|error| {
         io::Error::new(
             io::Error::from(error).kind(),
-            format!("cannot pin a thread to core {core}: {error}"),
+            format!("cannot pin a thread to cores {cores:?}: {error}"),
         )
     })
 }

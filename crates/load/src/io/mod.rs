@@ -1,4 +1,4 @@
-//! Asynchronous I/O for sessions: connections, streams, timers. One interface for io_uring, epoll and blocking calls.
+//! Asynchronous I/O for sessions: connections, streams, timers, files. One interface for io_uring, epoll, Linux AIO and blocking calls.
 //!
 //! Goal: the same session code on every backend, without overhead from the others. Non-goals: protocols; scheduling operations
 //! (`drive`); futures of other libraries, which nothing here would wake.
@@ -7,6 +7,9 @@
 //! never writes to freed memory. A stream whose operation was cancelled (its future was dropped) is unusable: every later
 //! operation fails.
 
+mod aio;
+mod aligned;
+mod attempts;
 mod blocking;
 mod buffers;
 mod clock;
@@ -15,19 +18,24 @@ mod schedule;
 mod socket;
 mod stopper;
 mod stream;
+mod transfer;
 mod uring;
 
+pub use aligned::Aligned;
 pub use stopper::Stopper;
 pub use stream::{Running, Stream};
+pub use transfer::{Cut, Transfer};
 
 use schedule::{Schedule, Yielding};
 use socket::{Address, Begun};
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use stream::Inner;
 
@@ -38,7 +46,10 @@ const BUSY_NS: u64 = 2_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
     Uring,
+    /// Streams only.
     Epoll,
+    /// Linux AIO: files only.
+    Aio,
     /// Every call blocks its thread: [`crate::Placement::Threads`].
     Blocking,
 }
@@ -62,6 +73,7 @@ pub struct Io {
 enum Reactor {
     Uring(Rc<uring::Reactor>),
     Epoll(Rc<epoll::Reactor>),
+    Aio(Rc<aio::Reactor>),
     Blocking(Rc<blocking::Reactor>),
 }
 
@@ -76,7 +88,7 @@ enum Operation {
 }
 
 impl Io {
-    /// Makes a reactor. Times are relative to `origin`; `capacity` is the expected number of streams, not a limit.
+    /// Makes a reactor. Times are relative to `origin`; `capacity` is the expected number of streams or transfers, not a limit.
     ///
     /// # Errors
     /// If the kernel lacks what the backend needs, see [`crate::executor::backend`].
@@ -84,12 +96,37 @@ impl Io {
         let reactor = match backend {
             Backend::Uring => Reactor::Uring(Rc::new(uring::Reactor::new(origin, capacity)?)),
             Backend::Epoll => Reactor::Epoll(Rc::new(epoll::Reactor::new(origin, capacity)?)),
-            Backend::Blocking => Reactor::Blocking(Rc::new(blocking::Reactor::new(origin)?)),
+            Backend::Aio => Reactor::Aio(Rc::new(aio::Reactor::new(origin, capacity)?)),
+            Backend::Blocking => {
+                Reactor::Blocking(Rc::new(blocking::Reactor::new(origin, || false)?))
+            }
         };
-        Ok(Io {
+        Ok(Io::of(reactor))
+    }
+
+    fn of(reactor: Reactor) -> Io {
+        Io {
             reactor,
             resolved: Rc::default(),
-        })
+        }
+    }
+
+    /// Makes a blocking reactor whose waits also end with [`io::ErrorKind::Interrupted`] one second after `is_interrupted`
+    /// returns true, at most 0.2 s late.
+    ///
+    /// # Errors
+    /// If this process has no file descriptor left.
+    pub fn interruptible(is_interrupted: fn() -> bool) -> io::Result<Io> {
+        let reactor = blocking::Reactor::new(Instant::now(), is_interrupted)?;
+        Ok(Io::of(Reactor::Blocking(Rc::new(reactor))))
+    }
+
+    /// Sets when every wait of a blocking reactor ends with [`io::ErrorKind::TimedOut`], at most 0.2 s late; None for never.
+    /// The second after an interruption begins again. Other backends ignore it.
+    pub fn set_deadline(&self, at: Option<Instant>) {
+        if let Reactor::Blocking(reactor) = &self.reactor {
+            reactor.set_deadline(at);
+        }
     }
 
     /// Makes a blocking reactor, for tests and [`crate::Placement::Threads`]: futures block and are then ready. Time starts now.
@@ -113,6 +150,7 @@ impl Io {
         match &self.reactor {
             Reactor::Uring(reactor) => &reactor.schedule,
             Reactor::Epoll(reactor) => &reactor.schedule,
+            Reactor::Aio(reactor) => &reactor.schedule,
             Reactor::Blocking(reactor) => &reactor.schedule,
         }
     }
@@ -139,6 +177,7 @@ impl Io {
         match &self.reactor {
             Reactor::Uring(reactor) => reactor.schedule.sleep_until(at_ns).await,
             Reactor::Epoll(reactor) => reactor.schedule.sleep_until(at_ns).await,
+            Reactor::Aio(reactor) => reactor.schedule.sleep_until(at_ns).await,
             Reactor::Blocking(reactor) => reactor.sleep_until(at_ns),
         }
     }
@@ -148,6 +187,7 @@ impl Io {
         match &self.reactor {
             Reactor::Uring(reactor) => Yielding::new(&reactor.schedule).await,
             Reactor::Epoll(reactor) => Yielding::new(&reactor.schedule).await,
+            Reactor::Aio(reactor) => Yielding::new(&reactor.schedule).await,
             Reactor::Blocking(_) => std::thread::yield_now(),
         }
     }
@@ -156,11 +196,11 @@ impl Io {
     ///
     /// # Errors
     /// The I/O error of the last address; [`io::ErrorKind::TimedOut`] after `within`, at most 0.2 s late;
-    /// [`io::ErrorKind::Interrupted`].
+    /// [`io::ErrorKind::Interrupted`]; [`io::ErrorKind::NotFound`] for an unknown host or a missing socket file.
     pub async fn connect(&self, endpoint: &Endpoint, within: Duration) -> io::Result<Stream> {
         let until_ns = self.now_ns().saturating_add(within.as_nanos() as u64);
         let mut last = io::Error::from(io::ErrorKind::NotFound);
-        for address in self.resolve(endpoint)? {
+        for address in self.resolve(endpoint, until_ns)? {
             match self.connect_to(&address, until_ns).await {
                 Ok(stream) => return Ok(stream),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error),
@@ -170,11 +210,14 @@ impl Io {
         Err(last)
     }
 
-    fn resolve(&self, endpoint: &Endpoint) -> io::Result<Vec<Address>> {
+    fn resolve(&self, endpoint: &Endpoint, until_ns: u64) -> io::Result<Vec<Address>> {
         if let Some(addresses) = self.resolved.borrow().get(endpoint) {
             return Ok(addresses.clone());
         }
-        let addresses = socket::resolve(endpoint)?;
+        let addresses = match &self.reactor {
+            Reactor::Blocking(reactor) => reactor.resolve(endpoint, until_ns)?,
+            _ => socket::resolve(endpoint)?,
+        };
         let mut resolved = self.resolved.borrow_mut();
         resolved.insert(endpoint.clone(), addresses.clone());
         Ok(addresses)
@@ -212,21 +255,40 @@ impl Io {
     /// Makes a stream from a connected socket, such as an accepted one or half of a pair.
     ///
     /// # Errors
-    /// I/O errors of registering the socket.
+    /// I/O errors of registering the socket; [`io::ErrorKind::Unsupported`] on Linux AIO.
     pub fn adopt(&self, socket: OwnedFd) -> io::Result<Stream> {
         Ok(Stream(match &self.reactor {
             Reactor::Uring(reactor) => Inner::Uring(uring::Stream::adopt(reactor, socket)?),
             Reactor::Epoll(reactor) => Inner::Epoll(epoll::Stream::adopt(reactor, socket)?),
+            Reactor::Aio(_) => return Err(io::ErrorKind::Unsupported.into()),
             Reactor::Blocking(reactor) => {
                 Inner::Blocking(blocking::Stream::adopt(reactor, socket)?)
             }
         }))
     }
 
+    /// Makes a transfer between a buffer and files. All transfers of a reactor should share their files, which are registered once.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`] on epoll.
+    pub fn transfer(&self, files: &Arc<[File]>, mut buffer: Aligned) -> io::Result<Transfer> {
+        let backend = match &self.reactor {
+            Reactor::Uring(reactor) => {
+                let place = reactor.place(files, &mut buffer);
+                transfer::Inner::Uring(reactor.clone(), place)
+            }
+            Reactor::Aio(reactor) => transfer::Inner::Aio(reactor.clone(), reactor.occupy()),
+            Reactor::Blocking(reactor) => transfer::Inner::Blocking(reactor.clone()),
+            Reactor::Epoll(_) => return Err(io::ErrorKind::Unsupported.into()),
+        };
+        Ok(Transfer::new(backend, files, buffer))
+    }
+
     pub(crate) fn turn(&self) -> io::Result<()> {
         match &self.reactor {
             Reactor::Uring(reactor) => reactor.turn(),
             Reactor::Epoll(reactor) => reactor.turn(),
+            Reactor::Aio(reactor) => reactor.turn(),
             Reactor::Blocking(reactor) => {
                 reactor.turn();
                 Ok(())

@@ -27,12 +27,16 @@ pub(super) enum Begun {
 }
 
 /// Resolves an endpoint to its addresses. The resolver blocks, except for numeric addresses.
+///
+/// # Errors
+/// [`io::ErrorKind::NotFound`] if the resolver finds none.
 pub(super) fn resolve(endpoint: &Endpoint) -> io::Result<Vec<Address>> {
     match endpoint {
         Endpoint::Unix(path) => Ok(vec![Address::Unix(path.clone())]),
         Endpoint::Tcp { host, port } => {
             let found: Vec<Address> = (host.as_str(), *port)
-                .to_socket_addrs()?
+                .to_socket_addrs()
+                .map_err(|error| io::Error::new(io::ErrorKind::NotFound, error))?
                 .map(Address::Tcp)
                 .collect();
             match found.is_empty() {

@@ -337,6 +337,64 @@ fn an_interrupt_ends_every_current_and_later_wait() {
     }
 }
 
+/// Runs a future of a blocking stream.
+fn at_once<T>(future: impl Future<Output = T>) -> T {
+    match std::pin::pin!(future).poll(&mut std::task::Context::from_waker(std::task::Waker::noop()))
+    {
+        Poll::Ready(value) => value,
+        Poll::Pending => unreachable!("a blocking stream is never pending"),
+    }
+}
+
+#[test]
+fn a_deadline_ends_a_blocking_wait_although_bytes_keep_arriving() {
+    let io = Io::blocking();
+    let (near, mut far) = UnixStream::pair().unwrap();
+    let mut stream = io.adopt(near.into()).unwrap();
+    let dripping = std::thread::spawn(move || {
+        while far.write_all(&[7]).is_ok() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    });
+    io.set_deadline(Instant::now().checked_add(Duration::from_millis(150)));
+    let error = std::iter::repeat_with(|| at_once(stream.receive()))
+        .find_map(Result::err)
+        .unwrap();
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    drop(stream);
+    dripping.join().unwrap();
+}
+
+#[test]
+fn a_deadline_ends_a_blocking_send_to_a_peer_that_does_not_read() {
+    let io = Io::blocking();
+    let (near, _far) = UnixStream::pair().unwrap();
+    let mut stream = io.adopt(near.into()).unwrap();
+    io.set_deadline(Instant::now().checked_add(Duration::from_millis(50)));
+    stream.outgoing().resize(16 << 20, 7);
+    let error = at_once(stream.send()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+}
+
+#[test]
+fn an_interruption_of_the_process_ends_a_blocking_wait() {
+    let io = Io::interruptible(|| true).unwrap();
+    let (near, _far) = UnixStream::pair().unwrap();
+    let mut stream = io.adopt(near.into()).unwrap();
+    let error = at_once(stream.receive()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Interrupted);
+}
+
+#[test]
+fn an_unknown_host_is_not_found() {
+    let endpoint = Endpoint::Tcp {
+        host: "no.such.host.invalid".into(),
+        port: 1,
+    };
+    let error = at_once(Io::blocking().connect(&endpoint, LONG)).err();
+    assert_eq!(error.unwrap().kind(), ErrorKind::NotFound);
+}
+
 /// Polls a future once and drops it.
 async fn give_up(future: impl Future) {
     let mut future = Box::pin(future);

@@ -81,9 +81,9 @@ impl Workload for Leaving {
 fn run(workload: &Leaving, settings: &Drive) -> (Driven, u64, Vec<Window>) {
     let (mut ended, mut windows) = (0, Vec::new());
     let watch = Watch {
-        begun: &mut |_| (),
         second: &mut |second| ended += second.tally.ended(),
         window: &mut |window| windows.push(window),
+        ..Watch::default()
     };
     let driven = drive(workload, settings, &AtomicBool::new(false), watch).expect("it starts");
     (driven, ended, windows)
@@ -92,13 +92,13 @@ fn run(workload: &Leaving, settings: &Drive) -> (Driven, u64, Vec<Window>) {
 #[test]
 fn work_left_to_the_background_is_completed_by_its_worker_and_counted_apart() {
     for settings in [
-        closed(2, 300),
+        closed(2, 1_000),
         open(
             Arrivals::Uniform { rate: 50.0 },
             2,
             100,
             WhenFull::Stop,
-            300,
+            1_000,
         ),
     ] {
         let workload = Leaving::default();
@@ -152,7 +152,7 @@ fn pauses_come_before_and_after_an_operation_and_are_not_in_its_times() {
         },
         ..Leaving::default()
     };
-    let (_, _, windows) = run(&workload, &closed(1, 400));
+    let (_, _, windows) = run(&workload, &closed(1, 1_500));
     let times = workload.times.lock().unwrap();
     assert!(times[0] >= 30 * MS, "{times:?}");
     for pair in times.windows(2) {

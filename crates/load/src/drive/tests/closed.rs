@@ -61,7 +61,7 @@ fn errors_are_counted_by_operation_ending_and_code() {
         };
         (MS / 2, outcome)
     });
-    let (driven, observed) = driven(&workload, &closed(1, 200));
+    let (driven, observed) = driven(&workload, &closed(1, 1_000));
     let tally = observed.tally();
     let (retried, failed) = (tally[Ending::Retried], tally[Ending::Failed]);
     assert!(retried > 0 && failed > 0);
@@ -83,14 +83,13 @@ fn seconds_are_reported_while_every_client_stalls() {
     let seen = AtomicU64::new(0);
     let settings = closed(2, 1_000);
     let watch = Watch {
-        begun: &mut |_| (),
-        window: &mut |_| (),
         second: &mut |second| {
             if second.second == 0 {
                 seen.store(u64::from(second.running), SeqCst);
                 assert_eq!(second.tally.ended(), 0);
             }
         },
+        ..Watch::default()
     };
     let driven = drive(&workload, &settings, &AtomicBool::new(false), watch);
     assert_eq!(driven.expect("it starts").started, 2);

@@ -14,7 +14,7 @@ fn a_client_reconnects_after_a_lost_session() {
         counted.fetch_add(1, SeqCst);
         Ok(())
     });
-    let (driven, observed) = driven(&workload, &closed(1, 500));
+    let (driven, observed) = driven(&workload, &closed(1, 1_500));
     assert_eq!(opened.load(SeqCst), 2);
     assert_eq!(observed.errors(Ending::Lost, 2013), 1);
     assert!(driven.started > 2 && driven.ended_early.is_empty());
@@ -41,7 +41,7 @@ fn a_session_that_is_always_lost_ends_its_client_and_the_last_client_ends_the_dr
     let why = driven.stopped.expect("it was stopped");
     assert!(why.starts_with("all clients had ended at"), "{why}");
     assert!(
-        why.contains("error 2013") && why.contains("attempts to reconnect in 0."),
+        why.contains("error 2013") && why.contains(" to reconnect in "),
         "{why}"
     );
     assert!(driven.started >= 4, "the sessions are opened again");
@@ -58,10 +58,8 @@ fn a_permanent_error_ends_the_client_with_its_text() {
     });
     let (driven, _) = driven(&workload, &closed(1, 60_000));
     let (_, failure) = &driven.ended_early[0];
-    assert_eq!(
-        failure.text,
-        "127.0.0.1:1 refuses, after 1 attempt to reconnect in 0.0 s"
-    );
+    let says = "127.0.0.1:1 refuses, after 1 attempt to reconnect in ";
+    assert!(failure.text.starts_with(says), "{failure}");
     assert_eq!(
         driven.started, 2,
         "the second operation was due and got no session"
@@ -117,7 +115,7 @@ fn a_transient_failure_to_open_is_retried() {
         left -= 1;
         if left > 0 { Err(refused(true)) } else { Ok(()) }
     });
-    let (driven, _) = driven(&workload, &closed(1, 500));
+    let (driven, _) = driven(&workload, &closed(1, 1_000));
     assert!(driven.started > 0);
 }
 
@@ -186,7 +184,7 @@ fn an_interrupt_ends_stalled_operations() {
     for placement in [Placement::Reactors, Placement::Threads] {
         let mut workload = fake(|_| (600_000 * MS, Outcome::Lost(60_001)));
         workload.placement = placement;
-        let driven = interrupted(&workload, &closed(3, 600_000), 500);
+        let driven = interrupted(&workload, &closed(3, 600_000), 1_500);
         assert_eq!(driven.started, 3);
         assert!(driven.elapsed < Duration::from_secs(60));
         assert_eq!(workload.sessions.load(SeqCst), 0);
@@ -196,12 +194,12 @@ fn an_interrupt_ends_stalled_operations() {
 #[test]
 fn stalled_operations_at_the_end_are_abandoned_after_the_drain_timeout() {
     let workload = fake(|_| (600_000 * MS, Outcome::Lost(60_001)));
-    let mut settings = closed(2, 500);
+    let mut settings = closed(2, 1_500);
     settings.drain_timeout = Some(Duration::from_millis(100));
     let (driven, _) = driven(&workload, &settings);
     assert_eq!((driven.started, driven.stopped), (2, None));
-    assert_eq!(driven.until, Duration::from_millis(500));
-    assert!(driven.elapsed >= Duration::from_millis(600));
+    assert_eq!(driven.until, Duration::from_millis(1_500));
+    assert!(driven.elapsed >= Duration::from_millis(1_600));
     let late: Tally = driven.late.iter().sum();
     assert_eq!((late[Ending::Lost], late.ended()), (2, 2));
 }
@@ -211,9 +209,9 @@ fn operations_that_run_past_the_end_are_counted_as_late_by_operation() {
     // The odd operations take longer than the drive. Each of the two clients runs an even one first.
     let workload = fake(|request| match request.operation {
         0 => (MS, Outcome::Done),
-        _ => (700 * MS, Outcome::Done),
+        _ => (2_500 * MS, Outcome::Done),
     });
-    let (driven, _) = driven(&workload, &closed(2, 300));
+    let (driven, _) = driven(&workload, &closed(2, 1_500));
     assert_eq!((driven.late[0].ended(), driven.late[1].done()), (0, 2));
     assert_eq!(driven.tallies[1], driven.late[1], "none ended in time");
     assert_eq!(driven.tallies[0].done(), 2);

@@ -2,6 +2,7 @@
 
 mod background;
 mod closed;
+mod depth;
 mod faults;
 mod open;
 mod outages;
@@ -80,17 +81,8 @@ impl<F: Fn(&Request) -> Answer + Sync> Workload for Fake<F> {
 
 fn closed(clients: u32, time_ms: u64) -> Drive {
     Drive {
-        load: Load::Closed(Closed {
-            clients,
-            think: Duration::ZERO,
-        }),
-        time: Duration::from_millis(time_ms),
-        warmup: Duration::ZERO,
-        seed: 1,
-        reactors: None,
-        backend: None,
         reconnect_for: Duration::from_millis(100),
-        drain_timeout: None,
+        ..Drive::new(Load::closed(clients), Duration::from_millis(time_ms))
     }
 }
 
@@ -111,12 +103,7 @@ fn unwatched<W: Workload>(
     settings: &Drive,
     stop: &AtomicBool,
 ) -> Result<Driven, DriveError> {
-    let watch = Watch {
-        begun: &mut |_| (),
-        second: &mut |_| (),
-        window: &mut |_| (),
-    };
-    drive(workload, settings, stop, watch)
+    drive(workload, settings, stop, Watch::default())
 }
 
 /// Everything that the callbacks of a drive received.

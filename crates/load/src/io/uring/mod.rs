@@ -7,8 +7,10 @@ mod slot;
 mod state;
 mod stream;
 mod tag;
+mod transfer;
 
 pub(super) use stream::Stream;
+pub(super) use transfer::Place;
 
 use super::Operation;
 use super::buffers::Buffers;
@@ -116,8 +118,10 @@ impl Drop for Reactor {
             }
             state.reap();
         }
+        state.unregister_files();
         if state.in_flight > 0 {
             std::mem::forget(std::mem::take(&mut state.slots));
+            std::mem::forget(std::mem::take(&mut state.attempts));
         }
     }
 }

@@ -37,7 +37,7 @@ const POLL_FIRST: u16 = 1;
 
 /// How an entry refers to its socket: a number and its type.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Target(types::Fd, Flags);
+pub(super) struct Target(pub types::Fd, pub Flags);
 
 impl Target {
     /// An index in the ring's table of registered files, which costs less than looking up a descriptor.

@@ -4,17 +4,23 @@
 //! Non-goal: the meaning of a completion for its operation (`slot`).
 
 use super::slot::{self, Progress, Slot, Target};
-use super::tag::{Part, Tag};
+use super::tag::{PART_BITS, Part, Tag};
+use crate::io::aligned::Aligned;
+use crate::io::attempts::Attempts;
 use crate::io::schedule::{SWEEP, Schedule, UNLIMITED, Wait};
 use io_uring::squeue::{Entry, SubmissionQueue};
 use io_uring::types::{SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, types};
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::rc::Rc;
+use std::sync::Arc;
 
 const ENTRIES_MIN: u32 = 64;
 const ENTRIES_MAX: u32 = 4096;
+/// The kernel's limit of registered buffers.
+const BUFFERS_MAX: usize = 1 << 14;
 
 /// `IORING_ENTER_GETEVENTS`
 const GET_EVENTS: u32 = 1;
@@ -23,7 +29,7 @@ const WAKE_UP: u64 = service(0);
 const SWEEPER: u64 = service(1);
 
 const fn service(number: u64) -> u64 {
-    number << 2 | Part::Service as u64
+    number << PART_BITS | Part::Service as u64
 }
 
 pub(super) struct State {
@@ -35,13 +41,26 @@ pub(super) struct State {
     to_resubmit: Vec<u32>,
     /// Slots whose stream was dropped during an operation that has now completed.
     to_free: Vec<u32>,
-    /// Number of slots whose sockets are registered in the ring's table.
-    table: u32,
+    /// The expected number of streams or transfers.
+    capacity: usize,
+    table: Table,
+    /// Size of the table of registered buffers. None until the first transfer.
+    buffers: Option<u32>,
+    pub attempts: Attempts,
     pub in_flight: usize,
     /// Number of streams with a timeout. If it is 0, there are no sweeps.
     limited: usize,
     sweeper: Sweeper,
     every: Box<Timespec>,
+}
+
+/// The registered files, which save descriptor lookups. If the kernel refuses, plain descriptors are used.
+enum Table {
+    Unmade,
+    /// The sockets of the first so many slots.
+    Sockets(u32),
+    /// The files of the transfers.
+    Files(Arc<[File]>),
 }
 
 /// A timeout in the ring that triggers the check for stalled operations.
@@ -61,14 +80,16 @@ impl State {
             free: Vec::new(),
             to_resubmit: Vec::new(),
             to_free: Vec::new(),
-            table: 0,
+            capacity,
+            table: Table::Unmade,
+            buffers: None,
+            attempts: Attempts::default(),
             in_flight: 0,
             limited: 0,
             sweeper: Sweeper::Idle,
             every: Box::new(Timespec::from(SWEEP)),
         };
         state.listen()?;
-        state.make_table(capacity);
         Ok(state)
     }
 
@@ -79,12 +100,58 @@ impl State {
         self.push(&listen.build().user_data(WAKE_UP))
     }
 
-    /// Registers a table of files, which saves descriptor lookups. If the kernel refuses, plain descriptors are used.
-    fn make_table(&mut self, capacity: usize) {
-        let table = capacity.min(ENTRIES_MAX as usize) as u32;
-        if table > 0 && self.ring.submitter().register_files_sparse(table).is_ok() {
-            self.table = table;
+    /// The number of slots whose sockets can be registered.
+    fn socket_table(&mut self) -> u32 {
+        if let Table::Unmade = self.table {
+            let table = self.capacity.min(ENTRIES_MAX as usize) as u32;
+            let submitter = self.ring.submitter();
+            let is_made = table > 0 && submitter.register_files_sparse(table).is_ok();
+            self.table = Table::Sockets(if is_made { table } else { 0 });
         }
+        match self.table {
+            Table::Sockets(table) => table,
+            Table::Unmade | Table::Files(_) => 0,
+        }
+    }
+
+    /// Registers the files of transfers, if the ring has no others. Returns whether these are registered.
+    pub(super) fn register_files(&mut self, files: &Arc<[File]>) -> bool {
+        if let Table::Unmade = self.table {
+            let descriptors: Vec<i32> = files.iter().map(AsRawFd::as_raw_fd).collect();
+            if self.ring.submitter().register_files(&descriptors).is_ok() {
+                self.table = Table::Files(files.clone());
+            }
+        }
+        matches!(&self.table, Table::Files(registered) if Arc::ptr_eq(registered, files))
+    }
+
+    /// The kernel tears a closed ring down later. Until then it would keep the files open, and their file system could not be
+    /// unmounted.
+    pub(super) fn unregister_files(&mut self) {
+        if let Table::Files(_) = self.table {
+            // It fails only if nothing is registered.
+            let _ = self.ring.submitter().unregister_files();
+        }
+    }
+
+    /// Registers the buffer of a transfer, which saves pinning its pages for each operation. Returns its index.
+    pub(super) fn register_buffer(&mut self, slot: u32, buffer: &mut Aligned) -> Option<u16> {
+        let submitter = self.ring.submitter();
+        let buffers = *self.buffers.get_or_insert_with(|| {
+            let buffers = self.capacity.min(BUFFERS_MAX) as u32;
+            let is_made = buffers > 0 && submitter.register_buffers_sparse(buffers).is_ok();
+            if is_made { buffers } else { 0 }
+        });
+        if slot >= buffers || buffer.is_empty() {
+            return None;
+        }
+        let whole = libc::iovec {
+            iov_base: buffer.as_mut_ptr().cast(),
+            iov_len: buffer.len(),
+        };
+        // SAFETY: the buffer is on the heap. The kernel pins its pages, so they exist until another buffer takes the index.
+        let registered = unsafe { submitter.register_buffers_update(slot, &[whole], None) };
+        registered.ok().map(|()| slot as u16)
     }
 
     /// Whether there is nothing to submit and nothing to wait for.
@@ -110,7 +177,8 @@ impl State {
     }
 
     /// Queues an entry, which the next [`State::enter`] submits.
-    fn push(&mut self, entry: &Entry) -> io::Result<()> {
+    #[inline]
+    pub(super) fn push(&mut self, entry: &Entry) -> io::Result<()> {
         self.reserve_entries(1)?;
         queue(&mut self.ring.submission(), entry)
     }
@@ -124,7 +192,7 @@ impl State {
 
     /// Ensures free entries, so that linked entries are submitted together.
     #[inline]
-    fn reserve_entries(&mut self, entries: usize) -> io::Result<()> {
+    pub(super) fn reserve_entries(&mut self, entries: usize) -> io::Result<()> {
         if free_entries(&self.ring.submission()) < entries {
             self.submit_queued(entries)?;
         }
@@ -177,11 +245,21 @@ impl State {
     pub(super) fn reap(&mut self) {
         for completion in self.ring.completion() {
             let tag = Tag::unpacked(completion.user_data());
-            if tag.part == Part::Service {
-                if completion.user_data() == SWEEPER {
-                    self.sweeper = Sweeper::Due;
+            match tag.part {
+                Part::Send | Part::Receive | Part::Poll => {}
+                Part::File => {
+                    self.in_flight -= 1;
+                    if let Some(task) = self.attempts.complete(tag.slot, completion.result()) {
+                        self.schedule.wake(task);
+                    }
+                    continue;
                 }
-                continue;
+                Part::Service => {
+                    if completion.user_data() == SWEEPER {
+                        self.sweeper = Sweeper::Due;
+                    }
+                    continue;
+                }
             }
             let slot = &mut self.slots[tag.slot as usize];
             match slot.complete(tag, completion.result()) {
@@ -226,9 +304,10 @@ impl State {
 
     fn register(&mut self, slot: u32, socket: &OwnedFd) -> Target {
         let descriptor = socket.as_raw_fd();
+        let table = self.socket_table();
         let submitter = self.ring.submitter();
         let registered =
-            slot < self.table && submitter.register_files_update(slot, &[descriptor]).is_ok();
+            slot < table && submitter.register_files_update(slot, &[descriptor]).is_ok();
         match registered {
             true => Target::table(slot),
             false => Target::descriptor(descriptor),
@@ -237,7 +316,7 @@ impl State {
 
     /// Frees a slot. The connection is closed only after it is removed from the ring's table.
     pub(super) fn vacate(&mut self, slot: u32) {
-        if slot < self.table {
+        if slot < self.socket_table() {
             // It fails only if the socket was never registered.
             let _ = self.ring.submitter().register_files_update(slot, &[-1]);
         }
@@ -271,6 +350,7 @@ impl State {
                 slot.cancel(io::ErrorKind::Interrupted);
             }
         }
+        self.attempts.interrupt_all(|task| self.schedule.wake(task));
     }
 }
 
@@ -280,8 +360,8 @@ fn free_entries(submission: &SubmissionQueue) -> usize {
 
 #[inline]
 fn queue(submission: &mut SubmissionQueue, entry: &Entry) -> io::Result<()> {
-    // SAFETY: what an entry points to is not moved or freed before its completion: a slot's buffers are on the heap and
-    // returned only then; the sweeper's timespec and the eventfd live as long as the ring.
+    // SAFETY: what an entry points to is not moved or freed before its completion: the buffers of a slot or an attempt are on the
+    // heap and returned only then; the sweeper's timespec and the eventfd live as long as the ring.
     unsafe { submission.push(entry) }.map_err(io::Error::other)
 }
 

@@ -8,9 +8,13 @@ pub(super) enum Part {
     Send,
     Receive,
     Poll,
+    /// The attempt at a file operation, whose slot is one of `Attempts`.
+    File,
     /// The reactor's own entries, without a slot.
     Service,
 }
+
+pub(super) const PART_BITS: u32 = 3;
 
 /// The contents of `user_data`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,18 +27,19 @@ pub(super) struct Tag {
 impl Tag {
     #[inline]
     pub(super) fn packed(self) -> u64 {
-        u64::from(self.generation) << 32 | u64::from(self.slot) << 2 | self.part as u64
+        u64::from(self.generation) << 32 | u64::from(self.slot) << PART_BITS | self.part as u64
     }
 
     #[inline]
     pub(super) fn unpacked(packed: u64) -> Tag {
         Tag {
             generation: (packed >> 32) as u32,
-            slot: packed as u32 >> 2,
-            part: match packed & 3 {
+            slot: packed as u32 >> PART_BITS,
+            part: match packed & ((1 << PART_BITS) - 1) {
                 0 => Part::Send,
                 1 => Part::Receive,
                 2 => Part::Poll,
+                3 => Part::File,
                 _ => Part::Service,
             },
         }
@@ -47,10 +52,16 @@ mod tests {
 
     #[test]
     fn tags_round_trip() {
-        for part in [Part::Send, Part::Receive, Part::Poll, Part::Service] {
+        for part in [
+            Part::Send,
+            Part::Receive,
+            Part::Poll,
+            Part::File,
+            Part::Service,
+        ] {
             let tag = Tag {
                 generation: u32::MAX,
-                slot: (1 << 30) - 1,
+                slot: (1 << 29) - 1,
                 part,
             };
             assert_eq!(Tag::unpacked(tag.packed()), tag);
