@@ -42,6 +42,12 @@ pub(crate) fn truth(section: &Section, key: &str, default: bool) -> bool {
     section.get(key).and_then(truth).unwrap_or(default)
 }
 
+/// One of these words. The default is the first.
+pub(crate) fn choice<T: Clone>(section: &Section, key: &str, choices: &[(&str, T)]) -> T {
+    let chosen = section.get(key).and_then(|node| node.choice(choices));
+    chosen.unwrap_or_else(|| choices[0].1.clone())
+}
+
 /// A whole number from 1 to `largest`.
 pub(crate) fn count(section: &Section, key: &str, largest: i64, default: i64) -> i64 {
     let count = |node: Node| node.whole(1..=largest, &format!("{key} = {default}"));

@@ -1,6 +1,7 @@
-//! The marker: a table of one row that is written last, so that an incomplete load is detected.
+//! The marker: a table that is made before all others and gets its row last, so that an incomplete load is detected and tables that
+//! prony did not make are recognised.
 //!
-//! Purpose: distinguish "completely loaded, with this fingerprint" from "partly loaded" and "absent". Boundaries: the marker does not
+//! Purpose: distinguish "completely loaded, with this fingerprint" from "partly loaded", "the user's" and "absent". Boundaries: the marker does not
 //! prove that the rows are correct (`Dataset::verify` counts them, and every round checks the results).
 
 use super::{Dialect, State};
@@ -17,10 +18,12 @@ pub(crate) struct Marker {
     pub rows: u64,
 }
 
-/// Twelve hexadecimal digits that identify the contents of tables, for a fingerprint.
+/// Twelve hexadecimal digits that identify the contents of tables, for a fingerprint. Each part goes in with its length, so that
+/// `ab` and `c` differ from `a` and `bc`.
 pub(crate) fn hash(parts: &[&[u8]]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
     let hash = hash.finalize();
@@ -74,6 +77,9 @@ pub(crate) fn state(
     if present.is_empty() {
         return Ok(State::Absent);
     }
+    if !present.iter().any(|name| name == TABLE) {
+        return Ok(State::Theirs);
+    }
     // A dataset with missing tables is incomplete, whatever the marker contains.
     let whole = present.len() == tables.len() + 1;
     match if whole { read(session, schema)? } else { None } {
@@ -97,21 +103,27 @@ pub(crate) fn read(session: &mut Session, schema: &str) -> Result<Option<Marker>
         .map(|(fingerprint, rows)| Marker { fingerprint, rows }))
 }
 
-/// Writes the marker. `engine` is that of the tables, since the server may have no other.
-pub(crate) fn write(
-    session: &mut Session,
-    schema: &str,
-    engine: &str,
-    marker: &Marker,
-) -> Result<(), ServerError> {
+/// Makes the empty marker. `engine` is that of the tables, since the server may have no other.
+pub(crate) fn make(session: &mut Session, schema: &str, engine: &str) -> Result<(), ServerError> {
     let table = qualified(session, schema);
     let engine = match Dialect::of(session) {
         Dialect::MySql => format!(" ENGINE={engine}"),
         Dialect::Sqlite => String::new(),
     };
-    session.execute(&format!(
-        "CREATE TABLE {table} (fingerprint VARCHAR(200) NOT NULL, loaded_at VARCHAR(40) NOT NULL, loaded_rows BIGINT NOT NULL){engine}"
-    ))?;
+    session
+        .execute(&format!(
+            "CREATE TABLE {table} (fingerprint VARCHAR(200) NOT NULL, loaded_at VARCHAR(40) NOT NULL, loaded_rows BIGINT NOT NULL){engine}"
+        ))
+        .map(drop)
+}
+
+/// Writes the row of the marker.
+pub(crate) fn write(
+    session: &mut Session,
+    schema: &str,
+    marker: &Marker,
+) -> Result<(), ServerError> {
+    let table = qualified(session, schema);
     session.execute(&format!(
         "INSERT INTO {table} VALUES ('{}', '{}', {})",
         marker.fingerprint,
@@ -145,6 +157,14 @@ mod tests {
         }
     }
 
+    /// The table `part` with its marker.
+    fn marked() -> Session {
+        let mut session = sqlite("create table part (n)");
+        make(&mut session, "s", "").unwrap();
+        write(&mut session, "s", &marker()).unwrap();
+        session
+    }
+
     #[test]
     fn a_schema_without_the_tables_is_absent_whatever_else_it_holds() {
         let mut session = sqlite("create table other (n)");
@@ -152,15 +172,21 @@ mod tests {
     }
 
     #[test]
-    fn tables_without_a_marker_are_partial() {
+    fn tables_without_a_marker_are_the_users() {
         let mut session = sqlite("create table part (n)");
+        assert_eq!(state(&mut session, "s", &["part"]).unwrap(), State::Theirs);
+    }
+
+    #[test]
+    fn tables_with_an_empty_marker_are_partial() {
+        let mut session = sqlite("create table part (n)");
+        make(&mut session, "s", "").unwrap();
         assert_eq!(state(&mut session, "s", &["part"]).unwrap(), State::Partial);
     }
 
     #[test]
     fn a_marker_without_all_the_tables_is_partial() {
-        let mut session = sqlite("create table part (n)");
-        write(&mut session, "s", "", &marker()).unwrap();
+        let mut session = marked();
         assert_eq!(
             state(&mut session, "s", &["part", "date"]).unwrap(),
             State::Partial
@@ -169,8 +195,7 @@ mod tests {
 
     #[test]
     fn a_marker_makes_it_complete_and_says_what_it_is() {
-        let mut session = sqlite("create table part (n)");
-        write(&mut session, "s", "", &marker()).unwrap();
+        let mut session = marked();
         assert_eq!(
             state(&mut session, "s", &["part"]).unwrap(),
             State::Complete("ssb-1".into())

@@ -3,11 +3,11 @@
 //! Purpose: common operations on tables that work on MySQL 5.5 to 9.7, MariaDB and, if supported, SQLite. Boundaries: the
 //! workload defines the tables, `loader` loads rows, `indexes` decides when indexes are built.
 
-use super::{Dialect, LoadError, engines, indexes};
+use super::{AllowDrop, Dialect, LoadError, engines, indexes, marker};
 use server::{ServerError, Session};
 
-/// Creates the empty tables with these statements, and on MySQL the schema if it does not exist. `{engine}` in a
-/// statement is replaced by the storage engine.
+/// Creates the empty marker, then the empty tables with these statements, and on MySQL the schema if it does not exist. `{engine}` in
+/// a statement is replaced by the storage engine.
 ///
 /// # Errors
 /// [`LoadError::NoEngine`] if the server lacks the engine or used another one.
@@ -22,6 +22,7 @@ pub(crate) fn create<'a>(
         engines::must_have(session, engine)?;
         make(session, schema).map_err(failed)?;
     }
+    marker::make(session, schema, engine).map_err(failed)?;
     let mut made = Vec::new();
     for statement in statements {
         session
@@ -48,7 +49,7 @@ pub(crate) fn make(session: &mut Session, schema: &str) -> Result<(), ServerErro
 }
 
 /// An account with access to the schema may lack the privilege to create one.
-fn exists(session: &mut Session, schema: &str) -> Result<bool, ServerError> {
+pub(crate) fn exists(session: &mut Session, schema: &str) -> Result<bool, ServerError> {
     let sql =
         format!("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = '{schema}'");
     Ok(session.query(&sql)?.first_text().as_deref() != Some("0"))
@@ -57,7 +58,7 @@ fn exists(session: &mut Session, schema: &str) -> Result<bool, ServerError> {
 /// Selects the schema in the session. Does nothing in SQLite, where the file is the schema.
 pub(crate) fn enter(session: &mut Session, schema: &str) -> Result<(), ServerError> {
     if session.is_mysql() {
-        session.execute(&format!("USE {schema}"))?;
+        session.control(|session| session.execute(&format!("USE {schema}")))?;
     }
     Ok(())
 }
@@ -76,41 +77,52 @@ pub(crate) fn refuse_sqlite(
     }
 }
 
-/// Drops the tables that are `present` if allowed; otherwise fails with [`LoadError::Exists`], which calls them `what`.
+/// Drops the tables that are `present` if allowed; otherwise fails as [`may_drop`] does.
 pub(crate) fn make_room(
     session: &mut Session,
     schema: &str,
     present: &[String],
     what: impl Into<String>,
-    allow_drop: bool,
+    allow: &AllowDrop,
 ) -> Result<(), LoadError> {
-    may_drop(schema, present, what, allow_drop)?;
+    may_drop(schema, present, what, allow)?;
     drop_tables(session, schema, present)
 }
 
-/// Fails if tables are `present` that may not be dropped.
+/// Fails if tables are `present` that may not be dropped: with [`LoadError::Exists`], which calls them `what`, if they have a marker;
+/// otherwise they are the user's, and it fails with [`LoadError::Theirs`].
 pub(crate) fn may_drop(
     schema: &str,
     present: &[String],
     what: impl Into<String>,
-    allow_drop: bool,
+    allow: &AllowDrop,
 ) -> Result<(), LoadError> {
-    if present.is_empty() || allow_drop {
-        return Ok(());
+    let are_pronys = present.iter().any(|name| name == marker::TABLE);
+    match are_pronys {
+        _ if present.is_empty() => Ok(()),
+        true if allow.allows_pronys() => Ok(()),
+        true => Err(LoadError::Exists {
+            schema: schema.into(),
+            what: what.into(),
+        }),
+        false if present.iter().all(|name| allow.names(name)) => Ok(()),
+        false => Err(LoadError::Theirs {
+            schema: schema.into(),
+            tables: present.to_vec(),
+        }),
     }
-    Err(LoadError::Exists {
-        schema: schema.into(),
-        what: what.into(),
-    })
 }
 
-/// Drops these tables of the schema and nothing else.
+/// Drops these tables of the schema and nothing else. The marker goes last, so that after a kill the others are still known as
+/// prony's.
 pub(crate) fn drop_tables(
     session: &mut Session,
     schema: &str,
     tables: &[String],
 ) -> Result<(), LoadError> {
-    drop(session, schema, "TABLE", tables)
+    let mut tables = tables.to_vec();
+    tables.sort_by_key(|name| name == marker::TABLE);
+    drop(session, schema, "TABLE", &tables)
 }
 
 /// Drops these views of the schema and nothing else.
@@ -252,15 +264,32 @@ mod tests {
     fn tables_are_dropped_only_where_that_is_allowed_and_no_others() {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
         let mut session = Session::Sqlite(connection);
-        let make = "create table ours (n); insert into ours values (1); create table theirs (n)";
+        let make = "create table ours (n); create table prony_dataset (n); create table theirs (n)";
         session.execute(make).unwrap();
-        let present = ["ours".to_owned()];
-        let mut make = |allow_drop| make_room(&mut session, "s", &present, "a table", allow_drop);
-        let refused = make(false).unwrap_err().to_string();
+        let present = ["ours", marker::TABLE].map(String::from);
+        let mut make = |allow| make_room(&mut session, "s", &present, "a table", &allow);
+        let refused = make(AllowDrop::No).unwrap_err().to_string();
         assert!(refused.contains("holds a table"), "{refused}");
-        make(true).unwrap();
+        make(AllowDrop::Pronys).unwrap();
         assert!(count(&mut session, "ours").is_err());
         assert_eq!(count(&mut session, "theirs").unwrap(), 0);
+    }
+
+    #[test]
+    fn tables_without_a_marker_are_dropped_only_by_name() {
+        let present = ["part", "supplier"].map(String::from);
+        let may = |allow: &AllowDrop| may_drop("s", &present, "tables", allow);
+        let named =
+            |names: &[&str]| AllowDrop::Named(names.iter().map(|name| name.to_string()).collect());
+        for allow in [AllowDrop::No, AllowDrop::Pronys, named(&["part"])] {
+            let refused = may(&allow).unwrap_err().to_string();
+            assert!(
+                refused.contains("part, supplier, which prony did not load")
+                    && refused.contains("--allow-drop=part,supplier"),
+                "{refused}"
+            );
+        }
+        may(&named(&["supplier", "part", "other"])).unwrap();
     }
 
     #[test]

@@ -11,6 +11,7 @@ use server::{ServerError, Session};
 use spec::TargetKind;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// One section of an experiment file: `[workload.NAME]` with a level's changes.
 pub trait Workload: Send + Sync {
@@ -118,6 +119,10 @@ pub trait Files: Send + Sync {
     fn bytes(&self) -> u64;
     /// Whether every byte is written when they are made. If not, their blocks are only allocated.
     fn are_written(&self) -> bool;
+    /// Whether the load bypasses the page cache.
+    fn are_direct(&self) -> bool;
+    /// What happens to them before the load.
+    fn precondition(&self) -> Option<Precondition>;
     /// Makes them in the empty folder and waits until they are on disk. Calls `progress` with the bytes that were written so far, and
     /// ends soon once `cancel` is true. Returns their paths.
     fn make(
@@ -126,6 +131,24 @@ pub trait Files: Send + Sync {
         progress: &dyn Fn(u64),
         cancel: &dyn Fn() -> bool,
     ) -> Result<Vec<PathBuf>, FilesError>;
+    /// Writes every byte of the made files once more, with data of its own for each pass, and waits until it is on disk. `progress` and
+    /// `cancel` as in `make`.
+    fn overwrite(
+        &self,
+        folder: &Path,
+        pass: u32,
+        progress: &dyn Fn(u64),
+        cancel: &dyn Fn() -> bool,
+    ) -> Result<(), FilesError>;
+}
+
+/// What happens to files between their making and the load, so that a device is measured in its steady state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Precondition {
+    /// How often every byte is written, with the first time.
+    pub passes: u32,
+    /// The length of a round of the load. Rounds follow until they are steady.
+    pub round: Duration,
 }
 
 /// Why files could not be made.
@@ -138,6 +161,9 @@ pub enum FilesError {
         path: PathBuf,
         cause: std::io::Error,
     },
+    /// What the section needs and this machine lacks, and the way out.
+    #[error("{0}")]
+    Unusable(String),
     #[error("interrupted")]
     Cancelled,
 }
@@ -180,9 +206,14 @@ pub trait Dataset: Send + Sync {
     }
     /// What the server already holds of the data.
     fn state(&self, session: &mut Session) -> Result<State, ServerError>;
-    /// Creates the empty tables. Where the schema already holds tables of this workload it drops those, and only those, if
-    /// `allow_drop`; otherwise it fails with [`LoadError::Exists`].
-    fn create(&self, session: &mut Session, allow_drop: bool) -> Result<(), LoadError>;
+    /// Checks that the load changes nothing outside prony's schema, before it runs on a server that others use. Only statements of the
+    /// user's own can.
+    fn confined(&self, _session: &mut Session) -> Result<(), LoadError> {
+        Ok(())
+    }
+    /// Creates the empty tables and the empty marker. Where the schema already holds tables of this workload it drops those, and only
+    /// those, if allowed; otherwise it fails with [`LoadError::Exists`] or [`LoadError::Theirs`].
+    fn create(&self, session: &mut Session, allow: &AllowDrop) -> Result<(), LoadError>;
     /// Fills the empty tables, updates the optimizer statistics and writes the marker last.
     /// `connect` opens further connections, `progress` is called several times a second, `cancel` ends the load soon.
     fn load(
@@ -218,8 +249,31 @@ pub enum State {
     Complete(String),
     /// As `Complete`, but a timed load has changed rows since, so that a trial would not measure what it was planned for.
     Changed(String),
-    /// Some of the tables, but no marker: a load that did not finish.
+    /// The marker is empty, or tables are missing: a load that did not finish.
     Partial,
+    /// Tables of these names without a marker: prony did not make them.
+    Theirs,
+}
+
+/// The tables that may be dropped to make room.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum AllowDrop {
+    #[default]
+    No,
+    /// Those that prony made: their schema has its marker.
+    Pronys,
+    /// These of the user's too.
+    Named(Vec<String>),
+}
+
+impl AllowDrop {
+    pub(crate) fn allows_pronys(&self) -> bool {
+        *self != AllowDrop::No
+    }
+
+    pub(crate) fn names(&self, table: &str) -> bool {
+        matches!(self, AllowDrop::Named(names) if names.iter().any(|name| name == table))
+    }
 }
 
 /// What happens to tables that a timed load has changed, on a server without snapshots.
@@ -381,6 +435,12 @@ pub enum LoadError {
     )]
     Exists { schema: String, what: String },
     #[error(
+        "the schema {schema} holds {}, which prony did not load: its marker is missing. prony drops tables of yours only by name: move them, or run again with --allow-drop={}",
+        tables.join(", "),
+        tables.join(",")
+    )]
+    Theirs { schema: String, tables: Vec<String> },
+    #[error(
         "the schema {schema} also holds {}, which prony did not create. prony drops only its own tables and loads only beside them: move or drop the others",
         tables.join(", ")
     )]
@@ -409,6 +469,14 @@ pub enum LoadError {
     #[error("{place}: {says}")]
     Written {
         /// `shop.sql:12`
+        place: String,
+        says: String,
+    },
+    #[error(
+        "{place}: {says}. A setup or dump may change only prony's own schema on an external server: change the statement, or allow it with --allow-setup"
+    )]
+    Unconfined {
+        /// `tables.sql:12`
         place: String,
         says: String,
     },

@@ -7,8 +7,8 @@ use super::indexes::{self, IndexBuild, Plan};
 use super::loader::{self, Indexes};
 use super::marker::{self, Marker};
 use super::{
-    AfterLoad, Dataset, Dialect, Estimate, LoadError, Loaded, Preloaded, Progress, State, preload,
-    schema,
+    AfterLoad, AllowDrop, Dataset, Dialect, Estimate, LoadError, Loaded, Preloaded, Progress,
+    State, preload, schema,
 };
 use server::{ServerError, Session};
 use std::collections::HashMap;
@@ -124,12 +124,12 @@ impl Dataset for Stored {
         }
     }
 
-    fn create(&self, session: &mut Session, allow_drop: bool) -> Result<(), LoadError> {
+    fn create(&self, session: &mut Session, allow: &AllowDrop) -> Result<(), LoadError> {
         if let Sqlite::Refused { what, instead } = self.sqlite {
             schema::refuse_sqlite(session, what, instead)?;
         }
         self.is_alone(session)?;
-        self.make_room(session, allow_drop)?;
+        self.make_room(session, allow)?;
         match (Dialect::of(session), &self.sqlite) {
             (Dialect::Sqlite, Sqlite::Made { create, .. }) => {
                 schema::create(session, self.schema, "", [*create].into_iter())
@@ -167,7 +167,7 @@ impl Dataset for Stored {
         for statement in self.finish(dialect) {
             session.query(&statement).map_err(&failed)?;
         }
-        marker::write(&mut session, self.schema, &self.engine, &self.marker()).map_err(failed)?;
+        marker::write(&mut session, self.schema, &self.marker()).map_err(failed)?;
         loaded.finish_s = begun.elapsed().as_secs_f64();
         Ok(loaded)
     }
@@ -280,8 +280,8 @@ impl Stored {
         }
     }
 
-    /// Drops existing tables if allowed; otherwise fails with [`LoadError::Exists`].
-    fn make_room(&self, session: &mut Session, allow_drop: bool) -> Result<(), LoadError> {
+    /// Drops existing tables if allowed; otherwise fails with [`LoadError::Exists`] or [`LoadError::Theirs`].
+    fn make_room(&self, session: &mut Session, allow: &AllowDrop) -> Result<(), LoadError> {
         let failed = LoadError::during("prony's schema cannot be looked at");
         let (present, what) = match self.pattern {
             Some(pattern) => {
@@ -294,6 +294,7 @@ impl Stored {
                 let what = match self.state(session).map_err(&failed)? {
                     State::Absent => return Ok(()),
                     State::Partial => "tables of a load that did not end".to_owned(),
+                    State::Theirs => "tables of yours".to_owned(),
                     State::Complete(fingerprint) => format!("the loaded dataset {fingerprint}"),
                     State::Changed(fingerprint) => {
                         format!("the dataset {fingerprint}, which a run has changed")
@@ -303,7 +304,7 @@ impl Stored {
                 (present.map_err(failed)?, what)
             }
         };
-        schema::make_room(session, self.schema, &present, what, allow_drop)
+        schema::make_room(session, self.schema, &present, what, allow)
     }
 
     /// Statements after the last row. Plans depend on statistics: without ANALYZE, 5.5 assumes that each key of a large

@@ -6,8 +6,8 @@
 
 use super::answers::Reference;
 use super::{
-    AuditError, Audited, Auditor, Dataset, Ended, Estimate, LoadError, Loaded, Operation,
-    Preloaded, Progress, Queries, State, Target, TargetKind, Unit, Work, Workload,
+    AllowDrop, AuditError, Audited, Auditor, Dataset, Ended, Estimate, LoadError, Loaded,
+    Operation, Preloaded, Progress, Queries, State, Target, TargetKind, Unit, Work, Workload,
 };
 use load::{Ending, Failure, Io, Outcome, Placement, Request, Tally};
 use record::AuditNote;
@@ -277,10 +277,11 @@ impl Dataset for ToyData {
         })
     }
 
-    fn create(&self, session: &mut Session, allow_drop: bool) -> Result<(), LoadError> {
+    fn create(&self, session: &mut Session, allow: &AllowDrop) -> Result<(), LoadError> {
         let failed = LoadError::during("The toy's table cannot be created");
         let reply = session.query(&format!("SHOW TABLES FROM {SCHEMA}"));
-        if let (Some(what), false) = (reply.map_err(&failed)?.first_text(), allow_drop) {
+        let present = reply.map_err(&failed)?.first_text();
+        if let Some(what) = present.filter(|_| !allow.allows_pronys()) {
             let schema = SCHEMA.to_string();
             return Err(LoadError::Exists { schema, what });
         }

@@ -4,10 +4,16 @@
 //! looks at the extents; `load` drives the operations.
 
 mod driver;
+mod engine;
+mod failures;
 mod files;
+mod group;
 mod places;
+mod presets;
 mod section;
+mod verify;
 
+pub use engine::Engine;
 pub use places::Pattern;
 pub use section::{Extents, Section, SyncCall, SyncPolicy};
 
@@ -61,9 +67,19 @@ impl Section {
             true => "direct",
             false => "through the page cache",
         };
+        let copies = self.copies.map(|what| format!("as {what}: "));
+        let copies = copies.unwrap_or_default();
         format!(
-            "{name} of {} on {files} of {of}, {cache}",
-            size(self.io_bytes)
+            "{copies}{name} of {} on {files} of {of}, {cache}{}",
+            size(self.io_bytes),
+            self.engine_summary()
         )
+    }
+    /// Nothing for blocking calls.
+    fn engine_summary(&self) -> String {
+        match self.engine {
+            Engine::Sync => String::new(),
+            engine => format!(", {} at depth {}", engine.name(), self.depth),
+        }
     }
 }

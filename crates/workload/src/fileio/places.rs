@@ -5,7 +5,7 @@
 
 use super::section::{Section, SyncPolicy};
 use datagen::oltp::Keys;
-use datagen::random::{Random, stream, unit};
+use datagen::random::{Random, below, stream, unit};
 
 /// The order and the kind of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,15 +16,18 @@ pub enum Pattern {
     SequentialWrite,
     /// Random, reads and writes.
     Mixed,
+    /// In order, with gaps: about one block of four.
+    AscendingRead,
 }
 
 impl Pattern {
-    pub(super) const NAMES: [(&str, Pattern); 5] = [
+    pub(super) const NAMES: [(&str, Pattern); 6] = [
         ("random-read", Pattern::RandomRead),
         ("random-write", Pattern::RandomWrite),
         ("sequential-read", Pattern::SequentialRead),
         ("sequential-write", Pattern::SequentialWrite),
         ("mixed", Pattern::Mixed),
+        ("ascending-read", Pattern::AscendingRead),
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -35,11 +38,17 @@ impl Pattern {
     }
 
     pub(super) fn writes(self) -> bool {
-        !matches!(self, Pattern::RandomRead | Pattern::SequentialRead)
+        !matches!(
+            self,
+            Pattern::RandomRead | Pattern::SequentialRead | Pattern::AscendingRead
+        )
     }
 
-    fn is_sequential(self) -> bool {
-        matches!(self, Pattern::SequentialRead | Pattern::SequentialWrite)
+    fn is_random(self) -> bool {
+        matches!(
+            self,
+            Pattern::RandomRead | Pattern::RandomWrite | Pattern::Mixed
+        )
     }
 }
 
@@ -48,6 +57,8 @@ impl Pattern {
 pub(super) enum Kind {
     Read,
     Write,
+    /// Writes the pages of a batch at once to the doublewrite buffer, and makes it durable.
+    Doublewrite,
     /// Makes all files durable.
     Sync,
 }
@@ -57,6 +68,7 @@ impl Kind {
         match self {
             Kind::Read => "read",
             Kind::Write => "write",
+            Kind::Doublewrite => "doublewrite",
             Kind::Sync => "sync",
         }
     }
@@ -75,56 +87,92 @@ pub(super) struct Block {
 pub(super) struct Places {
     pattern: Pattern,
     read_share: f64,
-    /// One operation of so many makes the files durable. None: no such operation.
-    sync_every: Option<u64>,
+    /// None: no operation of its own makes the files durable.
+    batches: Option<Batches>,
     io_bytes: u64,
     blocks_of_a_file: u64,
     blocks: u64,
     /// None: in order.
     keys: Option<Keys>,
+    /// The last operation of the load makes the files durable.
+    syncs_at_end: bool,
     seed: u64,
 }
+
+/// Reads and writes between two operations that make the files durable.
+#[derive(Clone, Copy, Debug)]
+struct Batches {
+    /// Operations of a batch, with its sync at the end and the doublewrite at its beginning.
+    length: u64,
+    has_doublewrite: bool,
+}
+
+impl Batches {
+    fn of(section: &Section) -> Option<Batches> {
+        match section.sync {
+            SyncPolicy::Every(operations) => Some(Batches {
+                length: operations + 1 + u64::from(section.doublewrite),
+                has_doublewrite: section.doublewrite,
+            }),
+            SyncPolicy::Never | SyncPolicy::Each | SyncPolicy::Group | SyncPolicy::End => None,
+        }
+    }
+
+    /// What an operation is instead of a read or a write.
+    fn kind(&self, number: u64) -> Option<Kind> {
+        match number % self.length {
+            0 if self.has_doublewrite => Some(Kind::Doublewrite),
+            at if at == self.length - 1 => Some(Kind::Sync),
+            _ => None,
+        }
+    }
+}
+
+/// Blocks of which an ascending pattern reads one.
+const GAP_BLOCKS: u64 = 4;
 
 impl Places {
     pub(super) fn new(section: &Section, seed: u64) -> Places {
         let blocks = section.blocks_of_a_file() * u64::from(section.files);
-        let is_random = !section.pattern.is_sequential();
+        let is_random = section.pattern.is_random();
         Places {
             pattern: section.pattern,
             read_share: section.read_share,
-            sync_every: match section.sync {
-                SyncPolicy::Every(operations) => Some(operations + 1),
-                SyncPolicy::Never | SyncPolicy::Each => None,
-            },
+            batches: Batches::of(section),
             io_bytes: section.io_bytes,
             blocks_of_a_file: section.blocks_of_a_file(),
             blocks,
             keys: is_random.then(|| Keys::new(section.distribution, 0, blocks as i64 - 1)),
+            syncs_at_end: section.sync == SyncPolicy::End,
             seed,
         }
     }
 
-    /// The kinds of operations of the load.
+    /// The kinds of operations of the load. A sync at the end is the last one.
     pub(super) fn kinds(&self) -> Vec<Kind> {
         let mut kinds = match self.pattern {
-            Pattern::RandomRead | Pattern::SequentialRead => vec![Kind::Read],
+            Pattern::RandomRead | Pattern::SequentialRead | Pattern::AscendingRead => {
+                vec![Kind::Read]
+            }
             Pattern::RandomWrite | Pattern::SequentialWrite => vec![Kind::Write],
             Pattern::Mixed => vec![Kind::Read, Kind::Write],
         };
-        kinds.extend(self.sync_every.map(|_| Kind::Sync));
+        if let Some(batches) = &self.batches {
+            kinds.extend(batches.has_doublewrite.then_some(Kind::Doublewrite));
+        }
+        if self.batches.is_some() || self.syncs_at_end {
+            kinds.push(Kind::Sync);
+        }
         kinds
     }
 
     #[inline]
     pub(super) fn kind(&self, number: u64) -> Kind {
-        if self
-            .sync_every
-            .is_some_and(|every| number % every == every - 1)
-        {
-            return Kind::Sync;
+        if let Some(kind) = self.batches.and_then(|batches| batches.kind(number)) {
+            return kind;
         }
         match self.pattern {
-            Pattern::RandomRead | Pattern::SequentialRead => Kind::Read,
+            Pattern::RandomRead | Pattern::SequentialRead | Pattern::AscendingRead => Kind::Read,
             Pattern::RandomWrite | Pattern::SequentialWrite => Kind::Write,
             Pattern::Mixed if unit(&mut self.draws(number)) < self.read_share => Kind::Read,
             Pattern::Mixed => Kind::Write,
@@ -136,8 +184,16 @@ impl Places {
     pub(super) fn block(&self, number: u64) -> Block {
         let block = match &self.keys {
             Some(keys) => self.drawn(keys, number),
-            None => (number - self.syncs_before(number)) % self.blocks,
+            None if self.pattern == Pattern::AscendingRead => self.ascending(number),
+            None => number - self.syncs_before(number),
         };
+        self.nth(block)
+    }
+
+    /// The block of this number over all files, which begin again after the last one.
+    #[inline]
+    pub(super) fn nth(&self, block: u64) -> Block {
+        let block = block % self.blocks;
         Block {
             file: (block / self.blocks_of_a_file) as u32,
             offset: block % self.blocks_of_a_file * self.io_bytes,
@@ -153,8 +209,15 @@ impl Places {
         keys.draw(&mut draws) as u64
     }
 
+    /// One block of each group.
+    fn ascending(&self, number: u64) -> u64 {
+        let gap = GAP_BLOCKS.min(self.blocks);
+        let group = number % (self.blocks / gap);
+        group * gap + below(&mut self.draws(number), gap)
+    }
+
     fn syncs_before(&self, number: u64) -> u64 {
-        self.sync_every.map_or(0, |every| number / every)
+        self.batches.map_or(0, |batches| number / batches.length)
     }
 
     fn draws(&self, number: u64) -> Random {
@@ -203,6 +266,29 @@ mod tests {
             seen.insert((block.file, block.offset));
         }
         assert_eq!(seen.len(), 64);
+    }
+
+    #[test]
+    fn a_batch_begins_with_its_doublewrite_and_ends_with_a_sync() {
+        let places = places("pattern = \"random-write\"\nfsync = 3\ndoublewrite = true");
+        let kinds: Vec<Kind> = (0..6).map(|number| places.kind(number)).collect();
+        let (write, doublewrite) = (Kind::Write, Kind::Doublewrite);
+        let batch = [doublewrite, write, write, write, Kind::Sync, doublewrite];
+        assert_eq!(kinds, batch);
+        assert_eq!(places.kinds(), [write, doublewrite, Kind::Sync]);
+    }
+
+    #[test]
+    fn ascending_reads_leave_gaps_and_stay_within_the_files() {
+        let places = places("pattern = \"ascending-read\"\nsize = \"16M\"");
+        let blocks: Vec<u64> = (0..256)
+            .map(|number| places.block(number).offset >> 14)
+            .collect();
+        assert!(blocks.is_sorted() && blocks[255] < 1_024);
+        let gaps: std::collections::BTreeSet<u64> =
+            blocks.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert_eq!(gaps, (1..=7).collect());
+        assert!(places.block(256).offset >> 14 < 4, "it begins again");
     }
 
     #[test]

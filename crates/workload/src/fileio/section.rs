@@ -2,13 +2,18 @@
 //!
 //! Boundaries: what fits together is checked here; whether the file system can do it shows when the files are made.
 
+use super::engine::Engine;
 use super::places::Pattern;
-use crate::keys::{count, truth};
+use super::presets;
+use crate::keys::{choice, count, truth};
 use crate::oltp::distribution;
+use crate::seam::Precondition;
 use datagen::oltp::Distribution;
 use spec::Node;
+use std::time::Duration;
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 19] = [
+    "preset",
     "pattern",
     "read_share",
     "io_size",
@@ -18,7 +23,12 @@ const KEYS: [&str; 13] = [
     "fsync",
     "sync_call",
     "extents",
+    "doublewrite",
+    "verify",
+    "precondition",
+    "precondition_round",
     "engine",
+    "depth",
     "distribution",
     "zipf_exponent",
     "pareto_share",
@@ -29,10 +39,19 @@ const IO_BYTES_MAX: u64 = 16 << 20;
 /// Direct I/O needs offsets and lengths in multiples of the device's logical blocks, which have at least this size.
 const DIRECT_BYTES: u64 = 512;
 const EVERY_MAX: i64 = 1_000_000_000;
+const DEPTH_MAX: i64 = 4_096;
+/// Every operation in flight has a buffer of its own.
+const BUFFERS_MAX_BYTES: u64 = 1 << 30;
+const DOUBLEWRITE_BYTES_MAX: u64 = 16 << 20;
+const PASSES_MAX: u32 = 100;
+/// Of a round of the preconditioning, as in the SNIA specification.
+const ROUND: Duration = Duration::from_secs(60);
 
 /// The section, checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section {
+    /// What it copies: `the redo log of InnoDB`. None without a preset.
+    pub copies: Option<&'static str>,
     pub pattern: Pattern,
     /// Of a mixed pattern: the share of reads, from 0 to 1. Default: 0.6, which is sysbench's ratio of 1.5.
     pub read_share: f64,
@@ -47,8 +66,17 @@ pub struct Section {
     pub sync: SyncPolicy,
     pub call: SyncCall,
     pub extents: Extents,
+    pub engine: Engine,
+    /// Operations that each client has in flight.
+    pub depth: u32,
     /// Of the places of random patterns. Default: uniform.
     pub distribution: Distribution,
+    /// Whether the pages of a batch, which a sync ends, are first written at once to a buffer of their own and made durable there.
+    /// Default: false.
+    pub doublewrite: bool,
+    /// Whether each block carries its place and a checksum, and is read back after the load. Default: false.
+    pub verify: bool,
+    pub precondition: Option<Precondition>,
 }
 
 /// When written data is made durable.
@@ -57,8 +85,12 @@ pub enum SyncPolicy {
     Never,
     /// Each write ends when it is durable.
     Each,
+    /// As `Each`, but writes that wait at the same time share one sync.
+    Group,
     /// After this many operations, all files are made durable by an operation of its own.
     Every(u64),
+    /// After the load, all files are made durable by an operation of its own.
+    End,
 }
 
 /// How written data is made durable.
@@ -78,43 +110,73 @@ pub enum Extents {
     /// Allocated by fallocate(2) only: the first write to a block also changes the file system's metadata, and a read of an
     /// unwritten block does not reach the disk.
     Unwritten,
+    /// Nothing: the files are empty and grow.
+    None,
 }
 
 impl Section {
     /// Reads the section and notes mistakes.
     pub fn read(section: &spec::Section) -> Option<Section> {
+        let preset = presets::chosen(section);
+        let (keys, copies) = preset.map_or(("", None), |one| (one.keys, Some(one.source)));
+        let read = |preset: &spec::Section| Some(Section::read_over(section, preset));
+        let read = spec::read_text(keys, read).ok().flatten()?;
+        Some(Section { copies, ..read })
+    }
+
+    /// Reads the section; keys that it does not give come from the preset.
+    fn read_over(section: &spec::Section, preset: &spec::Section) -> Option<Section> {
         section.allow("[workload.fileio]", &KEYS);
         let notes_before = section.notes.count();
-        let pattern = choice(section, "pattern", &Pattern::NAMES, Pattern::RandomRead);
-        let files = count(section, "files", FILES_MAX, 1) as u32;
-        let io_bytes = size(section, "io_size", 16 << 10);
-        let bytes = size(section, "size", 1 << 30);
+        let of = |key| match section.get(key) {
+            Some(_) => section,
+            None => preset,
+        };
+        let pattern = choice(of("pattern"), "pattern", &Pattern::NAMES);
+        let files = count(of("files"), "files", FILES_MAX, 1) as u32;
+        let io_bytes = size(of("io_size"), "io_size", 16 << 10);
+        let bytes = size(of("size"), "size", 1 << 30);
         let names = distribution::NAMES.map(|name| (name, name));
-        let named = choice(section, "distribution", &names, "uniform");
+        let named = choice(section, "distribution", &names);
         distribution::no_other_figure(named, section);
         let read = Section {
+            copies: None,
             pattern,
             read_share: read_share(section, pattern),
             io_bytes,
             files,
             file_bytes: bytes / u64::from(files),
-            direct: truth(section, "direct", true),
-            sync: section
+            direct: truth(of("direct"), "direct", true),
+            sync: of("fsync")
                 .get("fsync")
                 .and_then(|node| sync(&node))
                 .unwrap_or(SyncPolicy::Never),
-            call: choice(section, "sync_call", &SYNC_CALLS, SyncCall::Fsync),
-            extents: choice(section, "extents", &EXTENTS, Extents::Written),
+            call: choice(of("sync_call"), "sync_call", &SYNC_CALLS),
+            extents: choice(of("extents"), "extents", &EXTENTS),
+            engine: choice(section, "engine", &Engine::NAMES),
+            depth: count(section, "depth", DEPTH_MAX, 1) as u32,
             distribution: distribution::read(named, section)?,
+            doublewrite: truth(of("doublewrite"), "doublewrite", false),
+            verify: truth(section, "verify", false),
+            precondition: precondition(section),
         };
-        choice(section, "engine", &[("sync", ())], ());
         read.fits(section);
+        read.engine_fits(section);
         (section.notes.count() == notes_before).then_some(read)
     }
 
     /// The operations that fit into one file.
     pub fn blocks_of_a_file(&self) -> u64 {
         self.file_bytes / self.io_bytes
+    }
+
+    /// The size of the doublewrite buffer. None without one, or without batches that fit into it.
+    pub(super) fn doublewrite_bytes(&self) -> Option<u64> {
+        let SyncPolicy::Every(pages) = self.sync else {
+            return None;
+        };
+        let bytes = pages.checked_mul(self.io_bytes)?;
+        (self.doublewrite && bytes <= DOUBLEWRITE_BYTES_MAX).then_some(bytes)
     }
 
     fn fits(&self, section: &spec::Section) {
@@ -156,6 +218,86 @@ impl Section {
                 "write fsync = \"each\", or another sync_call",
             );
         }
+        self.fits_what_is_done_beside_the_load(section);
+    }
+
+    fn fits_what_is_done_beside_the_load(&self, section: &spec::Section) {
+        let is = |wrong: bool, keys: &[&str], says: &str, help: &str| {
+            if wrong {
+                note(section, keys, says, help);
+            }
+        };
+        let grows = self.extents == Extents::None;
+        let is_in_order = self.pattern == Pattern::SequentialWrite;
+        is(
+            grows && !is_in_order,
+            &["extents", "pattern"],
+            "an empty file can only be appended to",
+            "write pattern = \"sequential-write\", or extents = \"written\"",
+        );
+        is(
+            self.doublewrite && self.pattern != Pattern::RandomWrite,
+            &["doublewrite", "pattern"],
+            "only random writes go through a doublewrite buffer",
+            "write pattern = \"random-write\", or remove doublewrite",
+        );
+        is(
+            self.doublewrite && self.doublewrite_bytes().is_none(),
+            &["fsync", "doublewrite"],
+            "a doublewrite buffer holds the pages between two syncs, at most 16 MiB",
+            "write fsync = 64",
+        );
+        is(
+            self.doublewrite && self.verify,
+            &["verify"],
+            "the doublewrite buffer holds blocks of other places",
+            "remove verify or doublewrite",
+        );
+        is(
+            self.doublewrite_bytes()
+                .is_some_and(|bytes| bytes > self.file_bytes),
+            &["size", "doublewrite"],
+            "a file is smaller than the doublewrite buffer",
+            "use a larger size",
+        );
+        is(
+            self.verify && !self.pattern.writes(),
+            &["verify"],
+            "a pattern that only reads changes no block",
+            "remove verify, or use a pattern that writes",
+        );
+        is(
+            self.precondition.is_some() && self.extents != Extents::Written,
+            &["precondition"],
+            "preconditioning writes every byte",
+            "remove extents or precondition",
+        );
+    }
+}
+
+impl Section {
+    /// Of one operation.
+    fn buffers_bytes(&self) -> u64 {
+        self.io_bytes + self.doublewrite_bytes().unwrap_or(0)
+    }
+
+    fn engine_fits(&self, section: &spec::Section) {
+        if self.engine == Engine::Sync && self.depth > 1 {
+            let says = "blocking calls have one operation in flight per client";
+            let help = "write engine = \"io_uring\" or \"libaio\", or use more clients";
+            note(section, &["depth"], says, help);
+        } else if self.engine == Engine::Libaio && !self.direct {
+            let says = "the kernel runs libaio through the page cache one operation at a time";
+            let help = "write engine = \"io_uring\", or direct = true";
+            note(section, &["engine"], says, help);
+        } else if self.engine != Engine::Sync && self.sync == SyncPolicy::Group {
+            let says = "a client that waits for the sync of another one blocks its thread";
+            let help = "write engine = \"sync\", or fsync = \"each\"";
+            note(section, &["engine"], says, help);
+        } else if u64::from(self.depth) * self.buffers_bytes() > BUFFERS_MAX_BYTES {
+            let says = "the buffers of a client would take more than 1 GiB";
+            note(section, &["depth"], says, "use a smaller depth or io_size");
+        }
     }
 }
 
@@ -164,14 +306,40 @@ const SYNC_CALLS: [(&str, SyncCall); 3] = [
     ("fdatasync", SyncCall::Fdatasync),
     ("dsync", SyncCall::Dsync),
 ];
-const EXTENTS: [(&str, Extents); 2] = [
+const EXTENTS: [(&str, Extents); 3] = [
     ("written", Extents::Written),
     ("unwritten", Extents::Unwritten),
+    ("none", Extents::None),
 ];
 
-fn choice<T: Clone>(section: &spec::Section, key: &str, choices: &[(&str, T)], default: T) -> T {
-    let chosen = section.get(key).and_then(|node| node.choice(choices));
-    chosen.unwrap_or(default)
+/// `"2x"`, with the length of a round.
+fn precondition(section: &spec::Section) -> Option<Precondition> {
+    let round = section.get("precondition_round").and_then(|node| {
+        if section.get("precondition").is_none() {
+            let says = "there are no rounds without precondition";
+            node.note(
+                says,
+                "no effect",
+                "write precondition = \"2x\", or remove it",
+            );
+        }
+        node.duration("precondition_round = \"60s\"")
+    });
+    let node = section.get("precondition")?;
+    let text = node.text("precondition = \"2x\"")?;
+    let passes = text.strip_suffix('x').and_then(|count| count.parse().ok());
+    let passes = passes.filter(|passes| (1..=PASSES_MAX).contains(passes));
+    if passes.is_none() {
+        node.note(
+            format!("\"{text}\" does not say how often the files are written"),
+            "from \"1x\" to \"100x\"",
+            "write precondition = \"2x\"",
+        );
+    }
+    Some(Precondition {
+        passes: passes?,
+        round: round.unwrap_or(ROUND),
+    })
 }
 
 fn size(section: &spec::Section, key: &str, default: u64) -> u64 {
@@ -195,12 +363,17 @@ fn read_share(section: &spec::Section, pattern: Pattern) -> f64 {
         .unwrap_or(0.6)
 }
 
-/// `"never"`, `"each"`, or a number of operations.
+/// `"never"`, `"each"`, `"group"`, `"end"`, or a number of operations.
 fn sync(node: &Node) -> Option<SyncPolicy> {
     match node.value.as_str() {
-        Some(_) => node.choice(&[("never", SyncPolicy::Never), ("each", SyncPolicy::Each)]),
+        Some(_) => node.choice(&[
+            ("never", SyncPolicy::Never),
+            ("each", SyncPolicy::Each),
+            ("group", SyncPolicy::Group),
+            ("end", SyncPolicy::End),
+        ]),
         None => {
-            let every = node.whole(1..=EVERY_MAX, "fsync = \"never\", \"each\" or 100")?;
+            let every = node.whole(1..=EVERY_MAX, "fsync = \"never\", \"each\", \"end\" or 100")?;
             Some(SyncPolicy::Every(every as u64))
         }
     }
@@ -244,11 +417,13 @@ mod tests {
     }
 
     #[test]
-    fn writes_are_made_durable_never_each_or_every_so_many() {
+    fn writes_are_made_durable_never_each_by_group_every_so_many_or_at_the_end() {
         let of = |fsync: &str| read(&format!("pattern = \"random-write\"\nfsync = {fsync}")).sync;
         assert_eq!(of("\"never\""), SyncPolicy::Never);
         assert_eq!(of("\"each\""), SyncPolicy::Each);
+        assert_eq!(of("\"group\""), SyncPolicy::Group);
         assert_eq!(of("100"), SyncPolicy::Every(100));
+        assert_eq!(of("\"end\""), SyncPolicy::End);
     }
 
     #[test]
@@ -267,11 +442,74 @@ mod tests {
                 "sync_call",
             ),
             ("engine = \"mmap\"", "engine"),
+            ("depth = 8", "depth"),
+            ("engine = \"io_uring\"\ndepth = 0", "depth"),
+            ("engine = \"libaio\"\ndirect = false", "engine"),
+            (
+                "engine = \"libaio\"\ndepth = 4096\nio_size = \"1M\"",
+                "depth",
+            ),
             ("zipf_exponent = 1", "zipf_exponent"),
             ("block_size = \"16K\"", "block_size"),
+            ("preset = \"undo\"", "preset"),
+            ("preset = \"redo\"\nengine = \"libaio\"", "engine"),
+            ("extents = \"none\"", "extents"),
+            (
+                "doublewrite = true\npattern = \"mixed\"\nfsync = 64",
+                "doublewrite",
+            ),
+            (
+                "doublewrite = true\npattern = \"random-write\"",
+                "doublewrite",
+            ),
+            ("verify = true", "verify"),
+            ("precondition = \"twice\"", "precondition"),
+            ("precondition = \"0x\"", "precondition"),
+            ("precondition_round = \"1s\"", "precondition_round"),
+            (
+                "precondition = \"2x\"\nextents = \"unwritten\"",
+                "precondition",
+            ),
+            ("preset = \"page-cleaner\"\nverify = true", "verify"),
+            ("preset = \"page-cleaner\"\nsize = \"1M\"", "size"),
         ] {
             assert_mistake_at(text, key, Section::read);
         }
+    }
+
+    #[test]
+    fn a_preset_gives_keys_that_the_section_does_not_give() {
+        let redo = read("preset = \"redo\"");
+        assert_eq!(redo.pattern, Pattern::SequentialWrite);
+        assert_eq!(
+            (redo.sync, redo.call),
+            (SyncPolicy::Group, SyncCall::Fdatasync)
+        );
+        let changed = read("preset = \"redo\"\nio_size = \"8K\"\nsync_call = \"fsync\"");
+        assert_eq!((changed.io_bytes, changed.call), (8 << 10, SyncCall::Fsync));
+        let rest = Section {
+            io_bytes: redo.io_bytes,
+            call: redo.call,
+            ..changed
+        };
+        assert_eq!(rest, redo);
+    }
+
+    #[test]
+    fn every_preset_can_be_used_as_it_is() {
+        for preset in &presets::PRESETS {
+            let section = read(&format!("preset = \"{}\"", preset.name));
+            assert_eq!(section.copies, Some(preset.source));
+        }
+    }
+
+    #[test]
+    fn preconditioning_has_rounds_of_a_minute_unless_the_section_says_otherwise() {
+        let of = |text| read(text).precondition.unwrap();
+        let default = of("precondition = \"2x\"");
+        assert_eq!((default.passes, default.round), (2, ROUND));
+        let short = of("precondition = \"1x\"\nprecondition_round = \"2s\"");
+        assert_eq!((short.passes, short.round), (1, Duration::from_secs(2)));
     }
 
     #[test]

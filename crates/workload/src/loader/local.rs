@@ -39,7 +39,7 @@ fn no_warnings(session: &mut Session) -> Result<(), ServerError> {
 
 /// The first warning of the last statement.
 pub(crate) fn warning(session: &mut Session) -> Result<Option<(u16, String)>, ServerError> {
-    let reply = session.query("SHOW WARNINGS LIMIT 1")?;
+    let reply = session.control(|session| session.query("SHOW WARNINGS LIMIT 1"))?;
     let cell = |row: &Vec<Option<Vec<u8>>>, n: usize| {
         row.get(n)
             .and_then(|cell| cell.as_deref())

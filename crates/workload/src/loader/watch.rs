@@ -89,9 +89,10 @@ impl Watch<'_> {
             return;
         }
         // If the server is unreachable, there is nothing to kill.
-        let Ok(mut session) = (self.connect)() else {
+        let Ok(session) = (self.connect)() else {
             return;
         };
+        let mut session = session.for_control();
         for id in self.ids {
             let _ = session.execute(&format!("KILL {id}"));
         }

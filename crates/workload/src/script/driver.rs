@@ -153,7 +153,7 @@ mod tests {
             schema: None,
             tls: Tls::Off,
             login_timeout: Duration::from_secs(20),
-            stall_timeout: Some(Duration::from_millis(200)),
+            stall_timeout: Some(Duration::from_secs(3)),
         };
         Driver::new(Arc::new(builder.finish(policy)), login, &[], 1)
     }

@@ -75,8 +75,8 @@ fn piece(sql: &str, at: usize, runs: bool) -> Result<(Kind, usize), Unclosed> {
     Ok((kind, at + length))
 }
 
-/// The length of a quoted piece. A quote within is doubled or, but for names, escaped.
-fn quoted(rest: &[u8]) -> Option<usize> {
+/// The length of a quoted piece that begins here, None if it does not end. A quote within is doubled or, but for names, escaped.
+pub(crate) fn quoted(rest: &[u8]) -> Option<usize> {
     let quote = rest[0];
     let mut at = 1;
     loop {

@@ -21,6 +21,7 @@ pub use driver::Driver;
 pub use generator::{Generator, Literal};
 pub use headings::{Headed, headed};
 pub(crate) use headings::{heading_of, line, name_and_weight};
+pub(crate) use lex::quoted;
 pub use lex::{Kind, lex};
 pub(crate) use mix::Mix as Weights;
 pub use mix::WEIGHT_MAX;

@@ -114,7 +114,7 @@ impl TableFile {
         };
         let sql = format!(
             "LOAD DATA LOCAL INFILE '{}' INTO TABLE {} CHARACTER SET utf8mb4 {clauses}",
-            name.replace(['\'', '\\'], "_"),
+            sent_name(&name),
             schema::quoted(&self.table)
         );
         // A note, such as of a rounded decimal, is no mistake.
@@ -153,7 +153,9 @@ impl TableFile {
         if !columns.is_empty() {
             return Ok(columns);
         }
-        let tables = theirs::names(session, super::tables::SCHEMA, "BASE TABLE").map_err(failed)?;
+        let mut tables =
+            theirs::names(session, super::tables::SCHEMA, "BASE TABLE").map_err(failed)?;
+        tables.retain(|name| name != marker::TABLE);
         Err(LoadError::Written {
             place: format!("load.{}", self.table),
             says: format!(
@@ -180,6 +182,14 @@ impl TableFile {
             ),
         }
     }
+}
+
+/// The name of the file in LOAD DATA. The server requests the file by it, and some servers lack characters in names.
+fn sent_name(name: &str) -> String {
+    let is_plain = |c: &char| c.is_ascii_graphic() && !matches!(c, '\'' | '\\');
+    name.chars()
+        .map(|c| if is_plain(&c) { c } else { '_' })
+        .collect()
 }
 
 /// A row that the server could not store as it is. With LOCAL that is a warning, even in strict mode.

@@ -4,6 +4,7 @@
 //! from a setup, files, a dump, or those that a running server has.
 //! Boundaries: no variables set from results, no conditions, no loops.
 
+mod confined;
 mod dump;
 mod files;
 mod parameter;

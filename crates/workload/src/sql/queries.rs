@@ -165,14 +165,19 @@ fn end<'t>(text: &'t str, begun: &mut Option<usize>, end: usize, groups: &mut [G
 
 /// `by_region`. A weight, which a timed load of the same file reads, means nothing in a round.
 fn name_of(heading: &str, line: usize) -> Result<&str, QueryMistake> {
-    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     match name_and_weight(heading) {
-        Some((name, _)) if name.bytes().all(is_part) => Ok(name),
+        Some((name, _)) if is_name(name) => Ok(name),
         _ => Err(QueryMistake::Name {
             line,
             heading: heading.to_string(),
         }),
     }
+}
+
+/// Whether this can name an operation or a query, which appears in tables, claims and headings.
+pub(super) fn is_name(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_part)
 }
 
 /// A mistake in SQL text that is not split into queries, after the name of its file.

@@ -3,7 +3,7 @@
 //! Boundaries: `source` reads where the tables come from; only the server knows whether the SQL is valid.
 
 use super::parameter;
-use super::queries::{Query, queries};
+use super::queries::{Query, is_name, queries};
 use super::source::{self, Source};
 use crate::script::{Builder, Part, Policy, Script, SqlMistake, WEIGHT_MAX, headed};
 use spec::{Node, Written as Text};
@@ -259,10 +259,8 @@ fn from_table<'s>(node: &Node<'s>) -> Option<Written<'s>> {
     })
 }
 
-/// Checks a name, which appears in tables, claims and headings.
 fn named(node: &Node, name: &str) -> Option<()> {
-    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
-    if !name.is_empty() && name.bytes().all(is_part) {
+    if is_name(name) {
         return Some(());
     }
     node.note(

@@ -3,6 +3,7 @@
 //! Purpose: run the setup or the dump once, then load the files, and detect an incomplete load. Every mistake names the user's
 //! file and line. Boundaries: `dump` reads statements, `files` loads rows, `theirs` measures tables that exist already.
 
+use super::confined;
 use super::dump::{self, Action, Cut, Filter, Statements};
 use super::files::TableFile;
 use super::theirs;
@@ -10,7 +11,7 @@ use super::watched::{Watched, watched};
 use crate::loader::Connect;
 use crate::marker::{self, Marker};
 use crate::script::statements;
-use crate::{Dataset, Estimate, LoadError, Loaded, Preloaded, Progress, State, Unit};
+use crate::{AllowDrop, Dataset, Estimate, LoadError, Loaded, Preloaded, Progress, State, Unit};
 use crate::{preload, schema};
 use server::{ServerError, Session};
 use std::collections::BTreeMap;
@@ -22,6 +23,8 @@ use std::time::Instant;
 
 /// prony's own schema for these tables.
 pub(super) const SCHEMA: &str = "prony_sql";
+/// The engine of the marker; the user chooses those of the tables.
+const ENGINE_OF_MARKER: &str = "InnoDB";
 /// A placeholder size for the check of free disk space, since the result of statements is unknown.
 const DATA_BYTES_GUESSED: u64 = 256 << 20;
 /// Bytes in a server for each byte of a file: rows with their indexes. A compressed file expands first.
@@ -97,18 +100,21 @@ impl Dataset for Tables {
         if tables.is_empty() && views(session)?.is_empty() {
             return Ok(State::Absent);
         }
-        let whole = tables.iter().any(|table| table == marker::TABLE);
-        match if whole {
-            marker::read(session, SCHEMA)?
-        } else {
-            None
-        } {
-            Some(marker) => Ok(State::Complete(marker.fingerprint)),
-            None => Ok(State::Partial),
+        let is_marked = tables.iter().any(|table| table == marker::TABLE);
+        if !is_marked {
+            return Ok(State::Theirs);
         }
+        Ok(match marker::read(session, SCHEMA)? {
+            Some(marker) => State::Complete(marker.fingerprint),
+            None => State::Partial,
+        })
     }
 
-    fn create(&self, session: &mut Session, allow_drop: bool) -> Result<(), LoadError> {
+    fn confined(&self, session: &mut Session) -> Result<(), LoadError> {
+        confined::on(session, &self.sources)
+    }
+
+    fn create(&self, session: &mut Session, allow: &AllowDrop) -> Result<(), LoadError> {
         schema::refuse_sqlite(
             session,
             "The workload sql runs on servers of the MySQL family only",
@@ -119,7 +125,7 @@ impl Dataset for Tables {
         let views = views(session).map_err(&failed)?;
         let present = [&tables[..], &views[..]].concat();
         let what = format!("the tables {}", present.join(", "));
-        schema::may_drop(SCHEMA, &present, what, allow_drop)?;
+        schema::may_drop(SCHEMA, &present, what, allow)?;
         schema::drop_views(session, SCHEMA, &views)?;
         // Allows tables with foreign keys to be dropped in any order.
         session
@@ -129,7 +135,8 @@ impl Dataset for Tables {
         session
             .execute("SET SESSION foreign_key_checks = 1")
             .map_err(&failed)?;
-        schema::make(session, SCHEMA).map_err(failed)
+        schema::make(session, SCHEMA).map_err(&failed)?;
+        marker::make(session, SCHEMA, ENGINE_OF_MARKER).map_err(failed)
     }
 
     fn load(
@@ -202,18 +209,6 @@ impl Tables {
 }
 
 impl Sources {
-    /// Only statements: `setup` or nothing.
-    pub fn of_setup(sql: impl Into<String>, file: Option<&str>) -> Sources {
-        Sources {
-            creation: Creation::Setup {
-                sql: sql.into(),
-                file: file.map(String::from),
-            },
-            files: Vec::new(),
-            replace: Vec::new(),
-        }
-    }
-
     fn fingerprint(&self) -> String {
         let mut parts = match &self.creation {
             Creation::Setup { sql, .. } => vec![sql.clone()],
@@ -404,7 +399,8 @@ impl Sources {
 fn finish(connect: Connect<'_>, fingerprint: &str) -> Result<u64, ServerError> {
     let mut session = connect()?;
     schema::enter(&mut session, SCHEMA)?;
-    let tables = tables(&mut session)?;
+    let mut tables = tables(&mut session)?;
+    tables.retain(|name| name != marker::TABLE);
     if !tables.is_empty() {
         let names: Vec<String> = tables.iter().map(|name| schema::quoted(name)).collect();
         session.query(&format!("ANALYZE TABLE {}", names.join(", ")))?;
@@ -414,7 +410,7 @@ fn finish(connect: Connect<'_>, fingerprint: &str) -> Result<u64, ServerError> {
         fingerprint: fingerprint.to_string(),
         rows,
     };
-    marker::write(&mut session, SCHEMA, "InnoDB", &marker)?;
+    marker::write(&mut session, SCHEMA, &marker)?;
     Ok(rows)
 }
 
@@ -438,7 +434,7 @@ fn count(session: &mut Session) -> Result<u64, ServerError> {
     Ok(rows)
 }
 
-fn cut_off(name: &str, cut: &Cut) -> LoadError {
+pub(super) fn cut_off(name: &str, cut: &Cut) -> LoadError {
     LoadError::Written {
         place: format!("{name}:{}", cut.line()),
         says: format!("{cut}; write the dump again, and check that the disk was not full"),
@@ -523,20 +519,31 @@ mod tests {
         Ok(seen.lock().unwrap().clone())
     }
 
+    fn of_setup(sql: &str, file: Option<&str>) -> Sources {
+        Sources {
+            creation: Creation::Setup {
+                sql: sql.into(),
+                file: file.map(String::from),
+            },
+            files: Vec::new(),
+            replace: Vec::new(),
+        }
+    }
+
     fn dump(text: &str) -> (tempfile::TempDir, Sources) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("shop.sql");
         std::fs::write(&path, text).unwrap();
         let sources = Sources {
             creation: Creation::Dump(path),
-            ..Sources::of_setup("", None)
+            ..of_setup("", None)
         };
         (folder, sources)
     }
 
     #[test]
     fn a_refused_statement_names_the_file_and_the_line() {
-        let setup = Sources::of_setup("select 1;\n\nselect wrong", Some("tables.sql"));
+        let setup = of_setup("select 1;\n\nselect wrong", Some("tables.sql"));
         let says = load(setup).unwrap_err();
         assert_eq!(
             says,
@@ -581,5 +588,17 @@ mod tests {
         };
         assert_eq!(fingerprint("select 1;"), fingerprint("select 1;"));
         assert_ne!(fingerprint("select 1;"), fingerprint("select 2;"));
+    }
+
+    #[test]
+    fn the_fingerprint_tells_where_a_replacement_ends() {
+        let fingerprint = |from: &str, to: &str| {
+            let sources = Sources {
+                replace: vec![(from.into(), to.into())],
+                ..of_setup("", None)
+            };
+            Tables::new(sources).fingerprint()
+        };
+        assert_ne!(fingerprint("ab", "c"), fingerprint("a", "bc"));
     }
 }

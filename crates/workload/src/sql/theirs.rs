@@ -4,7 +4,7 @@
 //! queries; `tables` creates tables.
 
 use crate::marker;
-use crate::{Dataset, Estimate, LoadError, Loaded, Preloaded, Progress, State};
+use crate::{AllowDrop, Dataset, Estimate, LoadError, Loaded, Preloaded, Progress, State};
 use crate::{preload, schema};
 use server::{ServerError, Session};
 
@@ -50,13 +50,13 @@ impl Dataset for Theirs {
     }
 
     fn state(&self, session: &mut Session) -> Result<State, ServerError> {
-        Ok(match exists(session, &self.schema)? {
+        Ok(match schema::exists(session, &self.schema)? {
             true => State::Complete(self.fingerprint()),
             false => State::Absent,
         })
     }
 
-    fn create(&self, session: &mut Session, _allow_drop: bool) -> Result<(), LoadError> {
+    fn create(&self, session: &mut Session, _allow: &AllowDrop) -> Result<(), LoadError> {
         let failed = LoadError::during("The schemas of the server cannot be listed");
         let sql = "SELECT schema_name FROM information_schema.schemata ORDER BY schema_name";
         let present = marker::names(&session.query(sql).map_err(failed)?);
@@ -99,12 +99,6 @@ impl Theirs {
             says: format!("the server has no such schema; {cause}"),
         }
     }
-}
-
-fn exists(session: &mut Session, schema: &str) -> Result<bool, ServerError> {
-    let sql =
-        format!("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = '{schema}'");
-    Ok(session.query(&sql)?.first_text().as_deref() != Some("0"))
 }
 
 /// The objects of a given type in the schema, from information_schema.
@@ -161,7 +155,8 @@ mod tests {
     #[test]
     fn nothing_is_created() {
         let mut session = refusing("CREATE", 1);
-        let refused = shop().create(&mut session, true).unwrap_err().to_string();
+        let refused = shop().create(&mut session, &AllowDrop::Pronys);
+        let refused = refused.unwrap_err().to_string();
         assert!(refused.contains("no such schema"), "{refused}");
         assert!(shop().is_theirs());
     }

@@ -40,8 +40,8 @@ impl Watched<'_> {
             (self.tick)();
             if (self.cancel)() {
                 // If the server is unreachable, there is nothing to kill.
-                if let Ok(mut session) = (self.connect)() {
-                    let _ = session.execute(&format!("KILL {connection}"));
+                if let Ok(session) = (self.connect)() {
+                    let _ = session.for_control().execute(&format!("KILL {connection}"));
                 }
                 return;
             }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::answers::Canonical;
-use crate::{LoadError, Loaded, Progress, State};
+use crate::{AllowDrop, LoadError, Loaded, Progress, State};
 use server::{ServerError, Session};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -27,7 +27,7 @@ fn open(file: &Path) -> Result<Session, ServerError> {
 }
 
 fn load(dataset: &Stored, file: &Path) -> Result<Loaded, LoadError> {
-    dataset.create(&mut open(file).unwrap(), false)?;
+    dataset.create(&mut open(file).unwrap(), &AllowDrop::No)?;
     dataset.load(&|| open(file), &|_| {}, &|| false)
 }
 
@@ -92,13 +92,16 @@ fn tables_are_dropped_only_if_allowed() {
     let dataset = dataset(0.001);
     load(&dataset, &place.file).unwrap();
     let mut session = open(&place.file).unwrap();
-    let refused = dataset.create(&mut session, false).unwrap_err().to_string();
+    let refused = dataset
+        .create(&mut session, &AllowDrop::No)
+        .unwrap_err()
+        .to_string();
     assert!(
         refused.contains(&dataset.fingerprint()) && refused.contains("--allow-drop"),
         "{refused}"
     );
     session.execute("CREATE TABLE other (n)").unwrap();
-    dataset.create(&mut session, true).unwrap();
+    dataset.create(&mut session, &AllowDrop::Pronys).unwrap();
     assert_eq!(dataset.state(&mut session).unwrap(), State::Partial);
     session.query("SELECT n FROM other").unwrap();
 }
@@ -108,7 +111,7 @@ fn a_cancelled_load_reports_its_progress_and_leaves_partial_data() {
     let place = place();
     let dataset = dataset(1.0);
     dataset
-        .create(&mut open(&place.file).unwrap(), false)
+        .create(&mut open(&place.file).unwrap(), &AllowDrop::No)
         .unwrap();
     let rows = AtomicU64::new(0);
     let seen = |progress: Progress| rows.store(progress.rows, Relaxed);
@@ -146,7 +149,7 @@ fn a_full_disk_fails_the_load_with_its_own_error() {
     let place = place();
     let dataset = dataset(0.1);
     dataset
-        .create(&mut open(&place.file).unwrap(), false)
+        .create(&mut open(&place.file).unwrap(), &AllowDrop::No)
         .unwrap();
     let small = || {
         let mut session = open(&place.file)?;

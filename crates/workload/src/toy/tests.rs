@@ -1,7 +1,7 @@
 //! The toy through the seam, as a run uses a workload.
 
 use super::*;
-use load::{Backend, Closed, Drive, Driven, Load, Watch};
+use load::{Backend, Drive, Driven, Load, Watch};
 use server::fake_reply as reply;
 use server::{Fake, Node as _, Reply, StartRequest};
 use std::sync::Mutex;
@@ -19,7 +19,7 @@ fn silent() -> Fake {
 }
 
 fn load(data: &dyn Dataset, server: &Fake) -> Result<Loaded, LoadError> {
-    data.create(&mut server.connect().unwrap(), false)?;
+    data.create(&mut server.connect().unwrap(), &AllowDrop::No)?;
     let connect = server.connector().unwrap();
     data.load(&*connect, &|_| {}, &|| false)
 }
@@ -46,7 +46,7 @@ fn a_server_decides_what_it_holds_if_its_replies_have_cells() {
     assert_eq!(data.state(session).unwrap(), State::Complete("9".into()));
     let exists = load(data, &server).unwrap_err();
     assert!(matches!(exists, LoadError::Exists { .. }), "{exists}");
-    data.create(session, true).unwrap();
+    data.create(session, &AllowDrop::Pronys).unwrap();
     let wrong = data.verify(session).unwrap_err().to_string();
     assert!(wrong.starts_with("toy: it has 9 rows"), "{wrong}");
 }
@@ -129,29 +129,12 @@ fn audit(toy: &Toy, place: Audited, tallies: &[Tally]) -> Result<AuditNote, Audi
     Ok(note.unwrap())
 }
 
-/// Two clients for 30 ms.
+/// Two clients for 200 ms.
 fn drive(toy: &Toy, target: &Target) -> Driven {
-    let asked = Drive {
-        load: Load::Closed(Closed {
-            clients: 2,
-            think: Duration::ZERO,
-        }),
-        time: Duration::from_millis(30),
-        warmup: Duration::ZERO,
-        seed: 1,
-        reactors: None,
-        backend: None,
-        reconnect_for: Duration::ZERO,
-        drain_timeout: None,
-    };
-    let watch = Watch {
-        begun: &mut |_| (),
-        second: &mut |_| (),
-        window: &mut |_| (),
-    };
+    let asked = Drive::new(Load::closed(2), Duration::from_millis(200));
     let work = toy.work(target, 1).unwrap();
     work.driver
-        .drive(&asked, &AtomicBool::new(false), watch)
+        .drive(&asked, &AtomicBool::new(false), Watch::default())
         .unwrap()
 }
 

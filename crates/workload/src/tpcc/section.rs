@@ -2,7 +2,7 @@
 //!
 //! Boundaries: only the server knows whether it has the engine.
 
-use crate::keys::{engine, truth};
+use crate::keys::{choice, engine, truth};
 use spec::Node;
 
 /// The names of the five transactions, in the order of the standard.
@@ -87,8 +87,8 @@ impl Section {
             warehouses: warehouses(section),
             engine: transactional(section),
             mix: mix(section)?,
-            waits: chosen(section, "waits", &waits),
-            delivery: chosen(section, "delivery", &deliveries),
+            waits: choice(section, "waits", &waits),
+            delivery: choice(section, "delivery", &deliveries),
             reload: truth(section, "reload", false),
         })
     }
@@ -121,16 +121,10 @@ fn transactional(section: &spec::Section) -> String {
     engine
 }
 
-/// The first choice is the default.
-fn chosen<T: Clone>(section: &spec::Section, key: &str, choices: &[(&str, T)]) -> T {
-    let chosen = section.get(key).and_then(|node| node.choice(choices));
-    chosen.unwrap_or_else(|| choices[0].1.clone())
-}
-
 /// `mix` with its `weights`.
 fn mix(section: &spec::Section) -> Option<Mix> {
     let weights = section.get("weights");
-    let is_weighted = chosen(section, "mix", &[("deck", false), ("weights", true)]);
+    let is_weighted = choice(section, "mix", &[("deck", false), ("weights", true)]);
     match (is_weighted, weights) {
         (true, Some(node)) => weights_of(&node).map(Mix::Weights),
         (true, None) => Some(Mix::Weights(WEIGHTS)),

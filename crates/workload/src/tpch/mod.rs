@@ -121,6 +121,7 @@ impl Queries for Tpch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::AllowDrop;
     use server::Session;
 
     fn benchmark(text: &str) -> Tpch {
@@ -163,7 +164,9 @@ mod tests {
     fn sqlite_is_refused_with_the_reason_before_anything_is_created() {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
         let mut session = Session::Sqlite(connection);
-        let refused = benchmark("scale = 0.01").data.create(&mut session, false);
+        let refused = benchmark("scale = 0.01")
+            .data
+            .create(&mut session, &AllowDrop::No);
         let refused = refused.unwrap_err().to_string();
         assert!(refused.contains("no exact decimals"), "{refused}");
     }

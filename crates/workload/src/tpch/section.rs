@@ -4,7 +4,7 @@
 
 use super::queries::QUERIES;
 use crate::indexes::IndexBuild;
-use crate::keys::{engine, scale, truth};
+use crate::keys::{choice, engine, scale, truth};
 use spec::Node;
 use std::collections::BTreeMap;
 
@@ -53,8 +53,7 @@ impl Section {
     pub fn read(section: &spec::Section) -> Option<Section> {
         section.allow("[workload.tpch]", &KEYS);
         let forms = [("standard", Form::Standard), ("published", Form::Published)];
-        let form = section.get("form").and_then(|node| node.choice(&forms));
-        let form = form.unwrap_or(Form::Standard);
+        let form = choice(section, "form", &forms);
         let force_index = truth(section, "force_index", true);
         let forced = form == Form::Published && force_index;
         let extra_index = truth(section, "extra_index", forced);

@@ -1,8 +1,8 @@
 //! Real files in a temporary folder, through the seam.
 
-use super::super::read;
+use super::super::{Engine, read};
 use crate::{Files, Target, Work, Workload};
-use load::{Closed, Drive, Driven, Ending, Load, Watch};
+use load::{Drivable, Drive, Driven, Ending, Load, Watch};
 use record::AuditNote;
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +12,26 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tempfile::TempDir;
 
+mod verified;
+
 const PAGE: usize = 4_096;
+
+/// The keys of each engine that this machine permits.
+fn engines() -> Vec<&'static str> {
+    let all = [
+        (Engine::Sync, "engine = \"sync\"\n"),
+        (Engine::IoUring, "engine = \"io_uring\"\ndepth = 4\n"),
+        (Engine::Libaio, "engine = \"libaio\"\ndepth = 4\n"),
+    ];
+    let is_permitted = |engine: Engine| {
+        engine
+            .check()
+            .inspect_err(|why| eprintln!("skipped: {why}"))
+            .is_ok()
+    };
+    let permitted = all.into_iter().filter(|(engine, _)| is_permitted(*engine));
+    permitted.map(|(_, keys)| keys).collect()
+}
 
 fn workload(text: &str) -> Arc<dyn Workload> {
     let size = if text.contains("size = ") {
@@ -37,45 +56,68 @@ fn make(files: &dyn Files, folder: &Path) -> Result<(), String> {
     made.map(drop).map_err(|error| error.to_string())
 }
 
-/// Two clients for 50 ms.
-fn drive(work: &Work) -> Driven {
-    let settings = Drive {
-        load: Load::Closed(Closed {
-            clients: 2,
-            think: Duration::ZERO,
-        }),
-        time: Duration::from_millis(50),
-        warmup: Duration::ZERO,
-        seed: 1,
-        reactors: None,
-        backend: None,
-        reconnect_for: Duration::ZERO,
-        drain_timeout: None,
-    };
-    let watch = Watch {
-        begun: &mut |_| (),
-        second: &mut |_| (),
-        window: &mut |_| (),
-    };
-    let driven = work.driver.drive(&settings, &AtomicBool::new(false), watch);
+/// Of a short load.
+const TIME: Duration = Duration::from_millis(50);
+/// After a longer load, operations that were not done are a fault.
+const LONG: Duration = Duration::from_secs(2);
+
+/// Two clients for this time.
+fn drive(driver: &dyn Drivable, time: Duration) -> Driven {
+    let settings = Drive::new(Load::closed(2), time);
+    let driven = driver.drive(&settings, &AtomicBool::new(false), Watch::default());
     driven.unwrap()
 }
 
+/// Drives new files until each operation was done, which a busy disk may not allow in a short time.
 fn driven(text: &str) -> (TempDir, Driven, Option<AuditNote>) {
-    let (folder, workload) = made(text);
-    let (driven, note) = drive_in(&folder, workload.as_ref());
-    (folder, driven, note)
+    driven_until(text, |driven| {
+        driven.tallies.iter().all(|one| one.done() > 0)
+    })
 }
 
-fn drive_in(folder: &TempDir, workload: &dyn Workload) -> (Driven, Option<AuditNote>) {
+fn driven_until(
+    text: &str,
+    is_enough: impl Fn(&Driven) -> bool,
+) -> (TempDir, Driven, Option<AuditNote>) {
+    let mut time = TIME;
+    loop {
+        let (folder, workload) = made(text);
+        let (driven, note) = drive_in(&folder, workload.as_ref(), time);
+        if is_enough(&driven) || time > LONG {
+            return (folder, driven, note);
+        }
+        time *= 10;
+    }
+}
+
+fn drive_in(
+    folder: &TempDir,
+    workload: &dyn Workload,
+    time: Duration,
+) -> (Driven, Option<AuditNote>) {
     let work = workload.work(&Target::Folder(folder.path()), 1).unwrap();
-    let driven = drive(&work);
+    audited(folder, work, time, || {})
+}
+
+/// A load with its audit. `meddle` runs between the first look of the audit and the load.
+fn audited(
+    folder: &TempDir,
+    work: Work,
+    time: Duration,
+    meddle: impl FnOnce(),
+) -> (Driven, Option<AuditNote>) {
+    let Work { driver, audit } = work;
+    let mut audit = audit.unwrap();
+    let place = crate::Audited::Folder(folder.path());
+    audit.before(place).unwrap();
+    meddle();
+    let driven = drive(driver.as_ref(), time);
     let ended = crate::Ended {
         tallies: &driven.tallies,
         crashes_ns: &[],
     };
     let place = crate::Audited::Folder(folder.path());
-    let note = work.audit.unwrap().audit(place, &ended).unwrap();
+    let note = audit.audit(place, &ended).unwrap();
     (driven, note)
 }
 
@@ -98,61 +140,142 @@ fn files_are_made_whole_and_no_two_parts_are_the_same() {
 }
 
 #[test]
-fn every_pattern_does_its_operations_without_an_error() {
+fn every_pattern_does_its_operations_on_every_engine_without_an_error() {
+    for engine in engines() {
+        for (text, operations) in [
+            ("pattern = \"random-read\"", 1),
+            ("pattern = \"sequential-read\"", 1),
+            ("pattern = \"random-write\"", 1),
+            ("pattern = \"sequential-write\"\nfsync = \"each\"", 1),
+            (
+                "pattern = \"random-write\"\nfsync = \"each\"\nsync_call = \"dsync\"",
+                1,
+            ),
+            (
+                "pattern = \"mixed\"\nfsync = 10\nsync_call = \"fdatasync\"",
+                3,
+            ),
+            ("pattern = \"mixed\"\nfiles = 3\nextents = \"unwritten\"", 2),
+        ] {
+            let text = format!("{engine}{text}");
+            let (_folder, driven, note) = driven(&text);
+            assert_eq!(driven.tallies.len(), operations, "{text}");
+            for tally in &driven.tallies {
+                assert!(
+                    tally.done() > 0 && tally.not_done() == 0,
+                    "{text}: {tally:?}"
+                );
+            }
+            assert_eq!(note, None, "{text}");
+        }
+    }
+}
+
+#[test]
+fn every_preset_does_its_operations_without_an_error() {
     for (text, operations) in [
-        ("pattern = \"random-read\"", 1),
-        ("pattern = \"sequential-read\"", 1),
-        ("pattern = \"random-write\"", 1),
-        ("pattern = \"sequential-write\"\nfsync = \"each\"", 1),
-        (
-            "pattern = \"random-write\"\nfsync = \"each\"\nsync_call = \"dsync\"",
-            1,
-        ),
-        (
-            "pattern = \"mixed\"\nfsync = 10\nsync_call = \"fdatasync\"",
-            3,
-        ),
-        (
-            "pattern = \"mixed\"\ndirect = false\nfiles = 3\nextents = \"unwritten\"",
-            2,
-        ),
+        ("preset = \"redo\"\nfiles = 2", 1),
+        ("preset = \"page-cleaner\"\nfsync = 4", 3),
+        ("preset = \"binlog\"", 1),
+        ("preset = \"recovery\"", 1),
+        ("preset = \"scan\"", 1),
     ] {
         let (_folder, driven, note) = driven(text);
         assert_eq!(driven.tallies.len(), operations, "{text}");
         for tally in &driven.tallies {
-            assert!(
-                tally.done() > 0 && tally.not_done() == 0,
-                "{text}: {tally:?}"
-            );
+            let is_clean = tally.done() > 0 && tally.not_done() == 0;
+            assert!(is_clean, "{text}: {tally:?}");
         }
         assert_eq!(note, None, "{text}");
     }
 }
 
 #[test]
+fn operations_through_the_page_cache_succeed_without_and_with_a_ring() {
+    for text in [
+        "direct = false\n",
+        "direct = false\nengine = \"io_uring\"\ndepth = 4\n",
+    ] {
+        if !text.contains("io_uring") || Engine::IoUring.check().is_ok() {
+            let (_folder, driven, note) = driven(&format!("{text}pattern = \"mixed\""));
+            assert!(
+                driven.tallies.iter().all(|tally| tally.done() > 0),
+                "{text}"
+            );
+            assert_eq!(note, None, "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_sync_at_the_end_is_one_operation_of_its_own() {
+    for engine in engines() {
+        let text = format!("{engine}pattern = \"random-write\"\nfsync = \"end\"");
+        let (_folder, driven, note) = driven(&text);
+        let [writes, syncs] = &driven.tallies[..] else {
+            panic!("{:?}", driven.tallies);
+        };
+        assert!(writes.done() > 0, "{text}");
+        assert_eq!((syncs.done(), driven.late[1].ended()), (1, 0), "{text}");
+        assert_eq!(driven.started, writes.done(), "{text}");
+        assert_eq!(note, None, "{text}");
+    }
+}
+
+#[test]
 fn what_is_written_is_never_the_same_twice() {
-    let (folder, driven, _) = driven("pattern = \"sequential-write\"");
-    assert!(driven.tallies[0].done() > 300, "one pass over the file");
+    let text = "size = \"64K\"\npattern = \"sequential-write\"";
+    let (folder, driven, _) = driven_until(text, |driven| driven.tallies[0].done() > 16);
+    assert!(driven.tallies[0].done() > 16, "one pass over the file");
     let parts = parts(&folder);
     assert_eq!(parts.iter().collect::<BTreeSet<_>>().len(), parts.len());
 }
 
 #[test]
-fn an_operation_beyond_the_end_of_a_file_fails_and_is_named_with_its_place() {
-    let (folder, workload) = made("pattern = \"sequential-read\"");
-    let file = fs::File::options()
-        .write(true)
-        .open(folder.path().join("file-0"));
-    file.unwrap().set_len(PAGE as u64).unwrap();
-    let (driven, note) = drive_in(&folder, workload.as_ref());
-    assert!(driven.tallies[0][Ending::Failed] > 0);
-    let violations = note.unwrap().violations;
-    let says = "the first read of 4096 bytes at offset ";
-    assert!(violations[0].starts_with(says), "{violations:?}");
-    assert!(
-        violations[0].contains("file-0 that failed: "),
-        "{violations:?}"
-    );
+fn a_file_that_another_process_cuts_short_is_named_with_the_place_and_the_others_go_on() {
+    for engine in engines() {
+        let (folder, workload) = made(&format!("{engine}pattern = \"sequential-read\""));
+        let work = workload.work(&Target::Folder(folder.path()), 1).unwrap();
+        let (driven, note) = audited(&folder, work, 10 * TIME, || {
+            let file = fs::File::options()
+                .write(true)
+                .open(folder.path().join("file-0"));
+            file.unwrap().set_len(5_000).unwrap();
+        });
+        assert!(driven.tallies[0][Ending::Failed] > 0, "{engine}");
+        assert!(driven.tallies[0].done() > 0, "{engine}");
+        let [failed, lost] = &note.unwrap().violations[..] else {
+            panic!("two violations");
+        };
+        let says = "the first read that failed, of 4096 bytes at offset ";
+        assert!(failed.starts_with(says), "{failed}");
+        assert!(failed.ends_with("file-0: the file is shorter"), "{failed}");
+        let says =
+            "file-0 has 5000 bytes after the load and had 1048576: another process cut it short";
+        assert_eq!(lost, says);
+    }
+}
+
+#[test]
+fn writing_the_files_over_changes_every_part() {
+    let (folder, workload) = made("files = 2\ndirect = false\npattern = \"random-write\"");
+    let before = parts(&folder);
+    let written = std::cell::Cell::new(0);
+    let files = workload.files().unwrap();
+    let over = files.overwrite(folder.path(), 1, &|bytes| written.set(bytes), &|| false);
+    over.unwrap();
+    assert_eq!(written.get(), 1 << 20);
+    let all: BTreeSet<_> = before.iter().cloned().chain(parts(&folder)).collect();
+    assert_eq!(all.len(), 2 * before.len());
+}
+
+#[test]
+fn a_file_that_grows_is_empty_at_first() {
+    let (folder, workload) = made("preset = \"binlog\"");
+    let length = || fs::metadata(folder.path().join("file-0")).unwrap().len();
+    assert_eq!(length(), 0);
+    let (driven, _) = drive_in(&folder, workload.as_ref(), 4 * TIME);
+    assert_eq!(length(), (driven.tallies[0].done() * 4_096).min(1 << 20));
 }
 
 #[test]
@@ -176,3 +299,5 @@ fn making_files_ends_soon_when_it_is_cancelled() {
     let cancelled = files.make(folder.path(), &|_| panic!("wrote on"), &|| true);
     assert_eq!(cancelled.unwrap_err().to_string(), "interrupted");
 }
+
+mod disks;

@@ -3,6 +3,7 @@
 //! Purpose: nothing outside prony's schema is touched, no user or server setting is needed, and the rest runs as written.
 //! Boundaries: `split` finds the statements, only the server knows whether it accepts them.
 
+use crate::script::quoted;
 use std::borrow::Cow;
 
 /// What to do with a statement.
@@ -162,7 +163,7 @@ fn hexadecimal(sql: &[u8]) -> Result<String, Refused> {
     let mut rest = sql;
     while let Some(at) = rest.iter().position(|byte| b"'\"".contains(byte)) {
         result.push_str(code(&rest[..at])?);
-        let length = literal_length(&rest[at..]);
+        let length = quoted(&rest[at..]).unwrap_or(rest.len() - at);
         let literal = &rest[at..at + length];
         match std::str::from_utf8(literal) {
             Ok(text) => result.push_str(text),
@@ -176,21 +177,6 @@ fn hexadecimal(sql: &[u8]) -> Result<String, Refused> {
 
 fn code(bytes: &[u8]) -> Result<&str, Refused> {
     std::str::from_utf8(bytes).map_err(|_| Refused::NoText)
-}
-
-/// The length of a string with its quotes, which may be doubled within.
-fn literal_length(bytes: &[u8]) -> usize {
-    let quote = bytes[0];
-    let mut at = 1;
-    while let Some(&byte) = bytes.get(at) {
-        match byte {
-            b'\\' => at += 2,
-            byte if byte == quote && bytes.get(at + 1) == Some(&quote) => at += 2,
-            byte if byte == quote => return at + 1,
-            _ => at += 1,
-        }
-    }
-    bytes.len()
 }
 
 fn push_hexadecimal(result: &mut String, literal: &[u8]) {
