@@ -3,6 +3,7 @@
 //! Purpose: the record of such a run holds a file that anybody can run again, and the file reader reports wrong values.
 //! Boundaries: `cli` parses the flags.
 
+use super::build::split_name;
 use super::experiment::BuildSpec;
 use super::timed::is_short;
 use super::unit;
@@ -59,19 +60,23 @@ pub struct SqlRequest {
 pub struct FileioRequest {
     /// The folder in which the files are made.
     pub directory: Option<String>,
+    pub preset: Option<String>,
     pub pattern: Option<String>,
     pub io_size: Option<String>,
     pub size: Option<String>,
     pub files: Option<u64>,
     pub direct: Option<bool>,
-    /// `never`, `each`, `100`.
+    /// `never`, `each`, `end`, `100`.
     pub fsync: Option<String>,
+    /// Operations in flight per client.
+    pub depth: Option<u64>,
 }
 
 impl FileioRequest {
     /// The keys of the section.
     fn section(&self) -> Table {
         let texts = [
+            ("preset", &self.preset),
             ("pattern", &self.pattern),
             ("io_size", &self.io_size),
             ("size", &self.size),
@@ -81,6 +86,7 @@ impl FileioRequest {
             ("files", self.files.map(whole)),
             ("direct", self.direct.map(Value::from)),
             ("fsync", self.fsync.as_deref().map(number)),
+            ("depth", self.depth.map(whole)),
         ];
         let given = texts.into_iter().chain(others);
         given
@@ -191,11 +197,8 @@ fn servers(request: &BenchRequest) -> Table {
 
 /// The name and the build of a server. An unnamed server is named after its build, a running one after its address.
 fn named(text: &str) -> (String, String) {
-    if let Some((name, build)) = text.split_once('=') {
-        // A DSN or a path may contain a = after its scheme.
-        if !name.contains("://") && !name.starts_with("path:") {
-            return (name.trim().to_string(), build.trim().to_string());
-        }
+    if let (Some(name), build) = split_name(text) {
+        return (name.to_string(), build.to_string());
     }
     let name = match text.parse() {
         Ok(BuildSpec::External(dsn)) => dsn
@@ -435,11 +438,13 @@ mod tests {
         let file = bench(&BenchRequest {
             workload: "fileio".into(),
             time: Some("5s".into()),
+            engine: Some("io_uring".into()),
             fileio: FileioRequest {
                 directory: Some("/mnt/disk".into()),
                 pattern: Some("random-write".into()),
                 direct: Some(false),
                 fsync: Some("100".into()),
+                depth: Some(8),
                 ..FileioRequest::default()
             },
             ..BenchRequest::default()
@@ -450,7 +455,9 @@ mod tests {
         let section = file["workload"]["fileio"].as_table().unwrap();
         assert_eq!(section["fsync"].as_integer(), Some(100));
         assert_eq!(section["direct"].as_bool(), Some(false));
-        assert_eq!(section.len(), 3);
+        assert_eq!(section["engine"].as_str(), Some("io_uring"));
+        assert_eq!(section["depth"].as_integer(), Some(8));
+        assert_eq!(section.len(), 5);
     }
 
     #[test]

@@ -102,7 +102,7 @@ impl FromStr for BuildSpec {
                 Ok(BuildSpec::Path(PathBuf::from(folder)))
             };
         }
-        let known = newest(text).ok_or_else(|| BuildError::Unknown(mask_passwords(text)))?;
+        let known = newest(text).ok_or_else(|| BuildError::Unknown(name_of(text)))?;
         Ok(match known.split_once('@') {
             Some(("mysql", version)) => BuildSpec::Mysql(version.to_string()),
             Some((_, version)) => BuildSpec::MariaDb(Some(version.to_string())),
@@ -229,6 +229,46 @@ fn is_masked(password: &str) -> bool {
     password.is_empty() || password.bytes().all(|byte| byte == b'*')
 }
 
+/// Splits `NAME=BUILD` into the name and the build. A DSN, even a mistyped one, and a path may contain a = after their colon.
+pub(crate) fn split_name(text: &str) -> (Option<&str>, &str) {
+    match text.split_once('=') {
+        Some((name, build)) if !name.contains(':') => (Some(name.trim()), build.trim()),
+        _ => (None, text.trim()),
+    }
+}
+
+/// What a message shows of a text that is no build. It ends at the first character that no build has in its name: a password may follow.
+pub fn name_of(text: &str) -> String {
+    let is_of_a_name = |c: char| c.is_ascii_alphanumeric() || "@.-_+ ".contains(c);
+    match text.find(|c: char| !is_of_a_name(c)) {
+        Some(end) => format!("{}…", &text[..end]),
+        None => text.to_string(),
+    }
+}
+
+/// Like [`mask_passwords`], and also masks what may be the password of a mistyped DSN. It masks more than passwords, so it is for messages
+/// and not for records.
+pub fn mask_suspects(text: &str) -> String {
+    let masked = mask_passwords(text);
+    masked.split_inclusive('\n').map(mask_line).collect()
+}
+
+/// Masks a line from its first colon to its last @. From `://` on, passwords are masked already.
+fn mask_line(line: &str) -> String {
+    let head = &line[..line.find("://").unwrap_or(line.len())];
+    let Some(colon) = head.find(':') else {
+        return line.to_string();
+    };
+    let end = match head.rfind('@') {
+        Some(at) if at > colon => at,
+        // The @ may be mistyped too.
+        _ if head.contains("build") && !head.contains("path:") => head.trim_end().len(),
+        _ => return line.to_string(),
+    };
+    let stars = "*".repeat(end - colon - 1);
+    format!("{}{stars}{}", &line[..=colon], &line[end..])
+}
+
 /// Replaces every password of a DSN by as many stars, so that spans into the text stay valid.
 pub fn mask_passwords(text: &str) -> String {
     let mut masked = String::with_capacity(text.len());
@@ -342,6 +382,16 @@ mod tests {
         text.parse().unwrap()
     }
 
+    const MISTYPED: [&str; 7] = [
+        "mysq://me:secret@db",
+        "Mysql:/me:secret@db",
+        "mysql//me:secret@db/x?socket=/a",
+        "mysql:me:secret@db",
+        "mysql;//me:secret@db",
+        "me:secret@db",
+        "mysql:/me:secret",
+    ];
+
     #[test]
     fn every_known_build_survives_a_round_trip() {
         for build in KNOWN_BUILDS.iter().chain(&["path:/opt/mysql-5.1"]) {
@@ -447,8 +497,43 @@ mod tests {
 
     #[test]
     fn a_password_behind_a_misspelled_scheme_is_not_shown() {
-        let error = "mysq://me:secret@db".parse::<BuildSpec>().unwrap_err();
-        assert!(!format!("{error} {}", error.help()).contains("secret"));
+        for mistyped in MISTYPED {
+            let error = mistyped.parse::<BuildSpec>().unwrap_err();
+            assert!(!format!("{error} {}", error.help()).contains("secret"));
+        }
+        let error = "mysql:/me:secret@db".parse::<BuildSpec>().unwrap_err();
+        assert_eq!(error.to_string(), "there is no build \"mysql…\"");
+    }
+
+    #[test]
+    fn a_line_with_a_misspelled_scheme_hides_the_password_in_messages() {
+        for mistyped in MISTYPED {
+            for line in [
+                format!("build = \"{mistyped}\"\n"),
+                format!("a = {{ build = '{mistyped}' }} # https://x.example\n"),
+            ] {
+                let shown = mask_suspects(&line);
+                assert!(!shown.contains("secret"), "{shown}");
+                assert_eq!(shown.len(), line.len());
+            }
+        }
+        for other in [
+            "build = \"path:/opt/mysql\"",
+            "build = \"mysql://me@db:3306/\"",
+            "build = \"mysql@5.6.14\"",
+            "at = \"12:30\"",
+        ] {
+            assert_eq!(mask_suspects(other), other);
+        }
+    }
+
+    #[test]
+    fn a_server_is_named_only_before_the_colon_of_its_build() {
+        assert_eq!(split_name("5.6 = mariadb"), (Some("5.6"), "mariadb"));
+        assert_eq!(split_name("a=mysq:/me:s@h"), (Some("a"), "mysq:/me:s@h"));
+        for unnamed in ["mariadb", "mysql:/me:se=cret@h", "path:/a=b"] {
+            assert_eq!(split_name(unnamed), (None, unnamed));
+        }
     }
 
     proptest! {

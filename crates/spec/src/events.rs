@@ -4,23 +4,34 @@
 //! (see [`read`]); `names` checks the levels in `only`.
 
 use super::condition::condition;
-use super::experiment::{BuildSpec, EventSpec, EventTime, Experiment, ServerSpec};
+use super::experiment::{BuildSpec, EventSpec, EventTime, Experiment, ServerSpec, SetSpec};
 use super::factors::only;
+use super::limits::limits;
 use super::mistake::{Notes, SpecError};
+use super::patch::settings;
 use super::place::{Late, answer, path};
 use super::read::{Node, Section};
 use super::sections::tables;
 use super::{outages, served, unit};
+use record::event::POWER_CUT;
 use toml::de::DeTable;
 
+/// The key of the kind that changes limits and settings.
+pub const SET: &str = "set";
 /// The keys of the implemented kinds.
-const KINDS: [&str; 7] = ["sql", "dump", "pause", "kill", "stop", "start", "power_cut"];
-/// Kinds of events that are not implemented yet, with the feature that brings them.
-const LATER: [(&str, &str); 3] = [
-    ("set", "changing settings during a round"),
-    ("cut", "clusters"),
-    ("heal", "clusters"),
+const KINDS: [&str; 8] = [
+    "sql", "dump", "pause", "kill", "stop", "start", POWER_CUT, SET,
 ];
+/// The kinds that also happen to a workload without a server.
+const OF_FOLDERS: [&str; 2] = [POWER_CUT, SET];
+
+/// The keys of events that require a server: the other kinds, and the time that depends on the server's state.
+pub(crate) fn of_servers() -> Vec<&'static str> {
+    let kinds = KINDS.into_iter().filter(|kind| !OF_FOLDERS.contains(kind));
+    kinds.chain(["when"]).collect()
+}
+/// Kinds of events that are not implemented yet, with the feature that brings them.
+const LATER: [(&str, &str); 2] = [("cut", "clusters"), ("heal", "clusters")];
 
 /// The keys that say when an event happens.
 const TIMES: [&str; 3] = ["at", "every", "when"];
@@ -188,6 +199,7 @@ fn event(section: &Section, index: usize, notes: &Notes) -> Option<EventSpec> {
     }
     let kind = kind(section);
     let when = time(section);
+    let set = section.get(SET).map(|node| set(&node));
     Some(EventSpec {
         kind: kind?,
         index,
@@ -196,7 +208,30 @@ fn event(section: &Section, index: usize, notes: &Notes) -> Option<EventSpec> {
             .get("only")
             .map(|node| only(&node))
             .unwrap_or_default(),
+        set: match set {
+            Some(set) => Some(set?),
+            None => None,
+        },
     })
+}
+
+/// The value of a `set` event.
+fn set(node: &Node) -> Option<SetSpec> {
+    let example = "set = { limits = { write_iops = 200 } }";
+    let section = node.section(example)?;
+    section.allow(SET, &["limits", "settings"]);
+    let set = SetSpec {
+        limits: section.get("limits").and_then(|node| limits(&node)),
+        settings: section
+            .get("settings")
+            .and_then(|node| settings(&node))
+            .unwrap_or_default(),
+    };
+    if section.entries().next().is_none() {
+        let says = "a \"set\" event changes limits or settings, and this one changes nothing";
+        node.note(says, "empty", format!("write {example}"));
+    }
+    Some(set)
 }
 
 /// The one key that names the kind.

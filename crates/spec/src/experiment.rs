@@ -33,6 +33,8 @@ pub struct Experiment {
     pub servers: Vec<ServerSpec>,
     /// The sections at the top level of the file. They apply to every trial.
     pub base: Patch,
+    /// Whether the servers run without the limits of the file and its levels (`--no-limits`).
+    pub unlimited: bool,
     /// In file order, `variant` included; then `clients`, `rate` and `workers` if the load has lists of them.
     pub factors: Vec<FactorSpec>,
     /// `ssb`
@@ -283,6 +285,17 @@ pub struct EventSpec {
     pub when: EventTime,
     /// Restricts the event to trials with these levels; empty: all trials.
     pub only: Pairs<Vec<String>>,
+    /// What a `set` event changes; None for other kinds.
+    pub set: Option<SetSpec>,
+}
+
+/// What changes during a load, until its end.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SetSpec {
+    /// Over those of the trial.
+    pub limits: Option<LimitsPatch>,
+    /// SET GLOBAL.
+    pub settings: Pairs<Setting>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,6 +6,7 @@ use super::build;
 use super::experiment::{BuildSpec, FactorSpec, LevelSpec, Pairs, ServerSpec, TargetKind};
 use super::patch::{WorkloadBase, patch, settings};
 use super::read::{Node, Section};
+use std::collections::HashSet;
 
 /// Names that the cell of a claim uses for something else.
 const RESERVED: [&str; 8] = [
@@ -141,14 +142,11 @@ fn add<'s>(
             ));
             found.len() - 1
         });
+    let earlier = found[index].1.levels.iter();
+    let mut names: HashSet<String> = earlier.map(|level| level.name.clone()).collect();
     for (node, section) in levels {
         let level = level(name, &node, &section, workload);
-        if found[index]
-            .1
-            .levels
-            .iter()
-            .any(|earlier| earlier.name == level.name)
-        {
+        if !names.insert(level.name.clone()) {
             let says = format!("the variant \"{}\" is defined twice", level.name);
             node.note(
                 says,

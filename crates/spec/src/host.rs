@@ -20,8 +20,19 @@ pub struct HostPatch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VolumeSpec {
     pub filesystem: FilesystemSpec,
-    /// None: a plain loop device.
-    pub volatile: Option<VolatileSpec>,
+    /// As for mount(8), separated by commas; empty: those of the file system.
+    pub mount_options: String,
+    pub disk: DiskSpec,
+}
+
+/// What the file system of a volume lies on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DiskSpec {
+    /// A loop device over a new file.
+    Loop,
+    /// A block device, which is overwritten.
+    Device(PathBuf),
+    Volatile(VolatileSpec),
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,9 +55,11 @@ pub struct VolatileSpec {
 
 const EXAMPLE: &str = "host = { volume = { kind = \"volatile\" } }";
 const VOLUME: &str = "volume = { kind = \"volatile\", filesystem = \"ext4\" }";
-const KINDS: [&str; 2] = ["loop", "volatile"];
+const KINDS: [&str; 3] = ["loop", "device", "volatile"];
 const FILESYSTEMS: [(&str, FilesystemSpec); 2] =
     [("ext4", FilesystemSpec::Ext4), ("xfs", FilesystemSpec::Xfs)];
+/// The key that only a device has.
+const DEVICE: &str = "device";
 /// The keys that only a volatile volume has.
 const OF_VOLATILE: [&str; 3] = ["lie", "log", "slow_flush"];
 /// Lifts a volume that the file's top level or an earlier factor has set.
@@ -78,8 +91,7 @@ fn volume_or_none(node: &Node) -> Option<Option<VolumeSpec>> {
 
 /// A power cut takes away one disk, so the redo log cannot be on another one.
 fn refuse_volatile_redo(section: &Section, redo_volume: &Option<Option<VolumeSpec>>) {
-    let is_volatile = |volume: &VolumeSpec| volume.volatile.is_some();
-    if redo_volume.iter().flatten().any(is_volatile)
+    if redo_volume.iter().flatten().any(VolumeSpec::is_volatile)
         && let Some(node) = section.get("redo_volume")
     {
         node.note(
@@ -91,20 +103,30 @@ fn refuse_volatile_redo(section: &Section, redo_volume: &Option<Option<VolumeSpe
 }
 
 fn volume(section: &Section) -> Option<VolumeSpec> {
-    section.allow(
-        "volume",
-        &[["kind", "filesystem"].as_slice(), &OF_VOLATILE].concat(),
-    );
+    let of_all = ["kind", "filesystem", "mount_options", DEVICE];
+    section.allow("volume", &[of_all.as_slice(), &OF_VOLATILE].concat());
     let kind = section.require("volume", "kind", "kind = \"volatile\"")?;
     let filesystem = match section.get("filesystem") {
         Some(node) => filesystem(&node),
         None => Some(FilesystemSpec::default()),
     };
-    let volatile = match kind.text("kind = \"volatile\"")? {
-        "volatile" => volatile(section).map(Some),
+    let mount_options = match section.get("mount_options") {
+        Some(node) => mount_options(&node),
+        None => Some(String::new()),
+    };
+    let disk = match kind.text("kind = \"volatile\"")? {
+        "volatile" => {
+            refuse_keys_of(section, &[DEVICE], "device");
+            volatile(section).map(DiskSpec::Volatile)
+        }
         "loop" => {
-            refuse_keys_of_volatile(section);
-            Some(None)
+            refuse_keys_of(section, &OF_VOLATILE, "volatile");
+            refuse_keys_of(section, &[DEVICE], "device");
+            Some(DiskSpec::Loop)
+        }
+        "device" => {
+            refuse_keys_of(section, &OF_VOLATILE, "volatile");
+            device(section).map(DiskSpec::Device)
         }
         other => {
             let notes = section.notes;
@@ -114,8 +136,41 @@ fn volume(section: &Section) -> Option<VolumeSpec> {
     };
     Some(VolumeSpec {
         filesystem: filesystem?,
-        volatile: volatile?,
+        mount_options: mount_options?,
+        disk: disk?,
     })
+}
+
+/// Options that would make the volume useless for a measurement.
+const REFUSED_OPTIONS: [&str; 4] = ["ro", "remount", "bind", "loop"];
+
+fn mount_options(node: &Node) -> Option<String> {
+    let example = "mount_options = \"dioread_nolock,noatime\"";
+    let text = node.words(example)?;
+    let mut options = text.split(',').map(str::trim);
+    let wrong = options.find(|option| {
+        option.is_empty() || option.contains(' ') || REFUSED_OPTIONS.contains(option)
+    });
+    match wrong {
+        None => Some(text.split(',').map(str::trim).collect::<Vec<_>>().join(",")),
+        Some(wrong) => {
+            let says = format!("\"{wrong}\" is not a mount option that a volume can have");
+            node.note(says, "not an option", format!("write {example}"));
+            None
+        }
+    }
+}
+
+fn device(section: &Section) -> Option<PathBuf> {
+    let example = "device = \"/dev/sdb\"";
+    let node = section.require("volume", DEVICE, example)?;
+    let path = PathBuf::from(node.words(example)?);
+    if !path.starts_with("/dev") {
+        let says = format!("{} is not below /dev", path.display());
+        node.note(says, "not a device", format!("write {example}"));
+        return None;
+    }
+    Some(path)
 }
 
 fn filesystem(node: &Node) -> Option<FilesystemSpec> {
@@ -161,10 +216,36 @@ fn lie(node: &Node) -> Option<bool> {
     }
 }
 
-fn refuse_keys_of_volatile(section: &Section) {
-    for node in OF_VOLATILE.iter().filter_map(|key| section.get(key)) {
-        let says = format!("\"{}\" is for volatile volumes only", node.key);
-        node.note(says, "not on a loop volume", "write kind = \"volatile\"");
+/// Notes each of these keys, which only the volumes of another kind have.
+fn refuse_keys_of(section: &Section, keys: &[&str], kind: &str) {
+    for node in keys.iter().filter_map(|key| section.get(key)) {
+        let says = format!(
+            "\"{}\" is for volumes of the kind \"{kind}\" only",
+            node.key
+        );
+        node.note(says, "not on this kind", format!("write kind = \"{kind}\""));
+    }
+}
+
+impl VolumeSpec {
+    /// The disk that loses what was not flushed; None for the others.
+    pub fn volatile(&self) -> Option<&VolatileSpec> {
+        match &self.disk {
+            DiskSpec::Volatile(volatile) => Some(volatile),
+            DiskSpec::Loop | DiskSpec::Device(_) => None,
+        }
+    }
+
+    pub fn is_volatile(&self) -> bool {
+        self.volatile().is_some()
+    }
+
+    /// The block device that it overwrites.
+    pub fn device(&self) -> Option<&Path> {
+        match &self.disk {
+            DiskSpec::Device(device) => Some(device),
+            DiskSpec::Loop | DiskSpec::Volatile(_) => None,
+        }
     }
 }
 

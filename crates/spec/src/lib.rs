@@ -12,13 +12,17 @@ mod bench;
 mod blocks;
 pub mod build;
 mod condition;
+pub mod confined;
 mod differing;
 pub mod events;
+mod excerpt;
 mod experiment;
 mod host;
+mod input;
 pub mod known;
 mod limits;
 mod load;
+pub mod memory;
 pub mod mistake;
 mod overrides;
 pub mod plan;
@@ -53,11 +57,12 @@ pub use condition::Condition;
 pub use differing::differing_keys;
 pub use events::{EventKind, Outage};
 pub use experiment::*;
-pub use host::{FilesystemSpec, HostPatch, VolatileSpec, VolumeSpec};
+pub use host::{DiskSpec, FilesystemSpec, HostPatch, VolatileSpec, VolumeSpec};
+pub use input::{InputError, read_text as read_text_file};
 pub use limits::{LimitsPatch, Memory};
 pub use load::{
-    ArrivalsSpec, LOAD_FACTORS, LoadPatch, LoadSpec, MAX, OpenSpec, PlannedLoad, RateSpec,
-    SearchSpec, Threshold, WhenFull,
+    ArrivalsSpec, LOAD_FACTORS, LoadPatch, LoadSpec, MAX, OpenSpec, PlannedLoad, QueueSpec,
+    RateSpec, SearchSpec, Threshold, WhenFull,
 };
 pub use mistake::{Mistake, SpecError};
 pub use overrides::OverrideError;
@@ -194,6 +199,7 @@ fn read_file(
             observe: None,
             rounds: None,
         },
+        unlimited: false,
         workload: workload.name,
         observe: observe::observe(file),
         events: events::events(file),

@@ -3,8 +3,10 @@
 //! Purpose: report all mistakes of a file at once, underline the key in the source line, and never show a password.
 //! Boundaries: `read` and the modules of the sections find them.
 
-use super::build::mask_passwords;
-use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+use super::build::mask_suspects;
+use super::excerpt::{Excerpt, Lines};
+use miette::{Diagnostic, LabeledSpan, SourceCode};
+use record::visible::{shortened, visible};
 use std::cell::RefCell;
 use std::fmt;
 use std::ops::Range;
@@ -66,42 +68,90 @@ impl fmt::Display for Mistake {
 
 impl std::error::Error for Mistake {}
 
-impl Diagnostic for Mistake {
+/// All mistakes of an experiment file. The command exits with status 2.
+#[derive(Debug)]
+pub struct SpecError {
+    path_shown: String,
+    mistakes: Vec<Mistake>,
+    /// The first of them, ready for a terminal.
+    shown: Vec<Shown>,
+}
+
+/// Mistakes that an error shows: who repairs these finds the others.
+const SHOWN_MAX: usize = 20;
+
+/// Characters of each text of a mistake that are shown. The text may quote a name or a value of the file.
+const TEXT_CHARS_MAX: usize = 600;
+
+/// A mistake as a terminal shows it.
+#[derive(Debug)]
+struct Shown {
+    says: String,
+    label: String,
+    help: String,
+    excerpt: Excerpt,
+}
+
+impl Shown {
+    fn of(mistake: &Mistake, lines: &Lines, path_shown: &str) -> Shown {
+        let text = |text: &str| visible(&shortened(text, TEXT_CHARS_MAX)).into_owned();
+        Shown {
+            says: text(&mistake.says),
+            label: text(&mistake.label),
+            help: text(&mistake.help),
+            excerpt: lines.around(&mistake.at, path_shown),
+        }
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.says)
+    }
+}
+
+impl std::error::Error for Shown {}
+
+impl Diagnostic for Shown {
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        Some(&self.excerpt)
+    }
+
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         (!self.help.is_empty()).then(|| Box::new(&self.help) as Box<dyn fmt::Display>)
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let label = LabeledSpan::new_with_span(Some(self.label.clone()), self.at.clone());
+        let at = self.excerpt.at.clone();
+        let label = LabeledSpan::new_with_span(Some(self.label.clone()), at);
         Some(Box::new(std::iter::once(label)))
     }
 }
 
-/// All mistakes of an experiment file. The command exits with status 2.
-#[derive(Debug)]
-pub struct SpecError {
-    path_shown: String,
-    source: NamedSource<String>,
-    mistakes: Vec<Mistake>,
-}
-
 impl SpecError {
-    /// Masks the passwords of DSNs in the shown source and sorts `mistakes` in file order.
+    /// Masks the passwords of DSNs, mistyped ones too, in the shown source and sorts `mistakes` in file order.
     pub fn new(path_shown: &str, source: &str, mut mistakes: Vec<Mistake>) -> SpecError {
         mistakes.sort_by_key(|mistake| mistake.at.start);
+        let path_shown = visible(path_shown);
+        let source = mask_suspects(source);
+        let lines = Lines::of(&source);
+        let shown = mistakes.iter().take(SHOWN_MAX);
         SpecError {
-            path_shown: path_shown.to_string(),
-            source: NamedSource::new(path_shown, mask_passwords(source)).with_language("TOML"),
+            shown: shown
+                .map(|mistake| Shown::of(mistake, &lines, &path_shown))
+                .collect(),
+            path_shown: path_shown.into_owned(),
             mistakes,
         }
     }
 
+    /// All of them, in file order.
     pub fn mistakes(&self) -> &[Mistake] {
         &self.mistakes
     }
 
-    fn only_one(&self) -> Option<&Mistake> {
-        match self.mistakes.as_slice() {
+    fn only_one(&self) -> Option<&Shown> {
+        match self.shown.as_slice() {
             [mistake] => Some(mistake),
             _ => None,
         }
@@ -110,9 +160,15 @@ impl SpecError {
 
 impl fmt::Display for SpecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (all, shown) = (self.mistakes.len(), self.shown.len());
         match self.only_one() {
             Some(mistake) => mistake.fmt(f),
-            None => write!(f, "{} mistakes in {}", self.mistakes.len(), self.path_shown),
+            None if all == shown => write!(f, "{all} mistakes in {}", self.path_shown),
+            None => write!(
+                f,
+                "{all} mistakes in {}; these are the first {shown}",
+                self.path_shown
+            ),
         }
     }
 }
@@ -121,7 +177,7 @@ impl std::error::Error for SpecError {}
 
 impl Diagnostic for SpecError {
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        Some(&self.source)
+        self.only_one().and_then(Diagnostic::source_code)
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
@@ -136,13 +192,14 @@ impl Diagnostic for SpecError {
         match self.only_one() {
             Some(_) => None,
             None => Some(Box::new(
-                self.mistakes
-                    .iter()
-                    .map(|mistake| mistake as &dyn Diagnostic),
+                self.shown.iter().map(|mistake| mistake as &dyn Diagnostic),
             )),
         }
     }
 }
+
+/// Mistakes of a file that get a suggestion, which takes longer to find than the mistake.
+pub(crate) const SUGGESTED_MAX: usize = 200;
 
 /// Collects the mistakes of a file.
 #[derive(Default)]
@@ -168,13 +225,21 @@ impl Notes {
 
     /// Notes an unknown name.
     pub fn unknown(&self, at: Span, what: &str, name: &str, known: &[&str]) {
-        let help = suggestion(name, known);
+        let help = self.suggestion(name, known);
         self.note(
             at,
             format!("{what} \"{name}\" is not known"),
             "not known",
             help,
         );
+    }
+
+    /// The nearest and the allowed names, while the file has few mistakes.
+    pub(crate) fn suggestion(&self, name: &str, known: &[&str]) -> String {
+        match self.count() < SUGGESTED_MAX {
+            true => suggestion(name, known),
+            false => String::new(),
+        }
     }
 
     /// Notes a feature of the file format that this version does not implement.
@@ -212,11 +277,23 @@ pub fn suggestion(name: &str, known: &[&str]) -> String {
     }
 }
 
+/// Known names that are compared with a wrong one, and the length up to which one is: comparing takes the product of the lengths.
+const COMPARED_MAX: usize = 4_000;
+const NAME_BYTES_MAX: usize = 200;
+
 /// The most similar known name, if one is similar enough.
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    if name.len() > NAME_BYTES_MAX {
+        return None;
+    }
     let name = name.to_lowercase();
+    let of_similar_length = |candidate: &&&str| {
+        candidate.len().abs_diff(name.len()) <= (name.len().max(candidate.len()) / 3).max(1)
+    };
     known
         .iter()
+        .take(COMPARED_MAX)
+        .filter(of_similar_length)
         .map(|candidate| {
             (
                 strsim::damerau_levenshtein(&name, &candidate.to_lowercase()),
@@ -231,6 +308,18 @@ pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_many_mistakes_the_first_twenty_are_shown_and_all_are_counted() {
+        let mistakes = (0..60).map(|line| Mistake::new(line..line + 1, "s", "l", ""));
+        let error = SpecError::new("x.toml", &"a".repeat(60), mistakes.collect());
+        let says = "60 mistakes in x.toml; these are the first 20";
+        assert_eq!(
+            (error.to_string().as_str(), error.mistakes().len()),
+            (says, 60)
+        );
+        assert_eq!(error.related().map(Iterator::count), Some(20));
+    }
 
     #[test]
     fn the_nearest_name_tolerates_typing_errors_and_case() {

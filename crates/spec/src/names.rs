@@ -3,20 +3,42 @@
 //! Purpose: every name exists, and no cell of a claim is empty because of an `only`. Boundaries: `queries` checks the
 //! names of queries.
 
+use super::events::{SET, of_servers};
 use super::experiment::{FactorSpec, LevelSpec, Protocol, RoundKind, ServerSpec};
 use super::factors::without_server;
 use super::load::{LOAD_FACTORS, LoadSpec};
-use super::mistake::suggestion;
 use super::read::{Node, Section};
 use super::sections::tables;
+use record::event::POWER_CUT;
+use std::collections::{HashMap, HashSet};
 
 /// All names that a file defines.
 pub(crate) struct Names<'e> {
     pub servers: Vec<&'e str>,
     factors: &'e [FactorSpec],
+    /// By factor; `server` is one.
+    levels: HashMap<&'e str, Levels<'e>>,
     pub load: &'e LoadSpec,
     pub rounds: &'e [RoundKind],
     pub is_timed: bool,
+}
+
+/// The levels of a factor in file order.
+struct Levels<'e> {
+    names: Vec<&'e str>,
+    /// The first place of each name.
+    places: HashMap<&'e str, usize>,
+}
+
+impl<'e> Levels<'e> {
+    fn of(names: impl Iterator<Item = &'e String>) -> Levels<'e> {
+        let names: Vec<&str> = names.map(String::as_str).collect();
+        let mut places = HashMap::new();
+        for (place, name) in names.iter().enumerate() {
+            places.entry(*name).or_insert(place);
+        }
+        Levels { names, places }
+    }
 }
 
 impl<'e> Names<'e> {
@@ -26,9 +48,18 @@ impl<'e> Names<'e> {
         load: &'e LoadSpec,
         protocol: &'e Protocol,
     ) -> Names<'e> {
+        let server = (
+            "server",
+            Levels::of(servers.iter().map(|server| &server.name)),
+        );
+        let levels = factors.iter().map(|factor| {
+            let levels = factor.levels.iter().map(|level| &level.name);
+            (factor.name.as_str(), Levels::of(levels))
+        });
         Names {
             servers: servers.iter().map(|server| server.name.as_str()).collect(),
             factors,
+            levels: levels.chain([server]).collect(),
             load,
             rounds: &protocol.rounds,
             is_timed: protocol.is_timed(),
@@ -43,20 +74,15 @@ impl<'e> Names<'e> {
     }
 
     /// None: no such factor.
-    pub(crate) fn levels(&self, factor: &str) -> Option<Vec<&str>> {
-        match factor {
-            "server" => Some(self.servers.clone()),
-            _ => {
-                let factor = self.factors.iter().find(|known| known.name == factor)?;
-                Some(
-                    factor
-                        .levels
-                        .iter()
-                        .map(|level| level.name.as_str())
-                        .collect(),
-                )
-            }
-        }
+    pub(crate) fn levels(&self, factor: &str) -> Option<&[&'e str]> {
+        self.levels
+            .get(factor)
+            .map(|levels| levels.names.as_slice())
+    }
+
+    fn is_server(&self, name: &str) -> bool {
+        let servers = self.levels.get("server");
+        servers.is_some_and(|servers| servers.places.contains_key(name))
     }
 
     /// Notes unknown names in `FACTOR = LEVEL` or `FACTOR = [LEVEL, ...]` and returns the known levels.
@@ -66,7 +92,7 @@ impl<'e> Names<'e> {
         also_allowed: &[&str],
         where_: &str,
     ) -> Vec<String> {
-        let Some(levels) = self.levels(node.key) else {
+        let Some(Levels { names, places }) = self.levels.get(node.key) else {
             let known = [&self.factor_names(), also_allowed].concat();
             let says = format!(
                 "{where_} names the factor \"{}\", which the file does not have",
@@ -76,7 +102,7 @@ impl<'e> Names<'e> {
                 node.key_at.clone(),
                 says,
                 "no such factor",
-                suggestion(node.key, &known),
+                node.notes.suggestion(node.key, &known),
             );
             return Vec::new();
         };
@@ -84,28 +110,26 @@ impl<'e> Names<'e> {
         for (element, name) in node.names(&format!(
             "{} = [\"{}\"]",
             node.key,
-            levels.first().unwrap_or(&"...")
+            names.first().unwrap_or(&"...")
         )) {
-            if levels.contains(&name.as_str()) {
+            if places.contains_key(name.as_str()) {
                 found.push(name);
             } else {
                 let says = match node.key {
                     "server" => format!("the file has no server \"{name}\""),
                     factor => format!("the factor \"{factor}\" has no level \"{name}\""),
                 };
-                element.note(says, "not known", suggestion(&name, &levels));
+                let help = element.notes.suggestion(&name, names);
+                element.note(says, "not known", help);
             }
         }
         found
     }
 
     fn level(&self, factor: &str, level: &str) -> Option<&LevelSpec> {
-        self.factors
-            .iter()
-            .find(|known| known.name == factor)?
-            .levels
-            .iter()
-            .find(|known| known.name == level)
+        let place = self.levels.get(factor)?.places.get(level)?;
+        let spec = self.factors.iter().find(|known| known.name == factor)?;
+        spec.levels.get(*place)
     }
 
     /// Whether `only` allows a level together with one of the levels of another factor.
@@ -140,21 +164,29 @@ pub(crate) fn check_without_server(file: &Section, workload: &str) {
         let nodes = keys.iter().filter_map(|key| section.get(key));
         nodes.for_each(|node| without_server(&node, workload));
     };
-    // A folder can lie in a directory of the user, but on no volume.
-    let note_volumes = |file_or_level: &Section| {
+    let note_redo = |file_or_level: &Section| {
         let host = file_or_level.get("host").and_then(|node| section(&node));
-        host.inspect(|host| note(host, &["volume", "redo_volume"]));
+        host.inspect(|host| note(host, &["redo_volume"]));
     };
-    note(file, &["settings", "session", "limits", "event"]);
-    note_volumes(file);
+    note(file, &["settings", "session"]);
+    note_redo(file);
+    for event in tables(file, "event") {
+        note(&event, &of_servers());
+        let set = event.get(SET).and_then(|node| section(&node));
+        set.inspect(|set| note(set, &["settings"]));
+        let cut = event.get(POWER_CUT).and_then(|node| section(&node));
+        cut.inspect(|cut| note(cut, &["node", "restart", "within"]));
+    }
     for (_, level) in level_sections(file) {
-        note(&level, &["settings", "session", "limits", "server", "on"]);
-        note_volumes(&level);
+        note(&level, &["settings", "session", "server", "on"]);
+        note_redo(&level);
     }
 }
 
 fn check_dataset_from(file: &Section, servers: &[ServerSpec], names: &Names) {
     let sections = file.get("server").and_then(|node| section(&node));
+    let by_name: HashMap<&str, &ServerSpec> =
+        (servers.iter().map(|server| (server.name.as_str(), server))).collect();
     for server in servers {
         let Some(from) = &server.dataset_from else {
             continue;
@@ -165,7 +197,7 @@ fn check_dataset_from(file: &Section, servers: &[ServerSpec], names: &Names) {
         else {
             continue;
         };
-        match servers.iter().find(|other| other.name == *from) {
+        match by_name.get(from.as_str()) {
             None => node
                 .notes
                 .unknown(node.at(), "the server", from, &names.servers),
@@ -194,21 +226,21 @@ fn check_dataset_from(file: &Section, servers: &[ServerSpec], names: &Names) {
 /// one uses its dataset.
 fn check_every_server_is_measured(file: &Section, servers: &[ServerSpec], names: &Names) {
     let sections = file.get("server").and_then(|node| section(&node));
+    let lenders: HashSet<&String> = (servers
+        .iter()
+        .filter_map(|server| server.dataset_from.as_ref()))
+    .collect();
+    let restricting: Vec<(&FactorSpec, HashSet<&String>)> = names
+        .factors
+        .iter()
+        .filter_map(|factor| Some((factor, only_on(factor)?)))
+        .collect();
     for server in servers {
-        let gives_its_dataset = servers
-            .iter()
-            .any(|other| other.dataset_from.as_ref() == Some(&server.name));
-        let own = [server.name.clone()];
-        let excludes = |factor: &&FactorSpec| {
-            let meets =
-                |level: &LevelSpec| names.meet((&factor.name, &level.name), ("server", &own));
-            !factor.levels.is_empty() && !factor.levels.iter().any(meets)
-        };
-        let excluding = names
-            .factors
-            .iter()
-            .find(excludes)
-            .filter(|_| !gives_its_dataset);
+        let gives_its_dataset = lenders.contains(&server.name);
+        let excludes =
+            |(_, allowed): &&(&FactorSpec, HashSet<&String>)| !allowed.contains(&server.name);
+        let excluding = restricting.iter().find(excludes).map(|(factor, _)| factor);
+        let excluding = excluding.filter(|_| !gives_its_dataset);
         let node = sections.as_ref().and_then(|all| all.get(&server.name));
         if let (Some(factor), Some(node)) = (excluding, node) {
             let says = format!(
@@ -221,12 +253,22 @@ fn check_every_server_is_measured(file: &Section, servers: &[ServerSpec], names:
     }
 }
 
+/// The servers on which a factor has levels; None if it has one on every server.
+fn only_on(factor: &FactorSpec) -> Option<HashSet<&String>> {
+    let mut allowed = HashSet::new();
+    for level in &factor.levels {
+        let mut restrictions = level.only.iter().filter(|(name, _)| name == "server");
+        allowed.extend(&restrictions.next()?.1);
+    }
+    (!factor.levels.is_empty()).then_some(allowed)
+}
+
 fn check_level(factor: &str, level: &Section, names: &Names) {
     check_only(level, Some(factor), names);
     if let Some(on) = level.get("on").and_then(|node| section(&node)) {
         for node in on
             .entries()
-            .filter(|node| !names.servers.is_empty() && !names.servers.contains(&node.key))
+            .filter(|node| !names.servers.is_empty() && !names.is_server(node.key))
         {
             node.notes
                 .unknown(node.key_at.clone(), "the server", node.key, &names.servers);

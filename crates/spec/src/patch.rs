@@ -4,6 +4,7 @@
 //! Purpose: one reader for them wherever they occur. Boundaries: `plan` merges them.
 
 use super::build;
+use super::confined::Unconfined;
 use super::experiment::{BuildSpec, Pairs, Patch, Setting, TargetKind};
 use super::host;
 use super::known::plain;
@@ -14,6 +15,7 @@ use super::observe;
 use super::protocol;
 use super::read::{Node, Section, to_table};
 use super::texts::Texts;
+use std::collections::HashSet;
 use toml::de::{DeTable, DeValue};
 
 /// Lets a workload read its own section: it notes every mistake, and returns its target if there is none.
@@ -195,26 +197,41 @@ fn workload_patch<'s>(node: &Node<'s>, workload: &WorkloadBase<'s, '_>) -> Optio
     Some(to_table(&table))
 }
 
+/// The key of a server's configuration; `session` is SET on a connection.
+const SETTINGS: &str = "settings";
+
 /// Reads `settings` or `session`: names and values.
 pub(crate) fn settings(node: &Node) -> Option<Pairs<Setting>> {
+    let is_of_server = node.key == SETTINGS;
     let section = node.section(&format!(
         "{} = {{ innodb_buffer_pool_size = \"1G\" }}",
         node.key
     ))?;
     let mut pairs: Pairs<Setting> = Vec::new();
+    let mut seen: HashSet<String> = HashSet::new();
     for node in section.entries() {
         let name = plain(node.key);
-        if pairs.iter().any(|(earlier, _)| *earlier == name) {
+        if !seen.insert(name.clone()) {
             node.note(
                 format!("\"{name}\" is set twice: - and _ are equivalent in the name of a setting"),
                 "again",
                 "set it once",
             );
         } else if let Some(value) = setting(&node) {
+            if is_of_server {
+                note_unconfined(&node, &value);
+            }
             pairs.push((name, value));
         }
     }
     Some(pairs)
+}
+
+fn note_unconfined(node: &Node, value: &Setting) {
+    if let Some(refused) = Unconfined::of(node.key, &value.to_string()) {
+        let (says, label, help) = refused.texts(node.key);
+        node.note(says, label, help);
+    }
 }
 
 fn setting(node: &Node) -> Option<Setting> {

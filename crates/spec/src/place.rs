@@ -15,12 +15,7 @@ pub(crate) fn path(steps: &[&str]) -> Path {
 }
 
 /// The span of the last step of the path that exists in the file. `[variant.X]` and `[factor.variant.X]` are the same.
-fn place(source: &str, path: &Path) -> Span {
-    let Ok(tree) = DeTable::parse(source) else {
-        return 0..0;
-    };
-    let notes = Notes::default();
-    let file = Section::file(&notes, tree.get_ref());
+fn place(file: &Section, path: &Path) -> Span {
     let short = match path.as_slice() {
         [factor, variant, rest @ ..] if factor == "factor" && variant == "variant" => {
             Some([&["variant".to_string()], rest].concat())
@@ -56,16 +51,15 @@ pub(crate) fn answer(experiment: &Experiment, found: Vec<Late>) -> Result<(), Sp
     if found.is_empty() {
         return Ok(());
     }
+    let tree = DeTable::parse(&experiment.source).ok();
+    let notes = Notes::default();
+    let file = tree
+        .as_ref()
+        .map(|tree| Section::file(&notes, tree.get_ref()));
+    let at = |path: &Path| file.as_ref().map_or(0..0, |file| place(file, path));
     let mistakes = found
         .into_iter()
-        .map(|late| {
-            Mistake::new(
-                place(&experiment.source, &late.path),
-                late.says,
-                late.label,
-                late.help,
-            )
-        })
+        .map(|late| Mistake::new(at(&late.path), late.says, late.label, late.help))
         .collect();
     Err(SpecError::new(
         &format!("{}.toml", experiment.name),

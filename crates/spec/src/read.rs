@@ -5,8 +5,9 @@
 //! of the `toml` crate directly.) Boundaries: the other modules of `spec` and the workloads define the keys.
 
 use super::known::plain;
-use super::mistake::{Mistake, Notes, Span, suggestion};
+use super::mistake::{Mistake, Notes, Span};
 use super::unit;
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -164,7 +165,7 @@ impl<'s> Section<'s> {
 
     /// Notes an unknown key, with the allowed ones and the most similar one.
     pub fn unknown_key(&self, name: &str, node: &Node, keys: &[&str]) {
-        let help = suggestion(node.key, keys);
+        let help = self.notes.suggestion(node.key, keys);
         self.notes.note(
             node.key_at.clone(),
             format!("unknown key \"{}\" in {name}", node.key),
@@ -412,7 +413,7 @@ impl<'s> Node<'s> {
             self.note(
                 format!("{} cannot be \"{text}\"", self.called("this")),
                 "not known",
-                suggestion(text, &names),
+                self.notes.suggestion(text, &names),
             );
         }
         chosen.map(|(_, value)| value.clone())
@@ -475,11 +476,12 @@ impl<'s> Node<'s> {
     /// Names without duplicates.
     pub fn names(&self, example: &str) -> Vec<(Node<'s>, String)> {
         let mut names: Vec<(Node, String)> = Vec::new();
+        let mut seen: HashSet<String> = HashSet::new();
         for node in self.one_or_more(example) {
             let Some(name) = node.name(example) else {
                 continue;
             };
-            if names.iter().any(|(_, earlier)| *earlier == name) {
+            if !seen.insert(name.clone()) {
                 node.note(
                     format!("\"{name}\" is listed twice in \"{}\"", self.key),
                     "again",

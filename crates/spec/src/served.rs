@@ -22,11 +22,12 @@ pub(crate) fn of(
 ) -> Vec<ServerSpec> {
     let mut found = vec![server.clone()];
     for factor in &experiment.factors {
-        let levels = factor.levels.iter().filter(|level| {
-            let is_fixed = fixed.is_some_and(|(name, _)| name == factor.name);
-            is_for(level, &server.name)
-                && (!is_fixed || fixed.is_some_and(|(_, one)| one.name == level.name))
-        });
+        // The fixed level alone, whatever the number of levels beside it.
+        let levels = match fixed.filter(|(name, _)| *name == factor.name) {
+            Some((_, one)) => std::slice::from_ref(one),
+            None => factor.levels.as_slice(),
+        };
+        let levels = (levels.iter()).filter(|level| is_for(level, &server.name));
         let mut next: Vec<ServerSpec> = Vec::new();
         for level in levels {
             for earlier in &found {

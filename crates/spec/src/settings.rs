@@ -5,14 +5,14 @@
 
 use super::experiment::{Experiment, LevelSpec, Pairs, ServerSpec, Setting};
 use super::known::{Kind, Known, Wanted};
-use super::mistake::SpecError;
+use super::mistake::{SUGGESTED_MAX, SpecError};
 use super::place::{Late, Path, answer, path};
 use super::served;
 use super::switches;
 use super::unit::size_text;
 
 /// Settings for memory that a server allocates at start.
-pub const POOLS: [&str; 3] = [
+pub(crate) const POOLS: [&str; 3] = [
     "innodb_buffer_pool_size",
     "key_buffer_size",
     "aria_pagecache_buffer_size",
@@ -26,12 +26,14 @@ pub const POOLS: [&str; 3] = [
 /// every trial of a server that does not know them. `known` may omit servers that do not run yet; settings that only they
 /// may know are accepted.
 pub fn unknown(experiment: &Experiment, known: &[Known]) -> Result<(), SpecError> {
-    let groups = groups(experiment);
-    let late = groups.iter().flat_map(|group| unknown_in(group, known));
-    answer(experiment, late.collect())
+    let mut late = Vec::new();
+    for group in groups(experiment) {
+        unknown_in(&group, known, &mut late);
+    }
+    answer(experiment, late)
 }
 
-fn unknown_in(group: &Group, known: &[Known]) -> Vec<Late> {
+fn unknown_in(group: &Group, known: &[Known], late: &mut Vec<Late>) {
     let asked: Vec<&Known> = group
         .targets
         .iter()
@@ -42,7 +44,6 @@ fn unknown_in(group: &Group, known: &[Known]) -> Vec<Late> {
         .targets
         .iter()
         .all(|target| known.iter().any(|known| known.server == *target));
-    let mut late = Vec::new();
     for (name, setting) in group.pairs {
         let wrong = switches::wrong_values(name, setting).into_iter();
         late.extend(wrong.map(|wrong| Late {
@@ -59,14 +60,21 @@ fn unknown_in(group: &Group, known: &[Known]) -> Vec<Late> {
                 .collect();
             let nowhere = all_asked && !asked.is_empty() && lacking.len() == asked.len();
             if nowhere || (!group.is_level && !lacking.is_empty()) {
-                late.push(mistake(group, name, &wanted, &lacking));
+                let near = (late.len() < SUGGESTED_MAX)
+                    .then(|| lacking.iter().find_map(|known| known.nearest(&wanted)));
+                late.push(mistake(group, name, &wanted, &lacking, near.flatten()));
             }
         }
     }
-    late
 }
 
-fn mistake(group: &Group, name: &str, wanted: &Wanted, lacking: &[&Known]) -> Late {
+fn mistake(
+    group: &Group,
+    name: &str,
+    wanted: &Wanted,
+    lacking: &[&Known],
+    near: Option<&str>,
+) -> Late {
     let servers: Vec<String> = lacking
         .iter()
         .map(|known| format!("\"{}\"", known.server))
@@ -75,7 +83,6 @@ fn mistake(group: &Group, name: &str, wanted: &Wanted, lacking: &[&Known]) -> La
         [one] => format!("the server {one} does not know"),
         several => format!("none of the servers {} knows", several.join(", ")),
     };
-    let near = lacking.iter().find_map(|known| known.nearest(wanted));
     Late {
         path: step(&group.path, name),
         says: format!("{who} {wanted}"),
@@ -161,7 +168,7 @@ fn impossible_help(setting: &Setting, data_bytes: u64, memory_bytes: u64) -> Str
 }
 
 /// Formats whole mebibytes.
-fn rough(bytes: u64) -> String {
+pub(crate) fn rough(bytes: u64) -> String {
     size_text((bytes >> 20 << 20).max(1 << 20))
 }
 

@@ -5,6 +5,7 @@
 //! (`dump`, `load`) are too large for that: their paths become absolute, so that they do not depend on the experiment's folder.
 //! Boundaries: the workload interprets the texts and reads the data.
 
+use super::input::{self, InputError};
 use super::mistake::Span;
 use super::read::{Node, Section};
 use std::borrow::Cow;
@@ -75,7 +76,7 @@ impl Texts {
     fn read<'s>(&self, node: &Node, key: &str) -> Option<DeValue<'s>> {
         let name = node.text(&format!("{} = \"{key}.sql\"", node.key))?;
         let path = self.folder.join(name);
-        match std::fs::read_to_string(&path) {
+        match input::read_text(&path) {
             Ok(text) => {
                 let pair = [("file", name), ("text", text.as_str())];
                 let pair = pair.map(|(key, value)| (key.to_string(), Value::from(value)));
@@ -123,7 +124,10 @@ impl Texts {
             return Some(node.value.clone());
         };
         let path = self.folder.join(name);
-        let opened = std::fs::File::open(&path).and_then(|_| std::path::absolute(&path));
+        let opened = input::check_regular(&path).and_then(|()| {
+            std::fs::File::open(&path)?;
+            Ok(std::path::absolute(&path)?)
+        });
         match opened {
             Ok(path) => {
                 let text = path.display().to_string();
@@ -164,7 +168,7 @@ fn inline(table: &Table) -> String {
     format!("{{ {} }}", pairs.join(", "))
 }
 
-fn not_read(node: &Node, path: &Path, error: &std::io::Error) {
+fn not_read(node: &Node, path: &Path, error: &InputError) {
     node.note(
         format!("cannot read {}: {error}", path.display()),
         "not read",

@@ -35,8 +35,8 @@ pub(super) fn cell(node: &Node, names: &Names) -> Option<Cell> {
 fn leave_out_the_maximum(cell: &mut Cell, names: &Names) {
     let rates = names.levels("rate").unwrap_or_default();
     if rates.contains(&MAX) && cell.levels.iter().all(|(factor, _)| factor != "rate") {
-        let rates = rates.into_iter().filter(|rate| *rate != MAX);
-        let rates = rates.map(str::to_string).collect();
+        let rates = rates.iter().filter(|rate| **rate != MAX);
+        let rates = rates.map(|rate| rate.to_string()).collect();
         cell.levels.push(("rate".to_string(), rates));
     }
 }

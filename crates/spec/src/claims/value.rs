@@ -9,11 +9,12 @@ use crate::read::{Node, Section};
 use record::stats::{RECOVERY_NUMBERS, used};
 use record::{AuditFigure, Finding, Kind, Percentile, Value};
 
-const EXAMPLE: &str = "value = \"elapsed\" or \"throughput\", a percentile like \"p99\" or \"service p99\", a counter like \"Innodb_buffer_pool_reads\", a recovery time like \"recovered_s\", a figure of the audit like \"lost\", or \"A / B\"";
+const EXAMPLE: &str = "value = \"elapsed\", \"throughput\" or \"variation\", a percentile like \"p99\" or \"service p99\", a counter like \"Innodb_buffer_pool_reads\", a recovery time like \"recovered_s\", a figure of the audit like \"lost\", or \"A / B\"";
 /// Values that are not counters, so that a misspelled one is not taken for a counter.
-const WORDS: [&str; 9] = [
+const WORDS: [&str; 10] = [
     "elapsed",
     "throughput",
+    "variation",
     "p50",
     "p95",
     "p99",
@@ -23,7 +24,7 @@ const WORDS: [&str; 9] = [
     "service p99",
 ];
 /// Other tools' names for them, which no counter has.
-const SYNONYMS: [(&str, &str); 9] = [
+const SYNONYMS: [(&str, &str); 11] = [
     ("qps", "throughput"),
     ("tps", "throughput"),
     ("ops", "throughput"),
@@ -33,6 +34,8 @@ const SYNONYMS: [(&str, &str); 9] = [
     ("duration", "elapsed"),
     ("avg", "p50"),
     ("median", "p50"),
+    ("jitter", "variation"),
+    ("stability", "variation"),
 ];
 const FINDINGS: [&str; 9] = [
     "plan changed",
@@ -72,6 +75,7 @@ fn named(text: &str) -> Option<Value> {
     match parts.as_slice() {
         ["elapsed"] => Some(Value::Elapsed),
         ["throughput"] => Some(Value::Throughput),
+        ["variation"] => Some(Value::Variation),
         [number] if RECOVERY_NUMBERS.contains(number) => Some(Value::Recovery(number.to_string())),
         [figure] if let Some(figure) = AuditFigure::named(figure) => Some(Value::Audit(figure)),
         [one] => latency(one).or_else(|| {
@@ -120,7 +124,7 @@ fn check_kind(node: &Node, text: &str, value: &Value, names: &Names) {
             "rounds of queries have no audit",
             "write \"elapsed\", or set time in [protocol] and choose a workload with an audit (tpcc)",
         ),
-        Value::Throughput | Value::Latency { .. } if !names.is_timed => (
+        Value::Throughput | Value::Variation | Value::Latency { .. } if !names.is_timed => (
             "rounds of queries have elapsed times, but no throughput or percentiles",
             "write \"elapsed\", or set time in [protocol]",
         ),

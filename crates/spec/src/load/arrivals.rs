@@ -43,6 +43,15 @@ impl ArrivalsSpec {
             ArrivalsSpec::Trace { .. } => Arrivals::Trace,
         }
     }
+
+    /// The highest rate in operations per second of a load with `rate`; that of a trace is its mean.
+    pub fn highest(&self, rate: f64) -> f64 {
+        match self {
+            ArrivalsSpec::Bursts { burst_rate, .. } => rate.max(*burst_rate),
+            ArrivalsSpec::Ramp { to, .. } => rate.max(*to),
+            ArrivalsSpec::Poisson | ArrivalsSpec::Uniform | ArrivalsSpec::Trace { .. } => rate,
+        }
+    }
 }
 
 /// Reads `arrivals`. The path of a trace is relative to `folder`.

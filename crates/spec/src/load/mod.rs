@@ -4,6 +4,7 @@
 //! `arrivals` read keys with several forms. Boundaries: crate `load` drives the load; `plan` measures or searches the maximum.
 
 mod arrivals;
+mod queue;
 mod rate;
 
 mod factor;
@@ -13,6 +14,7 @@ mod trace;
 
 pub use arrivals::ArrivalsSpec;
 pub(super) use factor::{clients_factor, rate_factor, workers_factor};
+pub use queue::QueueSpec;
 pub use rate::{MAX, RateSpec, SearchSpec, Threshold};
 pub(super) use section::{level, load};
 
@@ -22,8 +24,6 @@ use std::time::Duration;
 
 /// The maximum number of clients or workers.
 pub(crate) const CLIENTS_MAX: u32 = 100_000;
-/// The default queue length, in operations.
-pub(crate) const QUEUE: u64 = 10_000;
 
 /// The load of the file. A list becomes a factor; its first entry is kept here.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,8 +42,7 @@ pub struct OpenSpec {
     pub rate: RateSpec,
     pub arrivals: ArrivalsSpec,
     pub workers: u32,
-    /// The queue length, in operations.
-    pub queue: u64,
+    pub queue: QueueSpec,
     pub when_full: WhenFull,
 }
 
@@ -77,7 +76,7 @@ pub struct LoadPatch {
     pub rate: Option<RateSpec>,
     pub arrivals: Option<ArrivalsSpec>,
     pub workers: Option<u32>,
-    pub queue: Option<u64>,
+    pub queue: Option<QueueSpec>,
     pub when_full: Option<WhenFull>,
 }
 
@@ -88,7 +87,7 @@ pub enum PlannedLoad {
         clients: u32,
         think: Duration,
     },
-    /// `rate` is in operations per second.
+    /// `rate` is in operations per second, `queue` in operations.
     Open {
         rate: f64,
         arrivals: ArrivalsSpec,

@@ -5,6 +5,7 @@
 use super::super::read::{Node, Section};
 use super::rate::RateError;
 use super::{ArrivalsSpec, RateSpec, SearchSpec, trace};
+use std::collections::HashSet;
 
 const RATE: &str = "rate = [500, 1000, \"60% of max\"]";
 const FIND: &str = "find = { max_rate = [100, 20000], where = \"p99 <= 10ms\" }";
@@ -41,9 +42,10 @@ pub(super) fn rates(section: &Section, arrivals: Option<&ArrivalsSpec>) -> Optio
 
 fn rate_list(node: &Node) -> Vec<RateSpec> {
     let mut rates = Vec::new();
+    let mut seen = HashSet::new();
     for node in node.one_or_more(RATE) {
         let Some(rate) = rate(&node) else { continue };
-        if rates.contains(&rate) {
+        if !seen.insert(rate.to_string()) {
             node.note(
                 format!("the rate {rate} is listed twice"),
                 "again",

@@ -7,11 +7,13 @@ use super::arrivals::arrivals;
 use super::factor::{clients_factor, rate_factor, workers_factor};
 use super::rates::{per_second, rates};
 use super::{
-    ArrivalsSpec, CLIENTS_MAX, CLOSED_KEYS, Load, LoadPatch, LoadSpec, OPEN_KEYS, OpenSpec, QUEUE,
-    RateSpec, WhenFull, trace,
+    ArrivalsSpec, CLIENTS_MAX, CLOSED_KEYS, Load, LoadPatch, LoadSpec, OPEN_KEYS, OpenSpec,
+    QueueSpec, RateSpec, WhenFull, trace,
 };
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
+use toml::de::DeValue;
 
 const EXAMPLE: &str = "[load.closed] with clients = [1, 8] below it";
 const CLIENTS: &str = "clients = [1, 8]";
@@ -59,7 +61,7 @@ fn unread() -> Load {
             rate: RateSpec::PerSecond(1.0),
             arrivals: ArrivalsSpec::Poisson,
             workers: 1,
-            queue: QUEUE,
+            queue: QueueSpec::Default,
             when_full: WhenFull::Stop,
         }),
         factors: Vec::new(),
@@ -99,7 +101,7 @@ fn open(section: &Section, folder: &Path) -> Option<Load> {
         .unwrap_or_default();
     let queue = section
         .get("queue")
-        .map_or(Some(QUEUE), |node| queue(&node));
+        .map_or(Some(QueueSpec::Default), |node| queue(&node));
     let when_full = section
         .get("when_full")
         .map_or(Some(WhenFull::Stop), |node| when_full(&node));
@@ -135,11 +137,12 @@ fn trace_in_place(
 /// Reads client or worker counts, without duplicates.
 fn counts(node: &Node, example: &str) -> Vec<u32> {
     let mut counts = Vec::new();
+    let mut seen = HashSet::new();
     for element in node.one_or_more(example) {
         let Some(count) = count(&element, example) else {
             continue;
         };
-        if counts.contains(&count) {
+        if !seen.insert(count) {
             element.note(
                 format!("{count} {} is listed twice", node.key),
                 "again",
@@ -165,8 +168,16 @@ fn count(node: &Node, example: &str) -> Option<u32> {
     Some(count)
 }
 
-fn queue(node: &Node) -> Option<u64> {
-    node.count("queue = 10000").map(u64::from)
+/// Reads a number of operations, or the seconds of arrivals that it holds.
+fn queue(node: &Node) -> Option<QueueSpec> {
+    let example = "queue = \"10s\"";
+    match node.value {
+        DeValue::String(_) => node.duration(example).map(QueueSpec::Time),
+        _ => node
+            .count(example)
+            .map(u64::from)
+            .map(QueueSpec::Operations),
+    }
 }
 
 fn when_full(node: &Node) -> Option<WhenFull> {

@@ -2,6 +2,7 @@
 //!
 //! Purpose: check the trace when the file is read, and report the line of each mistake. Boundaries: no other formats.
 
+use super::super::input;
 use super::super::read::Node;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ pub(super) fn trace(node: &Node, folder: &Path) -> Option<Arc<[u64]>> {
 
 fn from_file(node: &Node, folder: &Path) -> Option<Arc<[u64]>> {
     let path = folder.join(node.text(EXAMPLE)?);
-    let text = match std::fs::read_to_string(&path) {
+    let text = match input::read_text(&path) {
         Ok(text) => text,
         Err(error) => {
             node.note(

@@ -1,9 +1,10 @@
-//! Command-line overrides of an experiment: `--scale`, `--blocks`, `--only`, `--server`, and the load (`load`).
+//! Command-line overrides of an experiment: `--scale`, `--size`, `--blocks`, `--only`, `--server`, and the load (`load`).
 //!
 //! Purpose: pure functions from an experiment to a changed one. Boundaries: `cli` parses the flags.
 
 mod load;
 
+use super::build;
 use super::experiment::{BuildSpec, Experiment, LevelSpec, Pairs};
 use super::load::MAX;
 use super::load::RateSpec;
@@ -42,19 +43,31 @@ impl Experiment {
                 "give a number above 0, as in --scale 0.1",
             ));
         }
-        if let Some(factor) = self.factor_of_workload_key("scale") {
+        self.set_workload_key("scale", toml::Value::Float(scale))?;
+        Ok(self)
+    }
+
+    /// `--size SIZE`. The caller checks the section again.
+    ///
+    /// # Errors
+    /// Fails if the file varies the size.
+    pub fn with_size(mut self, size: &str) -> Result<Experiment, OverrideError> {
+        self.set_workload_key("size", toml::Value::String(size.to_string()))?;
+        Ok(self)
+    }
+
+    fn set_workload_key(&mut self, key: &str, value: toml::Value) -> Result<(), OverrideError> {
+        if let Some(factor) = self.factor_of_workload_key(key) {
             let says =
-                format!("--scale cannot replace the scale: the factor \"{factor}\" varies it");
+                format!("--{key} cannot replace the {key}: the factor \"{factor}\" varies it");
             return Err(mistake(
                 says,
                 format!("choose its levels with --only {factor}=LEVEL"),
             ));
         }
-        self.base
-            .workload
-            .get_or_insert_default()
-            .insert("scale".to_string(), toml::Value::Float(scale));
-        Ok(self)
+        let section = self.base.workload.get_or_insert_default();
+        section.insert(key.to_string(), value);
+        Ok(())
     }
 
     fn factor_of_workload_key(&self, key: &str) -> Option<&str> {
@@ -87,6 +100,14 @@ impl Experiment {
         self.protocol.blocks = blocks;
         self.protocol.looks = None;
         Ok(self)
+    }
+
+    /// `--no-limits`: every trial runs without the limits of the file and its levels.
+    pub fn without_limits(self) -> Experiment {
+        Experiment {
+            unlimited: true,
+            ..self
+        }
     }
 
     /// `--only FACTOR=LEVEL[,LEVEL]`: keeps only these levels of a factor or these servers. A level name
@@ -203,14 +224,8 @@ impl Experiment {
     /// # Errors
     /// Fails for unknown names and builds. No message contains a password.
     pub fn with_server(mut self, text: &str) -> Result<Experiment, OverrideError> {
-        let (name, build) = match text.split_once('=') {
-            // A DSN or a path may contain a = after its scheme.
-            Some((name, build)) if !name.contains("://") && !name.starts_with("path:") => {
-                (Some(name.trim()), build.trim())
-            }
-            _ => (None, text.trim()),
-        };
-        let build: BuildSpec = build.parse().map_err(|error: super::build::BuildError| {
+        let (name, build) = build::split_name(text);
+        let build: BuildSpec = build.parse().map_err(|error: build::BuildError| {
             mistake(format!("--server: {error}"), error.help())
         })?;
         let known: Vec<String> = self

@@ -7,7 +7,7 @@ use super::matrix::{Point, agrees, is_max};
 use super::trial::{self, Measured};
 use super::units::{self, Unit};
 use crate::Experiment;
-use record::{Cell, Role, Subject};
+use record::{Cell, Role};
 
 /// The point that is measured twice, and its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub(super) fn twin(experiment: &Experiment, points: &[Point], units: &[Unit]) ->
         units.iter().enumerate().flat_map(members)
     };
     let cells: Vec<&Cell> = (experiment.claims.iter())
-        .flat_map(|claim| compared(&claim.subject))
+        .flat_map(|claim| claim.compared())
         .collect();
     let is_compared = |twin: &Twin| {
         let point = &points[twin.point];
@@ -46,15 +46,6 @@ pub(super) fn twin(experiment: &Experiment, points: &[Point], units: &[Unit]) ->
     let cheapest =
         (places().filter(is_compared).min_by_key(cost)).or_else(|| places().min_by_key(cost))?;
     Some(starter(experiment, points, units, cheapest))
-}
-
-/// The cells that a claim compares with others.
-fn compared(subject: &Subject) -> Vec<&Cell> {
-    match subject {
-        Subject::Ratio { of, to, .. } => vec![of, to],
-        Subject::Spread { among, .. } => vec![among],
-        Subject::Finds { .. } => Vec::new(),
-    }
 }
 
 /// (rounds, clients, place in the file): what is known of a trial's cost before it was measured.

@@ -181,7 +181,8 @@ fn bytes_text(bytes: u64) -> String {
     })
 }
 
-fn seconds_text(seconds: f64) -> String {
+/// `85 s`, `12 min`, `1.5 h`.
+pub fn seconds_text(seconds: f64) -> String {
     match seconds {
         s if s < 90.0 => format!("{s:.0} s"),
         s if s < 5400.0 => format!("{:.0} min", s / 60.0),

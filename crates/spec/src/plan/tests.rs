@@ -89,6 +89,15 @@ fn a_level_appears_only_where_its_only_allows_it() {
 }
 
 #[test]
+fn without_limits_a_trial_keeps_only_the_names_of_its_limits() {
+    let trials = expand(&experiment(1).without_limits(), 7).unwrap();
+    let (large, small) = (find(&trials, "5.5", "large"), find(&trials, "5.5", "small"));
+    assert!(trials.iter().all(|trial| trial.limits.names().is_empty()));
+    assert_eq!(large.lifted.names(), ["read_iops"]);
+    assert!(small.lifted.names().is_empty());
+}
+
+#[test]
 fn rounds_and_limits_of_a_level_are_those_of_its_trials_alone() {
     let trials = planned(1);
     let (large, small) = (find(&trials, "5.5", "large"), find(&trials, "5.5", "small"));

@@ -22,6 +22,8 @@ pub struct PlannedTrial {
     pub workload: toml::Table,
     pub load: PlannedLoad,
     pub limits: LimitsPatch,
+    /// The limits that it would have without `--no-limits`.
+    pub lifted: LimitsPatch,
     pub host: HostPatch,
     /// Empty for a timed load.
     pub rounds: Vec<RoundKind>,
@@ -76,6 +78,7 @@ pub(super) fn planned(
         workload: toml::Table::new(),
         load: resolved(load(experiment, point), measured),
         limits: LimitsPatch::default(),
+        lifted: LimitsPatch::default(),
         host: HostPatch::default(),
         rounds: experiment.protocol.rounds.clone(),
         continues: false,
@@ -95,6 +98,9 @@ pub(super) fn planned(
     }
     for level in all() {
         trial.apply(&level.patch, replaced(level, own));
+    }
+    if experiment.unlimited {
+        trial.lifted = std::mem::take(&mut trial.limits);
     }
     trial
 }
@@ -136,9 +142,9 @@ fn resolved(load: LoadSpec, measured: Measured) -> PlannedLoad {
     };
     PlannedLoad::Open {
         rate,
+        queue: open.queue.operations(open.arrivals.highest(rate)),
         arrivals: open.arrivals,
         workers: open.workers,
-        queue: open.queue,
         when_full: open.when_full,
     }
 }
@@ -180,6 +186,10 @@ impl PlannedTrial {
 
 /// Later values replace earlier ones; the flags of `optimizer_switch` are merged one by one.
 fn lay_over(base: &mut Pairs<Setting>, over: &Pairs<Setting>) {
+    if base.is_empty() {
+        base.clone_from(over);
+        return;
+    }
     for (name, value) in over {
         match base.iter_mut().find(|(known, _)| known == name) {
             Some((_, known)) if name == "optimizer_switch" => *known = switched(known, value),

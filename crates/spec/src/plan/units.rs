@@ -7,6 +7,8 @@ use super::matrix::{Point, is_max};
 use super::order;
 use super::trial;
 use crate::{Experiment, LOAD_FACTORS, LoadSpec, RateSpec};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// Indices of points, at least one.
 pub(super) type Unit = Vec<usize>;
@@ -17,13 +19,17 @@ pub(super) fn units(experiment: &Experiment, points: &[Point]) -> Vec<Unit> {
         |point: &Point| rate(experiment, point).is_some_and(|rate| rate.is_relative());
     let mut units: Vec<Unit> = Vec::new();
     let has_max = points.iter().any(|point| is_max(experiment, point));
+    let are_together = experiment.protocol.series || has_max;
+    let mut by_place: HashMap<(Option<usize>, Vec<usize>), usize> = HashMap::new();
     for (index, point) in points.iter().enumerate() {
-        let together = |unit: &&mut Unit| {
-            (experiment.protocol.series || has_max) && belong(experiment, &points[unit[0]], point)
-        };
-        match units.iter_mut().find(together) {
-            Some(unit) => unit.push(index),
-            None => units.push(vec![index]),
+        let place = (point.server, without_load(experiment, point));
+        match by_place.entry(place) {
+            Entry::Occupied(unit) if are_together => units[*unit.get()].push(index),
+            Entry::Occupied(_) => units.push(vec![index]),
+            Entry::Vacant(place) => {
+                place.insert(units.len());
+                units.push(vec![index]);
+            }
         }
     }
     for unit in &mut units {
@@ -34,12 +40,11 @@ pub(super) fn units(experiment: &Experiment, points: &[Point]) -> Vec<Unit> {
     units
 }
 
-/// Whether two points differ only in clients, workers and rate.
-fn belong(experiment: &Experiment, a: &Point, b: &Point) -> bool {
-    let same = |(index, factor): (usize, &crate::FactorSpec)| {
-        LOAD_FACTORS.contains(&factor.name.as_str()) || a.levels[index] == b.levels[index]
-    };
-    a.server == b.server && experiment.factors.iter().enumerate().all(same)
+/// The levels of a point without clients, workers and rate.
+fn without_load(experiment: &Experiment, point: &Point) -> Vec<usize> {
+    let factors = experiment.factors.iter().zip(&point.levels);
+    let others = factors.filter(|(factor, _)| !LOAD_FACTORS.contains(&factor.name.as_str()));
+    others.map(|(_, level)| *level).collect()
 }
 
 /// A unit in execution order within a block: the maximum first, then ascending in a series, else shuffled.

@@ -3,8 +3,8 @@
 use super::{RIGHT, read};
 use crate::limits::Memory;
 use crate::{
-    BuildSpec, EventSpec, EventTime, Experiment, FilesystemSpec, HostPatch, LimitsPatch, LoadSpec,
-    Observe, Plans, RoundKind, Setting, Unit, VolatileSpec, question,
+    BuildSpec, DiskSpec, EventSpec, EventTime, Experiment, FilesystemSpec, HostPatch, LimitsPatch,
+    LoadSpec, Observe, Plans, RoundKind, Setting, Unit, VolatileSpec, question,
 };
 use proptest::prelude::*;
 use record::{Bound, Finding, RoundSelector, Subject, Value};
@@ -148,8 +148,25 @@ fn an_event_runs_sql_repeatedly() {
         index: 0,
         when: EventTime::Every(Duration::from_secs(120)),
         only: vec![("server".to_string(), vec!["5.5".to_string()])],
+        set: None,
     };
     assert_eq!(experiment.events, [expected]);
+}
+
+#[test]
+fn an_event_changes_limits_and_settings() {
+    let experiment = right(
+        "[[event]]\nat = \"1m\"\nset = { limits = { write_iops = 200, memory = \"none\" }, settings = { innodb-io-capacity = 100 } }\n",
+    );
+    let set = experiment.events[0].set.clone().unwrap();
+    let limits = set.limits.unwrap();
+    assert_eq!(
+        (limits.write_iops, limits.memory),
+        (Some(Some(200)), Some(None))
+    );
+    assert_eq!(limits.read_iops, None);
+    let literal = Setting::Literal("100".to_string());
+    assert_eq!(set.settings, [("innodb_io_capacity".to_string(), literal)]);
 }
 
 #[test]
@@ -269,7 +286,33 @@ fn a_volume_is_read_with_its_file_system_and_its_faults() {
         log: true,
         slow_flush: Duration::from_millis(5),
     };
-    assert_eq!(volume.volatile, Some(volatile));
+    assert_eq!(volume.volatile(), Some(&volatile));
+}
+
+#[test]
+fn a_volume_has_mount_options_and_may_overwrite_a_device() {
+    let volume = |keys: &str| {
+        let host = right(&format!("[host]\nvolume = {{ {keys} }}\n")).base.host;
+        host.unwrap().volume().unwrap().clone()
+    };
+    let ours = volume("kind = \"loop\", mount_options = \"noatime, dioread_nolock\"");
+    assert_eq!(ours.mount_options, "noatime,dioread_nolock");
+    assert_eq!((ours.device(), &ours.disk), (None, &DiskSpec::Loop));
+    let theirs = volume("kind = \"device\", device = \"/dev/sdb\", filesystem = \"xfs\"");
+    assert_eq!(theirs.device(), Some(std::path::Path::new("/dev/sdb")));
+    for wrong in [
+        "kind = \"loop\", device = \"/dev/sdb\"",
+        "kind = \"device\"",
+        "kind = \"device\", device = \"/home/me/disk\"",
+        "kind = \"device\", device = \"/dev/sdb\", log = true",
+        "kind = \"loop\", mount_options = \"ro\"",
+        "kind = \"loop\", mount_options = \"noatime,,\"",
+    ] {
+        assert!(
+            read(&format!("{RIGHT}[host]\nvolume = {{ {wrong} }}\n")).is_err(),
+            "{wrong}"
+        );
+    }
 }
 
 #[test]
@@ -281,7 +324,7 @@ fn a_level_replaces_the_volume_and_none_removes_it() {
             .unwrap()
     };
     let (base, none) = (volume("{ kind = \"loop\" }"), volume("\"none\""));
-    assert_eq!(base.volume().unwrap().volatile, None);
+    assert!(!base.volume().unwrap().is_volatile());
     assert_eq!(none.over(base.clone()).volume(), None);
     assert_eq!(HostPatch::default().over(base.clone()), base);
 }

@@ -3,8 +3,8 @@
 use super::{RIGHT, read, shown};
 use crate::events::EventKind;
 use crate::{
-    ArrivalsSpec, Experiment, LoadSpec, OpenSpec, RateSpec, SearchSpec, Threshold, WarmupSpec,
-    WhenFull, timed,
+    ArrivalsSpec, Experiment, LoadSpec, OpenSpec, QueueSpec, RateSpec, SearchSpec, Threshold,
+    WarmupSpec, WhenFull, timed,
 };
 use record::{Finding, Kind, Percentile, Subject, Value};
 use std::time::Duration;
@@ -49,6 +49,7 @@ added! {
     rates_out_of_range: "[load.open]\nrate = [0, -5, 2e9, \"60 of max\", \"half\"]\n";
     a_duplicate_rate: "[load.open]\nrate = [500, 500.0]\n";
     zero_workers_and_an_empty_queue: "[load.open]\nrate = 500\nworkers = 0\nqueue = 0\nwhen_full = \"block\"\n";
+    a_queue_without_a_unit: "[load.open]\nrate = 500\nqueue = \"10\"\n";
     too_many_clients: "[load.closed]\nclients = [1, 1000000]\n";
     a_think_time_without_a_unit: "[load.closed]\nthink = 10\n";
     an_unknown_kind_of_arrivals: "[load.open]\nrate = 500\narrivals = \"poison\"\n";
@@ -100,7 +101,7 @@ fn an_open_load_has_defaults() {
         rate: RateSpec::PerSecond(500.0),
         arrivals: ArrivalsSpec::Poisson,
         workers: 1,
-        queue: 10_000,
+        queue: QueueSpec::Default,
         when_full: WhenFull::Stop,
     };
     assert_eq!(open("rate = 500\n"), expected);
@@ -118,7 +119,7 @@ fn arrivals_may_come_in_bursts_or_grow() {
     assert_eq!(open_bursts.arrivals, expected);
     assert_eq!(
         (open_bursts.queue, open_bursts.when_full),
-        (5, WhenFull::Drop)
+        (QueueSpec::Operations(5), WhenFull::Drop)
     );
     let ramp = open("rate = 500\narrivals = { ramp = { to = 2000, over = \"60s\" } }\n");
     let expected = ArrivalsSpec::Ramp {
@@ -126,6 +127,12 @@ fn arrivals_may_come_in_bursts_or_grow() {
         over: Duration::from_secs(60),
     };
     assert_eq!(ramp.arrivals, expected);
+}
+
+#[test]
+fn a_queue_may_be_given_in_seconds_of_arrivals() {
+    let queue = open("rate = 500\nqueue = \"2s\"\n").queue;
+    assert_eq!(queue, QueueSpec::Time(Duration::from_secs(2)));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod experiments;
 mod format;
+mod hostile;
 mod load;
 mod mistakes;
 mod observe;

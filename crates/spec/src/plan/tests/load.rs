@@ -320,3 +320,30 @@ proptest! {
         prop_assert!(finished.iter().map(|one| &one.key).eq(whole.iter().map(|(trial, _)| &trial.key)));
     }
 }
+
+/// The length of the queue of this load in operations.
+fn queue_of(load: &str) -> u64 {
+    match first_trial(load).load {
+        PlannedLoad::Open { queue, .. } => queue,
+        closed @ PlannedLoad::Closed { .. } => panic!("{closed:?}"),
+    }
+}
+
+fn first_trial(load: &str) -> PlannedTrial {
+    let experiment = experiment(load, "");
+    let plan = Plan::new(&experiment, 1).unwrap();
+    plan.trials().next().unwrap()
+}
+
+#[test]
+fn a_queue_in_seconds_holds_the_arrivals_of_the_highest_rate() {
+    let load = |arrivals: &str| {
+        queue_of(&format!(
+            "[load.open]\nrate = 2000\narrivals = {arrivals}\nqueue = '3s'"
+        ))
+    };
+    assert_eq!(load("'poisson'"), 6_000);
+    assert_eq!(load("{ ramp = { to = 5000, over = '30s' } }"), 15_000);
+    let bursts = "{ bursts = { rate = 9000, every = '10s', length = '1s' } }";
+    assert_eq!(load(bursts), 27_000);
+}
