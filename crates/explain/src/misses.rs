@@ -4,6 +4,10 @@
 //! Those of the disk count all processes, so they can only understate the share of the page cache.
 
 use record::percent;
+use record::stats::used::{DEVICE_READ, SERVER_READ};
+
+/// The counter of misses.
+pub(crate) const MISSES: &str = "Innodb_buffer_pool_reads";
 
 /// InnoDB's default. Compressed tables and other page sizes are rare in benchmarks, and a setting says so.
 const PAGE_BYTES: f64 = 16384.0;
@@ -19,9 +23,17 @@ pub struct Misses {
 }
 
 impl Misses {
+    /// Of the values of one span by their names, and the setting `innodb_page_size`. None without InnoDB's counters.
+    pub fn of(value: impl Fn(&str) -> Option<f64>, page_size: Option<&str>) -> Option<Misses> {
+        let read = value(SERVER_READ).or_else(|| value(DEVICE_READ));
+        let page_bytes = page_size.and_then(|bytes| bytes.parse().ok());
+        let pages = value("Innodb_pages_read");
+        Some(Misses::new(value(MISSES)?, pages, read, page_bytes))
+    }
+
     /// `pages`: all pages that were read, those of read-ahead among them. `read_bytes`: what came from the disk. `page_bytes`: the size
     /// of a page, if it is known.
-    pub fn new(
+    fn new(
         count: f64,
         pages: Option<f64>,
         read_bytes: Option<f64>,

@@ -290,12 +290,18 @@ struct Rank {
     score: f64,
 }
 
+impl Difference {
+    /// Whether it can be a cause: more than noise, and not counted twice.
+    pub(crate) fn is_clear(&self) -> bool {
+        self.beyond_noise != Some(false) && self.doubled.is_none()
+    }
+}
+
 impl Rank {
     fn of(score: f64, difference: &Difference) -> Rank {
-        let is_clear = difference.beyond_noise != Some(false) && difference.doubled.is_none();
         let cost = difference
             .explains
-            .filter(|one| is_clear && one.is_enough());
+            .filter(|one| difference.is_clear() && one.is_enough());
         if let Some(cost) = cost {
             return Rank {
                 tier: 0,

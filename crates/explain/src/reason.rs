@@ -6,7 +6,7 @@
 
 use crate::causes::{CAUSES, Cause, Sign, noun};
 use crate::cost::Cost;
-use crate::misses::{Misses, Source};
+use crate::misses::{MISSES, Misses, Source};
 use crate::rank::Difference;
 use crate::side::Side;
 use crate::times::{Gap, TimesVerdict};
@@ -106,12 +106,9 @@ pub(crate) fn reason(
     gap: &Gap,
     differences: &[Difference],
 ) -> Option<Reason> {
-    let is_clear = |difference: &&Difference| {
-        difference.beyond_noise != Some(false) && difference.doubled.is_none()
-    };
     let candidates: Vec<Reason> = differences
         .iter()
-        .filter(is_clear)
+        .filter(|difference| difference.is_clear())
         .filter_map(|difference| plain(difference, gap))
         .map(|one| with_source(one, of, to))
         .filter(|one| !is_idle(one, of, to))
@@ -165,15 +162,9 @@ fn with_source(one: Reason, of: &Side, to: &Side) -> Reason {
     }
 }
 
-const MISSES: &str = "Innodb_buffer_pool_reads";
-
 fn misses(side: &Side) -> Option<&'static str> {
-    let page_bytes = side.setting("innodb_page_size");
-    let page_bytes = page_bytes.and_then(|bytes| bytes.parse().ok());
-    let read = side.sum(used::SERVER_READ);
-    let read = read.or_else(|| side.sum(used::DEVICE_READ));
-    let pages = side.sum("Innodb_pages_read");
-    match Misses::new(side.sum(MISSES)?, pages, read, page_bytes).source()? {
+    let found = Misses::of(|name| side.sum(name), side.setting("innodb_page_size"))?;
+    match found.source()? {
         Source::Disk => Some("pages read from disk (buffer pool misses)"),
         Source::PageCache => Some("buffer pool misses served by the OS page cache"),
         Source::Both(_) => Some("buffer pool misses, some served by the OS page cache,"),

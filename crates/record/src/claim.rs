@@ -56,6 +56,8 @@ pub enum Value {
     Quotient(String, String),
     /// Throughput of a timed load (operations/s).
     Throughput,
+    /// How much the throughput of a timed load varies from second to second: its standard deviation as a share of its mean.
+    Variation,
     /// Of a timed load: of all operations, or of the one that the cell names as its query.
     Latency { kind: Kind, percentile: Percentile },
     /// A number of the trial's outages by its name, the mean over them: `recovered_s`.

@@ -16,10 +16,14 @@ words! {
         /// The audit after the load failed: the target's data is inconsistent.
         AuditFailed = "audit_failed",
         ClientsLost = "clients_lost",
+        /// The wall clock was set during the trial.
+        ClockStepped = "clock_stepped",
         /// The hypervisor took more than 1 % of the CPU time.
         CpuSteal = "cpu_steal",
         /// The buffer pool was sized to hold the data, and did not.
         DataNotHeld = "data_not_held",
+        /// Direct I/O went through the page cache, so the disk was not measured.
+        DirectIoCached = "direct_io_cached",
         EngineLimit = "engine_limit",
         EventFailed = "event_failed",
         /// An event left the server changed, so that no other trial may use it.
@@ -30,6 +34,8 @@ words! {
         HintIgnored = "hint_ignored",
         LimitLost = "limit_lost",
         LimitNotReached = "limit_not_reached",
+        /// The run was started with `--no-limits`, and this trial would have had limits.
+        LimitsNotApplied = "limits_not_applied",
         /// The data lay on a file system of its own on a loop device.
         LoopVolume = "loop_volume",
         /// A round that should have been cold was not.
@@ -48,6 +54,8 @@ words! {
         /// More than 1 % of the operations failed, were lost or did not finish.
         OperationsFailed = "operations_failed",
         PlanUnmet = "plan_unmet",
+        /// What brought the device to its steady state, and whether that was reached.
+        Preconditioned = "preconditioned",
         QueryFailed = "query_failed",
         /// A query reached the time limit: its time is a lower bound.
         QueryTimedOut = "query_timed_out",
@@ -57,6 +65,8 @@ words! {
         SettingAdjusted = "setting_adjusted",
         /// Another prony process was loading or measuring. Invalid unless the experiment allows it; older records count such trials.
         SharedMachine = "shared_machine",
+        /// Buffered I/O on files that the machine's memory holds.
+        SmallerThanCaches = "smaller_than_caches",
         Stopped = "stopped",
         SwitchIgnored = "switch_ignored",
         TrialFailed = "trial_failed",

@@ -20,6 +20,7 @@ mod state;
 pub mod stats;
 pub mod store;
 pub mod trial;
+pub mod visible;
 mod word;
 
 pub use audit::{AuditFigure, AuditNote, InputCheck};

@@ -13,6 +13,14 @@ pub fn grouped(count: u64) -> String {
     text
 }
 
+/// A rate: whole with commas from 1,000 on, below that with these decimals.
+pub(crate) fn rate(per_s: f64, decimals: usize) -> String {
+    match per_s >= 1000.0 {
+        true => grouped(per_s.round() as u64),
+        false => format!("{per_s:.decimals$}"),
+    }
+}
+
 /// A share in percent, with a decimal below 10: `3.4 %`, `17 %`.
 pub fn percent(share: f64) -> String {
     match 100.0 * share {
@@ -29,6 +37,12 @@ mod tests {
     fn thousands_are_separated_by_commas() {
         assert_eq!([0, 999, 1000].map(grouped), ["0", "999", "1,000"]);
         assert_eq!(grouped(1_234_567), "1,234,567");
+    }
+
+    #[test]
+    fn high_rates_are_whole_and_low_ones_have_decimals() {
+        assert_eq!(rate(43_210.6, 1), "43,211");
+        assert_eq!([rate(0.32, 1), rate(412.3, 0)], ["0.3", "412"]);
     }
 
     #[test]

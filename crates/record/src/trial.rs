@@ -228,6 +228,12 @@ impl Trial {
         self.not_applied().is_some() && self.rounds.is_empty() && self.load.is_none()
     }
 
+    /// Whether its server ran without the limits of the experiment (`--no-limits`).
+    pub fn is_unlimited(&self) -> bool {
+        let mut flags = self.flags.iter();
+        flags.any(|flag| flag.kind == FlagKind::LimitsNotApplied)
+    }
+
     /// Why the trial was not measured as its name says: its server lacks a feature, or its settings could not be applied. Its figures
     /// are shown, but compared with nothing. None if everything was applied.
     pub fn not_applied(&self) -> Option<&str> {

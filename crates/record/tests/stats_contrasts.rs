@@ -141,6 +141,52 @@ fn different_loads_are_not_comparable() {
 }
 
 #[test]
+fn runs_with_and_without_their_limits_are_not_comparable() {
+    let run = |is_unlimited: bool| {
+        let (question, mut trials) = loads("mariadb", &OLD);
+        for trial in trials.iter_mut().filter(|_| is_unlimited) {
+            trial.flag(FlagKind::LimitsNotApplied, "--no-limits: memory");
+        }
+        (question, trials)
+    };
+    let compared = |old: bool, new: bool| {
+        let (old, new) = (run(old), run(new));
+        across(vec![(&old.0, old.1), (&new.0, new.1)], TOLERANCE)
+    };
+    let found = compared(false, true);
+    assert!(found.contrasts.is_empty());
+    assert_eq!(
+        found.left_out[0].why,
+        "not comparable: limits applied against limits not applied (--no-limits)"
+    );
+    assert!(!compared(true, true).contrasts.is_empty());
+}
+
+#[test]
+fn the_length_of_a_queue_matters_only_if_the_load_goes_on_when_it_is_full() {
+    let run = |queue: u64, when_full: &str| {
+        let (question, mut trials) = loads("mariadb", &OLD);
+        for trial in &mut trials {
+            trial.load.as_mut().unwrap().mode = Mode::Open {
+                rate: 500.0,
+                arrivals: Arrivals::Poisson,
+                workers: 8,
+                queue,
+                when_full: when_full.into(),
+            };
+        }
+        (question, trials)
+    };
+    let is_compared = |when_full: &str| {
+        let (old, new) = (run(10_000, when_full), run(5_000, when_full));
+        let found = across(vec![(&old.0, old.1), (&new.0, new.1)], TOLERANCE);
+        found.left_out.is_empty()
+    };
+    assert!(is_compared("stop"));
+    assert!(!is_compared("drop"));
+}
+
+#[test]
 fn another_number_of_clients_another_workload_and_other_data_are_not_comparable() {
     let why = |change: &dyn Fn(&mut Question, &mut Trial)| {
         let old = loads("mariadb", &OLD);

@@ -163,3 +163,25 @@ fn live_seconds_of_a_killed_trial_stay_until_the_next_trial_starts() {
         Some(live(1, vec![(7, sample(3.0))]))
     );
 }
+
+#[test]
+fn the_space_of_live_seconds_is_given_back() {
+    let (_folder, path) = place();
+    let mut store = Store::create(&path, &run()).unwrap();
+    let mut many = sample(1.0);
+    let counters = (0..1_000).map(|n| (format!("counter {n}"), f64::from(n).sin()));
+    many.values.extend(counters);
+    for second in 0..60 {
+        store.live(&timed(0).key, second, &many).unwrap();
+    }
+    store.save(&timed(0)).unwrap();
+    drop(store);
+    let before = std::fs::metadata(&path).unwrap().len();
+    let mut store = Store::resume(&path).unwrap();
+    let whole = store.trials_whole().unwrap();
+    store.shrink();
+    assert_eq!(store.trials_whole().unwrap(), whole);
+    drop(store);
+    let after = std::fs::metadata(&path).unwrap().len();
+    assert!(2 * after < before, "{before} bytes, then {after}");
+}

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Above this share of operations that failed, were lost or did not finish, a load is flagged.
-pub const SPOILED_SHARE: f64 = 0.01;
+const SPOILED_SHARE: f64 = 0.01;
 
 /// So many of an operation may be in flight at the end by chance, however short and rare it is.
 const CHANCE: u64 = 2;

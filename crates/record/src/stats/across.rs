@@ -9,6 +9,7 @@ use super::judge;
 use super::table;
 use crate::claim::Cell;
 use crate::load::Mode;
+use crate::number;
 use crate::run::Question;
 use crate::trial::{Round, Trial, TrialState};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const RUN: &str = "run";
 /// Rates that differ by less are equal.
 const RATE: f64 = 0.01;
+/// What an open load with a full queue does, if it ends.
+const STOPS: &str = "stop";
 /// Where a record lacks the number of rows: data whose sizes differ by more is not the same.
 const SIZES: f64 = 2.0;
 
@@ -193,6 +196,7 @@ fn unlike(
     };
     kinds
         .or_else(operations)
+        .or_else(|| unlike_limits(one, other))
         .or_else(|| unlike_data(one, other))
 }
 
@@ -201,15 +205,42 @@ fn measured<'t>(trials: &[&'t Trial]) -> Option<&'t Trial> {
     trials.find(|trial| trial.state == TrialState::Done)
 }
 
-/// Loads are alike if all of it is equal; rates that were searched for, nearly.
+/// One was measured with the limits of its experiment, the other without them.
+fn unlike_limits(old: &Trial, new: &Trial) -> Option<String> {
+    let words = |trial: &Trial| match trial.is_unlimited() {
+        true => "limits not applied (--no-limits)",
+        false => "limits applied",
+    };
+    (old.is_unlimited() != new.is_unlimited())
+        .then(|| format!("{} against {}", words(old), words(new)))
+}
+
+/// Loads are alike if all of it is equal; rates that were searched for, nearly. The length of a queue that stops the load when it is
+/// full changes no figure.
 fn unlike_loads(old: &Mode, new: &Mode) -> Option<String> {
-    let mut at_same_rate = new.clone();
-    if let (Mode::Open { rate: old, .. }, Mode::Open { rate, .. }) = (old, &mut at_same_rate)
-        && (*rate / old).ln().abs() < RATE
+    let mut alike = new.clone();
+    if let (
+        Mode::Open {
+            rate: old_rate,
+            queue: old_queue,
+            ..
+        },
+        Mode::Open {
+            rate,
+            queue,
+            when_full,
+            ..
+        },
+    ) = (old, &mut alike)
     {
-        *rate = *old;
+        if (*rate / old_rate).ln().abs() < RATE {
+            *rate = *old_rate;
+        }
+        if *when_full == STOPS {
+            *queue = *old_queue;
+        }
     }
-    (at_same_rate != *old).then(|| format!("{} against {}", load_words(old), load_words(new)))
+    (alike != *old).then(|| format!("{} against {}", load_words(old), load_words(new)))
 }
 
 fn load_words(mode: &Mode) -> String {
@@ -225,7 +256,9 @@ fn load_words(mode: &Mode) -> String {
             queue,
             when_full,
         } => format!(
-            "open loop, {rate:.1} requests/s ({arrivals}), workers {workers}, queue {queue} ({when_full})"
+            "open loop, {} requests/s ({arrivals}), workers {workers}, queue {} ({when_full})",
+            number::rate(*rate, 1),
+            number::grouped(*queue)
         ),
     }
 }

@@ -1,4 +1,4 @@
-//! The noise within a trial, by batch means.
+//! The noise within a trial: from second to second, and of the mean by batch means.
 //!
 //! Seconds of one trial are correlated, so their own variance says too little. The means of ten long batches hardly are (Conway, "Some
 //! tactical problems in digital simulation", Management Science, 1963).
@@ -23,6 +23,15 @@ pub(super) fn error(seconds: &[f64], steady: &Steady) -> Option<f64> {
     (mean > 0.0).then(|| error / mean)
 }
 
+/// The standard deviation of the measured seconds as a share of their mean (the coefficient of variation). None under ten seconds.
+pub(super) fn variation(seconds: &[f64], steady: &Steady) -> Option<f64> {
+    let measured = seconds.get(steady.from_s as usize..steady.until_s as usize)?;
+    let count = measured.len() as f64;
+    let mean = measured.iter().sum::<f64>() / count;
+    let squares: f64 = measured.iter().map(|second| (second - mean).powi(2)).sum();
+    (measured.len() >= BATCHES && mean > 0.0).then(|| (squares / (count - 1.0)).sqrt() / mean)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::fixture;
@@ -45,6 +54,18 @@ mod tests {
             60,
         );
         assert!((error.unwrap() - 0.0333).abs() < 0.0002, "{error:?}");
+    }
+
+    #[test]
+    fn seconds_that_swing_by_half_vary_by_half() {
+        let swings = |second| if second % 2 == 0 { 500.0 } else { 1500.0 };
+        let variation = summarise(&fixture::closed(swings, 60)).variation;
+        assert!((variation.unwrap() - 0.504).abs() < 0.001, "{variation:?}");
+        assert_eq!(
+            summarise(&fixture::closed(|_| 500.0, 60)).variation,
+            Some(0.0)
+        );
+        assert_eq!(summarise(&fixture::closed(swings, 9)).variation, None);
     }
 
     #[test]

@@ -111,7 +111,11 @@ fn why_uncertain(trial: &Trial, cell: &Cell, value: &Value) -> Option<String> {
 fn every_load_has_one(matching: &[&Trial], cell: &Cell, value: &Value) -> Result<(), String> {
     if !matches!(
         value,
-        Value::Throughput | Value::Latency { .. } | Value::Recovery(_) | Value::Audit(_)
+        Value::Throughput
+            | Value::Variation
+            | Value::Latency { .. }
+            | Value::Recovery(_)
+            | Value::Audit(_)
     ) {
         return Ok(());
     }
@@ -203,12 +207,14 @@ fn trial_value(trial: &Trial, cell: &Cell, value: &Value) -> Result<f64, String>
         Value::Elapsed => mean(&parts, |part| Ok(part.elapsed_s)),
         Value::Counter(name) => mean(&parts, |part| part.counter(name)),
         Value::Quotient(over, under) => quotient(&parts, over, under),
-        Value::Throughput | Value::Latency { .. } | Value::Recovery(_) | Value::Audit(_) => {
-            Err(format!(
-                "only timed loads have {}; this trial has rounds",
-                value_words(value)
-            ))
-        }
+        Value::Throughput
+        | Value::Variation
+        | Value::Latency { .. }
+        | Value::Recovery(_)
+        | Value::Audit(_) => Err(format!(
+            "only timed loads have {}; this trial has rounds",
+            value_words(value)
+        )),
     }
 }
 
@@ -220,7 +226,10 @@ fn of_audit(trial: &Trial, figure: AuditFigure) -> Result<f64, String> {
 
 /// A volatile volume is a process in user space: crashes on it can be compared, speeds cannot.
 fn is_comparable(trial: &Trial, value: &Value) -> Result<(), String> {
-    let is_speed = matches!(value, Value::Throughput | Value::Latency { .. });
+    let is_speed = matches!(
+        value,
+        Value::Throughput | Value::Variation | Value::Latency { .. }
+    );
     let mut flags = trial.flags.iter();
     let flag = flags.find(|flag| is_speed && flag.kind == FlagKind::VolatileVolume);
     flag.map_or(Ok(()), |flag| Err(flag.text.clone()))
@@ -362,6 +371,7 @@ pub(super) fn value_words(value: &Value) -> String {
         Value::Counter(name) => name.clone(),
         Value::Quotient(over, under) => format!("{over} / {under}"),
         Value::Throughput => "the throughput".to_string(),
+        Value::Variation => "the variation from second to second".to_string(),
         Value::Recovery(number) => number.clone(),
         Value::Audit(figure) => figure.name().to_string(),
         Value::Latency { kind, percentile } => {

@@ -5,7 +5,7 @@
 
 use super::cells::{self, RowKey};
 use super::judge;
-use super::ratio::{self, Comparison, MARGIN};
+use super::ratio::{self, Comparison};
 use super::table::{self, Estimate};
 use crate::claim::{
     Bound, Cell, Claim, Direction, Judged, Percentile, RoundSelector, Subject, Value,
@@ -48,9 +48,8 @@ impl Contrast {
     /// What the ratio says of new. All contrasts that a gate tests share an error rate, and so do the others.
     pub fn verdict(&self) -> Comparison {
         let more_is_faster = self.subject.value == Value::Throughput;
-        let equivalent = |ci| ratio::is_equivalent(ci, MARGIN);
         match self.judged.direction {
-            _ if self.judged.limit.is_none() && self.judged.ci.is_some_and(equivalent) => {
+            _ if self.judged.limit.is_none() && self.judged.ci.is_some_and(ratio::is_same) => {
                 Comparison::Equivalent
             }
             Some(Direction::Above) if more_is_faster => Comparison::Faster,

@@ -2,7 +2,8 @@
 //!
 //! Purpose: how much a setup differs from itself, judged as a claim would be. Boundaries: `spec` chooses the setup.
 
-use super::cells::{self, RowKey, Series, row_key};
+use super::cells::{self, Series, row_key};
+use super::contrast;
 use super::lender::Lenders;
 use super::power::whole;
 use super::ratio::LogMean;
@@ -96,19 +97,8 @@ fn subject(question: &Question, control: &Trial) -> (Value, Cell) {
         Some((value, cell)) => (value.clone(), cell.clone()),
         None => whole(question),
     };
-    (value, of_row(row, cell))
-}
-
-/// A cell with the levels of this row alone.
-fn of_row((server, levels): RowKey, cell: Cell) -> Cell {
-    let server = server.map(|server| ("server".to_string(), vec![server.to_string()]));
-    let levels = levels
-        .iter()
-        .map(|(factor, level)| (factor.clone(), vec![level.clone()]));
-    Cell {
-        levels: server.into_iter().chain(levels).collect(),
-        ..cell
-    }
+    let levels = contrast::cell(row).levels;
+    (value, Cell { levels, ..cell })
 }
 
 #[cfg(test)]

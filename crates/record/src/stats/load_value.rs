@@ -16,6 +16,10 @@ pub(super) fn of(load: &Loaded, cell: &Cell, value: &Value) -> Result<f64, Strin
         Value::Throughput => summary
             .throughput
             .ok_or_else(|| summary.steady.reason.clone()),
+        Value::Variation => {
+            let few = || "the variation needs 10 measured seconds".to_string();
+            summary.variation.ok_or_else(few)
+        }
         Value::Latency { kind, percentile } => {
             let found = latency(&summary, cell.query.as_deref(), *kind, *percentile);
             found.map_err(|why| format!("{}: {why}", value_words(value)))

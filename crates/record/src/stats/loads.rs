@@ -22,6 +22,8 @@ pub struct LoadRow {
     pub counted: Option<Estimate>,
     /// Empty where a block was unstable: dropping it would bias the result.
     pub latency: LatencyEstimates,
+    /// The mean response (ms); none where a block was unstable or has none.
+    pub average: Option<Estimate>,
     /// Requests per second; open loop only.
     pub offered: Option<Estimate>,
     /// By block, from 0: `unstable: the queue grows by 412 requests/s`.
@@ -93,6 +95,7 @@ fn row(trials: &[&Trial]) -> LoadRow {
             .find_map(|t| Some(t.load.as_ref()?.mode.clone())),
         counted: estimate(&|summary| summary.conformance.as_ref()?.rate),
         latency: latency(&counted),
+        average: average(&counted),
         offered: estimate(&|summary| Some(summary.offered.as_ref()?.offered)),
         unstable: counted.iter().filter_map(unstable).collect(),
         missing: throughput.is_none().then(|| {
@@ -115,6 +118,12 @@ fn why_nothing_is_left(counted: &Counted) -> String {
         Some(why) => format!("{reason} ({why})"),
         None => reason.clone(),
     }
+}
+
+fn average(counted: &[Counted]) -> Option<Estimate> {
+    let mean = |one: &Counted| Some(one.summary.latency.of(Kind::Response)?.mean_ms);
+    let means: Option<Vec<f64>> = counted.iter().map(mean).collect();
+    Estimate::of(&means?)
 }
 
 fn latency(counted: &[Counted]) -> LatencyEstimates {

@@ -35,6 +35,8 @@ mod period;
 mod plans;
 mod power;
 mod predictions;
+#[cfg(test)]
+mod published;
 pub mod queueing;
 mod ratio;
 mod recovery;
@@ -43,6 +45,7 @@ mod running;
 mod scaling;
 mod series_of;
 mod shift;
+pub mod snia;
 mod spread;
 mod stability;
 mod stall;
@@ -54,7 +57,7 @@ pub mod used;
 mod variance;
 mod workers;
 
-pub use accounts::{Account, SPOILED_SHARE, spoiled, too_long, total};
+pub use accounts::{Account, spoiled, too_long, total};
 pub use across::{Across, LeftOut, across};
 pub use around::{Around, Span, around};
 pub use benjamini::discoveries;
@@ -83,5 +86,5 @@ pub use workers::{BestWorkers, best_workers};
 
 pub use judge::{PlanHolds, judge, needs_query_counters, undecided};
 pub use plans::{PlanChange, plan_changes};
-pub use ratio::{CONFIDENCE, Comparison, LogMean, MARGIN, compare, compare_throughput};
+pub use ratio::{CONFIDENCE, Comparison, LogMean, MARGIN, compare, compare_throughput, is_same};
 pub use table::{Estimate, QueryRow, RoundCell, Row, queries, rows, table};

@@ -13,6 +13,7 @@ use super::ratio::{CONFIDENCE, LogMean};
 use crate::claim::{Cell, RoundSelector, Subject, Value};
 use crate::run::Question;
 use crate::trial::Trial;
+use std::slice;
 
 /// What a number of blocks sees with 80 % probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -108,12 +109,10 @@ fn of_rows(question: &Question, trials: &[Trial]) -> Vec<LogMean> {
         return Vec::new();
     };
     let ratio = |row: &Series| {
-        let values = |row: &Series, blocks: &[u32]| -> Vec<f64> {
-            blocks.iter().map(|block| row.by_block[block]).collect()
-        };
-        let shared = |block: &&u32| row.by_block.contains_key(block);
-        let blocks: Vec<u32> = first.by_block.keys().filter(shared).copied().collect();
-        LogMean::of_ratios(&values(row, &blocks), &values(first, &blocks))
+        let (row, first) = (slice::from_ref(row), slice::from_ref(first));
+        let blocks = cells::common_blocks(&[row, first]);
+        let values = |rows| cells::combined(rows, &blocks);
+        LogMean::of_ratios(&values(row), &values(first))
     };
     others.iter().filter_map(ratio).collect()
 }

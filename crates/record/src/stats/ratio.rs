@@ -65,8 +65,13 @@ pub fn compare_throughput(
 }
 
 /// Whether the interval lies within the margin around 1.
-pub(super) fn is_equivalent((low, high): (f64, f64), margin: f64) -> bool {
+fn is_equivalent((low, high): (f64, f64), margin: f64) -> bool {
     low >= 1.0 / (1.0 + margin) && high <= 1.0 + margin
+}
+
+/// Whether it lies within [`MARGIN`] around 1: the difference does not matter.
+pub fn is_same(ci: (f64, f64)) -> bool {
+    is_equivalent(ci, MARGIN)
 }
 
 fn verdict((low, high): (f64, f64), margin: f64) -> Comparison {

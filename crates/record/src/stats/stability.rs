@@ -3,8 +3,10 @@
 //! The result is a sentence such as "unstable: the queue grows by 412 requests/s"; without one the percentiles are valid.
 
 use super::line::{BATCHES, Line, batches};
+use super::running::median;
 use super::steady::Steady;
 use crate::load::{Loaded, Mode};
+use crate::number;
 use serde::{Deserialize, Serialize};
 
 /// Offered and completed load over the measured part.
@@ -31,6 +33,8 @@ const ALPHA: f64 = 0.01;
 const SHORT_S: usize = 2 * BATCHES;
 /// How the reason of a drive begins that stopped at a full queue.
 const FULL: &str = "the queue";
+/// A queue that holds the arrivals of less time is full after a short stall.
+const SMALL_S: f64 = 1.0;
 /// Judging needs so many seconds; where fewer are left of the warm-up, all are taken.
 const SECONDS_MIN: usize = 5;
 
@@ -49,8 +53,10 @@ pub(super) fn offered(load: &Loaded, steady: &Steady) -> Option<Offered> {
     let ended = part("throughput").iter().sum::<f64>() + part("errors").iter().sum::<f64>();
     let dropped: f64 = part("dropped").iter().sum();
     let before = load.seconds("queued").get(from.wrapping_sub(1)).copied();
+    let before = before.flatten().unwrap_or(0.0);
     let queue = Queue {
-        grown: lengths.last().copied().unwrap_or(0.0) - before.flatten().unwrap_or(0.0),
+        grown: lengths.last().copied().unwrap_or(0.0) - before,
+        usual_growth: usual_growth(before, &lengths),
         dropped_per_s: dropped / seconds,
         lengths,
     };
@@ -72,6 +78,8 @@ struct Queue {
     lengths: Vec<f64>,
     /// From its beginning to its end.
     grown: f64,
+    /// The median growth of a second.
+    usual_growth: f64,
     dropped_per_s: f64,
 }
 
@@ -94,41 +102,67 @@ fn why_unstable(offered: &Offered, load: &Loaded, queue: &Queue) -> Option<Strin
     let driven_s = load.driven_s();
     if queue.dropped_per_s > (1.0 - SERVED_MIN) * offered.offered {
         Some(format!(
-            "unstable: the queue is full and drops {:.0} arrivals per second",
-            queue.dropped_per_s
+            "unstable: the queue is full and drops {} arrivals per second",
+            number::rate(queue.dropped_per_s, 0)
         ))
     } else if held_s > (1.0 - SERVED_MIN) * driven_s {
         Some(format!(
             "unstable: the queue was full, and the schedule paused for {held_s:.1} s of {driven_s:.1} s"
         ))
     } else if full.is_some() || grew(queue, offered) || grows(queue, offered) {
-        Some(growing(offered.growth, full))
+        let full = full.map(|why| format!("{why}{}", smallness(&load.mode)));
+        Some(growing(offered.growth, full.as_deref()))
     } else {
         None
     }
 }
 
-/// `full` expected that the queue was full; that can be before it was seen to grow.
-fn growing(growth: f64, full: Option<&str>) -> String {
-    let digits = usize::from(growth < 1.0);
-    match full {
-        None => format!("unstable: the queue grows by {growth:.digits$} requests/s"),
-        Some(why) if growth < 0.5 => format!("unstable: {why}"),
-        Some(why) => format!("unstable: the queue grows by {growth:.digits$} requests/s; {why}"),
+/// Completes "the queue of 10000 was full at 12.4 s" where a short stall is enough for that.
+fn smallness(mode: &Mode) -> String {
+    match mode {
+        Mode::Open { rate, queue, .. } if (*queue as f64) < SMALL_S * rate => format!(
+            " (it holds the arrivals of {:.2} s, so a short stall fills it)",
+            *queue as f64 / rate
+        ),
+        _ => String::new(),
     }
 }
 
-/// In a short load: too little was completed, and the queue is longer at the end by more than chance.
+/// `full` expected that the queue was full; that can be before it was seen to grow.
+fn growing(growth: f64, full: Option<&str>) -> String {
+    let rate = number::rate(growth, usize::from(growth < 1.0));
+    match full {
+        None => format!("unstable: the queue grows by {rate} requests/s"),
+        Some(why) if growth < 0.5 => format!("unstable: {why}"),
+        Some(why) => format!("unstable: the queue grows by {rate} requests/s; {why}"),
+    }
+}
+
+/// In a short load: too little was completed, the queue is longer at the end by more than chance, and it grew in most seconds: after
+/// one stall it did not.
 fn grew(queue: &Queue, offered: &Offered) -> bool {
     let short = offered.completed < SERVED_MIN * offered.offered;
     let few = queue.lengths.len() < SHORT_S;
-    few && short && offered.growth > 0.0 && queue.grown > by_chance(queue, offered)
+    let rose = offered.growth > 0.0 && queue.usual_growth > 0.0;
+    few && short && rose && queue.grown > by_chance(queue, offered)
 }
 
-/// Certainly, and by more than chance.
+/// Certainly, and by more than chance. A queue that was drained by the end did not exceed what the server can serve.
 fn grows(queue: &Queue, offered: &Offered) -> bool {
     let growth = offered.growth * queue.lengths.len() as f64;
-    growth > by_chance(queue, offered) && p_of_growth(&queue.lengths) < ALPHA
+    let by_chance = by_chance(queue, offered);
+    growth > by_chance && queue.grown > by_chance && p_of_growth(&queue.lengths) < ALPHA
+}
+
+/// The median growth of a second of a queue that had the length `before` at first.
+fn usual_growth(before: f64, lengths: &[f64]) -> f64 {
+    let earlier = [before].into_iter().chain(lengths.iter().copied());
+    let grown: Vec<f64> = lengths
+        .iter()
+        .zip(earlier)
+        .map(|(now, then)| now - then)
+        .collect();
+    median(&grown)
 }
 
 /// A queue hardly ever grows by more where all that arrives can be served: at an offered load of just that, arrivals and
@@ -223,6 +257,37 @@ mod tests {
             judged(&open(2850.0, 60, move |s| queue[s].round())).unstable
         };
         assert!((0..50).all(|seed| called(seed).is_some()));
+    }
+
+    #[test]
+    fn a_queue_that_filled_for_half_a_minute_and_drained_is_stable() {
+        let filled = |s: usize| 400.0 * s.saturating_sub(18) as f64;
+        let drained = |s: usize| 4000.0 * (59 - s.min(59)) as f64;
+        let offered = judged(&open(3000.0, 60, |s| filled(s).min(drained(s))));
+        assert!(offered.growth * 60.0 > 3.0 * (2.0f64 * 3000.0 * 60.0).sqrt());
+        assert_eq!(offered.unstable, None);
+    }
+
+    #[test]
+    fn one_stall_at_the_end_of_a_short_load_is_stable() {
+        let offered = judged(&open(2700.0, 10, |s| if s == 9 { 3000.0 } else { 0.0 }));
+        assert!(offered.completed < SERVED_MIN * offered.offered);
+        assert_eq!(offered.unstable, None);
+    }
+
+    #[test]
+    fn a_full_queue_of_less_than_a_second_says_so() {
+        let mut load = open(43_000.0, 1, |_| 10_000.0);
+        load.engine.stopped = Some("the queue of 10000 was full at 0.9 s".into());
+        let Mode::Open { queue, .. } = &mut load.mode else {
+            panic!()
+        };
+        *queue = 10_000;
+        let unstable = judged(&load).unstable.unwrap();
+        assert!(
+            unstable.ends_with("(it holds the arrivals of 0.23 s, so a short stall fills it)"),
+            "{unstable}"
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::late;
 use super::running::{self, Usual};
 use super::steady::{Steady, throughput};
 use crate::load::{Loaded, done_series};
+use crate::number::grouped;
 use crate::state::State;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -186,7 +187,12 @@ pub(super) fn sentence(stalls: &[Stall], seconds: u32) -> Option<String> {
         .iter()
         .filter_map(|stall| stall.late_ms)
         .reduce(f64::max);
-    let fewer = (lost > 0.0).then(|| format!("{lost:.0} fewer operations than usual"));
+    let fewer = (lost > 0.0).then(|| {
+        format!(
+            "{} fewer operations than usual",
+            grouped(lost.round() as u64)
+        )
+    });
     let late = late_ms.map(|ms| format!("operations late by a median of up to {ms:.0} ms"));
     let effects: Vec<String> = fewer.into_iter().chain(late).collect();
     Some(format!(
@@ -334,7 +340,7 @@ mod tests {
         let two = [stall(5, 1, 900.0), stall(60, 4, 4000.0)];
         assert_eq!(
             sentence(&two, 600).unwrap(),
-            "2 stalls (12.0 per hour), the longest 4 s; 4900 fewer operations than usual"
+            "2 stalls (12.0 per hour), the longest 4 s; 4,900 fewer operations than usual"
         );
         assert_eq!(
             sentence(&[late], 600).unwrap(),

@@ -20,7 +20,7 @@ use std::borrow::Cow;
 
 /// The version of the rules that made a summary. The store recomputes a summary of another version, so a changed rule raises it,
 /// and so does a new field of [`Summary`] whose default is wrong for older records.
-pub const RULES: u32 = 5;
+pub const RULES: u32 = 6;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -41,6 +41,9 @@ pub struct Summary {
     /// The standard error of the throughput as a share of it, by batch means; none under 20 s, and in older records.
     #[serde(default)]
     pub throughput_error: Option<f64>,
+    /// The standard deviation of the throughput of single seconds as a share of its mean; none under 10 s.
+    #[serde(default)]
+    pub variation: Option<f64>,
     /// Of all operations together; empty where the load was unstable.
     pub latency: Latency,
     /// By operation, in the workload's order, where they were recorded.
@@ -112,7 +115,8 @@ pub fn summarise(load: &Loaded) -> Summary {
         unknown: sum_to_the_end(load, "unknown", &steady) as u64,
         accounts: accounts::accounts(load, &steady),
         throughput: (steady.seconds() > 0).then(|| operations / f64::from(steady.seconds())),
-        throughput_error: batches::error(&steady::throughput(load), &steady),
+        throughput_error: batches::error(&values, &steady),
+        variation: batches::variation(&values, &steady),
         by_operation: (load.operations.iter())
             .map(|name| (name.clone(), latency(Some(name))))
             .filter(|(_, latency)| *latency != Latency::default())

@@ -32,6 +32,8 @@ pub enum StoreError {
     },
     #[error("{}: the disk is full, so the trial was not recorded; free space and continue with --resume", .0.display())]
     Full(PathBuf),
+    #[error("{}: another program has locked the record; close the program that has it open (sqlite3, for example) and try again, a run with --resume", .0.display())]
+    Locked(PathBuf),
     #[error("{}: the trial ({}) is already recorded; finished trials are never repeated", path.display(), key)]
     Recorded { path: PathBuf, key: TrialKey },
     #[error("{}: cannot read a value ({what}); another program wrote to the file", path.display())]
@@ -64,6 +66,7 @@ impl StoreError {
             Some(ErrorCode::NotADatabase) => StoreError::NotARun(path),
             Some(ErrorCode::DatabaseCorrupt) => StoreError::Damaged(path),
             Some(ErrorCode::DiskFull) => StoreError::Full(path),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Locked(path),
             _ => StoreError::Sqlite { path, source },
         }
     }

@@ -210,6 +210,18 @@ impl Store {
         added.map_err(|e| StoreError::of(&self.path, e))
     }
 
+    /// Shrinks the file if most of it is unused: the seconds of [`Store::live`] took that space. Does nothing where another program uses the
+    /// record, which is complete without it.
+    pub fn shrink(&mut self) {
+        let pages = |pragma: &str| {
+            let read = |row: &rusqlite::Row| row.get::<_, i64>(0);
+            self.at.pragma_query_value(None, pragma, read).unwrap_or(0)
+        };
+        if 2 * pages("freelist_count") > pages("page_count") {
+            let _ = self.at.execute_batch("VACUUM");
+        }
+    }
+
     /// The seconds of the trial that is running, or was running when prony was killed.
     pub fn live_of(&self) -> Result<Option<LiveTrial>, StoreError> {
         let read = || match open::schema(&self.at)? {
