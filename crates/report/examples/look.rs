@@ -21,14 +21,20 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some(path) => recorded(Path::new(path))?,
     };
     let document = Document::of(&run, &trials, Detail::Full);
-    print!("{}", report::terminal(&document, true, 100));
+    let screen = report::Screen {
+        width: 100,
+        colour: true,
+        unicode: true,
+        verbose: false,
+    };
+    print!("{}", report::terminal(&document, &screen));
     if let Some(path) = std::env::args().nth(1) {
         std::fs::write(path, report::html(&document))?;
     }
     let (run, trials) = fixture::long(40);
     let begun = Instant::now();
     let document = Document::of(&run, &trials, Detail::Brief);
-    let length = report::terminal(&document, false, 100).len();
+    let length = report::terminal(&document, &screen).len();
     eprintln!(
         "{} trials as {length} bytes for the terminal in {:.2} ms",
         trials.len(),

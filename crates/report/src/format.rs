@@ -175,6 +175,15 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
+/// As at the start of a sentence.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => String::new(),
+    }
+}
+
 /// `1 trial`, `3 trials`.
 pub(crate) fn plural(n: usize, one: &str) -> String {
     if n == 1 {

@@ -72,6 +72,7 @@ impl Gate {
         strictness: Strictness,
     ) -> Gate {
         let question = &document.run.question;
+        let controls = document.controls.iter().map(|control| control.trial);
         let claims = document.claims.iter().map(|claim| of_claim(&claim.judged));
         let contrasts = match document.claims.is_empty() {
             true => stats::against_first(question, trials, tolerance),
@@ -82,7 +83,7 @@ impl Gate {
             checks: claims
                 .chain(tested(question, &contrasts, tolerance))
                 .collect(),
-            invalid: trials.iter().filter_map(invalid).collect(),
+            invalid: trials.iter().chain(controls).filter_map(invalid).collect(),
             strictness,
         }
     }

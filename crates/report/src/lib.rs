@@ -26,6 +26,6 @@ pub use document::*;
 pub use gate::{Check, CheckResult, Gate, Strictness};
 pub use looks::{Blocks, CellBlocks};
 pub use render::{
-    comparison_json, comparison_markdown, comparison_terminal, csv, gate_markdown, html, json,
-    junit, markdown, samples, terminal,
+    Screen, comparison_json, comparison_markdown, comparison_terminal, csv, gate_markdown, html,
+    in_ascii, json, junit, lines, markdown, samples, terminal, width, wrapped,
 };

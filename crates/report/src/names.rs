@@ -2,6 +2,7 @@
 //!
 //! Purpose: one spelling in every form of a report. The record counts blocks from 0, people from 1.
 
+use crate::format;
 use record::{Percentile, Question, Run, ServerIdentity, TrialKey};
 
 /// A row of the matrix: `5.6 · small pool`. The separator is a dot because levels may hold commas. A factor with a single level
@@ -36,22 +37,37 @@ pub(crate) fn server(run: &Run, name: &str) -> String {
     }
 }
 
+/// The same with the version in any case: `5.6 (MySQL 5.6.14)`. A server that was never started has none.
+pub(crate) fn server_with_version(run: &Run, name: &str) -> String {
+    let label = server(run, name);
+    let Some(identity) = run.environment.servers.get(name) else {
+        return label;
+    };
+    let version = numbers(&identity.version);
+    match version.is_empty() || label.contains(version) {
+        true => label,
+        false => format!("{label} ({} {version})", product(identity)),
+    }
+}
+
+/// The version without what the build appends to it: `5.6.14`.
+fn numbers(version: &str) -> &str {
+    let end = version.find(|c: char| !c.is_ascii_digit() && c != '.');
+    &version[..end.unwrap_or(version.len())]
+}
+
 fn with_version(name: &str, identity: &ServerIdentity) -> String {
     let is_number = |c: char| c.is_ascii_digit() || c == '.';
-    let version: String = identity
-        .version
-        .chars()
-        .take_while(|c| is_number(*c))
-        .collect();
+    let version = numbers(&identity.version);
     let Some((series, patch)) = version.rsplit_once('.') else {
         return name.to_string();
     };
-    let is_fixed = identity.build.contains(&version);
+    let is_fixed = identity.build.contains(version);
     let series_only = || {
         name.strip_suffix(series)
             .filter(|rest| !rest.ends_with(is_number))
     };
-    if !series.contains('.') || name.contains(&version) || is_fixed && name.contains(series) {
+    if !series.contains('.') || name.contains(version) || is_fixed && name.contains(series) {
         return name.to_string();
     }
     let product = product(identity);
@@ -73,12 +89,23 @@ fn product(identity: &ServerIdentity) -> &'static str {
     }
 }
 
-/// A level. Numbers of the load get their unit: `64 clients`.
+/// A level. Numbers of the load get their unit: `64 clients`, `200,000 requests/s`.
 pub(crate) fn level(factor: &str, level: &str) -> String {
     match (factor, level.parse::<f64>()) {
         ("clients" | "workers", Ok(1.0)) => format!("1 {}", factor.trim_end_matches('s')),
-        ("clients" | "workers", Ok(_)) => format!("{level} {factor}"),
-        ("rate", Ok(_)) => format!("{level} requests/s"),
+        ("clients" | "workers", Ok(_)) => format!("{} {factor}", bare_level(factor, level)),
+        ("rate", Ok(_)) => format!("{} requests/s", bare_level(factor, level)),
+        ("rate", Err(_)) if level == "max" => "maximum rate".to_string(),
+        _ => level.to_string(),
+    }
+}
+
+/// A level below the name of its factor. Numbers of the load get commas between thousands.
+pub(crate) fn bare_level(factor: &str, level: &str) -> String {
+    match (factor, level.parse::<f64>()) {
+        ("clients" | "workers" | "rate", Ok(number)) if number >= 1000.0 => {
+            format::operations(number)
+        }
         _ => level.to_string(),
     }
 }
@@ -171,6 +198,15 @@ mod tests {
             "mysql@5.6.14"
         );
         assert_eq!(label("a", "fake", "0.0-fake"), "a");
+    }
+
+    #[test]
+    fn large_numbers_of_the_load_have_commas_and_settings_stay_as_they_are() {
+        assert_eq!(level("rate", "200000"), "200,000 requests/s");
+        assert_eq!(level("rate", "0.5"), "0.5 requests/s");
+        assert_eq!(level("rate", "60% of max"), "60% of max");
+        assert_eq!(level("clients", "1000"), "1,000 clients");
+        assert_eq!(level("innodb_io_capacity", "20000"), "20000");
     }
 
     #[test]

@@ -41,7 +41,7 @@ fn explained(judged: &Judged, run: &Run, trials: &[Trial]) -> Option<Explained> 
 }
 
 /// What distinguishes a cell from another: `5.6 · small pool, hot`.
-fn name(run: &Run, cell: &Cell, other: &Cell) -> String {
+pub(crate) fn name(run: &Run, cell: &Cell, other: &Cell) -> String {
     let differs = |(factor, levels): &&(String, Vec<String>)| {
         let theirs = other.levels.iter().find(|(name, _)| name == factor);
         theirs.is_none_or(|(_, theirs)| theirs != levels)
@@ -104,16 +104,18 @@ fn unintended(settings: &[Unintended], names: (&str, &str)) -> Option<String> {
         let (of, to) = (setting(&one.of), setting(&one.to));
         format!("{} ({of} in {}, {to} in {})", one.name, names.0, names.1)
     };
-    let list: Vec<String> = settings.iter().take(UNINTENDED).map(one).collect();
+    let list = listed(settings, one)?;
+    Some(format!(
+        "Settings differ that the experiment does not vary: {list}."
+    ))
+}
+
+/// The first ones, and how many more there are; none without any.
+fn listed(settings: &[Unintended], one: impl Fn(&Unintended) -> String) -> Option<String> {
+    let mut list: Vec<String> = settings.iter().take(UNINTENDED).map(one).collect();
     let more = settings.len().saturating_sub(UNINTENDED);
-    let more = (more > 0).then(|| format!(", and {more} more"));
-    (!list.is_empty()).then(|| {
-        let list = list.join(", ");
-        format!(
-            "Settings differ that the experiment does not vary: {list}{}.",
-            more.unwrap_or_default()
-        )
-    })
+    list.extend((more > 0).then(|| format!("and {more} more")));
+    (!list.is_empty()).then(|| list.join(", "))
 }
 
 /// `off had 19.0 times as many pages read from disk as on (540,805 against 28,468). At 0.1 ms each, that is 41 % of the
@@ -147,6 +149,53 @@ fn counter(reason: &Reason, names: (&str, &str), count: fn(f64) -> String) -> St
         reason.times
     };
     text + doubt(times)
+}
+
+/// The same in a few words, for the headline: `It misses 40,255 pages per query, the large pool none.` The pronoun is for the first side
+/// where that is the subject of the sentence before.
+pub(crate) fn brief(why: &Why, names: (&str, &str), is_subject: bool) -> Option<String> {
+    if let Some(names) = listed(&why.unintended, |one| one.name.clone()) {
+        return Some(format!(
+            "Settings differ that the experiment does not vary: {names}."
+        ));
+    }
+    let reason = why.reason()?;
+    let (who, other) = match reason.with {
+        SideName::To => (names.0, names.1),
+        SideName::Of => (names.1, names.0),
+    };
+    let (more, per) = (format::count(reason.more), per(why));
+    let noun = reason.noun.unwrap_or(&reason.counter);
+    if !is_subject {
+        let beside = match reason.factor() {
+            None => format!("with {other} none"),
+            Some(factor) => format!("{} times as many as with {other}", times(factor)),
+        };
+        return Some(format!("With {who}, {more} {noun} per {per}, {beside}."));
+    }
+    let who = match reason.with {
+        SideName::To => "It".to_string(),
+        SideName::Of => format::capitalised(who),
+    };
+    let what = match noun.starts_with(MISSES) {
+        true => format!("misses {more} pages"),
+        false => format!("counts {more} {noun}"),
+    };
+    let beside = match reason.factor() {
+        None => format!("{other} none"),
+        Some(factor) => format!("{} times as many as {other}", times(factor)),
+    };
+    Some(format!("{who} {what} per {per}, {beside}."))
+}
+
+/// How the noun of misses begins.
+const MISSES: &str = "buffer pool misses";
+
+fn times(factor: f64) -> String {
+    match factor >= 1000.0 {
+        true => format::count(factor.round()),
+        false => format::ratio(factor),
+    }
 }
 
 /// What the difference of the counter explains, at the typical cost or, where that is little, at the largest plausible one.
@@ -307,6 +356,40 @@ mod tests {
         let found = why(Finding::Counter(published()));
         let sentence = sentence(&found, ("off", "on"), format::plain_count).unwrap();
         assert!(sentence.contains("(540805 against 28468)"), "{sentence}");
+    }
+
+    #[test]
+    fn the_headline_has_the_counts_without_the_cost_and_the_cause() {
+        let written = |reason: Reason, is_subject| {
+            brief(
+                &why(Finding::Counter(reason)),
+                ("the old", "the new"),
+                is_subject,
+            )
+            .unwrap()
+        };
+        let misses = Reason {
+            noun: Some("buffer pool misses served by the OS page cache"),
+            fewer: 0.0,
+            ..published()
+        };
+        assert_eq!(
+            written(misses, true),
+            "It misses 540,805 pages per query, the new none."
+        );
+        let lookups = Reason {
+            with: SideName::Of,
+            noun: Some("index lookups"),
+            ..published()
+        };
+        assert_eq!(
+            written(lookups.clone(), true),
+            "The new counts 540,805 index lookups per query, 19.0 times as many as the old."
+        );
+        assert_eq!(
+            written(lookups, false),
+            "With the new, 540,805 index lookups per query, 19.0 times as many as with the old."
+        );
     }
 
     #[test]

@@ -41,7 +41,7 @@ fn slow_down(trial: &mut Trial, factor: f64) {
 #[test]
 fn differences_come_before_the_figures_without_folders_and_ports() {
     let comparison = compared(1.5);
-    let text = report::comparison_terminal(&comparison, false, 100);
+    let text = report::comparison_terminal(&comparison, &fixture::forms::screen(100));
     let at = |what: &str| {
         text.find(what)
             .unwrap_or_else(|| panic!("no {what} in {text}"))
@@ -58,7 +58,7 @@ fn differences_come_before_the_figures_without_folders_and_ports() {
 
 #[test]
 fn every_line_fits_in_eighty_columns() {
-    let text = report::comparison_terminal(&compared(1.5), false, 80);
+    let text = report::comparison_terminal(&compared(1.5), &fixture::forms::screen(80));
     let long: Vec<&str> = text
         .lines()
         .filter(|line| line.chars().count() > 80)

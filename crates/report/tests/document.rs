@@ -44,6 +44,32 @@ fn the_document_of_a_matrix_of_tpcc() {
 }
 
 #[test]
+fn the_headline_of_a_single_row_names_its_queries_its_server_and_its_interval() {
+    let (mut run, mut trials) = fixture::published();
+    let question = &mut run.question;
+    question.claims.clear();
+    question.servers.retain(|name| name == "5.6");
+    question.factors[0]
+        .levels
+        .retain(|name| name == "large pool");
+    trials.retain(|trial| trial.key.server_name() == "5.6");
+    trials.retain(|trial| trial.key.level("variant") == Some("large pool"));
+    let headline = |trials: &[record::Trial]| {
+        let document = Document::of(&run, trials, Detail::Brief);
+        document.headline.to_string()
+    };
+    assert_eq!(
+        headline(&trials),
+        "Hot 3, the 13 queries take 14.50 s ±2.8% on 5.6; cold 194.59 s."
+    );
+    let single = headline(&trials[..1]);
+    assert!(
+        single.contains(" s on 5.6 (one block, no interval); cold "),
+        "{single}"
+    );
+}
+
+#[test]
 fn a_brief_document_is_a_full_one_without_evidence() {
     for (run, trials) in [fixture::small(), timed::searched(), fixture::tpcc::matrix()] {
         let ids = |detail| -> Vec<&'static str> {

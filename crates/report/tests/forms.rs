@@ -49,7 +49,7 @@ fn the_control_is_shown_first_and_changes_no_other_figure() {
         }
     }
     let document = Document::with_control(&run, &trials, &controls, Detail::Full);
-    let text = report::terminal(&document, false, 140);
+    let text = report::terminal(&document, &forms::screen(140));
     let shown = "the same setup twice: 1.03 (1.03 to 1.03)";
     assert!(text.find(shown) < text.find("Verdicts"), "{text}");
     assert!(report::html(&document).contains(shown));
@@ -207,7 +207,8 @@ fn json_keeps_the_contract() {
             "largest_difference",
             "plans",
             "comparisons",
-            "control"
+            "control",
+            "headline"
         ]
     );
     let trial = &document["trials"][0];
@@ -240,6 +241,7 @@ fn json_keeps_the_contract() {
         "stable",
         "unstable",
         "steady",
+        "variation",
         "retried",
         "errors_by_code",
         "by_operation",
@@ -520,7 +522,7 @@ fn a_cold_round_of_several_queries_names_its_first_and_what_each_read() {
 }
 
 #[test]
-fn the_exact_version_of_a_server_is_in_the_tables_the_headline_and_json() {
+fn the_exact_version_of_a_server_is_in_the_tables_above_them_and_in_json() {
     let (mut run, mut trials) = fixture::small();
     trials.retain(|trial| trial.key.server_name() == "5.6");
     for trial in &mut trials {
@@ -547,8 +549,9 @@ fn the_exact_version_of_a_server_is_in_the_tables_the_headline_and_json() {
             .iter()
             .all(|trial| trial["server_version"] == "10.11.18")
     );
-    let headline = report::Document::of(&run, &trials, report::Detail::Brief).headline;
-    assert!(headline.contains("mariadb 10.11.18"), "{headline}");
+    let document = report::Document::of(&run, &trials, report::Detail::Brief);
+    let measured_on = &document.measured_on;
+    assert!(measured_on.contains("mariadb 10.11.18"), "{measured_on}");
 }
 
 #[test]

@@ -112,7 +112,7 @@ fn json_of_an_open_load_keeps_the_contract() {
         let keys: Vec<_> = stable[kind].as_object().unwrap().keys().collect();
         assert_eq!(
             keys,
-            ["p50", "p95", "p99", "p999", "max", "uncertain"],
+            ["p50", "p95", "p99", "p999", "max", "uncertain", "mean"],
             "{kind}"
         );
     }

@@ -113,3 +113,86 @@ fn the_page_shows_profiles_and_events() {
         assert!(page.contains(part), "{part}");
     }
 }
+
+#[test]
+fn the_head_names_servers_with_versions_hardware_and_day() {
+    let (run, trials) = fixture::published();
+    let page = forms::html(&run, &trials);
+    let head = page.split("</header>").next().unwrap();
+    assert!(head.contains(
+        "5.5 (MySQL 5.5.34), 5.6 (MySQL 5.6.14); Some CPU at 3.3 GHz, 6 cores, 12.0 GiB, ext4 on /dev/vda; 2013-04-01"
+    ));
+}
+
+#[test]
+fn the_contents_bar_leads_to_every_section() {
+    let (run, trials) = fixture::published();
+    let page = forms::html(&run, &trials);
+    let (bar, content) = page.split_once("</nav>").unwrap();
+    let sections = content.split("<section id=\"").skip(1);
+    let ids: Vec<&str> = sections
+        .map(|part| part.split('"').next().unwrap())
+        .collect();
+    assert!(ids.len() > 5);
+    for id in ids {
+        assert!(bar.contains(&format!("href=\"#{id}\"")), "{id}");
+    }
+}
+
+#[test]
+fn a_verdict_has_its_interval_drawn_beside_it() {
+    let (run, trials) = fixture::published();
+    let page = forms::html(&run, &trials);
+    let verdicts = section(&page, "claims");
+    assert_eq!(verdicts.matches("<svg class=\"ratio\"").count(), 4);
+    assert!(
+        verdicts.contains("<title>Measured 1.68, 95 % CI 1.64 to 1.73, published 1.70"),
+        "{verdicts}"
+    );
+}
+
+#[test]
+fn claims_about_cells_that_were_not_measured_are_folded() {
+    let (run, mut trials) = fixture::published();
+    trials.retain(|trial| trial.key.server_name() == "5.6");
+    let page = forms::html(&run, &trials);
+    let verdicts = section(&page, "claims");
+    let (shown, folded) = verdicts
+        .split_once("2 claims about cells that this run did not measure")
+        .unwrap();
+    for (name, is_measured) in [
+        (
+            "small pool: 5.6 with its default is slower hot than 5.5",
+            false,
+        ),
+        ("slower hot than with old_blocks_time=0", true),
+    ] {
+        assert_eq!(shown.contains(name), is_measured, "{name}");
+        assert_eq!(folded.contains(name), !is_measured, "{name}");
+    }
+}
+
+#[test]
+fn a_setting_that_differs_without_being_named_is_shown_near_the_verdicts() {
+    let (run, mut trials) = fixture::published();
+    assert!(!forms::html(&run, &trials).contains("id=\"unintended\""));
+    for trial in &mut trials {
+        let cleaners = match trial.key.level("variant") {
+            Some("large pool") => "4",
+            _ => "1",
+        };
+        let setting = ("innodb_page_cleaners".to_string(), cleaners.to_string());
+        trial.settings.extend([setting]);
+    }
+    let page = forms::html(&run, &trials);
+    let unintended = section(&page, "unintended");
+    assert!(unintended.contains("innodb_page_cleaners"));
+    assert!(!unintended.contains("innodb_old_blocks_time"));
+    assert!(page.find("id=\"unintended\"") < page.find("id=\"table\""));
+}
+
+fn section<'p>(page: &'p str, id: &str) -> &'p str {
+    let start = page.find(&format!("<section id=\"{id}\"")).unwrap();
+    let length = page[start..].find("</section>").unwrap();
+    &page[start..start + length]
+}

@@ -3,10 +3,10 @@
 use super::counters;
 use super::rows::Notes;
 use crate::document::{
-    Badge, Block, Cell, Claim, Column, Document, Forms, Kind, Most, Section, Table,
+    Badge, Block, Cell, Claim, Column, Document, Forms, Kind, Most, Node, Ratio, Section, Table,
 };
 use crate::{format, why};
-use record::{Direction, Judged, Limit};
+use record::{Bound, Direction, Judged, Limit, Subject};
 
 /// Explanations in the terminal.
 const MOST: usize = 10;
@@ -15,17 +15,61 @@ const COUNTERS_OF_MARKDOWN: usize = 4;
 const ABOUT: &str = "Published and measured are ratios. The intervals are over blocks; cells of a large matrix share their noise. \
     The verdict answers the threshold. Beside the ratio is the side of 1 on which it lies. Both hold for all claims together (Holm). \
     A published figure is excluded if it lies outside the interval.";
+const DRAWN: &str = "In the drawing, the dot is the measured ratio, the line its interval, the diamond the published ratio. The claim \
+    holds in the shaded part.";
 
 pub(super) fn verdicts(document: &Document) -> Option<Section> {
     if document.claims.is_empty() {
         return None;
     }
+    let all: Vec<&Claim> = document.claims.iter().collect();
+    let (outside, inside): (Vec<&Claim>, Vec<&Claim>) =
+        (all.iter()).partition(|claim| is_outside(claim, document));
+    if outside.is_empty() {
+        let mut nodes = table(&all, Forms::ALL);
+        nodes.extend(remarks(&all));
+        return Section::of("claims", "Verdicts", nodes);
+    }
+    let mut nodes = table(&all, Forms::TEXT);
+    if !inside.is_empty() {
+        nodes.extend(table(&inside, Forms::PAGE));
+        nodes.extend(remarks(&inside));
+    }
+    let cells = "about cells that this run did not measure";
+    let summary = format!("{} {cells}", format::plural(outside.len(), "claim"));
+    nodes.push(Block::fold(summary, inside.is_empty(), table(&outside, Forms::PAGE)).page());
+    Section::of("claims", "Verdicts", nodes)
+}
+
+/// Whether a cell of the claim has no trial at all: `--only` excluded it, or the run has not come to it.
+fn is_outside(claim: &Claim, document: &Document) -> bool {
+    let cells = match &claim.judged.claim.subject {
+        Subject::Ratio { of, to, .. } => vec![of, to],
+        Subject::Spread { among, .. } => vec![among],
+        Subject::Finds { of, .. } => vec![of],
+    };
+    let has_trial = |cell: &&record::Cell| {
+        let mut trials = document.trials.iter();
+        trials.any(|recorded| cell.selects(&recorded.trial.key))
+    };
+    !cells.iter().all(has_trial)
+}
+
+/// How the figures were made, and what the drawings show, if there are any.
+fn remarks(claims: &[&Claim]) -> Vec<Node> {
+    let mut drawn = claims.iter().filter_map(|claim| drawn(&claim.judged));
+    let about_drawings = drawn.next().map(|_| DRAWN);
+    let texts = [ABOUT].into_iter().chain(about_drawings);
+    texts.map(|text| Block::remark(text).page()).collect()
+}
+
+/// The claims with their footnotes.
+fn table(claims: &[&Claim], forms: Forms) -> Vec<Node> {
     let mut notes = Notes::default();
-    let any_published = document
-        .claims
+    let any_published = claims
         .iter()
         .any(|claim| claim.judged.claim.published.is_some());
-    let row = |claim: &Claim| {
+    let row = |claim: &&Claim| {
         let judged = &claim.judged;
         let reason = judged.reason.clone().map(|reason| notes.number(reason));
         let answers = [
@@ -33,6 +77,7 @@ pub(super) fn verdicts(document: &Document) -> Option<Section> {
             Cell::text(&judged.claim.says).marked(reason.into_iter().collect()),
             Cell {
                 beside: direction(judged).map(String::from),
+                drawn: drawn(judged),
                 ..Cell::text(measured(judged))
             },
             Cell::text(interval(judged)),
@@ -41,7 +86,7 @@ pub(super) fn verdicts(document: &Document) -> Option<Section> {
         let published = any_published.then(|| published(judged));
         answers.into_iter().chain(published).collect()
     };
-    let rows: Vec<Vec<Cell>> = document.claims.iter().map(row).collect();
+    let rows: Vec<Vec<Cell>> = claims.iter().map(row).collect();
     let mut columns = Column::list(&[
         (Kind::Label, &["verdict"]),
         (Kind::Words, &["claim"]),
@@ -50,12 +95,33 @@ pub(super) fn verdicts(document: &Document) -> Option<Section> {
     if any_published {
         columns.extend(Column::of(Kind::Figure, ["published"]));
     }
-    let mut nodes = vec![Block::table(Table::new("", columns, rows)).everywhere()];
+    let table = Block::table(Table::new("", columns, rows)).shown(forms);
+    let mut nodes = vec![table.on_first_screen()];
     if !notes.texts.is_empty() {
-        nodes.push(Block::Notes(notes.texts).everywhere());
+        let notes = Block::Notes(notes.texts).shown(forms);
+        nodes.push(notes.on_first_screen());
     }
-    nodes.push(Block::remark(ABOUT).page());
-    Section::of("claims", "Verdicts", nodes)
+    nodes
+}
+
+/// None of a shape, and where nothing was measured.
+fn drawn(judged: &Judged) -> Option<Ratio> {
+    let measured = judged.measured.filter(|ratio| *ratio > 0.0)?;
+    let holds = match &judged.claim.subject {
+        Subject::Ratio { bound, .. } => match *bound {
+            Bound::AtLeast(least) => (least, f64::INFINITY),
+            Bound::AtMost(most) => (0.0, most),
+            Bound::Within(share) => (1.0 / (1.0 + share), 1.0 + share),
+        },
+        Subject::Spread { within, .. } => (1.0, 1.0 + within),
+        Subject::Finds { .. } => return None,
+    };
+    Some(Ratio {
+        measured,
+        interval: judged.ci,
+        holds,
+        published: judged.claim.published,
+    })
 }
 
 /// On which side of 1 the ratio lies.

@@ -28,7 +28,7 @@ pub(super) fn first_query_only(context: &Context) -> Vec<Node> {
     };
     let rows = context.rows.list.iter();
     let items: Vec<String> = rows.filter_map(|row| read_in_words(context, row)).collect();
-    let mut nodes = vec![Block::remark(about).everywhere()];
+    let mut nodes = vec![Block::remark(about).everywhere().on_first_screen()];
     if !items.is_empty() {
         nodes.push(Block::list(items, MOST).everywhere());
     }

@@ -31,14 +31,14 @@ impl Comparison {
         let table = table_of_runs(&runs, &trials);
         let questions = runs.iter().map(|run| &run.question);
         let across = stats::across(questions.zip(trials).collect(), tolerance);
-        let headline = contrasts::headline(&across.contrasts);
+        let headline = contrasts::headline(&runs[0].question, &across.contrasts);
         let mut comparison = Comparison {
             differences,
             contrasts: across.contrasts,
             left_out: across.left_out,
             tolerance,
             title: format!("Comparison of {}", format::plural(runs.len(), "run")),
-            headline: headline.unwrap_or_else(|| "Nothing can be compared.".to_string()),
+            headline: headline.unwrap_or_else(|| "Nothing can be compared.".into()),
             sections: Vec::new(),
             runs,
         };

@@ -1,10 +1,14 @@
 //! New against old: the table, the answer in sentences.
 
+use super::place::Place;
 use super::rows::Notes;
-use crate::document::{Badge, Block, Cell, Column, Document, Kind, Most, Node, Section, Table};
+use super::way::Way;
+use crate::document::{
+    Badge, Block, Cell, Column, Document, Headline, Kind, Most, Node, Section, Table,
+};
 use crate::{format, names};
 use record::stats::{Comparison, Contrast};
-use record::{Limit, Question, Value, Verdict};
+use record::{Question, Value, Verdict};
 
 /// Values that no gate tests, in the terminal.
 const MOST_SHOWN: usize = 12;
@@ -45,7 +49,7 @@ pub(super) fn nodes(question: &Question, contrasts: &[Contrast]) -> Vec<Node> {
         }
     }
     if !notes.texts.is_empty() {
-        nodes.push(Block::Notes(notes.texts).everywhere());
+        nodes.push(Block::Notes(notes.texts).everywhere().on_first_screen());
     }
     nodes
 }
@@ -60,14 +64,18 @@ fn table(caption: String, rows: Vec<Vec<Cell>>, decides: bool) -> Node {
         true => Most::ALL,
         false => Most::in_terminal(MOST_SHOWN),
     };
-    Block::table(Table::new(caption, columns, rows).most(most)).everywhere()
+    let table = Block::table(Table::new(caption, columns, rows).most(most)).everywhere();
+    Node {
+        first_screen: decides,
+        ..table
+    }
 }
 
 fn row(question: &Question, contrast: &Contrast, notes: &mut Notes) -> Vec<Cell> {
     let reason = contrast.judged.reason.clone();
     let marks = reason.map(|reason| notes.number(reason));
     let value = |found: &Option<_>| Cell::estimate(found.as_ref(), |v| figure(contrast, v));
-    let way = Way::of(contrast);
+    let way = way(contrast);
     vec![
         Cell::text(word(contrast)).badged(badge(contrast)),
         Cell::text(cell_name(question, contrast)).marked(marks.into_iter().collect()),
@@ -83,7 +91,7 @@ fn row(question: &Question, contrast: &Contrast, notes: &mut Notes) -> Vec<Cell>
 }
 
 /// `equivalent`; `not available` where a side has no value.
-fn word(contrast: &Contrast) -> &'static str {
+pub(crate) fn word(contrast: &Contrast) -> &'static str {
     match contrast.judged.verdict {
         Verdict::NotAvailable => Verdict::NotAvailable.text(),
         _ => contrast.verdict().text(),
@@ -131,61 +139,15 @@ fn figure(contrast: &Contrast, value: f64) -> String {
     }
 }
 
-/// A ratio with its way: `1.90× slower`.
-struct Way {
-    factor: f64,
-    ci: Option<(f64, f64)>,
-    is_slower: bool,
-    /// One side reached the time limit.
-    is_bound: bool,
-}
-
-impl Way {
-    fn of(contrast: &Contrast) -> Option<Way> {
-        let invert = |(low, high): (f64, f64)| (1.0 / high, 1.0 / low);
-        let judged = &contrast.judged;
-        let (ratio, ci) = (judged.measured?, judged.ci);
-        let (slowness, ci) = match contrast.subject.value {
-            Value::Throughput => (1.0 / ratio, ci.map(invert)),
-            _ => (ratio, ci),
-        };
-        let is_slower = match judged.limit {
-            None => slowness >= 1.0,
-            Some(limit) => limit == Limit::AtLeast,
-        };
-        let (factor, ci) = match is_slower {
-            true => (slowness, ci),
-            false => (1.0 / slowness, ci.map(invert)),
-        };
-        Some(Way {
-            factor,
-            ci,
-            is_slower,
-            is_bound: judged.limit.is_some(),
-        })
-    }
-
-    /// `at least 1.90× slower`
-    fn words(&self) -> String {
-        let bound = if self.is_bound { "at least " } else { "" };
-        let way = if self.is_slower { "slower" } else { "faster" };
-        format!("{bound}{}× {way}", format::ratio(self.factor))
-    }
-
-    fn interval(&self) -> Option<String> {
-        let (low, high) = self.ci?;
-        Some(match self.is_bound {
-            true => format!("{} or more", format::ratio(low)),
-            false => format::interval((low, high), format::ratio),
-        })
-    }
+fn way(contrast: &Contrast) -> Option<Way> {
+    Way::of(&contrast.judged, &contrast.subject.value)
 }
 
 /// `new is 1.90× slower than old (1.70 to 2.20)`, with the reason where nothing is decided.
 pub(crate) fn sentence(contrast: &Contrast) -> String {
     let (old, new) = (&contrast.old, &contrast.new);
     let reason = contrast.judged.reason.as_ref();
-    let Some(way) = Way::of(contrast) else {
+    let Some(way) = way(contrast) else {
         let why = reason.map_or("no value", String::as_str);
         return format!("{new} against {old}: not available: {why}");
     };
@@ -217,20 +179,53 @@ pub(crate) fn sentences(question: &Question, contrasts: &[Contrast]) -> Vec<Stri
     lines
 }
 
-/// The answer in a sentence: of a single cell its own, else `new against old: 1 of 3 cells slower, 2 equivalent.`
-pub(super) fn headline(contrasts: &[Contrast]) -> Option<String> {
+/// The answer in a sentence: of a single cell its own, else of the one that differs most, and how many cells are slower:
+/// `At 64 clients, new is 1.9× slower than old (1.7 to 2.2). new against old, 3 values: 1 slower, 2 equivalent.`
+pub(super) fn headline(question: &Question, contrasts: &[Contrast]) -> Option<Headline> {
     let tested: Vec<&Contrast> = contrasts.iter().filter(|c| c.subject.decides).collect();
-    match tested.as_slice() {
-        [] => None,
-        [one] => Some(format!("{}.", sentence(one))),
-        all => Some(
-            all_sides(all)
-                .iter()
-                .map(|side| counted(side, all))
-                .collect::<Vec<_>>()
-                .join(" "),
-        ),
+    let counts = || {
+        let sides = all_sides(&tested);
+        let counts: Vec<String> = sides.iter().map(|side| counted(side, &tested)).collect();
+        Headline::from(counts.join(" "))
+    };
+    let differ = tested.iter().filter(|contrast| {
+        let verdict = contrast.verdict();
+        matches!(verdict, Comparison::Slower | Comparison::Faster)
+    });
+    let size = |contrast: &&&Contrast| contrast.judged.measured.map_or(0.0, |r| r.ln().abs());
+    let most = differ.max_by(|a, b| size(a).total_cmp(&size(b)));
+    let most = most.and_then(|contrast| differing(question, contrast));
+    match (tested.as_slice(), most) {
+        ([], _) => None,
+        ([_], Some(most)) => Some(most),
+        ([one], None) => Some(Headline::from(format!("{}.", sentence(one)))),
+        (_, Some(most)) => Some(most.then(counts())),
+        (_, None) => Some(counts()),
     }
+}
+
+/// `At 64 clients, new is 1.9× slower than old (1.7 to 2.2).`
+fn differing(question: &Question, contrast: &Contrast) -> Option<Headline> {
+    let Contrast {
+        old, new, subject, ..
+    } = contrast;
+    let way = way(contrast)?;
+    let named = subject
+        .round
+        .clone()
+        .into_iter()
+        .chain(subject.query.clone());
+    let place = Place::of(question, named, &contrast.levels);
+    let what = match &subject.value {
+        Value::Latency { percentile, .. } => format!("{} of ", names::percentile(*percentile)),
+        _ => String::new(),
+    };
+    let rest = format!(" than {what}{old}{}.", way.short_interval());
+    Some(
+        Headline::from(place.before(&format!("{what}{new} is ")))
+            .stress(way.short_words())
+            .plain(rest),
+    )
 }
 
 /// The new sides, each once, in order.

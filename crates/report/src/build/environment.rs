@@ -2,10 +2,10 @@
 
 use crate::document::Forms;
 use crate::document::{Block, Cell, Column, Kind, Section, Table};
-use crate::format;
-use record::{Conditions, Run};
+use crate::{format, names};
+use record::{Conditions, Run, Trial};
 
-pub(super) fn section(run: &Run) -> Option<Section> {
+pub(super) fn section(run: &Run, trials: &[Trial]) -> Option<Section> {
     let at = &run.environment;
     let cores = format::plural(at.cores as usize, "core");
     let fact = |name: &str, value: String| (name.to_string(), value);
@@ -17,6 +17,7 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         fact("Work folder", at.file_system.clone()),
     ];
     facts.extend(conditions(&at.conditions));
+    facts.extend(below_files(trials));
     facts.extend([
         fact("prony", at.prony_version.clone()),
         fact("Run", run.id.clone()),
@@ -48,6 +49,23 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     Section::of("environment", "Environment", nodes)
 }
 
+/// What lay below the files of a workload without a server, as far as all trials agree. The rest is in the table of differences.
+fn below_files(trials: &[Trial]) -> Vec<(String, String)> {
+    let Some((first, others)) = trials.split_first() else {
+        return Vec::new();
+    };
+    let on_folders = trials.iter().all(|trial| trial.key.server.is_none());
+    let everywhere = |(name, value): &(&String, &String)| {
+        let mut others = others.iter();
+        others.all(|other| other.settings.get(*name) == Some(*value))
+    };
+    let facts = first.settings.iter().filter(|_| on_folders);
+    facts
+        .filter(everywhere)
+        .map(|(name, value)| (format!("Files: {name}"), value.clone()))
+        .collect()
+}
+
 /// What decides the machine's speed, as far as the kernel shows it.
 fn conditions(at: &Conditions) -> Vec<(String, String)> {
     let facts = [
@@ -67,6 +85,24 @@ fn conditions(at: &Conditions) -> Vec<(String, String)> {
     known
         .filter_map(|(name, value)| Some((name.to_string(), value?)))
         .collect()
+}
+
+/// `5.5 (MySQL 5.5.34), 5.6 (MySQL 5.6.14); Some CPU at 3.3 GHz, 6 cores, 12.0 GiB, ext4 on /dev/vda; 2013-04-01`: enough for a
+/// reader to judge whether the answer concerns them.
+pub(super) fn measured_on(run: &Run) -> String {
+    let at = &run.environment;
+    let servers: Vec<String> = (run.question.servers.iter())
+        .map(|name| names::server_with_version(run, name))
+        .collect();
+    let moment = format::moment(run.started_ns);
+    let day = moment.split(' ').next().unwrap_or_default().to_string();
+    let cores = format::plural(at.cores as usize, "core");
+    let memory = format::bytes(at.memory_bytes);
+    let machine = [&at.cpu, &cores, &memory, &at.file_system];
+    let machine: Vec<&str> = machine.into_iter().map(String::as_str).collect();
+    let parts = [servers.join(", "), machine.join(", "), day].into_iter();
+    let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+    parts.join("; ")
 }
 
 /// Without the machine's name, so that it can be published.

@@ -1,12 +1,13 @@
 //! The answer in a sentence, and what was measured in a line.
 
 use super::loads::Loads;
-use super::{Context, contrasts};
-use crate::document::{Cell, Document};
+use super::rows::Row;
+use super::{Context, contrasts, lead};
+use crate::document::{Document, Headline};
 use crate::{format, names};
 use explain::{Explanation, RowName};
-use record::stats;
-use record::{Judged, Run, Trial, TrialState, Verdict};
+use record::stats::{self, Estimate, RoundCell};
+use record::{AuditNote, Kind, Percentile, Run, Trial, TrialState};
 
 /// Whether every recorded trial can be counted.
 pub(super) fn valid(trials: &[Trial]) -> bool {
@@ -17,79 +18,41 @@ pub(super) fn counts(trial: &Trial) -> bool {
     trial.state == TrialState::Done
 }
 
-/// How the claims or the servers stand, then the largest difference of times, the answer of the loads or the highest throughput.
-pub(super) fn headline(context: &Context, document: &Document, loads: &Loads) -> String {
+/// What the claims, the servers, the loads or the largest difference of times answer, how many claims hold, and what spoils it.
+pub(super) fn headline(context: &Context, document: &Document, loads: &Loads) -> Headline {
     if context.trials.is_empty() {
-        return "No trial has been recorded yet.".to_string();
+        return "No trial has been recorded yet.".into();
     }
-    let claims = verdicts(document).or_else(|| contrasts::headline(&document.contrasts));
-    let largest = document.largest.as_ref();
-    let figure = largest.map(|largest| difference(context.run, largest));
-    let answer = || loads.answers.first().map(|answer| format!("{answer}."));
-    let figure = figure
-        .or_else(answer)
+    let (run, claims) = (context.run, &document.claims);
+    let answers = || loads.answers.first().map(|answer| format!("{answer}."));
+    let largest = || Some(difference(run, document.largest.as_ref()?));
+    let answer = lead::of_ratios(run, claims)
+        .or_else(|| contrasts::headline(&run.question, &document.contrasts))
+        .or_else(|| answers().map(Headline::from))
+        .or_else(|| lead::of_statements(claims))
+        .or_else(|| audited(context.trials))
+        .or_else(largest)
         .or_else(|| best(loads))
         .or_else(|| alone(context));
-    let parts: Vec<String> = claims
-        .into_iter()
-        .chain(figure)
-        .chain(spoiled(context))
-        .collect();
-    match parts.is_empty() {
-        true => "No figure could be measured.".to_string(),
-        false => parts.join(" "),
+    let further = [lead::count(claims), unlimited(context), spoiled(context)];
+    let further = further.into_iter().flatten().map(Headline::from);
+    match answer.into_iter().chain(further).reduce(Headline::then) {
+        Some(headline) => headline,
+        None => "No figure could be measured.".into(),
     }
-}
-
-/// `2 of 4 claims reproduced, 1 inconclusive, 1 not available.` None where nothing is claimed. If some claim has no published figure,
-/// claims hold.
-fn verdicts(document: &Document) -> Option<String> {
-    let claims = || document.claims.iter().map(|claim| &claim.judged);
-    let count = |verdict: Verdict| claims().filter(|claim| claim.verdict == verdict).count();
-    let all = document.claims.len();
-    let mut text = count_of(claims(), count(Verdict::Reproduced), all);
-    let not = match all_published(claims()) {
-        true => Verdict::NotReproduced.text(),
-        false if count(Verdict::NotReproduced) == 1 => "does not hold",
-        false => "do not hold",
-    };
-    for (verdict, words) in [
-        (Verdict::NotReproduced, not),
-        (Verdict::Inconclusive, Verdict::Inconclusive.text()),
-        (Verdict::NotAvailable, Verdict::NotAvailable.text()),
-    ] {
-        if count(verdict) > 0 {
-            text.push_str(&format!(", {} {words}", count(verdict)));
-        }
-    }
-    (all > 0).then_some(text + ".")
-}
-
-fn all_published<'a>(mut claims: impl Iterator<Item = &'a Judged>) -> bool {
-    claims.all(|claim| claim.claim.published.is_some())
-}
-
-/// `2 of 4 claims reproduced`, `1 of 3 claims holds`.
-fn count_of<'a>(claims: impl Iterator<Item = &'a Judged>, held: usize, all: usize) -> String {
-    let word = match (all_published(claims), held) {
-        (true, _) => "reproduced",
-        (false, 1) => "holds",
-        (false, _) if all == 1 => "holds",
-        (false, _) => "hold",
-    };
-    format!("{held} of {} {word}", format::plural(all, "claim"))
 }
 
 /// `Largest difference: hot, 5.5 · small pool is 9.34× slower than 5.5 · large pool.`
-fn difference(run: &Run, largest: &Explanation) -> String {
+fn difference(run: &Run, largest: &Explanation) -> Headline {
     let name = |(server, levels): &RowName| names::row(run, server.as_deref(), levels);
-    format!(
-        "Largest difference: {}, {} is {} than {}.",
+    let start = format!(
+        "Largest difference: {}, {} is ",
         largest.round,
-        name(&largest.of),
-        slower(largest),
-        name(&largest.to)
-    )
+        name(&largest.of)
+    );
+    Headline::from(start)
+        .stress(slower(largest))
+        .plain(format!(" than {}.", name(&largest.to)))
 }
 
 /// `9.34× slower`, and of a lower bound `at least 9.34× slower`.
@@ -98,20 +61,82 @@ pub(super) fn slower(largest: &Explanation) -> String {
     format!("{bound}{}× slower", format::ratio(largest.ratio))
 }
 
-/// `Highest throughput: 63,017 ops/s ±3.1% (5.6 · 64 clients).`
-fn best(loads: &Loads) -> Option<String> {
-    let measured = loads
-        .cells()
-        .filter_map(|cell| Some((cell, cell.load.as_ref()?.throughput.as_ref()?)));
-    let (cell, throughput) = measured.max_by(|a, b| a.1.mean.total_cmp(&b.1.mean))?;
-    let figure = Cell::estimate(Some(throughput), |rate| {
-        format!("{} ops/s", format::operations(rate))
+/// `No acknowledged transaction was lost (126,134 in 1 trial). The first commit came 0.348 s after the outage.`
+fn audited(trials: &[Trial]) -> Option<Headline> {
+    let audits: Vec<&AuditNote> = trials.iter().filter_map(|t| t.audit.as_ref()).collect();
+    let acknowledged: u64 = audits.iter().map(|audit| audit.acknowledged).sum();
+    let lost: u64 = audits.iter().map(|audit| audit.lost).sum();
+    if acknowledged == 0 {
+        return None;
+    }
+    let of = format::count(acknowledged as f64);
+    let all = format::plural(audits.len(), "trial");
+    let found = match lost {
+        0 => Headline::default()
+            .stress("No acknowledged transaction was lost")
+            .plain(format!(" ({of} in {all}).")),
+        lost => {
+            let losing = audits.iter().filter(|audit| audit.lost > 0).count();
+            let count = format::count(lost as f64);
+            Headline::default()
+                .stress(format!(
+                    "{count} of {of} acknowledged transactions were lost"
+                ))
+                .plain(format!(", in {losing} of {all}."))
+        }
+    };
+    Some(found.then(Headline::from(first_commit(trials).unwrap_or_default())))
+}
+
+fn first_commit(trials: &[Trial]) -> Option<String> {
+    let cells = stats::recoveries(trials);
+    let numbers = cells
+        .iter()
+        .filter_map(|(_, numbers)| numbers.get("commit_s"));
+    let seconds: Vec<f64> = numbers.map(|found| found.mean).collect();
+    let least = seconds.iter().copied().reduce(f64::min)?;
+    let most = seconds.iter().copied().reduce(f64::max)?;
+    let decimals = format::decimals([least]);
+    let written = |value: f64| format::seconds(value, decimals);
+    let range = match least == most {
+        true => written(least),
+        false => format!("{} to {}", written(least), written(most)),
+    };
+    Some(format!("The first commit came {range} s after the outage."))
+}
+
+/// `Highest throughput: 63,017 ops/s ±3.1% (5.6 · 64 clients), p99 2.31 ms.`
+fn best(loads: &Loads) -> Option<Headline> {
+    let measured = loads.cells().filter_map(|cell| {
+        let load = cell.load.as_ref()?;
+        Some((cell, load, load.throughput.as_ref()?))
     });
-    Some(format!(
-        "Highest throughput: {} ({}).",
-        figure.on_a_line(),
-        cell.name
-    ))
+    let (cell, load, throughput) = measured.max_by(|a, b| a.2.mean.total_cmp(&b.2.mean))?;
+    let start = match loads.cells().count() {
+        1 => "Throughput: ",
+        _ => "Highest throughput: ",
+    };
+    let figure = format!("{} ops/s", format::operations(throughput.mean));
+    let spread = throughput
+        .ci
+        .map(|ci| format!(" {}", format::half_width(ci)));
+    let name = match cell.name.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", cell.name),
+    };
+    let p99 = load.latency.of(Kind::Response, Percentile::P99);
+    let p99 = p99.map(|p99| {
+        let is_uncertain = load.latency.is_uncertain(Kind::Response, Percentile::P99);
+        let mark = if is_uncertain { "~" } else { "" };
+        format!(", p99 {mark}{} ms", format::milliseconds(p99.mean))
+    });
+    let rest = [spread.unwrap_or_default(), name, p99.unwrap_or_default()];
+    Some(
+        Headline::from(start)
+            .stress(figure)
+            .plain(rest.concat())
+            .plain("."),
+    )
 }
 
 /// `mariadb 10.11.18 · 8 clients, block 1 and 2 more trials: 60 of 2,060 operations (2.9 %) failed, were lost or did not finish.` The
@@ -137,21 +162,49 @@ fn spoiled(context: &Context) -> Option<String> {
     Some(format!("{name}{more}: {sentence}."))
 }
 
-/// Of a single row of rounds: `hot 1: 19.88 s.`
-fn alone(context: &Context) -> Option<String> {
-    let mut rounds = context
-        .rows
-        .list
-        .iter()
-        .flat_map(|row| row.figures.rounds.iter().rev());
-    let (round, elapsed) = rounds.find_map(|round| Some((round, round.elapsed_s.as_ref()?)))?;
+/// Of a run without its limits, which answers another question than its file asks.
+fn unlimited(context: &Context) -> Option<String> {
+    let is_unlimited = context.trials.iter().any(Trial::is_unlimited);
+    is_unlimited.then(|| "Measured without the experiment's limits (--no-limits).".to_string())
+}
+
+/// Of rounds without a comparison, the first row: `Hot 2, the 13 queries take 19.88 s ±2.1% on mariadb 10.11.18; cold 180.20 s.`
+fn alone(context: &Context) -> Option<Headline> {
+    let question = &context.run.question;
+    let mut rows = context.rows.list.iter();
+    let (row, (last, elapsed)) = rows.find_map(|row| Some((row, timed(row).next()?)))?;
     let decimals = format::decimals([elapsed.mean]);
-    let seconds = match elapsed.at_least {
+    let seconds = |elapsed: &Estimate| match elapsed.at_least {
         true => format::at_least(elapsed.mean, decimals),
         false => format!("{} s", format::seconds(elapsed.mean, decimals)),
     };
-    let name = names::round(&context.run.question, &round.name, round.index);
-    Some(format!("{name}: {seconds}."))
+    let name = |round: &RoundCell| match round.lukewarm {
+        true => "lukewarm".to_string(),
+        false => names::round(question, &round.name, round.index),
+    };
+    let what = match question.workload.operations.len() {
+        1 => "the query takes".to_string(),
+        several => format!("the {several} queries take"),
+    };
+    let spread = elapsed.ci.map(|ci| format!(" {}", format::half_width(ci)));
+    let place = (!row.name.is_empty()).then(|| format!(" on {}", row.name));
+    let single = (elapsed.blocks == 1).then(|| " (one block, no interval)".to_string());
+    let other = timed(row).find(|(round, _)| round.name != last.name);
+    let other = other.map(|(round, elapsed)| format!("; {} {}", name(round), seconds(elapsed)));
+    let rest = [spread, place, single, other].into_iter().flatten();
+    let start = format!("{}, {what} ", format::capitalised(&name(last)));
+    Some(
+        Headline::from(start)
+            .stress(seconds(elapsed))
+            .plain(rest.collect::<String>())
+            .plain("."),
+    )
+}
+
+/// The rounds of a row that have a time, the last one first.
+fn timed<'r>(row: &'r Row) -> impl Iterator<Item = (&'r RoundCell, &'r Estimate)> {
+    let rounds = row.figures.rounds.iter().rev();
+    rounds.filter_map(|round| Some((round, round.elapsed_s.as_ref()?)))
 }
 
 /// `Star Schema Benchmark, scale 1; 3 blocks; 15 of 15 trials; published as P1`

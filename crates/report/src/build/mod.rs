@@ -15,9 +15,11 @@ mod differences;
 mod environment;
 mod events;
 mod headline;
+mod lead;
 mod limits;
 mod loads;
 mod noise;
+mod place;
 mod plans;
 mod profile;
 mod rounds;
@@ -25,8 +27,9 @@ mod rows;
 mod settings;
 mod used;
 mod warnings;
+mod way;
 
-use crate::document::{Claim, Document, Recorded, Section};
+use crate::document::{Claim, Document, Headline, Recorded, Section};
 use crate::looks::Blocks;
 use crate::why;
 use loads::Loads;
@@ -82,8 +85,9 @@ impl<'r> Document<'r> {
         };
         let mut document = Document {
             valid: headline::valid(trials) && controls.iter().all(headline::counts),
-            headline: String::new(),
+            headline: Headline::default(),
             subtitle: headline::subtitle(run, trials),
+            measured_on: environment::measured_on(run),
             caveat: why::caveat(&claims, largest.as_ref()),
             plans: explain::query_plans(&run.question, trials),
             trials: trials.iter().map(recorded).collect(),
@@ -111,19 +115,28 @@ impl<'r> Document<'r> {
     }
 }
 
-/// The headline and the sections in reading order: the noise, the verdicts, the tables, the explanations, the evidence, how to repeat it.
-fn contents(context: &Context, document: &Document) -> (String, Vec<Section>) {
+/// The headline and the sections in reading order: the noise, what differs unintentionally, the table, the verdicts, the explanations, the
+/// evidence, how to repeat it.
+fn contents(context: &Context, document: &Document) -> (Headline, Vec<Section>) {
     let loads = Loads::of(context);
+    let measured = match timed(context.run) {
+        true => loads::sections(context, &loads),
+        false => rounds::sections(context),
+    };
+    let mut measured = measured.into_iter();
+    let unintended = match context.detail {
+        Detail::Full => settings::unintended(context.run, &context.rows),
+        Detail::Brief => None,
+    };
     let mut sections = vec![
         noise::section(document, context.trials),
+        unintended,
+        measured.next().flatten(),
         claims::verdicts(document),
-        blocks::section(document),
         contrasts::section(document),
+        blocks::section(document),
     ];
-    match timed(context.run) {
-        true => sections.extend(loads::sections(context, &loads)),
-        false => sections.extend(rounds::sections(context)),
-    }
+    sections.extend(measured);
     sections.extend(audit::section(context).map(Some));
     sections.extend([
         claims::explanations(document),
@@ -145,7 +158,7 @@ fn contents(context: &Context, document: &Document) -> (String, Vec<Section>) {
     sections.extend([
         limits::section(context.trials),
         datasets::section(context),
-        environment::section(context.run),
+        environment::section(context.run, context.trials),
         environment::repeat(context.run),
     ]);
     let headline = headline::headline(context, document, &loads);

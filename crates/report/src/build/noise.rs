@@ -1,19 +1,22 @@
 //! How much the same setup differs from itself, and what the run can therefore see.
 
-use crate::document::{Block, Document, Section};
+use crate::document::{Block, Document, Node, Section};
 use crate::{format, names};
 use record::stats::{self, Control};
 use record::{Run, Trial};
 
 pub(super) fn section(document: &Document, trials: &[Trial]) -> Option<Section> {
     let control = document.control.as_ref();
-    let control = control.map(|control| twice(document, control));
+    let control = control.map(|control| Block::text(twice(document, control)).everywhere());
     let split = stats::variance(&document.run.question, trials);
-    let sentences = control
+    let further = power(document.run, trials)
         .into_iter()
-        .chain(power(document.run, trials))
         .chain(split.map(|split| split.sentence()));
-    let nodes = sentences.map(|text| Block::text(text).everywhere());
+    let further = further.map(|text| Block::text(text).everywhere());
+    let nodes = control
+        .map(Node::on_first_screen)
+        .into_iter()
+        .chain(further);
     Section::of("noise", "Noise", nodes.collect())
 }
 

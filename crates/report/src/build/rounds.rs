@@ -35,7 +35,7 @@ fn times(context: &Context) -> Option<Section> {
             let mut labels: Vec<Cell> = row
                 .labels(&context.rows.varying)
                 .into_iter()
-                .map(Cell::text)
+                .map(Cell::label)
                 .collect();
             if let Some(last) = labels.last_mut() {
                 last.marks = row_marks(row, &mut notes);
@@ -55,13 +55,13 @@ fn times(context: &Context) -> Option<Section> {
     columns.extend(Column::of(Kind::Figure, &heads));
     let caption = caption(question, &estimates().collect::<Vec<_>>());
     let table = Table::new(caption, columns, rows).across("round", "time (s)");
-    let mut nodes = vec![Block::table(table).everywhere()];
+    let mut nodes = vec![Block::table(table).everywhere().on_first_screen()];
     if !notes.texts.is_empty() {
-        nodes.push(Block::Notes(notes.texts).everywhere());
+        nodes.push(Block::Notes(notes.texts).everywhere().on_first_screen());
     }
     nodes.extend(coldness::first_query_only(context));
     if context.detail == Detail::Full {
-        nodes.push(totals(context, &heads));
+        nodes.extend(totals(context, &heads));
     }
     Section::of("table", "Rounds", nodes)
 }
@@ -146,7 +146,7 @@ fn lukewarm(round: &RoundCell, row: &Row) -> String {
     )
 }
 
-fn totals(context: &Context, heads: &[String]) -> Node {
+fn totals(context: &Context, heads: &[String]) -> Option<Node> {
     let rows = || context.rows.list.iter();
     let of_round = |(place, head): (usize, &String)| {
         let estimates = rows().map(|row| row.figures.rounds.get(place)?.elapsed_s.clone());
@@ -165,13 +165,16 @@ fn totals(context: &Context, heads: &[String]) -> Node {
     )
 }
 
-fn bar_chart(name: &str, caption: &str, label: &str, bars: Bars) -> Node {
+/// None where nothing was measured.
+fn bar_chart(name: &str, caption: &str, label: &str, bars: Bars) -> Option<Node> {
+    let mut estimates = bars.series.iter().flat_map(|(_, estimates)| estimates);
+    estimates.find_map(Option::as_ref)?;
     let chart = Chart {
         name: name.to_string(),
         title: String::new(),
         series: Series::Bars(bars),
     };
-    Block::Charts(Charts::single(caption, label, chart)).page()
+    Some(Block::Charts(Charts::single(caption, label, chart)).page())
 }
 
 /// Query by query, cold and hot: two charts and the table with the same figures.
@@ -225,17 +228,14 @@ fn queries(context: &Context) -> Option<Section> {
         );
         bar_chart(name, caption, &label, bars)
     };
-    let nodes = vec![
+    let charts = [
         chart("cold", "Cold", |query| query.cold_s.clone()),
         chart("hot", "Hot", |query| query.hot_s.clone()),
-        Block::fold(
-            "Time of each query",
-            false,
-            vec![Block::table(table).page()],
-        )
-        .page(),
     ];
-    Section::of("queries", "Queries", nodes)
+    let summary = "Time of each query";
+    let table = Block::fold(summary, false, vec![Block::table(table).page()]).page();
+    let nodes = charts.into_iter().flatten().chain([table]);
+    Section::of("queries", "Queries", nodes.collect())
 }
 
 /// Rounds by their number of clients, and compared with one client.

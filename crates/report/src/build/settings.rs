@@ -1,10 +1,11 @@
 //! Effective settings that differ between rows.
 //!
-//! Purpose: the values are the servers' own, so an unintended difference is seen. Boundaries: settings that only name an
-//! instance (folders, ports, identities) always differ and are left out.
+//! Purpose: the values are the servers' own, so an unintended difference is seen; it is shown near the answer. Boundaries: settings
+//! that only name an instance (folders, ports, identities) always differ and are left out.
 
 use super::rows::{Row, Rows};
 use crate::document::{Block, Cell, Column, Kind, Section, Table};
+use record::Run;
 use std::collections::BTreeSet;
 
 /// Settings whose names end so belong to an instance or a build, not to the experiment.
@@ -43,9 +44,44 @@ struct Differing<'a> {
     values: Vec<Option<&'a str>>,
 }
 
-pub(super) fn section(rows: &Rows) -> Option<Section> {
+/// What differs between rows of one server although the experiment does not name it. Different servers have different defaults,
+/// which are no surprise.
+pub(super) fn unintended(run: &Run, rows: &Rows) -> Option<Section> {
+    let shown = with_settings(rows);
+    let is_named = |setting: &Differing| run.experiment_toml.contains(setting.name);
+    let differs_within = |setting: &Differing| {
+        let places = 0..shown.len();
+        places.clone().any(|a| {
+            let mut others = places.clone();
+            others.any(|b| {
+                shown[a].figures.server == shown[b].figures.server
+                    && setting.values[a] != setting.values[b]
+            })
+        })
+    };
+    let found: Vec<Differing> = differing(&shown)
+        .into_iter()
+        .filter(|setting| !is_named(setting) && differs_within(setting))
+        .collect();
+    if found.is_empty() {
+        return None;
+    }
+    let about = "The experiment does not name these settings, but they differ between rows of one server. The server may derive them from others.";
+    let nodes = vec![
+        Block::text(about).page(),
+        Block::table(table(&shown, &found)).page(),
+    ];
+    Section::of("unintended", "Unintended differences", nodes)
+}
+
+/// The rows whose settings are in the record.
+fn with_settings<'a>(rows: &'a Rows) -> Vec<&'a Row<'a>> {
     let has_settings = |row: &&Row| row.trials.iter().any(|trial| !trial.settings.is_empty());
-    let shown: Vec<&Row> = rows.list.iter().filter(has_settings).collect();
+    rows.list.iter().filter(has_settings).collect()
+}
+
+pub(super) fn section(rows: &Rows) -> Option<Section> {
+    let shown = with_settings(rows);
     if shown.len() < 2 {
         return None;
     }

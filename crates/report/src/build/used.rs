@@ -6,7 +6,7 @@ use crate::document::{Block, Cell, Column, Kind, Section, Table};
 use crate::format;
 use explain::Misses;
 use record::stats::Estimate;
-use record::stats::used::{DEVICE_READ, DEVICE_READS, Part, SERVER_CPU, SERVER_READ, counter};
+use record::stats::used::{DEVICE_READS, Part, SERVER_CPU, SERVER_READ, counter};
 use record::{Counters, Trial};
 
 /// A counter, its head, and what one of its units is of the counter's.
@@ -87,14 +87,12 @@ fn rows(context: &Context, row: &Row, query: Option<&str>) -> Vec<Vec<Cell>> {
 
 fn misses(context: &Context, row: &Row, part: Part) -> Cell {
     let mean = |name: &str| Some(counter(context.trials, part, name)?.mean);
-    let Some(count) = mean("Innodb_buffer_pool_reads") else {
-        return Cell::none();
-    };
     let mut settings = row.trials.iter().map(|trial| &trial.settings);
-    let page_bytes = settings.find_map(|settings| settings.get("innodb_page_size")?.parse().ok());
-    let read = mean(SERVER_READ).or(mean(DEVICE_READ));
-    let misses = Misses::new(count, mean("Innodb_pages_read"), read, page_bytes);
-    Cell::text(misses_in_words(&misses))
+    let page_size = settings.find_map(|settings| settings.get("innodb_page_size"));
+    match Misses::of(mean, page_size.map(String::as_str)) {
+        Some(misses) => Cell::text(misses_in_words(&misses)),
+        None => Cell::none(),
+    }
 }
 
 /// `40,255, served by the OS page cache`

@@ -1,9 +1,10 @@
 //! The flags of all trials, grouped.
 
 use super::Context;
-use crate::document::{Block, Cell, Column, Kind, Most, Section, Table};
-use crate::names;
+use crate::document::{Block, Cell, Column, Forms, Kind, Most, Section, Table};
+use crate::{format, names};
 use record::{Flag, FlagKind};
+use std::collections::BTreeSet;
 
 /// Warnings in the terminal.
 const MOST: usize = 10;
@@ -39,8 +40,37 @@ pub(super) fn section(context: &Context) -> Option<Section> {
     let columns = Column::list(&[(Kind::Code, &["kind"]), (Kind::Words, &["what", "where"])]);
     let rows = found.iter().map(|one| cells(one, context.trials.len()));
     let table = Table::new("", columns, rows).most(Most::in_terminal(MOST));
-    let nodes = (!found.is_empty()).then(|| Block::table(table).everywhere());
-    Section::of("warnings", "Warnings", nodes.into_iter().collect())
+    let nodes = match found.is_empty() {
+        true => Vec::new(),
+        false => vec![
+            Block::text(in_short(&found))
+                .shown(Forms::TERMINAL)
+                .on_first_screen(),
+            Block::table(table).everywhere(),
+        ],
+    };
+    Section::of("warnings", "Warnings", nodes)
+}
+
+/// `lukewarm (2 trials), setting_adjusted (15)`: each kind with its number of trials.
+fn in_short(found: &[Warning]) -> String {
+    let mut kinds: Vec<(&str, BTreeSet<&str>)> = Vec::new();
+    for warning in found {
+        let kind = warning.flag.kind.as_str();
+        let trials = warning.trials.iter().map(String::as_str);
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, seen)) => seen.extend(trials),
+            None => kinds.push((kind, trials.collect())),
+        }
+    }
+    let kinds = kinds
+        .iter()
+        .enumerate()
+        .map(|(place, (kind, trials))| match place {
+            0 => format!("{kind} ({})", format::plural(trials.len(), "trial")),
+            _ => format!("{kind} ({})", trials.len()),
+        });
+    kinds.collect::<Vec<_>>().join(", ")
 }
 
 fn cells(warning: &Warning, all: usize) -> Vec<Cell> {

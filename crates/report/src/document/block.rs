@@ -23,6 +23,17 @@ impl Section {
 pub struct Node {
     pub forms: Forms,
     pub block: Block,
+    /// Whether the terminal shows it without `--verbose`.
+    pub first_screen: bool,
+}
+
+impl Node {
+    pub fn on_first_screen(self) -> Node {
+        Node {
+            first_screen: true,
+            ..self
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,7 +144,11 @@ impl Block {
     }
 
     pub fn shown(self, forms: Forms) -> Node {
-        Node { forms, block: self }
+        Node {
+            forms,
+            block: self,
+            first_screen: false,
+        }
     }
 
     pub fn text(text: impl Into<String>) -> Block {

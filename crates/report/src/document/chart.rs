@@ -119,6 +119,8 @@ pub struct Seconds {
     /// Seconds that do not count; 0: none.
     pub warm_up_s: u32,
     pub stalls: Vec<Span>,
+    /// Level shifts, which have no end, and the drops of a period.
+    pub shapes: Vec<Span>,
     pub events: Vec<Span>,
 }
 

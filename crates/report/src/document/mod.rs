@@ -5,6 +5,7 @@
 
 mod block;
 mod chart;
+mod headline;
 mod table;
 
 pub use block::{Block, Compare, Forms, List, Most, Node, Section};
@@ -12,7 +13,8 @@ pub use chart::{
     Axis, Band, Bars, Boxes, Chart, Charts, Curve, Lines, Panel, Quantiles, Scale, Seconds, Series,
     Span, Spread,
 };
-pub use table::{Across, Badge, Cell, Column, Kind, Row, Table, marks};
+pub use headline::Headline;
+pub use table::{Across, Badge, Cell, Column, Kind, Ratio, Row, Table, marks};
 
 use crate::looks::Blocks;
 use explain::{Explanation, QueryPlans, Why};
@@ -32,9 +34,11 @@ pub struct Document<'r> {
     /// Whether every recorded trial can be counted.
     pub valid: bool,
     /// The answer in a sentence or two.
-    pub headline: String,
+    pub headline: Headline,
     /// Workload, blocks and progress in a line.
     pub subtitle: String,
+    /// Servers with their versions, hardware and day in a line.
+    pub measured_on: String,
     /// None for a fixed number of blocks.
     pub blocks: Option<Blocks>,
     /// In the experiment file's order.
@@ -61,7 +65,7 @@ pub struct Comparison {
     /// How much slower a run may be than the first one.
     pub tolerance: f64,
     pub title: String,
-    pub headline: String,
+    pub headline: Headline,
     /// In reading order.
     pub sections: Vec<Section>,
 }
@@ -89,8 +93,9 @@ pub enum DifferenceKind {
 pub(crate) struct Head<'d> {
     pub(crate) title: &'d str,
     pub(crate) question: &'d str,
+    pub(crate) measured_on: &'d str,
     pub(crate) subtitle: &'d str,
-    pub(crate) headline: &'d str,
+    pub(crate) headline: &'d Headline,
 }
 
 impl Document<'_> {
@@ -98,6 +103,7 @@ impl Document<'_> {
         Head {
             title: &self.run.question.title,
             question: &self.run.question.question,
+            measured_on: &self.measured_on,
             subtitle: &self.subtitle,
             headline: &self.headline,
         }
@@ -109,6 +115,7 @@ impl Comparison {
         Head {
             title: &self.title,
             question: "",
+            measured_on: "",
             subtitle: "",
             headline: &self.headline,
         }

@@ -65,6 +65,19 @@ pub struct Cell {
     pub badge: Option<Badge>,
     /// How many rows it stands for besides its own; those have an empty cell here.
     pub below: usize,
+    /// The figure drawn; only the page shows it.
+    pub drawn: Option<Ratio>,
+}
+
+/// A ratio with what it is compared with, for an axis that the cells of its column share.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ratio {
+    pub measured: f64,
+    /// An open end is 0 or infinity.
+    pub interval: Option<(f64, f64)>,
+    /// Where the claim holds; an open end is 0 or infinity.
+    pub holds: (f64, f64),
+    pub published: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,6 +155,15 @@ impl Cell {
         Cell {
             text: text.into(),
             ..Cell::default()
+        }
+    }
+
+    /// The name of a level; a dash where the row has none.
+    pub fn label(text: impl Into<String>) -> Cell {
+        let text = text.into();
+        match text.is_empty() {
+            true => Cell::none(),
+            false => Cell::text(text),
         }
     }
 

@@ -4,7 +4,7 @@
 //! table nor bring in HTML.
 
 use crate::document::{
-    Block, Cell, Column, Comparison, Document, Head, Kind, Node, Section, Table,
+    Block, Cell, Column, Comparison, Document, Head, Headline, Kind, Node, Section, Table,
 };
 use crate::gate::{Check, Gate};
 
@@ -39,11 +39,13 @@ pub fn gate_markdown(gate: &Gate) -> String {
 }
 
 fn written_whole(head: &Head, sections: &[Section]) -> String {
-    let about = [head.question, head.subtitle].into_iter();
+    let about = [head.question, head.subtitle, head.measured_on].into_iter();
     let about = about.filter(|about| !about.is_empty()).map(paragraph);
-    let mut parts = vec![format!("## {}\n", safe(head.title))];
+    let mut parts = vec![
+        format!("## {}\n", safe(head.title)),
+        format!("{}\n", headline(head.headline)),
+    ];
     parts.extend(about);
-    parts.push(format!("**{}**\n", safe(head.headline)));
     for section in sections {
         let body = nodes(&section.nodes);
         if !body.is_empty() {
@@ -52,6 +54,15 @@ fn written_whole(head: &Head, sections: &[Section]) -> String {
         }
     }
     parts.join("\n")
+}
+
+fn headline(headline: &Headline) -> String {
+    let parts = headline.parts().into_iter();
+    let written = parts.map(|(text, is_stressed)| match is_stressed {
+        true => format!("**{}**", safe(text)),
+        false => safe(text),
+    });
+    written.collect()
 }
 
 fn nodes(nodes: &[Node]) -> Vec<String> {

@@ -12,4 +12,4 @@ pub use html::html;
 pub use json::{comparison_json, json};
 pub use junit::junit;
 pub use markdown::{comparison_markdown, gate_markdown, markdown};
-pub use terminal::{comparison_terminal, terminal};
+pub use terminal::{Screen, comparison_terminal, in_ascii, lines, terminal, width, wrapped};

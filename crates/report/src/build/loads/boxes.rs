@@ -4,29 +4,41 @@
 
 use super::cell::{Block as OneBlock, Cell as Point};
 use crate::document::{Block, Boxes, Chart, Charts, Section, Series};
+use crate::names;
 use record::done_series;
 
 /// Seconds that are drawn of a page, over all cells; evenly chosen where there are more.
 const SECONDS_MAX: usize = 12_000;
 
 pub(super) fn section(cells: &[&Point]) -> Option<Section> {
+    let (open, closed): (Vec<&Point>, Vec<&Point>) = cells.iter().partition(|cell| cell.open);
+    let charts: Vec<Charts> = [open, closed]
+        .iter()
+        .filter_map(|own| charts(own))
+        .collect();
+    let about = "Each box spans the middle half of the seconds of the measured part, of all blocks; its line is their median and its ends are the minimum and the maximum. Dots are single seconds, spread out so that they do not hide each other. Diamonds are the means of the blocks. Boxes show how steady a cell is; they are not confidence intervals.";
+    let remark = (!charts.is_empty()).then(|| Block::remark(about).page());
+    let charts = charts
+        .into_iter()
+        .map(|charts| Block::Charts(charts).page());
+    Section::of("boxes", "Seconds by cell", charts.chain(remark).collect())
+}
+
+/// Of the cells of one loop, if there are several.
+fn charts(cells: &[&Point]) -> Option<Charts> {
     if cells.len() < 2 {
         return None;
     }
     let series = Shown::of(cells);
+    let of_loop = names::load_loop(cells[0].open);
+    let title = format!("{}, {of_loop}", series.title);
     let chart = Chart {
-        name: "boxes".to_string(),
-        title: series.title.clone(),
+        name: format!("boxes-{}", of_loop.replace(' ', "-")),
+        title: title.clone(),
         series: Series::Boxes(boxes(cells, &series)),
     };
-    let charts = Charts::single(
-        "",
-        "Throughput of each second by cell; the table of the next section has minimum, median and maximum",
-        chart,
-    );
-    let about = "Each box spans the middle half of the seconds of the measured part, of all blocks; its line is their median and its ends are the minimum and the maximum. Dots are single seconds, spread sideways so that they do not hide each other. Diamonds are the means of the blocks. Boxes show how steady a cell is; they are not confidence intervals.";
-    let nodes = vec![Block::Charts(charts).page(), Block::remark(about).page()];
-    Section::of("boxes", "Seconds by cell", nodes)
+    let label = "Throughput of each second by cell; the table of the next section has minimum, median and maximum";
+    Some(Charts::single(title, label, chart))
 }
 
 /// The series that is drawn: what a standard counts, otherwise all operations.

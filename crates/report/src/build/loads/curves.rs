@@ -18,7 +18,7 @@ enum Against {
 
 pub(super) fn section(grids: &[Grid]) -> Option<Section> {
     let charts: Vec<Chart> = grids.iter().flat_map(charts).collect();
-    let about = "The tables above have the same figures. The bars are 95 % intervals over blocks, and the small circles are single blocks: all of them where there are fewer than four, or where the interval is wider than a factor of 3 and not drawn. An unstable load has no latency, so its point is missing. A click on the legend shows or hides a line.";
+    let about = "The tables above have the same figures. The bars are 95 % intervals over blocks, and the small circles are single blocks: all of them where there are fewer than four, or where the interval is wider than a factor of 3 and not drawn. An unstable load has no latency, so its point is missing. Where there is a legend, a click on a name shows or hides its line.";
     let mut nodes = Vec::new();
     if !charts.is_empty() {
         nodes.push(Block::remark(about).page());

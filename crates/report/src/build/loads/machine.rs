@@ -66,14 +66,12 @@ fn row(cell: &Point) -> Vec<Cell> {
 
 /// Per second, and where they were served from.
 fn misses(cell: &Point) -> Cell {
-    let Some(count) = cell.mean("Innodb_buffer_pool_reads") else {
-        return Cell::none();
-    };
-    let [pages, read] = ["Innodb_pages_read", "device read bytes"].map(|name| cell.mean(name));
     let settings = cell.blocks.first().map(|block| &block.trial.settings);
-    let page_bytes = settings.and_then(|settings| settings.get("innodb_page_size")?.parse().ok());
-    let misses = Misses::new(count, pages, read, page_bytes);
-    Cell::text(used::misses_in_words(&misses))
+    let page_size = settings.and_then(|settings| settings.get("innodb_page_size"));
+    match Misses::of(|name| cell.mean(name), page_size.map(String::as_str)) {
+        Some(misses) => Cell::text(used::misses_in_words(&misses)),
+        None => Cell::none(),
+    }
 }
 
 /// The load generator's backend, and how it affected the result.

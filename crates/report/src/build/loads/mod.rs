@@ -15,6 +15,7 @@ mod grid;
 mod machine;
 mod notes;
 mod operations;
+mod overview;
 mod predicted;
 mod recovery;
 mod seconds;

@@ -44,7 +44,7 @@ fn rows(run: &Run, prediction: &Prediction) -> Vec<Vec<Cell>> {
     let below = SHOWN.len();
     let spanning = |cell: Cell| Cell { below, ..cell };
     let name = names::row(run, prediction.server.as_deref(), &prediction.levels);
-    let utilisation = Cell::figure(prediction.utilisation(), format::percent);
+    let utilisation = Cell::figure(prediction.utilisation(), utilised);
     let mut mean = vec![
         spanning(Cell::text(name).remarked(remarks(prediction))),
         spanning(utilisation),
@@ -71,6 +71,15 @@ fn rows(run: &Run, prediction: &Prediction) -> Vec<Vec<Cell>> {
         rows.push(row);
     }
     rows
+}
+
+/// `62 %`; from 100 % on how many times as much was offered as the workers can complete, since no worker is busy for more than all of
+/// its time.
+fn utilised(share: f64) -> String {
+    match share {
+        share if share < 1.0 => format::percent(share),
+        share => format!("overload, {}× the capacity", format::ratio(share)),
+    }
 }
 
 fn figures(prediction: &Prediction, of: impl Fn(&Percentiles) -> Option<f64>) -> [Cell; 3] {
@@ -164,4 +173,15 @@ fn curves(run: &Run, predictions: &[Prediction], percentile: Percentile) -> Vec<
         }
     }
     curves
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_utilisation_exceeds_all_of_the_time() {
+        assert_eq!(utilised(0.62), "62 %");
+        assert_eq!(utilised(121.1), "overload, 121× the capacity");
+    }
 }

@@ -32,7 +32,9 @@ pub(super) fn section(context: &Context) -> Option<Section> {
     let about = "Times count from the moment the server was ended, those of redo and undo are durations from the server's log. Redo log is what the server reads again: from its last checkpoint to the end. Throughput is back at 95 % of the median of the 30 s before, as a running median of 5 s.";
     let mut nodes = vec![
         Block::remark(about).page(),
-        Block::table(table(context, &cells)).everywhere(),
+        Block::table(table(context, &cells))
+            .everywhere()
+            .on_first_screen(),
     ];
     nodes.extend(chart(context, &cells));
     Section::of("recovery", "Recovery", nodes)

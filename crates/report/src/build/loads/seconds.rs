@@ -1,4 +1,4 @@
-//! The seconds of each cell: throughput, latency and queue, with the warm-up, the events and the stalls.
+//! The seconds of each cell: throughput, latency and queue, with the warm-up, the events, the stalls, level shifts and periodic drops.
 //!
 //! Purpose: few enough points that a page of hundreds of trials stays small, without losing a stall of one second: a point is
 //! the minimum, the median and the maximum of its seconds in all blocks.
@@ -20,6 +20,8 @@ const SERIES: usize = 19;
 const CUT: f64 = 0.5;
 /// Events that are drawn of a block.
 const EVENTS_MAX: usize = 20;
+/// Drops of a period that are drawn of a block.
+const DROPS_MAX: usize = 400;
 /// A percentile of so many operations has 100 above its 99th.
 const OPERATIONS_OF_P99: f64 = 10_000.0;
 
@@ -39,7 +41,7 @@ pub(super) fn section(cells: &[&Point]) -> Option<Section> {
         choice: "cell",
         list: cells.iter().enumerate().map(chart).collect(),
     };
-    let about = "The line is the median of all blocks, the band reaches from the minimum to the maximum. Grey: warm-up, not counted. Red: a stall. Blue: an event.";
+    let about = "The line is the median of all blocks, the band reaches from the minimum to the maximum. Grey: warm-up, not counted. Red: a stall. Orange: a level shift, and the drops of a period. Blue: an event.";
     let figures = [
         "blocks",
         "counted from (s)",
@@ -135,8 +137,33 @@ fn seconds(cell: &Point, points: usize) -> Seconds {
                 name: "stall".to_string(),
             })
             .collect(),
+        shapes: cell.blocks.iter().flat_map(shapes).collect(),
         events: cell.blocks.iter().flat_map(events).collect(),
     }
+}
+
+/// Level shifts, and the seconds in which the throughput drops at equal intervals: those below half of the drop.
+fn shapes(block: &OneBlock) -> Vec<Span> {
+    let shifts = block.summary.shifts.iter().map(|shift| Span {
+        from_s: f64::from(shift.at_s),
+        until_s: None,
+        name: "level shift".to_string(),
+    });
+    let measured = block.summary.steady.from_s..block.summary.steady.until_s;
+    let drops = block.summary.period.iter().flat_map(|period| {
+        let bar = (period.usual + period.least) / 2.0;
+        let is_low = move |second: &u32| {
+            let value = block.at("throughput", *second as usize);
+            value.is_some_and(|value| value < bar)
+        };
+        measured.clone().filter(is_low)
+    });
+    let drops = drops.take(DROPS_MAX).map(|second| Span {
+        from_s: f64::from(second),
+        until_s: Some(f64::from(second) + 1.0),
+        name: String::new(),
+    });
+    shifts.chain(drops).collect()
 }
 
 fn events(block: &OneBlock) -> Vec<Span> {

@@ -3,6 +3,7 @@
 use super::Loads;
 use super::cell::Cell as Point;
 use super::grid::{Grid, Line};
+use super::overview;
 use crate::build::Context;
 use crate::document::{Block, Cell, Column, Forms, Kind as Of, Node, Section, Table};
 use crate::{format, names};
@@ -11,7 +12,7 @@ use record::{Kind, Mode, Percentile};
 use std::collections::BTreeSet;
 
 #[derive(Clone, Copy)]
-enum Measure {
+pub(super) enum Measure {
     Throughput,
     Offered,
     Latency(Kind, Percentile),
@@ -24,18 +25,39 @@ pub(super) fn section(context: &Context, loads: &Loads) -> Option<Section> {
     let mut nodes: Vec<Node> = loads.grids.iter().flat_map(nodes).collect();
     nodes.extend(scaling(context).map(|table| Block::table(table).shown(Forms::WRITTEN)));
     if !loads.answers.is_empty() {
-        nodes.push(Block::Heading("Answers".to_string()).everywhere());
-        nodes.push(Block::list(loads.answers.clone(), ANSWERS).everywhere());
+        let heading = Block::Heading("Answers".to_string()).everywhere();
+        let answers = Block::list(loads.answers.clone(), ANSWERS).everywhere();
+        nodes.extend([heading, answers].map(Node::on_first_screen));
     }
     Section::of("table", "Throughput and latency", nodes)
 }
 
 fn nodes(grid: &Grid) -> Vec<Node> {
-    let mut nodes = vec![Block::Tables(grid.tables()).everywhere()];
+    let mut nodes = match (overview::table(grid), &grid.across) {
+        (Some(overview), across) => {
+            let forms = match across {
+                Some(_) => Forms::ALL,
+                // The overview has the same rows.
+                None => Forms::WRITTEN,
+            };
+            let overview = Block::table(overview).shown(Forms::TERMINAL);
+            let tables = Block::Tables(grid.tables()).shown(forms);
+            vec![overview.on_first_screen(), tables]
+        }
+        (None, _) => {
+            let mut tables = grid.tables().into_iter();
+            let first = tables.next().into_iter().map(Block::table);
+            let first = first.map(|table| table.everywhere().on_first_screen());
+            let others = tables.map(|table| Block::table(table).everywhere());
+            first.chain(others).collect()
+        }
+    };
     let remarks = grid.remarks.iter();
-    nodes.extend(remarks.map(|remark| Block::remark(remark).everywhere()));
+    let remarks = remarks.map(|remark| Block::remark(remark).everywhere());
+    nodes.extend(remarks.map(Node::on_first_screen));
     if !grid.notes.is_empty() {
-        nodes.push(Block::Notes(grid.notes.clone()).everywhere());
+        let notes = Block::Notes(grid.notes.clone()).everywhere();
+        nodes.push(notes.on_first_screen());
     }
     let further = grid.further_tables();
     if !further.is_empty() {
@@ -139,14 +161,16 @@ impl Grid<'_> {
         let mut columns = Column::of(Of::Label, &self.factors);
         columns.extend(Column::of(Of::Figure, heads));
         let row = |line: &Line| {
-            let labels = line.labels.iter().map(Cell::text);
+            let labels = self.factors.iter().zip(&line.labels);
+            let labels =
+                labels.map(|(factor, label)| Cell::label(names::bare_level(factor, label)));
             labels.chain(of(line)).collect()
         };
         Table::new(caption, columns, self.lines.iter().map(row))
     }
 
     /// `closed loop, 8 clients`: what all cells have in common.
-    fn set_up(&self) -> String {
+    pub(super) fn set_up(&self) -> String {
         let loads = self.cells().filter_map(|cell| cell.load.as_ref());
         let modes: Vec<&Mode> = loads.filter_map(|load| load.mode.as_ref()).collect();
         let mut parts = vec![names::load_loop(self.open).to_string()];
@@ -159,7 +183,7 @@ impl Grid<'_> {
         parts.join(", ")
     }
 
-    fn spread(&self) -> &'static str {
+    pub(super) fn spread(&self) -> &'static str {
         let loads = self.cells().filter_map(|cell| cell.load.as_ref());
         let throughput = loads.filter_map(|load| load.throughput.as_ref());
         match throughput
@@ -259,7 +283,7 @@ impl Measure {
         }
     }
 
-    fn cell(&self, cell: &Point) -> Cell {
+    pub(super) fn cell(&self, cell: &Point) -> Cell {
         let estimate = cell.load.as_ref().and_then(|load| self.estimate(load));
         let latency = matches!(self, Measure::Latency(..));
         let text = match estimate {
@@ -286,7 +310,9 @@ fn unstable(cell: &Point) -> Cell {
     let load = cell.load.as_ref();
     let first = load.and_then(|load| load.unstable.first());
     Cell {
-        beside: cell.growth().map(|growth| format!("+{growth:.0}/s")),
+        beside: cell
+            .growth()
+            .map(|growth| format!("+{}/s", format::count(growth.round()))),
         sentence: first.map(|(_, sentence)| sentence.clone()),
         ..Cell::text("unstable")
     }

@@ -6,7 +6,7 @@ use ::record::stats::Summary;
 use ::record::{AuditNote, Kind, Mode, Percentile};
 use std::collections::BTreeSet;
 
-const OF_A_TRIAL: [&str; 48] = [
+const OF_A_TRIAL: [&str; 49] = [
     "block",
     "state",
     "loop",
@@ -55,9 +55,10 @@ const OF_A_TRIAL: [&str; 48] = [
     "loss_window_s",
     "violations",
     "failed_inputs",
+    "uncertain",
 ];
 
-/// How many of them are about the audit. They are the last.
+/// How many of them are about the audit. They are the last but one.
 const OF_AN_AUDIT: usize = 11;
 
 /// Columns: `server`, one per factor, then those of `OF_A_TRIAL`. What a load does not have is empty.
@@ -129,13 +130,30 @@ fn fields(recorded: &Recorded) -> Vec<String> {
         .flags
         .first()
         .map_or(String::new(), |flag| flag.text.clone());
-    fields.resize(OF_A_TRIAL.len() - OF_AN_AUDIT - 1, String::new());
+    let last = OF_A_TRIAL.len() - 1;
+    fields.resize(last - OF_AN_AUDIT - 1, String::new());
     fields.push(note);
     match &trial.audit {
         Some(note) => fields.extend(audited(note)),
-        None => fields.resize(OF_A_TRIAL.len(), String::new()),
+        None => fields.resize(last, String::new()),
     }
+    fields.push(recorded.summary.as_deref().map_or(String::new(), uncertain));
     fields
+}
+
+/// The columns whose percentiles are uncertain, with spaces between: `response_p99_ms response_p999_ms`.
+fn uncertain(summary: &Summary) -> String {
+    let kinds = [
+        ("response", Kind::Response),
+        ("wait", Kind::Wait),
+        ("service", Kind::Service),
+    ];
+    let named = kinds.iter().flat_map(|(name, kind)| {
+        let found = summary.latency.of(*kind).into_iter();
+        let uncertain = found.flat_map(|found| &found.uncertain);
+        uncertain.map(move |percentile| format!("{name}_{}_ms", percentile.text()))
+    });
+    named.collect::<Vec<_>>().join(" ")
 }
 
 fn audited(note: &AuditNote) -> [String; OF_AN_AUDIT] {

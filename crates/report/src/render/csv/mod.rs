@@ -129,17 +129,40 @@ fn record<'a>(text: &mut String, fields: impl Iterator<Item = &'a str>) {
     text.push_str("\r\n");
 }
 
+/// A field that a spreadsheet would execute begins with an apostrophe, which tells it that the field is text.
 fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\r', '\n']) {
+    if is_formula(field) {
+        format!("\"'{}\"", field.replace('"', "\"\""))
+    } else if field.contains([',', '"', '\r', '\n']) {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {
         field.to_string()
     }
 }
 
+/// Whether a spreadsheet takes it for a formula: it begins like one and is no number.
+fn is_formula(field: &str) -> bool {
+    field.starts_with(['=', '+', '-', '@', '\t', '\r']) && field.parse::<f64>().is_err()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_field_that_a_spreadsheet_would_execute_is_text() {
+        for (field, written) in [
+            ("=1+1", "\"'=1+1\""),
+            ("@SUM(\"a\")", "\"'@SUM(\"\"a\"\")\""),
+            ("-1+cmd|' /C calc'!A0", "\"'-1+cmd|' /C calc'!A0\""),
+            ("\t=1", "\"'\t=1\""),
+            ("-1.5", "-1.5"),
+            ("+2e3", "+2e3"),
+            ("5.6=a", "5.6=a"),
+        ] {
+            assert_eq!(quoted(field), written);
+        }
+    }
 
     #[test]
     fn fields_with_commas_quotes_or_line_ends_are_quoted() {

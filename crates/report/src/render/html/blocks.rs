@@ -1,20 +1,18 @@
 //! The blocks of a section as markup.
 
+use super::ratio::{self, Axis};
 use crate::document::{
     Badge, Block, Cell, Charts, Column, Compare, Kind, Node, Row, Section, Table, marks,
 };
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
-/// Tables of more rows scroll by themselves.
+/// Tables of more rows scroll by themselves, but for the verdicts.
 const TALL: usize = 16;
 
 pub(super) fn section(section: &Section) -> Markup {
-    html! {
-        @if section.nodes.iter().any(|node| node.forms.page) {
-            section id=(section.id) { h2 { (section.title) } (nodes(&section.nodes)) }
-        }
-    }
+    let title = format!("{}-title", section.id);
+    html! { section id=(section.id) aria-labelledby=(title) { h2 id=(title) { (section.title) } (nodes(&section.nodes)) } }
 }
 
 fn nodes(nodes: &[Node]) -> Markup {
@@ -44,18 +42,56 @@ fn block(block: &Block) -> Markup {
 }
 
 fn table(table: &Table) -> Markup {
+    let shape = Shape::of(table);
     let mut covered = vec![0; table.columns.len()];
+    let label = match table.caption.is_empty() {
+        true => heads(table),
+        false => table.caption.clone(),
+    };
+    let is_tall = table.rows.len() > TALL && shape.axes.iter().all(Option::is_none);
     html! {
         @if !table.caption.is_empty() { h3 { (table.caption) } }
-        div.scroll.tall[table.rows.len() > TALL] tabindex="0" { table {
-            thead { tr { @for column in &table.columns { th.n[column.kind == Kind::Figure] scope="col" { (column.head) } } } }
-            tbody { @for one in &table.rows { (row(one, &table.columns, &mut covered)) } }
+        div.scroll.tall[is_tall] tabindex="0" role="region" aria-label=(label) { table.cards[shape.is_cards] {
+            thead { tr { @for (column, axis) in table.columns.iter().zip(&shape.axes) {
+                th.n[column.kind == Kind::Figure] scope="col" { (column.head) }
+                @if axis.is_some() { th scope="col" { "ratio (log scale)" } }
+            } } }
+            tbody { @for one in &table.rows { (row(one, &table.columns, &shape, &mut covered)) } }
         } }
     }
 }
 
+/// What all rows of a table share.
+struct Shape {
+    /// By column, of the drawings beside it; none without any.
+    axes: Vec<Option<Axis>>,
+    /// Rows of words become cards where the page is narrow; figures are compared down a column, so they scroll instead.
+    is_cards: bool,
+}
+
+impl Shape {
+    fn of(table: &Table) -> Shape {
+        let axis = |place: usize| {
+            let cells = table.rows.iter().filter_map(|row| row.cells.get(place));
+            Axis::of(cells.filter_map(|cell| cell.drawn.as_ref()))
+        };
+        let mut kinds = table.columns.iter().map(|column| column.kind);
+        let mut cells = table.rows.iter().flat_map(|row| &row.cells);
+        Shape {
+            axes: (0..table.columns.len()).map(axis).collect(),
+            is_cards: kinds.any(|kind| kind == Kind::Words) && cells.all(|cell| cell.below == 0),
+        }
+    }
+}
+
+/// `verdict, claim, measured`
+fn heads(table: &Table) -> String {
+    let heads = table.columns.iter().map(|column| column.head.as_str());
+    heads.collect::<Vec<_>>().join(", ")
+}
+
 /// `covered`: by column, how many rows a cell from above still reaches down.
-fn row(row: &Row, columns: &[Column], covered: &mut [usize]) -> Markup {
+fn row(row: &Row, columns: &[Column], shape: &Shape, covered: &mut [usize]) -> Markup {
     let mut cells: Vec<Markup> = Vec::new();
     for (place, (one, column)) in row.cells.iter().zip(columns).enumerate() {
         if covered[place] > 0 {
@@ -63,25 +99,41 @@ fn row(row: &Row, columns: &[Column], covered: &mut [usize]) -> Markup {
             continue;
         }
         covered[place] = one.below;
-        cells.push(cell(one, column.kind, place == 0));
+        let is_head = place == 0 || column.kind == Kind::Label && one.badge.is_none();
+        let head = shape.is_cards.then_some(column.head.as_str());
+        cells.push(match is_head && column.kind != Kind::Figure {
+            true => head_cell(one, column.kind),
+            false => cell(one, column.kind, head),
+        });
+        if let Some(axis) = &shape.axes[place] {
+            let ratio = one.drawn.as_ref();
+            let drawing = ratio.map(|ratio| ratio::drawing(ratio, axis));
+            cells.push(html! { td { @if let Some(drawing) = drawing { (drawing) } } });
+        }
     }
     html! { tr.quiet[row.quiet] { @for cell in cells { (cell) } } }
 }
 
-fn cell(cell: &Cell, kind: Kind, is_first: bool) -> Markup {
-    let below = (cell.below > 0).then_some(cell.below + 1);
-    let head = is_first || kind == Kind::Label && cell.badge.is_none();
-    match (kind, head) {
-        (Kind::Figure, _) => {
-            html! { td.n rowspan=[below] title=[&cell.sentence] { (figure(cell)) } }
+/// What names a row.
+fn head_cell(cell: &Cell, kind: Kind) -> Markup {
+    let rows = (cell.below > 0).then_some(cell.below + 1);
+    html! {
+        th.words[kind != Kind::Label] rowspan=[rows] scope="row" {
+            @if kind == Kind::Code { code { (cell.text) } (remarks(cell)) } @else { (words(cell)) }
         }
-        (Kind::Code, true) => {
-            html! { th.words scope="row" { code { (cell.text) } (remarks(cell)) } }
+    }
+}
+
+/// `head`: that of its column, for a card.
+fn cell(cell: &Cell, kind: Kind, head: Option<&str>) -> Markup {
+    let rows = (cell.below > 0).then_some(cell.below + 1);
+    match kind {
+        Kind::Figure => {
+            html! { td.n rowspan=[rows] title=[&cell.sentence] data-head=[head] { (figure(cell)) } }
         }
-        (Kind::Code, false) => html! { td.value { (cell.text) } },
-        (Kind::Words, true) => html! { th.words rowspan=[below] scope="row" { (words(cell)) } },
-        (Kind::Words, false) => html! { td.words { (words(cell)) } },
-        (Kind::Label, _) => html! { th scope="row" { (words(cell)) } },
+        Kind::Code => html! { td.value rowspan=[rows] data-head=[head] { (cell.text) } },
+        Kind::Label => html! { td rowspan=[rows] { (words(cell)) } },
+        Kind::Words => html! { td.words rowspan=[rows] data-head=[head] { (words(cell)) } },
     }
 }
 
@@ -118,14 +170,18 @@ fn class(badge: Badge) -> &'static str {
     }
 }
 
-/// The place of one chart, and the choice of which; nothing is there without JavaScript.
+/// The place of one chart, its legend, and the choice of which; nothing is there without JavaScript.
 fn charts(charts: &Charts) -> Markup {
     let Some(first) = charts.list.first() else {
         return html! {};
     };
+    let caption = match charts.list.as_slice() {
+        [only] if charts.caption.is_empty() => &only.title,
+        _ => &charts.caption,
+    };
     html! {
-        div.needs-script {
-            @if !charts.caption.is_empty() { h3 { (charts.caption) } }
+        div.figure.needs-script {
+            @if !caption.is_empty() { h3 { (caption) } }
             @if charts.list.len() > 1 {
                 form autocomplete="off" {
                     label { (charts.choice) " " select data-chooses=(first.name) {
@@ -133,6 +189,7 @@ fn charts(charts: &Charts) -> Markup {
                     } }
                 }
             }
+            ul.legend hidden {}
             div.scroll { div.chart id={ "chart-" (first.name) } data-chart=(first.name) role="img" aria-label=(charts.label) {} }
         }
     }

@@ -1,12 +1,13 @@
 //! The charts, as ECharts option objects.
 //!
-//! Purpose: pure data, without functions, so that the same options can be drawn elsewhere. The page's script resolves three
-//! words: a custom series whose `renderItem` is `"whisker"` draws the interval and the blocks of the bar series with its name, `"range"`
-//! those of a point of a line, and an axis whose labels have the formatter `"percentile"` is one of percentiles.
+//! Purpose: pure data, without functions, so that the same options can be drawn elsewhere. Beside `baseOption` is what the page's
+//! script (charts.js) needs: the height, the unit of the tooltips, `direct` where lines carry their names at their ends, `rows`
+//! where categories have rows. It resolves these words: a custom series whose `renderItem` is `"whisker"` draws the interval and
+//! the blocks of the bar series with its name, `"range"` those of a point of a line; the formatters `"percentile"` and `"second"`.
 
-use crate::document::{
-    Axis, Band, Bars, Chart, Curve, Lines, Panel, Quantiles, Scale, Seconds, Series, Spread,
-};
+use super::seconds::seconds;
+use crate::document::{Axis, Bars, Chart, Curve, Lines, Quantiles, Scale, Series, Spread};
+use crate::format;
 use record::stats::Estimate;
 use serde_json::{Map, Value, json};
 
@@ -18,48 +19,81 @@ pub(super) const COLOURS: [&str; 8] = [
 ];
 /// Lines that are shown at first: those with a colour of their own.
 const LINES_SHOWN: usize = COLOURS.len();
-/// Of a panel of seconds, in pixels.
-const PANEL: usize = 200;
+/// Of a bar with its label, and of what is between two categories, in pixels.
+const BAR: usize = 18;
+const BETWEEN: usize = 14;
 
 pub(super) fn option(chart: &Chart) -> Value {
     match &chart.series {
         Series::Bars(bars) if bars.horizontal => rows(bars),
         Series::Bars(bars) => columns(bars),
         Series::Lines(of) => lines(of),
-        Series::Quantiles(of) => quantiles(&chart.title, of),
-        Series::Seconds(of) => seconds(&chart.title, of),
+        Series::Quantiles(of) => quantiles(of),
+        Series::Seconds(of) => seconds(of),
         Series::Boxes(of) => super::boxes::boxes(of),
     }
 }
 
+/// Bars that carry their names and figures.
 fn rows(bars: &Bars) -> Value {
-    let labels = |width: u32| json!({ "grid": { "left": width + 10 }, "yAxis": { "axisLabel": { "width": width } } });
+    let labels: Vec<Vec<String>> = labels(bars);
+    let ends: Vec<&String> = labels.iter().flatten().collect();
+    let mut series = series(bars);
+    for (whiskers, labels) in series[bars.series.len()..].iter_mut().zip(&labels) {
+        whiskers["labels"] = json!(labels);
+    }
     json!({
-        "height": 90 + bars.categories.len() * (12 + 11 * bars.series.len()),
+        "height": 66,
+        "unit": "s",
+        "rows": { "band": BETWEEN + BAR * bars.series.len(), "ends": ends },
         "baseOption": {
             "color": COLOURS,
-            "legend": { "type": "scroll", "top": 0 },
-            "tooltip": { "trigger": "item", "formatter": "{b}<br>{a}: <b>{c}</b> s" },
-            "grid": { "left": 230, "right": 20, "top": 36, "bottom": 44 },
-            "xAxis": { "type": "value", "name": "seconds", "nameLocation": "middle", "nameGap": 26 },
-            "yAxis": { "type": "category", "inverse": true, "data": bars.categories, "axisLabel": { "width": 220, "overflow": "break", "lineHeight": 14 } },
-            "series": series(bars),
+            "legend": { "data": names(bars) },
+            "tooltip": { "trigger": "item" },
+            "grid": { "top": 6, "bottom": 50 },
+            "xAxis": { "type": "value", "name": "seconds", "nameLocation": "middle", "nameGap": 32 },
+            "yAxis": { "type": "category", "inverse": true, "data": bars.categories },
+            "series": series,
         },
-        "media": [{ "query": { "maxWidth": 600 }, "option": labels(110) }, { "query": { "minWidth": 601 }, "option": labels(220) }],
     })
+}
+
+/// By series, of each category that has an estimate: `hot 2 324.25 s`.
+fn labels(bars: &Bars) -> Vec<Vec<String>> {
+    let estimates = || {
+        bars.series
+            .iter()
+            .flat_map(|(_, estimates)| estimates)
+            .flatten()
+    };
+    let decimals = format::decimals(estimates().map(|estimate| estimate.mean));
+    let label = |name: &str, estimate: &Estimate| match estimate.at_least {
+        true => format!("{name} {}", format::at_least(estimate.mean, decimals)),
+        false => format!("{name} {} s", format::seconds(estimate.mean, decimals)),
+    };
+    let of_series = |(name, estimates): &(String, Vec<Option<Estimate>>)| {
+        let known = estimates.iter().flatten();
+        known.map(|estimate| label(name, estimate)).collect()
+    };
+    bars.series.iter().map(of_series).collect()
+}
+
+fn names(bars: &Bars) -> Vec<&String> {
+    bars.series.iter().map(|(name, _)| name).collect()
 }
 
 fn columns(bars: &Bars) -> Value {
     let hidden = bars.series.iter().skip(BARS_SHOWN).map(|(name, _)| name);
     json!({
-        "height": 340,
+        "height": 320,
         "wide": true,
+        "unit": "s",
         "baseOption": {
             "color": COLOURS,
-            "legend": { "type": "scroll", "top": 0, "selected": unselected(hidden) },
-            "tooltip": { "trigger": "item", "formatter": "{b}<br>{a}: <b>{c}</b> s" },
-            "grid": { "containLabel": true, "left": 4, "right": 8, "top": 56, "bottom": 8 },
-            "xAxis": { "type": "category", "data": bars.categories, "axisLabel": { "interval": 0 } },
+            "legend": { "data": names(bars), "selected": unselected(hidden) },
+            "tooltip": { "trigger": "item" },
+            "grid": { "containLabel": true, "left": 4, "right": 8, "top": 28, "bottom": 8 },
+            "xAxis": { "type": "category", "data": bars.categories },
             "yAxis": { "type": "value", "name": "seconds", "nameLocation": "end", "nameGap": 8, "nameTextStyle": { "align": "left" } },
             "series": series(bars),
         },
@@ -81,17 +115,34 @@ fn series(bars: &Bars) -> Vec<Value> {
         let known = |e: &&Estimate| !e.at_least;
         let mean = |e: &Option<Estimate>| or_null(e.as_ref().filter(known).map(|e| e.mean));
         let means: Vec<Value> = estimates.iter().map(mean).collect();
-        json!({ "type": "bar", "name": name, "data": means, "barGap": "12%", "barCategoryGap": "28%" })
+        let ci: Vec<Value> = estimates.iter().map(|e| interval(e.as_ref())).collect();
+        json!({ "type": "bar", "name": name, "data": means, "ci": ci, "barGap": "12%", "barCategoryGap": "28%" })
     });
     let whiskers = bars.series.iter().map(|(name, estimates)| {
         let places = estimates.iter().enumerate();
         let known = places.filter_map(|(place, estimate)| Some((place as f64, estimate.as_ref()?)));
         json!({
             "type": "custom", "name": name, "renderItem": "whisker", "silent": true, "z": 4, "horizontal": horizontal,
-            "encode": encode(horizontal), "blocks": BLOCKS_DRAWN, "data": spreads(known),
+            "encode": encode(horizontal), "blocks": BLOCKS_DRAWN, "data": known.map(whisker).collect::<Vec<_>>(),
         })
     });
     drawn.chain(whiskers).collect()
+}
+
+/// What a bar's interval, blocks and label need: the place, the spread and the mean, if a bar is drawn.
+fn whisker((place, estimate): (f64, &Estimate)) -> Value {
+    let mean = Some(estimate.mean).filter(|_| !estimate.at_least);
+    let mut item = spread(place, estimate);
+    item.push(or_null(mean));
+    item.into()
+}
+
+/// For the tooltip.
+fn interval(estimate: Option<&Estimate>) -> Value {
+    let ci = estimate.and_then(|estimate| estimate.ci);
+    ci.map_or(Value::Null, |(low, high)| {
+        json!([rounded(low), rounded(high)])
+    })
 }
 
 /// Lines with their intervals.
@@ -101,8 +152,10 @@ fn lines(of: &Lines) -> Value {
         let points: Vec<Value> = points
             .map(|(x, estimate)| json!([rounded(*x), rounded(estimate.mean)]))
             .collect();
+        let estimates = curve.points.iter().map(|(_, estimate)| Some(estimate));
         let mut series = json!({
             "type": "line", "name": curve.name, "color": colour(curve), "data": points, "symbolSize": 6,
+            "ci": estimates.map(interval).collect::<Vec<_>>(),
             "lineStyle": { "type": if curve.dashed { "dashed" } else { "solid" } },
         });
         if let (0, Some((at, name))) = (place, of.mark) {
@@ -126,12 +179,15 @@ fn lines(of: &Lines) -> Value {
     let names: Vec<&String> = of.curves.iter().map(|curve| &curve.name).collect();
     let hidden = of.curves.iter().filter(|curve| curve.colour >= LINES_SHOWN);
     json!({
-        "height": 380,
+        "height": 360,
+        "unit": of.y.name,
+        "x": of.x.name,
+        "direct": of.curves.len() <= LINES_SHOWN,
         "baseOption": {
             "color": COLOURS,
-            "legend": { "type": "scroll", "top": 0, "data": names, "selected": unselected(hidden.map(|curve| &curve.name)) },
-            "tooltip": { "trigger": "item", "formatter": "{a}: <b>{c}</b>" },
-            "grid": { "containLabel": true, "left": 8, "right": 24, "top": 56, "bottom": 34 },
+            "legend": { "data": names, "selected": unselected(hidden.map(|curve| &curve.name)) },
+            "tooltip": { "trigger": "item" },
+            "grid": { "containLabel": true, "left": 8, "right": 24, "top": 32, "bottom": 36 },
             "xAxis": axis(&of.x, "middle"),
             "yAxis": axis(&of.y, "end"),
             "series": drawn.chain(ranges).collect::<Vec<_>>(),
@@ -147,7 +203,7 @@ fn axis(axis: &Axis, place: &str) -> Value {
     let align = if place == "end" { "left" } else { "center" };
     let mut option = json!({
         "type": "value", "name": axis.name, "nameLocation": place,
-        "nameGap": if place == "end" { 10 } else { 26 }, "nameTextStyle": { "align": align },
+        "nameGap": if place == "end" { 10 } else { 32 }, "nameTextStyle": { "align": align },
     });
     if let Scale::Log(base) = axis.scale {
         (option["type"], option["logBase"]) = (json!("log"), json!(base));
@@ -158,18 +214,20 @@ fn axis(axis: &Axis, place: &str) -> Value {
 /// More blocks of one estimate are not drawn.
 const BLOCKS_DRAWN: usize = 9;
 
-/// The place of an estimate, its interval and its blocks, null where there is none; estimates without any spread are left out.
+/// The spreads of estimates, without those that have none.
 fn spreads<'e>(estimates: impl Iterator<Item = (f64, &'e Estimate)>) -> Vec<Value> {
-    let spread = |(place, estimate): (f64, &Estimate)| {
-        let Spread { interval, blocks } = Spread::of(estimate);
-        let ends = [interval.map(|(low, _)| low), interval.map(|(_, high)| high)];
-        let blocks = (0..BLOCKS_DRAWN).map(|block| blocks.get(block).copied());
-        let values: Vec<Option<f64>> = ends.into_iter().chain(blocks).collect();
-        let any = values.iter().any(Option::is_some);
-        let item = std::iter::once(rounded(place)).chain(values.into_iter().map(or_null));
-        any.then(|| item.collect())
-    };
-    estimates.filter_map(spread).collect()
+    let items = estimates.map(|(place, estimate)| spread(place, estimate));
+    let any = items.filter(|item| item[1..].iter().any(|value| !value.is_null()));
+    any.map(Value::from).collect()
+}
+
+/// The place of an estimate, its interval and its blocks, null for what is missing.
+fn spread(place: f64, estimate: &Estimate) -> Vec<Value> {
+    let Spread { interval, blocks } = Spread::of(estimate);
+    let ends = [interval.map(|(low, _)| low), interval.map(|(_, high)| high)];
+    let blocks = (0..BLOCKS_DRAWN).map(|block| blocks.get(block).copied());
+    let values = ends.into_iter().chain(blocks).map(or_null);
+    std::iter::once(rounded(place)).chain(values).collect()
 }
 
 /// Which values lie on which axis.
@@ -181,144 +239,31 @@ fn encode(horizontal: bool) -> Value {
     }
 }
 
-fn quantiles(title: &str, of: &Quantiles) -> Value {
-    let series = of.curves.iter().map(|(name, points)| {
+fn quantiles(of: &Quantiles) -> Value {
+    let series = of.curves.iter().enumerate().map(|(place, (name, points))| {
         let points: Vec<Value> = points
             .iter()
             .map(|(one_in, ms)| json!([rounded(*one_in), rounded(*ms)]))
             .collect();
-        json!({ "type": "line", "name": name, "symbolSize": 3, "data": points })
+        json!({ "type": "line", "name": name, "color": COLOURS[place % COLOURS.len()], "symbolSize": 3, "data": points })
     });
+    let names: Vec<&String> = of.curves.iter().map(|(name, _)| name).collect();
+    let hidden = names.iter().copied().skip(LINES_SHOWN);
     json!({
-        "height": 380,
+        "height": 360,
+        "unit": "ms",
+        "x": "percentile",
+        "direct": of.curves.len() <= LINES_SHOWN,
         "baseOption": {
             "color": COLOURS,
-            "title": { "text": title, "textStyle": { "fontSize": 13 } },
-            "legend": { "type": "scroll", "top": 22 },
-            "tooltip": { "trigger": "item", "formatter": "{a}: 1 in, ms: {c}" },
-            "grid": { "containLabel": true, "left": 8, "right": 40, "top": 70, "bottom": 34 },
-            "xAxis": { "type": "log", "name": "percentile", "nameLocation": "middle", "nameGap": 26, "axisLabel": { "formatter": "percentile" } },
+            "legend": { "data": names, "selected": unselected(hidden) },
+            "tooltip": { "trigger": "item" },
+            "grid": { "containLabel": true, "left": 8, "right": 40, "top": 32, "bottom": 36 },
+            "xAxis": { "type": "log", "name": "percentile", "nameLocation": "middle", "nameGap": 32, "axisLabel": { "formatter": "percentile" } },
             "yAxis": { "type": "log", "name": "ms", "nameTextStyle": { "align": "left" } },
             "series": series.collect::<Vec<_>>(),
         },
     })
-}
-
-/// One panel below the other, each with an axis of seconds of its own.
-fn seconds(title: &str, of: &Seconds) -> Value {
-    let top = |n: usize| 64 + n * (PANEL + 46);
-    let panels = || of.panels.iter().enumerate();
-    let names: Vec<&str> = of
-        .panels
-        .iter()
-        .flat_map(|panel| &panel.curves)
-        .map(|curve| curve.name)
-        .collect();
-    let grids = panels()
-        .map(|(n, _)| json!({ "left": 64, "right": 16, "top": top(n) + 8, "height": PANEL - 30 }));
-    let x_axes = panels().map(|(n, panel)| {
-        json!({
-            "type": "category", "gridIndex": n, "boundaryGap": false, "name": "s", "nameGap": 4,
-            "data": (0..of.seconds).step_by(panel.width).collect::<Vec<_>>(),
-        })
-    });
-    let y_axes = panels().map(|(n, panel)| json!({
-        "type": if panel.log { "log" } else { "value" }, "gridIndex": n, "name": panel.name, "nameGap": 6,
-        "nameTextStyle": { "align": "left" }, "minInterval": if panel.log { 0 } else { 1 },
-    }));
-    json!({
-        "height": top(of.panels.len()) - 30,
-        "wide": true,
-        "baseOption": {
-            "color": COLOURS,
-            "title": { "text": title, "textStyle": { "fontSize": 13 } },
-            "legend": { "type": "scroll", "top": 22, "data": names },
-            "tooltip": { "trigger": "axis" },
-            "grid": grids.collect::<Vec<_>>(),
-            "xAxis": x_axes.collect::<Vec<_>>(),
-            "yAxis": y_axes.collect::<Vec<_>>(),
-            "series": panels().flat_map(|(n, panel)| in_panel(n, panel, of)).collect::<Vec<_>>(),
-        },
-    })
-}
-
-/// The series of a panel; what happened is marked on the first curve of the first one.
-fn in_panel(n: usize, panel: &Panel, of: &Seconds) -> Vec<Value> {
-    let mut all = Vec::new();
-    for (place, curve) in panel.curves.iter().enumerate() {
-        let mut own = band(curve);
-        if let (0, 0, Some(median)) = (n, place, own.last_mut()) {
-            mark(median, of, panel.width);
-        }
-        all.extend(own);
-    }
-    for series in &mut all {
-        (series["xAxisIndex"], series["yAxisIndex"]) = (json!(n), json!(n));
-    }
-    all
-}
-
-/// The span from the minimum to the maximum as two stacked series, where they differ, then the median.
-fn band(curve: &Band) -> Vec<Value> {
-    let (name, colour) = (curve.name, COLOURS[curve.colour]);
-    let data = |of: fn([f64; 3]) -> f64| -> Vec<Value> {
-        let points = curve.points.iter();
-        points.map(|point| or_null(point.map(of))).collect()
-    };
-    let median = json!({
-        "type": "line", "name": name, "symbol": "none", "color": colour, "lineStyle": { "width": 1.5 },
-        "data": data(|[_, median, _]| median), "sampling": "minmax",
-    });
-    if curve
-        .points
-        .iter()
-        .flatten()
-        .all(|[min, _, max]| min == max)
-    {
-        return vec![median];
-    }
-    let part = |area: f64, data: Vec<Value>| {
-        json!({
-            "type": "line", "name": format!("{name}, min to max"), "stack": name, "symbol": "none", "silent": true, "color": colour,
-            "lineStyle": { "opacity": 0 }, "areaStyle": { "opacity": area }, "tooltip": { "show": false }, "data": data,
-        })
-    };
-    vec![
-        part(0.0, data(|[min, ..]| min)),
-        part(0.25, data(|[min, _, max]| max - min)),
-        median,
-    ]
-}
-
-/// The warm-up, the stalls and the events of all blocks, by the place of their point on the axis.
-fn mark(series: &mut Value, of: &Seconds, width: usize) {
-    let last = (of.seconds.max(1) - 1) / width;
-    let place = |second: f64| json!(((second / width as f64) as usize).min(last));
-    let area = |from: f64, until: f64, colour: &str, name: &str| {
-        json!([
-            { "xAxis": place(from), "name": name, "itemStyle": { "color": colour, "opacity": 0.18 } },
-            { "xAxis": place(until) },
-        ])
-    };
-    let warm_up =
-        (of.warm_up_s > 0).then(|| area(0.0, f64::from(of.warm_up_s), "#808080", "warm-up"));
-    let stalls = of
-        .stalls
-        .iter()
-        .filter_map(|stall| Some(area(stall.from_s, stall.until_s?, "#d00000", &stall.name)));
-    let events = of
-        .events
-        .iter()
-        .filter_map(|event| Some(area(event.from_s, event.until_s?, "#0072b2", "")));
-    let areas: Vec<Value> = warm_up.into_iter().chain(stalls).chain(events).collect();
-    let starts = of.events.iter().map(|event| json!({ "xAxis": place(event.from_s), "label": { "formatter": event.name, "fontSize": 10 } }));
-    let starts: Vec<Value> = starts.collect();
-    if !areas.is_empty() {
-        series["markArea"] = json!({ "silent": true, "label": { "fontSize": 10, "position": "insideTop" }, "data": areas });
-    }
-    if !starts.is_empty() {
-        series["markLine"] = json!({ "silent": true, "symbol": "none", "data": starts });
-    }
 }
 
 /// Five significant digits: more would only fill the tooltip.
@@ -334,7 +279,7 @@ pub(super) fn rounded(value: f64) -> Value {
     }
 }
 
-fn or_null(value: Option<f64>) -> Value {
+pub(super) fn or_null(value: Option<f64>) -> Value {
     value.map_or(Value::Null, rounded)
 }
 

@@ -7,8 +7,10 @@ mod blocks;
 mod boxes;
 mod charts;
 mod data;
+mod ratio;
+mod seconds;
 
-use crate::document::{Block, Charts, Document, Node};
+use crate::document::{Block, Charts, Document, Node, Section};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::{Map, Value};
 
@@ -16,7 +18,7 @@ const STYLE: &str = include_str!("style.css");
 /// The browser enforces that the page loads nothing.
 const NOTHING_FROM_ELSEWHERE: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
-const SCRIPT: &str = include_str!("page.js");
+const SCRIPTS: [&str; 2] = [include_str!("charts.js"), include_str!("counters.js")];
 /// ECharts, under the Apache License 2.0; see build.rs for where it comes from.
 const CHART_LIBRARY: &str = include_str!(concat!(env!("OUT_DIR"), "/echarts.min.js"));
 
@@ -38,21 +40,44 @@ pub fn html(document: &Document) -> String {
                 noscript { style { ".needs-script { display: none }" } }
             }
             body {
+                a.skip href="#content" { "Skip to content" }
                 header {
                     h1 { (question.title) }
                     p.question { (question.question) }
+                    p.headline {
+                        @for (text, is_stressed) in document.headline.parts() {
+                            @if is_stressed { strong { (text) } } @else { (text) }
+                        }
+                    }
+                    p.quiet { (document.measured_on) }
                     p.quiet { (document.subtitle) }
-                    p.headline { (document.headline) }
                 }
-                main { @for section in &document.sections { (blocks::section(section)) } }
+                div.columns {
+                    (contents(document))
+                    main #content { @for section in document.sections.iter().filter(|section| is_shown(section)) { (blocks::section(section)) } }
+                }
                 footer { "Made by prony " (version) " from run.sqlite alone." }
                 (data(document))
                 script { (PreEscaped(CHART_LIBRARY)) }
-                script { (PreEscaped(SCRIPT)) }
+                script { @for part in SCRIPTS { (PreEscaped(part)) } }
             }
         }
     };
     page.into_string()
+}
+
+/// The contents bar.
+fn contents(document: &Document) -> Markup {
+    let shown = document.sections.iter().filter(|section| is_shown(section));
+    html! {
+        nav.contents aria-label="Contents" { ul {
+            @for section in shown { li { a href={ "#" (section.id) } { (section.title) } } }
+        } }
+    }
+}
+
+fn is_shown(section: &Section) -> bool {
+    section.nodes.iter().any(|node| node.forms.page)
 }
 
 /// What the page's script reads: the options of the charts by their names, and the counters of all rows.

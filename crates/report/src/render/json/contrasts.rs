@@ -1,10 +1,11 @@
 //! The keys of a comparison: of servers in one run, and of runs.
 
 use super::{finite, levels};
+use crate::build::contrasts::word;
 use crate::document::{Comparison, Difference, DifferenceKind};
 use crate::format;
 use record::stats::{Contrast, Estimate};
-use record::{Limit, Value, Verdict};
+use record::{Limit, Value};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
@@ -124,10 +125,7 @@ impl ContrastNote<'_> {
             ratio: judged.measured,
             ci: judged.ci.map(|(low, high)| (Some(low), finite(high))),
             limit: judged.limit,
-            verdict: match judged.verdict {
-                Verdict::NotAvailable => Verdict::NotAvailable.text(),
-                _ => contrast.verdict().text(),
-            },
+            verdict: word(contrast),
             blocks_to_decide: judged.blocks_to_decide,
             reason: judged.reason.as_deref(),
         }

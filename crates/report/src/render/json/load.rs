@@ -19,6 +19,7 @@ pub(super) struct LatencyNote {
     max: f64,
     /// Percentiles with fewer than 100 operations above them, or with operations of fewer than ten seconds.
     uncertain: Vec<Percentile>,
+    mean: f64,
 }
 
 impl LatencyNote {
@@ -36,6 +37,7 @@ impl From<&Percentiles> for LatencyNote {
             p999: found.p999_ms,
             max: found.max_ms,
             uncertain: found.uncertain.clone(),
+            mean: found.mean_ms,
         }
     }
 }
@@ -53,6 +55,8 @@ pub(super) struct LoadNote<'a> {
     stable: Option<bool>,
     unstable: Option<String>,
     steady: Option<SteadyNote>,
+    /// The standard deviation of the throughput of single seconds as a share of its mean.
+    variation: Option<f64>,
     retried: Option<u64>,
     errors_by_code: BTreeMap<u16, u64>,
     by_operation: Vec<OperationNote>,
@@ -150,6 +154,7 @@ impl<'a> LoadNote<'a> {
             stable: offered.map(|offered| offered.unstable.is_none()),
             unstable: offered.and_then(|offered| offered.unstable.clone()),
             steady: Some(steady(summary)),
+            variation: summary.variation,
             retried: Some(summary.retried),
             unknown: Some(summary.unknown),
             errors_by_code: errors_by_code(load, summary),

@@ -48,6 +48,7 @@ pub fn json(document: &Document) -> String {
         plans: document.plans.iter().map(plans::query).collect(),
         comparisons: document.contrasts.iter().map(ContrastNote::of).collect(),
         control: document.control.as_ref().map(ControlNote::of),
+        headline: &document.headline,
     };
     let mut text =
         serde_json::to_string_pretty(&note).expect("plain data with text keys always serialises");
@@ -77,6 +78,8 @@ struct RunNote<'a> {
     /// The servers against the first one, if there are no claims.
     comparisons: Vec<ContrastNote<'a>>,
     control: Option<ControlNote>,
+    /// The answer in a sentence or two.
+    headline: &'a str,
 }
 
 /// The same setup twice.

@@ -1,0 +1,257 @@
+//! What a terminal shows: no line exceeds its width, the answer comes first, and a pipe gets ASCII.
+
+mod fixture;
+
+use fixture::{clients, forms, timed, tpcc};
+use record::{Factor, Run, Trial};
+use report::{
+    Badge, Block, Cell, Column, Detail, Document, Headline, Kind, Screen, Section, Table,
+};
+use unicode_width::UnicodeWidthStr;
+
+const WIDTHS: [usize; 4] = [60, 80, 100, 200];
+
+const LONG: &str = "With the small pool and the join order pinned by STRAIGHT_JOIN in every one of the thirteen queries, the newer server with its own default is slower than the older one, and a_word_that_is_longer_than_a_whole_line_of_a_narrow_terminal_because_somebody_joined_all_of_its_settings is in it";
+const LONG_NAME: &str = "production-replica-eu-central-1.example.internal:3306";
+
+/// The names of all servers and levels are long, and there are more factors than a line holds.
+fn with_long_names((mut run, mut trials): (Run, Vec<Trial>)) -> (Run, Vec<Trial>) {
+    let renamed = |name: &str| format!("{name} {LONG_NAME}");
+    let further: Vec<(String, String)> = (1..=6)
+        .map(|n| {
+            (
+                format!("innodb_a_factor_{n}"),
+                format!("its level number {n}"),
+            )
+        })
+        .collect();
+    for trial in &mut trials {
+        trial.key.server = trial.key.server.as_deref().map(renamed);
+        for (factor, level) in &mut trial.key.levels {
+            if factor == "variant" {
+                *level = renamed(level);
+            }
+        }
+        trial.key.levels.extend(further.iter().cloned());
+    }
+    let servers = std::mem::take(&mut run.environment.servers).into_iter();
+    run.environment.servers = servers
+        .map(|(name, identity)| (renamed(&name), identity))
+        .collect();
+    for server in &mut run.question.servers {
+        *server = renamed(server);
+    }
+    for factor in &mut run.question.factors {
+        if factor.name == "variant" {
+            factor.levels = factor.levels.iter().map(|level| renamed(level)).collect();
+        }
+    }
+    let factors = further.iter().map(|(name, level)| Factor {
+        name: name.clone(),
+        levels: vec![level.clone(), "another level".to_string()],
+    });
+    run.question.factors.extend(factors);
+    for claim in &mut run.question.claims {
+        claim.says = LONG.to_string();
+    }
+    (run, trials)
+}
+
+fn all_runs() -> Vec<(Run, Vec<Trial>)> {
+    vec![
+        fixture::troubled(),
+        clients::by_clients(),
+        timed::troubled(),
+        timed::open(),
+        timed::searched(),
+        tpcc::matrix(),
+    ]
+}
+
+fn is_within(text: &str, width: usize) {
+    for line in text.lines() {
+        assert!(
+            line.width() <= width,
+            "{} of {width}: {line}\n{text}",
+            line.width()
+        );
+    }
+}
+
+#[test]
+fn no_line_of_any_run_exceeds_the_width() {
+    for run in all_runs() {
+        for (run, trials) in [run.clone(), with_long_names(run)] {
+            let document = Document::of(&run, &trials, Detail::Brief);
+            for width in WIDTHS {
+                for (verbose, unicode) in [(true, true), (true, false), (false, true)] {
+                    let screen = Screen {
+                        verbose,
+                        unicode,
+                        ..forms::screen(width)
+                    };
+                    is_within(&report::terminal(&document, &screen), width);
+                }
+            }
+        }
+    }
+}
+
+/// A table of words and figures, and one of a factor with many levels.
+fn with_wide_tables(document: &mut Document) {
+    let claim = |word: &str, badge| {
+        vec![
+            Cell::text(word).badged(badge),
+            Cell::text(LONG),
+            Cell::text("1.50"),
+            Cell::text("1.34 to 1.67"),
+        ]
+    };
+    let columns = Column::list(&[
+        (Kind::Label, &["verdict"]),
+        (Kind::Words, &["claim"]),
+        (Kind::Figure, &["measured", "95 % CI"]),
+    ]);
+    let rows = [
+        claim("not reproduced", Badge::No),
+        claim("holds", Badge::Yes),
+    ];
+    let claims = Table::new("", columns, rows);
+    let figures = (1..=24).map(|level| {
+        let value = f64::from(level) * 1000.5;
+        Cell::with_interval(value, Some((value / 1.2, value * 1.2)), |v| {
+            format!("{v:.1}")
+        })
+    });
+    let row: Vec<Cell> = [Cell::text(LONG_NAME)].into_iter().chain(figures).collect();
+    let mut columns = Column::of(Kind::Label, ["server"]);
+    columns.extend(Column::of(
+        Kind::Figure,
+        (1..=24).map(|n| (8 * n).to_string()),
+    ));
+    let levels = Table::new("ops/s by clients", columns, vec![row; 9]).across("clients", "ops/s");
+    let settings = Table::new(
+        "Settings",
+        Column::of(Kind::Code, (1..=9).map(|n| format!("variant number {n}"))),
+        [(1..=9).map(|n| Cell::text(format!("value_{n}"))).collect()],
+    );
+    let tables = [claims, levels, settings].map(|table| Block::table(table).everywhere());
+    let verbatim = Block::Verbatim(format!("  -> {LONG}")).everywhere();
+    let fact = Block::Facts(vec![(LONG_NAME.to_string(), LONG.to_string())]).everywhere();
+    let nodes = tables.into_iter().chain([verbatim, fact]).collect();
+    document.sections = vec![Section::of("wide", "Wide", nodes).unwrap()];
+}
+
+/// Without what a renderer puts between the letters of a word that it splits.
+fn squeezed(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
+#[test]
+fn wide_tables_are_wrapped_or_split_and_lose_nothing() {
+    let (run, _) = fixture::published();
+    let mut document = Document::of(&run, &[], Detail::Brief);
+    with_wide_tables(&mut document);
+    for width in WIDTHS {
+        let text = report::terminal(&document, &forms::screen(width));
+        is_within(&text, width);
+        let shown = squeezed(&text);
+        let figures: Vec<String> = (1..=24)
+            .map(|n| format!("{:.1}", f64::from(n) * 1000.5))
+            .collect();
+        let values: Vec<String> = (1..=9).map(|n| format!("value_{n}")).collect();
+        let parts = ["notreproduced", "1.34to1.67"].map(String::from);
+        for part in figures.iter().chain(&values).chain(&parts) {
+            assert!(shown.contains(part.as_str()), "{part} at {width}:\n{text}");
+        }
+    }
+    // Row by row a claim is in one piece.
+    let text = report::terminal(&document, &forms::screen(60));
+    assert!(squeezed(&text).contains(&squeezed(LONG)), "{text}");
+}
+
+#[test]
+fn a_table_that_does_not_fit_is_shown_row_by_row_or_in_parts() {
+    let (run, _) = fixture::published();
+    let mut document = Document::of(&run, &[], Detail::Brief);
+    with_wide_tables(&mut document);
+    insta::assert_snapshot!(report::terminal(&document, &forms::screen(80)));
+}
+
+#[test]
+fn the_first_screen_has_the_answer_one_table_and_the_verdicts() {
+    let (run, trials) = fixture::published();
+    let document = Document::of(&run, &trials, Detail::Brief);
+    let screen = Screen {
+        verbose: false,
+        ..forms::screen(80)
+    };
+    let text = report::terminal(&document, &screen);
+    insta::assert_snapshot!(text);
+    assert!(text.starts_with(document.headline.split(' ').next().unwrap()));
+}
+
+#[test]
+fn the_first_screen_of_a_load_has_a_row_for_each_cell() {
+    let (run, trials) = timed::closed();
+    let document = Document::of(&run, &trials, Detail::Brief);
+    let screen = Screen {
+        verbose: false,
+        ..forms::screen(80)
+    };
+    insta::assert_snapshot!(report::terminal(&document, &screen));
+}
+
+#[test]
+fn the_first_screen_of_an_open_load_shows_the_rate_that_a_share_became() {
+    let (run, trials) = timed::open();
+    let document = Document::of(&run, &trials, Detail::Brief);
+    let screen = Screen {
+        verbose: false,
+        unicode: false,
+        ..forms::screen(80)
+    };
+    let text = report::terminal(&document, &screen);
+    insta::assert_snapshot!(text);
+    assert!(text.is_ascii(), "{text}");
+}
+
+#[test]
+fn without_unicode_every_run_is_ascii() {
+    for (run, trials) in all_runs() {
+        let document = Document::of(&run, &trials, Detail::Brief);
+        let screen = Screen {
+            unicode: false,
+            ..forms::screen(80)
+        };
+        let text = report::terminal(&document, &screen);
+        let other: Vec<&str> = text.lines().filter(|line| !line.is_ascii()).collect();
+        assert_eq!(other, [""; 0]);
+    }
+}
+
+#[test]
+fn the_headline_is_stressed_alike_in_every_form() {
+    let (run, trials) = fixture::published();
+    let document = Document::of(&run, &trials, Detail::Full);
+    let stressed: Vec<&str> = stressed(&document.headline);
+    assert_eq!(stressed.len(), 1, "{}", document.headline);
+    let ratio = stressed[0];
+    assert!(report::markdown(&document).contains(&format!("**{ratio}**")));
+    assert!(report::html(&document).contains(&format!("<strong>{ratio}</strong>")));
+    let json: serde_json::Value = serde_json::from_str(&report::json(&document)).unwrap();
+    assert_eq!(json["headline"], *document.headline);
+    let colours = Screen {
+        colour: true,
+        ..forms::screen(200)
+    };
+    let text = report::terminal(&document, &colours);
+    assert!(text.contains(&format!("\x1b[1m{ratio}\x1b[0m")), "{text}");
+    let plain = report::terminal(&document, &forms::screen(200));
+    assert!(!plain.contains('*') && !plain.contains('\x1b'), "{plain}");
+}
+
+fn stressed(headline: &Headline) -> Vec<&str> {
+    let parts = headline.parts().into_iter();
+    parts.filter(|(_, is)| *is).map(|(text, _)| text).collect()
+}
