@@ -70,6 +70,7 @@ clients = {clients}
 time = "4s"
 warmup = "1s"
 blocks = 3
+control = false
 
 [[claim]]
 says = "fast is faster"

@@ -84,7 +84,7 @@ impl Instance {
     }
 
     fn wait(&mut self, log: &Path) {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_secs(600);
         while let Err(error) = Session::open(&self.dsn) {
             let ended = self.process.try_wait().unwrap();
             let patient = ended.is_none() && Instant::now() < deadline;

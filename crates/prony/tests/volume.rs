@@ -30,6 +30,7 @@ fn volatile(filesystem: Filesystem) -> VolumeOptions {
     VolumeOptions {
         filesystem,
         volatile: Some(DiskOptions::default()),
+        ..VolumeOptions::default()
     }
 }
 
@@ -206,7 +207,9 @@ fn a_dead_daemon_fails_requests_and_blocks_nothing() {
         .args(["-9", &daemon.to_string()])
         .status()
         .unwrap();
-    assert!(within(Duration::from_secs(10), || file.sync_all().is_err()));
+    assert!(within(Duration::from_secs(600), || file
+        .sync_all()
+        .is_err()));
     drop(file);
     let says = volume.freeze().unwrap_err().to_string();
     assert!(
@@ -222,7 +225,7 @@ fn a_dead_daemon_fails_requests_and_blocks_nothing() {
 fn a_plain_volume_has_no_power_to_cut() {
     let options = VolumeOptions {
         filesystem: Filesystem::Ext4,
-        volatile: None,
+        ..VolumeOptions::default()
     };
     if !can_have(&options) {
         return;
@@ -279,5 +282,136 @@ fn a_killed_prony_leaves_nothing_mounted() {
     process.kill().unwrap();
     process.wait().unwrap();
     let is_clean = || !folder.exists() && !is_in_mounts(&folder) && !has_loop_device(&folder);
-    assert!(within(Duration::from_secs(60), is_clean));
+    assert!(within(Duration::from_secs(600), is_clean));
+}
+
+fn empty(_: &Path) -> Result<(), String> {
+    Ok(())
+}
+
+/// The options in the kernel's table of the file system that is mounted there.
+fn options_in_force(point: &Path) -> String {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    let at = point.to_str().unwrap();
+    let line = mounts.lines().find(|line| line.contains(at)).unwrap();
+    line.split(' ').nth(3).unwrap().to_string()
+}
+
+#[test]
+fn mount_options_are_in_force_and_an_unknown_one_is_refused_by_name() {
+    let options = |mount_options: &str| VolumeOptions {
+        mount_options: mount_options.into(),
+        ..VolumeOptions::default()
+    };
+    if !can_have(&options("")) {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let leases = leases(home.path());
+    let folder = leases.temporary("test").unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let volume = Volume::make(
+        options("nodiscard,noatime,data=writeback"),
+        BYTES,
+        &at("a"),
+        &leases,
+        empty,
+    );
+    let in_force = options_in_force(&volume.unwrap().data());
+    for option in ["noatime", "data=writeback"] {
+        assert!(in_force.split(',').any(|one| one == option), "{in_force}");
+    }
+    let refused = Volume::make(options("no_such_option"), BYTES, &at("b"), &leases, empty);
+    let says = refused.err().unwrap().to_string();
+    assert!(
+        says.contains("mount_options = \"no_such_option\""),
+        "{says}"
+    );
+    assert!(!has_loop_device(&at("b")), "its loop device is free again");
+}
+
+#[test]
+fn an_image_that_is_written_first_has_all_its_blocks() {
+    use std::os::unix::fs::MetadataExt;
+    for filesystem in [Filesystem::Ext4, Filesystem::Xfs] {
+        let options = VolumeOptions {
+            filesystem,
+            is_written: true,
+            ..VolumeOptions::default()
+        };
+        if !can_have(&options) {
+            return;
+        }
+        let home = tempfile::tempdir().unwrap();
+        let leases = leases(home.path());
+        let folder = leases.temporary("test").unwrap();
+        let _volume =
+            Volume::make(options, BYTES, &folder.path().join("v"), &leases, empty).unwrap();
+        let image = fs::metadata(folder.path().join("v/image")).unwrap();
+        assert!(
+            image.blocks() * 512 >= BYTES,
+            "{filesystem:?}: {}",
+            image.blocks()
+        );
+    }
+}
+
+/// A loop device of its own, detached at the end of the test.
+struct Device(PathBuf);
+
+impl Device {
+    /// None, with a message, without losetup.
+    fn over(image: &Path) -> Option<Device> {
+        File::create(image).unwrap().set_len(BYTES).unwrap();
+        let made = Command::new("losetup")
+            .args(["--find", "--show"])
+            .arg(image)
+            .output();
+        match made {
+            Ok(made) if made.status.success() => {
+                let path = String::from_utf8(made.stdout).unwrap();
+                Some(Device(path.trim().into()))
+            }
+            other => {
+                skip::skipped(&format!("losetup: {other:?}"));
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").arg("-d").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_block_device_is_overwritten_unless_it_is_mounted() {
+    if !can_have(&VolumeOptions::default()) {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let leases = leases(home.path());
+    let folder = leases.temporary("test").unwrap();
+    let Some(device) = Device::over(&home.path().join("disk")) else {
+        return;
+    };
+    let options = VolumeOptions {
+        filesystem: Filesystem::Ext4,
+        device: Some(device.0.clone()),
+        ..VolumeOptions::default()
+    };
+    let first = Volume::make(options.clone(), 0, &folder.path().join("a"), &leases, empty).unwrap();
+    write_synced(&first.data().join("mine"), "kept");
+    let second = Volume::make(options.clone(), 0, &folder.path().join("b"), &leases, empty);
+    let says = second.err().unwrap().to_string();
+    assert!(says.contains("is mounted on"), "{says}");
+    assert_eq!(
+        fs::read_to_string(first.data().join("mine")).unwrap(),
+        "kept"
+    );
+    drop(first);
+    assert!(!is_in_mounts(folder.path()));
+    host::volume::check(&options).unwrap();
 }

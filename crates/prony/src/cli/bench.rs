@@ -5,12 +5,11 @@
 
 mod dry;
 
-use super::Results;
 use super::experiment::{self, Overrides};
 use super::failure::{Failure, Status, print};
 use super::setting::{pair, setting};
 use super::show::Format;
-use super::{gate, run};
+use super::{Allow, Results, gate, run, terminal};
 use crate::run::{Request, Workloads};
 use spec::{BenchRequest, FileioRequest, SqlRequest, bench};
 use workload::{AfterLoad, TargetKind, Workload};
@@ -50,7 +49,7 @@ pub(super) struct Args {
     /// Warm-up before the measured time: 2s, 50%, find
     #[arg(long)]
     warmup: Option<String>,
-    /// Warehouses of tpcc, about 86 MB each [default: 1]
+    /// Scale of ssb and tpch; warehouses of tpcc, about 86 MB each [default: 1]
     #[arg(long)]
     scale: Option<String>,
     /// Number of tables of oltp
@@ -59,7 +58,7 @@ pub(super) struct Args {
     /// Rows per table of oltp
     #[arg(long)]
     rows: Option<u64>,
-    /// Storage engine
+    /// Storage engine; of fileio: sync, io_uring or libaio
     #[arg(long)]
     engine: Option<String>,
     /// Repetitions of all trials; confidence intervals need at least two
@@ -68,10 +67,6 @@ pub(super) struct Args {
     /// Setting that the servers start with; repeatable
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     set: Vec<(String, String)>,
-    #[command(flatten)]
-    sql: Sql,
-    #[command(flatten)]
-    fileio: Fileio,
     /// Run on null servers, to measure the limit of the load engine on this machine
     #[arg(long)]
     dry: bool,
@@ -79,12 +74,18 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
     #[command(flatten)]
+    detail: terminal::Detail,
+    #[command(flatten)]
     gate: gate::Gating,
     #[command(flatten)]
     results: Results,
-    /// Allow dropping prony's own schemas on an external server
-    #[arg(long)]
-    allow_drop: bool,
+    #[command(flatten)]
+    allow: Allow,
+    // Last, because their headings go on to what follows.
+    #[command(flatten)]
+    sql: Sql,
+    #[command(flatten)]
+    fileio: Fileio,
 }
 
 /// Your own SQL: `prony bench sql --dump shop.sql --queries q.sql`.
@@ -121,7 +122,10 @@ struct Fileio {
     /// Folder on the disk to measure; prony makes a folder of its own in it [default: below PRONY_HOME]
     #[arg(long, value_name = "DIR")]
     directory: Option<String>,
-    /// random-read, random-write, sequential-read, sequential-write or mixed [default: random-read]
+    /// Do as a part of a server does: redo, page-cleaner, binlog, recovery or scan; the other options change that
+    #[arg(long)]
+    preset: Option<String>,
+    /// random-read, random-write, sequential-read, sequential-write, mixed or ascending-read [default: random-read]
     #[arg(long)]
     pattern: Option<String>,
     /// Bytes per operation [default: 16K]
@@ -136,9 +140,12 @@ struct Fileio {
     /// Bypass the page cache [default: true]
     #[arg(long, value_name = "true|false")]
     direct: Option<bool>,
-    /// When writes are made durable: never, each, or after so many operations [default: never]
+    /// When writes are made durable: never, each, group (each, with clients that wait sharing a sync), end (of the load), or after so many operations [default: never]
     #[arg(long)]
     fsync: Option<String>,
+    /// Operations in flight per client, with --engine io_uring or libaio [default: 1]
+    #[arg(long)]
+    depth: Option<u64>,
 }
 
 pub(super) fn run(args: Args) -> Result<Status, Failure> {
@@ -157,14 +164,16 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
         shard: None,
         results: args.results.results,
         resume: None,
-        allow_drop: args.allow_drop,
+        allow_drop: args.allow.droppable(),
+        allow_setup: args.allow.allow_setup,
+        allow_device_write: false,
         workloads: Workloads::default(),
     };
     let conducted = run::carry_out(&request)?;
     let document = run::document(&conducted);
     match args.format {
-        Format::Table => run::print_result(&conducted, &document),
-        format => print(&format.of(&document)),
+        Format::Table => run::print_result(&conducted, &document, args.detail),
+        format => print(&format.of(&document, args.detail)),
     }
     run::status(&conducted, &document, &gate)
 }
@@ -215,12 +224,14 @@ impl Fileio {
     fn request(&self) -> FileioRequest {
         FileioRequest {
             directory: self.directory.clone(),
+            preset: self.preset.clone(),
             pattern: self.pattern.clone(),
             io_size: self.io_size.clone(),
             size: self.size.clone(),
             files: self.files,
             direct: self.direct,
             fsync: self.fsync.clone(),
+            depth: self.depth,
         }
     }
 }

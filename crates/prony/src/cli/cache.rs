@@ -1,12 +1,17 @@
 //! `prony cache list|prune`: what PRONY_HOME holds, and how to get the disk space back.
 
 use super::failure::{Failure, Status, print};
+use super::terminal;
+use crate::run::dataset::{BUILDING, lock_of};
 use crate::run::is_measuring;
 use host::{Home, disk};
 use server::Cache;
 use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
+
+/// On narrower screens, names are cut by the terminal.
+const NAME_COLUMNS_MIN: usize = 20;
 
 #[derive(clap::Subcommand)]
 pub(super) enum Command {
@@ -38,19 +43,32 @@ struct Snapshot {
 
 fn list(home: &Home) -> Result<Status, Failure> {
     let builds = Cache::new(home).held().into_iter();
-    let builds = builds.map(|build| line("build", build.bytes, &build.name, ""));
+    let builds = builds.map(|build| line("build", build.bytes, "", &build.name));
     let datasets = snapshots(home).into_iter().map(|snapshot| {
-        let used = format!(", last used {} days ago", days(snapshot.unused));
-        line("dataset", snapshot.bytes, &snapshot.name, &used)
+        line(
+            "dataset",
+            snapshot.bytes,
+            &days(snapshot.unused),
+            &snapshot.name,
+        )
     });
-    let mut lines: Vec<String> = builds.chain(datasets).collect();
+    let head = row("kind", "size", "unused", "name");
+    let mut lines: Vec<String> = [head].into_iter().chain(builds).chain(datasets).collect();
     lines.push(format!("in {}", home.root().display()));
     print(&lines.join("\n"));
     Ok(Status::Done)
 }
 
-fn line(kind: &str, bytes: u64, name: &str, note: &str) -> String {
-    format!("{kind:8} {:>9}  {name}{note}", disk::shown(bytes))
+fn line(kind: &str, bytes: u64, unused: &str, name: &str) -> String {
+    row(kind, &disk::shown(bytes), unused, name)
+}
+
+/// Long names go on in further lines, below their beginning.
+fn row(kind: &str, size: &str, unused: &str, name: &str) -> String {
+    let start = format!("{kind:8} {size:>9} {unused:>8}  ");
+    let columns = terminal::width().saturating_sub(start.len());
+    let below = format!("\n{:1$}", "", start.len());
+    start + &report::wrapped(name, columns.max(NAME_COLUMNS_MIN)).join(&below)
 }
 
 /// Refused while a run may be using the datasets.
@@ -70,12 +88,13 @@ fn prune(home: &Home, unused_days: u64) -> Result<Status, Failure> {
                 snapshot.folder.display()
             ))
         })?;
-        let _ = fs::remove_file(lock(&snapshot.folder));
-        print(&line("removed", snapshot.bytes, &snapshot.name, ""));
+        let _ = fs::remove_file(lock_of(&snapshot.folder));
+        print(&line("removed", snapshot.bytes, "", &snapshot.name));
         (freed, removed) = (freed + snapshot.bytes, removed + 1);
     }
+    let datasets = if removed == 1 { "dataset" } else { "datasets" };
     print(&format!(
-        "{removed} datasets removed, {} freed",
+        "{removed} {datasets} removed, {} freed",
         disk::shown(freed)
     ));
     Ok(Status::Done)
@@ -89,11 +108,10 @@ fn snapshots(home: &Home) -> Vec<Snapshot> {
         .flatten();
     let snapshot = |folder: PathBuf| {
         let name = folder.file_name()?.to_string_lossy().into_owned();
-        if !folder.is_dir() || name.starts_with("building-") {
+        if !folder.is_dir() || name.starts_with(BUILDING) {
             return None;
         }
-        // Each use creates the lock anew.
-        let used = [lock(&folder), folder.clone()].into_iter();
+        let used = [lock_of(&folder), folder.clone()].into_iter();
         let used = used
             .filter_map(|path| path.metadata().ok()?.modified().ok())
             .max();
@@ -110,14 +128,11 @@ fn snapshots(home: &Home) -> Vec<Snapshot> {
     all
 }
 
-fn lock(folder: &std::path::Path) -> PathBuf {
-    let mut path = folder.as_os_str().to_owned();
-    path.push(".lock");
-    PathBuf::from(path)
-}
-
-fn days(time: Duration) -> u64 {
-    time.as_secs() / (24 * 3600)
+fn days(time: Duration) -> String {
+    match time.as_secs() / (24 * 3600) {
+        1 => "1 day".to_string(),
+        days => format!("{days} days"),
+    }
 }
 
 #[cfg(test)]
@@ -131,13 +146,13 @@ mod tests {
         let folder = home.snapshots().join("mariadb-oltp");
         fs::create_dir_all(folder.join("data")).unwrap();
         fs::write(folder.join("data/ibdata1"), vec![1; 10_000]).unwrap();
-        fs::write(lock(&folder), "").unwrap();
+        fs::write(lock_of(&folder), "").unwrap();
         let building = home.snapshots().join("building-1-mariadb");
         fs::create_dir_all(&building).unwrap();
         prune(&home, 1).unwrap();
         assert!(folder.exists());
         prune(&home, 0).unwrap();
-        assert!(!folder.exists() && !lock(&folder).exists());
+        assert!(!folder.exists() && !lock_of(&folder).exists());
         assert!(building.exists());
     }
 }

@@ -2,22 +2,20 @@
 
 use super::Results;
 use super::experiment::{self, Overrides};
-use super::failure::{Failure, Status, print};
+use super::failure::{Failure, Status};
 use crate::run::{
-    Progress, Request, RunError, Workloads, history, limits, preflight, prepare, servers::Provided,
-    volume,
+    Expected, Progress, Request, RunError, Workloads, history, limits, preflight, prepare,
+    servers::Provided, space, volume,
 };
+use crate::screen;
 use host::{Home, Leases, machine};
 use server::Cache;
 use spec::known::Known;
 use spec::plan::estimate::{self, DatasetCost};
 use spec::plan::{Plan, PlannedTrial, Shard};
-use spec::{self, BuildSpec, Plans, RoundKind, Unit};
+use spec::{self, BuildSpec};
 use std::collections::BTreeMap;
-use workload::Estimate;
-
-/// Time to copy a snapshot and start a server, measured on two cores at scale 0.1 to 1.
-const RESTART_S: f64 = 3.0;
+use workload::AllowDrop;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -42,7 +40,9 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
         shard: args.shard,
         results: args.results.results,
         resume: None,
-        allow_drop: false,
+        allow_drop: AllowDrop::No,
+        allow_setup: false,
+        allow_device_write: false,
         workloads: Workloads::default(),
     };
     let plan = prepare::plan(&request)?;
@@ -52,107 +52,58 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
     for sentence in spec::advice(&request.experiment) {
         Progress::stderr().say(&format!("note: {sentence}"));
     }
-    print(&expected(&request, &plan, &trials)?);
+    screen::show(&expected(&request, &plan, &trials)?);
     let home = Home::from_environment().map_err(Failure::usage)?;
     if let Some(sees) = history::sentence(&request, &trials, &home.work()) {
-        print(&sees);
+        screen::show(&sees);
     }
+    prepare::check_memory_limits(&request, &trials)?;
     limits(&trials, &home)?;
-    volume::check(&trials)?;
+    // Nothing is written, so the device may be named.
+    volume::check(&trials, true)?;
     known_settings(&request, &trials, &home)
 }
 
-/// The expected disk space and time. Many trials share a dataset, so each dataset is estimated once.
+/// The expected disk space and time.
 fn expected(request: &Request, plan: &Plan, trials: &[PlannedTrial]) -> Result<String, Failure> {
-    let mut estimates: BTreeMap<String, Estimate> = BTreeMap::new();
+    let expected = Expected::of(request, trials)?;
+    // Many trials share a dataset.
     let mut costs: BTreeMap<(String, String), DatasetCost> = BTreeMap::new();
     for trial in trials {
-        let section = trial.workload.to_string();
-        if !estimates.contains_key(&section) {
-            let workload = prepare::workload(request, trial)?;
-            let estimate = workload.data().map(|data| data.estimate());
-            estimates.insert(section.clone(), estimate.unwrap_or_default());
-        }
-        let estimate = &estimates[&section];
+        let estimate = expected.dataset(trial);
+        let bytes = snapshot_bytes(trial, estimate.data_bytes);
         let server = trial.server_name().to_string();
-        costs
-            .entry((server.clone(), section))
-            .or_insert(DatasetCost {
-                server,
-                new_bytes: estimate.data_bytes,
-                copy_bytes: estimate.data_bytes,
-                load_s: estimate.load_s,
-            });
+        let key = (server.clone(), trial.workload.to_string());
+        costs.entry(key).or_insert(DatasetCost {
+            server,
+            new_bytes: bytes,
+            copy_bytes: bytes + expected.files_bytes(trial),
+            load_s: estimate.load_s,
+        });
     }
     let costs: Vec<DatasetCost> = costs.into_values().collect();
-    let protocol = &request.experiment.protocol;
-    let queries = queries_of_a_round(request, trials)?;
-    let restarts = match protocol.unit {
-        Unit::Round => 1.0,
-        Unit::Query => queries.issued as f64,
-    };
-    let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
-    let trial_s = |trial: &PlannedTrial| {
-        let estimate = &estimates[&trial.workload.to_string()];
-        // Clients in excess of the cores wait for one.
-        let turns = (f64::from(trial.load.clients()) / cores).max(1.0) * queries.share();
-        let round_s = |kind: &RoundKind| match kind {
-            RoundKind::Cold => estimate.round_cold_s * turns + RESTART_S * restarts,
-            RoundKind::Hot => estimate.round_hot_s * turns,
-        };
-        // Only the first trial of a series starts a server.
-        let begins = !protocol.series || !trial.continues;
-        let start_s = if begins { RESTART_S } else { 0.0 };
-        let rounds_s = trial.rounds.iter().map(round_s).sum::<f64>();
-        let disk_s = limits::cold_reading_s(trial, estimate.data_bytes)
-            * cold_rounds(trial)
-            * queries.share();
-        // EXPLAIN ANALYZE executes every query once more.
-        let analysis_s = match trial.observe.plans {
-            Plans::Analyze if !protocol.is_timed() => estimate.round_hot_s * queries.share(),
-            _ => 0.0,
-        };
-        start_s + protocol.driven().as_secs_f64() + rounds_s.max(disk_s) + analysis_s
-    };
     Ok(estimate::text(
         &request.experiment,
-        &estimate::expect(plan, &costs, &trial_s),
+        &estimate::expect(plan, &costs, &|trial| expected.trial_s(trial)),
     ))
+}
+
+/// A snapshot of a server that prony starts has more than the data.
+fn snapshot_bytes(trial: &PlannedTrial, data_bytes: u64) -> u64 {
+    let server = trial.server.as_ref();
+    match server.is_some_and(|server| server.build.is_managed()) {
+        true => {
+            let redo_log_bytes = space::redo_log_bytes(&trial.settings, data_bytes);
+            space::snapshot_bytes(data_bytes, redo_log_bytes)
+        }
+        false => data_bytes,
+    }
 }
 
 /// Checks that this machine can set the planned limits.
 fn limits(trials: &[PlannedTrial], home: &Home) -> Result<(), Failure> {
-    let leases = Leases::open(home).map_err(Failure::failed)?;
+    let leases = super::leases(home)?;
     Ok(limits::check(trials, home, &leases)?)
-}
-
-fn cold_rounds(trial: &PlannedTrial) -> f64 {
-    let cold = trial.rounds.iter().filter(|kind| **kind == RoundKind::Cold);
-    cold.count() as f64
-}
-
-/// How many queries a round issues, out of all queries of the workload.
-struct Queries {
-    issued: usize,
-    all: usize,
-}
-
-impl Queries {
-    fn share(&self) -> f64 {
-        self.issued as f64 / self.all.max(1) as f64
-    }
-}
-
-fn queries_of_a_round(request: &Request, trials: &[PlannedTrial]) -> Result<Queries, Failure> {
-    let all = match trials.first() {
-        Some(first) => prepare::query_names(prepare::workload(request, first)?.as_ref()).len(),
-        None => 0,
-    };
-    let issued = match request.experiment.protocol.queries.len() {
-        0 => all,
-        chosen => chosen,
-    };
-    Ok(Queries { issued, all })
 }
 
 /// Checks the settings against the servers in the cache, and names the servers that are not in it.
@@ -179,10 +130,11 @@ fn known_settings(
             known.push(preflight::known_settings(&provided)?);
             preflight::fits(&request.experiment, &provided, largest, memory_bytes)?;
         } else if !matches!(spec.build, BuildSpec::External(_) | BuildSpec::Sqlite) {
-            print(&format!(
+            let line = format!(
                 "server {}: {} is not in the cache; prony checks its settings after the download",
                 spec.name, spec.build
-            ));
+            );
+            screen::show(&line);
         }
     }
     spec::settings::unknown(&request.experiment, &known).map_err(RunError::from)?;
@@ -197,7 +149,8 @@ fn empty_cells(trials: &[PlannedTrial], known: &[Known]) {
         .filter(|trial| trial.key.block == 0 && !trial.key.is_control())
     {
         if let Some(why) = preflight::lacking(trial, known) {
-            print(&format!("{}: not available, {why}", trial.key.label()));
+            let line = format!("{}: not available, {why}", trial.key.label());
+            screen::show(&line);
         }
     }
 }

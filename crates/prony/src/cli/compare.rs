@@ -37,7 +37,8 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
     let comparison = Comparison::of(runs, experiments, args.gate.tolerance);
     print(&match args.format {
         Format::Table => {
-            report::comparison_terminal(&comparison, terminal::colour(), terminal::width())
+            let all = terminal::Detail { verbose: true };
+            report::comparison_terminal(&comparison, &terminal::screen(all))
         }
         Format::Json => report::comparison_json(&comparison),
         Format::Markdown => report::comparison_markdown(&comparison),

@@ -10,6 +10,7 @@ use crate::run::folder;
 use crate::run::recording::Recording;
 use crate::run::servers::Provided;
 use crate::run::settings;
+use crate::screen::say;
 use host::volume::{Filesystem, Replay, Survive, Volume, flushes};
 use host::{Home, Leases, clone, interrupt};
 use record::{Run, Store, Trial};
@@ -29,7 +30,7 @@ pub(super) enum Command {
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// The run's folder, or its name in the results folder
+    /// The run's folder, its name in the results folder, or @latest
     run: String,
     /// Number of flush points, spread evenly over the recording. Default: all
     #[arg(long)]
@@ -144,12 +145,10 @@ struct Points {
 impl Points {
     fn open(recorded: &Recorded) -> Result<Points, Failure> {
         let home = Home::from_environment().map_err(Failure::usage)?;
-        let leases = Leases::open(&home).map_err(Failure::failed)?;
+        let leases = super::leases(&home)?;
         let spec = recorded.planned.server.as_ref();
         let spec = spec.ok_or_else(|| Failure::usage("the recorded trial has no server"))?;
-        let provide = |build: &spec::BuildSpec| {
-            server::provider(build, &home, &leases, &|line| eprintln!("{line}"))
-        };
+        let provide = |build: &spec::BuildSpec| server::provider(build, &home, &leases, &say);
         let server = Provided::get(spec, &provide)?;
         Ok(Points { leases, server })
     }

@@ -13,6 +13,9 @@ pub struct Overrides {
     /// Scale of the workload, instead of the file's
     #[arg(long, value_name = "X")]
     pub scale: Option<f64>,
+    /// Size of the files of fileio, instead of the file's: 4G
+    #[arg(long, value_name = "SIZE")]
+    pub size: Option<String>,
     /// Repetitions of all trials, instead of the file's
     #[arg(long, value_name = "N")]
     pub blocks: Option<u32>,
@@ -40,6 +43,9 @@ pub struct Overrides {
     /// Warm-up before the measured time, instead of the file's: find, 10s, 50%
     #[arg(long, value_name = "find|TIME|SHARE")]
     pub warmup: Option<String>,
+    /// Run without the limits of the experiment, which require root; each trial is flagged, and never compared with limited ones
+    #[arg(long)]
+    pub no_limits: bool,
 }
 
 /// Parses the overrides of a record.
@@ -58,11 +64,17 @@ impl Overrides {
         if let Some(scale) = self.scale {
             add("--scale", scale.to_string());
         }
+        if let Some(size) = &self.size {
+            add("--size", size.clone());
+        }
         if let Some(blocks) = self.blocks {
             add("--blocks", blocks.to_string());
         }
         if self.until_decided {
             arguments.push("--until-decided".to_string());
+        }
+        if self.no_limits {
+            arguments.push("--no-limits".to_string());
         }
         let mut add = |flag: &str, value: String| arguments.extend([flag.to_string(), value]);
         for only in &self.only {
@@ -98,11 +110,17 @@ impl Overrides {
         if let Some(scale) = self.scale {
             experiment = experiment.with_scale(scale)?;
         }
+        if let Some(size) = &self.size {
+            experiment = experiment.with_size(size)?;
+        }
         if let Some(blocks) = self.blocks {
             experiment = experiment.with_blocks(blocks)?;
         }
         if self.until_decided {
             experiment = experiment.until_decided()?;
+        }
+        if self.no_limits {
+            experiment = experiment.without_limits();
         }
         for server in &self.server {
             experiment = experiment.with_server(server)?;
@@ -173,7 +191,10 @@ fn stem(path: &Path) -> String {
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|error| {
+    spec::read_text_file(path).map_err(|error| {
+        if !matches!(error, spec::InputError::Io(_)) {
+            return Failure::usage(format!("cannot read {}: {error}", path.display()));
+        }
         let known: Vec<&str> = embedded::EXPERIMENTS.iter().map(|(name, _)| *name).collect();
         let near = spec::mistake::nearest(&path.display().to_string(), &known);
         let hint = near.map(|near| format!(" (did you mean {near}?)")).unwrap_or_default();
@@ -187,14 +208,12 @@ fn read(path: &Path) -> Result<String, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use miette::Diagnostic as _;
 
     /// The text that the first mistake underlines.
     fn underlined(workload: &str) -> String {
         let source = format!("title = \"t\"\n[server.a]\nbuild = \"mariadb\"\n{workload}");
         let error = spec::parse("x", "x.toml", &source, &workload::check).unwrap_err();
-        let label = error.mistakes()[0].labels().unwrap().next().unwrap();
-        source[label.offset()..][..label.len()].to_owned()
+        source[error.mistakes()[0].at()].to_owned()
     }
 
     #[test]
@@ -210,6 +229,28 @@ mod tests {
         let small =
             "[workload.oltp]\nrange_size = 50\n[factor.size.tiny]\nworkload = { rows = 20 }\n";
         assert_eq!(underlined(small), "workload");
+    }
+
+    #[test]
+    fn overrides_are_recorded_and_read_again() {
+        let overrides = Overrides {
+            scale: Some(0.25),
+            until_decided: true,
+            no_limits: true,
+            only: vec!["server=a".into()],
+            ..Overrides::default()
+        };
+        let again = Overrides::recorded(&overrides.arguments()).unwrap();
+        assert_eq!(format!("{again:?}"), format!("{overrides:?}"));
+    }
+
+    #[test]
+    fn a_device_is_no_experiment() {
+        let failure = load("/dev/zero", &Overrides::default()).unwrap_err();
+        assert!(
+            format!("{failure:?}").contains("not a regular file"),
+            "{failure:?}"
+        );
     }
 
     /// Parses an experiment whose folder holds `accounts.sql`.
@@ -243,8 +284,10 @@ mod tests {
             let workload = format!("[workload.sql]\noperations_file = \"{file}\"\n");
             let error = with_file(&workload, sql).unwrap_err();
             let mistake = &error.mistakes()[0];
-            let label = mistake.labels().unwrap().next().unwrap();
-            assert_eq!(label.len(), format!("operations_file = \"{file}\"").len());
+            assert_eq!(
+                mistake.at().len(),
+                format!("operations_file = \"{file}\"").len()
+            );
             mistake.to_string()
         };
         let says = named("accounts.sql", "-- operation: a\nselect 'x\n");

@@ -1,6 +1,7 @@
 //! How a verb ends: the exit status and one message on stderr.
 
 use crate::run::RunError;
+use crate::screen;
 use std::process::ExitCode;
 
 /// The exit status. Scripts rely on the numbers.
@@ -39,7 +40,7 @@ pub struct Failure {
 
 #[derive(Debug)]
 enum Message {
-    /// Printed verbatim. It may hold paths and log lines, which miette would wrap.
+    /// May hold paths and log lines, which stay whole words and lines.
     Plain(String),
     /// A message with its place in a file.
     Placed(miette::Report),
@@ -61,12 +62,14 @@ impl Failure {
     }
 
     pub(super) fn print(self) -> ExitCode {
-        // A closed pipe (`prony show | head`) must not cause a panic.
-        use std::io::Write;
-        let _ = match self.message {
-            Message::Plain(text) => writeln!(std::io::stderr(), "error: {text}"),
-            Message::Placed(report) => writeln!(std::io::stderr(), "{report:?}"),
-        };
+        match self.message {
+            Message::Plain(text) => screen::say(&format!("error: {text}")),
+            Message::Placed(report) => {
+                // A closed pipe must not cause a panic.
+                use std::io::Write;
+                let _ = writeln!(std::io::stderr(), "{report:?}");
+            }
+        }
         self.status.into()
     }
 }

@@ -1,6 +1,7 @@
 //! `--gate`, `--tolerance`, `--junit` and `--summary`, the same for run, bench, show and compare.
 
 use super::failure::{Failure, Status};
+use super::terminal;
 use record::{Question, Trial};
 use report::{Comparison, Document, Gate, Strictness};
 use std::path::{Path, PathBuf};
@@ -42,6 +43,9 @@ impl Gating {
     /// # Errors
     /// A file that cannot be written.
     pub(super) fn of_run(&self, document: &Document, trials: &[Trial]) -> Result<Status, Failure> {
+        if self.is_unused() {
+            return Ok(Status::Done);
+        }
         self.conclude(&Gate::of_run(
             document,
             trials,
@@ -73,6 +77,11 @@ impl Gating {
         }
     }
 
+    /// Without any of these options nobody sees the checks.
+    fn is_unused(&self) -> bool {
+        self.gate.is_none() && self.junit.is_none() && self.summary.is_none()
+    }
+
     fn strictness(&self) -> Strictness {
         match self.gate {
             Some(Mode::Strict) => Strictness::Strict,
@@ -93,9 +102,9 @@ impl Gating {
                 (_, true) => "failed",
                 (_, false) => "warning: undecided",
             };
-            eprintln!("{word}: {}: {}", check.name, check.text);
+            terminal::warn(&format!("{word}: {}: {}", check.name, check.text));
         }
-        eprintln!("{}", gate.headline());
+        terminal::warn(&gate.headline());
         Ok(match gate.failed() {
             true => Status::ClaimFailed,
             false => Status::Done,

@@ -15,7 +15,7 @@ pub(super) struct Completions {
 
 #[derive(clap::Args)]
 pub(super) struct Man {
-    /// An existing folder, such as one of MANPATH
+    /// An existing folder, such as man1 below a folder of MANPATH
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }

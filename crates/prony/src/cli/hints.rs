@@ -2,6 +2,8 @@
 
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use spec::Dsn;
+use spec::build::{mask_suspects, name_of};
 
 /// Other tools' names of flags.
 const OTHERS: [(&str, &str); 3] = [
@@ -10,8 +12,19 @@ const OTHERS: [(&str, &str); 3] = [
     ("--table-size", "--rows"),
 ];
 
-/// The error with our flag suggested, and without verbs that only prony itself runs.
+/// Printed if a password is on the command line.
+pub(super) const VISIBLE_PASSWORD: &str = "hint: other users of this machine can see the password on the command line; set PRONY_PASSWORD instead, or write it to ~/.my.cnf under [client]";
+
+/// Whether an argument is, or contains, a DSN with a password.
+pub(super) fn shows_a_password(argument: &str) -> bool {
+    let dsn = argument.find("mysql://").map(|at| &argument[at..]);
+    let dsn = dsn.and_then(|text| text.parse::<Dsn>().ok());
+    dsn.is_some_and(|dsn| dsn.password.is_some())
+}
+
+/// The error with our flag suggested, and without verbs that only prony itself runs. It repeats no password.
 pub(super) fn hinted(mut error: clap::Error) -> clap::Error {
+    hide_passwords(&mut error);
     match (error.kind(), error.get(ContextKind::InvalidArg)) {
         (ErrorKind::UnknownArgument, Some(ContextValue::String(flag))) => {
             let flag = flag.split('=').next().unwrap_or_default().to_string();
@@ -26,6 +39,26 @@ pub(super) fn hinted(mut error: clap::Error) -> clap::Error {
         _ => (),
     }
     error
+}
+
+/// clap repeats what it rejects, which may be a mistyped DSN.
+fn hide_passwords(error: &mut clap::Error) {
+    let text = |value: &ContextValue| match value {
+        ContextValue::String(text) => Some(text.clone()),
+        _ => None,
+    };
+    let argument = error.get(ContextKind::InvalidArg).and_then(text);
+    let is_build = argument.is_some_and(|argument| argument.contains("BUILD"));
+    let texts: Vec<_> = (error.context())
+        .filter_map(|(kind, value)| Some((kind, text(value)?)))
+        .collect();
+    for (kind, text) in texts {
+        let hidden = match kind {
+            ContextKind::InvalidValue if is_build => name_of(&text),
+            _ => mask_suspects(&text),
+        };
+        error.insert(kind, ContextValue::String(hidden));
+    }
 }
 
 fn without_hidden_verbs(error: &mut clap::Error) {
@@ -63,6 +96,44 @@ mod tests {
         assert!(bench.contains("'--clients'"), "{bench}");
         let run = says(&["run", "quickstart", "--threads=8"]);
         assert!(run.contains("'--clients'"), "{run}");
+    }
+
+    #[test]
+    fn no_error_repeats_the_password_of_a_dsn() {
+        for dsn in [
+            "mysql://me:s3cret@db",
+            "mysq://me:s3cret@db",
+            "mysql:/me:s3cret@db",
+            "me:s3cret@db",
+        ] {
+            for arguments in [
+                &["server", "get", dsn, "more"][..],
+                &["bench", "oltp-point-select", dsn],
+                &["run", "quickstart", dsn],
+                &["bench", "oltp-point-select", "--clients", dsn],
+                &[dsn],
+                &["list", &format!("--server={dsn}")],
+            ] {
+                let text = says(arguments);
+                assert!(!text.contains("s3cret"), "{arguments:?}: {text}");
+            }
+        }
+        let text = says(&["server", "get", "root:s3cret"]);
+        assert!(!text.contains("s3cret") && text.contains("root…"), "{text}");
+    }
+
+    #[test]
+    fn only_a_dsn_with_a_password_shows_one() {
+        assert!(shows_a_password("theirs=mysql://me:s3cret@db/x"));
+        assert!(shows_a_password("mysql://me:s3cret@db"));
+        for other in [
+            "mysql://me@db:3306/x",
+            "mysql://db:3306",
+            "mariadb",
+            "--server",
+        ] {
+            assert!(!shows_a_password(other), "{other}");
+        }
     }
 
     #[test]

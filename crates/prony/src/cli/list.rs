@@ -4,7 +4,11 @@ use super::Results;
 use super::embedded::EXPERIMENTS;
 use super::failure::{Failure, Status, print};
 use crate::run::folder::{self, Recorded};
+use crate::screen;
 use record::{Run, Store, StoreError, TrialState};
+
+/// Columns of an experiment's name, before its title.
+const NAME_COLUMNS: usize = 32;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -16,16 +20,17 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Status, Failure> {
-    let lines = match args.runs {
-        true => runs(args),
-        false => experiments(),
+    let (lines, below) = match args.runs {
+        true => (runs(args), 4),
+        false => (experiments(), NAME_COLUMNS + 1),
     };
-    print(&lines.join("\n"));
+    let columns = screen::columns(std::io::stdout());
+    print(&screen::wrap_below(&lines.join("\n"), columns, below));
     Ok(Status::Done)
 }
 
 fn experiments() -> Vec<String> {
-    let line = |(name, text): &(&str, &str)| format!("{name:32} {}", title(text));
+    let line = |(name, text): &(&str, &str)| format!("{name:NAME_COLUMNS$} {}", title(text));
     EXPERIMENTS.iter().map(line).collect()
 }
 

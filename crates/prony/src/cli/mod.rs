@@ -9,6 +9,7 @@ mod compare;
 mod crash;
 mod data;
 mod disk;
+mod doctor;
 mod embedded;
 pub mod experiment;
 mod failure;
@@ -27,8 +28,10 @@ mod show;
 mod terminal;
 
 use clap::{Parser, Subcommand};
-use failure::Status;
+use failure::{Failure, Status};
+use host::{Home, Leases};
 use std::path::PathBuf;
+use workload::AllowDrop;
 
 /// Benchmarks MySQL-family servers and reports how certain the answer is.
 #[derive(Parser)]
@@ -54,6 +57,8 @@ enum Verb {
     Report(report::Args),
     /// Benchmark without an experiment file: prony bench oltp-update-index --server mysql@5.6.14 --clients 1,8,64 --time 30s
     Bench(Box<bench::Args>),
+    /// Show what a disk can do for a database, in 20 seconds: prony doctor /var/lib/mysql
+    Doctor(doctor::Args),
     /// Download server builds, and start a server by hand
     #[command(subcommand)]
     Server(server::Command),
@@ -91,9 +96,37 @@ pub(crate) struct Results {
     pub(crate) results: PathBuf,
 }
 
+/// What a run may do on an external server.
+#[derive(clap::Args)]
+struct Allow {
+    /// Allow dropping the tables that prony made on an external server; also tables of yours in prony's schema, but only those named
+    /// here (--allow-drop=part,supplier)
+    #[arg(long, value_name = "TABLES", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    allow_drop: Option<String>,
+    /// Allow a setup or dump to change more on an external server than prony's own schema
+    #[arg(long)]
+    allow_setup: bool,
+}
+
+impl Allow {
+    fn droppable(&self) -> AllowDrop {
+        match self.allow_drop.as_deref() {
+            None => AllowDrop::No,
+            Some("") => AllowDrop::Pronys,
+            Some(names) => AllowDrop::Named(names.split(',').map(String::from).collect()),
+        }
+    }
+}
+
 /// Runs the verb. Prints an error to stderr.
 pub fn main() -> std::process::ExitCode {
+    // SAFETY: this is the first statement of the program, which has no other thread yet.
+    unsafe { ::server::take_password() };
     let cli = Cli::try_parse().unwrap_or_else(|error| hints::hinted(error).exit());
+    let mut arguments = std::env::args_os().filter_map(|argument| argument.into_string().ok());
+    if arguments.any(|argument| hints::shows_a_password(&argument)) {
+        crate::screen::say(hints::VISIBLE_PASSWORD);
+    }
     let outcome = match cli.verb {
         Verb::List(args) => list::run(&args),
         Verb::Run(args) => run::run(args),
@@ -105,6 +138,7 @@ pub fn main() -> std::process::ExitCode {
         Verb::Cache(command) => cache::run(command),
         Verb::Data(args) => data::run(args).map(|()| Status::Done).map_err(Into::into),
         Verb::Bench(args) => bench::run(*args),
+        Verb::Doctor(args) => doctor::run(&args),
         Verb::Crash(command) => crash::run(command),
         Verb::Completions(args) => generate::completions(&args),
         Verb::Man(args) => generate::man(&args),
@@ -117,4 +151,13 @@ pub fn main() -> std::process::ExitCode {
         Ok(status) => status.into(),
         Err(failure) => failure.print(),
     }
+}
+
+/// Opens this prony's leases, and warns of what a dead one has left and this one does not remove.
+fn leases(home: &Home) -> Result<Leases, Failure> {
+    let leases = Leases::open(home).map_err(Failure::failed)?;
+    for problem in &leases.swept().problems {
+        crate::screen::say(&format!("warning: {problem}"));
+    }
+    Ok(leases)
 }

@@ -46,7 +46,7 @@ pub(super) fn run(args: &Args) -> Result<Status, Failure> {
 }
 
 fn serve_on(core: usize, listener: UnixListener, stop: &AtomicBool) -> io::Result<()> {
-    load::pin(core)?;
+    load::pin(&[core])?;
     serve(&Listener::Unix(listener), &Behaviour::default(), stop)
 }
 

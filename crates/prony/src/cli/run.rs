@@ -3,9 +3,9 @@
 use super::experiment::{self, Overrides};
 use super::failure::{Failure, Status, print};
 use super::terminal;
-use super::{Results, gate};
+use super::{Allow, Results, gate};
 use crate::run::{Conducted, Progress, Request, Workloads, conduct, folder};
-use host::{Home, Leases};
+use host::Home;
 use spec::plan::Shard;
 use spec::{Experiment, UNTIL_DECIDED_TIMES as TIMES};
 
@@ -24,7 +24,7 @@ pub(super) struct Args {
     results: Results,
     /// Resume a run that was interrupted or killed (a name or @latest); finished trials are kept. A finished run is extended to --blocks N, or with
     /// --until-decided for the cells of undecided claims
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["scale", "only", "server", "clients", "rate", "workers", "time", "warmup", "shard", "seed"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["scale", "size", "only", "server", "clients", "rate", "workers", "time", "warmup", "no_limits", "shard", "seed"])]
     resume: Option<String>,
     /// Only this part of the trials, to spread them over several machines
     #[arg(long, value_name = "K/N")]
@@ -33,10 +33,14 @@ pub(super) struct Args {
     #[arg(long)]
     seed: Option<u64>,
     #[command(flatten)]
+    detail: terminal::Detail,
+    #[command(flatten)]
     gate: gate::Gating,
-    /// Allow dropping prony's own schemas on an external server
+    #[command(flatten)]
+    allow: Allow,
+    /// Allow overwriting the block devices that the experiment names in [host]
     #[arg(long)]
-    allow_drop: bool,
+    allow_device_write: bool,
 }
 
 pub(super) fn run(args: Args) -> Result<Status, Failure> {
@@ -48,14 +52,14 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
     (args.gate).check_size(experiment.claims.len(), experiment.servers.len())?;
     let conducted = carry_out(&request)?;
     let document = document(&conducted);
-    print_result(&conducted, &document);
+    print_result(&conducted, &document, args.detail);
     status(&conducted, &document, &args.gate)
 }
 
 /// Executes the request and shows its progress on stderr.
 pub(super) fn carry_out(request: &Request) -> Result<Conducted, Failure> {
     let home = Home::from_environment().map_err(Failure::usage)?;
-    let leases = Leases::open(&home).map_err(Failure::failed)?;
+    let leases = super::leases(&home)?;
     let progress = Progress::stderr();
     for sentence in spec::advice(&request.experiment) {
         progress.say(&format!("note: {sentence}"));
@@ -70,12 +74,9 @@ pub(super) fn document(conducted: &Conducted) -> Document<'_> {
 }
 
 /// Prints the tables, the paths of the run and its report, the build of prony, and how the servers compare.
-pub(super) fn print_result(conducted: &Conducted, document: &Document) {
-    print(&report::terminal(
-        document,
-        terminal::colour(),
-        terminal::width(),
-    ));
+pub(super) fn print_result(conducted: &Conducted, document: &Document, detail: terminal::Detail) {
+    let screen = terminal::screen(detail);
+    print(&report::terminal(document, &screen));
     print(&format!(
         "\nrun:    {}\nreport: {}\nprony:  {}",
         conducted.folder.display(),
@@ -84,7 +85,7 @@ pub(super) fn print_result(conducted: &Conducted, document: &Document) {
     ));
     let answer = report::answer(document);
     if !answer.is_empty() {
-        print(&format!("\n{}", answer.join("\n")));
+        print(&format!("\n{}", report::lines(&answer, &screen)));
     }
 }
 
@@ -97,7 +98,9 @@ fn fresh(args: &Args) -> Result<Request, Failure> {
         shard: args.shard,
         results: args.results.results.clone(),
         resume: None,
-        allow_drop: args.allow_drop,
+        allow_drop: args.allow.droppable(),
+        allow_setup: args.allow.allow_setup,
+        allow_device_write: args.allow_device_write,
         workloads: Workloads::default(),
     })
 }
@@ -137,7 +140,9 @@ fn resumed(args: &Args, name: &str) -> Result<Request, Failure> {
         shard,
         results: args.results.results.clone(),
         resume: Some(name.to_string()),
-        allow_drop: args.allow_drop,
+        allow_drop: args.allow.droppable(),
+        allow_setup: args.allow.allow_setup,
+        allow_device_write: args.allow_device_write,
         workloads: Workloads::default(),
     })
 }

@@ -1,8 +1,17 @@
 //! Pairs on the command line: `NAME=VALUE`.
 
-/// A server setting.
+use spec::confined::Unconfined;
+
+/// A server setting that keeps the server within its folder.
 pub(super) fn setting(text: &str) -> Result<(String, String), String> {
-    split(text).ok_or("write NAME=VALUE, as in innodb_buffer_pool_size=64M".to_string())
+    let pair = split(text).ok_or("write NAME=VALUE, as in innodb_buffer_pool_size=64M")?;
+    match Unconfined::of(&pair.0, &pair.1) {
+        None => Ok(pair),
+        Some(refused) => {
+            let (says, _, help) = refused.texts(&pair.0);
+            Err(format!("{says}; {help}"))
+        }
+    }
 }
 
 /// Another pair, such as a table and its file.

@@ -15,6 +15,8 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
     #[command(flatten)]
+    detail: terminal::Detail,
+    #[command(flatten)]
     gate: gate::Gating,
     #[command(flatten)]
     results: Results,
@@ -43,15 +45,15 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
         _ => (store.trials_whole()?, store.controls_whole()?),
     };
     let document = Document::with_control(&run, &trials, &controls, Detail::Brief);
-    print(&args.format.of(&document));
+    print(&args.format.of(&document, args.detail));
     args.gate.of_run(&document, &trials)
 }
 
 impl Format {
     /// Renders the document. Its trials have to be complete, except for a table or Markdown whose claims compare no single queries.
-    pub(super) fn of(self, document: &Document) -> String {
+    pub(super) fn of(self, document: &Document, detail: terminal::Detail) -> String {
         match self {
-            Format::Table => report::terminal(document, terminal::colour(), terminal::width()),
+            Format::Table => report::terminal(document, &terminal::screen(detail)),
             Format::Json => report::json(document),
             Format::Csv => report::csv(document),
             Format::Samples => report::samples(document),

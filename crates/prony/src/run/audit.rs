@@ -32,9 +32,9 @@ pub(super) fn after(place: &Place, pending: Pending, trial: &mut Trial) -> Resul
         crashes_ns: &crashes_ns,
     };
     let note = place.audited(|place| pending.auditor.audit(place, &ended));
-    trial.audit = note.map_err(failed)?;
-    if let Some(note) = trial.audit.clone() {
+    if let Some(note) = note.map_err(failed)? {
         judge(trial, &note);
+        trial.audit = Some(note);
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //!
 //! Purpose: the order of the steps: prepare, measure each trial, write the report. Outside this module: the steps themselves.
 
-use super::folder::RunFolder;
+use super::folder::{RunFolder, write_aside};
 use super::history;
 use super::measure::Measuring;
 use super::prepare::{plan, prepare};
@@ -15,6 +15,7 @@ use record::{Run, Store, Trial, TrialState};
 use spec::Experiment;
 use spec::plan::{PlannedTrial, Shard};
 use std::path::PathBuf;
+use workload::AllowDrop;
 
 /// A run to execute. Everything in it is checked.
 pub struct Request {
@@ -26,7 +27,12 @@ pub struct Request {
     pub results: PathBuf,
     /// A run to resume, by folder or name.
     pub resume: Option<String>,
-    pub allow_drop: bool,
+    /// The tables on external servers that may be dropped.
+    pub allow_drop: AllowDrop,
+    /// Whether the statements of a setup or dump may leave prony's schema on external servers.
+    pub allow_setup: bool,
+    /// Whether the block devices that the experiment names may be overwritten.
+    pub allow_device_write: bool,
     pub workloads: Workloads,
 }
 
@@ -126,7 +132,7 @@ fn steps(request: &Request, means: &Means) -> Result<Conducted, RunError> {
     };
     let outcome = measuring.all(&mut store);
     means.progress.end();
-    let conducted = report(&folder, &store)?;
+    let conducted = report(&folder, &store, means.progress)?;
     outcome.inspect_err(|_| {
         means.progress.say(&format!(
             "finished trials are kept; resume with: prony run --resume {path}"
@@ -135,8 +141,8 @@ fn steps(request: &Request, means: &Means) -> Result<Conducted, RunError> {
     Ok(conducted)
 }
 
-/// Writes the report of the finished trials.
-fn report(folder: &RunFolder, store: &Store) -> Result<Conducted, RunError> {
+/// Writes the report of the finished trials. It can be written again from the record, so its failure is a warning.
+fn report(folder: &RunFolder, store: &Store, progress: &Progress) -> Result<Conducted, RunError> {
     let conducted = Conducted {
         folder: folder.path.clone(),
         run: store.run().map_err(stored)?,
@@ -144,7 +150,13 @@ fn report(folder: &RunFolder, store: &Store) -> Result<Conducted, RunError> {
         controls: store.controls_whole().map_err(stored)?,
     };
     let page = folder.report();
-    std::fs::write(&page, ::report::html(&conducted.document(Detail::Full)))
-        .map_err(|error| RunError::Failed(format!("cannot write {}: {error}", page.display())))?;
+    let html = ::report::html(&conducted.document(Detail::Full));
+    if let Err(error) = write_aside(&page, &html) {
+        progress.say(&format!(
+            "warning: cannot write {}: {error}; the record is complete, and `prony report {}` writes the page later",
+            page.display(),
+            folder.path.display()
+        ));
+    }
     Ok(conducted)
 }

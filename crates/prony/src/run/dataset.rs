@@ -5,7 +5,7 @@
 
 use super::servers::Provided;
 use super::settings::plain;
-use super::{Progress, RunError, redo_log};
+use super::{Progress, RunError, ended, redo_log, space};
 use host::{Home, Leases, interrupt};
 use record::DatasetNote;
 use server::{Node, ServerError, Session, StartRequest};
@@ -14,7 +14,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use workload::loader::fault::names_enospc;
 use workload::loader::settings::{load_settings, redo_log_bytes};
-use workload::{Dataset, LoadError, Loaded, State, Unit, index_bytes};
+use workload::{AllowDrop, Dataset, LoadError, Loaded, State, Unit, index_bytes};
 
 /// A dataset that trials can use.
 #[derive(Clone, Debug)]
@@ -32,15 +32,37 @@ pub(super) struct Filled {
     index_bytes: Option<u64>,
 }
 
+/// The start of the name of a snapshot's folder while it is being loaded.
+pub(crate) const BUILDING: &str = "building-";
+
+/// The lock of a snapshot. Every use creates it anew, so that its time is the time of the last use.
+pub(crate) fn lock_of(snapshot: &Path) -> PathBuf {
+    let mut path = snapshot.as_os_str().to_owned();
+    path.push(".lock");
+    PathBuf::from(path)
+}
+
+/// What the files of a snapshot depend on besides their rows.
+pub(super) struct Shape<'a> {
+    /// See [`super::settings::layout`].
+    pub layout: &'a [(String, String)],
+    /// The largest redo log of the trials that start from it.
+    pub redo_log_bytes: u64,
+}
+
 /// Number of server log lines in the message of a failed load.
 const LOG_LINES: usize = 10;
+
+/// With less free space a load fails for lack of it, whatever the server says.
+const FREE_BYTES_MIN: u64 = 16 << 20;
 
 /// What loading a dataset needs.
 pub(super) struct Datasets<'a> {
     pub home: &'a Home,
     pub leases: &'a Leases,
     pub progress: &'a Progress,
-    pub allow_drop: bool,
+    pub allow_drop: &'a AllowDrop,
+    pub allow_setup: bool,
 }
 
 impl Datasets<'_> {
@@ -49,10 +71,10 @@ impl Datasets<'_> {
         &self,
         server: &Provided,
         dataset: &dyn Dataset,
-        layout: &[(String, String)],
+        shape: &Shape,
     ) -> Result<Ready, RunError> {
         if server.provider.abilities().snapshots {
-            self.snapshot(server, dataset, layout)
+            self.snapshot(server, dataset, shape)
         } else {
             self.in_place(server, dataset)
         }
@@ -62,8 +84,9 @@ impl Datasets<'_> {
         &self,
         server: &Provided,
         dataset: &dyn Dataset,
-        layout: &[(String, String)],
+        shape: &Shape,
     ) -> Result<Ready, RunError> {
+        let layout = shape.layout;
         let folder = self.home.snapshots().join(name(server, dataset, layout));
         let _lock = self.lock(&folder)?;
         if let Some(note) = read_note(&folder) {
@@ -73,15 +96,17 @@ impl Datasets<'_> {
             });
         }
         let building = self.home.snapshots().join(format!(
-            "building-{}-{}",
+            "{BUILDING}{}-{}",
             std::process::id(),
             name(server, dataset, layout)
         ));
         let lease = self.leases.folder(&building)?;
         std::fs::create_dir_all(building.join("data"))
             .map_err(|error| cannot_write(&building, &error))?;
-        self.check_disk_space(server, dataset)?;
-        let note = self.build(server, dataset, layout, &building)?;
+        self.check_disk_space(server, dataset, shape.redo_log_bytes)?;
+        let note = self
+            .build(server, dataset, layout, &building)
+            .map_err(|error| with_full_disk(error, host::disk::free(&building).ok()))?;
         if folder.exists() {
             std::fs::remove_dir_all(&folder).map_err(|error| cannot_write(&folder, &error))?;
         }
@@ -96,9 +121,7 @@ impl Datasets<'_> {
     /// Locks the snapshot: if two prony processes need it, one makes it and the other waits.
     fn lock(&self, folder: &Path) -> Result<File, RunError> {
         use rustix::fs::{FlockOperation, flock};
-        let mut path = folder.as_os_str().to_owned();
-        path.push(".lock");
-        let path = PathBuf::from(path);
+        let path = lock_of(folder);
         let lock = File::create(&path).map_err(|error| cannot_write(&path, &error))?;
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             self.progress.say(&format!(
@@ -115,14 +138,21 @@ impl Datasets<'_> {
         Ok(lock)
     }
 
-    /// Checks that the snapshot, one trial's copy of it and the redo log of the load fit on the disk.
-    fn check_disk_space(&self, server: &Provided, dataset: &dyn Dataset) -> Result<(), RunError> {
-        let redo_log = if server.is_managed() {
-            2 * redo_log_bytes(pool_bytes(dataset))
-        } else {
-            0
+    /// Checks that the load, the snapshot and one trial's copy of it fit on the disk.
+    fn check_disk_space(
+        &self,
+        server: &Provided,
+        dataset: &dyn Dataset,
+        of_trial_bytes: u64,
+    ) -> Result<(), RunError> {
+        let data_bytes = dataset.estimate().data_bytes;
+        let needed = match server.is_managed() {
+            true => {
+                let of_load_bytes = 2 * redo_log_bytes(pool_bytes(dataset));
+                space::needed_bytes(data_bytes, of_load_bytes, of_trial_bytes)
+            }
+            false => data_bytes.saturating_mul(5) / 2,
         };
-        let needed = dataset.estimate().data_bytes.saturating_mul(5) / 2 + redo_log;
         let free = host::disk::free(&self.home.snapshots())
             .map_err(|error| cannot_write(&self.home.snapshots(), &error))?;
         if free >= needed {
@@ -227,7 +257,9 @@ impl Datasets<'_> {
         dataset: &dyn Dataset,
     ) -> Result<Filled, RunError> {
         let mut session = node.connect()?;
-        dataset.create(&mut session, false).map_err(failed)?;
+        dataset
+            .create(&mut session, &AllowDrop::No)
+            .map_err(failed)?;
         fill(
             &server.spec.name,
             node,
@@ -338,25 +370,31 @@ fn loading(server: &str, progress: &workload::Progress) -> String {
     )
 }
 
-/// Adds the last lines of the server's log to a failed load.
+/// Adds to a failed load how the server ended, if it did, and the last lines of its log.
 fn explain(error: RunError, node: &dyn Node) -> RunError {
+    let RunError::Failed(text) = error else {
+        return error;
+    };
+    let text = ended::added_to(text, node);
     let lines = node.log_tail(LOG_LINES);
-    match error {
-        RunError::Failed(text) if !lines.is_empty() => RunError::Failed(explained(&text, &lines)),
-        other => other,
-    }
+    RunError::Failed(match lines.is_empty() {
+        true => text,
+        false => format!(
+            "{text}\nlast lines of the server's log:\n  {}",
+            lines.join("\n  ")
+        ),
+    })
 }
 
-fn explained(text: &str, log: &[String]) -> String {
-    let full = if log.iter().any(|line| names_enospc(line)) {
-        "\nthe disk of PRONY_HOME is full: free space on it, set PRONY_HOME to a folder on a larger disk, or use a smaller --scale"
-    } else {
-        ""
-    };
-    format!(
-        "{text}{full}\nlast lines of the server's log:\n  {}",
-        log.join("\n  ")
-    )
+/// Names a full disk, with the free bytes that are left. The server may not: its log lies on the same disk.
+fn with_full_disk(error: RunError, free_bytes: Option<u64>) -> RunError {
+    let is_full = free_bytes.is_some_and(|free_bytes| free_bytes < FREE_BYTES_MIN);
+    match error {
+        RunError::Failed(text) if is_full || names_enospc(&text) => RunError::Failed(format!(
+            "the disk of PRONY_HOME is full: free space on it, set PRONY_HOME to a folder on a larger disk, or use a smaller --scale\n{text}"
+        )),
+        other => other,
+    }
 }
 
 fn name(server: &Provided, dataset: &dyn Dataset, layout: &[(String, String)]) -> String {
@@ -388,7 +426,10 @@ fn read_note(folder: &Path) -> Option<DatasetNote> {
 /// Classifies a failed load: an occupied schema is a mistake of the command line, a missing engine makes trials not available.
 pub(super) fn failed(error: LoadError) -> RunError {
     match error {
-        LoadError::Exists { .. } | LoadError::Foreign { .. } => RunError::Usage(error.to_string()),
+        LoadError::Exists { .. }
+        | LoadError::Theirs { .. }
+        | LoadError::Foreign { .. }
+        | LoadError::Unconfined { .. } => RunError::Usage(error.to_string()),
         LoadError::NoEngine { .. } => RunError::NotAvailable(error.to_string()),
         _ => RunError::Failed(error.to_string()),
     }
@@ -412,5 +453,20 @@ mod tests {
                 .all(|byte| byte.is_ascii_alphanumeric())
         );
         assert_ne!(in_a_path(one), in_a_path(other));
+    }
+
+    #[test]
+    fn a_full_disk_is_named_even_if_the_server_does_not_name_it() {
+        let named = |text: &str, free_bytes| {
+            let error = with_full_disk(RunError::Failed(text.into()), Some(free_bytes));
+            error.to_string()
+        };
+        let silent = "mariadb does not start: it exited with status 1";
+        assert_eq!(named(silent, 1 << 40), silent);
+        for (text, free_bytes) in [(silent, 4096), ("[ERROR] Errcode: 28", 1 << 40)] {
+            let says = named(text, free_bytes);
+            assert!(says.starts_with("the disk of PRONY_HOME is full: free space"));
+            assert!(says.ends_with(text), "{says}");
+        }
     }
 }

@@ -11,12 +11,14 @@ mod observed;
 mod pause;
 mod power_cut;
 pub(crate) mod recovery;
+mod set;
 mod sql;
 mod start;
 mod stop;
 mod stops;
 mod uptime;
 
+use super::changes::Changes;
 use super::volume::Power;
 use super::watch::Stopper;
 pub use happening::Action;
@@ -40,7 +42,7 @@ const CANCELLED_WITHIN: Duration = Duration::from_secs(5);
 const CANCEL_EVERY: Duration = Duration::from_millis(20);
 
 /// The kinds of events.
-pub const KINDS: [EventKind<Action>; 7] = [
+pub const KINDS: [EventKind<Action>; 8] = [
     sql::KIND,
     dump::KIND,
     pause::KIND,
@@ -48,6 +50,7 @@ pub const KINDS: [EventKind<Action>; 7] = [
     stop::KIND,
     start::KIND,
     power_cut::KIND,
+    set::KIND,
 ];
 
 /// Whether one of these events ends or starts the server's process.
@@ -65,16 +68,31 @@ pub type Reopen = Box<dyn Fn() -> Result<(Session, Stopper), ServerError> + Send
 
 /// What an event works with.
 pub struct Means {
-    /// In the workload's schema.
-    pub session: Session,
+    /// In the workload's schema; None if the target is a folder.
+    pub session: Option<Session>,
     /// Ends the statement that the session is executing.
     pub stopper: Stopper,
     /// Opens both anew after an outage.
     pub reopen: Reopen,
-    /// The server of the trial, with all its nodes.
-    pub server: Server,
+    /// The server of the trial, with all its nodes; None if the target is a folder.
+    pub server: Option<Server>,
     /// What a power cut takes away; None if the data lies on an ordinary disk.
     pub power: Option<Power>,
+    pub changes: Arc<Changes>,
+}
+
+impl Means {
+    /// Those of a folder: no server and no connections.
+    pub(crate) fn of_folder(changes: Arc<Changes>, power: Option<Power>) -> Means {
+        Means {
+            session: None,
+            stopper: Box::new(|| ()),
+            reopen: Box::new(|| Err(ServerError::Unusable("a folder has no connections".into()))),
+            server: None,
+            power,
+            changes,
+        }
+    }
 }
 
 /// Events whose connections are open.
@@ -178,7 +196,8 @@ impl Running {
     ) -> Running {
         let (stop, stopped) = channel::<()>();
         let is_cancelled = Arc::new(AtomicBool::new(false));
-        let stops = Stops::new(means.stopper, means.session.cutter());
+        let cutter = means.session.as_ref().and_then(Session::cutter);
+        let stops = Stops::new(means.stopper, cutter);
         let happening = Happening {
             event,
             action,
@@ -187,6 +206,7 @@ impl Running {
             stops: stops.clone(),
             server: means.server,
             power: means.power,
+            changes: means.changes,
             uptime: uptime.clone(),
             observed,
             opened_after: 0,

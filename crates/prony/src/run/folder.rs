@@ -5,6 +5,7 @@
 use super::RunError;
 use record::{Run, Store, StoreError, TrialKey};
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug)]
@@ -78,6 +79,21 @@ impl RunFolder {
     pub(crate) fn report(&self) -> PathBuf {
         self.path.join("report.html")
     }
+}
+
+/// Writes a file beside its place and renames it: a reader never finds half of it, and a link in its place is replaced, not followed.
+pub(crate) fn write_aside(path: &Path, text: &str) -> std::io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let aside = path.with_file_name(format!(".{name}.{}", std::process::id()));
+    // A killed process of the same number may have left one.
+    let _ = std::fs::remove_file(&aside);
+    let write = || {
+        File::create_new(&aside)?.write_all(text.as_bytes())?;
+        std::fs::rename(&aside, path)
+    };
+    write().inspect_err(|_| {
+        let _ = std::fs::remove_file(&aside);
+    })
 }
 
 fn cannot_make(path: &Path, error: &std::io::Error) -> RunError {
@@ -219,6 +235,19 @@ mod tests {
             error.contains("another prony process is writing to this run"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_link_in_place_of_the_report_is_replaced_and_not_followed() {
+        let results = tempfile::tempdir().unwrap();
+        let (page, other) = (results.path().join("report.html"), results.path().join("x"));
+        std::fs::write(&other, "of somebody else").unwrap();
+        std::os::unix::fs::symlink(&other, &page).unwrap();
+        write_aside(&page, "a page").unwrap();
+        assert_eq!(std::fs::read_to_string(&other).unwrap(), "of somebody else");
+        assert_eq!(std::fs::read_to_string(&page).unwrap(), "a page");
+        assert!(!page.is_symlink());
+        assert_eq!(std::fs::read_dir(results.path()).unwrap().count(), 2);
     }
 
     #[test]

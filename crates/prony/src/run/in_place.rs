@@ -12,7 +12,7 @@ use server::{Node, ServerError, Session, StartRequest};
 use spec::ServerSpec;
 use std::collections::BTreeMap;
 use std::path::Path;
-use workload::{AfterLoad, Dataset, State, index_bytes};
+use workload::{AfterLoad, AllowDrop, Dataset, State, index_bytes};
 
 impl Datasets<'_> {
     /// Returns the dataset in prony's schema on the server. Loads it if it does not exist yet.
@@ -26,16 +26,21 @@ impl Datasets<'_> {
         node.start(&StartRequest::default())?;
         let mut session = node.connect()?;
         self.lock_schema(&mut session, dataset.schema())?;
-        let may_drop = match found(dataset, &mut session)? {
+        let allow = match found(dataset, &mut session)? {
             Found::AsLoaded => {
                 let note = already_there(server, dataset, &mut session)?;
                 return Ok(staying(note));
             }
-            Found::Changed if self.allow_drop || dataset.after_load() == AfterLoad::Reload => true,
-            Found::Changed => return Err(RunError::Usage(changed(&server.spec.name, dataset))),
-            Found::Other => self.allow_drop,
+            Found::Changed if dataset.after_load() == AfterLoad::Reload => &AllowDrop::Pronys,
+            Found::Changed if *self.allow_drop == AllowDrop::No => {
+                return Err(RunError::Usage(changed(&server.spec.name, dataset)));
+            }
+            Found::Changed | Found::Other => self.allow_drop,
         };
-        dataset.create(&mut session, may_drop).map_err(failed)?;
+        if !self.allow_setup {
+            dataset.confined(&mut session).map_err(failed)?;
+        }
+        dataset.create(&mut session, allow).map_err(failed)?;
         let filled = fill(
             &server.spec.name,
             node,
@@ -135,7 +140,9 @@ pub(super) fn renew(
             AfterLoad::Keep => Ok(()),
             AfterLoad::Refuse => Err(ServerError::Unusable(changed(server, dataset))),
             AfterLoad::Reload => {
-                let created = dataset.create(&mut session, true).map_err(failed);
+                let created = dataset
+                    .create(&mut session, &AllowDrop::Pronys)
+                    .map_err(failed);
                 let filled =
                     created.and_then(|()| fill(server, node, dataset, &mut session, progress));
                 let unusable = |error: RunError| ServerError::Unusable(error.to_string());

@@ -2,13 +2,15 @@
 
 use super::answers::Answers;
 use super::conduct::Request;
+use super::expected::Expected;
 use super::looks::{self, Taken};
 use super::place::{Place, Source};
 use super::prepare::{Prepared, workload};
+use super::remaining::Remaining;
 use super::servers::Provided;
 use super::trial::{Bench, not_available};
 use super::{RunError, known, news, preflight, stop_if_interrupted, stored};
-use record::{FlagKind, LiveSample, Loaded, Store, Trial, TrialKey, TrialState};
+use record::{FlagKind, LiveSample, Loaded, Store, StoreError, Trial, TrialKey, TrialState};
 use spec::BuildSpec;
 use spec::plan::{Finished, Plan, PlannedTrial};
 use std::collections::BTreeMap;
@@ -34,8 +36,20 @@ impl<'r> Measuring<'r> {
         let mut answers = self.recalled(before)?;
         let mut held = None;
         let taken = Taken::of(store)?;
+        let remaining = self.remaining()?;
+        let left_s = |known: usize, finished: &[Finished]| {
+            let open = known.saturating_sub(finished.len());
+            let remaining = remaining.as_ref()?;
+            Some(remaining.of_next(open, finished))
+        };
         while let Some(planned) = self.next(&finished, &taken, store)? {
             stop_if_interrupted()?;
+            let known = self.known_trials(&finished, &taken, store);
+            let named = |known: usize, place: usize| {
+                news::name(&self.request.experiment, &planned.key, place, known)
+            };
+            let name = named(known, finished.len() + 1);
+            self.bench.progress.trial(&name, left_s(known, &finished));
             let mut trial = self.one(&planned, &mut held, store)?;
             if let Some(text) = same_sqlite(&self.prepared.servers, planned.server_name()) {
                 trial.flag(FlagKind::NotAvailable, text);
@@ -47,21 +61,26 @@ impl<'r> Measuring<'r> {
             if let Some(text) = self.plan.answer(&trial.key, &finished) {
                 trial.flag(FlagKind::Search, text);
             }
-            store.save(&trial).map_err(stored)?;
-            let line = news::line(
-                &trial,
-                finished.len(),
-                self.known_trials(&finished, &taken, store),
-            );
-            self.bench.progress.say(&line);
+            self.save(&trial, store)?;
+            let known = self.known_trials(&finished, &taken, store);
+            let left_s = left_s(known, &finished).map(|(next_s, rest_s)| next_s + rest_s);
+            let name = named(known, finished.len());
+            self.bench.progress.say(&news::line(&name, &trial, left_s));
         }
         self.end(&finished, &taken, store)?;
+        store.shrink();
         for key in self.plan.lost(&finished) {
             self.bench.progress.say(&format!(
                 "warning: {key} was not measured, because the maximum that its rate refers to could not be measured"
             ));
         }
         stop_if_interrupted()
+    }
+
+    /// Saves a trial, also where another program holds the record for a while.
+    fn save(&self, trial: &Trial, store: &mut Store) -> Result<(), RunError> {
+        let say = |line: &str| self.bench.progress.say(line);
+        patiently(&say, || store.save(trial)).map_err(stored)
     }
 
     fn next(
@@ -74,6 +93,18 @@ impl<'r> Measuring<'r> {
         let next = self.plan.next_judged(finished, &undecided);
         taken.check()?;
         Ok(next)
+    }
+
+    /// What the trials are expected to take; none for a search, whose trials are not known.
+    fn remaining(&self) -> Result<Option<Remaining>, RunError> {
+        if self.request.experiment.search().is_some() {
+            return Ok(None);
+        }
+        let trials: Vec<PlannedTrial> = self.plan.trials().collect();
+        let expected = Expected::of(self.request, &trials)?;
+        let each = trials.iter();
+        let each = each.map(|trial| (trial.key.clone(), expected.trial_s(trial)));
+        Ok(Some(Remaining::new(each.collect())))
     }
 
     /// Trials that are known to be measured: up to the next look at the claims.
@@ -169,6 +200,30 @@ impl<'r> Measuring<'r> {
     }
 }
 
+/// How often a record that another program has locked is tried; each time waits for 10 s.
+const TRIES: usize = 6;
+
+/// Writes to the record. While another program has locked it, waits and says so.
+fn patiently(
+    say: &dyn Fn(&str),
+    mut write: impl FnMut() -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    for left in (1..TRIES).rev() {
+        match write() {
+            Err(StoreError::Locked(path)) => say(&format!(
+                "warning: another program has locked {}; close it; prony waits for another {} s",
+                path.display(),
+                left * 10
+            )),
+            other => return other,
+        }
+        if host::interrupt::asked() {
+            break;
+        }
+    }
+    write()
+}
+
 /// Says so where another name of the experiment is SQLite too, as with `--server sqlite`: it has one version and no settings, so
 /// comparing the two would compare it with itself.
 fn same_sqlite(servers: &BTreeMap<String, Provided>, name: &str) -> Option<String> {
@@ -233,4 +288,44 @@ fn judge_answers(answers: &mut Answers, fingerprint: &str, trial: &mut Trial) {
         trial.state = TrialState::Invalid;
     }
     trial.flags.extend(flags);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    /// Writes to a record that is locked for so many tries. Returns the number of tries, and what was said.
+    fn locked_for(tries: usize) -> (Result<(), StoreError>, usize, Vec<String>) {
+        let (mut tried, said) = (0, RefCell::new(Vec::new()));
+        let say = |line: &str| said.borrow_mut().push(line.to_string());
+        let written = patiently(&say, || {
+            tried += 1;
+            match tried > tries {
+                true => Ok(()),
+                false => Err(StoreError::Locked("run.sqlite".into())),
+            }
+        });
+        (written, tried, said.into_inner())
+    }
+
+    #[test]
+    fn a_locked_record_is_waited_for_with_a_message() {
+        let (written, tried, said) = locked_for(2);
+        assert!(written.is_ok());
+        assert_eq!((tried, said.len()), (3, 2));
+        let first = "warning: another program has locked run.sqlite; close it; prony waits for another 50 s";
+        assert_eq!(said[0], first);
+    }
+
+    #[test]
+    fn a_record_that_stays_locked_is_an_error_that_names_the_way_out() {
+        let (written, tried, _) = locked_for(usize::MAX);
+        assert_eq!(tried, TRIES);
+        let text = written.unwrap_err().to_string();
+        assert!(
+            text.contains("close the program that has it open"),
+            "{text}"
+        );
+    }
 }

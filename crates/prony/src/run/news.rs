@@ -1,15 +1,33 @@
 //! The lines that a run prints about finished trials.
 
-use record::{Kind, Percentile, Trial, stats};
+use record::{Kind, Mode, Percentile, Trial, TrialKey, stats};
+use spec::Experiment;
+use spec::plan::estimate::seconds_text;
 
-/// The line of a finished trial: `[3/12] block 1: 5.6 small pool: cold 12.3 s, hot 4.5 s`.
-pub(super) fn line(trial: &Trial, place: usize, trials: usize) -> String {
-    let mut line = format!(
-        "[{place}/{trials}] block {}: {}: {}",
-        trial.key.block + 1,
-        trial.key.label(),
-        figures(trial)
-    );
+/// A trial and its place in the run: `[3/12] block 1, server=5.6, clients=8`, with the factors in which trials differ.
+pub(super) fn name(experiment: &Experiment, key: &TrialKey, place: usize, trials: usize) -> String {
+    let varies = |name: &str| {
+        let mut factors = experiment.factors.iter();
+        let known = factors.find(|factor| factor.name == name);
+        // The rates of a search are not in the file.
+        known.is_none_or(|factor| factor.levels.len() > 1)
+    };
+    let server = key.server.as_ref().filter(|_| experiment.servers.len() > 1);
+    let server = server.map(|server| format!("server={server}"));
+    let levels = key.levels.iter().filter(|(factor, _)| varies(factor));
+    let levels = levels.map(|(factor, level)| format!("{factor}={level}"));
+    let parts = std::iter::once(format!("block {}", key.block + 1));
+    let parts: Vec<String> = parts.chain(server).chain(levels).collect();
+    let control = if key.is_control() { " (control)" } else { "" };
+    format!("[{place}/{trials}] {}{control}", parts.join(", "))
+}
+
+/// The line of a finished trial: `[3/12] block 1, variant=small pool: cold 12.3 s, hot 4.5 s; 2 min left`.
+pub(super) fn line(name: &str, trial: &Trial, left_s: Option<f64>) -> String {
+    let mut line = format!("{name}: {}", figures(trial));
+    if let Some(left_s) = left_s.filter(|left_s| *left_s > 0.0) {
+        line.push_str(&format!("; {} left", seconds_text(left_s)));
+    }
     for flag in &trial.flags {
         line.push_str(&format!(
             "\n    {}: {}",
@@ -42,7 +60,12 @@ fn figures(trial: &Trial) -> String {
         };
         Some((mark, one.at(Percentile::P99)?))
     });
+    let offered = match &load.mode {
+        Mode::Open { rate, .. } => Some(format!("{rate:.0}/s offered")),
+        Mode::Closed { .. } => None,
+    };
     let parts = [
+        offered,
         summary.throughput.map(|rate| format!("{rate:.1} ops/s")),
         p99.map(|(mark, p99_ms)| format!("p99 {mark}{p99_ms:.2} ms")),
         (summary.errors > 0).then(|| format!("{} errors", summary.errors)),

@@ -17,7 +17,7 @@ use host::{machine, now_ns};
 use record::{Environment, Run, Store, WorkloadNote};
 use spec::known::Known;
 use spec::plan::{self, Plan, PlannedTrial};
-use spec::{events, queries, question, settings, timed};
+use spec::{events, memory, queries, question, settings, timed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -45,8 +45,9 @@ pub(crate) fn prepare(
     let actions = check_workload(request, trials)?;
     check_in_place(request, trials)?;
     let experiment = &request.experiment;
+    check_memory_limits(request, trials)?;
     limits::check(trials, means.home, means.leases)?;
-    volume::check(trials)?;
+    volume::check(trials, request.allow_device_write)?;
     let servers = servers(request, trials, means)?;
     check_connections(request, trials, &servers)?;
     let environment = environment(means, trials, &servers);
@@ -216,17 +217,33 @@ fn load(
         home: means.home,
         leases: means.leases,
         progress: means.progress,
-        allow_drop: request.allow_drop,
+        allow_drop: &request.allow_drop,
+        allow_setup: request.allow_setup,
     };
     let can_run = |trial: &&PlannedTrial| preflight::lacking(trial, known).is_none();
     let measured: Vec<PlannedTrial> = trials.iter().filter(can_run).cloned().collect();
     let ready = provision(request, &measured, servers, &datasets)?;
-    for trial in &measured {
-        if let Some(Ok(data)) = ready.of(request, trial) {
-            limits::fits(trial, data.note.data_bytes)?;
-        }
-    }
+    let sized = measured.iter().filter_map(|trial| {
+        let data = ready.of(request, trial)?.as_ref().ok()?;
+        Some((trial, data.note.data_bytes))
+    });
+    memory::fits(&request.experiment, sized)?;
     Ok(ready)
+}
+
+/// Checks the memory limits of all trials, with the estimated sizes of their data.
+pub(crate) fn check_memory_limits(
+    request: &Request,
+    trials: &[PlannedTrial],
+) -> Result<(), RunError> {
+    let data_bytes = |trial: &PlannedTrial| {
+        let workload = workload(request, trial).ok();
+        let estimate = workload.and_then(|workload| Some(workload.data()?.estimate()));
+        estimate.unwrap_or_default().data_bytes
+    };
+    let limited = trials.iter().filter(|trial| trial.limits.memory.is_some());
+    let sized = limited.map(|trial| (trial, data_bytes(trial)));
+    Ok(memory::fits(&request.experiment, sized)?)
 }
 
 /// Estimated bytes of the largest dataset of a server's trials.

@@ -3,10 +3,10 @@
 //! Purpose: one key identifies a dataset. Outside this module: loading it (`dataset`).
 
 use super::conduct::Request;
-use super::dataset::{Datasets, Ready};
+use super::dataset::{Datasets, Ready, Shape};
 use super::prepare::workload;
 use super::servers::Provided;
-use super::{RunError, settings, stop_if_interrupted};
+use super::{RunError, settings, space, stop_if_interrupted};
 use spec::plan::PlannedTrial;
 use std::collections::BTreeMap;
 use workload::Dataset;
@@ -48,6 +48,15 @@ fn key(trial: &PlannedTrial, dataset: &dyn Dataset) -> DatasetKey {
     )
 }
 
+/// Of all trials, as if each started from this dataset.
+fn largest_redo_log(trials: &[PlannedTrial], dataset: &dyn Dataset) -> u64 {
+    let data_bytes = dataset.estimate().data_bytes;
+    let bytes = trials
+        .iter()
+        .map(|trial| space::redo_log_bytes(&trial.settings, data_bytes));
+    bytes.max().unwrap_or_default()
+}
+
 pub(super) fn provision(
     request: &Request,
     trials: &[PlannedTrial],
@@ -64,7 +73,11 @@ pub(super) fn provision(
         if ready.contains_key(&key) {
             continue;
         }
-        let one = match datasets.ready(&servers[&key.0], dataset, &key.2) {
+        let shape = Shape {
+            layout: &key.2,
+            redo_log_bytes: largest_redo_log(trials, dataset),
+        };
+        let one = match datasets.ready(&servers[&key.0], dataset, &shape) {
             Ok(one) => Ok(one),
             Err(RunError::NotAvailable(why)) => {
                 let text = format!("warning: {}: {}: {why}", key.0, dataset.summary());

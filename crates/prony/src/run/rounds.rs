@@ -55,21 +55,16 @@ impl<'a> Rounds<'a> {
         trial: &mut Trial,
     ) -> Result<(), ServerError> {
         for (index, operations) in self.passes() {
-            self.bench.progress.now(&format!(
-                "{}: round {} of {}",
-                trial.key.label(),
-                index + 1,
-                self.rounds.len()
-            ));
+            self.bench
+                .progress
+                .now(&format!("round {} of {}", index + 1, self.rounds.len()));
             self.one_pass(place, trial, index, &operations)?;
             if interrupt::asked() {
                 return Ok(());
             }
         }
         if self.observe.plans == Plans::Analyze {
-            self.bench
-                .progress
-                .now(&format!("{}: analysing plans", trial.key.label()));
+            self.bench.progress.now("analysing plans");
             let timeout = self.bench.protocol.query_timeout;
             plans::analyse(&self.operations, timeout, place.live(trial)?, trial);
         }

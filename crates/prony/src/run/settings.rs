@@ -4,7 +4,6 @@
 //! Outside this module: which settings a server has (`preflight`).
 
 pub(crate) use spec::known::plain;
-pub(crate) use spec::settings::POOLS;
 use spec::{Pairs, Setting};
 
 /// Smallest innodb_buffer_pool_size that every server accepts: 5 MiB in MySQL, 6 MiB in recent releases of MariaDB (such as 10.11.18).
@@ -57,16 +56,20 @@ pub(crate) fn reshapes_redo_log(settings: &[(String, String)]) -> bool {
 
 /// `SET SESSION name = value` for each.
 pub(crate) fn session_statements(session: &Pairs<Setting>, data_bytes: u64) -> Vec<String> {
-    session
-        .iter()
-        .map(|(name, setting)| {
-            format!(
-                "SET SESSION {} = {}",
-                plain(name),
-                literal(&value(name, setting, data_bytes))
-            )
-        })
+    literals(session, data_bytes)
+        .map(|(name, value)| format!("SET SESSION {name} = {value}"))
         .collect()
+}
+
+/// The plain names, and the values as SQL literals.
+pub(crate) fn literals(
+    pairs: &Pairs<Setting>,
+    data_bytes: u64,
+) -> impl Iterator<Item = (String, String)> {
+    pairs.iter().map(move |(name, setting)| {
+        let value = literal(&value(name, setting, data_bytes));
+        (plain(name), value)
+    })
 }
 
 /// The bytes of a value such as `64M`. None if it is not a size or a whole number.
@@ -95,7 +98,7 @@ fn value(name: &str, setting: &Setting, data_bytes: u64) -> String {
 }
 
 /// A value as an SQL literal: numbers and sizes as numbers, anything else as a string.
-fn literal(value: &str) -> String {
+pub(crate) fn literal(value: &str) -> String {
     match bytes(value) {
         Some(number) => number.to_string(),
         None if value.parse::<f64>().is_ok() => value.to_string(),

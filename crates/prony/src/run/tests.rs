@@ -1,6 +1,7 @@
 //! Runs on fake servers: the order of trials, resuming, series and every failure of a trial, in milliseconds.
 
 use super::{Conducted, Means, Progress, Request, RunError, Workloads, conduct_with};
+use ::report::Detail;
 use host::{Home, Leases};
 use load::{Failure, Outcome};
 use record::{AuditNote, Trial, TrialState};
@@ -10,9 +11,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
-use workload::LoadError;
 use workload::answers::Reference;
 use workload::toy::{Toy, ToyData};
+use workload::{AllowDrop, LoadError};
 
 /// A folder in memory, where fsync costs nothing.
 fn in_memory() -> TempDir {
@@ -56,7 +57,9 @@ impl Setup {
             shard: None,
             results: self.folder.path().join("results"),
             resume: None,
-            allow_drop: false,
+            allow_drop: AllowDrop::No,
+            allow_setup: false,
+            allow_device_write: false,
         }
     }
 
@@ -110,10 +113,10 @@ fn rounds(blocks: u32) -> Experiment {
     ))
 }
 
-/// A closed load of 30 ms for each number of clients.
+/// A closed load of 150 ms for each number of clients.
 fn timed(clients: &str, more: &str) -> Experiment {
     experiment(&format!(
-        "[load.closed]\nclients = {clients}\n[protocol]\ntime = '30ms'\n{more}"
+        "[load.closed]\nclients = {clients}\n[protocol]\ntime = '150ms'\n{more}"
     ))
 }
 
@@ -154,6 +157,46 @@ fn every_trial_is_measured_on_a_new_server() {
     assert_eq!(setup.node.starts(), 2 + 4 + 2);
     assert_eq!(setup.left_behind(), Vec::<String>::new());
     assert!(conducted.folder.join("report.html").exists());
+}
+
+#[test]
+fn without_limits_each_limited_trial_is_flagged() {
+    let setup = Setup::new();
+    let limited = experiment(
+        "[variant.x]\nlimits = { read_iops = 400, memory = '1T' }\n[variant.y]\n[protocol]\nrounds = ['hot']\n",
+    );
+    let conducted = setup.run(limited.without_limits(), Toy::rounds);
+    assert!(conducted.valid(), "{:?}", conducted.trials);
+    let flagged = |variant: &str| {
+        let mut trials = conducted.trials.iter();
+        flags(
+            trials
+                .find(|trial| trial.key.level("variant") == Some(variant))
+                .unwrap(),
+        )
+    };
+    let says = "limits_not_applied: --no-limits: the experiment's limits (read_iops, memory) were not applied\n";
+    assert_eq!((flagged("x").as_str(), flagged("y").as_str()), (says, ""));
+    let headline = conducted.document(Detail::Brief).headline;
+    assert!(
+        headline.contains("without the experiment's limits"),
+        "{headline}"
+    );
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_a_warning() {
+    let setup = Setup::new();
+    let first = setup.run(rounds(1), Toy::rounds);
+    let page = first.folder.join("report.html");
+    std::fs::remove_file(&page).unwrap();
+    std::fs::create_dir(&page).unwrap();
+    let again = Request {
+        resume: Some(first.folder.display().to_string()),
+        ..setup.request(rounds(1), Toy::rounds)
+    };
+    let conducted = setup.conduct(&again).unwrap();
+    assert!(conducted.valid() && page.is_dir());
 }
 
 #[test]
@@ -492,7 +535,7 @@ fn a_load_runs_for_the_time_in_the_file() {
     let setup = Setup::new();
     let conducted = setup.run(timed("1", ""), Toy::timed);
     let load = conducted.trials[0].load.as_ref().unwrap();
-    assert!(load.driven_s() >= Duration::from_millis(30).as_secs_f64());
+    assert!(load.driven_s() >= Duration::from_millis(150).as_secs_f64());
 }
 
 const PAGES_READ: &str = "Innodb_buffer_pool_reads";
@@ -619,7 +662,13 @@ fn a_finished_run_gets_further_blocks_as_a_labelled_look() {
     let blocks = ["slow", "fast", "left", "right"].map(|name| blocks_of(&conducted, name));
     assert_eq!(blocks, [3, 3, 4, 4]);
     let document = report::Document::of(&conducted.run, &conducted.trials, report::Detail::Brief);
-    let text = report::terminal(&document, false, 100);
+    let screen = report::Screen {
+        width: 100,
+        colour: false,
+        unicode: true,
+        verbose: true,
+    };
+    let text = report::terminal(&document, &screen);
     for expected in [
         "4 blocks (50 % of the error rate",
         "added to the finished run",
@@ -641,7 +690,7 @@ fn a_finished_run_gets_further_blocks_as_a_labelled_look() {
 /// A file without a server, for a workload on a folder.
 fn on_folder(clients: &str, more: &str) -> Experiment {
     let source = format!(
-        "title = 't'\nquestion = 'q'\n[workload.toy]\n[load.closed]\nclients = {clients}\n[protocol]\ntime = '30ms'\n{more}"
+        "title = 't'\nquestion = 'q'\n[workload.toy]\n[load.closed]\nclients = {clients}\n[protocol]\ntime = '150ms'\n{more}"
     );
     spec::parse("t", "t.toml", &source, &|_, _| {
         Some(spec::TargetKind::Folder)

@@ -13,7 +13,7 @@ use super::recording::Recording;
 use super::rounds::Rounds;
 use super::timed::{EachSecond, Timed};
 use super::{Progress, RunError};
-use host::{Home, Leases, Pace, interrupt, now_ns};
+use host::{Home, Leases, Pace, clock_step_s, clock_stepped, interrupt, now_ns};
 use record::{FlagKind, Trial, TrialState};
 use server::ServerError;
 use spec::Protocol;
@@ -58,7 +58,7 @@ impl Bench<'_> {
             ..Trial::unmeasured(planned.key.clone(), now_ns())
         };
         let stay = self.neighbours.stay();
-        let pace = Pace::now();
+        let (pace, clock_s) = (Pace::now(), clock_step_s());
         let mut place = self.place(planned, source, workload, held)?;
         if let Err(error) = self.phases(planned, &mut place, workload.as_ref(), &mut trial, live) {
             trial.state = TrialState::Failed;
@@ -74,6 +74,7 @@ impl Bench<'_> {
         self.keep_log(&mut trial, &place.log());
         self.keep_recording(&mut trial, &place);
         self.keep_disturbances(&mut trial, stay, &pace);
+        trial.flags.extend(clock_stepped(clock_s, clock_step_s()));
         trial.ended_ns = now_ns();
         if self.protocol.series
             && leaves_the_target_as_it_was(&trial)
@@ -100,10 +101,13 @@ impl Bench<'_> {
             place.continue_with(planned.clone());
             return Ok(place);
         }
-        let name = format!("trial-{}-{}", std::process::id(), now_ns());
+        let name = |name: &str| {
+            let tagged = self.leases.tagged(name);
+            tagged.map_err(|error| RunError::Failed(format!("no random numbers: {error}")))
+        };
         let folder = match planned.host.directory() {
-            Some(directory) => directory.join(format!("prony-{name}")),
-            None => self.home.work().join(name),
+            Some(directory) => directory.join(name("prony-trial")?),
+            None => self.home.work().join(name("trial")?),
         };
         let lease = self.leases.folder(&folder)?;
         let (workload, leases) = (workload.clone(), self.leases.clone());

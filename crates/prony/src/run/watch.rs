@@ -23,7 +23,7 @@ pub(crate) struct Admin(Option<Arc<Mutex<Session>>>);
 impl Admin {
     pub(crate) fn of(node: &dyn Node) -> Result<Admin, ServerError> {
         let session = match node.abilities().mysql {
-            true => Some(Arc::new(Mutex::new(node.connect()?))),
+            true => Some(Arc::new(Mutex::new(node.connect()?.for_control()))),
             false => None,
         };
         Ok(Admin(session))
@@ -33,7 +33,7 @@ impl Admin {
     pub(crate) fn stopper(&self, session: &Session) -> Stopper {
         match (session, self.0.clone()) {
             (Session::MySql(connection), Some(admin)) => {
-                let statement = format!("KILL QUERY {}", connection.connection_id());
+                let statement = format!("KILL QUERY {}", connection.id());
                 Box::new(move || {
                     let _ = lock(&admin).execute(&statement);
                 })
@@ -120,7 +120,7 @@ impl Watch {
         let (result, timed_out) = self.over(timeout, || statement(session));
         if timed_out {
             // A late KILL QUERY stops the next statement, so this sends one whose answer does not matter.
-            let _ = session.query("SELECT 1");
+            let _ = session.control(|session| session.query("SELECT 1"));
         }
         (result, timed_out)
     }

@@ -2,10 +2,14 @@
 //!
 //! Purpose: drives the same load on an in-process target, which costs nothing, and on a null server in its own process, which costs
 //! the round trip. If a real server comes near these figures, they measure the load engine and not the server.
+//!
+//! Where client and null server run decides the round trip: on the same core a message costs a switch of threads, on another core the
+//! wake-up of that core, ten times as much in a virtual machine. The kernel places threads as it likes, so both are pinned, and both
+//! places are measured.
 
 use super::Failure;
 use crate::run::timed::drive;
-use host::{Home, Lease, Leases};
+use host::{Home, Lease};
 use spec::plan::{PlannedTrial, expand};
 use spec::{Experiment, PlannedLoad};
 
@@ -20,10 +24,20 @@ const STARTED_WITHIN: Duration = Duration::from_secs(10);
 
 /// A table with a line for each load of the experiment.
 pub(super) fn table(experiment: &Experiment) -> Result<String, Failure> {
-    let mut lines = vec![format!(
-        "{:>24} {:>26} {:>26} {:>16}",
-        "load", "in process, ops/s", "null server, ops/s", "CPU us/op"
-    )];
+    let heads = [
+        ["", "", "null server, ops/s", "CPU us/op"],
+        [
+            "load",
+            "in process, ops/s",
+            "same core   other core",
+            "same core",
+        ],
+    ];
+    let mut lines = heads
+        .map(|[load, in_process, null, cpu]| {
+            format!("{load:>22} {in_process:>18} {null:>25} {cpu:>10}")
+        })
+        .to_vec();
     let planned = expand(experiment, 1).map_err(Failure::usage)?;
     let (mut seen, mut are_shares_left_out) = (Vec::new(), false);
     for trial in planned {
@@ -34,6 +48,7 @@ pub(super) fn table(experiment: &Experiment) -> Result<String, Failure> {
             seen.push(trial.load);
         }
     }
+    lines.push(PLACES.into());
     if are_shares_left_out {
         lines.push(
             "rates given as a share of the maximum are left out: a null server has no maximum"
@@ -43,21 +58,35 @@ pub(super) fn table(experiment: &Experiment) -> Result<String, Failure> {
     Ok(lines.join("\n"))
 }
 
+/// Explains the columns of the null server.
+const PLACES: &str = "\
+same core: a client and the thread that answers it share a core
+other core: each message wakes another core, which takes long if that core sleeps";
+
 fn line(experiment: &Experiment, trial: &PlannedTrial) -> Result<String, Failure> {
     let drive = drive::of(trial, &experiment.protocol, 1);
-    let (in_process, _) = figures(&Nothing, &drive)?;
-    let null = Null::start()?;
     let workload = workload::open(&experiment.workload, &trial.workload).map_err(Failure::usage)?;
-    let target = workload::Target::Server {
-        login: null.login(),
-        session: &[],
+    let null = Null::start()?;
+    let cores = load::cores();
+    let used = &cores[..cores.len().min(trial.load.clients() as usize)];
+    let exchanges = |shift: usize| {
+        let target = workload::Target::Server {
+            login: null.login(used.len(), shift),
+            session: &[],
+        };
+        let work = workload
+            .work(&target, 1)
+            .ok_or_else(|| Failure::usage("the workload has no operations for a timed load"))?;
+        figures(work.driver.as_ref(), &drive, used)
     };
-    let work = workload
-        .work(&target, 1)
-        .ok_or_else(|| Failure::usage("the workload has no operations for a timed load"))?;
-    let (exchanged, cpu_us) = figures(work.driver.as_ref(), &drive)?;
+    let (in_process, _) = figures(&Nothing, &drive, used)?;
+    let (same_core, cpu_us) = exchanges(0)?;
+    let other_core = match cores.len() {
+        1 => "-".to_string(),
+        _ => format!("{:.0}", exchanges(1)?.0),
+    };
     Ok(format!(
-        "{:>24} {in_process:>26.0} {exchanged:>26.0} {cpu_us:>16.2}",
+        "{:>22} {in_process:>18.0} {same_core:>12.0} {other_core:>12} {cpu_us:>10.2}",
         label(&trial.load)
     ))
 }
@@ -75,17 +104,24 @@ fn is_known(load: &PlannedLoad) -> bool {
     !matches!(load, PlannedLoad::Open { rate, .. } if *rate == 0.0)
 }
 
-/// Throughput in ops/s, and the engine's CPU time per operation in microseconds.
-fn figures(workload: &dyn Drivable, drive: &Drive) -> Result<(f64, f64), Failure> {
+/// Throughput in ops/s, and the engine's CPU time per operation in microseconds. The clients run on these cores.
+fn figures(workload: &dyn Drivable, drive: &Drive, cores: &[usize]) -> Result<(f64, f64), Failure> {
     let mut done = 0;
     let watch = Watch {
-        begun: &mut |_| (),
         second: &mut |second| done += second.tally.done(),
-        window: &mut |_| (),
+        ..Watch::default()
     };
-    let driven: Driven = workload
-        .drive(drive, &AtomicBool::new(false), watch)
-        .map_err(Failure::failed)?;
+    let driven: Driven = std::thread::scope(|scope| {
+        let driving = scope.spawn(|| {
+            load::pin(cores).map_err(Failure::failed)?;
+            workload
+                .drive(drive, &AtomicBool::new(false), watch)
+                .map_err(Failure::failed)
+        });
+        driving
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })?;
     let cpu_s = driven.cpu_user_s + driven.cpu_system_s;
     let operations = f64::max(done as f64, 1.0);
     Ok((
@@ -121,9 +157,7 @@ impl Workload for Nothing {
 
 /// The null server as a process of its own, killed when dropped.
 ///
-/// It has a socket for each core. Clients use the sockets in turn, as the engine assigns clients to reactors. So a client and the
-/// thread that answers it share a core. Otherwise the kernel's wake-up of the other core would dominate, above all in a virtual
-/// machine.
+/// It has a socket for each core, and clients use sockets in turn, as the engine assigns clients to reactors.
 struct Null {
     process: Child,
     sockets: Vec<PathBuf>,
@@ -133,7 +167,7 @@ struct Null {
 impl Null {
     fn start() -> Result<Null, Failure> {
         let home = Home::from_environment().map_err(Failure::usage)?;
-        let leases = Leases::open(&home).map_err(Failure::failed)?;
+        let leases = crate::cli::leases(&home)?;
         let folder = leases.temporary("dry").map_err(Failure::failed)?;
         let cores = load::cores().into_iter();
         let socket = |core| folder.path().join(format!("null{core}.sock"));
@@ -165,10 +199,9 @@ impl Null {
         Ok(())
     }
 
-    fn login(&self) -> Login {
-        let sockets = self.sockets.iter().cloned();
+    fn login(&self, cores: usize, shift: usize) -> Login {
         Login {
-            endpoints: sockets.map(Endpoint::Unix).collect(),
+            endpoints: endpoints(&self.sockets, cores, shift),
             user: "root".into(),
             password: None,
             schema: None,
@@ -179,9 +212,43 @@ impl Null {
     }
 }
 
+/// The sockets of clients on the first `cores` cores, each answered `shift` cores further.
+fn endpoints(sockets: &[PathBuf], cores: usize, shift: usize) -> Vec<Endpoint> {
+    let sockets = sockets.iter().cycle().skip(shift).take(cores);
+    sockets.cloned().map(Endpoint::Unix).collect()
+}
+
 impl Drop for Null {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sockets of clients on the first `cores` of three cores.
+    fn sockets(cores: usize, shift: usize) -> Vec<String> {
+        let sockets = ["0", "1", "2"].map(PathBuf::from);
+        let endpoints = endpoints(&sockets, cores, shift);
+        let path = |endpoint| match endpoint {
+            Endpoint::Unix(path) => path.display().to_string(),
+            other => panic!("{other:?}"),
+        };
+        endpoints.into_iter().map(path).collect()
+    }
+
+    #[test]
+    fn a_client_is_answered_on_its_own_core_or_on_the_next_one() {
+        assert_eq!(sockets(3, 0), ["0", "1", "2"]);
+        assert_eq!(sockets(3, 1), ["1", "2", "0"]);
+    }
+
+    #[test]
+    fn one_client_has_one_socket_and_so_one_place() {
+        assert_eq!(sockets(1, 0), ["0"]);
+        assert_eq!(sockets(1, 1), ["1"]);
     }
 }

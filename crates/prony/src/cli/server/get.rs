@@ -1,7 +1,8 @@
 //! `prony server get BUILD`
 
 use crate::cli::failure::Failure;
-use host::{Home, Leases};
+use crate::screen::say;
+use host::Home;
 use server::Cache;
 use spec::BuildSpec;
 
@@ -16,12 +17,11 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let home = Home::from_environment().map_err(Failure::usage)?;
-    let leases = Leases::open(&home).map_err(Failure::usage)?;
+    let leases = crate::cli::leases(&home)?;
     let cache = Cache::new(&home);
-    let progress = |text: &str| eprintln!("{text}");
     let found = match args.verify {
-        true => cache.get_verified(&args.build, &leases, &progress),
-        false => cache.get(&args.build, &leases, &progress),
+        true => cache.get_verified(&args.build, &leases, &say),
+        false => cache.get(&args.build, &leases, &say),
     };
     let found = found.map_err(Failure::usage)?;
     println!(

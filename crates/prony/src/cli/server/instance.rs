@@ -5,6 +5,7 @@
 use crate::cli::failure::{Failure, Status};
 use crate::cli::setting::setting;
 use crate::run::settings::layout;
+use crate::screen::say;
 use host::{Home, Lease, Leases, interrupt};
 use server::{Cache, Distribution};
 use server::{Managed, Node, ServerError, StartRequest};
@@ -33,7 +34,7 @@ impl Instance {
     pub(super) fn start(args: &Args, name: &str) -> Result<Instance, Failure> {
         interrupt::install().map_err(Failure::failed)?;
         let home = Home::from_environment().map_err(Failure::usage)?;
-        let leases = Leases::open(&home).map_err(Failure::failed)?;
+        let leases = crate::cli::leases(&home)?;
         let begun = Instance::begin(args, name, &home, &leases);
         // An error after an interruption is a result of the interruption.
         begun.map_err(|mut failure| {
@@ -46,7 +47,7 @@ impl Instance {
 
     fn begin(args: &Args, name: &str, home: &Home, leases: &Leases) -> Result<Instance, Failure> {
         let distribution = Cache::new(home)
-            .get(&args.build, leases, &|line| eprintln!("{line}"))
+            .get(&args.build, leases, &say)
             .map_err(Failure::usage)?;
         let folder = leases.temporary(name).map_err(Failure::failed)?;
         let data_folder = folder.path().join("data");

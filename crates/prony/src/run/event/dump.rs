@@ -23,7 +23,7 @@ fn read(node: &Node) -> Option<Action> {
         happening.note("dump", |own| {
             let is_cancelled = own.is_cancelled.clone();
             let goes_on = || !is_cancelled.load(std::sync::atomic::Ordering::SeqCst);
-            let read = all_tables(&mut own.session, goes_on);
+            let read = all_tables(own.session()?, goes_on);
             read.map(|read| format!("{read} in"))
                 .map_err(|error| error.to_string())
         });

@@ -3,6 +3,7 @@
 use super::recovery;
 use super::uptime::{Phase, Uptime};
 use super::{Happened, Observed, Reopen, Stops};
+use crate::run::changes::Changes;
 use crate::run::volume::Power;
 use host::now_ns;
 use record::EventNote;
@@ -17,6 +18,8 @@ use std::time::{Duration, Instant};
 /// Pause between two looks at an outage under way.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
+const NO_SERVER: &str = "the workload runs on a folder, without a server";
+
 /// What an event does each time it is due.
 pub type Action = Arc<dyn Fn(&mut Happening) + Send + Sync>;
 
@@ -24,13 +27,14 @@ pub type Action = Arc<dyn Fn(&mut Happening) + Send + Sync>;
 pub struct Happening {
     pub(super) event: EventSpec,
     pub(super) action: Action,
-    /// In the workload's schema.
-    pub(super) session: Session,
+    /// In the workload's schema; None if the target is a folder.
+    pub(super) session: Option<Session>,
     /// Opens the session anew after an outage.
     pub(super) reopen: Reopen,
     pub(super) stops: Stops,
-    pub(super) server: Server,
+    pub(super) server: Option<Server>,
     pub(super) power: Option<Power>,
+    pub(super) changes: Arc<Changes>,
     pub(super) uptime: Arc<Uptime>,
     pub(super) observed: Arc<Observed>,
     /// How many outages had begun when the session was opened.
@@ -123,10 +127,20 @@ impl Happening {
         }
     }
 
+    /// The connection of the event.
+    pub(super) fn session(&mut self) -> Result<&mut Session, &'static str> {
+        self.session.as_mut().ok_or(NO_SERVER)
+    }
+
+    /// The server of the trial.
+    pub(super) fn server(&self) -> Result<&Server, &'static str> {
+        self.server.as_ref().ok_or(NO_SERVER)
+    }
+
     fn reconnect(&mut self, outages: u64) -> Result<(), ServerError> {
         let (session, stopper) = (self.reopen)()?;
         self.stops.replace(stopper, session.cutter());
-        self.session = session;
+        self.session = Some(session);
         self.opened_after = outages;
         Ok(())
     }

@@ -27,7 +27,7 @@ fn read(node: &Node) -> Option<Action> {
         }
         happening.note("pause", |own| {
             own.node = Some(1);
-            let pid = own.server.first().pid();
+            let pid = own.server()?.first().pid();
             let pid = pid.ok_or("prony pauses only servers that it started itself")?;
             let paused = Paused::stop(pid)
                 .map_err(|error| format!("the server cannot be paused: {error}"))?;

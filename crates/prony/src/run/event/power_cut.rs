@@ -1,19 +1,21 @@
-//! `power_cut = { survive = "none", seed = 1 }`: the machine below the server loses its power, and the recovery from it.
+//! `power_cut = { survive = "none", seed = 1 }`: the machine below the server, or below a workload's files, loses its power.
 //!
 //! Purpose: the order that makes a cut honest. The server is stopped first, or it would acknowledge commits after the cut; then the
-//! disk is frozen, and only then the server is killed. Boundaries: what survives is the volume's affair (`host::volume`).
+//! disk is frozen, and only then the server is killed, to recover from the cut. A load of files cannot outlive its machine, so it ends
+//! with the power. Boundaries: what survives is the volume's affair (`host::volume`).
 
 use super::Action;
 use super::happening::Happening;
 use super::recovery::{Plan, outage};
-use crate::run::volume::Power;
-use host::Paused;
-use host::volume::{DiskStats, Survive};
+use super::uptime::Phase;
+use crate::run::volume::{Cut, Power};
+use host::volume::Survive;
+use host::{Paused, now_ns};
 use record::event::POWER_CUT;
 use server::Node;
 use spec::{EventKind, Outage};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub(super) const KIND: EventKind<Action> = EventKind {
     name: POWER_CUT,
@@ -30,7 +32,7 @@ const STOPPED_WITHIN: Duration = Duration::from_secs(30);
 
 /// What the file says about a power cut.
 #[derive(Clone, Copy)]
-struct Cut {
+struct Planned {
     survive: Survive,
     /// Of the first block; each block adds one, so that no two are cut alike.
     seed: u64,
@@ -47,9 +49,10 @@ fn read(node: &spec::Node) -> Option<Action> {
         Some(node) => node.whole(0..=i64::from(u32::MAX), "seed = 1")? as u64,
         None => 1,
     };
-    let cut = Cut { survive, seed };
-    Some(Arc::new(move |happening| {
-        outage(happening, &plan, |own, node| cut.make(own, node));
+    let cut = Planned { survive, seed };
+    Some(Arc::new(move |happening| match happening.server {
+        Some(_) => outage(happening, &plan, |own, node| cut.make(own, node)),
+        None => cut.end_load(happening),
     }))
 }
 
@@ -63,40 +66,50 @@ fn survive(node: &spec::Node) -> Option<Survive> {
     found
 }
 
-impl Cut {
+impl Planned {
+    fn of_block(self, block: u32) -> Cut {
+        Cut {
+            survive: self.survive,
+            seed: self.seed + u64::from(block),
+        }
+    }
+
+    /// Cuts the power of a server, and kills it.
     fn make(self, own: &mut Happening, node: &Arc<dyn Node>) -> Result<String, String> {
-        let power = own.power.clone();
-        let Power { volume, block } = power.ok_or("the data does not lie on a volatile volume")?;
-        let seed = self.seed + u64::from(block);
+        let Power { volume, block } = power(own)?;
         let pid = node.pid().ok_or("the server has no process")?;
         let stopped = Paused::stop(pid).and_then(|paused| {
             paused.until_stopped(STOPPED_WITHIN)?;
             Ok(paused)
         });
         let stopped = stopped.map_err(|error| format!("the server cannot be stopped: {error}"))?;
-        let mut volume = volume.lock();
         volume.freeze().map_err(|error| error.to_string())?;
         node.kill().map_err(|error| error.to_string())?;
         drop(stopped);
-        let began = Instant::now();
-        let lost = volume.cut(self.survive, seed);
+        let lost = volume.cut(self.of_block(block));
         let lost = lost.map_err(|error| error.to_string())?;
-        let mount_s = began.elapsed().as_secs_f64();
-        own.numbers.extend(numbers(&lost, seed, mount_s));
-        Ok(format!(
-            "power cut with survive = \"{}\" and seed {seed}: {} of {} unsynced bytes survived",
-            self.survive.name(),
-            lost.survived_bytes,
-            lost.unsynced_bytes
-        ))
+        own.numbers.extend(lost.numbers);
+        Ok(lost.says)
+    }
+
+    /// Cuts the power of files. Their load ends with it; the place brings the power back when the files are closed.
+    fn end_load(self, own: &mut Happening) {
+        if own.begin_outage().is_none() {
+            return;
+        }
+        let at_ns = now_ns();
+        // The load ends first, so that few operations fail because the power is gone.
+        own.uptime.end(Phase::Lost);
+        let ended = power(own).and_then(|Power { volume, block }| {
+            let frozen = volume.end_with(self.of_block(block));
+            frozen.map_err(|error| error.to_string())
+        });
+        let says = ended.map(|()| "the load ended with the power".to_string());
+        own.note_outage(POWER_CUT, at_ns, says);
     }
 }
 
-fn numbers(lost: &DiskStats, seed: u64, mount_s: f64) -> [(String, f64); 4] {
-    [
-        ("seed".into(), seed as f64),
-        ("unsynced_bytes".into(), lost.unsynced_bytes as f64),
-        ("survived_bytes".into(), lost.survived_bytes as f64),
-        ("mount_s".into(), mount_s),
-    ]
+fn power(own: &Happening) -> Result<Power, String> {
+    let power = own.power.clone();
+    power.ok_or_else(|| "the data does not lie on a volatile volume".to_string())
 }

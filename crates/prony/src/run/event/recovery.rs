@@ -175,7 +175,7 @@ fn ended(
 
 /// The node, which must be a running process of prony's.
 fn running(own: &Happening, plan: &Plan) -> Result<Arc<dyn Node>, String> {
-    let node = own.server.node(plan.node as usize).cloned();
+    let node = own.server()?.node(plan.node as usize).cloned();
     let node = node.ok_or_else(|| format!("the server has no node {}", plan.node))?;
     match (node.pid(), node.exit_reason()) {
         (_, Some(reason)) => Err(format!("the server had already ended: {reason}")),
@@ -185,7 +185,11 @@ fn running(own: &Happening, plan: &Plan) -> Result<Arc<dyn Node>, String> {
 }
 
 fn started(own: &mut Happening, plan: &Plan, began: Instant) -> Changed {
-    let Some(node) = own.server.node(plan.node as usize).cloned() else {
+    let node = own.server.as_ref();
+    let Some(node) = node
+        .and_then(|server| server.node(plan.node as usize))
+        .cloned()
+    else {
         let says = format!("the server has no node {}", plan.node);
         return (Phase::Lost, Err(says));
     };

@@ -31,7 +31,7 @@ fn read(node: &Node) -> Option<Action> {
                 return;
             }
             happening.note(statement, |own| {
-                let rows = own.session.drain(statement);
+                let rows = own.session()?.drain(statement);
                 rows.map(|rows| format!("{rows} rows in"))
                     .map_err(|error| error.to_string())
             });

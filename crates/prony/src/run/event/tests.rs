@@ -49,11 +49,12 @@ fn happening((event, action): (EventSpec, Action)) -> (Sender<()>, Happening) {
     let happening = Happening {
         event,
         action,
-        session: sqlite(),
+        session: Some(sqlite()),
         reopen: reopen(),
         stops: Stops::new(Box::new(|| ()), None),
-        server: server_of(None),
+        server: Some(server_of(None)),
         power: None,
+        changes: Arc::default(),
         uptime: Arc::default(),
         observed: Arc::default(),
         opened_after: 0,
@@ -157,10 +158,11 @@ fn a_pause_ends_with_the_load_and_the_server_goes_on() {
     let mut server = Command::new("sleep").arg("1000").spawn().unwrap();
     let means = Means {
         power: None,
-        session: sqlite(),
+        changes: Arc::default(),
+        session: Some(sqlite()),
         stopper: Box::new(|| ()),
         reopen: reopen(),
-        server: server_of(Some(server.id())),
+        server: Some(server_of(Some(server.id()))),
     };
     let pause = event("pause = { for = '1000s' }");
     let events = prepared(pause, means).begin(Instant::now());
@@ -188,12 +190,13 @@ fn a_statement_under_way_at_the_end_is_cancelled_and_no_failure() {
     }));
     let means = Means {
         power: None,
-        session,
+        changes: Arc::default(),
+        session: Some(session),
         stopper: Box::new(move || {
             let _ = cancel.send(());
         }),
         reopen: reopen(),
-        server: server_of(None),
+        server: Some(server_of(None)),
     };
     let events = prepared(sql("a long one; another"), means).begin(Instant::now());
     runs.recv().unwrap();
@@ -239,14 +242,14 @@ fn only_sql_happens_beside_rounds() {
         .collect();
     assert_eq!(
         needs_process,
-        ["pause", "kill", "stop", "start", "power_cut"]
+        ["pause", "kill", "stop", "start", "power_cut", "set"]
     );
 }
 
 #[test]
 fn a_power_cut_needs_a_volatile_volume() {
     let (_stop, mut happening) = happening(event("power_cut = { survive = 'torn', seed = 7 }"));
-    happening.server = server_of(Some(std::process::id()));
+    happening.server = Some(server_of(Some(std::process::id())));
     let happened = happening.repeat(Instant::now());
     let expected = "power_cut: the data does not lie on a volatile volume";
     assert_eq!(happened.failed, [expected]);
@@ -304,4 +307,26 @@ fn a_condition_that_is_never_met_is_flagged_with_the_last_value() {
         missed.contains("checkpoint_age > 80% was true (last value: 79)"),
         "{missed}"
     );
+}
+
+#[test]
+fn limits_of_a_target_without_limits_cannot_be_changed() {
+    let happened = happened(event("set = { limits = { write_iops = 200 } }"));
+    assert_eq!(happened.failed, ["set: the target has no limits"]);
+}
+
+#[test]
+fn a_set_event_without_a_change_is_refused() {
+    let says = |set: &str| {
+        let source = format!(
+            "title = 't'\nquestion = 'q'\n[server.a]\nbuild = 'mariadb'\n[workload.oltp]\n\
+             [protocol]\ntime = '60s'\n[[event]]\nat = '0s'\nset = {set}\n"
+        );
+        let target = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
+        let error = spec::parse("t", "t.toml", &source, &target).unwrap_err();
+        error.mistakes()[0].to_string()
+    };
+    assert!(says("{}").contains("changes nothing"), "{}", says("{}"));
+    let wrong = "{ limits = { write_iop = 200 } }";
+    assert!(says(wrong).contains("write_iop"), "{}", says(wrong));
 }

@@ -3,12 +3,17 @@
 //! Purpose: one outage at a time; the other events wait for its end and know that their connections are gone. Boundaries: `recovery`
 //! ends and starts the server.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// Shared by the events of a load.
 #[derive(Default)]
-pub struct Uptime(Mutex<State>);
+pub struct Uptime {
+    state: Mutex<State>,
+    /// Set with [`Phase::Lost`].
+    is_lost: AtomicBool,
+}
 
 #[derive(Default)]
 struct State {
@@ -25,7 +30,7 @@ pub(super) enum Phase {
     Changing,
     /// Left down by this kind of event, since this moment.
     Down(&'static str, Instant),
-    /// It did not recover. The load cannot continue.
+    /// It did not recover, or the files of the load are gone. The load cannot continue.
     Lost,
 }
 
@@ -39,9 +44,9 @@ impl Uptime {
         self.state().outages
     }
 
-    /// Whether the server did not recover.
-    pub fn is_lost(&self) -> bool {
-        self.phase() == Phase::Lost
+    /// Set when the load cannot continue.
+    pub fn is_lost(&self) -> &AtomicBool {
+        &self.is_lost
     }
 
     /// Whether an event is ending or starting the server. That ends within the limits of a shutdown and a recovery.
@@ -62,11 +67,12 @@ impl Uptime {
 
     /// Ends an outage that `begin` began.
     pub(super) fn end(&self, phase: Phase) {
+        self.is_lost.fetch_or(phase == Phase::Lost, Relaxed);
         self.state().phase = phase;
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -82,5 +88,8 @@ mod tests {
         let down = Phase::Down("kill", Instant::now());
         uptime.end(down.clone());
         assert_eq!((uptime.begin(), uptime.outages()), (down, 2));
+        assert!(!uptime.is_lost().load(Relaxed));
+        uptime.end(Phase::Lost);
+        assert!(uptime.is_lost().load(Relaxed));
     }
 }

@@ -1,10 +1,10 @@
-//! Where the data and the redo log of a trial's server lie: in the trial's folder, or on volumes of their own.
+//! Where the data and the redo log of a trial's server, or the files of a workload, lie: in the trial's folder, or on volumes of their own.
 //!
-//! Purpose: copy the snapshot to its place. Outside this module: how a volume is made (`run::volume`).
+//! Purpose: copy the snapshot to its place, or make an empty one. Outside this module: how a volume is made (`run::volume`).
 
 use crate::run::recording::Recording;
 use crate::run::redo_log;
-use crate::run::volume::{self, Power, SharedVolume};
+use crate::run::volume::{self, Lost, Power, SharedVolume};
 use host::{Leases, clone};
 use server::ServerError;
 use spec::HostPatch;
@@ -73,10 +73,38 @@ impl Disks {
         Ok(())
     }
 
+    /// Makes the planned volume, if there is one, and an empty folder for files of so many bytes. `is_written`: their blocks are on
+    /// disk below the volume before the files are made.
+    pub(super) fn make_empty(
+        &mut self,
+        planned: &HostPatch,
+        files_bytes: u64,
+        is_written: bool,
+        leases: &Leases,
+    ) -> Result<(), ServerError> {
+        match planned.volume() {
+            Some(volume) => {
+                let made =
+                    volume::make_empty(volume, files_bytes, is_written, &self.folder, leases)?;
+                self.data = Some(made);
+                Ok(())
+            }
+            None => std::fs::create_dir_all(self.data())
+                .map_err(|error| unusable("cannot create the folder of the files", &error)),
+        }
+    }
+
     /// What a power cut takes away.
     pub(super) fn power(&self, block: u32) -> Option<Power> {
         let volume = self.data.clone()?;
         Some(Power { volume, block })
+    }
+
+    /// Brings the power back after a cut that ended a load. None: there was none.
+    pub(super) fn power_back(&self) -> Result<Option<Lost>, ServerError> {
+        let back = self.data.as_ref().map(SharedVolume::power_back);
+        let back = back.transpose().map(Option::flatten);
+        back.map_err(|error| ServerError::Unusable(error.to_string()))
     }
 
     /// The recording of the disk.

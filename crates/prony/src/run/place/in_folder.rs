@@ -1,47 +1,88 @@
-//! An empty folder as the place of a trial, for workloads that need no server.
+//! An empty folder as the place of a trial, for workloads that need no server; on a volume of its own if the file says so.
 //!
 //! The workload's files are made in it before the first load. Whether all their bytes are on disk is checked with the file system.
 
-use crate::run::Progress;
-use host::{Lease, disk, extents, interrupt};
+use super::disks::Disks;
+use crate::run::changes::Changes;
+use crate::run::event::{Action, Means, PreparedEvents};
+use crate::run::limits::{self, Held};
+use crate::run::{Progress, cold, volume};
+use host::{Entered, Lease, Leases, disk, extents, facts, interrupt};
 use observe::{Prepared, Targets};
-use record::{FlagKind, Trial};
+use record::event::POWER_CUT;
+use record::{Flag, FlagKind, Trial};
 use server::ServerError;
+use spec::plan::PlannedTrial;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use workload::{Files, Workload};
 
-/// A leased folder, removed with the place.
+/// A leased folder, removed with the place after its volume.
 pub(crate) struct FolderPlace {
-    data: PathBuf,
+    planned: PlannedTrial,
+    /// The limits of prony while it generates the load, from the first one.
+    held: Option<Held>,
+    changes: Arc<Changes>,
+    /// What lies below the files, as the kernel shows it, before the first load.
+    below: BTreeMap<String, String>,
+    disks: Disks,
     workload: Arc<dyn Workload>,
-    _lease: Lease,
+    leases: Leases,
+    lease: Lease,
 }
 
 impl FolderPlace {
-    pub(crate) fn new(workload: Arc<dyn Workload>, lease: Lease) -> FolderPlace {
+    pub(crate) fn new(
+        planned: PlannedTrial,
+        workload: Arc<dyn Workload>,
+        leases: Leases,
+        lease: Lease,
+    ) -> FolderPlace {
         FolderPlace {
-            data: lease.path().join("data"),
+            disks: Disks::below(lease.path()),
+            held: None,
+            changes: Arc::new(Changes::new(
+                workload.files().map_or(0, |files| files.bytes()),
+            )),
+            below: BTreeMap::new(),
+            planned,
             workload,
-            _lease: lease,
+            leases,
+            lease,
         }
+    }
+
+    /// Continues a series: the next trial uses the files as the previous one left them.
+    pub(crate) fn continue_with(&mut self, planned: PlannedTrial) {
+        self.planned = planned;
     }
 
     /// Creates the folder with its files, unless an earlier trial of the series did.
     pub(crate) fn prepare(
-        &self,
+        &mut self,
         trial: &mut Trial,
         progress: &Progress,
     ) -> Result<(), ServerError> {
-        if self.data.exists() {
+        trial.flags.extend(volume::flags(&self.planned.host));
+        if self.data().exists() {
             return Ok(());
         }
-        std::fs::create_dir_all(&self.data).map_err(|error| {
-            ServerError::Unusable(format!("cannot create {}: {error}", self.data.display()))
-        })?;
-        match self.workload.files() {
+        let workload = self.workload.clone();
+        let files = workload.files();
+        let bytes = files.map_or(0, |files| files.bytes());
+        let is_on_device = (self.planned.host.volume()).is_some_and(|one| one.device().is_some());
+        if !is_on_device {
+            has_space(self.lease.path(), bytes)?;
+        }
+        // Blocks that the files do not write are written below the volume, or their first write would also allocate space there.
+        let is_written = files.is_some_and(|files| !files.are_written());
+        let host = &self.planned.host;
+        self.disks
+            .make_empty(host, bytes, is_written, &self.leases)?;
+        match files {
             Some(files) => self.make(files, trial, progress),
             None => Ok(()),
         }
@@ -53,12 +94,12 @@ impl FolderPlace {
         trial: &mut Trial,
         progress: &Progress,
     ) -> Result<(), ServerError> {
-        self.has_space(files.bytes())?;
+        has_space(&self.data(), files.bytes())?;
         let shown = |bytes| {
             let (done, all) = (disk::shown(bytes), disk::shown(files.bytes()));
             progress.now(&format!("writing the files: {done} of {all}"));
         };
-        let made = files.make(&self.data, &shown, &interrupt::asked);
+        let made = files.make(&self.data(), &shown, &interrupt::asked);
         let made = made.map_err(|error| ServerError::Unusable(error.to_string()))?;
         trial.data_bytes = files.bytes();
         for path in made.iter().filter(|_| files.are_written()) {
@@ -69,33 +110,106 @@ impl FolderPlace {
         Ok(())
     }
 
-    /// # Errors
-    /// The disk has too little space for the files.
-    fn has_space(&self, needed_bytes: u64) -> Result<(), ServerError> {
-        let free_bytes = disk::free(&self.data).unwrap_or(u64::MAX);
-        if needed_bytes < free_bytes {
+    /// Sets and verifies the planned limits, and empties the page cache, before the first load. Records what lies below the files.
+    pub(crate) fn start(&mut self, trial: &mut Trial) -> Result<(), ServerError> {
+        if self.below.is_empty() {
+            self.hold()?;
+            let evicted = cold::evict(&self.data());
+            self.below = facts::below(&self.data());
+            self.below
+                .insert("page cache before the load".into(), evicted);
+        }
+        trial.settings = self.below.clone();
+        if let Some(held) = &self.held {
+            trial.limits = held.notes.clone();
+            trial.flags.extend(held.flags.iter().cloned());
+        }
+        Ok(())
+    }
+
+    fn hold(&mut self) -> Result<(), ServerError> {
+        let data_bytes = self.workload.files().map_or(0, |files| files.bytes());
+        let limits = limits::resolve(&self.planned.limits, data_bytes);
+        let later = limits::later(&self.planned, data_bytes);
+        if limits.are_none() && later.is_empty() {
             return Ok(());
         }
-        Err(ServerError::Unusable(format!(
-            "the files need {}, but {} has only {} free; use a smaller size, or another folder",
-            disk::shown(needed_bytes),
-            self.data.display(),
-            disk::shown(free_bytes)
-        )))
+        let held = Held::hold_for_files(&limits, &later, &self.data(), &self.leases);
+        let held = held.map_err(|error| ServerError::Unusable(error.to_string()))?;
+        let (group, planned) = (held.group.clone(), self.planned.limits);
+        self.changes.of(group, planned);
+        self.held = Some(held);
+        Ok(())
+    }
+
+    /// Moves prony into the limits until the returned value is dropped; None without limits.
+    ///
+    /// # Errors
+    /// The kernel refuses it.
+    pub(crate) fn enter(&self) -> Result<Option<Entered>, ServerError> {
+        let entered = self.held.as_ref().map(Held::enter).transpose();
+        entered.map_err(|error| ServerError::Unusable(error.to_string()))
+    }
+
+    /// A flag if a limit was no longer in force at the end of the trial.
+    pub(crate) fn lost_limit(&self) -> Option<Flag> {
+        self.held.as_ref()?.lost()
+    }
+
+    /// Brings back the limits that `set` events have changed.
+    ///
+    /// # Errors
+    /// A sentence: the limits are not those of the file any more.
+    pub(crate) fn restore(&self) -> Result<(), String> {
+        let none = || Err(ServerError::Unusable("a folder has no settings".into()));
+        self.changes.restore(none)
+    }
+
+    /// Brings the power back after a cut that ended the load, and completes its event.
+    pub(crate) fn power_back(&self, trial: &mut Trial) -> Result<(), ServerError> {
+        let cut = trial.events.iter_mut().rfind(|one| one.kind == POWER_CUT);
+        if let (Some(lost), Some(event)) = (self.disks.power_back()?, cut) {
+            event.text = format!("{}; {}", event.text, lost.says);
+            event.numbers.extend(lost.numbers);
+        }
+        Ok(())
+    }
+
+    /// The planned events.
+    pub(crate) fn prepare_events(&self, actions: &[Action]) -> Result<PreparedEvents, ServerError> {
+        PreparedEvents::open(&self.planned.events, actions, || {
+            let power = self.disks.power(self.planned.key.block);
+            Ok(Means::of_folder(self.changes.clone(), power))
+        })
     }
 
     /// The folder of the workload's files.
-    pub(crate) fn data(&self) -> &Path {
-        &self.data
+    pub(crate) fn data(&self) -> PathBuf {
+        self.disks.data()
     }
 
     /// The sampler of the machine and of the folder's disk.
     pub(crate) fn prepare_sampler(&self) -> Result<Prepared, ServerError> {
         Prepared::new(Targets {
-            data_folder: Some(self.data.clone()),
+            data_folder: Some(self.data()),
             ..Targets::default()
         })
     }
+}
+
+/// # Errors
+/// The disk has too little space for the files.
+fn has_space(folder: &Path, needed_bytes: u64) -> Result<(), ServerError> {
+    let free_bytes = disk::free(folder).unwrap_or(u64::MAX);
+    if needed_bytes < free_bytes {
+        return Ok(());
+    }
+    Err(ServerError::Unusable(format!(
+        "the files need {}, but {} has only {} free; use a smaller size, or another folder",
+        disk::shown(needed_bytes),
+        folder.display(),
+        disk::shown(free_bytes)
+    )))
 }
 
 /// Flags a file of which the file system says that parts were never written, although they were. File systems without extents say nothing.

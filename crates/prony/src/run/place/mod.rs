@@ -15,10 +15,10 @@ use super::dataset::Ready;
 use super::event::{Action, PreparedEvents};
 use super::recording::Recording;
 use super::servers::Provided;
-use host::{Lease, Leases};
+use host::{Entered, Lease, Leases};
 use load::Needs;
 use observe::Prepared;
-use record::{DatasetNote, Flag, Trial};
+use record::{DatasetNote, Flag, FlagKind, Trial};
 use server::ServerError;
 use spec::plan::PlannedTrial;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl Source<'_> {
 /// The place of a trial, or of the trials of a series.
 pub(crate) enum Place<'a> {
     Server(Box<ServerPlace<'a>>),
-    Folder(FolderPlace),
+    Folder(Box<FolderPlace>),
 }
 
 impl<'a> Place<'a> {
@@ -68,14 +68,18 @@ impl<'a> Place<'a> {
                 let place = ServerPlace::new(planned, server, ready, workload, leases, lease);
                 Place::Server(Box::new(place))
             }
-            Source::Folder => Place::Folder(FolderPlace::new(workload, lease)),
+            Source::Folder => {
+                let place = FolderPlace::new(planned, workload, leases, lease);
+                Place::Folder(Box::new(place))
+            }
         }
     }
 
     /// Continues a series: the next trial runs on the target as the previous one left it.
     pub(crate) fn continue_with(&mut self, planned: PlannedTrial) {
-        if let Place::Server(place) = self {
-            place.continue_with(planned);
+        match self {
+            Place::Server(place) => place.continue_with(planned),
+            Place::Folder(place) => place.continue_with(planned),
         }
     }
 
@@ -108,7 +112,7 @@ impl<'a> Place<'a> {
     pub(crate) fn start(&mut self, trial: &mut Trial, preload: bool) -> Result<(), ServerError> {
         match self {
             Place::Server(place) => place.start_for_a_load(trial, preload),
-            Place::Folder(_) => Ok(()),
+            Place::Folder(place) => place.start(trial),
         }
     }
 
@@ -116,7 +120,7 @@ impl<'a> Place<'a> {
     pub(crate) fn with_target<T>(&self, with: impl FnOnce(&Target) -> T) -> Result<T, ServerError> {
         match self {
             Place::Server(place) => place.with_target(with),
-            Place::Folder(place) => Ok(with(&Target::Folder(place.data()))),
+            Place::Folder(place) => Ok(with(&Target::Folder(&place.data()))),
         }
     }
 
@@ -140,7 +144,7 @@ impl<'a> Place<'a> {
     pub(crate) fn prepare_events(&self, actions: &[Action]) -> Result<PreparedEvents, ServerError> {
         match self {
             Place::Server(place) => place.prepare_events(actions),
-            Place::Folder(_) => Ok(PreparedEvents::default()),
+            Place::Folder(place) => place.prepare_events(actions),
         }
     }
 
@@ -150,7 +154,7 @@ impl<'a> Place<'a> {
             Place::Server(place) => with(Audited::Server {
                 connect: &place.connector(),
             }),
-            Place::Folder(place) => with(Audited::Folder(place.data())),
+            Place::Folder(place) => with(Audited::Folder(&place.data())),
         }
     }
 
@@ -167,7 +171,35 @@ impl<'a> Place<'a> {
     pub(crate) fn lost_limit(&self) -> Option<Flag> {
         match self {
             Place::Server(place) => place.lost_limit(),
-            Place::Folder(_) => None,
+            Place::Folder(place) => place.lost_limit(),
+        }
+    }
+
+    /// Moves prony into the limits of a folder, whose I/O it generates, until the returned value is dropped. A server has its own.
+    pub(crate) fn enter_limits(&self) -> Result<Option<Entered>, ServerError> {
+        match self {
+            Place::Server(_) => Ok(None),
+            Place::Folder(place) => place.enter(),
+        }
+    }
+
+    /// Brings back what `set` events have changed. A target that stays changed serves no other trial.
+    pub(crate) fn restore(&self, trial: &mut Trial) {
+        let restored = match self {
+            Place::Server(place) => place.restore(),
+            Place::Folder(place) => place.restore(),
+        };
+        if let Err(error) = restored {
+            let says = format!("the changes of a \"set\" event could not be reverted: {error}");
+            trial.flag(FlagKind::EventLeft, says);
+        }
+    }
+
+    /// Brings the power back after a cut that ended a load of files, and completes its event. A server got it back with its event.
+    pub(crate) fn power_back(&self, trial: &mut Trial) -> Result<(), ServerError> {
+        match self {
+            Place::Server(_) => Ok(()),
+            Place::Folder(place) => place.power_back(trial),
         }
     }
 

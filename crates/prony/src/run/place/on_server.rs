@@ -4,6 +4,7 @@
 //! module: rounds and their figures (`rounds`), making snapshots (`dataset`).
 
 use super::disks::Disks;
+use crate::run::changes::Changes;
 use crate::run::cold::{self, Before};
 use crate::run::dataset::Ready;
 use crate::run::event::{Action, Means, PreparedEvents, Reopen, has_outage, recovery};
@@ -14,7 +15,7 @@ use crate::run::servers::Provided;
 use crate::run::timed::drive;
 use crate::run::volume;
 use crate::run::watch::{Admin, Watch, stopper};
-use crate::run::{Progress, connections, in_place, redo_log, settings};
+use crate::run::{Progress, connections, ended, in_place, redo_log, settings};
 use host::{Lease, Leases, LimitError};
 use load::Needs;
 use observe::{Observer, Prepared, ServerProcess, Targets, variables};
@@ -40,6 +41,7 @@ pub(crate) struct ServerPlace<'a> {
     adjusted: Vec<Adjusted>,
     /// The limits of the server, from its first start.
     held: Option<Held>,
+    changes: Arc<Changes>,
     disks: Disks,
     leases: Leases,
     _lease: Lease,
@@ -68,6 +70,7 @@ impl<'a> ServerPlace<'a> {
             effective: BTreeMap::new(),
             adjusted: Vec::new(),
             held: None,
+            changes: Arc::new(Changes::new(ready.note.data_bytes)),
             disks,
             leases,
             _lease: lease,
@@ -105,6 +108,7 @@ impl<'a> ServerPlace<'a> {
         self.renew_data(progress)?;
         trial.flags.extend(self.not_available());
         trial.flags.extend(volume::flags(&self.planned.host));
+        trial.flags.extend(limits::lifted(&self.planned));
         Ok(())
     }
 
@@ -224,7 +228,9 @@ impl<'a> ServerPlace<'a> {
         let request = StartRequest {
             data_folder: self.data(),
             settings: self.settings(),
-            groups: held.map(|held| held.group.joins()).unwrap_or_default(),
+            groups: held
+                .map(|held| held.group.lock().joins())
+                .unwrap_or_default(),
         };
         let started = self.node().start(&request)?;
         self.is_the_same()?;
@@ -240,7 +246,10 @@ impl<'a> ServerPlace<'a> {
             self.look_at_session(&mut session)?;
         }
         let observer = if abilities.mysql {
-            Some(Observer::new(self.node().connect()?, abilities.settings)?)
+            Some(Observer::new(
+                self.node().connect()?.for_control(),
+                abilities.settings,
+            )?)
         } else {
             None
         };
@@ -259,16 +268,21 @@ impl<'a> ServerPlace<'a> {
 
     /// Sets and verifies the planned limits before the first start.
     fn hold(&mut self) -> Result<(), ServerError> {
-        let limits = limits::resolve(&self.planned.limits, self.ready.note.data_bytes);
-        if limits.are_none() || self.held.is_some() {
+        let data_bytes = self.ready.note.data_bytes;
+        let limits = limits::resolve(&self.planned.limits, data_bytes);
+        let later = limits::later(&self.planned, data_bytes);
+        if (limits.are_none() && later.is_empty()) || self.held.is_some() {
             return Ok(());
         }
         let unusable = |error: LimitError| ServerError::Unusable(error.to_string());
-        let mut held = Held::hold(&limits, &self.data(), &self.leases).map_err(unusable)?;
+        let held = Held::hold(&limits, &later, &self.data(), &self.leases);
+        let mut held = held.map_err(unusable)?;
         if let Some(redo) = self.disks.redo() {
             let limited = held.limit_redo(&limits, &redo, &self.leases);
             limited.map_err(unusable)?;
         }
+        let (group, planned) = (held.group.clone(), self.planned.limits);
+        self.changes.of(group, planned);
         self.held = Some(held);
         // The copied snapshot is in the page cache: reads from it would bypass the limits, and it does not count as the group's memory.
         cold::evict(&self.data());
@@ -285,14 +299,15 @@ impl<'a> ServerPlace<'a> {
 
     /// A flag if a limit was no longer in force at the end of the trial.
     pub(crate) fn lost_limit(&self) -> Option<Flag> {
-        let file = self.held.as_ref()?.group.lost()?;
-        Some(Flag {
-            kind: FlagKind::LimitLost,
-            text: format!(
-                "{}: the limit was changed during the trial by another program",
-                file.display()
-            ),
-        })
+        self.held.as_ref()?.lost()
+    }
+
+    /// Brings back the limits and settings that `set` events have changed.
+    ///
+    /// # Errors
+    /// A sentence: the server is not as the file says any more.
+    pub(crate) fn restore(&self) -> Result<(), String> {
+        self.changes.restore(|| self.node().connect())
     }
 
     /// A connection for queries, with the session settings.
@@ -300,7 +315,7 @@ impl<'a> ServerPlace<'a> {
         let mut session = self.session()?;
         if self.node().abilities().mysql {
             for statement in self.session_statements() {
-                session.execute(&statement)?;
+                session.control(|session| session.execute(&statement))?;
             }
         }
         Ok(session)
@@ -392,10 +407,11 @@ impl<'a> ServerPlace<'a> {
             let reopen = self.reopen();
             let (session, stopper) = reopen()?;
             Ok(Means {
-                session,
+                session: Some(session),
                 stopper,
                 reopen,
-                server: self.instance.clone(),
+                server: Some(self.instance.clone()),
+                changes: self.changes.clone(),
                 power: self.disks.power(self.planned.key.block),
             })
         })
@@ -458,7 +474,7 @@ impl<'a> ServerPlace<'a> {
             ServerError::Unusable("a timed load needs a server that clients can connect to".into())
         })?;
         Ok(with(&Target::Server {
-            login: drive::login(endpoint),
+            login: drive::login(&endpoint),
             session: &self.session_statements(),
         }))
     }
@@ -564,7 +580,11 @@ impl<'a> ServerPlace<'a> {
             return format!("{broken}; the server lost its data directory: {error}");
         }
         let of_limits = self.held.as_ref().and_then(Held::last_words);
-        match (error, self.node().exit_reason()) {
+        let reason = match error {
+            ServerError::Lost(_) => ended::reason(self.node().as_ref()),
+            _ => self.node().exit_reason(),
+        };
+        match (error, reason) {
             (ServerError::Lost(_), Some(reason)) => match of_limits {
                 Some(words) => format!("the server ended: {words}"),
                 None => format!("the server ended: {reason}"),
@@ -574,7 +594,8 @@ impl<'a> ServerPlace<'a> {
                 Some(words) => format!("{says}\n  - {words}"),
                 None => says.clone(),
             },
-            _ => error.to_string(),
+            (_, Some(reason)) => format!("{error}; the server ended: {reason}"),
+            (_, None) => error.to_string(),
         }
     }
 
@@ -606,7 +627,7 @@ impl Drop for ServerPlace<'_> {
     fn drop(&mut self) {
         self.live = None;
         if let Some(held) = &self.held {
-            held.group.lift_disk();
+            held.group.lock().lift_disk();
         }
         let _ = match self.node().abilities().restart {
             true => self.instance.kill(),

@@ -250,6 +250,7 @@ fn engine(operations: &[String], driven: &Driven) -> EngineNote {
         backend: match driven.backend {
             Backend::Uring => "io_uring",
             Backend::Epoll => "epoll",
+            Backend::Aio => "libaio",
             Backend::Blocking => "threads",
         }
         .to_string(),

@@ -1,37 +1,19 @@
 //! Converts a planned load to the load engine's terms.
 
 use crate::run::event::{has_outage, recovery};
-use load::{Closed, Drive, Endpoint, Load, Open, arrivals::Arrivals};
+use load::{Closed, Drive, Load, Open, arrivals::Arrivals};
 use record::Warmup;
 use spec::plan::PlannedTrial;
 use spec::{ArrivalsSpec, Dsn, PlannedLoad, Protocol, WhenFull};
 use std::time::Duration;
-use wire::{Login, Tls};
+use wire::Login;
 
 /// Timeout for connecting and logging in. A slower server counts as refusing the connection.
 const LOGIN_WITHIN: Duration = Duration::from_secs(30);
 
 /// How clients reach the server; the workload adds its schema.
-pub(crate) fn login(dsn: Dsn) -> Login {
-    let node = |(host, port)| Endpoint::Tcp { host, port };
-    let first = match dsn.socket {
-        Some(path) => Endpoint::Unix(path),
-        None => node((dsn.host, dsn.port)),
-    };
-    let others = dsn.others.into_iter().map(node);
-    Login {
-        endpoints: [first].into_iter().chain(others).collect(),
-        user: dsn.user,
-        password: dsn.password,
-        schema: None,
-        tls: if dsn.tls_required {
-            Tls::Required
-        } else {
-            Tls::Off
-        },
-        login_timeout: LOGIN_WITHIN,
-        stall_timeout: None,
-    }
+pub(crate) fn login(dsn: &Dsn) -> Login {
+    server::login(dsn, LOGIN_WITHIN)
 }
 
 /// The drive of a planned load.

@@ -10,6 +10,7 @@ pub(crate) mod drive;
 use super::audit::{self, Pending};
 use super::place::Place;
 use super::trial::Bench;
+use super::{page_cache, precondition};
 use account::Recorder;
 use concurrent::{Concurrent, Latest};
 use load::{Drivable, DriveError, Driven, Second, Watch, Window};
@@ -18,7 +19,7 @@ use server::ServerError;
 use spec::plan::PlannedTrial;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use workload::{Work, Workload};
+use workload::{Target, Work, Workload};
 
 /// How often an interruption is checked for during a load.
 const TICK: Duration = Duration::from_millis(50);
@@ -57,6 +58,10 @@ impl Timed<'_> {
             false => "starting the load",
         });
         place.start(trial, preload)?;
+        if let Some(files) = self.workload.files() {
+            page_cache::before(files, host::machine::memory_bytes(), trial);
+            precondition::run(self, place, trial)?;
+        }
         let Work { driver, mut audit } = self.work(place)?;
         if let Some(auditor) = &mut audit {
             audit::before(place, auditor.as_mut())?;
@@ -64,14 +69,32 @@ impl Timed<'_> {
         place.admits(self.planned, &driver.needs())?;
         let measured_from_s = drive::measured_from_s(self.bench.protocol);
         let mut concurrent = Concurrent::prepare(place, self.bench.actions, measured_from_s)?;
+        let within = place.enter_limits()?;
         let driving = self.drive(driver.as_ref(), &mut concurrent, live);
+        drop(within);
         let seen = concurrent.end();
+        place.restore(trial);
         let driving = driving?;
         let tallies = driving.driven.tallies.clone();
         account::enter(self, trial, driving, seen);
+        // The driver has the files open.
+        drop(driver);
+        place.power_back(trial)?;
         // The engine counts lost connections and reconnects, so a server that died must be detected here.
         place.still_runs()?;
+        self.look_at_the_page_cache(place, trial)?;
         Ok(audit.map(|auditor| Pending { auditor, tallies }))
+    }
+
+    fn look_at_the_page_cache(&self, place: &Place, trial: &mut Trial) -> Result<(), ServerError> {
+        let cached = place.with_target(|target| match (target, self.workload.files()) {
+            (Target::Folder(folder), Some(files)) => page_cache::after(files, folder),
+            _ => None,
+        })?;
+        if let Some(flag) = cached {
+            trial.invalidate(flag.kind, flag.text);
+        }
+        Ok(())
     }
 
     fn work(&self, place: &Place) -> Result<Work, ServerError> {
@@ -94,19 +117,26 @@ impl Timed<'_> {
         let mut recorded = Recorder::of(&operations);
         let mut windows = Vec::new();
         let (latest, uptime) = (concurrent.latest.clone(), concurrent.uptime.clone());
-        let driven = {
+        let mut started_ns = None;
+        let mut driven = {
             let mut second = self.each_second(drive.time.as_secs(), latest, live, &mut recorded);
             let watch = Watch {
-                begun: &mut |origin| concurrent.begin(origin),
+                begun: &mut |origin| {
+                    started_ns = Some(host::at_ns(origin));
+                    concurrent.begin(origin);
+                },
                 second: &mut second,
                 window: &mut |one: Window| windows.push(account::of_window(&operations, &one)),
             };
-            until_stopped(
-                || uptime.is_lost(),
-                |stop| driver.drive(&drive, stop, watch),
-            )
-            .map_err(explain)?
+            let is_lost = uptime.is_lost();
+            until_stopped(is_lost, |stop| driver.drive(&drive, stop, watch)).map_err(explain)?
         };
+        if uptime.is_lost().load(Ordering::Relaxed) {
+            let until_s = driven.until.as_secs_f64();
+            driven.stopped = Some(format!("ended by an event at {until_s:.1} s"));
+        }
+        // By the clock of all timestamps in the record.
+        driven.started_ns = started_ns.unwrap_or(driven.started_ns);
         recorded.windows(windows);
         Ok(Driving {
             operations,
@@ -124,10 +154,9 @@ impl Timed<'_> {
         live: EachSecond<'l>,
         recorded: &'l mut Recorder,
     ) -> impl FnMut(Second) + Send + 'l {
-        let label = self.planned.key.label();
         move |one| {
             self.bench.progress.now(&format!(
-                "{label}: {} of {total_s} s, {} ops/s",
+                "{} of {total_s} s, {} ops/s",
                 one.second + 1,
                 one.tally.done()
             ));
@@ -137,24 +166,24 @@ impl Timed<'_> {
     }
 }
 
-/// Drives with a stop flag that is set when the user interrupts, or when the server did not recover from an outage.
-fn until_stopped(
-    is_lost: impl Fn() -> bool + Sync,
+/// Drives with a stop flag, which is also set when the user interrupts.
+pub(crate) fn until_stopped(
+    stop: &AtomicBool,
     drive: impl FnOnce(&AtomicBool) -> Result<Driven, DriveError>,
 ) -> Result<Driven, DriveError> {
-    let (stop, ended) = (AtomicBool::new(false), AtomicBool::new(false));
+    let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let watching = scope.spawn(|| forward_end(&stop, &ended, &is_lost));
-        let driven = drive(&stop);
+        let watching = scope.spawn(|| forward_interrupt(stop, &ended));
+        let driven = drive(stop);
         ended.store(true, Ordering::Relaxed);
         watching.thread().unpark();
         driven
     })
 }
 
-fn forward_end(stop: &AtomicBool, ended: &AtomicBool, is_lost: &dyn Fn() -> bool) {
+fn forward_interrupt(stop: &AtomicBool, ended: &AtomicBool) {
     while !ended.load(Ordering::Relaxed) {
-        if host::interrupt::asked() || is_lost() {
+        if host::interrupt::asked() {
             stop.store(true, Ordering::Relaxed);
         }
         std::thread::park_timeout(TICK);

@@ -1,8 +1,6 @@
 //! Tests of the storage's states with real servers: what is written shows in the checkpoint age and in the dirty pages.
 
-mod fresh;
-
-use fresh::Fresh;
+use crate::fresh::Fresh;
 use observe::{StateReader, States};
 use record::State;
 use server::{Node, Session, StartRequest};

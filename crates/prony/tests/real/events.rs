@@ -1,9 +1,7 @@
 //! Tests of events with a real server: a long statement ends with the load, even if the server hangs.
 
-mod begun;
-mod fresh;
-
-use fresh::Fresh;
+use crate::begun;
+use crate::fresh::Fresh;
 use host::Paused;
 use prony::run::event::{Events, Means};
 use prony::run::watch::stopper;
@@ -11,7 +9,7 @@ use server::{Fake, Managed, Node, Reply, Server, ServerError, StartRequest};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 fn started(fresh: &Fresh) -> Arc<Managed> {
     let server = Arc::new(fresh.managed());
@@ -107,10 +105,11 @@ fn a_dump_reads_every_table_of_the_schema() {
     let stopper = stopper(&session, server.as_ref()).unwrap();
     let means = Means {
         power: None,
-        session,
+        session: Some(session),
         stopper,
+        changes: Arc::default(),
         reopen: Box::new(|| Err(ServerError::Lost("not needed".into()))),
-        server: Server::of(Fake::new("fake", |_| Ok(Reply::default()))),
+        server: Some(Server::of(Fake::new("fake", |_| Ok(Reply::default())))),
     };
     let events = begin("dump = {}", means);
     let rolled_back = "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'COM_ROLLBACK'";

@@ -1,19 +1,16 @@
 //! Tests of TPC-C's tables with real servers: the load, the twelve conditions, and 36 planted violations.
 
-mod fresh;
-mod tpcc_planted;
-
-use fresh::Fresh;
+use crate::fresh::Fresh;
+use crate::tpcc_planted::plants;
 use load::Endpoint;
 use server::{Managed, Node, ServerError, Session, StartRequest};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
-use tpcc_planted::plants;
 use wire::{Login, Tls};
 use workload::tpcc::SCHEMA;
 use workload::tpcc::conditions::{Violation, Violations, When, check};
-use workload::{Audited, Ended, LoadError, Progress, State, Target, Workload};
+use workload::{AllowDrop, Audited, Ended, LoadError, Progress, State, Target, Workload};
 
 /// A started server with the settings of a load.
 struct Running {
@@ -73,7 +70,7 @@ impl Running {
         let workload = of(warehouses);
         let data = workload.data().unwrap();
         let session = &mut self.session();
-        data.create(session, true).unwrap();
+        data.create(session, &AllowDrop::Pronys).unwrap();
         let connect = || self.connect();
         let loaded = data.load(&connect, &|_| {}, &|| false).unwrap();
         data.verify(session).unwrap();
@@ -113,7 +110,7 @@ impl Running {
             password: dsn.password.clone(),
             schema: None,
             tls: Tls::Off,
-            login_timeout: Duration::from_secs(20),
+            login_timeout: Duration::from_secs(120),
             stall_timeout: None,
         };
         let target = Target::Server {
@@ -217,7 +214,8 @@ fn interrupted(
         }
     };
     let cancel = || is_cancelled && reached.load(SeqCst);
-    data.create(&mut running.session(), true).unwrap();
+    data.create(&mut running.session(), &AllowDrop::Pronys)
+        .unwrap();
     let loaded = data.load(&|| running.connect(), &progress, &cancel);
     loaded.unwrap_err()
 }
@@ -236,7 +234,9 @@ fn a_load_starts_cleanly_after_an_interruption_and_after_a_killed_server() {
     );
     let state = data.state(&mut running.session()).unwrap();
     assert_eq!(state, State::Partial);
-    let refused = data.create(&mut running.session(), false).unwrap_err();
+    let refused = data
+        .create(&mut running.session(), &AllowDrop::No)
+        .unwrap_err();
     assert!(refused.to_string().contains("--allow-drop"), "{refused}");
 
     let died = interrupted(&running, || running.server.kill().unwrap(), false);
@@ -275,7 +275,10 @@ fn tables_that_a_run_has_changed_are_not_taken_for_loaded_ones() {
     ] {
         session.execute(change).unwrap();
         assert_eq!(data.state(session).unwrap(), changed, "{change}");
-        let refused = data.create(session, false).unwrap_err().to_string();
+        let refused = data
+            .create(session, &AllowDrop::No)
+            .unwrap_err()
+            .to_string();
         assert!(refused.contains("which a run has changed"), "{refused}");
         session.execute(undo).unwrap();
     }
@@ -294,8 +297,8 @@ fn a_schema_with_tables_of_others_is_refused() {
         .execute("CREATE TABLE prony_tpcc.theirs (n INT)")
         .unwrap();
     let workload = of(1);
-    for allow_drop in [false, true] {
-        let refused = workload.data().unwrap().create(session, allow_drop);
+    for allow in [AllowDrop::No, AllowDrop::Pronys] {
+        let refused = workload.data().unwrap().create(session, &allow);
         let says = refused.unwrap_err().to_string();
         assert!(
             says.contains("also holds theirs, which prony did not create"),
@@ -311,7 +314,11 @@ fn a_read_only_server_is_named_as_such() {
     };
     let session = &mut running.session();
     session.execute("SET GLOBAL super_read_only = 1").unwrap();
-    let refused = of(1).data().unwrap().create(session, false).unwrap_err();
+    let refused = of(1)
+        .data()
+        .unwrap()
+        .create(session, &AllowDrop::No)
+        .unwrap_err();
     assert!(matches!(refused, LoadError::ReadOnly { .. }), "{refused}");
     session.execute("SET GLOBAL super_read_only = 0").unwrap();
 }

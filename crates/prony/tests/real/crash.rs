@@ -1,16 +1,14 @@
 //! Tests of outages with a real server: kill, stop and start, and what other events do meanwhile.
 
-mod begun;
-mod fresh;
-
-use fresh::Fresh;
+use crate::begun;
+use crate::fresh::Fresh;
 use prony::run::event::{Events, Happened};
 use record::EventNote;
 use server::{Managed, Node, StartRequest};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const TIMEOUT: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 fn started(fresh: &Fresh) -> Arc<Managed> {
     let server = Arc::new(fresh.managed());
@@ -215,7 +213,8 @@ fn a_server_that_died_by_itself_is_not_killed_again() {
     let pid = i32::try_from(server.pid().unwrap()).unwrap();
     // SAFETY: a signal to a process of this test.
     assert_eq!(unsafe { libc::kill(pid, libc::SIGKILL) }, 0);
-    std::thread::sleep(Duration::from_secs(2));
+    // The event comes after a second, or later on a busy machine.
+    std::thread::sleep(Duration::from_secs(5));
     let happened = events.cancel();
     assert!(
         happened.failed[0].contains("the server had already ended: it was killed by signal 9"),

@@ -77,8 +77,8 @@ impl Running {
             password: self.dsn.password.clone(),
             schema: None,
             tls: Tls::Off,
-            login_timeout: Duration::from_secs(20),
-            stall_timeout: Some(Duration::from_secs(60)),
+            login_timeout: Duration::from_secs(120),
+            stall_timeout: Some(Duration::from_secs(600)),
         }
     }
 

@@ -12,13 +12,14 @@ use server::{Cache, Distribution};
 use spec::BuildSpec;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 static HOME: LazyLock<Home> = LazyLock::new(|| Home::from_environment().unwrap());
 static LEASES: LazyLock<Leases> = LazyLock::new(|| Leases::open(&HOME).unwrap());
 
 /// Builds with an initialised data folder, created once per test binary; None: not available on this machine.
-static TEMPLATES: Mutex<BTreeMap<&str, Option<Arc<Template>>>> = Mutex::new(BTreeMap::new());
+static TEMPLATES: Mutex<BTreeMap<&str, Arc<OnceLock<Option<Template>>>>> =
+    Mutex::new(BTreeMap::new());
 
 struct Template {
     distribution: Distribution,
@@ -37,12 +38,9 @@ impl Fresh {
     /// A fresh data folder of a build; None if the build is not available. Prints the reason, and panics where servers are
     /// required.
     pub(crate) fn of(build: &'static str) -> Option<Fresh> {
-        let template = TEMPLATES
-            .lock()
-            .unwrap()
-            .entry(build)
-            .or_insert_with(|| Template::create(build))
-            .clone()?;
+        // Other builds are not kept waiting while this one is downloaded.
+        let known = TEMPLATES.lock().unwrap().entry(build).or_default().clone();
+        let template = known.get_or_init(|| Template::create(build)).as_ref()?;
         let folder = LEASES.temporary("test").unwrap();
         let data_folder = folder.path().join("data");
         clone::folder(&template.folder.path().join("data"), &data_folder).unwrap();
@@ -68,7 +66,7 @@ impl Fresh {
 }
 
 impl Template {
-    fn create(build: &str) -> Option<Arc<Template>> {
+    fn create(build: &str) -> Option<Template> {
         let got = Cache::new(&HOME).get(&spec(build), &LEASES, &|line| eprintln!("{line}"));
         let distribution = match got {
             Ok(distribution) => distribution,
@@ -81,10 +79,10 @@ impl Template {
         distribution
             .initialise(&LEASES, &folder.path().join("data"), &[])
             .unwrap();
-        Some(Arc::new(Template {
+        Some(Template {
             distribution,
             folder,
-        }))
+        })
     }
 }
 

@@ -1,8 +1,6 @@
 //! Tests of managed servers with real builds: start, stop, kill, failures.
 
-mod fresh;
-
-use fresh::Fresh;
+use crate::fresh::Fresh;
 use host::{Home, Leases};
 use server::{Managed, Node, ServerError, StartRequest};
 
@@ -71,8 +69,9 @@ macro_rules! for_each_server {
                 let accounts = "SELECT count(*) FROM mysql.user WHERE user = '' OR (user = 'root' AND host <> 'localhost')";
                 assert_eq!(one(&server, accounts), "0");
                 let port: u16 = one(&server, "SELECT @@port").parse().unwrap();
-                let nobody = mysql::OptsBuilder::new().ip_or_hostname(Some("127.0.0.1")).tcp_port(port).user(Some("root"));
-                assert!(mysql::Conn::new(nobody).is_err());
+                let nobody = spec::Dsn { password: None, host: "127.0.0.1".into(), port, socket: None, ..server.endpoint().unwrap() };
+                let refused = server::Session::open(&nobody).err().unwrap().to_string();
+                assert!(refused.contains("refused the login of `root`"), "{refused}");
                 let left: Vec<_> = std::fs::read_dir(fresh.instance()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
                 assert!(!left.iter().any(|name| name == "first.sql"), "{left:?}");
                 server.stop().unwrap();

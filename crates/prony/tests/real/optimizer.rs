@@ -1,13 +1,11 @@
 //! Tests that the tables of docs/OPTIMIZER.md agree with the servers.
 
-mod fresh;
-
-use fresh::Fresh;
+use crate::fresh::Fresh;
 use observe::variables;
 use server::{Node, StartRequest};
 use std::collections::{BTreeMap, BTreeSet};
 
-const PAGE: &str = include_str!("../../../docs/OPTIMIZER.md");
+const PAGE: &str = include_str!("../../../../docs/OPTIMIZER.md");
 const ABSENT: &str = "-";
 
 /// Names and values of one column of the page's table whose first column has this heading.

@@ -1,9 +1,7 @@
 //! Tests of counters with real servers: which server has which (docs/COUNTERS.md), and that a difference contains only the
 //! query's own work.
 
-mod fresh;
-
-use fresh::Fresh;
+use crate::fresh::Fresh;
 use observe::{Observer, Reading};
 use server::{Node, Session, StartRequest};
 
@@ -376,7 +374,7 @@ fn rows(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// The table of docs/COUNTERS.md: `cargo test -p prony --test counters -- --ignored --nocapture table`
+/// The table of docs/COUNTERS.md: `cargo test -p prony --test real counters::table -- --ignored --nocapture`
 #[test]
 #[ignore = "prints the table of docs/COUNTERS.md; downloads 900 MB at its first run"]
 fn table() {

@@ -1,8 +1,6 @@
 //! Tests which counters of real servers count a row twice with multi-range read (docs/COUNTERS.md).
 
-mod fresh;
-
-use fresh::Fresh;
+use crate::fresh::Fresh;
 use observe::Observer;
 use server::{Node, Session, StartRequest};
 

@@ -33,10 +33,11 @@ pub(crate) fn means(server: &Arc<Managed>, power: Option<&Power>) -> Result<Mean
     });
     let (session, stopper) = reopen()?;
     Ok(Means {
-        session,
+        session: Some(session),
         stopper,
         reopen,
-        server: Server::shared(server.clone()),
+        server: Some(Server::shared(server.clone())),
+        changes: Arc::default(),
         power: power.cloned(),
     })
 }

@@ -3,11 +3,9 @@
 //! A client inserts rows, each in a transaction of its own, and remembers which commits were acknowledged. They require root,
 //! loop devices and FUSE.
 
-mod begun;
-mod fresh;
-
-use fresh::Fresh;
-use fresh::skip::skipped;
+use crate::begun;
+use crate::fresh::Fresh;
+use crate::fresh::skip::skipped;
 use host::volume::{DiskOptions, Filesystem, Volume, VolumeOptions};
 use prony::run::Power;
 use prony::run::event::{Events, Happened};
@@ -16,7 +14,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const TIMEOUT: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(600);
 const BYTES: u64 = 1 << 30;
 const POWER_CUT: &str = "power_cut = { survive = 'none', seed = 7 }";
 
@@ -41,6 +39,7 @@ fn volatile(lies: bool) -> VolumeOptions {
             lies,
             ..DiskOptions::default()
         }),
+        ..VolumeOptions::default()
     }
 }
 
@@ -60,7 +59,11 @@ fn bench(options: VolumeOptions, flush: &str) -> Option<Bench> {
     let server = Arc::new(fresh.managed());
     let request = StartRequest {
         data_folder: volume.data().join("data"),
-        settings: vec![("innodb_flush_log_at_trx_commit".into(), flush.into())],
+        settings: vec![
+            ("innodb_flush_log_at_trx_commit".into(), flush.into()),
+            // Without it the cut may fall on the moment after a flush, and lose nothing.
+            ("innodb_flush_log_at_timeout".into(), "60".into()),
+        ],
         groups: Vec::new(),
     };
     server.start(&request).unwrap();
@@ -150,7 +153,7 @@ fn with_a_flush_at_each_commit_a_power_cut_loses_nothing() {
 }
 
 #[test]
-fn with_a_flush_each_second_a_power_cut_loses_what_sigkill_keeps() {
+fn with_rare_flushes_a_power_cut_loses_what_sigkill_keeps() {
     let Some(bench) = bench(volatile(false), "2") else {
         return;
     };
@@ -180,7 +183,8 @@ fn a_dead_daemon_is_named_and_leaves_nothing_mounted() {
     let events = begin(&bench, POWER_CUT);
     rustix::process::kill_process(daemon, rustix::process::Signal::KILL).unwrap();
     insert(&bench.server);
-    std::thread::sleep(Duration::from_secs(4));
+    // The event comes after three seconds, or later on a busy machine.
+    std::thread::sleep(Duration::from_secs(7));
     let happened = events.cancel();
     let says = &happened.failed[0];
     let is_named = says.contains("the process of the volatile disk ended, signal: 9");

@@ -3,7 +3,7 @@
 use crate::driven::{self, now};
 use crate::fresh::Fresh;
 use datagen::tpcc::{Constants, SEED};
-use load::{Closed, Drive, Driven, Io, Load, Outcome, Request, Watch, Workload as _};
+use load::{Drive, Driven, Io, Load, Outcome, Request, Watch, Workload as _};
 use server::{Managed, Node as _, Session};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,7 +12,7 @@ use wire::Login;
 use workload::tpcc::driver::{Driver, Home};
 use workload::tpcc::ledger::{Facts, Ledger};
 use workload::tpcc::{SCHEMA, Section};
-use workload::{Target, open};
+use workload::{AllowDrop, Target, open};
 
 pub(crate) const NEW_ORDER: u16 = 0;
 pub(crate) const PAYMENT: u16 = 1;
@@ -46,7 +46,9 @@ impl Loaded {
         let workload = open("tpcc", &section).unwrap();
         let dataset = workload.data().unwrap();
         let connect = || Session::open(&self.server.endpoint().unwrap());
-        dataset.create(&mut connect().unwrap(), false).unwrap();
+        dataset
+            .create(&mut connect().unwrap(), &AllowDrop::No)
+            .unwrap();
         dataset.load(&connect, &|_| {}, &|| false).unwrap();
     }
 
@@ -116,21 +118,14 @@ impl Loaded {
         let ledger = Ledger::new();
         let driver = self.driver(keys, &[], &ledger);
         let settings = Drive {
-            load,
-            time,
-            warmup: Duration::ZERO,
             seed: 7,
-            reactors: None,
-            backend: None,
-            reconnect_for: Duration::ZERO,
-            drain_timeout: None,
+            ..Drive::new(load, time)
         };
         let watch = Watch {
-            begun: &mut |_| (),
             second: &mut |second| {
                 assert!(second.errors.keys().all(is_conflict), "{:?}", second.errors)
             },
-            window: &mut |_| (),
+            ..Watch::default()
         };
         let driven = load::drive(&driver, &settings, &AtomicBool::new(false), watch).unwrap();
         assert_eq!(driven.ended_early.len(), 0, "{:?}", driven.ended_early);
@@ -144,10 +139,7 @@ fn is_conflict(fault: &load::Fault) -> bool {
 }
 
 pub(crate) fn clients(clients: u32) -> Load {
-    Load::Closed(Closed {
-        clients,
-        think: Duration::ZERO,
-    })
+    Load::closed(clients)
 }
 
 /// One client, on a blocking connection.

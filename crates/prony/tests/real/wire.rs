@@ -2,13 +2,10 @@
 //!
 //! All tests of a build share one server. Each test uses its own schema, and the guard ends the server.
 
-mod fresh;
-mod wired;
-
+use crate::wired::{self, Running, now};
 use load::{Backend, Io, executor};
 use std::time::Instant;
 use wire::{Connection, Login, Param, Tls, Value, WireError};
-use wired::{Running, now};
 
 /// The single value that a query returns, as text.
 fn one(connection: &mut Connection, sql: &str) -> String {

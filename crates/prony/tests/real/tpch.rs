@@ -1,14 +1,12 @@
 //! Tests of TPC-H with real servers: schema, load, deferred indexes (also SSB's), and the answers of the 22 queries.
 
-mod fresh;
-
-use fresh::Fresh;
+use crate::fresh::Fresh;
 use server::{Node, Session, StartRequest};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use workload::answers::Canonical;
 use workload::loader::{self, Indexes, Job, Part, Piece, Table};
-use workload::{self, Dataset, Dialect, LoadError, Loaded, State, Workload};
+use workload::{self, AllowDrop, Dataset, Dialect, LoadError, Loaded, State, Workload};
 
 type Connect<'a> = &'a (dyn Fn() -> Session + Sync);
 
@@ -45,7 +43,7 @@ fn on(build: &'static str, pool: &str, then: impl FnOnce(Connect<'_>)) {
 }
 
 fn load(dataset: &dyn Dataset, connect: Connect<'_>) -> Loaded {
-    dataset.create(&mut connect(), false).unwrap();
+    dataset.create(&mut connect(), &AllowDrop::No).unwrap();
     let loaded = dataset.load(&|| Ok(connect()), &|_| {}, &|| false).unwrap();
     dataset.verify(&mut connect()).unwrap();
     loaded
@@ -193,7 +191,7 @@ fn built_afterwards(connect: Connect<'_>, name: &str, engine: &str) -> Vec<Strin
     let expected = indexes(&mut session, with.schema());
     let after = opened(name, &section("after"));
     let after = after.data().unwrap();
-    after.create(&mut session, true).unwrap();
+    after.create(&mut session, &AllowDrop::Pronys).unwrap();
     assert_eq!(after.state(&mut session).unwrap(), State::Partial);
     let loaded = after.load(&|| Ok(connect()), &|_| {}, &|| false).unwrap();
     after.verify(&mut session).unwrap();

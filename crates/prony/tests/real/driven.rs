@@ -38,8 +38,8 @@ pub(crate) fn started(fresh: &Fresh, pool: &str) -> (Managed, Login) {
         password: dsn.password.clone(),
         schema: None,
         tls: Tls::Off,
-        login_timeout: Duration::from_secs(20),
-        stall_timeout: Some(Duration::from_secs(60)),
+        login_timeout: Duration::from_secs(120),
+        stall_timeout: Some(Duration::from_secs(600)),
     };
     (server, login)
 }

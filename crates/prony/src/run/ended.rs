@@ -1,0 +1,38 @@
+//! Why a server that prony started has ended, for the message about what failed because of it.
+
+use host::interrupt;
+use server::Node;
+use std::time::{Duration, Instant};
+
+/// The longest time from a server's last connection to the end of its process, which frees its memory meanwhile.
+const ENDS_WITHIN: Duration = Duration::from_secs(2);
+/// The same for a server that accepts no connection any more: on a busy machine its process may take much longer.
+const SILENT_ENDS_WITHIN: Duration = Duration::from_secs(15);
+const POLL_EVERY: Duration = Duration::from_millis(10);
+
+/// Why the server ended although prony did not stop it; None if it still runs. To be called after a connection was lost: it waits a
+/// moment, because connections end before the process.
+pub(crate) fn reason(node: &dyn Node) -> Option<String> {
+    let began = Instant::now();
+    loop {
+        let reason = node.exit_reason();
+        let may_end_yet = node.pid().is_some() && may_end_after(began.elapsed(), node);
+        if reason.is_some() || !may_end_yet || interrupt::asked() {
+            return reason;
+        }
+        std::thread::sleep(POLL_EVERY);
+    }
+}
+
+fn may_end_after(elapsed: Duration, node: &dyn Node) -> bool {
+    elapsed < ENDS_WITHIN || (elapsed < SILENT_ENDS_WITHIN && node.connect().is_err())
+}
+
+/// `text` with how the server ended, if it did. To be called after any failure: a server that accepts a connection is not waited for.
+pub(crate) fn added_to(text: String, node: &dyn Node) -> String {
+    let is_silent = node.pid().is_some() && node.connect().is_err();
+    match is_silent.then(|| reason(node)).flatten() {
+        Some(reason) => format!("{text}; the server ended: {reason}"),
+        None => text,
+    }
+}
