@@ -21,16 +21,7 @@ pub(crate) fn drive(workload: &dyn Workload, address: &str, load: Load, time_s: 
         session: &[],
     };
     let work = workload.work(&target, 1).expect("it has operations");
-    let drive = Drive {
-        load,
-        time: Duration::from_secs(u64::from(time_s)),
-        warmup: Duration::ZERO,
-        seed: 1,
-        reactors: None,
-        backend: None,
-        reconnect_for: Duration::ZERO,
-        drain_timeout: None,
-    };
+    let drive = Drive::new(load, Duration::from_secs(u64::from(time_s)));
     let watch = load::Watch {
         begun: &mut |_| (),
         second: &mut |_| (),

@@ -71,7 +71,9 @@ impl Running {
 pub(crate) fn load(server: &Managed, dataset: &dyn Dataset) -> Loaded {
     let connect = || server.connect();
     let mut session = connect().expect("the server answers");
-    dataset.create(&mut session, true).expect("the tables");
+    dataset
+        .create(&mut session, &workload::AllowDrop::Pronys)
+        .expect("the tables");
     dataset
         .load(&connect, &|_| {}, &|| false)
         .expect("the rows")

@@ -101,7 +101,7 @@ fn main() {
 fn run(prony: bool, dataset: &dyn Dataset, peer: &peer::Peer, files: &Files) -> f64 {
     let mut session = connect(&peer.dsn);
     dataset
-        .create(&mut session, true)
+        .create(&mut session, &workload::AllowDrop::Pronys)
         .expect("the tables can be made");
     if prony {
         let connect = || Session::open(&peer.dsn);

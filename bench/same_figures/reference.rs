@@ -4,36 +4,35 @@ use super::packed;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
+/// The folders of `bench/results/` with records of earlier versions. Newer records become references when their format changes.
+const FOLDERS: [&str; 4] = ["before", "p1", "p2", "p6"];
+
 pub(super) struct Record {
     /// Such as `p1-scale-1-own-plans`.
     pub(super) name: String,
-    /// The SQLite file.
+    /// The SQLite file, packed or not.
     pub(super) path: PathBuf,
 }
 
 impl Record {
-    /// Every `bench/results/FOLDER/NAME.sqlite`, by name.
+    /// Every `FOLDER/NAME.sqlite` and `FOLDER/NAME.sqlite.zst`, by name.
     pub(super) fn all() -> Vec<Record> {
-        let mut records: Vec<Record> = entries(&bench().join("results"))
-            .iter()
-            .flat_map(|folder| entries(folder))
-            .filter(|path| path.extension().is_some_and(|e| e == "sqlite"))
-            .map(Record::at)
-            .collect();
+        let in_folder = |folder: &str| {
+            let entries = entries(&bench().join("results").join(folder));
+            let record = |path| Record::at(folder, path);
+            entries.into_iter().filter_map(record).collect::<Vec<_>>()
+        };
+        let mut records: Vec<Record> = FOLDERS.into_iter().flat_map(in_folder).collect();
         records.sort_by(|a, b| a.name.cmp(&b.name));
         records
     }
 
-    fn at(path: PathBuf) -> Record {
-        let stem = |path: &Path| -> String {
-            let stem = path.file_stem().unwrap_or_default();
-            stem.to_string_lossy().into_owned()
-        };
-        let folder = path.parent().map(stem).unwrap_or_default();
-        Record {
-            name: format!("{folder}-{}", stem(&path)),
-            path,
-        }
+    /// None for a file that is not a record.
+    fn at(folder: &str, path: PathBuf) -> Option<Record> {
+        let file = path.file_name()?.to_str()?;
+        let name = file.strip_suffix(".zst").unwrap_or(file);
+        let name = format!("{folder}-{}", name.strip_suffix(".sqlite")?);
+        Some(Record { name, path })
     }
 
     fn file(&self) -> PathBuf {
@@ -62,7 +61,6 @@ fn bench() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench")
 }
 
-/// The paths in a folder. Empty for a file.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).collect()
