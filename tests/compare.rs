@@ -35,6 +35,52 @@ fn a_compressed_record_is_shown_directly() {
 }
 
 #[test]
+fn a_pipe_gets_ascii_of_eighty_columns_or_as_many_as_columns_says() {
+    let bench = Bench::new();
+    let record = kept(QUICKSTART);
+    let words = ["show", &record, "--verbose"];
+    let widest = |columns: &str| {
+        let shown = bench.prony(&words).env("COLUMNS", columns).output();
+        let text = String::from_utf8(shown.unwrap().stdout).unwrap();
+        assert!(text.is_ascii(), "{text}");
+        let widest = text.lines().map(str::len).max().unwrap();
+        assert!(text.contains("x slower") && !text.contains("**"), "{text}");
+        widest
+    };
+    assert!((70..=80).contains(&widest("")));
+    assert!((90..=120).contains(&widest("120")));
+}
+
+#[test]
+fn the_first_screen_leaves_the_rest_to_verbose() {
+    let record = kept(QUICKSTART);
+    let shown = prony(&["show", &record]).stdout;
+    let all = prony(&["show", &record, "--verbose"]).stdout;
+    for part in ["Verdicts", "Rounds", "the same setup twice"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(shown.contains("With --verbose: "), "{shown}");
+    assert!(all.contains("Datasets\n") && !shown.contains("Datasets\n"));
+    assert!(shown.lines().count() <= 40, "{shown}");
+}
+
+#[test]
+fn the_page_of_a_compressed_record_is_written_where_it_is_named() {
+    let bench = Bench::new();
+    let record = bench.folder.path().join("mine.sqlite.gz");
+    std::fs::copy(kept(QUICKSTART), &record).unwrap();
+    let record = record.display().to_string();
+    let beside = bench.run(&["report", &record]);
+    assert_eq!(beside.status, 0, "{}", beside.stderr);
+    let page = bench.folder.path().join("mine.html");
+    assert_eq!(beside.stdout.trim(), page.display().to_string());
+    assert!(page.is_file());
+    let named = bench.run(&["report", &record, "--out", "other.html"]);
+    assert_eq!(named.status, 0, "{}", named.stderr);
+    assert!(bench.folder.path().join("other.html").is_file());
+}
+
+#[test]
 fn a_run_against_itself_differs_in_nothing_and_passes_the_gate() {
     let run = kept(LOADS);
     let compared = prony(&["compare", &run, &run, "--gate"]);

@@ -2,6 +2,7 @@
 
 mod support;
 
+mod abrupt_end;
 mod cache;
 mod compare;
 mod crash;
@@ -9,10 +10,13 @@ mod engines;
 mod external;
 mod faults;
 mod fileio;
+mod fileio_volumes;
+mod first_hour;
 mod limits;
 mod load;
 mod load_faults;
 mod own_sql;
+mod passwords;
 mod plans;
 mod power_cut;
 mod query_timeout;

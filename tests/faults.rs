@@ -3,9 +3,13 @@
 use crate::support::process::{ended, send, servers, until};
 use crate::support::{Bench, has};
 use rustix::process::Signal;
+use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 const EXPERIMENT: &str = r#"
@@ -27,7 +31,8 @@ blocks = 4
 control = false
 "#;
 
-fn experiment(bench: &Bench, build: &str) -> String {
+/// Many short trials of a server of this build.
+pub(crate) fn experiment(bench: &Bench, build: &str) -> String {
     bench.experiment("many", &EXPERIMENT.replace("BUILD", build))
 }
 
@@ -35,6 +40,65 @@ fn finished(bench: &Bench) -> usize {
     bench.runs().last().map_or(0, |run| {
         crate::support::finished(&run.join("run.sqlite")).map_or(0, |keys| keys.len())
     })
+}
+
+#[test]
+fn a_home_that_others_can_change_is_refused_and_its_journals_are_not_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let bench = Bench::new();
+    let theirs = bench.folder.path().join("theirs");
+    std::fs::create_dir(&theirs).unwrap();
+    let leases = bench.home().join("leases");
+    std::fs::create_dir(&leases).unwrap();
+    let line = format!("{{\"folder\":{{\"id\":1,\"path\":{theirs:?}}}}}\n");
+    let journal = leases.join("1-2.journal");
+    std::fs::write(&journal, line).unwrap();
+    let set = |mode| {
+        std::fs::set_permissions(&leases, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    set(0o777);
+    let file = experiment(&bench, "sqlite");
+    let refused = bench.run(&["check", &file]);
+    assert_eq!(refused.status, 2, "{}", refused.stderr);
+    for part in ["leases can be changed by other users", "chmod go-w"] {
+        assert!(refused.stderr.contains(part), "{}", refused.stderr);
+    }
+    set(0o755);
+    let checked = bench.run(&["check", &file]);
+    assert_eq!(checked.status, 0, "{}", checked.stderr);
+    let warning = format!("names {}, which prony did not make", theirs.display());
+    assert!(checked.stderr.contains(&warning), "{}", checked.stderr);
+    assert!(theirs.exists() && journal.exists());
+}
+
+#[test]
+fn a_server_killed_during_the_load_of_a_bench_is_reported_with_its_signal() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let words = "bench ssb --scale 0.5 --rounds hot --server mariadb";
+    let running = bench.start(&words.split(' ').collect::<Vec<_>>());
+    let is_loading = |folder: PathBuf| folder.join("data/prony_ssb/lineorder.ibd").exists();
+    until("the load", || {
+        let folders = std::fs::read_dir(bench.home().join("snapshots"));
+        let mut folders = folders.into_iter().flatten().flatten();
+        folders.any(|folder| is_loading(folder.path()))
+    });
+    for (pid, _) in servers(&bench) {
+        send(pid, Signal::KILL);
+    }
+    let after = ended(running);
+    assert_eq!(after.status, 3, "{}", after.stderr);
+    assert!(
+        after
+            .stderr
+            .contains("the server ended: it was killed by signal 9"),
+        "{}",
+        after.stderr
+    );
+    bench.wait_until_quiet();
+    assert_eq!(bench.leftovers(), Vec::<PathBuf>::new());
 }
 
 #[test]
@@ -73,88 +137,6 @@ fn ctrl_c_keeps_finished_trials_and_stops_the_server() {
     );
 }
 
-/// The kills are spread over all steps of a small run: start-up, copying, starting, measuring, saving, stopping.
-#[test]
-fn a_hundred_kills_lose_and_repeat_no_trial_and_leave_nothing_behind() {
-    if !has("mariadb") {
-        return;
-    }
-    let bench = Bench::with_shared_snapshots();
-    let file = experiment(&bench, "mariadb");
-    assert_eq!(
-        bench.run(&["run", &file, "--blocks", "1"]).status,
-        0,
-        "the snapshot is made first"
-    );
-    let mut moment = Moments(20_261_121);
-    let mut kept: Option<(PathBuf, usize)> = None;
-    for _ in 0..100 {
-        let resume = kept.as_ref().map(|(run, _)| run.display().to_string());
-        let running = match &resume {
-            Some(run) => bench.start(&["run", "--resume", run]),
-            None => bench.start(&["run", &file, "--blocks", "40"]),
-        };
-        std::thread::sleep(Duration::from_millis(moment.next_ms()));
-        send(running.id(), Signal::KILL);
-        ended(running);
-        bench.wait_until_quiet();
-        let left = bench.leftovers();
-        assert!(left.iter().all(|path| is_empty_journal(path)), "{left:?}");
-        let newest = bench
-            .runs()
-            .pop()
-            .filter(|run| run.join("run.sqlite").is_file());
-        if let (Some(run), true) = (newest, bench.runs().len() > 1) {
-            let Ok(now) = crate::support::finished(&run.join("run.sqlite")) else {
-                continue; // killed before the first trial was stored
-            };
-            if let Some((_, before)) = kept.as_ref().filter(|(kept, _)| *kept == run) {
-                assert!(
-                    now.len() >= *before,
-                    "a finished trial was lost: {before} before, {} now",
-                    now.len()
-                );
-            }
-            let mut distinct = now.clone();
-            distinct.sort();
-            distinct.dedup();
-            assert_eq!(distinct.len(), now.len(), "a trial was repeated");
-            kept = Some((run, now.len()));
-        }
-    }
-    let (run, done) = kept.expect("a run that was started");
-    let last = bench.run(&["run", "--resume", &run.display().to_string()]);
-    assert_eq!(last.status, 0, "{}", last.stderr);
-    let measured = last
-        .stderr
-        .lines()
-        .filter(|line| line.starts_with('['))
-        .count();
-    assert_eq!(measured, 40 - done, "{}", last.stderr);
-    bench.wait_until_quiet();
-    assert_eq!(bench.leftovers(), Vec::<PathBuf>::new());
-}
-
-/// Whether a journal has no lease: its prony process was killed before its guard started. The next start removes it.
-fn is_empty_journal(path: &Path) -> bool {
-    let is_journal = path.extension().is_some_and(|name| name == "journal");
-    let lines = std::fs::read_to_string(path).unwrap_or_default();
-    is_journal && lines.split_whitespace().count() <= 1
-}
-
-/// Delays from 0 to 2.5 s, the same in every test run.
-struct Moments(u64);
-
-impl Moments {
-    fn next_ms(&mut self) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % 2_500
-    }
-}
-
 #[test]
 fn a_server_that_dies_fails_its_trial_and_the_others_continue() {
     if !has("mariadb") {
@@ -168,10 +150,11 @@ fn a_server_that_dies_fails_its_trial_and_the_others_continue() {
         "the snapshot is made first"
     );
     let running = bench.start(&["run", &file, "--scale", "0.01"]);
-    until("a server", || !servers(&bench).is_empty());
-    for (pid, _) in servers(&bench) {
-        send(pid, Signal::KILL);
-    }
+    until("a server that is killed", || {
+        let found = servers(&bench);
+        found.iter().for_each(|(pid, _)| send(*pid, Signal::KILL));
+        !found.is_empty()
+    });
     let after = ended(running);
     assert_eq!(after.status, 3, "{}", after.stderr);
     assert!(after.stderr.contains("trial_failed"), "{}", after.stderr);
@@ -330,7 +313,7 @@ struct SmallDisk(PathBuf);
 impl SmallDisk {
     fn mount(at: PathBuf, mebibytes: u64) -> Option<SmallDisk> {
         std::fs::create_dir_all(&at).unwrap();
-        let size = format!("size={mebibytes}m");
+        let size = format!("size={mebibytes}m,mode=755");
         let mounted = Command::new("mount")
             .args(["-t", "tmpfs", "-o", &size, "tmpfs"])
             .arg(&at)
@@ -364,44 +347,153 @@ fn a_disk_too_small_for_the_data_is_refused_before_the_load() {
     );
 }
 
-/// Another program fills the disk during the load.
 #[test]
-fn a_disk_that_fills_during_a_load_gives_one_message_and_leaves_nothing() {
-    if !has("mariadb") {
-        return;
+fn a_disk_of_the_announced_size_is_enough() {
+    for build in ["mariadb", "mysql@5.6.14", "mysql@8.0.33"] {
+        if !has(build) {
+            continue;
+        }
+        let bench = Bench::new();
+        let builds = std::fs::read_link(bench.home().join("builds")).unwrap();
+        // All of the home, so that the trial's copy lies on the same disk.
+        let on_disk_of = |mebibytes: u64| {
+            let disk = SmallDisk::mount(bench.home(), mebibytes)?;
+            std::os::unix::fs::symlink(&builds, bench.home().join("builds")).unwrap();
+            let ended = bench.run(&["run", &experiment(&bench, build), "--blocks", "1"]);
+            drop(disk);
+            Some(ended)
+        };
+        let Some(refused) = on_disk_of(64) else {
+            return;
+        };
+        let announced = refused.stderr.split("it needs about ").nth(1);
+        let announced: Option<u64> =
+            announced.and_then(|rest| rest.split(' ').next()?.parse().ok());
+        let announced = announced.unwrap_or_else(|| panic!("{}", refused.stderr));
+        // The home has files of its own.
+        let run = on_disk_of(announced + 2).unwrap();
+        assert_eq!(run.status, 0, "{announced} MiB, {build}: {}", run.stderr);
     }
-    let bench = Bench::new();
-    let Some(_disk) = SmallDisk::mount(bench.home().join("snapshots"), 900) else {
-        return;
-    };
-    let running = bench.start(&["run", &experiment(&bench, "mariadb"), "--scale", "0.1"]);
-    until("the server that loads", || !servers(&bench).is_empty());
-    let filler = bench.home().join("snapshots/filler");
-    let mut file = std::fs::File::create(&filler).unwrap();
-    while file.write_all(&[0; 1 << 20]).is_ok() {}
-    drop(file);
+}
+
+/// Another program, which takes the free space of a disk again and again until this is dropped.
+struct Filler {
+    file: PathBuf,
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Filler {
+    /// Returns as soon as the disk is full.
+    fn start(disk: &SmallDisk) -> Filler {
+        let (file, is_over) = (disk.0.join("filler"), Arc::new(AtomicBool::new(false)));
+        let mut growing = File::create(&file).unwrap();
+        while growing.write_all(&[0; 1 << 20]).is_ok() {}
+        let seen = is_over.clone();
+        let thread = std::thread::spawn(move || {
+            while !seen.load(SeqCst) {
+                while growing.write_all(&[0; 1 << 12]).is_ok() {}
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        Filler {
+            file,
+            is_over,
+            thread: Some(thread),
+        }
+    }
+}
+
+impl Drop for Filler {
+    fn drop(&mut self) {
+        self.is_over.store(true, SeqCst);
+        let _ = self.thread.take().map(JoinHandle::join);
+        let _ = std::fs::remove_file(&self.file);
+    }
+}
+
+/// prony and its servers, stopped until this is dropped.
+struct Halted(Vec<u32>);
+
+impl Halted {
+    fn all_of(bench: &Bench) -> Halted {
+        let lines = bench.processes();
+        let lines = lines.iter().filter(|line| !line.contains(" guard "));
+        let pids = lines.filter_map(|line| line.split(':').next()?.parse().ok());
+        let halted = Halted(pids.collect());
+        halted.0.iter().for_each(|pid| send(*pid, Signal::STOP));
+        halted
+    }
+}
+
+impl Drop for Halted {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|pid| send(*pid, Signal::CONT));
+    }
+}
+
+/// Another program fills the disk as soon as the moment has come, and nothing else happens meanwhile.
+fn a_disk_that_fills_is_named(
+    bench: &Bench,
+    disk: &SmallDisk,
+    moment: &str,
+    has_come: impl Fn() -> bool,
+) {
+    let running = bench.start(&["run", &experiment(bench, "mariadb"), "--scale", "0.1"]);
+    until(moment, has_come);
+    let halted = Halted::all_of(bench);
+    let filler = Filler::start(disk);
+    drop(halted);
     let failed = ended(running);
+    drop(filler);
     assert_eq!(failed.status, 3, "{}", failed.stderr);
-    let said = failed.stderr.to_lowercase();
-    assert!(
-        said.contains("space") || said.contains("full"),
-        "{}",
-        failed.stderr
-    );
+    let says = "error: the disk of PRONY_HOME is full: free space on it";
+    assert!(failed.stderr.contains(says), "{}", failed.stderr);
+    assert_eq!(failed.stderr.matches("error: ").count(), 1, "one message");
     bench.wait_until_quiet();
     assert_eq!(bench.leftovers(), Vec::<PathBuf>::new());
-    std::fs::remove_file(&filler).unwrap();
-    let again = bench.run(&[
-        "run",
-        &experiment(&bench, "mariadb"),
-        "--scale",
-        "0.01",
-        "--blocks",
-        "1",
-    ]);
-    assert_eq!(
-        again.status, 0,
-        "succeeds after space is freed: {}",
-        again.stderr
-    );
+}
+
+/// A bench whose snapshots lie on a disk that can be filled; None without the rights for it.
+fn on_small_disk() -> Option<(Bench, SmallDisk)> {
+    let bench = Bench::new();
+    let disk = has("mariadb").then(|| SmallDisk::mount(bench.home().join("snapshots"), 900));
+    Some((bench, disk??))
+}
+
+#[test]
+fn a_disk_that_fills_while_the_data_folder_is_created_is_named() {
+    let Some((bench, disk)) = on_small_disk() else {
+        return;
+    };
+    a_disk_that_fills_is_named(&bench, &disk, "the creation of a data folder", || {
+        let lines = bench.processes();
+        lines.iter().any(|line| line.contains("--bootstrap"))
+    });
+}
+
+/// The server cannot even write its log.
+#[test]
+fn a_disk_that_fills_while_the_server_starts_is_named() {
+    let Some((bench, disk)) = on_small_disk() else {
+        return;
+    };
+    a_disk_that_fills_is_named(&bench, &disk, "the start of a server", || {
+        !servers(&bench).is_empty()
+    });
+}
+
+#[test]
+fn a_disk_that_fills_during_a_load_gives_one_message_and_leaves_nothing() {
+    let Some((bench, disk)) = on_small_disk() else {
+        return;
+    };
+    a_disk_that_fills_is_named(&bench, &disk, "a table", || {
+        let folders = std::fs::read_dir(&disk.0).into_iter().flatten().flatten();
+        let mut tables = folders.map(|folder| folder.path().join("data/prony_ssb/lineorder.ibd"));
+        tables.any(|table| table.exists())
+    });
+    let file = experiment(&bench, "mariadb");
+    let again = bench.run(&["run", &file, "--scale", "0.01", "--blocks", "1"]);
+    assert_eq!(again.status, 0, "space is free again: {}", again.stderr);
 }

@@ -53,7 +53,7 @@ fn every_limit_is_in_force_and_its_measurement_is_recorded() {
     let requested =
         "read_iops = 300\nwrite_iops = 200\nread_bandwidth = \"8M\"\nmemory = \"1G\"\ncpus = 0.5";
     let file = experiment(&bench, "mariadb", requested, 1);
-    let run = bench.run(&["run", &file]);
+    let run = bench.run(&["run", &file, "--verbose"]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert!(
         run.stdout.contains("Limits of the servers"),
@@ -78,7 +78,7 @@ fn every_limit_is_in_force_and_its_measurement_is_recorded() {
         let is_slow = flags.contains(&format!("{name}: "));
         // 200 requests of 16 KiB are below 8 MiB/s, 300 of 512 KiB are not.
         assert!(
-            *measured <= requested * 1.1 && (*measured >= requested * 0.9 || is_slow),
+            *measured <= requested * 1.2 && (*measured >= requested * 0.9 || is_slow),
             "{name}: {requested} requested, {measured} measured"
         );
     }
@@ -126,13 +126,13 @@ fn a_limit_changed_during_a_trial_makes_it_invalid() {
     let bench = Bench::with_shared_snapshots();
     let file = experiment(&bench, "mariadb", "memory = \"2G\"", 1);
     let text = std::fs::read_to_string(&file).unwrap();
-    let long = text.replace(
-        "[\"cold\"]",
-        "[\"cold\", \"hot\", \"hot\", \"hot\", \"hot\"]",
-    );
+    let hot = ", \"hot\"".repeat(20);
+    let long = text.replace("[\"cold\"]", &format!("[\"cold\"{hot}]"));
     std::fs::write(&file, long).unwrap();
     let running = bench.start(&["run", &file]);
     let group = group_of_the_server(&bench);
+    // The trial does not end before the limit is changed.
+    send(running.id(), Signal::STOP);
     let folder = folders_named("/sys/fs/cgroup", &group).remove(0);
     for name in ["memory.limit_in_bytes", "memory.max"] {
         let file = folder.join(name);
@@ -140,6 +140,7 @@ fn a_limit_changed_during_a_trial_makes_it_invalid() {
             std::fs::write(file, "1G").unwrap();
         }
     }
+    send(running.id(), Signal::CONT);
     assert_eq!(ended(running).status, 3);
     let trial = &bench.json(&bench.runs()[0])["trials"][0];
     assert_eq!(trial["state"], "invalid");
@@ -224,8 +225,7 @@ fn a_pool_above_the_memory_limit_is_refused_before_the_first_trial() {
     let run = bench.run(&["run", &file]);
     assert_eq!(run.status, 2, "{}", run.stderr);
     assert!(
-        run.stderr
-            .contains("innodb_buffer_pool_size = 128M does not fit into limits.memory"),
+        run.stderr.contains("limits.memory = 64M is too small"),
         "{}",
         run.stderr
     );

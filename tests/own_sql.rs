@@ -277,6 +277,41 @@ fn a_schema_of_a_running_server_is_only_read() {
 }
 
 #[test]
+fn a_setup_changes_nothing_outside_pronys_schema_unless_allowed() {
+    let Some(mut theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
+        return;
+    };
+    let bench = Bench::new();
+    write(&bench, "q.sql", "select count(*) from t");
+    let dsn = theirs.dsn_with_password();
+    let before = theirs.surroundings();
+    let run = |more: &[&str]| {
+        let words = ["bench", "sql", "--setup", "t.sql", "--queries", "q.sql"];
+        let rest = ["--rounds", "hot", "--server", &dsn];
+        bench.run(&[&words[..], &rest[..], more].concat())
+    };
+    for (statement, says) in [
+        ("drop table shop.lineorder", "names the schema shop"),
+        ("set global max_connections = 99", "SET with GLOBAL"),
+    ] {
+        write(
+            &bench,
+            "t.sql",
+            format!("create table t (a int);\n{statement};\n"),
+        );
+        let refused = run(&["--allow-drop"]);
+        assert_eq!(refused.status, 2, "{}", refused.stderr);
+        for part in ["t.sql:2: ", says, "--allow-setup"] {
+            assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
+        }
+        assert_eq!(theirs.surroundings(), before);
+    }
+    done(&run(&["--allow-setup"]));
+    let connections = theirs.query("SELECT @@global.max_connections");
+    assert_eq!(connections, ["99"]);
+}
+
+#[test]
 fn a_schema_needs_a_running_server() {
     let bench = Bench::new();
     write(&bench, "q.sql", "select 1");

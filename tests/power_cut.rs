@@ -1,7 +1,7 @@
 //! Real power cuts and a real SIGKILL in the middle of TPC-C, and the audit of the answers that its clients got.
 
 use crate::support::process::nothing_is_left;
-use crate::support::timed::{at_level, flags};
+use crate::support::timed::{at_level, flags, is_whole};
 use crate::support::{Bench, has, skip};
 use host::volume::{DiskOptions, Filesystem, VolumeOptions};
 use serde_json::Value;
@@ -18,8 +18,9 @@ host     = { volume = { kind = "volatile" } }
 [factor.crash."1, lying disk"]
 settings = { innodb_flush_log_at_trx_commit = 1 }
 host     = { volume = { kind = "volatile", lie = "flush" } }
+# The log is synced every 60 s, so the cut does not fall on the moment after a sync.
 [factor.crash."2, power cut"]
-settings = { innodb_flush_log_at_trx_commit = 2 }
+settings = { innodb_flush_log_at_trx_commit = 2, innodb_flush_log_at_timeout = 60 }
 host     = { volume = { kind = "volatile" } }
 [factor.crash."2, SIGKILL"]
 settings = { innodb_flush_log_at_trx_commit = 2 }
@@ -45,6 +46,7 @@ fn can_cut() -> bool {
     let possible = host::volume::check(&VolumeOptions {
         filesystem: Filesystem::Ext4,
         volatile: Some(DiskOptions::default()),
+        ..VolumeOptions::default()
     });
     possible
         .inspect_err(|error| skip::skipped(&error.to_string()))
@@ -88,7 +90,7 @@ fn a_power_cut_separates_what_a_kill_does_not_and_a_lying_disk_is_caught() {
     assert_eq!(lost(&shown, "2, SIGKILL"), 0);
     assert!(
         lost(&shown, "2, power cut") > 0,
-        "flush = 2 syncs once a second"
+        "flush = 2 syncs from time to time"
     );
     assert!(lost(&shown, "1, lying disk") > 0);
     let kept = audit(&shown, "1, power cut");
@@ -97,7 +99,7 @@ fn a_power_cut_separates_what_a_kill_does_not_and_a_lying_disk_is_caught() {
     }
     for crash in ["1, power cut", "2, SIGKILL"] {
         let trial = at_level(&shown, "crash", crash);
-        assert_eq!(trial["state"], "done", "{}", trial["flags"]);
+        assert!(is_whole(&trial), "{}", trial["flags"]);
     }
     let csv = bench.run(&["show", &run.display().to_string(), "--format", "csv"]);
     let head = csv.stdout.lines().next().unwrap().to_owned();

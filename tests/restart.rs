@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A real provider that sends a copy of each new server to the test.
 struct Watched {
@@ -88,7 +88,7 @@ fn kill_and_restart(made: &Receiver<Server>) -> Restarted {
     let server = made.recv_timeout(PATIENCE).unwrap();
     let node = server.first();
     until("a load of updates", || {
-        updates(node).filter(|count| *count > 200)
+        updates(node).filter(|count| *count > 20)
     });
     std::thread::sleep(Duration::from_secs(2));
     let (before, pid) = (node.endpoint().unwrap(), node.pid().unwrap());
@@ -122,7 +122,9 @@ fn run_through_a_restart(load: &str) -> (Conducted, Restarted) {
         shard: None,
         results: bench.results(),
         resume: None,
-        allow_drop: false,
+        allow_drop: workload::AllowDrop::No,
+        allow_setup: false,
+        allow_device_write: false,
         workloads: Workloads::default(),
     };
     let (send, made) = channel();
@@ -144,7 +146,8 @@ fn run_through_a_restart(load: &str) -> (Conducted, Restarted) {
     })
 }
 
-fn the_trial_continues(load: &str) {
+/// `unanswered` is the series of the updates that got no answer.
+fn the_trial_continues(load: &str, unanswered: &str) {
     let (conducted, restarted) = run_through_a_restart(load);
     assert_eq!(restarted.before.port, restarted.after.port);
     assert_eq!(restarted.before.socket, restarted.after.socket);
@@ -184,20 +187,22 @@ fn the_trial_continues(load: &str) {
 
     let summary = record::stats::summary(load);
     assert!(!summary.stalls.is_empty(), "the gap is a stall");
-    let unknown = load.seconds("unknown").iter().flatten().sum::<f64>();
-    assert!(unknown > 0.0, "updates without an answer are counted");
+    let count = load.seconds(unanswered).iter().flatten().sum::<f64>();
+    assert!(count > 0.0, "updates without an answer are counted");
 }
 
 #[test]
 fn a_closed_load_continues_after_its_server_is_killed_and_restarted() {
     if has("mariadb") {
-        the_trial_continues("[load.closed]\nclients = 8");
+        the_trial_continues("[load.closed]\nclients = 8", "unknown");
     }
 }
 
 #[test]
 fn an_open_load_continues_after_its_server_is_killed_and_restarted() {
     if has("mariadb") {
-        the_trial_continues("[load.open]\nrate = 800\nworkers = 16\nqueue = 100000");
+        // At the moment of the kill all workers may be idle. Then their next updates cannot be sent.
+        let load = "[load.open]\nrate = 800\nworkers = 16\nqueue = 100000";
+        the_trial_continues(load, "errors");
     }
 }

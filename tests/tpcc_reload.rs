@@ -104,7 +104,7 @@ fn the_conditions_hold_while_transactions_run() {
     }
     let ended = Ended::from(child.wait_with_output().unwrap());
     measured_after(&ended, 1);
-    assert!(checks_during_the_run > 1, "{checks_during_the_run}");
+    assert!(checks_during_the_run > 0);
     assert!(has_begun(&connect));
 }
 

@@ -21,7 +21,7 @@ fn experiment(bench: &Bench, build: &str, host: &str) -> String {
 fn can_mount() -> bool {
     let possible = host::volume::check(&VolumeOptions {
         filesystem: Filesystem::Ext4,
-        volatile: None,
+        ..VolumeOptions::default()
     });
     possible
         .inspect_err(|error| skip::skipped(&error.to_string()))
@@ -68,7 +68,7 @@ fn a_redo_volume_beside_a_volatile_one_or_the_setting_is_refused() {
             "would survive a power cut",
         ),
         (
-            format!("{redo}\n[settings]\ninnodb_log_group_home_dir = \"/tmp\""),
+            format!("{redo}\n[settings]\ninnodb_log_group_home_dir = \"redo\""),
             "remove one of them",
         ),
     ] {

@@ -66,6 +66,7 @@ impl Bench {
         command
             .args(arguments)
             .env("PRONY_HOME", self.home())
+            .env_remove("COLUMNS")
             .current_dir(self.folder.path());
         command
             .stdin(Stdio::null())
@@ -145,13 +146,12 @@ impl Bench {
 
     /// Waits until no process of this bench is running; the guard needs a moment after a kill.
     pub(crate) fn wait_until_quiet(&self) {
-        for _ in 0..600 {
-            if self.processes().is_empty() {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(50));
-        }
-        panic!("still running: {:#?}", self.processes());
+        let left = format!("the end of {:#?}", self.processes());
+        process::until(&left, || {
+            // Looking at every process of the machine takes CPU time from the guard.
+            std::thread::sleep(std::time::Duration::from_millis(40));
+            self.processes().is_empty()
+        });
     }
 
     /// Files that an ended prony process must not leave: instances and clones, unfinished snapshots, journals.

@@ -19,14 +19,14 @@ pub(crate) fn ended(child: Child) -> Ended {
     child.wait_with_output().unwrap().into()
 }
 
+/// A time limit that no test reaches, however busy the machine is.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
+
 /// Waits until the condition holds.
 pub(crate) fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let began = Instant::now();
     while !condition() {
-        assert!(
-            began.elapsed() < Duration::from_secs(120),
-            "timed out waiting for: {what}"
-        );
+        assert!(began.elapsed() < PATIENCE, "timed out waiting for: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

@@ -1,6 +1,7 @@
 //! Experiments with timed loads, and accessors for their results.
 
 use super::{Bench, Ended};
+use hdrhistogram::Histogram;
 use record::{Kind, Store};
 use serde_json::Value;
 use std::path::Path;
@@ -75,9 +76,37 @@ pub(crate) fn flags(trial: &Value, kind: &str) -> String {
     texts.map(|flag| flag["text"].to_string()).collect()
 }
 
-/// Whether a trial was measured completely. On a busy machine the engine may flag that it was late itself.
+/// Flags that a busy machine or disk alone can raise: the engine was late itself, and an operation took longer than a load of seconds.
+const OF_A_BUSY_MACHINE: [&str; 2] = ["engine_limit", "operation_too_long"];
+
+/// Flags that make a trial invalid for another reason.
+const OF_A_FAULT: [&str; 9] = [
+    "audit_failed",
+    "clients_lost",
+    "direct_io_cached",
+    "event_failed",
+    "limit_lost",
+    "nice_changed",
+    "plan_unmet",
+    "trial_failed",
+    "wrong_answer",
+];
+
+/// Whether a trial was measured completely, even if the machine was too busy for its figures.
 pub(crate) fn is_whole(trial: &Value) -> bool {
-    trial["state"] == "done" || !flags(trial, "engine_limit").is_empty()
+    let has = |kinds: &[&str]| kinds.iter().any(|kind| !flags(trial, kind).is_empty());
+    let is_only_disturbed = || has(&OF_A_BUSY_MACHINE) && !has(&OF_A_FAULT);
+    trial["state"] == "done" || (trial["state"] == "invalid" && is_only_disturbed())
+}
+
+/// The trials of a command with `--format json`, all of them whole.
+pub(crate) fn whole(ended: &Ended) -> Vec<Value> {
+    assert!([0, 3].contains(&ended.status), "{}", ended.stderr);
+    let trials = trials(&shown(ended));
+    for trial in &trials {
+        assert!(is_whole(trial), "{trial}\n{}", ended.stderr);
+    }
+    trials
 }
 
 /// How many server starts each trial had, in execution order.
@@ -89,8 +118,8 @@ pub(crate) fn starts(run: &Path) -> Vec<usize> {
     trials.iter().map(|trial| trial.start_s.len()).collect()
 }
 
-/// A percentile of all responses of a run's only trial in ms, even with too few responses for a report.
-pub(crate) fn response_ms(run: &Path, quantile: f64) -> f64 {
+/// The responses (ns) of each second of a run's only trial.
+fn responses(run: &Path) -> Vec<(u32, Histogram<u64>)> {
     let trials = Store::open(&run.join("run.sqlite"))
         .unwrap()
         .trials_whole()
@@ -99,7 +128,24 @@ pub(crate) fn response_ms(run: &Path, quantile: f64) -> f64 {
     let of_seconds = load.histograms.iter().filter(|note| {
         note.operation.is_none() && note.kind == Kind::Response && note.every_s == 1
     });
-    let each = of_seconds.map(|note| note.nanoseconds.unpack());
+    of_seconds
+        .map(|note| (note.start_s, note.nanoseconds.unpack()))
+        .collect()
+}
+
+/// The median response (ms) of each second with an answer.
+pub(crate) fn medians_ms(run: &Path) -> Vec<(u32, f64)> {
+    let answered = responses(run)
+        .into_iter()
+        .filter(|(_, all)| !all.is_empty());
+    answered
+        .map(|(second, all)| (second, all.value_at_quantile(0.5) as f64 / 1e6))
+        .collect()
+}
+
+/// A percentile of all responses of a run's only trial in ms, even with too few responses for a report.
+pub(crate) fn response_ms(run: &Path, quantile: f64) -> f64 {
+    let each = responses(run).into_iter().map(|(_, all)| all);
     let all = each.reduce(|mut all, second| {
         all.auto(true);
         all.add(second).unwrap();

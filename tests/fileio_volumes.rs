@@ -1,0 +1,360 @@
+//! Files on file systems of their own and under limits: made, measured, and removed with prony.
+
+use crate::support::process::{ended, nothing_is_left, send, until};
+use crate::support::timed::*;
+use crate::support::{Bench, can_limit, has, skip};
+use host::volume::{DiskOptions, Filesystem, VolumeOptions};
+use record::Store;
+use rustix::process::Signal;
+use serde_json::Value;
+
+/// False, with a message, where this machine cannot have a loop volume. In CI that is a failure.
+fn can_mount() -> bool {
+    can_have(Filesystem::Ext4)
+}
+
+fn can_have(filesystem: Filesystem) -> bool {
+    let possible = host::volume::check(&VolumeOptions {
+        filesystem,
+        ..VolumeOptions::default()
+    });
+    possible
+        .inspect_err(|error| skip::skipped(&error.to_string()))
+        .is_ok()
+}
+
+/// Random writes to 32 MB of files; `rest` is everything else.
+fn writes(bench: &Bench, rest: &str) -> String {
+    let text = format!(
+        "title = \"Files\"\n[workload.fileio]\npattern = \"random-write\"\nsize = \"32M\"\nfiles = 2\n{rest}"
+    );
+    bench.experiment("files", &text)
+}
+
+fn is_mounted(bench: &Bench) -> bool {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    mounts.contains(&bench.folder.path().display().to_string())
+}
+
+fn has_loop_device(bench: &Bench) -> bool {
+    let folder = bench.folder.path().display().to_string();
+    let devices = std::fs::read_dir("/sys/block").unwrap().flatten();
+    let mut images = devices.map(|device| device.path().join("loop/backing_file"));
+    images.any(|image| std::fs::read_to_string(image).is_ok_and(|text| text.contains(&folder)))
+}
+
+#[test]
+fn files_lie_on_the_file_system_of_their_level_with_its_mount_options() {
+    if !can_mount() || !can_have(Filesystem::Xfs) {
+        return;
+    }
+    let bench = Bench::new();
+    let file = writes(
+        &bench,
+        "[factor.filesystem.ext4]\n\
+         host = { volume = { kind = \"loop\", mount_options = \"noatime,data=writeback\" } }\n\
+         [factor.filesystem.xfs]\n\
+         host = { volume = { kind = \"loop\", filesystem = \"xfs\" } }\n\
+         workload = { extents = \"unwritten\" }\n\
+         [load.closed]\nclients = 2\n[protocol]\ntime = \"1s\"\n",
+    );
+    let shown = measured(&bench, &file);
+    let store = Store::open(&bench.runs().pop().unwrap().join("run.sqlite")).unwrap();
+    let facts = store.trials_with(&["file system", "mount options", "state of the device"]);
+    for trial in facts.unwrap() {
+        let (level, facts) = (trial.key.label(), trial.settings);
+        assert_eq!(facts["file system"], level);
+        assert_eq!(facts["state of the device"], "not purged");
+        let options = &facts["mount options"];
+        assert!(
+            options.contains("noatime") == (level == "ext4"),
+            "{options}"
+        );
+    }
+    for level in ["ext4", "xfs"] {
+        let trial = at_level(&shown, "filesystem", level);
+        assert!(
+            flags(&trial, "loop_volume").contains("loop device"),
+            "{trial}"
+        );
+        assert_eq!(trial["errors"], 0, "{trial}");
+    }
+    nothing_is_left(&bench);
+    assert!(!is_mounted(&bench) && !has_loop_device(&bench));
+}
+
+#[test]
+fn a_killed_prony_leaves_no_volume_of_files() {
+    if !can_mount() {
+        return;
+    }
+    let bench = Bench::new();
+    let rest = "[host]\nvolume = { kind = \"loop\" }\n[load.closed]\nclients = 1\n[protocol]\ntime = \"60s\"\n";
+    let running = bench.start(&["run", &writes(&bench, rest)]);
+    until("the volume is mounted", || is_mounted(&bench));
+    send(running.id(), Signal::KILL);
+    ended(running);
+    nothing_is_left(&bench);
+    assert!(!is_mounted(&bench) && !has_loop_device(&bench));
+}
+
+#[test]
+fn a_mount_option_that_the_file_system_refuses_fails_with_its_name() {
+    if !can_mount() {
+        return;
+    }
+    let bench = Bench::new();
+    let rest = "[host]\nvolume = { kind = \"loop\", mount_options = \"no_such_option\" }\n[load.closed]\nclients = 1\n[protocol]\ntime = \"1s\"\n";
+    let failed = bench.run(&["run", &writes(&bench, rest)]);
+    assert_eq!(failed.status, 3, "{}", failed.stderr);
+    let shown = bench.json(&bench.runs()[0]);
+    let flag = flags(&trials(&shown)[0], "trial_failed");
+    assert!(flag.contains("no_such_option"), "{flag}");
+    nothing_is_left(&bench);
+}
+
+#[test]
+fn a_device_is_overwritten_only_if_that_is_allowed() {
+    if !can_mount() {
+        return;
+    }
+    let bench = Bench::new();
+    let root = host::mount_below(std::path::Path::new("/")).unwrap().source;
+    let rest = format!(
+        "[host]\nvolume = {{ kind = \"device\", device = \"{root}\" }}\n[load.closed]\nclients = 1\n[protocol]\ntime = \"1s\"\n"
+    );
+    let file = writes(&bench, &rest);
+    let refused = bench.run(&["run", &file]);
+    assert_eq!(refused.status, 2, "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("--allow-device-write"),
+        "{}",
+        refused.stderr
+    );
+    // It would be mounted, or it is no block device (overlay): never overwritten.
+    let refused = bench.run(&["run", &file, "--allow-device-write"]);
+    assert!([2, 3].contains(&refused.status), "{}", refused.stderr);
+    assert!(
+        !refused.stderr.contains("--allow-device-write"),
+        "{}",
+        refused.stderr
+    );
+    assert!(bench.runs().is_empty());
+}
+
+fn throughputs(trial: &Value) -> Vec<f64> {
+    let samples = trial["samples"].as_array().unwrap().iter();
+    samples
+        .map(|sample| number(&sample["throughput"]))
+        .collect()
+}
+
+#[test]
+fn limits_hold_the_load_that_prony_generates() {
+    if !can_limit() {
+        return;
+    }
+    let bench = Bench::new();
+    let rest = "[limits]\nwrite_iops = 300\nmemory = \"512M\"\n[load.closed]\nclients = 8\n[protocol]\ntime = \"4s\"\nwarmup = \"1s\"\n";
+    let shown = measured(&bench, &writes(&bench, rest));
+    let trial = &trials(&shown)[0];
+    // A busy disk may do fewer.
+    let throughput = number(&trial["throughput"]);
+    assert!(0.0 < throughput && throughput <= 330.0, "{trial}");
+    let limits = trial["limits"].as_array().unwrap();
+    assert!(
+        limits.iter().any(|limit| limit["name"] == "write_iops"),
+        "{trial}"
+    );
+    nothing_is_left(&bench);
+}
+
+#[test]
+fn a_limit_of_memory_that_would_kill_prony_itself_is_refused() {
+    if !can_limit() {
+        return;
+    }
+    let bench = Bench::new();
+    let rest =
+        "[limits]\nmemory = \"64M\"\n[load.closed]\nclients = 1\n[protocol]\ntime = \"1s\"\n";
+    let refused = bench.run(&["run", &writes(&bench, rest)]);
+    assert_eq!(refused.status, 2, "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("at least 128M"),
+        "{}",
+        refused.stderr
+    );
+}
+
+/// Random writes at 400 per second at most, which any disk can do, with these limits of writes from some seconds on.
+fn limited(bench: &Bench, time: &str, changes: &[(&str, u32)]) -> Value {
+    let event = |(at, write_iops): &(&str, u32)| {
+        format!("[[event]]\nat = \"{at}\"\nset = {{ limits = {{ write_iops = {write_iops} }} }}\n")
+    };
+    let rest = format!(
+        "[limits]\nwrite_iops = 400\n[load.closed]\nclients = 4\n[protocol]\ntime = \"{time}\"\nwarmup = \"2s\"\n{}",
+        changes.iter().map(event).collect::<String>()
+    );
+    let shown = measured(bench, &writes(bench, &rest));
+    nothing_is_left(bench);
+    trials(&shown)[0].clone()
+}
+
+/// The median throughput of some seconds.
+fn median(trial: &Value, seconds: std::ops::Range<usize>) -> f64 {
+    let mut values = throughputs(trial)[seconds].to_vec();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// What a published series of an SSD showed, on a real file: another level from one second on.
+#[test]
+fn a_limit_that_changes_during_the_load_changes_the_level_of_its_seconds() {
+    if !can_limit() {
+        return;
+    }
+    let trial = limited(&Bench::new(), "14s", &[("8s", 100)]);
+    let (before, after) = (median(&trial, 3..8), median(&trial, 9..14));
+    assert!(after <= 115.0 && 200.0 < before, "{before} {after}");
+    let events = trial["events"].as_array().unwrap();
+    let text = events[0]["text"].as_str().unwrap();
+    assert!(text.starts_with("set: write_iops = 100 in "), "{text}");
+    assert_eq!(events.len(), 1);
+}
+
+/// And another one: seconds of nothing.
+#[test]
+fn a_limit_that_stops_the_disk_for_seconds_is_found_as_a_stall() {
+    if !can_limit() {
+        return;
+    }
+    let trial = limited(&Bench::new(), "20s", &[("10s", 1), ("14s", 400)]);
+    let stalls = trial["stalls"].as_array().unwrap();
+    // A busy disk may have stalls of its own, before and after it too.
+    let is_ours = |stall: &Value| {
+        let start_s = number(&stall["start_s"]);
+        start_s <= 11.0 && start_s + number(&stall["seconds"]) >= 13.0
+    };
+    assert!(stalls.iter().any(is_ours), "{stalls:?}");
+    assert!(median(&trial, 3..10) > 100.0, "{trial}");
+}
+
+#[test]
+fn the_next_trial_of_a_series_begins_with_the_limits_of_the_file() {
+    if !can_limit() {
+        return;
+    }
+    let bench = Bench::new();
+    let rest = "[limits]\nwrite_iops = 1000\n[load.closed]\nclients = [4, 8]\n[protocol]\ntime = \"5s\"\nseries = true\n\
+        [[event]]\nat = \"2s\"\nset = { limits = { write_iops = 20 } }\n";
+    let shown = measured(&bench, &writes(&bench, rest));
+    for clients in ["4", "8"] {
+        let trial = at_level(&shown, "clients", clients);
+        let seconds = throughputs(&trial);
+        assert!(
+            seconds[0] > 100.0 && seconds[4] < 50.0,
+            "{clients}: {seconds:?}"
+        );
+        assert_eq!(flags(&trial, "limit_lost"), "");
+    }
+}
+
+#[test]
+fn settings_that_change_during_the_load_are_restored_after_it() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let asked = "sql = \"select 1 from dual where @@global.innodb_io_capacity = 321\"";
+    let rest = format!(
+        "[load.closed]\nclients = [1, 2]\n[protocol]\ntime = \"4s\"\nseries = true\n\
+         [[event]]\nat = \"500ms\"\n{asked}\n\
+         [[event]]\nat = \"2s\"\nset = {{ settings = {{ innodb_io_capacity = 321 }} }}\n\
+         [[event]]\nat = \"3s\"\n{asked}\n"
+    );
+    let file = experiment(&bench, "settings", &oltp("point-select"), &rest);
+    let shown = measured(&bench, &file);
+    for clients in ["1", "2"] {
+        let trial = at_level(&shown, "clients", clients);
+        let events = trial["events"].as_array().unwrap().iter();
+        let rows: Vec<bool> = events
+            .filter(|event| event["kind"] == "sql")
+            .map(|event| event["text"].as_str().unwrap().contains(": 1 rows in"))
+            .collect();
+        assert_eq!(rows, [false, true], "{clients}: {}", trial["events"]);
+        assert_eq!(flags(&trial, "event_failed"), "");
+    }
+}
+
+/// One load per level on a disk that forgets, which ends with a power cut.
+fn cut_off(bench: &Bench, levels: &str) -> Value {
+    let rest = format!(
+        "verify = true\nio_size = \"4K\"\n{levels}\
+         [load.closed]\nclients = 2\n[protocol]\ntime = \"60s\"\nwarmup = \"0s\"\n\
+         [[event]]\nat = \"2s\"\npower_cut = {{ survive = \"none\", seed = 1 }}\n"
+    );
+    measured(bench, &writes(bench, &rest))
+}
+
+/// False, with a message, where this machine cannot have a disk that forgets. In CI that is a failure.
+fn can_cut() -> bool {
+    let options = VolumeOptions {
+        volatile: Some(DiskOptions::default()),
+        ..VolumeOptions::default()
+    };
+    let possible = host::volume::check(&options);
+    possible
+        .inspect_err(|error| skip::skipped(&error.to_string()))
+        .is_ok()
+}
+
+#[test]
+fn after_a_power_cut_synced_writes_are_there_and_a_disk_that_lies_is_caught() {
+    if !can_cut() {
+        return;
+    }
+    let bench = Bench::new();
+    let shown = cut_off(
+        &bench,
+        "fsync = \"each\"\n\
+         [factor.disk.honest]\nhost = { volume = { kind = \"volatile\" } }\n\
+         [factor.disk.lies]\nhost = { volume = { kind = \"volatile\", lie = \"flush\" } }\n",
+    );
+    let [honest, lies] = ["honest", "lies"].map(|level| at_level(&shown, "disk", level));
+    for trial in [&honest, &lies] {
+        assert!(is_whole(trial), "{trial}");
+        let text = trial["events"][0]["text"].to_string();
+        assert!(text.contains("unsynced bytes survived"), "{text}");
+        assert!(
+            flags(trial, "stopped").contains("ended by an event"),
+            "{trial}"
+        );
+        assert!(number(&trial["audit"]["acknowledged"]) > 0.0, "{trial}");
+    }
+    assert_eq!(honest["audit"]["lost"], 0, "{honest}");
+    assert!(number(&lies["audit"]["lost"]) > 0.0, "{lies}");
+    nothing_is_left(&bench);
+    assert!(!is_mounted(&bench) && !has_loop_device(&bench));
+}
+
+#[test]
+fn a_power_cut_may_take_what_was_not_synced_on_every_engine() {
+    if !can_cut() {
+        return;
+    }
+    let bench = Bench::new();
+    let shown = cut_off(
+        &bench,
+        "fsync = \"never\"\n[host]\nvolume = { kind = \"volatile\" }\n\
+         [factor.engine.sync]\nworkload = { engine = \"sync\" }\n\
+         [factor.engine.io_uring]\nworkload = { engine = \"io_uring\", depth = 4 }\n\
+         [factor.engine.libaio]\nworkload = { engine = \"libaio\", depth = 4 }\n",
+    );
+    for engine in ["sync", "io_uring", "libaio"] {
+        let trial = at_level(&shown, "engine", engine);
+        assert!(is_whole(&trial), "{trial}");
+        assert_eq!(trial["audit"]["lost"], 0, "{trial}");
+        assert!(number(&trial["audit"]["unknown"]) > 0.0, "{trial}");
+    }
+    nothing_is_left(&bench);
+}
