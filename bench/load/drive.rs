@@ -12,7 +12,7 @@ pub(crate) fn drive(workload: &dyn Workload, address: &str, load: Load, time_s: 
         user: "bench".into(),
         password: None,
         schema: None,
-        tls: wire::Tls::Off,
+        protection: Default::default(),
         login_timeout: Duration::from_secs(10),
         stall_timeout: None,
     };

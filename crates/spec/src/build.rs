@@ -4,6 +4,7 @@
 
 use super::experiment::{BuildSpec, Dsn};
 use super::mistake::nearest;
+use super::protection::Protection;
 use super::read::Node;
 use std::fmt;
 use std::path::PathBuf;
@@ -52,7 +53,7 @@ impl BuildError {
             BuildError::NoPath => "write \"path:/opt/mysql-5.1\"".to_string(),
             BuildError::Dsn(_) => {
                 "write \"mysql://user:password@host:port/schema\", with host:port,host:port for several nodes, ?socket=/path for a socket \
-                and ?tls=required; the password may come from PRONY_PASSWORD instead"
+                and ?tls=verify-identity; the password may come from PRONY_PASSWORD instead"
                     .to_string()
             }
         }
@@ -70,7 +71,9 @@ pub enum DsnError {
     SocketOfSeveral,
     #[error("the port of the DSN is not a number from 1 to 65535")]
     Port,
-    #[error("the DSN has an unknown parameter (allowed: socket=/path, tls=required)")]
+    #[error(
+        "the DSN has an unknown parameter or value (allowed: socket=/path, tls=off|required|verify-ca|verify-identity, tls_ca=FILE, server_public_key=FILE, get_server_public_key=true)"
+    )]
     Parameter,
     #[error("the DSN contains a % that is not followed by two hexadecimal digits")]
     Percent,
@@ -152,7 +155,7 @@ impl FromStr for Dsn {
             others,
             schema: (!schema.is_empty()).then(|| decode(schema)).transpose()?,
             socket: None,
-            tls_required: false,
+            protection: Protection::default(),
         };
         for parameter in parameters
             .split('&')
@@ -162,8 +165,11 @@ impl FromStr for Dsn {
                 Some(("socket", path)) if !path.is_empty() => {
                     dsn.socket = Some(PathBuf::from(decode(path)?))
                 }
-                Some(("tls", "required")) => dsn.tls_required = true,
-                _ => return Err(DsnError::Parameter),
+                Some((name, value)) => dsn
+                    .protection
+                    .set(name, &decode(value)?)
+                    .ok_or(DsnError::Parameter)?,
+                None => return Err(DsnError::Parameter),
             }
         }
         let lacks_host = dsn.host.is_empty() && dsn.socket.is_none();
@@ -376,6 +382,7 @@ pub(crate) fn read(node: &Node) -> Option<BuildSpec> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::TlsMode;
     use proptest::prelude::*;
 
     fn dsn(text: &str) -> Dsn {
@@ -454,7 +461,9 @@ mod tests {
             (dsn.host.as_str(), dsn.port, dsn.schema.as_deref()),
             ("db.example", 3307, Some("test"))
         );
-        assert!(dsn.tls_required);
+        assert_eq!(dsn.protection.tls, TlsMode::Required);
+        let shown = "mysql://me@db.example:3307/test?tls=required";
+        assert_eq!(dsn.to_string(), shown);
     }
 
     #[test]

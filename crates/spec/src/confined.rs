@@ -69,8 +69,14 @@ impl Unconfined {
         outside(value).map(|path| Unconfined::Outside(path.to_string()))
     }
 
+    /// What is wrong and the fix, where there is no file to point into.
+    pub fn says(&self, name: &str) -> String {
+        let (says, _, help) = self.texts(name);
+        format!("{says}; {help}")
+    }
+
     /// What is wrong, under the key, and the fix.
-    pub fn texts(&self, name: &str) -> (String, &'static str, &'static str) {
+    pub(crate) fn texts(&self, name: &str) -> (String, &'static str, &'static str) {
         match self {
             Unconfined::Own => (
                 format!(

@@ -6,6 +6,7 @@ use super::condition::Condition;
 use super::host::HostPatch;
 use super::limits::LimitsPatch;
 use super::load::{LoadPatch, LoadSpec, OpenSpec, RateSpec, SearchSpec};
+use super::protection::{self, Protection};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -79,7 +80,7 @@ pub enum BuildSpec {
     Sqlite,
 }
 
-/// `mysql://user:password@host:port,host:port/schema?socket=/path&tls=required`
+/// `mysql://user:password@host:port,host:port/schema?socket=/path&tls=verify-ca`
 #[derive(Clone, PartialEq, Eq)]
 pub struct Dsn {
     pub user: String,
@@ -92,7 +93,16 @@ pub struct Dsn {
     pub others: Vec<(String, u16)>,
     pub schema: Option<String>,
     pub socket: Option<PathBuf>,
-    pub tls_required: bool,
+    pub protection: Protection,
+}
+
+impl Dsn {
+    /// Whether its connections stay on this machine.
+    pub fn is_local(&self) -> bool {
+        let others = self.others.iter().map(|(host, _)| host);
+        let mut hosts = [&self.host].into_iter().chain(others);
+        self.socket.is_some() || hosts.all(|host| protection::is_loopback(host))
+    }
 }
 
 impl std::fmt::Debug for Dsn {
@@ -111,8 +121,12 @@ impl std::fmt::Display for Dsn {
         if let Some(schema) = &self.schema {
             write!(f, "/{schema}")?;
         }
-        if let Some(socket) = &self.socket {
-            write!(f, "?socket={}", socket.display())?;
+        let socket = self.socket.as_ref();
+        let socket = socket.map(|path| format!("socket={}", path.display()));
+        let parameters = socket.into_iter().chain(self.protection.parameters());
+        for (place, parameter) in parameters.enumerate() {
+            let before = if place == 0 { '?' } else { '&' };
+            write!(f, "{before}{parameter}")?;
         }
         Ok(())
     }

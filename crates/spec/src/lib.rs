@@ -41,6 +41,7 @@ mod observe;
 mod outages;
 mod patch;
 mod place;
+mod protection;
 mod protocol;
 mod read;
 mod sections;
@@ -67,6 +68,7 @@ pub use load::{
 pub use mistake::{Mistake, SpecError};
 pub use overrides::OverrideError;
 pub use patch::{CheckWorkload, merge};
+pub use protection::{Protection, ServerKey, TlsMode};
 pub use question::question;
 pub use read::{Node, Section, SectionError, Written, read_table, read_text};
 pub use unit::size_text;

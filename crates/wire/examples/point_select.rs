@@ -10,7 +10,7 @@ use std::os::unix::net::UnixListener;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use wire::null::{Behaviour, Listener, serve};
-use wire::{Connection, Login, Param, Tls, WireError};
+use wire::{Connection, Login, Param, WireError};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -42,7 +42,7 @@ fn run_all(socket: &str, backend: Backend, clients: u32, count: i64) {
         user: "root".into(),
         password: None,
         schema: None,
-        tls: Tls::Off,
+        protection: Default::default(),
         login_timeout: Duration::from_secs(60),
         stall_timeout: None,
     };

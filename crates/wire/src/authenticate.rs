@@ -4,7 +4,7 @@
 //! older than MySQL 4.1.
 //!
 //! The password is sent hashed with the server's nonce. It is sent in clear text only over TLS or a Unix socket, or encrypted with
-//! the server's public key.
+//! a public key that the caller names, or accepts from the server.
 
 use crate::channel::Channel;
 use crate::deadline::Deadline;
@@ -12,9 +12,9 @@ use crate::error::WireError;
 use crate::explain;
 use crate::greeting::Greeting;
 use crate::link::Link;
-use crate::login::{Login, Tls};
+use crate::login::{Login, ServerKey, Tls};
 use crate::packet::{self, Fields};
-use crate::tls::Encrypted;
+use crate::tls::{self, Encrypted};
 use load::{Endpoint, Io};
 use mysql_common::constants::{CapabilityFlags, UTF8_GENERAL_CI, UTF8MB4_GENERAL_CI};
 use mysql_common::packets::{AuthPlugin, HandshakeResponse, SslRequest};
@@ -24,6 +24,7 @@ use rsa::rand_core::OsRng;
 use rsa::{Oaep, RsaPublicKey};
 use sha1::Sha1;
 use std::io;
+use std::path::Path;
 
 /// The longest login of a supported server takes five packets.
 const PACKETS_MAX: usize = 16;
@@ -55,6 +56,9 @@ const FULL_AUTH: &[u8] = &[4];
 
 /// CR_AUTH_PLUGIN_CANNOT_LOAD, the error of the server's client library for a plugin that it cannot load.
 const PLUGIN_CANNOT_LOAD: u16 = 2059;
+
+/// CR_AUTH_PLUGIN_ERR, the error of the server's client library for a login that it does not continue.
+const PLUGIN_ERROR: u16 = 2061;
 
 /// A connection after a successful login.
 pub(crate) struct LoggedIn {
@@ -94,6 +98,7 @@ async fn log_in(
         deadline,
         password: login.password.as_deref().filter(|word| !word.is_empty()),
         is_private: matches!(endpoint, Endpoint::Unix(_)),
+        server_key: &login.protection.server_key,
         packets: 0,
     };
     let greeting = conversation.greeting(login).await?;
@@ -127,12 +132,12 @@ fn capabilities(
         CapabilityFlags::CLIENT_CONNECT_WITH_DB,
         login.schema.is_some(),
     );
-    if login.tls == Tls::Off {
+    if login.protection.tls == Tls::Off {
         return Ok(both);
     }
     if !offered.contains(CapabilityFlags::CLIENT_SSL) {
         return Err(WireError::Tls(
-            "the server does not offer it: enable it there (ssl_cert, ssl_key), or omit `tls=required`".into(),
+            "the server does not offer it: enable it there (ssl_cert, ssl_key), or accept with `tls=off` in the DSN that others on the network can read everything".into(),
         ));
     }
     Ok(both | CapabilityFlags::CLIENT_SSL)
@@ -145,6 +150,7 @@ struct Conversation<'a> {
     password: Option<&'a str>,
     /// Whether the channel cannot be read by others: TLS or a Unix socket.
     is_private: bool,
+    server_key: &'a ServerKey,
     packets: usize,
 }
 
@@ -172,8 +178,9 @@ impl Conversation<'_> {
         endpoint: &Endpoint,
         login: &Login,
     ) -> Result<Link, WireError> {
-        if login.tls == Tls::Required {
-            self = self.encrypt(greeting, capabilities, endpoint).await?;
+        if login.protection.tls != Tls::Off {
+            let tls = &login.protection.tls;
+            self = self.encrypt(greeting, capabilities, endpoint, tls).await?;
         }
         self.respond(greeting, capabilities, login).await?;
         self.authenticate(greeting.nonce.clone()).await?;
@@ -211,7 +218,10 @@ impl Conversation<'_> {
         greeting: &Greeting,
         capabilities: CapabilityFlags,
         endpoint: &Endpoint,
+        tls: &Tls,
     ) -> Result<Self, WireError> {
+        // A file that cannot be read is found before anything is sent.
+        let config = tls::config(tls).map_err(WireError::Tls)?;
         let request = SslRequest::new(capabilities, PACKET_BYTES_MAX, collation(greeting));
         self.send(|out| request.serialize(out)).await?;
         let Channel::Plain(stream) = self.link.channel else {
@@ -223,7 +233,7 @@ impl Conversation<'_> {
                 "it sent data in clear text after TLS was requested",
             ));
         }
-        let encrypted = Encrypted::start(stream, endpoint, &self.deadline)
+        let encrypted = Encrypted::start(stream, endpoint, config, &self.deadline)
             .await
             .map_err(tls_error)?;
         Ok(Conversation {
@@ -305,24 +315,54 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    /// Encrypts the password with the server's public key, like `get-server-public-key` of the server's client.
+    /// Encrypts the password with the server's public key.
     async fn encrypted(&mut self, password: Vec<u8>, nonce: &[u8]) -> Result<Vec<u8>, WireError> {
+        let key = match self.server_key {
+            ServerKey::Refused => return Err(key_refused()),
+            ServerKey::Requested => self.requested_key().await?,
+            ServerKey::File(file) => key_in(file)?,
+        };
+        encrypt(&key, &password, nonce)
+            .ok_or_else(|| WireError::malformed("its public key cannot encrypt the password"))
+    }
+
+    /// The key that the server sends, like `get-server-public-key` of the server's client.
+    async fn requested_key(&mut self) -> Result<RsaPublicKey, WireError> {
         self.send(|out| out.push(REQUEST_PUBLIC_KEY)).await?;
         let bytes = self.receive_packet().await?;
         let payload = self.link.payload(bytes);
         let key = match payload.split_first() {
-            Some((&packet::MORE_DATA, pem)) => str::from_utf8(pem).ok(),
+            Some((&packet::MORE_DATA, pem)) => str::from_utf8(pem).ok().and_then(key_of),
             Some((&packet::ERROR, _)) => return Err(packet::error(payload)),
             _ => None,
         };
-        let encrypted = key
-            .and_then(|pem| RsaPublicKey::from_public_key_pem(pem.trim_end()).ok())
-            .and_then(|key| encrypt(&key, &password, nonce))
-            .ok_or_else(|| {
-                WireError::malformed("it sent no usable public key for the password: use TLS")
-            });
         self.link.discard(bytes);
-        encrypted
+        key.ok_or_else(|| {
+            WireError::malformed("it sent no usable public key for the password: use TLS")
+        })
+    }
+}
+
+fn key_of(pem: &str) -> Option<RsaPublicKey> {
+    RsaPublicKey::from_public_key_pem(pem.trim_end()).ok()
+}
+
+fn key_in(file: &Path) -> Result<RsaPublicKey, WireError> {
+    let unusable = |cause: String| WireError::Login {
+        code: PLUGIN_ERROR,
+        text: format!(
+            "the file of server_public_key, {}, cannot be used: {cause}; `select @@caching_sha2_password_public_key_path` on the server shows where the key is",
+            file.display()
+        ),
+    };
+    let pem = std::fs::read_to_string(file).map_err(|error| unusable(error.to_string()))?;
+    key_of(&pem).ok_or_else(|| unusable("it holds no RSA public key in PEM".into()))
+}
+
+fn key_refused() -> WireError {
+    WireError::Login {
+        code: PLUGIN_ERROR,
+        text: "the server requests the full password over a connection without TLS: add to the DSN `tls=verify-identity` (or `verify-ca`, `required`), `socket=/path`, `server_public_key=FILE` with a copy of the server's key, or `get_server_public_key=true` to trust the key that it sends".into(),
     }
 }
 
@@ -415,9 +455,14 @@ fn tls_error(error: io::Error) -> WireError {
         | io::ErrorKind::ConnectionReset
         | io::ErrorKind::ConnectionAborted
         | io::ErrorKind::BrokenPipe => WireError::Io(error),
-        _ => WireError::Tls(format!(
-            "the handshake failed ({error}): the server needs TLS 1.2 or later, which 5.5 and 5.6 lack; omit `tls=required`, or use a tunnel"
-        )),
+        _ => WireError::Tls(match tls::refused_certificate(&error) {
+            Some(cause) => format!(
+                "the server's certificate is not accepted ({cause}): name the certificate of its issuer with `tls_ca=FILE`; `tls=verify-ca` does not compare the host's name, and `tls=required` encrypts for any server"
+            ),
+            None => format!(
+                "the handshake failed ({error}): the server needs TLS 1.2 or later, which 5.5 and 5.6 lack; use a tunnel, or accept with `tls=off` that others on the network can read everything"
+            ),
+        }),
     }
 }
 

@@ -262,13 +262,26 @@ impl Connection {
         format: Format,
         row: &mut dyn FnMut(&[Value]),
     ) -> Result<Done, WireError> {
+        let read = |own: &mut Connection, walk: &mut Walk, at: &mut usize| {
+            own.read_rows(walk, at, format, row)
+        };
+        self.reply(number, read).await
+    }
+
+    /// Sends the request and lets `read` take what has arrived, from a place that it moves on, until it returns true at the end of the
+    /// reply.
+    async fn reply(
+        &mut self,
+        number: u8,
+        mut read: impl FnMut(&mut Connection, &mut Walk, &mut usize) -> Result<bool, WireError>,
+    ) -> Result<Done, WireError> {
         let mut walk = Walk::new(number, self.ends_by_ok);
         if let Err(cause) = self.link.channel.exchange().await {
             return Err(self.broken(cause));
         }
         loop {
             let mut at = 0;
-            let read = self.read_rows(&mut walk, &mut at, format, row);
+            let read = read(self, &mut walk, &mut at);
             self.link.channel.consume(at);
             match read {
                 Ok(true) => return self.end(Ok(walk.done)),

@@ -157,7 +157,7 @@ mod tests {
             user: "app".into(),
             password: Some("secret word".into()),
             schema: None,
-            tls: crate::login::Tls::Off,
+            protection: Default::default(),
             login_timeout: Duration::from_secs(10),
             stall_timeout: None,
         }

@@ -26,7 +26,7 @@ pub use blocking::Blocking;
 pub use connection::{Connection, PendingReply, Sink, Statement, WriteFile};
 pub use error::WireError;
 pub use load::{Endpoint, Stopper};
-pub use login::{Login, Tls};
+pub use login::{Login, Protection, ServerKey, Tls, Verification};
 pub use reply::Done;
 pub use request::Param;
 pub use row::Value;

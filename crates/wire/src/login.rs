@@ -1,6 +1,7 @@
-//! Login parameters: endpoints, credentials, TLS, timeouts.
+//! Login parameters: endpoints, credentials, protection, timeouts.
 
 use load::Endpoint;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Where and how a client logs in.
@@ -13,19 +14,51 @@ pub struct Login {
     /// Never printed.
     pub password: Option<String>,
     pub schema: Option<String>,
-    pub tls: Tls,
+    pub protection: Protection,
     /// Limit for connecting to and logging in at one endpoint, in total.
     pub login_timeout: Duration,
     /// Limit for each operation after the login, see [`load::Stream::set_stall_timeout`].
     pub stall_timeout: Option<Duration>,
 }
 
-/// Whether a connection is encrypted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a connection and the password are protected from others on the network.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Protection {
+    pub tls: Tls,
+    pub server_key: ServerKey,
+}
+
+/// Whether a connection is encrypted, and for whom.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Tls {
+    #[default]
     Off,
-    /// Encrypted without verifying the certificate: `?tls=required` in a DSN, `ssl-mode=REQUIRED` of the server's client.
+    /// Encrypted without verifying the certificate, so a man in the middle can read everything: `ssl-mode=REQUIRED` of the server's
+    /// client.
     Required,
+    /// Encrypted for a server with a certificate of a trusted issuer: `ssl-mode=VERIFY_CA` and `VERIFY_IDENTITY`.
+    Verified(Verification),
+}
+
+/// Which certificates are accepted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verification {
+    /// PEM file of the trusted issuers; None: those of the system.
+    pub issuers: Option<PathBuf>,
+    /// Whether the certificate must be for the host that the client connects to.
+    pub identity: bool,
+}
+
+/// Whose RSA key encrypts the password that caching_sha2_password wants in full over a connection without TLS.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ServerKey {
+    /// The password is not sent.
+    #[default]
+    Refused,
+    /// The key that the server sends. A man in the middle can send one of its own.
+    Requested,
+    /// The key in this PEM file.
+    File(PathBuf),
 }
 
 impl Login {
@@ -67,7 +100,7 @@ mod tests {
             user: "app".into(),
             password: Some("secret word".into()),
             schema: None,
-            tls: Tls::Off,
+            protection: Protection::default(),
             login_timeout: Duration::from_secs(1),
             stall_timeout: None,
         }

@@ -1,20 +1,18 @@
-//! TLS on a stream, without certificate verification.
+//! TLS on a stream.
 //!
-//! Goal: protection against eavesdropping, like `ssl-mode=REQUIRED` of the server's client. Non-goal: authenticating the server.
-//! Neither its certificate nor its signatures are verified: some servers generate certificates that no verifier accepts.
+//! Boundary: `trust` decides which server is accepted.
 
 use crate::deadline::Deadline;
 use load::{Endpoint, Stream};
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, ring};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection};
 use std::io::{self, BufRead, Write};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-/// Shared by all connections, so that TLS sessions are resumed.
-static CONFIG: LazyLock<Result<Arc<ClientConfig>, rustls::Error>> = LazyLock::new(config);
+mod trust;
+
+pub(crate) use trust::config;
 
 /// An encrypted stream.
 pub(crate) struct Encrypted {
@@ -32,15 +30,15 @@ impl Encrypted {
     /// Performs the TLS handshake on a stream whose receive buffer is empty.
     ///
     /// # Errors
-    /// I/O errors, a failed negotiation, [`io::ErrorKind::TimedOut`].
+    /// I/O errors, a failed negotiation, a certificate that is not accepted, [`io::ErrorKind::TimedOut`].
     pub(crate) async fn start(
         stream: Stream,
         endpoint: &Endpoint,
+        config: Arc<ClientConfig>,
         deadline: &Deadline<'_>,
     ) -> io::Result<Encrypted> {
-        let config = CONFIG.clone().map_err(io::Error::other)?;
         let mut session =
-            ClientConnection::new(config, server_name(endpoint)).map_err(io::Error::other)?;
+            ClientConnection::new(config, server_name(endpoint)?).map_err(io::Error::other)?;
         session.set_buffer_limit(None);
         let mut encrypted = Encrypted {
             stream,
@@ -178,62 +176,22 @@ impl Encrypted {
     }
 }
 
-/// The server name indication (SNI), which MySQL servers ignore.
-fn server_name(endpoint: &Endpoint) -> ServerName<'static> {
+/// Why the server's certificate was not accepted; None for any other error of a handshake.
+pub(crate) fn refused_certificate(error: &io::Error) -> Option<String> {
+    let inner = error.get_ref()?.downcast_ref::<rustls::Error>()?;
+    match inner {
+        rustls::Error::InvalidCertificate(cause) => Some(cause.to_string()),
+        _ => None,
+    }
+}
+
+/// The name that the server's certificate must hold, and that is sent as server name indication (SNI), which MySQL servers ignore.
+fn server_name(endpoint: &Endpoint) -> io::Result<ServerName<'static>> {
     let host = match endpoint {
-        Endpoint::Tcp { host, .. } => ServerName::try_from(host.clone()).ok(),
-        Endpoint::Unix(_) => None,
+        Endpoint::Tcp { host, .. } => host.clone(),
+        Endpoint::Unix(_) => "localhost".into(),
     };
-    host.unwrap_or_else(|| ServerName::IpAddress(std::net::Ipv4Addr::LOCALHOST.into()))
-}
-
-fn config() -> Result<Arc<ClientConfig>, rustls::Error> {
-    let provider = Arc::new(ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider.clone())
-        .with_safe_default_protocol_versions()?
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(AcceptAny(provider)))
-        .with_no_client_auth();
-    Ok(Arc::new(config))
-}
-
-/// A verifier that accepts any certificate.
-#[derive(Debug)]
-struct AcceptAny(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for AcceptAny {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
+    ServerName::try_from(host).map_err(io::Error::other)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
-use wire::{Blocking, Connection, Login, Param, Sink, Tls, WireError};
+use wire::{Blocking, Connection, Login, Param, Protection, ServerKey, Sink, Tls, WireError};
 
 /// Memory limit of the whole process. A conversation has less than 64 KiB, so allocating a falsely claimed 16 MiB exceeds it.
 const MEMORY_BYTES_MAX: usize = 12 << 20;
@@ -195,7 +195,10 @@ fn login(port: u16, tls: Tls) -> Login {
         user: "fuzz".into(),
         password: Some("Secret-word-7".into()),
         schema: None,
-        tls,
+        protection: Protection {
+            tls,
+            server_key: ServerKey::Requested,
+        },
         login_timeout: Duration::from_secs(5),
         stall_timeout: Some(Duration::from_secs(5)),
     }
@@ -362,7 +365,10 @@ fn run_case(listener: &TcpListener, recorded: &[Turns], case: u64) {
     let mut random = Pcg64::seed_from_u64(case);
     let client = [Client::Load, Client::Session][random.random_range(0..2)];
     let turns = corrupt(recorded, client, &mut random);
-    let tls = [Tls::Off, Tls::Off, Tls::Off, Tls::Required][random.random_range(0..4)];
+    let tls = match random.random_range(0..4) {
+        0 => Tls::Required,
+        _ => Tls::Off,
+    };
     let begin = Instant::now();
     let ended = std::panic::catch_unwind(|| against(listener, client, &turns, tls, TURN_TIMEOUT));
     assert!(ended.is_ok(), "PRONY_FUZZ_CASE={case} panics");

@@ -21,7 +21,7 @@ fn login(server: &NullServer) -> Login {
         user: "app".into(),
         password: Some("secret word".into()),
         schema: Some("sbtest".into()),
-        tls: Tls::Off,
+        protection: Default::default(),
         login_timeout: Duration::from_secs(20),
         stall_timeout: Some(Duration::from_secs(3)),
     }
@@ -152,7 +152,7 @@ fn unreachable(endpoint: load::Endpoint) -> WireError {
         user: "app".into(),
         password: None,
         schema: None,
-        tls: Tls::Off,
+        protection: Default::default(),
         login_timeout: Duration::from_secs(20),
         stall_timeout: None,
     };
@@ -206,7 +206,7 @@ fn wrong_credentials_are_not_transient() {
 fn required_tls_without_server_support_is_an_error() {
     let server = NullServer::tcp(Behaviour::default()).unwrap();
     let mut login = login(&server);
-    login.tls = Tls::Required;
+    login.protection.tls = Tls::Required;
     let error = now(Connection::open(&Io::blocking(), &login, 0))
         .err()
         .unwrap()

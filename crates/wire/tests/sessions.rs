@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use wire::{Blocking, Endpoint, Login, Sink, Tls, WireError};
+use wire::{Blocking, Endpoint, Login, Sink, WireError};
 
 /// A timeout that no test reaches, even on a busy machine.
 const LONG: Duration = Duration::from_secs(60);
@@ -95,7 +95,7 @@ fn login(port: u16, login_timeout: Duration) -> Login {
         user: "app".into(),
         password: Some("secret word".into()),
         schema: None,
-        tls: Tls::Off,
+        protection: Default::default(),
         login_timeout,
         stall_timeout: None,
     }
@@ -501,6 +501,27 @@ fn a_load_sends_what_is_written_and_returns_the_rows_and_the_summary() {
         drop(session);
         assert!(played.join().unwrap() == expected);
     }
+}
+
+#[test]
+fn an_interruption_ends_a_load_that_the_server_does_not_read() {
+    static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+    let (end, ended) = std::sync::mpsc::channel::<()>();
+    let (port, played) = peer(move |peer| {
+        peer.log_in();
+        peer.answer(&[b"\xfbrows"]);
+        let _ = ended.recv();
+    });
+    let is_interrupted = || INTERRUPTED.load(SeqCst);
+    let mut session = Blocking::open(&login(port, LONG), "db", is_interrupted).unwrap();
+    INTERRUPTED.store(true, SeqCst);
+    let endless = &mut |to: &mut dyn Write| loop {
+        to.write_all(&[b'x'; 1 << 16])?;
+    };
+    let error = session.load(LOAD, "rows", endless).unwrap_err();
+    assert!(is(&error, std::io::ErrorKind::ConnectionAborted), "{error}");
+    drop((session, end));
+    played.join().unwrap();
 }
 
 #[test]

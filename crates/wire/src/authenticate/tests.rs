@@ -69,7 +69,7 @@ fn refusal(backend: Backend, endpoint: Endpoint, within: Duration) -> WireError 
         user: "app".into(),
         password: None,
         schema: None,
-        tls: Tls::Off,
+        protection: Default::default(),
         login_timeout: within,
         stall_timeout: None,
     };

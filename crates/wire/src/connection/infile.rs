@@ -8,7 +8,7 @@ use crate::error::WireError;
 use crate::link::Link;
 use crate::packet::{self, Fields, HEADER};
 use std::future::Future;
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
@@ -141,6 +141,14 @@ impl Packets<'_> {
     }
 }
 
+/// `write_all` tries again after [`ErrorKind::Interrupted`], for which an interrupted wait must not be taken.
+fn ended(error: io::Error) -> io::Error {
+    match error.kind() {
+        ErrorKind::Interrupted => io::Error::new(ErrorKind::ConnectionAborted, error),
+        _ => error,
+    }
+}
+
 impl Write for Packets<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // An empty packet would end the file.
@@ -156,7 +164,7 @@ impl Write for Packets<'_> {
             let is_full = out.len() >= SEND_BYTES;
             self.close_packet();
             if is_full {
-                now(self.link.channel.send())?;
+                now(self.link.channel.send()).map_err(ended)?;
             }
         }
         Ok(taken)

@@ -22,9 +22,8 @@ pub trait Sink {
     fn row(&mut self, cells: &[Option<&[u8]>]) -> Result<(), WireError>;
 }
 
-/// What is left of a text reply.
+/// The rows of a text reply.
 struct Reading {
-    walk: Walk,
     /// Number of columns of the current result.
     columns: usize,
     /// Empty; its memory is used again for the next rows.
@@ -39,35 +38,25 @@ impl Connection {
     pub(crate) async fn read(&mut self, sql: &str, sink: &mut dyn Sink) -> Result<Done, WireError> {
         let number = self.write_text(QUERY, sql)?;
         let mut reading = Reading {
-            walk: Walk::new(number, self.ends_by_ok),
             columns: 0,
             cells: Vec::new(),
         };
-        if let Err(cause) = self.link.channel.exchange().await {
-            return Err(self.broken(cause));
-        }
-        loop {
-            let mut at = 0;
-            let read = self.read_parts(&mut reading, &mut at, sink);
-            self.link.channel.consume(at);
-            match read {
-                Ok(true) => return self.end(Ok(reading.walk.done)),
-                Ok(false) => self.link.channel.receive().await?,
-                Err(error) => return self.end(Err(error)),
-            }
-        }
+        let read = |own: &mut Connection, walk: &mut Walk, at: &mut usize| {
+            own.read_parts(&mut reading, walk, at, sink)
+        };
+        self.reply(number, read).await
     }
 
     /// Reads what has arrived. True at the end of the reply.
     fn read_parts(
         &mut self,
         reading: &mut Reading,
+        walk: &mut Walk,
         at: &mut usize,
         sink: &mut dyn Sink,
     ) -> Result<bool, WireError> {
         let incoming = self.link.channel.incoming();
         let Reading {
-            walk,
             columns,
             cells: kept,
         } = reading;

@@ -1,10 +1,13 @@
 use super::*;
+use crate::login::{Tls, Verification};
 use load::Io;
+use rustls::crypto::ring;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection};
 use std::future::Future;
 use std::io::Read;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::task::{Context, Poll, Waker};
 use std::thread::{self, JoinHandle};
 
@@ -19,11 +22,17 @@ fn now<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
+/// A key, and a certificate for `localhost` that it signed itself.
+type Own = rcgen::CertifiedKey<rcgen::KeyPair>;
+
+fn own() -> Own {
+    rcgen::generate_simple_self_signed(["localhost".to_string()]).unwrap()
+}
+
 /// A server with a chain of `certificates` certificates.
-fn server(certificates: usize) -> ServerConnection {
-    let made = rcgen::generate_simple_self_signed(["localhost".to_string()]).unwrap();
-    let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
-    let chain = vec![made.cert.der().clone(); certificates];
+fn server(certificates: usize, own: &Own) -> ServerConnection {
+    let key = PrivatePkcs8KeyDer::from(own.signing_key.serialize_der());
+    let chain = vec![own.cert.der().clone(); certificates];
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
@@ -34,14 +43,41 @@ fn server(certificates: usize) -> ServerConnection {
 }
 
 fn start(socket: UnixStream, within: Duration) -> io::Result<Encrypted> {
+    start_as("localhost", &Tls::Required, socket, within)
+}
+
+/// Starts TLS with a server that the client calls `host`.
+fn start_as(host: &str, tls: &Tls, socket: UnixStream, within: Duration) -> io::Result<Encrypted> {
     let io = Io::blocking();
     let stream = io.adopt(socket.into()).unwrap();
-    let endpoint = Endpoint::Unix("nowhere".into());
-    now(Encrypted::start(
-        stream,
-        &endpoint,
-        &Deadline::new(&io, within),
-    ))
+    let endpoint = Endpoint::Tcp {
+        host: host.into(),
+        port: 1,
+    };
+    let (config, deadline) = (config(tls).unwrap(), Deadline::new(&io, within));
+    now(Encrypted::start(stream, &endpoint, config, &deadline))
+}
+
+/// Why a client that calls the server `host` refuses its certificate; None if it accepts it.
+fn refusal(own: &Own, host: &str, issuers: &Path, identity: bool) -> Option<String> {
+    let (near, mut far) = UnixStream::pair().unwrap();
+    let mut session = server(1, own);
+    let peer =
+        thread::spawn(
+            move || {
+                while session.is_handshaking() && session.complete_io(&mut far).is_ok() {}
+            },
+        );
+    let tls = Tls::Verified(Verification {
+        issuers: Some(issuers.into()),
+        identity,
+    });
+    let started = start_as(host, &tls, near, LONG);
+    let refused = started.err().map(|error| {
+        refused_certificate(&error).unwrap_or_else(|| panic!("another error: {error}"))
+    });
+    peer.join().unwrap();
+    refused
 }
 
 /// The client after the handshake, and the server's thread, which then runs `act` and keeps its socket open.
@@ -51,7 +87,7 @@ fn after_handshake(
 ) -> (Encrypted, JoinHandle<UnixStream>) {
     let (near, mut far) = UnixStream::pair().unwrap();
     let peer = thread::spawn(move || {
-        let mut session = server(certificates);
+        let mut session = server(certificates, &own());
         while session.is_handshaking() {
             session.complete_io(&mut far).unwrap();
         }
@@ -59,6 +95,38 @@ fn after_handshake(
         far
     });
     (start(near, LONG).unwrap(), peer)
+}
+
+#[test]
+fn a_certificate_is_accepted_from_its_issuer_and_for_its_host_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let (own_file, other_file) = (folder.path().join("own"), folder.path().join("other"));
+    let (own, other) = (self::own(), self::own());
+    std::fs::write(&own_file, own.cert.pem()).unwrap();
+    std::fs::write(&other_file, other.cert.pem()).unwrap();
+    for identity in [true, false] {
+        assert_eq!(refusal(&own, "localhost", &own_file, identity), None);
+        let by_another = refusal(&own, "localhost", &other_file, identity);
+        assert!(by_another.is_some(), "an issuer that is not trusted");
+    }
+    let for_another = refusal(&own, "db.example", &own_file, true).unwrap();
+    assert!(for_another.contains("not valid for name"), "{for_another}");
+    assert_eq!(refusal(&own, "db.example", &own_file, false), None);
+}
+
+#[test]
+fn a_file_of_issuers_that_cannot_be_used_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (missing, empty) = (folder.path().join("missing"), folder.path().join("empty"));
+    std::fs::write(&empty, "no certificate").unwrap();
+    for file in [missing, empty] {
+        let tls = Tls::Verified(Verification {
+            issuers: Some(file.clone()),
+            identity: true,
+        });
+        let message = config(&tls).unwrap_err();
+        assert!(message.contains(&file.display().to_string()), "{message}");
+    }
 }
 
 #[test]
