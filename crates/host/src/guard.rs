@@ -68,18 +68,18 @@ impl Drop for Guard {
 
 /// The guard process's main function: waits for the end of its standard input, then cleans up by the journal.
 pub fn serve(journal: &Path) -> io::Result<()> {
-    // A new session: signals that the terminal sends to prony's process group (Ctrl-C, hang-up) do not reach the guard. It
-    // fails only for the leader of a process group, which no longer is in prony's group.
-    let _ = rustix::process::setsid();
-    ignore_termination_signals();
+    outlive_the_terminal();
     io::stdout().write_all(b"+")?;
     io::stdout().flush()?;
     io::copy(&mut io::stdin().lock(), &mut io::sink())?;
     leftovers::work_off(journal, true).map(drop)
 }
 
-/// `killall prony` reaches the guard too, and that is when it has to clean up.
-fn ignore_termination_signals() {
+/// Makes this process one that only SIGKILL ends: `killall prony` reaches it too, and that is when it has work to do.
+pub(crate) fn outlive_the_terminal() {
+    // A new session: signals that the terminal sends to prony's process group (Ctrl-C, hang-up) do not reach this process. It
+    // fails only for the leader of a process group, which no longer is in prony's group.
+    let _ = rustix::process::setsid();
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
         // SAFETY: SIG_IGN installs no code.
         unsafe { libc::signal(signal, libc::SIG_IGN) };

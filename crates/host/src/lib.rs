@@ -26,7 +26,9 @@ mod pause;
 mod proc;
 pub mod process;
 mod random;
+pub mod stacks;
 pub mod storage;
+pub mod supervisor;
 pub mod volume;
 
 pub use clock::{at_ns, clock_step_s, clock_stepped, now_ns};
