@@ -36,7 +36,7 @@ pub use load::{
     Loaded, Mode, OpenNote, Requirement, Standard, Unfinished, Warmup, done_series,
 };
 pub use looks::{Ended, Look, Looks};
-pub use number::{grouped, percent};
+pub use number::{grouped, percent, separated};
 pub use plan::{FormKind, PlanForm};
 pub use query_error::QueryError;
 pub use run::{Factor, Question, Run, WorkloadNote};

@@ -2,11 +2,15 @@
 
 /// A count with commas between its thousands: `11,772`.
 pub fn grouped(count: u64) -> String {
-    let digits = count.to_string();
+    separated(&count.to_string(), ",")
+}
+
+/// Decimal digits with `between` between the thousands.
+pub fn separated(digits: &str, between: &str) -> String {
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
         if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
+            text.push_str(between);
         }
         text.push(digit);
     }

@@ -58,19 +58,9 @@ fn grouped(value: f64, between: &str) -> String {
         size if size < 1000.0 => return format!("{value:.1}"),
         _ => (),
     }
+    let sign = if value < 0.0 { "-" } else { "" };
     let digits = format!("{:.0}", value.abs());
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
-            text.push_str(between);
-        }
-        text.push(digit);
-    }
-    if value < 0.0 {
-        format!("-{text}")
-    } else {
-        text
-    }
+    format!("{sign}{}", record::separated(&digits, between))
 }
 
 /// Operations per second: whole from 1,000 on, with commas between thousands.
