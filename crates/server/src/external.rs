@@ -6,7 +6,7 @@
 use crate::session::option_file;
 use crate::{Abilities, Connector, Node, ServerError, Session, StartRequest, Started};
 use record::ServerIdentity;
-use spec::Dsn;
+use spec::{Dsn, TlsMode};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
@@ -56,7 +56,8 @@ impl External {
         Ok(ServerIdentity {
             build: self.dsn.to_string(),
             version: text("select version()")?,
-            comment: text("select concat(@@version_comment, ', ', @@version_compile_machine)")?,
+            comment: text("select concat(@@version_comment, ', ', @@version_compile_machine)")?
+                + unverified(&self.dsn),
             binary_sha256: String::new(),
         })
     }
@@ -118,6 +119,14 @@ impl Node for External {
     }
 }
 
+/// What a report says of a connection that is encrypted for whoever answers.
+fn unverified(dsn: &Dsn) -> &'static str {
+    match dsn.protection.tls {
+        TlsMode::Required => ", encrypted but not verified (tls=required)",
+        _ => "",
+    }
+}
+
 fn password_from_environment() -> Option<String> {
     let given = GIVEN.get().cloned().flatten();
     given.or_else(|| {
@@ -139,7 +148,7 @@ mod tests {
             schema: None,
             socket: Some("/no/such.sock".into()),
             others: Vec::new(),
-            tls_required: false,
+            protection: Default::default(),
         })
     }
 

@@ -174,7 +174,7 @@ impl Node for Fake {
             schema: None,
             socket: None,
             others: Vec::new(),
-            tls_required: false,
+            protection: Default::default(),
         })
     }
 

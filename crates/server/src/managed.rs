@@ -14,6 +14,7 @@ use crate::session::option_file;
 use crate::{Abilities, Connector, Node, ServerError, Session, StartRequest, Started, log};
 use adjusted::Adjusted;
 use host::process::wait_within;
+use host::supervisor::Supervisor;
 use host::{LeaseError, Leases, interrupted, join};
 use place::Place;
 use record::ServerIdentity;
@@ -64,6 +65,8 @@ struct Access {
 
 struct Running {
     process: Child,
+    /// Dropped after the process has ended. None where it could not be started: the guard remains.
+    _supervisor: Option<Supervisor>,
     access: Arc<Access>,
     data_folder: PathBuf,
     settings: Vec<(String, String)>,
@@ -143,6 +146,7 @@ impl Managed {
         let (process, log_from) =
             spawn(command, place).map_err(|error| self.not_launched(&error))?;
         Ok(Running {
+            _supervisor: Supervisor::start(process.id()).ok().flatten(),
             process,
             access: access.clone(),
             data_folder,
@@ -260,7 +264,7 @@ impl Access {
             schema: None,
             socket: Some(self.place.socket().to_path_buf()),
             others: Vec::new(),
-            tls_required: false,
+            protection: Default::default(),
         }
     }
 }
@@ -302,7 +306,7 @@ impl Running {
     }
 }
 
-/// Waits for the end of a server that was told to stop. None: it wrote nothing for `stuck_after`, or took [`STOP_WITHIN`].
+/// Waits for the end of a server that received SIGTERM. None: it wrote nothing for `stuck_after`, or took [`STOP_WITHIN`].
 fn wait_for_end(process: &mut Child, stuck_after: Duration) -> io::Result<Option<ExitStatus>> {
     let (began, pid) = (Instant::now(), process.id());
     let written_bytes = || Some(host::Process::read(pid)?.io?.written_bytes);
@@ -405,7 +409,7 @@ impl Node for Managed {
         // All servers treat SIGTERM as SHUTDOWN, a statement that is missing before 5.7.9.
         kill_process(Pid::from_child(&running.process), Signal::TERM)
             .map_err(|error| failed(error.into()))?;
-        let told = Instant::now();
+        let sent = Instant::now();
         match wait_for_end(&mut running.process, STUCK_AFTER).map_err(failed)? {
             Some(status) if status.success() => Ok(()),
             Some(status) => Err(ServerError::Lost(format!(
@@ -414,7 +418,7 @@ impl Node for Managed {
             ))),
             None => {
                 running.kill().map_err(failed)?;
-                let waited_s = told.elapsed().as_secs();
+                let waited_s = sent.elapsed().as_secs();
                 Err(ServerError::Lost(format!(
                     "{build} did not stop within {waited_s} s and was killed: its data folder is not clean"
                 )))

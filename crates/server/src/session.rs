@@ -115,8 +115,13 @@ impl Session {
     }
 
     /// This session for control statements only, see [`Session::control`].
-    pub fn for_control(mut self) -> Session {
-        self.limit(Some(CONTROL_WITHIN));
+    pub fn for_control(self) -> Session {
+        self.limited(CONTROL_WITHIN)
+    }
+
+    /// This session with a limit for each of its statements.
+    pub fn limited(mut self, within: Duration) -> Session {
+        self.limit(Some(within));
         self
     }
 

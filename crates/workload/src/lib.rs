@@ -136,7 +136,7 @@ mod tests {
             user: "app".into(),
             password: None,
             schema: Some("theirs".into()),
-            tls: wire::Tls::Off,
+            protection: Default::default(),
             login_timeout: std::time::Duration::ZERO,
             stall_timeout: None,
         }

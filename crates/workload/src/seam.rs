@@ -255,7 +255,7 @@ pub enum State {
     Theirs,
 }
 
-/// The tables that may be dropped to make room.
+/// Which tables may be dropped so that the dataset can be loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AllowDrop {
     #[default]

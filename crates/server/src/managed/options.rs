@@ -53,10 +53,7 @@ fn from_experiment(name: &str, value: &str) -> Result<OsString, ServerError> {
     match Unconfined::of(name, value) {
         // prony places the redo log itself; `spec` refuses paths of an experiment.
         None | Some(Unconfined::Outside(_)) => {}
-        Some(refused) => {
-            let (says, _, help) = refused.texts(name);
-            return Err(ServerError::Unusable(format!("{says}; {help}")));
-        }
+        Some(refused) => return Err(ServerError::Unusable(refused.says(name))),
     }
     Ok(format!("--{name}={value}").into())
 }

@@ -4,9 +4,9 @@
 //! waiting for a starting server that of `managed`.
 
 use super::{ServerError, Session};
-use spec::Dsn;
+use spec::{Dsn, TlsMode};
 use std::time::Duration;
-use wire::{Blocking, Endpoint, Login, Tls, WireError};
+use wire::{Blocking, Endpoint, Login, Protection, ServerKey, Tls, Verification, WireError};
 
 /// Timeout of connecting, greeting and login together.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -42,13 +42,33 @@ pub fn login(dsn: &Dsn, login_timeout: Duration) -> Login {
         user: dsn.user.clone(),
         password: dsn.password.clone(),
         schema: None,
-        tls: match dsn.tls_required {
-            true => Tls::Required,
-            false => Tls::Off,
-        },
+        protection: protection(dsn),
         login_timeout,
         stall_timeout: None,
     }
+}
+
+fn protection(dsn: &Dsn) -> Protection {
+    let given = &dsn.protection;
+    let verified = |identity| {
+        Tls::Verified(Verification {
+            issuers: given.tls_ca.clone(),
+            identity,
+        })
+    };
+    let tls = match given.tls {
+        TlsMode::ByHost if dsn.is_local() && given.tls_ca.is_none() => Tls::Off,
+        TlsMode::ByHost | TlsMode::VerifyIdentity => verified(true),
+        TlsMode::VerifyCa => verified(false),
+        TlsMode::Required => Tls::Required,
+        TlsMode::Off => Tls::Off,
+    };
+    let server_key = match &given.server_key {
+        spec::ServerKey::Refused => ServerKey::Refused,
+        spec::ServerKey::Requested => ServerKey::Requested,
+        spec::ServerKey::File(file) => ServerKey::File(file.clone()),
+    };
+    Protection { tls, server_key }
 }
 
 /// Waiting helps only against a lost or refused connection.
@@ -74,7 +94,7 @@ mod tests {
             schema: None,
             socket: None,
             others: Vec::new(),
-            tls_required: false,
+            protection: Default::default(),
         }
     }
 
@@ -94,6 +114,33 @@ mod tests {
             .to_string();
         peer.join().unwrap();
         message
+    }
+
+    /// How the connections of `mysql://me@` and this are encrypted.
+    fn tls_of(address: &str) -> Tls {
+        protection(&format!("mysql://me@{address}").parse().unwrap()).tls
+    }
+
+    #[test]
+    fn connections_that_leave_the_machine_are_verified_unless_the_dsn_says_otherwise() {
+        let of_the_host = Tls::Verified(Verification {
+            issuers: None,
+            identity: true,
+        });
+        for remote in ["db", "10.0.0.1:3307", "localhost,db", "127.0.0.1.example"] {
+            assert_eq!(tls_of(remote), of_the_host, "{remote}");
+        }
+        for local in ["localhost", "127.0.0.1", "[::1]:3307", "db?socket=/s"] {
+            assert_eq!(tls_of(local), Tls::Off, "{local}");
+        }
+        assert_eq!(tls_of("db?tls=off"), Tls::Off);
+        assert_eq!(tls_of("db?tls=required"), Tls::Required);
+        let by_issuer = Tls::Verified(Verification {
+            issuers: Some("/ca.pem".into()),
+            identity: false,
+        });
+        assert_eq!(tls_of("db?tls=verify-ca&tls_ca=/ca.pem"), by_issuer);
+        assert!(matches!(tls_of("localhost?tls_ca=/ca.pem"), Tls::Verified(own) if own.identity));
     }
 
     #[test]

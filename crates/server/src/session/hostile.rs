@@ -36,7 +36,7 @@ fn session(
         schema: None,
         socket: None,
         others: Vec::new(),
-        tls_required: false,
+        protection: Default::default(),
     };
     let played = std::thread::spawn(move || {
         let mut peer = listener.accept().unwrap().0;

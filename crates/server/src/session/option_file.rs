@@ -130,7 +130,7 @@ password='a\\b\sc'"
                 schema: None,
                 socket: Some("/run/a b.sock".into()),
                 others: Vec::new(),
-                tls_required: false,
+                protection: Default::default(),
             };
             prop_assert_eq!(password(&text(&dsn)), Some(word));
         }

@@ -127,7 +127,6 @@ mod tests {
     use super::*;
     use std::task::{Context, Poll, Waker};
     use std::time::Duration;
-    use wire::Tls;
     use wire::null::{Behaviour, NullServer};
 
     /// On blocking streams every await ends at once.
@@ -151,7 +150,7 @@ mod tests {
             user: "app".into(),
             password: None,
             schema: None,
-            tls: Tls::Off,
+            protection: Default::default(),
             login_timeout: Duration::from_secs(20),
             stall_timeout: Some(Duration::from_secs(3)),
         };

@@ -5,7 +5,7 @@ use load::{Backend, Drive, Driven, Load, Watch};
 use server::fake_reply as reply;
 use server::{Fake, Node as _, Reply, StartRequest};
 use std::sync::Mutex;
-use wire::{Login, Tls};
+use wire::Login;
 
 fn fake(script: impl FnMut(&str) -> Result<Reply, ServerError> + Send + 'static) -> Fake {
     let server = Fake::new("fake", script);
@@ -106,7 +106,7 @@ fn server_target() -> Target<'static> {
             user: "nobody".into(),
             password: None,
             schema: None,
-            tls: Tls::Off,
+            protection: Default::default(),
             login_timeout: Duration::ZERO,
             stall_timeout: None,
         },

@@ -20,7 +20,7 @@ fn driver(section: &Section) -> Driver {
         user: "app".into(),
         password: None,
         schema: Some("theirs".into()),
-        tls: wire::Tls::Off,
+        protection: Default::default(),
         login_timeout: std::time::Duration::ZERO,
         stall_timeout: None,
     };
