@@ -8,7 +8,7 @@ mod skip;
 use host::{Home, Leases};
 use server::{Cache, Distribution};
 use server::{ServerError, Session};
-use spec::{BuildSpec, Dsn};
+use spec::{BuildSpec, Dsn, Protection, ServerKey, TlsMode};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::{LazyLock, Mutex};
@@ -76,7 +76,7 @@ impl Instance {
             schema: None,
             socket: Some(socket),
             others: Vec::new(),
-            tls_required: false,
+            protection: Default::default(),
         };
         let mut instance = Instance { process, dsn };
         instance.wait(&data.with_extension("log"));
@@ -334,11 +334,19 @@ fn mysql_8_0_33_accepts_a_password_over_tcp_and_tls() {
         .session()
         .execute("create user 'app'@'127.0.0.1' identified by 'sesame'")
         .unwrap();
-    let app = |password: &str, tls_required| Dsn {
+    let app = |password: &str, with_tls| Dsn {
         user: "app".into(),
         password: Some(password.into()),
         socket: None,
-        tls_required,
+        protection: Protection {
+            tls: if with_tls {
+                TlsMode::Required
+            } else {
+                TlsMode::Off
+            },
+            server_key: ServerKey::Requested,
+            ..Protection::default()
+        },
         ..instance.dsn.clone()
     };
     for tls in [false, false, true] {

@@ -25,6 +25,7 @@ mod run;
 mod server;
 mod setting;
 mod show;
+mod supervise;
 mod terminal;
 
 use clap::{Parser, Subcommand};
@@ -80,6 +81,9 @@ enum Verb {
     /// Clean up after a prony process that died; prony starts this process itself
     #[command(hide = true)]
     Guard(guard::Args),
+    /// Kill a server when its prony process is gone; prony starts this process itself
+    #[command(hide = true)]
+    Supervise(supervise::Args),
     /// Measure the limits of a control group from inside it; prony starts this process itself
     #[command(hide = true)]
     Gauge(gauge::Args),
@@ -144,6 +148,7 @@ pub fn main() -> std::process::ExitCode {
         Verb::Man(args) => generate::man(&args),
         Verb::Null(args) => null::run(&args),
         Verb::Guard(args) => guard::run(args),
+        Verb::Supervise(args) => supervise::run(&args),
         Verb::Gauge(args) => gauge::run(args),
         Verb::Disk(args) => disk::run(args),
     };

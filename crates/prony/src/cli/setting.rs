@@ -7,10 +7,7 @@ pub(super) fn setting(text: &str) -> Result<(String, String), String> {
     let pair = split(text).ok_or("write NAME=VALUE, as in innodb_buffer_pool_size=64M")?;
     match Unconfined::of(&pair.0, &pair.1) {
         None => Ok(pair),
-        Some(refused) => {
-            let (says, _, help) = refused.texts(&pair.0);
-            Err(format!("{says}; {help}"))
-        }
+        Some(refused) => Err(refused.says(&pair.0)),
     }
 }
 

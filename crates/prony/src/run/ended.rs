@@ -1,7 +1,9 @@
-//! Why a server that prony started has ended, for the message about what failed because of it.
+//! Why a server that prony started has ended, or where it hangs, for the message about what failed because of it.
 
-use host::interrupt;
+use host::{interrupt, stacks};
 use server::Node;
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 /// The longest time from a server's last connection to the end of its process, which frees its memory meanwhile.
@@ -22,6 +24,19 @@ pub(crate) fn reason(node: &dyn Node) -> Option<String> {
         }
         std::thread::sleep(POLL_EVERY);
     }
+}
+
+/// Appends to the server's log where its threads wait. To be called while the server hangs.
+pub(crate) fn keep_stacks(node: &dyn Node) {
+    let (Some(pid), Some(log)) = (node.pid(), node.log_path()) else {
+        return;
+    };
+    let text = format!("prony: the server hangs. {}", stacks::of(pid));
+    // Without it the message still says that the server hangs.
+    let _ = OpenOptions::new()
+        .append(true)
+        .open(log)
+        .and_then(|mut log| log.write_all(text.as_bytes()));
 }
 
 fn may_end_after(elapsed: Duration, node: &dyn Node) -> bool {

@@ -85,7 +85,7 @@ impl<'r> Expected<'r> {
         } else {
             0.0
         };
-        let start_s = start_s + needs.steady_s;
+        let ready_s = start_s + needs.steady_s;
         let rounds_s = trial.rounds.iter().map(round_s).sum::<f64>();
         let disk_s =
             limits::cold_reading_s(trial, estimate.data_bytes) * cold_rounds(trial) * share;
@@ -94,7 +94,7 @@ impl<'r> Expected<'r> {
             Plans::Analyze if !protocol.is_timed() => estimate.round_hot_s * share,
             _ => 0.0,
         };
-        start_s + protocol.driven().as_secs_f64() + rounds_s.max(disk_s) + analysis_s
+        ready_s + protocol.driven().as_secs_f64() + rounds_s.max(disk_s) + analysis_s
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::hints;
 use super::plans::{self, Known};
-use super::watch::Watch;
+use super::watch::{STOPS_WITHIN, Watch};
 use host::interrupt;
 use observe::{Observer, Reading, ServerProcess, counters, process, profile};
 use record::{Answer, Counters, Flag, FlagKind, PlanForm, Query, QueryError};
@@ -29,6 +29,13 @@ pub(crate) struct Live {
     pub observer: Option<Observer>,
     /// None if prony did not start the server as a process.
     pub process: Option<ServerProcess>,
+}
+
+impl Live {
+    /// Whether a statement of any client could not be stopped, so that its connection was cut: the server hangs.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.watch.is_cut() || self.others.iter().any(|client| client.watch.is_cut())
+    }
 }
 
 /// A further client's connection.
@@ -142,6 +149,9 @@ impl Pass<'_> {
         let timeout = self.protocol.query_timeout;
         let sql = operation.sql(Dialect::of(session));
         let (reply, timed_out) = watch.ask(session, timeout, |session| session.query(sql));
+        if watch.is_cut() {
+            return Err(hung(&label));
+        }
         let mut query = blank(&operation.name, issuer.client);
         let mut answer = None;
         match reply {
@@ -265,6 +275,13 @@ pub(super) fn difference(
         .as_ref()
         .map(|observer| observer.difference(before, after))
         .unwrap_or_default()
+}
+
+fn hung(label: &str) -> ServerError {
+    ServerError::Lost(format!(
+        "{label}: the server hangs: the query ran into its query_timeout and did not stop within {} s of KILL QUERY. Its connection was cut; the log of the trial shows where the server's threads wait",
+        STOPS_WITHIN.as_secs()
+    ))
 }
 
 #[cfg(test)]

@@ -1,16 +1,20 @@
 //! The watch: stops a statement that exceeds its timeout, or when the user interrupts.
 //!
-//! Purpose: the measured connection blocks in a read, so a separate thread sends KILL QUERY (or calls SQLite's interrupt). Outside this
-//! module: timing, which the session does.
+//! Purpose: the measured connection blocks in a read, so a separate thread sends KILL QUERY (or calls SQLite's interrupt). A server
+//! that does not obey hangs: its connection is cut, so that no statement waits for it. Outside this module: timing, which the
+//! session does.
 
 use host::interrupt;
-use server::{Node, ServerError, Session};
+use server::{Cutter, Node, ServerError, Session};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How often the watch checks for an interruption.
 const TICK: Duration = Duration::from_millis(50);
+
+/// How long a server may take to stop a statement. After that it hangs, and the statement's connection is cut.
+pub(crate) const STOPS_WITHIN: Duration = Duration::from_secs(5);
 
 /// Stops the statement that a session is executing.
 pub type Stopper = Box<dyn FnMut() + Send>;
@@ -21,9 +25,17 @@ pub type Stopper = Box<dyn FnMut() + Send>;
 pub(crate) struct Admin(Option<Arc<Mutex<Session>>>);
 
 impl Admin {
+    /// For watches, which cut the connection of a server that takes longer.
     pub(crate) fn of(node: &dyn Node) -> Result<Admin, ServerError> {
+        Admin::waiting(node, |session| session.limited(STOPS_WITHIN))
+    }
+
+    fn waiting(
+        node: &dyn Node,
+        limited: impl FnOnce(Session) -> Session,
+    ) -> Result<Admin, ServerError> {
         let session = match node.abilities().mysql {
-            true => Some(Arc::new(Mutex::new(node.connect()?.for_control()))),
+            true => Some(Arc::new(Mutex::new(limited(node.connect()?)))),
             false => None,
         };
         Ok(Admin(session))
@@ -47,9 +59,9 @@ impl Admin {
     }
 }
 
-/// A stopper with its own connection, for one session.
+/// A stopper with its own connection, for one session of an event. It waits for a busy server as any control statement does.
 pub fn stopper(session: &Session, node: &dyn Node) -> Result<Stopper, ServerError> {
-    Ok(Admin::of(node)?.stopper(session))
+    Ok(Admin::waiting(node, Session::for_control)?.stopper(session))
 }
 
 #[derive(Default)]
@@ -57,6 +69,10 @@ struct State {
     watching: bool,
     deadline: Option<Instant>,
     timed_out: bool,
+    /// When the first attempt to stop the current statement began.
+    stopping: Option<Instant>,
+    /// The connection was cut.
+    is_cut: bool,
     /// Every statement is stopped, now and later.
     halted: bool,
     closing: bool,
@@ -80,11 +96,11 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// `stopper` stops the statement that the measured session is executing.
-    pub(crate) fn new(mut stopper: Stopper) -> Watch {
+    /// `stopper` stops the statement that the measured session is executing, `cutter` ends its connection if that does not help.
+    pub(crate) fn new(mut stopper: Stopper, cutter: Option<Cutter>) -> Watch {
         let shared = Arc::new((Mutex::new(State::default()), Condvar::new()));
         let for_thread = shared.clone();
-        let thread = std::thread::spawn(move || watch(&for_thread, &mut stopper));
+        let thread = std::thread::spawn(move || watch(&for_thread, &mut stopper, cutter.as_ref()));
         Watch {
             shared,
             thread: Some(thread),
@@ -100,6 +116,7 @@ impl Watch {
         self.set(|state| {
             state.watching = true;
             state.timed_out = false;
+            state.stopping = None;
             state.deadline = timeout.map(|timeout| Instant::now() + timeout);
         });
         let result = statement();
@@ -118,11 +135,16 @@ impl Watch {
         statement: impl FnOnce(&mut Session) -> T,
     ) -> (T, bool) {
         let (result, timed_out) = self.over(timeout, || statement(session));
-        if timed_out {
+        if timed_out && !self.is_cut() {
             // A late KILL QUERY stops the next statement, so this sends one whose answer does not matter.
             let _ = session.control(|session| session.query("SELECT 1"));
         }
         (result, timed_out)
+    }
+
+    /// Whether a statement could not be stopped, so that its connection was cut: the server hangs.
+    pub(crate) fn is_cut(&self) -> bool {
+        lock(&self.shared.0).is_cut
     }
 
     /// Stops the current statement and all later ones.
@@ -146,7 +168,7 @@ impl Drop for Watch {
     }
 }
 
-fn watch(shared: &(Mutex<State>, Condvar), stopper: &mut Stopper) {
+fn watch(shared: &(Mutex<State>, Condvar), stopper: &mut Stopper, cutter: Option<&Cutter>) {
     let mut state = lock(&shared.0);
     while !state.closing {
         let due = state
@@ -158,8 +180,13 @@ fn watch(shared: &(Mutex<State>, Condvar), stopper: &mut Stopper) {
                 // Repeat until it stops: a server drops a KILL QUERY that arrives before the statement begins.
                 state.deadline = Some(Instant::now() + TICK);
             }
+            let since = *state.stopping.get_or_insert_with(Instant::now);
             // Under the lock, so that the statement cannot end and the next begin in between.
             stopper();
+            if let Some(cutter) = cutter.filter(|_| since.elapsed() >= STOPS_WITHIN) {
+                state.is_cut = true;
+                cutter.cut();
+            }
         }
         let pause = state.pause();
         state = shared
@@ -183,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_statement_that_ends_in_time_is_not_stopped() {
-        let watch = Watch::new(Box::new(|| panic!("stopped")));
+        let watch = Watch::new(Box::new(|| panic!("stopped")), None);
         assert_eq!(
             watch.over(Some(Duration::from_secs(3600)), || 7),
             (7, false)
@@ -193,9 +220,10 @@ mod tests {
     #[test]
     fn a_statement_past_its_timeout_is_stopped_and_reported() {
         let (stop, stopped) = mpsc::channel();
-        let watch = Watch::new(Box::new(move || {
+        let stopper = Box::new(move || {
             let _ = stop.send(());
-        }));
+        });
+        let watch = Watch::new(stopper, None);
         let (result, timed_out) = watch.over(Some(Duration::from_millis(1)), || stopped.recv());
         assert!(result.is_ok() && timed_out);
     }
@@ -216,9 +244,10 @@ mod tests {
     #[test]
     fn a_statement_that_continues_is_stopped_again() {
         let (stop, stopped) = mpsc::channel();
-        let watch = Watch::new(Box::new(move || {
+        let stopper = Box::new(move || {
             let _ = stop.send(());
-        }));
+        });
+        let watch = Watch::new(stopper, None);
         let twice = || (stopped.recv(), stopped.recv());
         let (result, timed_out) = watch.over(Some(Duration::from_millis(1)), twice);
         assert!(result.0.is_ok() && result.1.is_ok() && timed_out);
@@ -227,9 +256,10 @@ mod tests {
     #[test]
     fn a_halted_watch_stops_statements_without_a_timeout() {
         let (stop, stopped) = mpsc::channel();
-        let watch = Watch::new(Box::new(move || {
+        let stopper = Box::new(move || {
             let _ = stop.send(());
-        }));
+        });
+        let watch = Watch::new(stopper, None);
         watch.halt();
         let (result, timed_out) = watch.over(None, || stopped.recv());
         assert!(result.is_ok() && !timed_out);

@@ -4,9 +4,8 @@
 //! `workload`).
 
 use super::RunError;
-use spec::Experiment;
-use spec::SectionError;
 use spec::plan::PlannedTrial;
+use spec::{Experiment, SectionError};
 use std::sync::{Arc, Mutex, PoisonError};
 use workload::Workload;
 

@@ -3,17 +3,11 @@
 
 use crate::fresh::Fresh;
 use observe::{Observer, Reading};
-use server::{Node, Session, StartRequest};
+use server::{Node, Session};
 
 /// Starts a server and runs the function with an observer and a session.
 fn with_observer(fresh: &Fresh, then: impl FnOnce(&mut Observer, &mut Session)) {
-    let server = fresh.managed();
-    let request = StartRequest {
-        data_folder: fresh.data_folder.clone(),
-        settings: Vec::new(),
-        groups: Vec::new(),
-    };
-    server.start(&request).unwrap();
+    let server = fresh.started(&[]);
     let mut observer = Observer::new(server.connect().unwrap(), true).unwrap();
     then(&mut observer, &mut server.connect().unwrap());
     server.stop().unwrap();

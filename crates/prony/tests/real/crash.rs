@@ -4,20 +4,14 @@ use crate::begun;
 use crate::fresh::Fresh;
 use prony::run::event::{Events, Happened};
 use record::EventNote;
-use server::{Managed, Node, StartRequest};
+use server::{Managed, Node};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const TIMEOUT: Duration = Duration::from_secs(600);
 
 fn started(fresh: &Fresh) -> Arc<Managed> {
-    let server = Arc::new(fresh.managed());
-    let request = StartRequest {
-        data_folder: fresh.data_folder.clone(),
-        settings: Vec::new(),
-        groups: Vec::new(),
-    };
-    server.start(&request).unwrap();
+    let server = Arc::new(fresh.started(&[]));
     let mut session = server.connect().unwrap();
     for statement in [
         "CREATE DATABASE prony_recovery",

@@ -2,7 +2,7 @@
 
 use crate::fresh::Fresh;
 use observe::Observer;
-use server::{Node, Session, StartRequest};
+use server::{Node, Session};
 
 /// The rows in the range of `QUERY`. They are scattered over the table's primary key.
 const ROWS: i64 = 501;
@@ -47,14 +47,7 @@ fn under_mrr(build: &'static str, without: [Option<i64>; 5], with: [Option<i64>;
     let Some(fresh) = Fresh::of(build) else {
         return;
     };
-    let server = fresh.managed();
-    server
-        .start(&StartRequest {
-            data_folder: fresh.data_folder.clone(),
-            settings: Vec::new(),
-            groups: Vec::new(),
-        })
-        .unwrap();
+    let server = fresh.started(&[]);
     let mut observer = Observer::new(server.connect().unwrap(), true).unwrap();
     let mut session = server.connect().unwrap();
     create_scattered_rows(&mut session);

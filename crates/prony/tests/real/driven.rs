@@ -2,11 +2,11 @@
 
 use crate::fresh::Fresh;
 use load::Endpoint;
-use server::{Managed, Node as _, StartRequest};
+use server::{Managed, Node as _};
 use std::future::Future;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
-use wire::{Login, Tls};
+use wire::Login;
 
 /// Runs a future to its end; on blocking streams no await is ever pending.
 pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
@@ -18,26 +18,19 @@ pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
 
 /// Starts the server with a buffer pool of this size.
 pub(crate) fn started(fresh: &Fresh, pool: &str) -> (Managed, Login) {
-    let server = fresh.managed();
-    let setting = |name: &str, value: &str| (name.to_string(), value.to_string());
-    let request = StartRequest {
-        data_folder: fresh.data_folder.clone(),
-        settings: vec![
-            setting("local_infile", "1"),
-            setting("innodb_buffer_pool_size", pool),
-            // Commits do not wait for the disk, which is irrelevant to these tests.
-            setting("innodb_flush_log_at_trx_commit", "0"),
-        ],
-        groups: Vec::new(),
-    };
-    server.start(&request).unwrap();
+    let server = fresh.started(&[
+        ("local_infile", "1"),
+        ("innodb_buffer_pool_size", pool),
+        // Commits do not wait for the disk, which is irrelevant to these tests.
+        ("innodb_flush_log_at_trx_commit", "0"),
+    ]);
     let dsn = server.endpoint().unwrap();
     let login = Login {
         endpoints: vec![Endpoint::Unix(dsn.socket.clone().unwrap())],
         user: dsn.user.clone(),
         password: dsn.password.clone(),
         schema: None,
-        tls: Tls::Off,
+        protection: Default::default(),
         login_timeout: Duration::from_secs(120),
         stall_timeout: Some(Duration::from_secs(600)),
     };

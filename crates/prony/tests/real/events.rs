@@ -5,21 +5,14 @@ use crate::fresh::Fresh;
 use host::Paused;
 use prony::run::event::{Events, Means};
 use prony::run::watch::stopper;
-use server::{Fake, Managed, Node, Reply, Server, ServerError, StartRequest};
+use server::{Fake, Managed, Node, Reply, Server, ServerError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const TIMEOUT: Duration = Duration::from_secs(600);
 
 fn started(fresh: &Fresh) -> Arc<Managed> {
-    let server = Arc::new(fresh.managed());
-    let request = StartRequest {
-        data_folder: fresh.data_folder.clone(),
-        settings: Vec::new(),
-        groups: Vec::new(),
-    };
-    server.start(&request).unwrap();
-    server
+    Arc::new(fresh.started(&[]))
 }
 
 /// The event of a file, from now on.

@@ -7,8 +7,7 @@
 pub(crate) mod skip;
 
 use host::{Home, Lease, Leases, clone};
-use server::Managed;
-use server::{Cache, Distribution};
+use server::{Cache, Distribution, Managed, Node, StartRequest};
 use spec::BuildSpec;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -62,6 +61,23 @@ impl Fresh {
             self.leases.clone(),
             self.instance(),
         )
+    }
+
+    /// A start from the data folder with these settings.
+    pub(crate) fn request(&self, settings: &[(&str, &str)]) -> StartRequest {
+        let owned = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
+        StartRequest {
+            data_folder: self.data_folder.clone(),
+            settings: settings.iter().map(owned).collect(),
+            groups: Vec::new(),
+        }
+    }
+
+    /// A running server with these settings.
+    pub(crate) fn started(&self, settings: &[(&str, &str)]) -> Managed {
+        let server = self.managed();
+        server.start(&self.request(settings)).unwrap();
+        server
     }
 }
 

@@ -6,17 +6,6 @@ use server::{Managed, Node, ServerError, StartRequest};
 
 use std::path::Path;
 
-fn request(fresh: &Fresh, settings: &[(&str, &str)]) -> StartRequest {
-    StartRequest {
-        data_folder: fresh.data_folder.clone(),
-        settings: settings
-            .iter()
-            .map(|(name, value)| (name.to_string(), value.to_string()))
-            .collect(),
-        groups: Vec::new(),
-    }
-}
-
 fn one(server: &Managed, sql: &str) -> String {
     server
         .connect()
@@ -42,7 +31,7 @@ macro_rules! for_each_server {
                 let Some(fresh) = fresh() else { return };
                 let server = fresh.managed();
                 let pool = [("innodb_buffer_pool_size", "13M"), ("innodb_old_blocks_time", "7")];
-                let started = server.start(&request(&fresh, &pool)).unwrap();
+                let started = server.start(&fresh.request(&pool)).unwrap();
                 assert!(started.elapsed_s > 0.0);
                 assert_eq!(one(&server, "SELECT @@innodb_old_blocks_time"), "7");
                 assert_eq!(one(&server, "SELECT @@innodb_fast_shutdown"), "0");
@@ -65,7 +54,7 @@ macro_rules! for_each_server {
             fn only_the_generated_password_can_log_in() {
                 let Some(fresh) = fresh() else { return };
                 let server = fresh.managed();
-                server.start(&request(&fresh, &[])).unwrap();
+                server.start(&fresh.request(&[])).unwrap();
                 let accounts = "SELECT count(*) FROM mysql.user WHERE user = '' OR (user = 'root' AND host <> 'localhost')";
                 assert_eq!(one(&server, accounts), "0");
                 let port: u16 = one(&server, "SELECT @@port").parse().unwrap();
@@ -75,7 +64,7 @@ macro_rules! for_each_server {
                 let left: Vec<_> = std::fs::read_dir(fresh.instance()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
                 assert!(!left.iter().any(|name| name == "first.sql"), "{left:?}");
                 server.stop().unwrap();
-                server.start(&request(&fresh, &[])).unwrap();
+                server.start(&fresh.request(&[])).unwrap();
                 assert_eq!(one(&server, "SELECT 1"), "1");
             }
 
@@ -83,14 +72,14 @@ macro_rules! for_each_server {
             fn committed_data_survives_a_kill() {
                 let Some(fresh) = fresh() else { return };
                 let server = fresh.managed();
-                server.start(&request(&fresh, &[])).unwrap();
+                server.start(&fresh.request(&[])).unwrap();
                 let mut session = server.connect().unwrap();
                 session.execute("CREATE DATABASE prony_test").unwrap();
                 session.execute("CREATE TABLE prony_test.t (n int) ENGINE=InnoDB").unwrap();
                 session.execute("INSERT INTO prony_test.t VALUES (7)").unwrap();
                 server.kill().unwrap();
                 assert!(matches!(session.query("SELECT 1"), Err(ServerError::Lost(_))));
-                server.start(&request(&fresh, &[])).unwrap();
+                server.start(&fresh.request(&[])).unwrap();
                 assert_eq!(one(&server, "SELECT n FROM prony_test.t"), "7");
                 drop(server);
             }
@@ -99,7 +88,7 @@ macro_rules! for_each_server {
             fn the_error_for_an_unknown_setting_names_it() {
                 let Some(fresh) = fresh() else { return };
                 let server = fresh.managed();
-                let message = server.start(&request(&fresh, &[("inodb_flush", "1")])).unwrap_err().to_string();
+                let message = server.start(&fresh.request(&[("inodb_flush", "1")])).unwrap_err().to_string();
                 assert!(message.contains(concat!($build, " does not start: it exited with status")), "{message}");
                 assert!(message.contains("this server does not know the setting `inodb_flush`"), "{message}");
                 assert!(server.pid().is_none());
@@ -110,7 +99,7 @@ macro_rules! for_each_server {
                 let Some(fresh) = fresh() else { return };
                 let server = fresh.managed();
                 let wrong = [("innodb_flush_method", "with_a_broom")];
-                let message = server.start(&request(&fresh, &wrong)).unwrap_err().to_string();
+                let message = server.start(&fresh.request(&wrong)).unwrap_err().to_string();
                 assert!(message.contains("innodb_flush_method") || message.contains("with_a_broom"), "{message}");
             }
 
@@ -118,7 +107,7 @@ macro_rules! for_each_server {
             fn the_exit_reason_of_a_killed_server_names_the_signal() {
                 let Some(fresh) = fresh() else { return };
                 let server = fresh.managed();
-                server.start(&request(&fresh, &[])).unwrap();
+                server.start(&fresh.request(&[])).unwrap();
                 let pid = rustix::process::Pid::from_raw(server.pid().unwrap() as i32).unwrap();
                 rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
                 let reason = std::iter::repeat_with(|| server.exit_reason()).flatten().next().unwrap();
@@ -131,7 +120,7 @@ macro_rules! for_each_server {
             fn the_process_ends_when_the_value_is_dropped() {
                 let Some(fresh) = fresh() else { return };
                 let server = fresh.managed();
-                server.start(&request(&fresh, &[])).unwrap();
+                server.start(&fresh.request(&[])).unwrap();
                 let process = format!("/proc/{}", server.pid().unwrap());
                 let environment = std::fs::read(format!("{process}/environ")).unwrap();
                 let is_mark = |variable: &[u8]| variable.starts_with(b"PRONY_LEASE=");
@@ -145,7 +134,7 @@ macro_rules! for_each_server {
                 let Some(fresh) = fresh() else { return };
                 let folder = fresh.instance().join("long".repeat(30));
                 let server = Managed::new(fresh.distribution.clone(), fresh.leases.clone(), folder);
-                server.start(&request(&fresh, &[])).unwrap();
+                server.start(&fresh.request(&[])).unwrap();
                 assert_eq!(one(&server, "SELECT 1"), "1");
                 server.stop().unwrap();
             }
@@ -180,8 +169,8 @@ fn two_servers_run_concurrently() {
         return;
     };
     let (first, second) = (one_of.managed(), other_of.managed());
-    first.start(&request(&one_of, &[])).unwrap();
-    second.start(&request(&other_of, &[])).unwrap();
+    first.start(&one_of.request(&[])).unwrap();
+    second.start(&other_of.request(&[])).unwrap();
     assert_ne!(one(&first, "SELECT @@port"), one(&second, "SELECT @@port"));
 }
 
@@ -203,7 +192,7 @@ macro_rules! each_version_starts {
         fn $name() {
             let Some(fresh) = Fresh::of($build) else { return };
             let server = fresh.managed();
-            server.start(&request(&fresh, &[("innodb_buffer_pool_size", "64M")])).unwrap();
+            server.start(&fresh.request(&[("innodb_buffer_pool_size", "64M")])).unwrap();
             assert_eq!(one(&server, "SELECT @@innodb_buffer_pool_size"), "67108864");
             assert!(one(&server, "SELECT @@port").parse::<u16>().unwrap() < 32_768);
             server.stop().unwrap();

@@ -2,7 +2,7 @@
 
 use crate::fresh::Fresh;
 use observe::variables;
-use server::{Node, StartRequest};
+use server::Node;
 use std::collections::{BTreeMap, BTreeSet};
 
 const PAGE: &str = include_str!("../../../../docs/OPTIMIZER.md");
@@ -23,14 +23,7 @@ fn column(head: &str, column: usize) -> BTreeMap<String, String> {
 
 /// The server's default variables.
 fn defaults(fresh: &Fresh) -> BTreeMap<String, String> {
-    let server = fresh.managed();
-    server
-        .start(&StartRequest {
-            data_folder: fresh.data_folder.clone(),
-            settings: Vec::new(),
-            groups: Vec::new(),
-        })
-        .unwrap();
+    let server = fresh.started(&[]);
     let variables = variables::effective(&mut server.connect().unwrap()).unwrap();
     server.stop().unwrap();
     variables

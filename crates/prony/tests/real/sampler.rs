@@ -3,7 +3,7 @@
 use crate::fresh::Fresh;
 use host::{Paused, Process, thread_cpu};
 use observe::{Observer, Prepared, Sample, Sampled, Sampler, Targets};
-use server::{Managed, Node, Session, StartRequest};
+use server::{Managed, Node, Session};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -14,14 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 type Second = (u32, BTreeMap<String, f64>);
 
 fn started(fresh: &Fresh) -> Arc<Managed> {
-    let server = Arc::new(fresh.managed());
-    let request = StartRequest {
-        data_folder: fresh.data_folder.clone(),
-        settings: vec![("max_connections".into(), "500".into())],
-        groups: Vec::new(),
-    };
-    server.start(&request).unwrap();
-    server
+    Arc::new(fresh.started(&[("max_connections", "500")]))
 }
 
 /// A running sampler, and the seconds that it publishes.

@@ -3,23 +3,14 @@
 use crate::fresh::Fresh;
 use observe::{StateReader, States};
 use record::State;
-use server::{Node, Session, StartRequest};
+use server::{Node, Session};
 
 /// Starts a build whose redo log has two files of 8 MiB, or 16 MiB by its own setting.
 fn with_session(build: &'static str, log: &[(&str, &str)], then: impl FnOnce(&mut Session)) {
     let Some(fresh) = Fresh::of(build) else {
         return;
     };
-    let server = fresh.managed();
-    let request = StartRequest {
-        data_folder: fresh.data_folder.clone(),
-        settings: log
-            .iter()
-            .map(|(name, value)| (name.to_string(), value.to_string()))
-            .collect(),
-        groups: Vec::new(),
-    };
-    server.start(&request).unwrap();
+    let server = fresh.started(log);
     then(&mut server.connect().unwrap());
     server.stop().unwrap();
 }

@@ -7,7 +7,7 @@ use server::{Managed, Node, ServerError, Session, StartRequest};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
-use wire::{Login, Tls};
+use wire::Login;
 use workload::tpcc::SCHEMA;
 use workload::tpcc::conditions::{Violation, Violations, When, check};
 use workload::{AllowDrop, Audited, Ended, LoadError, Progress, State, Target, Workload};
@@ -34,14 +34,11 @@ impl Running {
         ];
         let changed = |name: &str| more.iter().any(|(other, _)| *other == name);
         let settings = usual.iter().filter(|(name, _)| !changed(name)).chain(more);
-        let request = StartRequest {
-            data_folder: fresh.data_folder.clone(),
-            settings: settings
-                .filter(|(name, _)| known.knows(name))
-                .map(|(name, value)| (name.to_string(), value.to_string()))
-                .collect(),
-            groups: Vec::new(),
-        };
+        let settings: Vec<_> = settings
+            .filter(|(name, _)| known.knows(name))
+            .copied()
+            .collect();
+        let request = fresh.request(&settings);
         server.start(&request).unwrap();
         Some(Running {
             server,
@@ -109,7 +106,7 @@ impl Running {
             user: dsn.user.clone(),
             password: dsn.password.clone(),
             schema: None,
-            tls: Tls::Off,
+            protection: Default::default(),
             login_timeout: Duration::from_secs(120),
             stall_timeout: None,
         };

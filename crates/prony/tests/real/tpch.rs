@@ -1,7 +1,7 @@
 //! Tests of TPC-H with real servers: schema, load, deferred indexes (also SSB's), and the answers of the 22 queries.
 
 use crate::fresh::Fresh;
-use server::{Node, Session, StartRequest};
+use server::{Node, Session};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use workload::answers::Canonical;
@@ -27,17 +27,11 @@ fn on(build: &'static str, pool: &str, then: impl FnOnce(Connect<'_>)) {
         ("innodb_doublewrite", "0"),
         ("skip_log_bin", "1"),
     ];
-    let server = fresh.managed();
-    let request = StartRequest {
-        data_folder: fresh.data_folder.clone(),
-        settings: settings
-            .into_iter()
-            .filter(|(name, _)| known.knows(name))
-            .map(|(name, value)| (name.into(), value.into()))
-            .collect(),
-        groups: Vec::new(),
-    };
-    server.start(&request).unwrap();
+    let settings: Vec<_> = settings
+        .into_iter()
+        .filter(|(name, _)| known.knows(name))
+        .collect();
+    let server = fresh.started(&settings);
     then(&|| server.connect().unwrap());
     server.stop().unwrap();
 }

@@ -5,7 +5,7 @@
 use crate::wired::{self, Running, now};
 use load::{Backend, Io, executor};
 use std::time::Instant;
-use wire::{Connection, Login, Param, Tls, Value, WireError};
+use wire::{Connection, Login, Param, Protection, ServerKey, Tls, Value, Verification, WireError};
 
 /// The single value that a query returns, as text.
 fn one(connection: &mut Connection, sql: &str) -> String {
@@ -135,6 +135,28 @@ macro_rules! for_each_server {
 
             #[test]
             $(#[$ignore])?
+            fn a_full_password_is_encrypted_only_with_a_key_that_the_user_accepts() {
+                let Some(running) = running() else { return };
+                if !running.users().iter().any(|(plugin, _)| *plugin == "caching_sha2") {
+                    return;
+                }
+                running.admin(&format!("CREATE USER keyed@'127.0.0.1' IDENTIFIED BY '{}'", wired::PASSWORD));
+                let mut login = running.tcp();
+                (login.user, login.password) = ("keyed".into(), Some(wired::PASSWORD.into()));
+                login.protection = Protection::default();
+                let message = login_fails(&login);
+                assert!(message.contains("get_server_public_key=true"), "{message}");
+                let mut admin = wired::open(&running.socket()).unwrap();
+                let file = one(&mut admin, "SELECT CONCAT(@@datadir, @@caching_sha2_password_public_key_path)");
+                login.protection.server_key = ServerKey::File("/no/such.pem".into());
+                let message = login_fails(&login);
+                assert!(message.contains("/no/such.pem, cannot be used"), "{message}");
+                login.protection.server_key = ServerKey::File(file.into());
+                assert_eq!(one(&mut wired::open(&login).unwrap(), "SELECT 1"), "1");
+            }
+
+            #[test]
+            $(#[$ignore])?
             fn a_login_without_a_password_and_with_a_schema_works() {
                 let Some(running) = running() else { return };
                 let mut login = running.socket();
@@ -163,7 +185,7 @@ macro_rules! for_each_server {
             fn tls_works_or_fails_with_a_clear_error() {
                 let Some(running) = running() else { return };
                 let mut login = running.tcp();
-                login.tls = Tls::Required;
+                login.protection.tls = Tls::Required;
                 if !running.has_tls {
                     let message = login_fails(&login);
                     assert!(message.contains("TLS: the server does not offer it"), "{message}");
@@ -175,6 +197,20 @@ macro_rules! for_each_server {
                 assert!(cipher.contains("AES") || cipher.contains("CHACHA"), "{cipher}");
                 let long = "x".repeat(100_000);
                 assert_eq!(rows(&mut connection, "SELECT ?", &[Param::Bytes(long.as_bytes())]), [[long]]);
+                // No authority of this machine issued the certificate.
+                login.protection.tls = Tls::Verified(Verification { issuers: None, identity: true });
+                let message = login_fails(&login);
+                assert!(message.contains("certificate is not accepted") || message.contains("no trusted certificates"), "{message}");
+                let issuer = one(&mut connection, "SELECT IF(@@ssl_ca LIKE '%.pem', CONCAT(@@datadir, @@ssl_ca), COALESCE(@@ssl_cert, ''))");
+                // MariaDB 11.4 and later keep a certificate of their own in memory only.
+                if std::path::Path::new(&issuer).is_file() {
+                    let verified = |identity| Tls::Verified(Verification { issuers: Some(issuer.clone().into()), identity });
+                    login.protection.tls = verified(false);
+                    assert_eq!(one(&mut wired::open(&login).unwrap(), "SELECT 1"), "1");
+                    login.protection.tls = verified(true);
+                    let message = login_fails(&login);
+                    assert!(message.contains("certificate is not accepted (certificate not valid for name"), "{message}");
+                }
             }
 
             #[test]

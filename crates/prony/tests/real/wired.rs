@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
-use wire::{Connection, Login, Tls, WireError};
+use wire::{Connection, Login, Protection, ServerKey, WireError};
 
 pub(crate) const PASSWORD: &str = "Secret-word-7";
 
@@ -76,7 +76,11 @@ impl Running {
             user: self.dsn.user.clone(),
             password: self.dsn.password.clone(),
             schema: None,
-            tls: Tls::Off,
+            // caching_sha2_password wants the password in full at a user's first login.
+            protection: Protection {
+                server_key: ServerKey::Requested,
+                ..Protection::default()
+            },
             login_timeout: Duration::from_secs(120),
             stall_timeout: Some(Duration::from_secs(600)),
         }

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-use wire::{Login, Tls};
+use wire::Login;
 
 const STARTED_WITHIN: Duration = Duration::from_secs(10);
 
@@ -205,7 +205,7 @@ impl Null {
             user: "root".into(),
             password: None,
             schema: None,
-            tls: Tls::Off,
+            protection: Default::default(),
             login_timeout: STARTED_WITHIN,
             stall_timeout: None,
         }

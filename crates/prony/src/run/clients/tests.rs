@@ -58,7 +58,7 @@ fn pass(
         let (script, stop) = (script.clone(), stop.clone());
         Client {
             session: Session::Scripted(Box::new(move |sql| script(number, sql))),
-            watch: Watch::new(Box::new(move || stop(number))),
+            watch: Watch::new(Box::new(move || stop(number)), None),
         }
     };
     let Client { session, watch } = client(1);

@@ -11,8 +11,8 @@ use std::time::Instant;
 #[derive(Default)]
 pub struct Uptime {
     state: Mutex<State>,
-    /// Set with [`Phase::Lost`].
-    is_lost: AtomicBool,
+    /// Ends the load: set with [`Phase::Lost`], and by an interruption.
+    stop: AtomicBool,
 }
 
 #[derive(Default)]
@@ -44,9 +44,14 @@ impl Uptime {
         self.state().outages
     }
 
-    /// Set when the load cannot continue.
-    pub fn is_lost(&self) -> &AtomicBool {
-        &self.is_lost
+    /// Ends the load when it is set: by the load's owner, or because the load cannot continue.
+    pub fn stop(&self) -> &AtomicBool {
+        &self.stop
+    }
+
+    /// Whether an event left the load unable to continue.
+    pub fn is_lost(&self) -> bool {
+        self.phase() == Phase::Lost
     }
 
     /// Whether an event is ending or starting the server. That ends within the limits of a shutdown and a recovery.
@@ -67,7 +72,7 @@ impl Uptime {
 
     /// Ends an outage that `begin` began.
     pub(super) fn end(&self, phase: Phase) {
-        self.is_lost.fetch_or(phase == Phase::Lost, Relaxed);
+        self.stop.fetch_or(phase == Phase::Lost, Relaxed);
         self.state().phase = phase;
     }
 
@@ -88,8 +93,8 @@ mod tests {
         let down = Phase::Down("kill", Instant::now());
         uptime.end(down.clone());
         assert_eq!((uptime.begin(), uptime.outages()), (down, 2));
-        assert!(!uptime.is_lost().load(Relaxed));
+        assert!(!uptime.is_lost() && !uptime.stop().load(Relaxed));
         uptime.end(Phase::Lost);
-        assert!(uptime.is_lost().load(Relaxed));
+        assert!(uptime.is_lost() && uptime.stop().load(Relaxed));
     }
 }

@@ -15,11 +15,11 @@ use crate::run::servers::Provided;
 use crate::run::timed::drive;
 use crate::run::volume;
 use crate::run::watch::{Admin, Watch, stopper};
-use crate::run::{Progress, connections, ended, in_place, redo_log, settings};
+use crate::run::{Progress, connections, in_place, redo_log, settings};
 use host::{Lease, Leases, LimitError};
 use load::Needs;
 use observe::{Observer, Prepared, ServerProcess, Targets, variables};
-use record::{Flag, FlagKind, ServerIdentity, Trial};
+use record::{Flag, FlagKind, Trial};
 use server::{Adjusted, Node, Server, ServerError, Session, StartRequest, adjusted};
 use spec::plan::PlannedTrial;
 use spec::{Pairs, Setting, switches};
@@ -27,6 +27,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use workload::{Target, Workload};
+
+mod ending;
 
 /// The server of one trial with its folder and connections.
 pub(crate) struct ServerPlace<'a> {
@@ -253,7 +255,8 @@ impl<'a> ServerPlace<'a> {
         } else {
             None
         };
-        let watch = Watch::new(stopper(&session, self.node().as_ref())?);
+        let admin = Admin::of(self.node().as_ref())?;
+        let watch = Watch::new(admin.stopper(&session), session.cutter());
         let data_folder = self.node().data_folder();
         let pid = self.node().pid();
         self.live = Some(Live {
@@ -333,7 +336,7 @@ impl<'a> ServerPlace<'a> {
         let admin = Admin::of(self.node().as_ref())?;
         let opened = (0..others).map(|_| {
             let session = self.query_session()?;
-            let watch = Watch::new(admin.stopper(&session));
+            let watch = Watch::new(admin.stopper(&session), session.cutter());
             Ok(Client { session, watch })
         });
         let opened = opened.collect::<Result<Vec<_>, ServerError>>()?;
@@ -535,70 +538,6 @@ impl<'a> ServerPlace<'a> {
             .collect()
     }
 
-    /// # Errors
-    /// The server has ended, or an external server is gone or has been replaced by another one.
-    pub(crate) fn still_runs(&self) -> Result<(), ServerError> {
-        if let Some(reason) = self.node().exit_reason() {
-            return Err(ServerError::Lost(reason));
-        }
-        if has_outage(&self.planned.events) && self.node().pid().is_none() {
-            return Err(ServerError::Lost(
-                "an event ended the server, and it was down at the end of the load".into(),
-            ));
-        }
-        if self.is_external() {
-            self.node().start(&StartRequest::default())?;
-        }
-        self.is_the_same()
-    }
-
-    /// Checks that an external address still leads to the same server, and that the installed one was not replaced.
-    fn is_the_same(&self) -> Result<(), ServerError> {
-        let begun = self.server.identity();
-        match self.node().identity() {
-            Some(now) if self.is_external() && now != *begun => {
-                Err(ServerError::Unusable(format!(
-                    "{} was {} ({}) when the run started and is {} ({}) now; measure it in a separate run",
-                    begun.build, begun.version, begun.comment, now.version, now.comment
-                )))
-            }
-            Some(now) if !self.is_external() && !now.version.starts_with(exact_version(begun)) => {
-                Err(ServerError::Unusable(format!(
-                    "{} was {} when the run started and is {} now: the installed server was replaced; start a new run",
-                    begun.build,
-                    exact_version(begun),
-                    now.version
-                )))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Why a trial failed. If the server is gone, with the cause from its log.
-    pub(crate) fn explain(&self, error: &ServerError) -> String {
-        if let Some(broken) = self.disks.broken() {
-            return format!("{broken}; the server lost its data directory: {error}");
-        }
-        let of_limits = self.held.as_ref().and_then(Held::last_words);
-        let reason = match error {
-            ServerError::Lost(_) => ended::reason(self.node().as_ref()),
-            _ => self.node().exit_reason(),
-        };
-        match (error, reason) {
-            (ServerError::Lost(_), Some(reason)) => match of_limits {
-                Some(words) => format!("the server ended: {words}"),
-                None => format!("the server ended: {reason}"),
-            },
-            // The complete log is stored with the run.
-            (ServerError::NotStarted { message: says, .. }, _) => match of_limits {
-                Some(words) => format!("{says}\n  - {words}"),
-                None => says.clone(),
-            },
-            (_, Some(reason)) => format!("{error}; the server ended: {reason}"),
-            (_, None) => error.to_string(),
-        }
-    }
-
     /// The lines of its log. Empty if prony cannot read it.
     pub(crate) fn log(&self) -> Vec<String> {
         self.node().log_tail(usize::MAX)
@@ -611,14 +550,6 @@ impl<'a> ServerPlace<'a> {
     /// The recording of its disk.
     pub(crate) fn recording(&self) -> Option<Recording> {
         self.disks.recording(&self.planned.host)
-    }
-}
-
-/// `10.11.18-MariaDB-0+deb12u1`, as far as it is known before the first start. A server may append words such as `-log` to it.
-fn exact_version(identity: &ServerIdentity) -> &str {
-    match identity.comment.starts_with(&identity.version) {
-        true => &identity.comment,
-        false => &identity.version,
     }
 }
 

@@ -111,7 +111,7 @@ fn live(script: impl Fn(&str) -> Result<Reply, ServerError> + Send + 'static) ->
     let live = Live {
         session: Session::Scripted(Box::new(answer)),
         observer: None,
-        watch: Watch::new(Box::new(|| ())),
+        watch: Watch::new(Box::new(|| ()), None),
         others: Vec::new(),
         process: None,
     };
@@ -255,9 +255,10 @@ fn a_failing_analysis_leaves_the_trial_valid() {
 fn an_explain_that_times_out_is_stopped() {
     let (stop, stopped) = std::sync::mpsc::channel::<()>();
     let (mut live, _) = live(json);
-    live.watch = Watch::new(Box::new(move || {
+    let stopper = Box::new(move || {
         let _ = stop.send(());
-    }));
+    });
+    live.watch = Watch::new(stopper, None);
     let limit = Some(Duration::from_millis(1));
     let answer = watched(limit, &mut live, |_| Ok(stopped.recv())).unwrap();
     assert_eq!(answer.unwrap_err(), "> 0.001 s");

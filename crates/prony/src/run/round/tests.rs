@@ -36,7 +36,7 @@ fn passed(names: &[&str]) -> Passed {
     let server = Fake::new("fake", answer);
     server.start(&StartRequest::default()).unwrap();
     let session = server.connect().unwrap();
-    let watch = Watch::new(stopper(&session, &server).unwrap());
+    let watch = Watch::new(stopper(&session, &server).unwrap(), session.cutter());
     let mut live = Live {
         session,
         watch,

@@ -128,10 +128,10 @@ impl Timed<'_> {
                 second: &mut second,
                 window: &mut |one: Window| windows.push(account::of_window(&operations, &one)),
             };
-            let is_lost = uptime.is_lost();
-            until_stopped(is_lost, |stop| driver.drive(&drive, stop, watch)).map_err(explain)?
+            let drive = |stop: &AtomicBool| driver.drive(&drive, stop, watch);
+            until_stopped(uptime.stop(), drive).map_err(explain)?
         };
-        if uptime.is_lost().load(Ordering::Relaxed) {
+        if uptime.is_lost() {
             let until_s = driven.until.as_secs_f64();
             driven.stopped = Some(format!("ended by an event at {until_s:.1} s"));
         }
