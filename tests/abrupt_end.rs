@@ -2,31 +2,49 @@
 
 use crate::faults::experiment;
 use crate::support::process::{ended, send};
+use crate::support::random::Random;
 use crate::support::{Bench, finished, has};
 use rustix::process::Signal;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Runs that are killed beside each other: most of the time each of them waits for its server.
 const RUNS: u64 = 4;
+/// The kills of each run.
 const KILLS: usize = 25;
 /// More trials than are finished between the kills.
 const BLOCKS: usize = 12;
+/// The longest time from a start to its kill.
+const KILLED_WITHIN_MS: u64 = 2_500;
 
 /// The kills are spread over all steps of a small run: start-up, copying, starting, measuring, saving, stopping.
 #[test]
 fn a_hundred_kills_lose_and_repeat_no_trial_and_leave_nothing_behind() {
+    kills_lose_and_repeat_no_trial(20_261_121..20_261_121 + RUNS);
+}
+
+#[test]
+#[ignore = "takes minutes; part of the hardening"]
+fn hardening_two_hundred_kills_lose_and_repeat_no_trial() {
+    for first in [20_261_123, 20_261_133] {
+        kills_lose_and_repeat_no_trial(first..first + RUNS);
+    }
+}
+
+/// Runs with these seeds beside each other.
+fn kills_lose_and_repeat_no_trial(seeds: Range<u64>) {
     if !has("mariadb") {
         return;
     }
     std::thread::scope(|scope| {
-        for run in 0..RUNS {
-            scope.spawn(move || kills_lose_and_repeat_no_trial(Moments(20_261_121 + run)));
+        for seed in seeds {
+            scope.spawn(move || killed_again_and_again(Random(seed)));
         }
     });
 }
 
-fn kills_lose_and_repeat_no_trial(mut moment: Moments) {
+fn killed_again_and_again(mut random: Random) {
     let bench = Bench::with_shared_snapshots();
     let file = experiment(&bench, "mariadb");
     let first = bench.run(&["run", &file, "--blocks", "1"]);
@@ -38,7 +56,7 @@ fn kills_lose_and_repeat_no_trial(mut moment: Moments) {
             Some(run) => bench.start(&["run", "--resume", run]),
             None => bench.start(&["run", &file, "--blocks", &BLOCKS.to_string()]),
         };
-        std::thread::sleep(Duration::from_millis(moment.next_ms()));
+        std::thread::sleep(Duration::from_millis(random.below(KILLED_WITHIN_MS)));
         send(running.id(), Signal::KILL);
         ended(running);
         bench.wait_until_quiet();
@@ -78,17 +96,4 @@ fn is_empty_journal(path: &Path) -> bool {
     let is_journal = path.extension().is_some_and(|name| name == "journal");
     let lines = std::fs::read_to_string(path).unwrap_or_default();
     is_journal && lines.split_whitespace().count() <= 1
-}
-
-/// Delays from 0 to 2.5 s, the same in every test run.
-struct Moments(u64);
-
-impl Moments {
-    fn next_ms(&mut self) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % 2_500
-    }
 }

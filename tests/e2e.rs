@@ -12,6 +12,8 @@ mod faults;
 mod fileio;
 mod fileio_volumes;
 mod first_hour;
+mod hardening;
+mod hostile;
 mod limits;
 mod load;
 mod load_faults;

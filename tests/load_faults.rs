@@ -444,7 +444,7 @@ fn driven(endpoint: load::Endpoint, during: impl FnOnce() + Send) -> load::Drive
         user: "root".into(),
         password: None,
         schema: None,
-        tls: wire::Tls::Off,
+        protection: Default::default(),
         login_timeout: Duration::from_secs(5),
         stall_timeout: None,
     };

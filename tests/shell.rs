@@ -100,7 +100,7 @@ fn start_prints_how_to_connect_and_ctrl_c_stops_it() {
         schema: None,
         socket: None,
         others: Vec::new(),
-        tls_required: false,
+        protection: Default::default(),
     })
     .unwrap();
     let set = session.query("SELECT @@innodb_old_blocks_time").unwrap();

@@ -3,8 +3,12 @@
 use record::{Store, StoreError, TrialKey};
 
 pub(crate) mod elsewhere;
+pub(crate) mod hostile;
 pub(crate) mod process;
+pub(crate) mod proxy;
+pub(crate) mod random;
 pub(crate) mod skip;
+pub(crate) mod sound;
 pub(crate) mod switch;
 pub(crate) mod timed;
 

@@ -1,6 +1,7 @@
 //! Processes started by a test: signals, exit, leftovers.
 
 use super::{Bench, Ended};
+use host::Process;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -40,6 +41,12 @@ pub(crate) fn servers(bench: &Bench) -> Vec<(u32, String)> {
         Some((pid.parse().ok()?, socket.to_string()))
     });
     servers.collect()
+}
+
+/// Whether a server of this bench executes what it was sent: none uses that much CPU time for its start.
+pub(crate) fn works(bench: &Bench) -> bool {
+    let used_s = |pid| Process::read(pid).map_or(0.0, |now| now.user_s + now.system_s);
+    servers(bench).iter().any(|(pid, _)| used_s(*pid) > 3.0)
 }
 
 pub(crate) fn nothing_is_left(bench: &Bench) {
