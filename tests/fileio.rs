@@ -147,10 +147,7 @@ fn preconditioning_is_reported_with_its_verdict() {
     let keys = "pattern = \"random-write\"\nprecondition = \"2x\"\nprecondition_round = \"200ms\"";
     let shown = of_keys(&bench, disk.path(), keys);
     let text = flags(&trials(&shown)[0], "preconditioned");
-    assert!(
-        text.contains("preconditioned: the files (16.8 MB"),
-        "{text}"
-    );
+    assert!(text.contains("the files (16.8 MB"), "{text}");
     assert!(text.contains(" were written 2 times; "), "{text}");
     assert!(
         text.contains(" rounds of 0.2 s by the SNIA rule: "),

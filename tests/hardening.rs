@@ -140,7 +140,11 @@ fn servers_end_without_prony_and_its_guard(times: usize) {
     assert_eq!(first.status, 0, "it makes the snapshot: {}", first.stderr);
     for _ in 0..times {
         let running = bench.start(&["run", &file]);
-        until("the server", || !servers(&bench).is_empty());
+        // For a moment after its start a server has none.
+        let is_supervised = |line: &String| line.contains("prony supervise ");
+        until("the server's supervisor", || {
+            bench.processes().iter().any(is_supervised)
+        });
         let processes = bench.processes();
         let guard = processes.iter().find(|line| line.contains("prony guard "));
         let guard = guard.and_then(|line| line.split(':').next()?.parse().ok());

@@ -1,7 +1,8 @@
 //! A supervisor for one server: a process that kills it when prony is gone.
 //!
 //! It reads a pipe whose write end only prony holds, as the guard does. The guard cleans up everything, the supervisor is for the case
-//! that the guard was killed too: then no server stays that nobody stops. What else was left waits for the next prony.
+//! that the guard was killed too: then no server stays that nobody stops. What else was left waits for the next prony. A server that
+//! started in the millisecond before both were killed has no supervisor yet, and waits for the next prony too.
 
 use crate::{guard, process};
 use rustix::io::Errno;

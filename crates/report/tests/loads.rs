@@ -64,6 +64,23 @@ fn one_block_has_no_interval() {
 }
 
 #[test]
+fn a_load_where_nothing_varies_has_its_row_in_the_table() {
+    let (mut run, mut trials) = timed::by_clients(1, 30);
+    let question = &mut run.question;
+    question.servers.clear();
+    question.factors.clear();
+    question.claims.clear();
+    trials.truncate(1);
+    trials[0].key.server = None;
+    trials[0].key.levels.clear();
+    let text = forms::terminal(&run, &trials, false, 100);
+    let mut lines = text.lines();
+    assert!(lines.any(|line| line.contains("ops/s") && line.ends_with("errors")));
+    let row = lines.nth(1).unwrap_or_default();
+    assert!(row.contains(|sign: char| sign.is_ascii_digit()), "{text}");
+}
+
+#[test]
 fn csv_has_a_row_for_every_trial() {
     let (run, trials) = timed::troubled();
     let text = forms::csv(&run, &trials);

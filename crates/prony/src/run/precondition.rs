@@ -133,7 +133,7 @@ fn text(files: &dyn Files, rule: Precondition, rounds: &Rounds, folder: &Path) -
         passes => format!("{passes} times"),
     };
     let written = format!(
-        "preconditioned: the files ({}{}) were written {times}",
+        "the files ({}{}) were written {times}",
         disk::shown(files.bytes()),
         share.unwrap_or_default()
     );

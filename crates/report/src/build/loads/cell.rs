@@ -8,7 +8,7 @@ use record::{Kind, Loaded, Trial};
 
 #[derive(Default)]
 pub(crate) struct Cell<'d> {
-    /// `5.6 · large pool · 8 clients`; empty where the matrix has no such point, or no trial of it was recorded.
+    /// `5.6 · large pool · 8 clients`; empty where nothing varies, and where the matrix has no such point.
     pub name: String,
     pub open: bool,
     /// The labels of its line: its curve in charts of several cells.
@@ -57,6 +57,12 @@ impl Block<'_> {
 }
 
 impl Cell<'_> {
+    /// Whether the matrix has this point, and a trial of it was recorded.
+    pub(crate) fn exists(&self) -> bool {
+        let is_recorded = !self.blocks.is_empty() || !self.left_out.is_empty();
+        !self.name.is_empty() || self.load.is_some() || is_recorded
+    }
+
     /// By how many the queue grows each second, in the mean of the unstable blocks; none where it was stable, or the
     /// queue did not grow because arrivals were dropped or held.
     pub(crate) fn growth(&self) -> Option<f64> {

@@ -79,7 +79,7 @@ impl About {
 
 /// Every caveat of a cell, whose table shows these percentiles, the first of them as its own.
 pub(super) fn of(cell: &Cell, shown: &[Percentile]) -> Vec<Found> {
-    if cell.name.is_empty() {
+    if !cell.exists() {
         return Vec::new();
     }
     let found = |(about, text): (About, String)| Found {

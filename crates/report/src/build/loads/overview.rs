@@ -13,7 +13,7 @@ const SHOWN: [Percentile; 3] = [Percentile::P50, Percentile::P95, Percentile::P9
 
 /// Throughput, latency and errors of each cell; none of too many where another table has fewer rows.
 pub(super) fn table(grid: &Grid) -> Option<Table> {
-    let cells = grid.cells().filter(|cell| !cell.name.is_empty()).count();
+    let cells = grid.cells().filter(|cell| cell.exists()).count();
     if cells > CELLS_MAX && grid.across.is_some() {
         return None;
     }
@@ -30,7 +30,7 @@ pub(super) fn table(grid: &Grid) -> Option<Table> {
 
 fn rows<'g>(grid: &'g Grid, line: &'g Line) -> impl Iterator<Item = Vec<Cell>> + 'g {
     let cells = line.cells.iter().enumerate();
-    let cells = cells.filter(|(_, cell)| !cell.name.is_empty());
+    let cells = cells.filter(|(_, cell)| cell.exists());
     cells.map(move |(place, cell)| {
         let across = grid
             .across
