@@ -343,8 +343,10 @@ impl Conversation<'_> {
     }
 }
 
+/// MySQL ends its own file with a zero byte.
 fn key_of(pem: &str) -> Option<RsaPublicKey> {
-    RsaPublicKey::from_public_key_pem(pem.trim_end()).ok()
+    let pem = pem.trim_end_matches(|sign: char| sign == '\0' || sign.is_whitespace());
+    RsaPublicKey::from_public_key_pem(pem).ok()
 }
 
 fn key_in(file: &Path) -> Result<RsaPublicKey, WireError> {
