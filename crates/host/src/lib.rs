@@ -3,6 +3,7 @@
 //!
 //! It knows nothing of servers or of the measurement protocol.
 
+mod attached;
 mod clock;
 pub mod clone;
 pub mod cold;

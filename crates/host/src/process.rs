@@ -171,7 +171,7 @@ fn kill(pid: u32, entry: &[u8]) -> io::Result<bool> {
     Ok(true)
 }
 
-/// A descriptor that refers to this one process, also after its end; None if there is none.
+/// A descriptor that refers to this one process, also after its end. None if no process has this id.
 pub(crate) fn open(pid: u32) -> io::Result<Option<OwnedFd>> {
     let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
         return Ok(None);

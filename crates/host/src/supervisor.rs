@@ -1,23 +1,22 @@
 //! A supervisor for one server: a process that kills it when prony is gone.
 //!
-//! It reads a pipe whose write end only prony holds, as the guard does. The guard cleans up everything, the supervisor is for the case
+//! It reads the pipe of `attached`, as the guard does. The guard cleans up everything, the supervisor is for the case
 //! that the guard was killed too: then no server stays that nobody stops. What else was left waits for the next prony. A server that
 //! started in the millisecond before both were killed has no supervisor yet, and waits for the next prony too.
 
+use crate::attached::{self, Attached};
 use crate::{guard, process};
 use rustix::io::Errno;
 use rustix::process::{Signal, pidfd_send_signal};
-use std::io::{self, PipeWriter};
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::io;
+use std::process::Stdio;
 
 /// The hidden verb by which prony starts itself as a supervisor.
 pub const VERB: &str = "supervise";
 
-/// prony's end of a supervisor.
+/// prony's end of a supervisor. When it is dropped, the supervisor kills its process, if that still runs, and prony waits for it.
 pub struct Supervisor {
-    child: Child,
-    life: Option<PipeWriter>,
+    _process: Attached,
 }
 
 impl Supervisor {
@@ -26,28 +25,9 @@ impl Supervisor {
         let (Some(program), Some(ticks)) = (guard::program(), process::start_ticks(pid)) else {
             return Ok(None);
         };
-        let (read, life) = io::pipe()?;
-        let child = Command::new(program)
-            .arg0("prony")
-            .arg(VERB)
-            .arg(pid.to_string())
-            .arg(ticks.to_string())
-            .env_remove(process::MARK)
-            .current_dir("/")
-            .stdin(read)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
-        let life = Some(life);
-        Ok(Some(Supervisor { child, life }))
-    }
-}
-
-/// Lets the supervisor kill its process, if that still runs, and waits for it.
-impl Drop for Supervisor {
-    fn drop(&mut self) {
-        self.life = None;
-        let _ = self.child.wait();
+        let arguments = [pid.to_string().into(), ticks.to_string().into()];
+        let process = Attached::start(&program, VERB, &arguments, Stdio::null())?;
+        Ok(Some(Supervisor { _process: process }))
     }
 }
 
@@ -56,7 +36,7 @@ impl Drop for Supervisor {
 /// # Errors
 /// The process cannot be looked at or killed.
 pub fn serve(pid: u32, start_ticks: u64) -> io::Result<()> {
-    guard::outlive_the_terminal();
+    attached::outlive_signals();
     let Some(process) = process::open(pid)? else {
         return Ok(());
     };
@@ -64,7 +44,7 @@ pub fn serve(pid: u32, start_ticks: u64) -> io::Result<()> {
     if process::start_ticks(pid) != Some(start_ticks) {
         return Ok(());
     }
-    io::copy(&mut io::stdin().lock(), &mut io::sink())?;
+    attached::await_end()?;
     match pidfd_send_signal(&process, Signal::KILL) {
         Err(Errno::SRCH) => Ok(()),
         sent => Ok(sent?),
