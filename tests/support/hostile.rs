@@ -2,6 +2,7 @@
 //!
 //! Until then it plays a MySQL 8.0.33 that accepts everything: one row `1` for queries, OK for everything else.
 
+use super::packets::{END, END_WITH_MORE, OK, packets};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -10,9 +11,6 @@ use std::time::Duration;
 
 /// The rest of a greeting after its version: TLS is not offered, the plugin is caching_sha2_password.
 const GREETING: &[u8] = b"\0\x1f\0\0\x0012345678\0\xfe\xf7\x2d\x02\0\xff\x81\x15\0\0\0\0\0\0\x1d\0\0\0abcdefghijkl\0caching_sha2_password\0";
-const OK: &[u8] = b"\0\0\0\x02\0\0\0";
-const END: &[u8] = b"\xfe\0\0\x02\0\0\0";
-const END_WITH_MORE: &[u8] = b"\xfe\0\0\x0a\0\0\0";
 /// Ends the colour of a terminal, sets its title, rings its bell.
 const ESCAPES: &str = "\x1b[31m\x1b]0;title\x07\x08";
 
@@ -461,21 +459,7 @@ fn stall(peer: &mut Peer) {
     peer.rest();
 }
 
-/// Packets with consecutive numbers.
-fn packets(first: u8, payloads: &[&[u8]]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for (n, payload) in payloads.iter().enumerate() {
-        let number = first.wrapping_add(n as u8);
-        bytes.extend((payload.len() as u32 | u32::from(number) << 24).to_le_bytes());
-        bytes.extend_from_slice(payload);
-    }
-    bytes
-}
-
+/// The definition of a column of text.
 fn column(name: &str) -> Vec<u8> {
-    let mut definition = b"\x03def\0\0\0".to_vec();
-    definition.push(name.len() as u8);
-    definition.extend_from_slice(name.as_bytes());
-    definition.extend_from_slice(b"\0\x0c\x21\0\0\0\0\0\xfd\0\0\0\0\0");
-    definition
+    super::packets::column(name, 0xfd)
 }

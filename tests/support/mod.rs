@@ -4,6 +4,7 @@ use record::{Store, StoreError, TrialKey};
 
 pub(crate) mod elsewhere;
 pub(crate) mod hostile;
+pub(crate) mod packets;
 pub(crate) mod process;
 pub(crate) mod proxy;
 pub(crate) mod random;

@@ -1,5 +1,9 @@
 //! Sessions against a peer that is played by the test: what it may send, and what it must not achieve.
 
+#[path = "../../../tests/support/packets.rs"]
+mod packets;
+
+use packets::{END, END_WITH_MORE, OK, column, packets};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -13,12 +17,6 @@ const SHORT: Duration = Duration::from_millis(300);
 
 /// The rest of a greeting after its version, with CLIENT_LOCAL_FILES and CLIENT_DEPRECATE_EOF.
 const GREETING: &[u8] = b"\0\x1f\0\0\x0012345678\0\xfe\xf7\x2d\x02\0\xff\x81\x15\0\0\0\0\0\0\x1d\0\0\0abcdefghijkl\0mysql_native_password\0";
-
-const OK: &[u8] = b"\0\0\0\x02\0\0\0";
-
-/// The end of a result, after its rows.
-const END: &[u8] = b"\xfe\0\0\x02\0\0\0";
-const END_WITH_MORE: &[u8] = b"\xfe\0\0\x0a\0\0\0";
 
 /// A connection that the test plays the server of.
 struct Peer(TcpStream);
@@ -64,26 +62,6 @@ impl Peer {
         let _ = self.0.read_to_end(&mut rest);
         rest
     }
-}
-
-/// Packets with consecutive sequence numbers.
-fn packets(first: u8, payloads: &[&[u8]]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for (n, payload) in payloads.iter().enumerate() {
-        let number = first.wrapping_add(n as u8);
-        bytes.extend((payload.len() as u32 | u32::from(number) << 24).to_le_bytes());
-        bytes.extend_from_slice(payload);
-    }
-    bytes
-}
-
-fn column(name: &str, kind: u8) -> Vec<u8> {
-    let mut definition = b"\x03def\0\0\0".to_vec();
-    definition.push(name.len() as u8);
-    definition.extend_from_slice(name.as_bytes());
-    definition.extend_from_slice(b"\0\x0c\x21\0\0\0\0\0");
-    definition.extend_from_slice(&[kind, 0, 0, 0, 0, 0]);
-    definition
 }
 
 fn login(port: u16, login_timeout: Duration) -> Login {
