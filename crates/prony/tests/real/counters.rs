@@ -1,7 +1,7 @@
 //! Tests of counters with real servers: which server has which (docs/COUNTERS.md), and that a difference contains only the
 //! query's own work.
 
-use crate::fresh::Fresh;
+use crate::fresh::{BUILDS, Fresh};
 use observe::{Observer, Reading};
 use server::{Node, Session};
 
@@ -306,15 +306,6 @@ const TOPICS: [(&str, &[&str]); 20] = [
             "Innodb_adaptive_hash_non_hash_searches",
         ],
     ),
-];
-
-const BUILDS: [&str; 6] = [
-    "mysql@5.5.34",
-    "mysql@5.6.14",
-    "mysql@8.0.33",
-    "mysql@9.7",
-    "mariadb",
-    "mariadb@11.8",
 ];
 
 /// Where a server shows its counters.

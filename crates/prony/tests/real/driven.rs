@@ -1,7 +1,6 @@
 //! A server for a driver whose operations run one by one, on blocking connections.
 
 use crate::fresh::Fresh;
-use load::Endpoint;
 use server::{Managed, Node as _};
 use std::future::Future;
 use std::task::{Context, Poll, Waker};
@@ -26,13 +25,8 @@ pub(crate) fn started(fresh: &Fresh, pool: &str) -> (Managed, Login) {
     ]);
     let dsn = server.endpoint().unwrap();
     let login = Login {
-        endpoints: vec![Endpoint::Unix(dsn.socket.clone().unwrap())],
-        user: dsn.user.clone(),
-        password: dsn.password.clone(),
-        schema: None,
-        protection: Default::default(),
-        login_timeout: Duration::from_secs(120),
         stall_timeout: Some(Duration::from_secs(600)),
+        ..server::login(&dsn, Duration::from_secs(120))
     };
     (server, login)
 }

@@ -20,6 +20,16 @@ static LEASES: LazyLock<Leases> = LazyLock::new(|| Leases::open(&HOME).unwrap())
 static TEMPLATES: Mutex<BTreeMap<&str, Arc<OnceLock<Option<Template>>>>> =
     Mutex::new(BTreeMap::new());
 
+/// A build of each family and age that prony supports, for tables and measurements over all of them.
+pub(crate) const BUILDS: [&str; 6] = [
+    "mysql@5.5.34",
+    "mysql@5.6.14",
+    "mysql@8.0.33",
+    "mysql@9.7",
+    "mariadb",
+    "mariadb@11.8",
+];
+
 struct Template {
     distribution: Distribution,
     folder: Lease,

@@ -1,6 +1,6 @@
 //! Tests of the sampler with real servers: counts, cost, and stalled servers.
 
-use crate::fresh::Fresh;
+use crate::fresh::{BUILDS, Fresh};
 use host::{Paused, Process, thread_cpu};
 use observe::{Observer, Prepared, Sample, Sampled, Sampler, Targets};
 use server::{Managed, Node, Session};
@@ -44,6 +44,14 @@ fn wait_for(seconds: &Receiver<Second>, has_status: bool) -> u32 {
             return second;
         }
     }
+}
+
+/// A running sampler of a server that answered once and is stopped now.
+fn stalled(server: &Arc<Managed>) -> (Sampler, Receiver<Second>, Paused) {
+    let (sampler, seconds) = sampling(server);
+    wait_for(&seconds, true);
+    let paused = Paused::stop(server.pid().unwrap()).unwrap();
+    (sampler, seconds, paused)
 }
 
 fn mean(series: &[Option<f64>]) -> f64 {
@@ -100,9 +108,7 @@ fn a_stalled_server_is_absent_until_it_resumes() {
         return;
     };
     let server = started(&fresh);
-    let (sampler, seconds) = sampling(&server);
-    wait_for(&seconds, true);
-    let paused = Paused::stop(server.pid().unwrap()).unwrap();
+    let (sampler, seconds, paused) = stalled(&server);
     let from = wait_for(&seconds, false);
     wait_for(&seconds, false);
     drop(paused);
@@ -127,9 +133,7 @@ fn a_sampler_stops_even_if_the_server_stalls() {
         return;
     };
     let server = started(&fresh);
-    let (sampler, seconds) = sampling(&server);
-    wait_for(&seconds, true);
-    let paused = Paused::stop(server.pid().unwrap()).unwrap();
+    let (sampler, seconds, paused) = stalled(&server);
     wait_for(&seconds, false);
     let began = Instant::now();
     let sampled = sampler.stop();
@@ -179,14 +183,7 @@ fn measure_the_cost_of_a_reading() {
     );
     println!("| --- | --- | --- | --- | --- | --- |");
     let mut whole = Vec::new();
-    for build in [
-        "mysql@5.5.34",
-        "mysql@5.6.14",
-        "mysql@8.0.33",
-        "mysql@9.7",
-        "mariadb",
-        "mariadb@11.8",
-    ] {
+    for build in BUILDS {
         let Some(fresh) = Fresh::of(build) else {
             continue;
         };

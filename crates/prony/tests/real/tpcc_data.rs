@@ -2,12 +2,10 @@
 
 use crate::fresh::Fresh;
 use crate::tpcc_planted::plants;
-use load::Endpoint;
 use server::{Managed, Node, ServerError, Session, StartRequest};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
-use wire::Login;
 use workload::tpcc::SCHEMA;
 use workload::tpcc::conditions::{Violation, Violations, When, check};
 use workload::{AllowDrop, Audited, Ended, LoadError, Progress, State, Target, Workload};
@@ -101,17 +99,8 @@ impl Running {
 impl Running {
     fn audit_s(&self, warehouses: u32) -> f64 {
         let dsn = self.server.endpoint().unwrap();
-        let login = Login {
-            endpoints: vec![Endpoint::Unix(dsn.socket.clone().unwrap())],
-            user: dsn.user.clone(),
-            password: dsn.password.clone(),
-            schema: None,
-            protection: Default::default(),
-            login_timeout: Duration::from_secs(120),
-            stall_timeout: None,
-        };
         let target = Target::Server {
-            login,
+            login: server::login(&dsn, Duration::from_secs(120)),
             session: &[],
         };
         let mut auditor = of(warehouses).work(&target, 1).unwrap().audit.unwrap();
