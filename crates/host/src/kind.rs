@@ -27,6 +27,8 @@ pub(crate) enum Kind {
     Disk,
     /// A control group.
     Group,
+    /// The file of a named network namespace, which ends with all its interfaces.
+    Namespace,
     /// A folder with everything in it.
     Folder,
 }
@@ -38,6 +40,7 @@ impl Kind {
             Kind::Mount | Kind::Disk => ("unmount", unmount(path)),
             Kind::Loop => ("detach the loop device from", loops::detach(path)),
             Kind::Group => ("remove the control group", remove_group(path)),
+            Kind::Namespace => ("remove the network namespace", remove_namespace(path)),
             Kind::Folder => ("remove", remove_folder(path)),
         };
         match released {
@@ -70,6 +73,13 @@ fn until_idle(attempt: impl Fn() -> io::Result<()>) -> io::Result<()> {
 
 fn remove_group(group: &Path) -> io::Result<()> {
     until_idle(|| fs::remove_dir(group))
+}
+
+/// The file is a mount point (ip-netns(8)). Without it the namespace lives as long as a process in it, and those are killed by then.
+fn remove_namespace(file: &Path) -> io::Result<()> {
+    fs::symlink_metadata(file)?;
+    unmount(file)?;
+    fs::remove_file(file)
 }
 
 /// A mount that stays busy is detached: its path is free at once, and the kernel drops it with its last user.
@@ -107,11 +117,12 @@ fn remove_folder(folder: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    const ALL: [Kind; 5] = [
+    const ALL: [Kind; 6] = [
         Kind::Mount,
         Kind::Loop,
         Kind::Disk,
         Kind::Group,
+        Kind::Namespace,
         Kind::Folder,
     ];
 

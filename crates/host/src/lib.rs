@@ -21,6 +21,7 @@ mod leases;
 mod leftovers;
 mod limits;
 pub mod machine;
+pub mod network;
 mod own;
 mod pace;
 mod pause;
@@ -44,5 +45,8 @@ pub use limits::{
 };
 pub use pace::{Pace, nice};
 pub use pause::Paused;
-pub use proc::{Io, Process, Processors, Turns, network_bytes, process_cpu, thread_cpu};
+pub use proc::{
+    Carried, Interface, Io, Process, Processors, Turns, network_bytes, process_cpu,
+    retransmitted_segments, thread_cpu,
+};
 pub use random::hex as random_hex;

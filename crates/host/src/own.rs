@@ -51,7 +51,9 @@ impl Own {
         };
         let is_own = match kind {
             Kind::Group => is_group(path),
-            Kind::Mount | Kind::Loop | Kind::Disk | Kind::Folder => self.holds(path),
+            Kind::Mount | Kind::Loop | Kind::Disk | Kind::Namespace | Kind::Folder => {
+                self.holds(path)
+            }
         };
         if is_own || is_gone() {
             return Ok(());

@@ -3,10 +3,12 @@
 //! Values are cumulative, so that readings can be subtracted. A value that cannot be read is None, never 0. Rates are
 //! computed in `observe`; disks are in `device`.
 
+mod interface;
 mod machine;
 mod process;
 mod turns;
 
+pub use interface::{Carried, Interface, retransmitted_segments};
 pub use machine::{Processors, network_bytes};
 pub use process::{Io, Process};
 pub use turns::Turns;
