@@ -4,7 +4,7 @@
 //! (see [`read`]); `names` checks the levels in `only`.
 
 use super::condition::condition;
-use super::experiment::{BuildSpec, EventSpec, EventTime, Experiment, ServerSpec, SetSpec};
+use super::experiment::{EventSpec, EventTime, Experiment, ServerSpec, SetSpec};
 use super::factors::only;
 use super::limits::limits;
 use super::mistake::{Notes, SpecError};
@@ -16,11 +16,13 @@ use super::{outages, served, unit};
 use record::event::POWER_CUT;
 use toml::de::DeTable;
 
+/// The key of a kind's value that names a node, counted from 1.
+pub const NODE: &str = "node";
 /// The key of the kind that changes limits and settings.
 pub const SET: &str = "set";
 /// The keys of the implemented kinds.
-const KINDS: [&str; 8] = [
-    "sql", "dump", "pause", "kill", "stop", "start", POWER_CUT, SET,
+const KINDS: [&str; 10] = [
+    "sql", "dump", "pause", "kill", "stop", "start", POWER_CUT, SET, "cut", "heal",
 ];
 /// The kinds that also happen to a workload without a server.
 const OF_FOLDERS: [&str; 2] = [POWER_CUT, SET];
@@ -30,8 +32,6 @@ pub(crate) fn of_servers() -> Vec<&'static str> {
     let kinds = KINDS.into_iter().filter(|kind| !OF_FOLDERS.contains(kind));
     kinds.chain(["when"]).collect()
 }
-/// Kinds of events that are not implemented yet, with the feature that brings them.
-const LATER: [(&str, &str); 2] = [("cut", "clusters"), ("heal", "clusters")];
 
 /// The keys that say when an event happens.
 const TIMES: [&str; 3] = ["at", "every", "when"];
@@ -42,12 +42,22 @@ pub struct EventKind<A> {
     pub name: &'static str,
     /// Whether rounds of queries allow it too, not only a timed load.
     pub in_rounds: bool,
-    /// Whether it acts on a process that prony started.
-    pub needs_process: bool,
+    /// What it acts on.
+    pub needs: Needs,
     /// What it does to that process. None: the server keeps running.
     pub outage: Option<Outage>,
     /// Reads the action, or notes a mistake and returns None.
     pub read: fn(&Node) -> Option<A>,
+}
+
+/// What an event needs, apart from a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    Nothing,
+    /// A process that prony started.
+    Process,
+    /// The link of a node.
+    Link,
 }
 
 /// What an event does to the process of a server.
@@ -82,7 +92,9 @@ pub fn read<A>(experiment: &Experiment, kinds: &[EventKind<A>]) -> Result<Vec<A>
     let file = Section::file(&notes, tree.get_ref());
     let sections = tables(&file, "event");
     let actions = experiment.events.iter().filter_map(|event| {
-        let node = sections.get(event.index)?.get(&event.kind)?;
+        let section = sections.get(event.index)?;
+        check_node(experiment, section, event);
+        let node = section.get(&event.kind)?;
         (kind(event)?.read)(&node)
     });
     let actions: Vec<A> = actions.collect();
@@ -127,31 +139,72 @@ fn refused<A>(experiment: &Experiment, event: &EventSpec, kind: &EventKind<A>) -
             help: "write an event with sql = \"...\"".to_string(),
         });
     }
-    let server = kind
-        .needs_process
-        .then(|| another_ones(experiment, event))??;
+    let (says, label) = match kind.needs {
+        Needs::Nothing => return None,
+        Needs::Process => {
+            let server = one_that(experiment, event, |server| !server.build.is_managed())?;
+            let says = format!(
+                "prony did not start the process of the server \"{}\", so \"{name}\" cannot be applied to it",
+                server.name
+            );
+            (says, "not started by prony")
+        }
+        Needs::Link => {
+            let server = one_that(experiment, event, |server| !server.has_links())?;
+            let says = format!(
+                "the nodes of the server \"{}\" have no links that \"{name}\" could act on",
+                server.name
+            );
+            (says, "no link")
+        }
+    };
+    let help = match kind.needs {
+        Needs::Link => {
+            "write link = \"1gbit\" in [server.NAME], or name the other servers with only = { server = [...] }"
+        }
+        _ => "name the other servers with only = { server = [...] }",
+    };
     Some(Late {
         path,
-        says: format!(
-            "prony did not start the process of the server \"{}\", so \"{name}\" cannot be applied to it",
-            server.name
-        ),
-        label: "not started by prony",
-        help: "name the other servers with only = { server = [...] }".to_string(),
+        says,
+        label,
+        help: help.to_string(),
     })
 }
 
-/// A server in the event's trials that prony did not start.
-fn another_ones(experiment: &Experiment, event: &EventSpec) -> Option<ServerSpec> {
+/// A server in the event's trials that is such a one.
+fn one_that(
+    experiment: &Experiment,
+    event: &EventSpec,
+    is_it: impl Fn(&ServerSpec) -> bool,
+) -> Option<ServerSpec> {
     let is_meant = |server: &&ServerSpec| {
         let only = event.only.iter().find(|(factor, _)| factor == "server");
         only.is_none_or(|(_, names)| names.contains(&server.name))
     };
-    let is_other =
-        |server: &ServerSpec| matches!(server.build, BuildSpec::External(_) | BuildSpec::Sqlite);
     let meant = experiment.servers.iter().filter(is_meant);
     let mut run = meant.flat_map(|server| served::of(experiment, server, None));
-    run.find(is_other)
+    run.find(is_it)
+}
+
+/// The largest number of nodes of a server in the event's trials.
+fn nodes_max(experiment: &Experiment) -> u32 {
+    let of_levels = experiment.factors.iter().flat_map(|factor| &factor.levels);
+    let of_levels = of_levels.filter_map(|level| level.patch.cluster.nodes);
+    let of_servers = experiment.servers.iter().map(ServerSpec::nodes);
+    of_servers.chain(of_levels).max().unwrap_or(1)
+}
+
+/// Notes a node that no server of the file has.
+fn check_node(experiment: &Experiment, section: &Section, event: &EventSpec) {
+    let value = section.get(&event.kind);
+    let value = value.and_then(|node| node.section_if_table());
+    let Some(node) = value.and_then(|value| value.get(NODE)) else {
+        return;
+    };
+    let most = nodes_max(experiment);
+    let example = format!("node = {most}");
+    let _ = node.whole(1..=i64::from(most), &example);
 }
 
 /// Checks that the event is due before the timed load ends.
@@ -179,24 +232,13 @@ pub(crate) fn events(file: &Section) -> Vec<EventSpec> {
     tables(file, "event")
         .iter()
         .enumerate()
-        .filter_map(|(index, section)| event(section, index, file.notes))
+        .filter_map(|(index, section)| event(section, index))
         .collect()
 }
 
-fn event(section: &Section, index: usize, notes: &Notes) -> Option<EventSpec> {
-    let mut later = false;
-    for (kind, with) in LATER {
-        if let Some(node) = section.get(kind) {
-            notes.not_built(node.at(), &format!("events of the kind \"{kind}\""), with);
-            later = true;
-        }
-    }
-    let noted: Vec<&str> = LATER.iter().map(|(kind, _)| *kind).collect();
+fn event(section: &Section, index: usize) -> Option<EventSpec> {
     let keys = [KINDS.as_slice(), TIMES.as_slice(), &["only"]].concat();
-    section.allow_besides("[[event]]", &keys, &noted);
-    if later {
-        return None;
-    }
+    section.allow("[[event]]", &keys);
     let kind = kind(section);
     let when = time(section);
     let set = section.get(SET).map(|node| set(&node));

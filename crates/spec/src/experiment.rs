@@ -2,6 +2,7 @@
 //!
 //! Plain data in file order. Only checks that need a server remain.
 
+use super::cluster::{ClusterPatch, ClusterSpec, Routing};
 use super::condition::Condition;
 use super::host::HostPatch;
 use super::limits::LimitsPatch;
@@ -67,6 +68,33 @@ pub struct ServerSpec {
     /// The server whose snapshot this one starts from.
     pub dataset_from: Option<String>,
     pub settings: Pairs<Setting>,
+    /// What its nodes form; None: it has one node, or prony does not start it.
+    pub cluster: Option<ClusterSpec>,
+    /// Which nodes clients use.
+    pub routing: Routing,
+}
+
+impl ServerSpec {
+    /// The nodes that prony starts, or the hosts of its DSN.
+    pub fn nodes(&self) -> u32 {
+        match (&self.cluster, &self.build) {
+            (Some(cluster), _) => cluster.nodes,
+            (None, BuildSpec::External(dsn)) => 1 + dsn.others.len() as u32,
+            (None, _) => 1,
+        }
+    }
+
+    /// Whether its nodes have links that prony made.
+    pub fn has_links(&self) -> bool {
+        self.cluster.is_some_and(|cluster| {
+            cluster.link_bits_per_s.is_some() || cluster.client_link_bits_per_s.is_some()
+        })
+    }
+
+    /// What its nodes form, where prony starts them.
+    pub fn topology(&self) -> Option<super::cluster::Topology> {
+        self.cluster.map(|cluster| cluster.topology)
+    }
 }
 
 /// The source of a server: `mysql@5.6.14`, `mariadb`, `path:/opt/mysql`, `mysql://...`, `sqlite`.
@@ -157,6 +185,8 @@ pub struct Patch {
     pub session: Option<Pairs<Setting>>,
     /// Only in levels: `server = { build = ... }`, which replaces the server's own.
     pub build: Option<BuildSpec>,
+    /// Only in levels: the keys of `server` about its nodes.
+    pub cluster: ClusterPatch,
     /// Keys of the workload's own section, already checked by the workload.
     pub workload: Option<toml::Table>,
     pub load: Option<LoadPatch>,

@@ -3,6 +3,7 @@
 //! Purpose: read them in file order. Boundaries: `names` checks their references to each other, `plan` crosses them.
 
 use super::build;
+use super::cluster;
 use super::experiment::{BuildSpec, FactorSpec, LevelSpec, Pairs, ServerSpec, TargetKind};
 use super::patch::{WorkloadBase, patch, settings};
 use super::read::{Node, Section};
@@ -45,14 +46,19 @@ pub(crate) fn servers(file: &Section, workload: &WorkloadBase) -> Vec<ServerSpec
 
 fn server(node: &Node, section: &Section) -> ServerSpec {
     let name = format!("[server.\"{}\"]", node.key);
-    section.allow(&name, &["build", "dataset_from", "settings"]);
+    let keys = ["build", "dataset_from", "settings"];
+    section.allow(&name, &[keys.as_slice(), &cluster::KEYS].concat());
     let build = section
         .require(&name, "build", "build = \"mariadb\"")
         .and_then(|node| build::read(&node));
+    // The mistake is noted, so this placeholder is never used.
+    let build = build.unwrap_or(BuildSpec::Sqlite);
+    let (cluster, routing) = cluster::of_server(section, &name, &build);
     ServerSpec {
         name: node.key.to_string(),
-        // The mistake is noted, so this placeholder is never used.
-        build: build.unwrap_or(BuildSpec::Sqlite),
+        cluster,
+        routing,
+        build,
         dataset_from: section
             .get("dataset_from")
             .and_then(|node| node.name("dataset_from = \"5.5\"")),

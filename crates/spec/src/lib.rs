@@ -11,6 +11,7 @@ mod advice;
 mod bench;
 mod blocks;
 pub mod build;
+mod cluster;
 mod condition;
 pub mod confined;
 mod differing;
@@ -54,9 +55,10 @@ mod tests;
 pub use advice::advice;
 pub use bench::{BenchRequest, FileioRequest, SqlRequest, bench};
 pub use blocks::UNTIL_DECIDED_TIMES;
+pub use cluster::{ClusterPatch, ClusterSpec, Reads, Routing, Topology, Writes};
 pub use condition::Condition;
 pub use differing::differing_keys;
-pub use events::{EventKind, Outage};
+pub use events::{EventKind, NODE, Needs, Outage};
 pub use experiment::*;
 pub use host::{DiskSpec, FilesystemSpec, HostPatch, VolatileSpec, VolumeSpec};
 pub use input::{InputError, read_text as read_text_file};
@@ -71,7 +73,7 @@ pub use patch::{CheckWorkload, merge};
 pub use protection::{Protection, ServerKey, TlsMode};
 pub use question::question;
 pub use read::{Node, Section, SectionError, Written, read_table, read_text};
-pub use unit::size_text;
+pub use unit::{link_text, size_text};
 
 use mistake::Notes;
 use names::Names;
@@ -137,7 +139,10 @@ pub fn parse(
         check_workload,
     );
     match experiment {
-        Some(experiment) if notes.count() == 0 => Ok(experiment),
+        Some(experiment) if notes.count() == 0 => {
+            place::answer(&experiment, cluster::unfit(&experiment))?;
+            Ok(experiment)
+        }
         _ => Err(SpecError::new(path_shown, source, notes.into_vec())),
     }
 }
@@ -195,6 +200,7 @@ fn read_file(
             session: file.get("session").and_then(|node| patch::settings(&node)),
             workload: table,
             build: None,
+            cluster: ClusterPatch::default(),
             load: None,
             limits: file.get("limits").and_then(|node| limits::limits(&node)),
             host: file.get("host").and_then(|node| host::host(&node)),

@@ -3,14 +3,17 @@
 //! Purpose: a file whose events would find the server in the wrong state, or leave it down, is refused before the run. An event with
 //! a condition comes at an unknown time, so its order is checked when it happens. Boundaries: `prony::run::event` acts.
 
-use super::events::Outage;
+use super::events::{NODE, Outage};
 use super::experiment::{EventSpec, EventTime, Experiment};
 use super::read::{Node, Section};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// An event that changes whether the server runs.
 struct Step<'s> {
     node: Node<'s>,
+    /// The number of the node of the server, from 1.
+    number: i64,
     outage: Outage,
     /// Whether the event starts the process that it ended.
     restarts: bool,
@@ -23,13 +26,24 @@ pub(crate) fn check(
     sections: &[Section],
     outage: impl Fn(&EventSpec) -> Option<Outage>,
 ) {
+    // A server of several nodes goes on without one of them, also until the end of the load.
+    let has_topology = experiment
+        .servers
+        .iter()
+        .any(|server| server.cluster.is_some());
     let step = |event: &EventSpec| {
         let outage = outage(event)?;
         let node = sections.get(event.index)?.get(&event.kind)?;
-        let restart = node.section("kill = {}")?.get("restart");
+        let value = node.section("kill = {}")?;
+        let restart = value.get("restart");
+        let restart = restart.and_then(|node| node.truth("restart = true"));
+        let number = value
+            .get(NODE)
+            .and_then(|node| node.value.as_integer()?.as_str().parse().ok());
         Some(Step {
             outage,
-            restarts: restart.and_then(|node| node.truth("restart = true")) != Some(false),
+            number: number.unwrap_or(1),
+            restarts: restart.unwrap_or(!has_topology),
             time: event.when,
             node,
         })
@@ -41,26 +55,27 @@ pub(crate) fn check(
         .any(|event| outage(event).is_some() && !event.only.is_empty());
     let times: Option<Vec<Duration>> = steps.iter().map(|step| step.time.once()).collect();
     match times.filter(|_| !has_levels) {
-        Some(times) => in_order(steps, &times),
-        None => at_unknown_times(&steps),
+        Some(times) => in_order(steps, &times, has_topology),
+        None if !has_topology => at_unknown_times(&steps),
+        None => {}
     }
 }
 
 /// Checks events that each happen once, at a known time.
-fn in_order(steps: Vec<Step>, times: &[Duration]) {
+fn in_order(steps: Vec<Step>, times: &[Duration], may_stay_down: bool) {
     let mut ordered: Vec<(&Duration, Step)> = times.iter().zip(steps).collect();
     ordered.sort_by_key(|(time, _)| **time);
-    let mut down: Option<Step> = None;
+    let mut down: BTreeMap<i64, Step> = BTreeMap::new();
     for (_, step) in ordered {
-        match (step.outage, down.is_some()) {
+        match (step.outage, down.contains_key(&step.number)) {
             (Outage::Ends, true) => already_down(&step.node),
             (Outage::Starts, false) => already_running(&step.node),
-            (Outage::Starts, true) => down = None,
-            (Outage::Ends, false) if !step.restarts => down = Some(step),
+            (Outage::Starts, true) => drop(down.remove(&step.number)),
+            (Outage::Ends, false) if !step.restarts => drop(down.insert(step.number, step)),
             (Outage::Ends, false) => {}
         }
     }
-    if let Some(step) = down {
+    for step in down.values().filter(|_| !may_stay_down) {
         stays_down(&step.node);
     }
 }
@@ -110,7 +125,7 @@ fn stays_down(node: &Node) {
 
 #[cfg(test)]
 mod tests {
-    use crate::events::{EventKind, Outage, read};
+    use crate::events::{EventKind, Needs, Outage, read};
 
     const KINDS: [EventKind<()>; 2] = [kind("kill", Outage::Ends), kind("start", Outage::Starts)];
 
@@ -118,7 +133,7 @@ mod tests {
         EventKind {
             name,
             in_rounds: false,
-            needs_process: true,
+            needs: Needs::Process,
             outage: Some(outage),
             read: |_| Some(()),
         }

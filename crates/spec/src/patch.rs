@@ -4,6 +4,7 @@
 //! Purpose: one reader for them wherever they occur. Boundaries: `plan` merges them.
 
 use super::build;
+use super::cluster::{self, ClusterPatch};
 use super::confined::Unconfined;
 use super::experiment::{BuildSpec, Pairs, Patch, Setting, TargetKind};
 use super::host;
@@ -144,12 +145,13 @@ pub(crate) fn patch<'s>(
             _ => section.unknown_key(name, &node, &keys),
         }
     }
+    let of_server = section.get("server");
+    let of_server = of_server.and_then(|node| server_patch(&node, name));
     Patch {
         settings: section.get("settings").and_then(|node| settings(&node)),
         session: section.get("session").and_then(|node| settings(&node)),
-        build: section
-            .get("server")
-            .and_then(|node| server_patch(&node, name)),
+        build: of_server.as_ref().and_then(|(build, _)| build.clone()),
+        cluster: of_server.map(|(_, cluster)| cluster).unwrap_or_default(),
         workload: section
             .get("workload")
             .and_then(|node| workload_patch(&node, workload)),
@@ -165,10 +167,14 @@ pub(crate) fn patch<'s>(
     }
 }
 
-/// `server = { build = "mariadb@11.4.5" }`: a level may change only the build of a server.
-fn server_patch(node: &Node, level: &str) -> Option<BuildSpec> {
+/// `server = { build = "mariadb@11.4.5" }` or `server = { nodes = 2 }`: a level may change the build of a server, and its nodes.
+fn server_patch(node: &Node, level: &str) -> Option<(Option<BuildSpec>, ClusterPatch)> {
     let section = node.section("server = { build = \"mariadb@11.4.5\" }")?;
     let elsewhere = [
+        (
+            "topology",
+            "write it in [server.NAME], and a second [server.NAME] for another one".to_string(),
+        ),
         (
             "settings",
             format!("write settings = {{ ... }} in {level} itself"),
@@ -186,8 +192,20 @@ fn server_patch(node: &Node, level: &str) -> Option<BuildSpec> {
     }
     let noted = elsewhere.each_ref().map(|(key, _)| *key);
     let name = format!("\"server\" of {level}");
-    section.allow_besides(&name, &["build"], &noted);
-    build::read(&section.require(&name, "build", "build = \"mariadb@11.4.5\"")?)
+    section.allow_besides(
+        &name,
+        &[["build"].as_slice(), &cluster::KEYS].concat(),
+        &noted,
+    );
+    let cluster = ClusterPatch::read(&section);
+    match section.get("build") {
+        Some(node) => Some((Some(build::read(&node)?), cluster)),
+        None if cluster != ClusterPatch::default() => Some((None, cluster)),
+        None => {
+            section.require(&name, "build", "build = \"mariadb@11.4.5\"");
+            None
+        }
+    }
 }
 
 fn workload_patch<'s>(node: &Node<'s>, workload: &WorkloadBase<'s, '_>) -> Option<toml::Table> {

@@ -3,15 +3,22 @@
 //! A level with a `build` creates another server with a name such as `5.6 with mariadb@11.4.5`. The key of a trial names
 //! the server of the file and the level.
 
-use super::experiment::{BuildSpec, Experiment, LevelSpec, ServerSpec};
+use super::experiment::{BuildSpec, Experiment, LevelSpec, Patch, ServerSpec};
 
 /// The server of a trial with these levels.
 pub(crate) fn with_levels<'e>(
     server: &ServerSpec,
     levels: impl Iterator<Item = &'e LevelSpec>,
 ) -> ServerSpec {
-    let build = levels.filter_map(|level| build(level, &server.name)).last();
-    with_build(server, build.unwrap_or(&server.build))
+    let levels: Vec<&LevelSpec> = levels.collect();
+    let builds = levels.iter().filter_map(|level| build(level, &server.name));
+    let mut served = with_build(server, builds.last().unwrap_or(&server.build));
+    for level in levels {
+        let patch = replaced(level, &server.name).unwrap_or(&level.patch);
+        served.cluster = served.cluster.map(|cluster| patch.cluster.over(cluster));
+        served.routing = served.routing.patched(&patch.cluster);
+    }
+    served
 }
 
 /// Every variant of this server that trials use, without duplicates; only those with a given level, if there is one.
@@ -54,9 +61,14 @@ pub(crate) fn is_for(level: &LevelSpec, server: &str) -> bool {
 }
 
 fn build<'e>(level: &'e LevelSpec, server: &str) -> Option<&'e BuildSpec> {
-    let replaced = level.on.iter().find(|(name, _)| name == server);
-    let replaced = replaced.and_then(|(_, patch)| patch.build.as_ref());
+    let replaced = replaced(level, server).and_then(|patch| patch.build.as_ref());
     replaced.or(level.patch.build.as_ref())
+}
+
+/// The sections that the level has for this server alone.
+fn replaced<'e>(level: &'e LevelSpec, server: &str) -> Option<&'e Patch> {
+    let own = level.on.iter().find(|(name, _)| name == server);
+    own.map(|(_, patch)| patch)
 }
 
 fn with_build(server: &ServerSpec, build: &BuildSpec) -> ServerSpec {

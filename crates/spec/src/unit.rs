@@ -16,6 +16,10 @@ pub enum UnitError {
     Duration(String),
     #[error("\"{0}\" is not a share: write it as \"50%\"")]
     Share(String),
+    #[error(
+        "\"{0}\" is not the speed of a link: write it as \"100mbit\" or \"1gbit\" (kbit, mbit, gbit are powers of 1000 bits per second)"
+    )]
+    BitsPerS(String),
 }
 
 const SIZE_UNITS: [(&str, u64); 5] = [
@@ -32,6 +36,34 @@ const DURATION_UNITS_US: [(&str, u64); 5] = [
     ("m", 60_000_000),
     ("h", 3_600_000_000),
 ];
+
+/// As `tc` writes them (tc(8), "PARAMETERS", rates).
+const LINK_UNITS: [(&str, u64); 3] = [
+    ("kbit", 1_000),
+    ("mbit", 1_000_000),
+    ("gbit", 1_000_000_000),
+];
+
+/// Parses the speed of a link to bits per second, above 0.
+pub(crate) fn bits_per_s(text: &str) -> Result<u64, UnitError> {
+    let unit_of = |unit: &str| {
+        let found = LINK_UNITS.iter().find(|(name, _)| *name == unit);
+        found.map(|(_, bits)| *bits)
+    };
+    amount(text, unit_of)
+        .filter(|bits| *bits > 0)
+        .ok_or_else(|| UnitError::BitsPerS(text.to_string()))
+}
+
+/// The shortest exact form in kbit or more: `100mbit`.
+pub fn link_text(bits_per_s: u64) -> String {
+    let units = LINK_UNITS.iter().rev();
+    let mut fitting = units.filter(|(_, unit)| bits_per_s.is_multiple_of(*unit));
+    match fitting.next() {
+        Some((name, unit)) => format!("{}{name}", bits_per_s / unit),
+        None => format!("{bits_per_s}bit"),
+    }
+}
 
 /// Parses a size to bytes; units are powers of 1024, in upper or lower case, as in server settings.
 pub(crate) fn size_bytes(text: &str) -> Result<u64, UnitError> {

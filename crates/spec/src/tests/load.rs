@@ -426,10 +426,14 @@ fn an_external_server_cannot_be_paused() {
 
 /// Kinds of events as in a run, with empty values.
 fn kinds() -> [EventKind<()>; 2] {
-    [("dump", false), ("pause", true)].map(|(name, needs_process)| EventKind {
+    [
+        ("dump", crate::Needs::Nothing),
+        ("pause", crate::Needs::Process),
+    ]
+    .map(|(name, needs)| EventKind {
         name,
         in_rounds: false,
-        needs_process,
+        needs,
         outage: None,
         read: |_| Some(()),
     })

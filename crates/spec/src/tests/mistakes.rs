@@ -73,7 +73,6 @@ added! {
     a_level_with_another_protocol: "[factor.joins.x]\nprotocol = { blocks = 2, rounds = [\"hto\"] }\n";
     invalid_limits: "[limits]\ndisk = \"7200 rpm\"\nread_iops = \"fast\"\nmemory = \"1 GB\"\ncpus = 0\nswap = 1\n";
     an_invalid_volume: "[host]\nvolume = { kind = \"volatil\" }\n[variant.x]\nhost = { volume = { kind = \"volatile\", filesystem = \"ext3\", lie = \"fsync\", log = 1 } }\n[variant.y]\nhost = { volume = { kind = \"loop\", slow_flush = \"5ms\" }, disk = 1 }\n";
-    an_event_kind_that_is_not_implemented: "[[event]]\nat = \"30s\"\ncut = { node = 1 }\n";
     an_event_without_a_time: "[[event]]\nsql = \"select 1\"\n";
     a_claim_with_an_unknown_level: "[[claim]]\nsays = \"s\"\nvalue = \"elapsed\"\nof = { variant = \"smal pool\" }\nto = { variant = \"old\" }\nat_least = 2\n";
     a_claim_with_an_unknown_factor: "[[claim]]\nsays = \"s\"\nvalue = \"elapsed\"\nof = { varient = \"old\" }\nto = { server = 5.5 }\nat_least = 2\n";
