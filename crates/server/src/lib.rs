@@ -4,6 +4,7 @@
 //! is decided by the crates `workload` and `observe`, and when by `prony::run`.
 
 mod builds;
+mod cluster;
 mod external;
 mod fake;
 mod full_disk;
@@ -19,6 +20,7 @@ mod sqlite;
 mod start;
 
 pub use builds::{Cache, Distribution, Flavor, Held, build_names};
+pub use cluster::Formation;
 pub use external::{External, take_password};
 pub use fake::{Fake, reply as fake_reply};
 pub use managed::Managed;

@@ -5,10 +5,13 @@
 
 pub(crate) mod adjusted;
 mod options;
-mod password;
+pub(crate) mod password;
 mod place;
 
+pub(crate) use place::free_port;
+
 use crate::builds::Distribution;
+use crate::cluster::{Member, Part};
 use crate::full_disk::FullDisk;
 use crate::session::option_file;
 use crate::{Abilities, Connector, Node, ServerError, Session, StartRequest, Started, log};
@@ -47,6 +50,8 @@ pub struct Managed {
     distribution: Distribution,
     leases: Leases,
     folder: PathBuf,
+    /// Its part in a cluster.
+    member: Option<Member>,
     identity: Mutex<Option<ServerIdentity>>,
     /// Fixed by the first successful start.
     access: Mutex<Option<Arc<Access>>>,
@@ -61,6 +66,8 @@ struct Access {
     place: Place,
     port: u16,
     password: String,
+    /// Where clients reach it, if not by its socket.
+    clients: Option<Dsn>,
 }
 
 struct Running {
@@ -87,6 +94,7 @@ impl Managed {
             distribution,
             leases,
             folder,
+            member: None,
             identity: Mutex::default(),
             access: Mutex::default(),
             running: Mutex::default(),
@@ -95,9 +103,23 @@ impl Managed {
         }
     }
 
+    /// A new instance that is a node of a cluster.
+    pub(crate) fn member(
+        distribution: Distribution,
+        leases: Leases,
+        folder: PathBuf,
+        member: Member,
+    ) -> Managed {
+        Managed {
+            member: Some(member),
+            ..Managed::new(distribution, leases, folder)
+        }
+    }
+
     /// Writes an option file (mode 0600) with which the standard clients connect as the administrator.
     pub fn write_option_file(&self, path: &Path) -> Result<(), ServerError> {
-        let dsn = self.endpoint().ok_or_else(|| self.not_running())?;
+        let access = lock(&self.access).clone();
+        let dsn = access.ok_or_else(|| self.not_running())?.dsn();
         password::write(path, &option_file::text(&dsn)).map_err(|error| {
             ServerError::Unusable(format!("cannot write {}: {error}", path.display()))
         })
@@ -116,11 +138,20 @@ impl Managed {
         if let Some(access) = lock(&self.access).as_ref() {
             return Ok(access.clone());
         }
-        Ok(Arc::new(Access {
-            place: Place::make(&self.folder, &self.leases)?,
-            port: place::free_port()?,
-            password: password::generate()?,
-        }))
+        let place = Place::make(&self.folder, &self.leases)?;
+        let (port, password) = match &self.member {
+            Some(member) => (member.port(), member.password().to_string()),
+            None => (free_port()?, password::generate()?),
+        };
+        let mut access = Access {
+            place,
+            port,
+            password,
+            clients: None,
+        };
+        let member = self.member.as_ref();
+        access.clients = member.and_then(|member| member.address(&access.dsn()));
+        Ok(Arc::new(access))
     }
 
     fn launch(&self, access: &Arc<Access>, request: &StartRequest) -> Result<Running, ServerError> {
@@ -133,15 +164,34 @@ impl Managed {
             ))
         })?;
         let options = options::all(place, &data_folder, access.port, &request.settings)?;
+        let with_options = || {
+            let mut command = self.distribution.command(&self.leases);
+            command.args(&options);
+            command
+        };
+        let mut command = with_options();
         let statements = password::statements(
             self.distribution.flavor,
             self.distribution.version,
             &access.password,
         );
+        let statements = match &self.member {
+            Some(member) => {
+                member.prepare(&data_folder)?;
+                member
+                    .equip(&mut command, &data_folder, with_options)
+                    .map_err(|error| self.not_launched(&error))?;
+                [
+                    member.first_statements(),
+                    &statements,
+                    &member.last_statements(),
+                ]
+                .concat()
+            }
+            None => statements,
+        };
         password::write(&place.init_file(), &statements)
             .map_err(|error| self.not_launched(&error))?;
-        let mut command = self.distribution.command(&self.leases);
-        command.args(options);
         join(&mut command, &request.groups).map_err(|error| self.not_launched(&error))?;
         let (process, log_from) =
             spawn(command, place).map_err(|error| self.not_launched(&error))?;
@@ -169,9 +219,11 @@ impl Managed {
                     }
                 }
             }
-            match Session::open(&access.dsn()) {
-                Ok(session) => return Ok(Answer::Session(Box::new(session))),
-                Err(ServerError::Lost(_)) => {}
+            match self.session_of_a_part(access) {
+                Ok(Some(session)) => return Ok(Answer::Session(Box::new(session))),
+                Ok(None) | Err(ServerError::Lost(_)) => {}
+                // A node that joins others may not know the accounts yet.
+                Err(_) if self.member.is_some() => {}
                 Err(error) => return Ok(Answer::Refused(error.to_string())),
             }
             if interrupted() {
@@ -188,6 +240,16 @@ impl Managed {
             }
             std::thread::sleep(POLL_EVERY);
         }
+    }
+
+    /// A session, once the node takes part in its cluster.
+    fn session_of_a_part(&self, access: &Access) -> Result<Option<Session>, ServerError> {
+        let mut session = Session::open(&access.dsn())?;
+        let part = match &self.member {
+            Some(member) => member.takes_part(&mut session)?,
+            None => Part::Takes,
+        };
+        Ok((part == Part::Takes).then_some(session))
     }
 
     fn not_launched(&self, error: &io::Error) -> ServerError {
@@ -376,7 +438,9 @@ impl Node for Managed {
             let running = lock(&self.running).take();
             let lost_its_port = running.as_ref().is_some_and(Running::lost_its_port);
             match answer {
-                Answer::Ended(_) if tried < PORTS_TRIED && lost_its_port => {}
+                // The other nodes of a cluster know its port, so it cannot take another one.
+                Answer::Ended(_)
+                    if tried < PORTS_TRIED && lost_its_port && self.member.is_none() => {}
                 Answer::Ended(status) => {
                     return Err(self.does_not_start(running.as_ref(), &log::ending(status)));
                 }
@@ -437,12 +501,14 @@ impl Node for Managed {
     }
 
     fn connector(&self) -> Result<Connector, ServerError> {
-        let dsn = self.endpoint().ok_or_else(|| self.not_running())?;
+        let access = lock(&self.access).clone();
+        let dsn = access.ok_or_else(|| self.not_running())?.dsn();
         Ok(Box::new(move || Session::open(&dsn)))
     }
 
     fn endpoint(&self) -> Option<Dsn> {
-        lock(&self.access).as_ref().map(|access| access.dsn())
+        let access = lock(&self.access).clone()?;
+        Some(access.clients.clone().unwrap_or_else(|| access.dsn()))
     }
 
     fn pid(&self) -> Option<u32> {

@@ -3,7 +3,7 @@
 //! Implementations: `managed` (prony starts and stops it), `external` (a DSN), `sqlite` (in process) and `fake` (for fast
 //! tests). SQL belongs to the crates `workload` and `observe`.
 
-use crate::{Adjusted, ServerError, Session, StartRequest};
+use crate::{Adjusted, Formation, ServerError, Session, StartRequest};
 use record::ServerIdentity;
 use spec::Dsn;
 use std::path::PathBuf;
@@ -72,6 +72,8 @@ pub trait Node: Send + Sync {
 pub struct Server {
     first: Arc<dyn Node>,
     others: Vec<Arc<dyn Node>>,
+    /// How prony makes them one server.
+    formation: Option<Formation>,
 }
 
 impl Server {
@@ -85,6 +87,7 @@ impl Server {
         Server {
             first,
             others: Vec::new(),
+            formation: None,
         }
     }
 
@@ -94,7 +97,32 @@ impl Server {
         Some(Server {
             first: nodes.next()?,
             others: nodes.collect(),
+            formation: None,
         })
+    }
+
+    /// The server, whose nodes are formed in this way.
+    pub(crate) fn formed_by(self, formation: Formation) -> Server {
+        Server {
+            formation: Some(formation),
+            ..self
+        }
+    }
+
+    /// How prony makes its nodes one server; None for one node, and for external servers.
+    pub fn formation(&self) -> Option<&Formation> {
+        self.formation.as_ref()
+    }
+
+    /// Starts all nodes, each with its own request, and makes them one server.
+    ///
+    /// # Errors
+    /// Those of [`Node::start`]; a node does not join the others.
+    pub fn start(&self, request: impl Fn(u32) -> StartRequest) -> Result<Started, ServerError> {
+        match &self.formation {
+            Some(formation) => formation.form(self, request),
+            None => self.first.start(&request(1)),
+        }
     }
 
     /// The first node, which has number 1.

@@ -3,6 +3,7 @@
 //! Implementations: `Build` (a build in the cache), `ByDsn` (an external server), `InProcess` (SQLite) and `FakeProvider`
 //! (for fast tests). Datasets and trials belong to `prony::run`.
 
+use crate::cluster;
 use crate::fake::reply;
 use crate::{
     Abilities, Cache, Distribution, External, Fake, Managed, Node, Reply, Server, ServerError,
@@ -11,8 +12,8 @@ use crate::{
 use host::{Home, Leases};
 use record::ServerIdentity;
 use spec::known::{Known, plain};
-use spec::{BuildSpec, Dsn, switches};
-use std::path::Path;
+use spec::{BuildSpec, ClusterSpec, Dsn, Topology, switches};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 /// Creates servers of one build, ready to start.
@@ -23,6 +24,17 @@ pub trait Provider: Send + Sync {
     fn abilities(&self) -> Abilities;
     /// Creates a server that is not started; `folder` is for its sockets, logs and temporary files.
     fn server(&self, folder: &Path) -> Server;
+    /// Creates a server of several nodes that is not started.
+    ///
+    /// # Errors
+    /// This kind of server cannot form the topology, or this machine cannot make its network.
+    fn cluster(&self, spec: &ClusterSpec, _folder: &Path) -> Result<Server, ServerError> {
+        Err(ServerError::Unusable(format!(
+            "{}: prony does not start it, so it cannot form topology = \"{}\"",
+            self.identity().build,
+            spec.topology
+        )))
+    }
     /// The settings that prony can start it with; None if prony does not configure it.
     fn settings(&self) -> Result<Option<SettingTable>, ServerError> {
         Ok(None)
@@ -62,10 +74,11 @@ pub fn provider(
     Ok(match build {
         BuildSpec::External(dsn) => Box::new(ByDsn::connect(dsn)?),
         BuildSpec::Sqlite => Box::new(InProcess::new()),
-        build => Box::new(Build::new(
-            Cache::new(home).get(build, leases, say)?,
-            leases,
-        )),
+        build => {
+            let cache = Cache::new(home);
+            let distribution = cache.get(build, leases, say)?;
+            Box::new(Build::new(distribution, cache, leases))
+        }
     })
 }
 
@@ -76,10 +89,13 @@ struct Build {
     identity: ServerIdentity,
     /// Read from the cache, or asked of the server, when it is first needed.
     table: OnceLock<SettingTable>,
+    cache: Cache,
+    /// Downloaded when a cluster first needs it.
+    galera: OnceLock<Result<PathBuf, String>>,
 }
 
 impl Build {
-    fn new(distribution: Distribution, leases: &Leases) -> Build {
+    fn new(distribution: Distribution, cache: Cache, leases: &Leases) -> Build {
         let (major, minor, patch) = distribution.version;
         Build {
             identity: ServerIdentity {
@@ -91,6 +107,8 @@ impl Build {
             leases: leases.clone(),
             distribution,
             table: OnceLock::new(),
+            cache,
+            galera: OnceLock::new(),
         }
     }
 
@@ -100,6 +118,15 @@ impl Build {
         }
         let table = self.distribution.known_settings(&self.leases)?;
         Ok(self.table.get_or_init(|| table))
+    }
+
+    /// The library of Galera, from the machine or from the cache.
+    fn galera(&self) -> Result<PathBuf, ServerError> {
+        let known = self.galera.get_or_init(|| {
+            let found = (self.cache).galera(&self.distribution.build, &self.leases, &|_| ());
+            found.map_err(|error| error.to_string())
+        });
+        known.clone().map_err(ServerError::Unusable)
     }
 
     fn node(&self, folder: &Path) -> Managed {
@@ -119,6 +146,14 @@ impl Provider for Build {
 
     fn server(&self, folder: &Path) -> Server {
         Server::of(self.node(folder))
+    }
+
+    fn cluster(&self, spec: &ClusterSpec, folder: &Path) -> Result<Server, ServerError> {
+        let library = match spec.topology {
+            Topology::Galera => Some(self.galera()?),
+            Topology::Replica | Topology::Group => None,
+        };
+        cluster::server(&self.distribution, spec, library, folder, &self.leases)
     }
 
     fn settings(&self) -> Result<Option<SettingTable>, ServerError> {

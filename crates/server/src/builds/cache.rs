@@ -7,7 +7,7 @@
 //! Layout: `builds/NAME/root` holds the server, `builds/NAME/build.json` the manifest. `builds/NAME.lock` is locked
 //! shared while a build is checked and exclusively while it is created.
 
-use super::catalogue::{self, Artifact, Source};
+use super::catalogue::{self, Artifact, Packages, Source};
 use super::debian::{Download, Extent};
 use super::distribution::{Distribution, OLD_LIBRARY_FOLDER};
 use super::manifest::{Entry, Manifest};
@@ -25,6 +25,8 @@ use std::path::{Path, PathBuf};
 const FORMAT: u32 = 1;
 const RECORD: &str = "build.json";
 const ROOT: &str = "root";
+/// Where packages place the library of Galera.
+const GALERA_FOLDERS: [&str; 2] = ["usr/lib/galera", "usr/lib"];
 
 /// The build cache of one PRONY_HOME.
 pub struct Cache {
@@ -133,6 +135,34 @@ impl Cache {
         self.cached(&name, &source, depth, leases, progress)
     }
 
+    /// Returns the library of Galera for a build, and downloads it first if neither the machine nor the cache has it.
+    pub fn galera(
+        &self,
+        build: &str,
+        leases: &Leases,
+        progress: &dyn Fn(&str),
+    ) -> Result<PathBuf, ServerError> {
+        let (name, source) = catalogue::galera(build);
+        let installed = GALERA_FOLDERS.map(|folder| Path::new("/").join(folder));
+        let below = |folder: PathBuf| folder.join(catalogue::GALERA_LIBRARY);
+        let is_own_suite = matches!(source, Source::Library(Packages { suite: None, .. }));
+        if is_own_suite
+            && let Some(found) = installed.map(below).into_iter().find(|file| file.is_file())
+        {
+            return Ok(found);
+        }
+        let (folder, _) = self.complete(&name, &source, Depth::Quick, leases, progress)?;
+        let root = folder.join(ROOT);
+        let unpacked = GALERA_FOLDERS.map(|folder| below(root.join(folder)));
+        unpacked
+            .into_iter()
+            .find(|file| file.is_file())
+            .ok_or_else(|| {
+                let (file, root) = (catalogue::GALERA_LIBRARY, root.display());
+                ServerError::Unusable(format!("{name}: its package has no {file}, see {root}"))
+            })
+    }
+
     fn cached(
         &self,
         name: &str,
@@ -141,6 +171,25 @@ impl Cache {
         leases: &Leases,
         progress: &dyn Fn(&str),
     ) -> Result<Distribution, ServerError> {
+        let (folder, record) = self.complete(name, source, depth, leases, progress)?;
+        Distribution::inspect(
+            name,
+            &folder.join(ROOT),
+            &folder,
+            Some(&record.manifest),
+            leases,
+        )
+    }
+
+    /// The folder of this name, downloaded if it is missing or damaged.
+    fn complete(
+        &self,
+        name: &str,
+        source: &Source,
+        depth: Depth,
+        leases: &Leases,
+        progress: &dyn Fn(&str),
+    ) -> Result<(PathBuf, Record), ServerError> {
         let folder = self.builds.join(name);
         let lock = self.lock(name)?;
         if !try_lock(&lock, FlockOperation::NonBlockingLockShared)? {
@@ -169,13 +218,7 @@ impl Cache {
             }
         }
         let record = read_record(&folder).map_err(|error| file_error(&folder, &error))?;
-        Distribution::inspect(
-            name,
-            &folder.join(ROOT),
-            &folder,
-            Some(&record.manifest),
-            leases,
-        )
+        Ok((folder, record))
     }
 
     fn create(
@@ -200,17 +243,23 @@ impl Cache {
             Source::Maven(artifact) => {
                 self.create_from_artifact(artifact, &partial, logs, leases, progress)
             }
-            Source::Debian(packages) => {
+            Source::Debian(packages) | Source::Library(packages) => {
+                let extent = match source {
+                    Source::Library(_) => Extent::Exact,
+                    _ => Extent::Closure,
+                };
                 let download = Download {
                     packages,
-                    extent: Extent::Closure,
+                    extent,
                     logs,
                 };
                 download.unpack(&partial, &root, leases, progress)
             }
         }
         .map_err(|error| ServerError::Unusable(format!("{name} is not available: {error}")))?;
-        Distribution::inspect(name, &root, &partial, None, leases)?;
+        if !matches!(source, Source::Library(_)) {
+            Distribution::inspect(name, &root, &partial, None, leases)?;
+        }
         progress(&format!("{name}: verifying"));
         let target = self.builds.join(name);
         let manifest = Manifest::of(&root).map_err(|error| file_error(&root, &error))?;
@@ -322,8 +371,9 @@ fn check(folder: &Path, source: &Source, depth: Depth) -> Result<(), Unfit> {
         return Err(Unfit::Damaged(other.into()));
     }
     let is_server = |path: &Path| {
+        let executed = ["mysqld", "mariadbd", catalogue::GALERA_LIBRARY];
         path.file_name()
-            .is_some_and(|name| name == "mysqld" || name == "mariadbd")
+            .is_some_and(|name| executed.iter().any(|file| name == *file))
     };
     match record.manifest.difference(&folder.join(ROOT), &|path| {
         depth == Depth::Full || is_server(path)

@@ -11,6 +11,8 @@ use spec::BuildSpec;
 pub(super) enum Source {
     Maven(Artifact),
     Debian(Packages),
+    /// Libraries that a server loads, without a server and without their own dependencies.
+    Library(Packages),
 }
 
 /// A zip or jar file that contains the server's folder.
@@ -66,7 +68,7 @@ impl Source {
     pub(super) fn sha256(&self) -> Option<&'static str> {
         match self {
             Source::Maven(artifact) => Some(artifact.sha256),
-            Source::Debian(_) => None,
+            Source::Debian(_) | Source::Library(_) => None,
         }
     }
 }
@@ -175,6 +177,25 @@ pub(super) const BUILDS: [(&str, Source); 9] = [
     ),
     ("mariadb@11.8", debian(Some("trixie"), MARIADB_PACKAGES)),
 ];
+
+/// The file that the servers of a Galera cluster load.
+pub(super) const GALERA_LIBRARY: &str = "libgalera_smm.so";
+
+/// Galera for a build, and the name of its folder in the cache: from the suite that the build itself is from, since both use the same
+/// libraries.
+pub(super) fn galera(build: &str) -> (String, Source) {
+    let suite = match source(build) {
+        Some(Source::Debian(packages)) => packages.suite,
+        _ => None,
+    };
+    let packages = Packages {
+        suite,
+        architecture: None,
+        names: &["galera-4"],
+    };
+    let name = suite.map_or("galera".to_string(), |suite| format!("galera@{suite}"));
+    (name, Source::Library(packages))
+}
 
 /// The names of all builds that prony can download, as an experiment file spells them.
 pub fn build_names() -> impl Iterator<Item = &'static str> {

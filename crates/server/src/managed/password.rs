@@ -12,7 +12,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Generates a password, with several kinds of characters for servers with `validate_password`.
-pub(super) fn generate() -> Result<String, ServerError> {
+pub(crate) fn generate() -> Result<String, ServerError> {
     let digits = random_hex(16)
         .map_err(|error| ServerError::Unusable(format!("cannot read /dev/urandom: {error}")))?;
     Ok(format!("Pr-{digits}"))

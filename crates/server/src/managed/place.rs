@@ -85,7 +85,7 @@ fn unusable(folder: &Path, error: &io::Error) -> ServerError {
 
 /// Finds a loopback port that no program listens on. If another program takes it before the server does, the start is
 /// repeated with another port.
-pub(super) fn free_port() -> Result<u16, ServerError> {
+pub(crate) fn free_port() -> Result<u16, ServerError> {
     let random = random_hex(4)
         .ok()
         .and_then(|digits| u32::from_str_radix(&digits, 16).ok())

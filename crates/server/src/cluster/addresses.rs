@@ -1,0 +1,80 @@
+//! The addresses and ports of the nodes of a cluster, chosen before the first of them starts: each must know those of all.
+
+use crate::ServerError;
+use crate::managed::free_port;
+use host::network::Network;
+use host::random_hex;
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+
+/// Where a node listens.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Addresses {
+    pub host: Ipv4Addr,
+    /// For clients.
+    pub client: u16,
+    /// For the other nodes.
+    pub peer: u16,
+    /// For what a joining node of Galera has missed.
+    pub missed: u16,
+}
+
+/// Free ports for each node on the loopback interface, or on its own address.
+pub(super) fn choose(nodes: u32, network: Option<&Network>) -> Result<Vec<Addresses>, ServerError> {
+    let mut taken = BTreeSet::new();
+    let mut port = || -> Result<u16, ServerError> {
+        loop {
+            let port = free_port()?;
+            // Nothing listens yet, so the same one may be found again.
+            if taken.insert(port) {
+                return Ok(port);
+            }
+        }
+    };
+    (1..=nodes)
+        .map(|node| {
+            Ok(Addresses {
+                host: network.map_or(Ipv4Addr::LOCALHOST, |network| network.address(node)),
+                client: port()?,
+                peer: port()?,
+                missed: port()?,
+            })
+        })
+        .collect()
+}
+
+/// A random UUID (RFC 9562, version 4).
+pub(super) fn uuid() -> Result<String, ServerError> {
+    let digits = random_hex(16)
+        .map_err(|error| ServerError::Unusable(format!("cannot read /dev/urandom: {error}")))?;
+    Ok(format!(
+        "{}-{}-4{}-a{}-{}",
+        &digits[..8],
+        &digits[8..12],
+        &digits[13..16],
+        &digits[17..20],
+        &digits[20..32]
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_port_has_one_use() {
+        let nodes = choose(3, None).unwrap();
+        let ports = nodes
+            .iter()
+            .flat_map(|one| [one.client, one.peer, one.missed]);
+        assert_eq!(ports.collect::<BTreeSet<_>>().len(), 9);
+    }
+
+    #[test]
+    fn a_uuid_has_its_version_and_variant() {
+        let uuid = uuid().unwrap();
+        let lengths: Vec<usize> = uuid.split('-').map(str::len).collect();
+        assert_eq!(lengths, [8, 4, 4, 4, 12]);
+        assert!(&uuid[14..15] == "4" && &uuid[19..20] == "a");
+    }
+}

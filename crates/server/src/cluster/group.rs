@@ -1,0 +1,92 @@
+//! MySQL Group Replication with one primary node: the options of a node, how the group begins, and a node's state.
+//!
+//! Source of the options: the MySQL 8.0 manual, "Configuring an Instance for Group Replication".
+
+use super::{Cluster, MEMBER, Part};
+use crate::{Server, ServerError, Session};
+
+/// The rights of the account with which a joining node gets what it missed.
+pub(super) const RIGHTS: &str =
+    "REPLICATION SLAVE, CONNECTION_ADMIN, BACKUP_ADMIN, GROUP_REPLICATION_STREAM";
+
+pub(super) fn options(cluster: &Cluster, number: u32, forms: bool) -> Vec<String> {
+    let own = cluster.of(number);
+    let peers = cluster.addresses.iter();
+    let peers: Vec<String> = peers
+        .map(|one| format!("{}:{}", one.host, one.peer))
+        .collect();
+    let allowed = match cluster.is_linked() {
+        true => "198.18.0.0/16",
+        false => "127.0.0.1/32",
+    };
+    let of_group = [
+        ("group_name", cluster.uuid.clone()),
+        ("local_address", format!("{}:{}", own.host, own.peer)),
+        ("group_seeds", peers.join(",")),
+        ("ip_allowlist", allowed.to_string()),
+        ("recovery_get_public_key", "ON".to_string()),
+        // The first time by statements, in order; after a crash by itself.
+        (
+            "start_on_boot",
+            if forms { "OFF" } else { "ON" }.to_string(),
+        ),
+    ];
+    let mut options = vec![
+        format!("--server-id={number}"),
+        "--log-bin=binlog".into(),
+        "--gtid-mode=ON".into(),
+        "--enforce-gtid-consistency=ON".into(),
+        format!("--report-host={}", own.host),
+        format!("--report-port={}", own.client),
+        "--plugin-load-add=group_replication.so".into(),
+    ];
+    options.extend(
+        of_group
+            .into_iter()
+            .map(|(name, value)| format!("--loose-group_replication_{name}={value}")),
+    );
+    options
+}
+
+/// Begins the group on the first node, and lets the others join.
+pub(super) fn form(cluster: &Cluster, server: &Server) -> Result<(), ServerError> {
+    let channel = format!(
+        "CHANGE REPLICATION SOURCE TO SOURCE_USER = '{MEMBER}', SOURCE_PASSWORD = '{}' \
+         FOR CHANNEL 'group_replication_recovery'",
+        cluster.member_password
+    );
+    for (index, node) in server.nodes().enumerate() {
+        // The start waits for the node's place in the group.
+        let mut session = node.connect()?;
+        session.execute(&channel)?;
+        match index {
+            0 => {
+                session.execute("SET GLOBAL group_replication_bootstrap_group = ON")?;
+                session.execute("START GROUP_REPLICATION")?;
+                session.execute("SET GLOBAL group_replication_bootstrap_group = OFF")?;
+            }
+            _ => {
+                session.execute("START GROUP_REPLICATION")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether the node has all data and is in the group.
+pub(super) fn takes_part(
+    cluster: &Cluster,
+    number: u32,
+    session: &mut Session,
+) -> Result<Part, ServerError> {
+    let own = cluster.of(number);
+    let sql = format!(
+        "SELECT member_state FROM performance_schema.replication_group_members \
+         WHERE member_host = '{}' AND member_port = {}",
+        own.host, own.client
+    );
+    Ok(match session.query(&sql)?.first_text().as_deref() {
+        Some("ONLINE") => Part::Takes,
+        other => Part::Waits(format!("its state is {}", other.unwrap_or("unknown"))),
+    })
+}

@@ -1,0 +1,138 @@
+//! Replication: the first node writes a binary log, which all others apply.
+//!
+//! All nodes begin with the same data, so the replicas begin at the position where the first node's binary log begins. The words of the
+//! statements differ between the servers: MySQL replaced them in 8.0.22 (REPLICA), 8.0.23 (SOURCE) and 8.2 (BINARY LOG STATUS).
+
+use super::{Cluster, MEMBER, Part};
+use crate::builds::Flavor;
+use crate::{Reply, Server, ServerError, Session};
+
+/// How often an idle source tells that it lives, and how soon a replica connects again, in seconds.
+const BEAT_S: u32 = 1;
+
+pub(super) fn options(cluster: &Cluster, number: u32) -> Vec<String> {
+    let mut options = vec![
+        format!("--server-id={number}"),
+        "--log-bin=binlog".into(),
+        "--binlog-format=ROW".into(),
+        "--relay-log=relay".into(),
+        // After a crash the replica asks the source again for what it had not applied.
+        "--relay-log-recovery=ON".into(),
+    ];
+    if !says_replica(cluster) {
+        // Since 5.6 the position is in a table, in the transaction that it belongs to. Older servers do not know the option.
+        options.push("--loose-relay-log-info-repository=TABLE".into());
+    }
+    if cluster.spec.semi_sync {
+        options.extend(semi_sync(cluster, number));
+    }
+    options
+}
+
+/// MariaDB has it built in since 10.3. MySQL loads a plugin, whose names changed in 8.0.26; the old ones ended with 8.4.
+fn semi_sync(cluster: &Cluster, number: u32) -> Vec<String> {
+    let (source, replica) = match (cluster.flavor, cluster.version >= (8, 0, 26)) {
+        (Flavor::MySql, true) => ("source", "replica"),
+        _ => ("master", "slave"),
+    };
+    let role = if number == 1 { source } else { replica };
+    let plugin =
+        (cluster.flavor == Flavor::MySql).then(|| format!("--plugin-load-add=semisync_{role}.so"));
+    let enabled = format!("--loose-rpl-semi-sync-{role}-enabled=ON");
+    plugin.into_iter().chain([enabled]).collect()
+}
+
+fn says_replica(cluster: &Cluster) -> bool {
+    cluster.flavor == Flavor::MySql && cluster.version >= (8, 0, 22)
+}
+
+/// Lets the replicas begin where the first node is.
+pub(super) fn form(cluster: &Cluster, server: &Server) -> Result<(), ServerError> {
+    let mut first = server.first().connect()?.for_control();
+    let position = match cluster.flavor == Flavor::MySql && cluster.version >= (8, 2, 0) {
+        true => "SHOW BINARY LOG STATUS",
+        false => "SHOW MASTER STATUS",
+    };
+    let reply = first.query(position)?;
+    let field = |name| {
+        field(&reply, &[name]).ok_or_else(|| {
+            ServerError::Unusable(format!("the first node answers {position} without {name}"))
+        })
+    };
+    let (file, place) = (field("File")?, field("Position")?);
+    for node in server.nodes().skip(1) {
+        let mut session = node.connect()?.for_control();
+        session.execute(&source(cluster, &file, &place))?;
+        session.execute(match says_replica(cluster) {
+            true => "START REPLICA",
+            false => "START SLAVE",
+        })?;
+    }
+    Ok(())
+}
+
+fn source(cluster: &Cluster, file: &str, place: &str) -> String {
+    let has_new_words = cluster.flavor == Flavor::MySql && cluster.version >= (8, 0, 23);
+    let (begin, word) = match has_new_words {
+        true => ("CHANGE REPLICATION SOURCE TO", "SOURCE"),
+        false => ("CHANGE MASTER TO", "MASTER"),
+    };
+    let first = cluster.of(1);
+    let mut keys = vec![
+        format!("{word}_HOST = '{}'", first.host),
+        format!("{word}_PORT = {}", first.client),
+        format!("{word}_USER = '{MEMBER}'"),
+        format!("{word}_PASSWORD = '{}'", cluster.member_password),
+        format!("{word}_LOG_FILE = '{file}'"),
+        format!("{word}_LOG_POS = {place}"),
+        format!("{word}_CONNECT_RETRY = {BEAT_S}"),
+        format!("{word}_HEARTBEAT_PERIOD = {BEAT_S}"),
+    ];
+    // The password of caching_sha2_password is only sent encrypted.
+    if cluster.flavor == Flavor::MySql && cluster.version >= (8, 0, 4) {
+        keys.push(format!("GET_{word}_PUBLIC_KEY = 1"));
+    }
+    format!("{begin} {}", keys.join(", "))
+}
+
+/// Whether both threads of a replica run and it has applied all that it knows of. The first node always takes part.
+pub(super) fn takes_part(
+    cluster: &Cluster,
+    number: u32,
+    session: &mut Session,
+) -> Result<Part, ServerError> {
+    if number == 1 {
+        return Ok(Part::Takes);
+    }
+    let reply = session.query(match says_replica(cluster) {
+        true => "SHOW REPLICA STATUS",
+        false => "SHOW SLAVE STATUS",
+    })?;
+    let runs = |names: &[&str]| field(&reply, names).as_deref() == Some("Yes");
+    let lag_s = field(&reply, &["Seconds_Behind_Source", "Seconds_Behind_Master"]);
+    let error = |name| field(&reply, &[name]).filter(|text| !text.is_empty());
+    if let Some(error) = error("Last_SQL_Error") {
+        return Err(ServerError::Lost(format!(
+            "its replication stopped: {error}"
+        )));
+    }
+    let runs = runs(&["Replica_IO_Running", "Slave_IO_Running"])
+        && runs(&["Replica_SQL_Running", "Slave_SQL_Running"]);
+    Ok(match (runs, lag_s, error("Last_IO_Error")) {
+        (true, Some(lag_s), _) if lag_s == "0" => Part::Takes,
+        (true, lag_s, _) => {
+            let lag_s = lag_s.as_deref().unwrap_or("an unknown number of");
+            Part::Waits(format!("it is {lag_s} seconds behind"))
+        }
+        (false, _, Some(error)) => Part::Waits(error),
+        (false, _, None) => Part::Waits("it is not connected to the first node".into()),
+    })
+}
+
+/// The text of the first of these columns in the first row.
+fn field(reply: &Reply, names: &[&str]) -> Option<String> {
+    let is_one = |column: &String| names.contains(&column.as_str());
+    let index = reply.columns.iter().position(is_one)?;
+    let cell = reply.rows.first()?.get(index)?.as_deref()?;
+    Some(String::from_utf8_lossy(cell).into_owned())
+}

@@ -1,0 +1,86 @@
+//! The state transfer between two nodes of Galera on one machine: a joining node gets the files of another one.
+//!
+//! The servers call a program of this name (the manual of Galera Cluster, "Scriptable State Snapshot Transfers"). The usual ones need rsync
+//! or mariadb-backup, and fail as root. This one copies the files while the giving node writes nothing. If the joining node needs only what
+//! it missed, no file is copied, and the nodes send it to each other.
+
+use crate::ServerError;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// The name of the method; the program is called `wsrep_sst_METHOD`.
+pub(super) const METHOD: &str = "prony";
+const PROGRAM: &str = include_str!("transfer.sh");
+/// Where the two sides find each other.
+const MEETING: &str = "PRONY_TRANSFERS";
+
+/// Writes the program into this folder, which is created.
+pub(super) fn install(folder: &Path) -> Result<(), ServerError> {
+    let program = folder.join(format!("wsrep_sst_{METHOD}"));
+    let write = || -> io::Result<()> {
+        std::fs::create_dir_all(folder)?;
+        std::fs::write(&program, PROGRAM)?;
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700))
+    };
+    write().map_err(|error| {
+        ServerError::Unusable(format!("cannot write {}: {error}", program.display()))
+    })
+}
+
+/// Lets a server find the program, and the program its other side.
+pub(super) fn environment(folder: &Path) -> Vec<(&'static str, OsString)> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).map(Into::into);
+    let all = std::iter::once(folder.to_path_buf()).chain(folders);
+    let joined = std::env::join_paths(all).unwrap_or(path.clone());
+    vec![("PATH", joined), (MEETING, folder.into())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_joining_node_gets_the_files_and_the_position_of_the_other_one() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = |name: &str| {
+            let folder = place.path().join(name);
+            std::fs::create_dir_all(&folder).unwrap();
+            folder
+        };
+        let (transfers, from, to) = (folder("transfers"), folder("from"), folder("to"));
+        install(&transfers).unwrap();
+        std::fs::create_dir(from.join("shop")).unwrap();
+        std::fs::write(from.join("shop/orders.ibd"), "rows").unwrap();
+        std::fs::write(from.join("grastate.dat"), "its own").unwrap();
+        std::fs::write(from.join("tables_flushed"), "u-u-i-d:7").unwrap();
+        std::fs::write(to.join("old.ibd"), "old").unwrap();
+        let side = |role: &str, data: &Path| {
+            Command::new(transfers.join("wsrep_sst_prony"))
+                .args(["--role", role, "--address", "127.0.0.1:1", "--datadir"])
+                .arg(data)
+                .args(["--gtid", "u-u-i-d:3"])
+                .envs(environment(&transfers))
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap()
+        };
+        let joiner = side("joiner", &to);
+        let meets = transfers.join("127.0.0.1_1.folder");
+        while !meets.exists() {
+            std::thread::yield_now();
+        }
+        let donor = side("donor", &from).wait_with_output().unwrap();
+        let joiner = joiner.wait_with_output().unwrap();
+        assert_eq!(joiner.stdout, b"ready 127.0.0.1:1\nu-u-i-d:7\n");
+        assert_eq!(donor.stdout, b"flush tables\ncontinue\ndone u-u-i-d:7\n");
+        assert_eq!(
+            std::fs::read_to_string(to.join("shop/orders.ibd")).unwrap(),
+            "rows"
+        );
+        assert!(!to.join("old.ibd").exists() && !to.join("grastate.dat").exists());
+    }
+}

@@ -1,0 +1,50 @@
+#!/bin/sh
+# Transfers the state of one node of Galera to another one on the same machine. The servers start it, on both sides.
+set -eu
+role= address= data= position= is_bypassed=
+while [ $# -gt 0 ]; do
+    case $1 in
+        --role) role=$2; shift ;;
+        --address) address=$2; shift ;;
+        --datadir) data=$2; shift ;;
+        --gtid) position=$2; shift ;;
+        --bypass) is_bypassed=1 ;;
+    esac
+    shift
+done
+meeting=$PRONY_TRANSFERS/$(printf %s "$address" | tr -c 'A-Za-z0-9.' _)
+# What belongs to one node.
+own='! -name grastate.dat ! -name gvwstate.dat ! -name galera.cache ! -name auto.cnf ! -name tables_flushed'
+
+await() {
+    until [ -s "$1" ]; do sleep 0.02; done
+}
+
+case $role in
+    joiner)
+        rm -f "$meeting"
+        printf '%s\n' "$data" > "$meeting.new"
+        mv "$meeting.new" "$meeting.folder"
+        echo "ready $address"
+        await "$meeting"
+        cat "$meeting"
+        ;;
+    donor)
+        if [ -z "$is_bypassed" ]; then
+            to=$(cat "$meeting.folder")
+            # The server stops writing and says up to where it has written.
+            echo "flush tables"
+            await "$data/tables_flushed"
+            position=$(cat "$data/tables_flushed")
+            # shellcheck disable=SC2086
+            find "$to" -mindepth 1 -maxdepth 1 $own -exec rm -rf {} +
+            # shellcheck disable=SC2086
+            (cd "$data" && find . -mindepth 1 -maxdepth 1 $own -exec cp -a --reflink=auto {} "$to" \;)
+            rm -f "$data/tables_flushed"
+            echo continue
+        fi
+        printf '%s\n' "$position" > "$meeting.position"
+        mv "$meeting.position" "$meeting"
+        echo "done $position"
+        ;;
+esac
