@@ -42,7 +42,7 @@ enum Source {
 }
 
 /// Each level with its sources, the best first.
-const LEVELS: [(State, &[Source]); 6] = [
+const LEVELS: [(State, &[Source]); 8] = [
     (
         State::CheckpointAge,
         &[
@@ -83,10 +83,18 @@ const LEVELS: [(State, &[Source]); 6] = [
             monitor::HISTORY,
         ])],
     ),
+    (
+        State::ClusterSize,
+        &[Source::Value(&["wsrep_cluster_size"])],
+    ),
+    (
+        State::ReceiveQueue,
+        &[Source::Value(&["wsrep_local_recv_queue"])],
+    ),
 ];
 
 /// Each rate with the counters that hold it; a server has one of them.
-const RATES: [(State, &[&str]); 15] = [
+const RATES: [(State, &[&str]); 17] = [
     (State::LogBytes, &["Innodb_os_log_written"]),
     (State::LogWaits, &["Innodb_log_waits"]),
     (State::LogSpaceWaits, &["log_on_file_space_waits"]),
@@ -119,6 +127,11 @@ const RATES: [(State, &[&str]); 15] = [
     (State::LockWaits, &["Innodb_row_lock_waits"]),
     (State::LockWaitMs, &["Innodb_row_lock_time"]),
     (State::Deadlocks, &["Innodb_deadlocks", "lock_deadlocks"]),
+    (
+        State::FlowControlPausedNs,
+        &["wsrep_flow_control_paused_ns"],
+    ),
+    (State::CertificationFailures, &["wsrep_local_cert_failures"]),
 ];
 
 /// The gauges of INNODB_METRICS that the sources use.

@@ -5,12 +5,25 @@ use crate::EventNote;
 pub const KILL: &str = "kill";
 pub const STOP: &str = "stop";
 pub const START: &str = "start";
+pub const CUT: &str = "cut";
+pub const HEAL: &str = "heal";
+pub const PAUSE: &str = "pause";
 pub const POWER_CUT: &str = "power_cut";
+
+/// The number of a server's nodes that remain while one is taken away, among the numbers of an event.
+pub const OTHERS: &str = "other_nodes";
 
 impl EventNote {
     /// Whether acknowledged transactions may be missing after it.
     pub fn is_crash(&self) -> bool {
         [KILL, POWER_CUT].contains(&self.kind.as_str())
+    }
+
+    /// Whether it took a node from a server that has others, and did not bring it back.
+    pub fn takes_a_node_away(&self) -> bool {
+        let kind = self.kind.as_str();
+        let ends = [KILL, STOP].contains(&kind) && !self.numbers.contains_key("commit_s");
+        (ends && self.numbers.contains_key(OTHERS)) || kind == CUT
     }
 
     /// Whether the server was down before, during or after it.

@@ -15,6 +15,8 @@ words! {
     FlagKind {
         /// The audit after the load failed: the target's data is inconsistent.
         AuditFailed = "audit_failed",
+        /// The clients' network link was full, so the server was not the limit.
+        ClientsLink = "clients_link",
         ClientsLost = "clients_lost",
         /// The wall clock was set during the trial.
         ClockStepped = "clock_stepped",

@@ -86,6 +86,14 @@ states! {
     /// Time spent in waits for row locks, of all clients together (ms per second).
     LockWaitMs = "row lock wait ms" Rate,
     Deadlocks = "deadlocks" Rate,
+    /// Nodes of the cluster that the node sees, itself included.
+    ClusterSize = "cluster size" Level,
+    /// Transactions of other nodes that are not applied yet.
+    ReceiveQueue = "receive queue" Level,
+    /// Time in which the cluster was paused because a node could not apply as fast (ns per second).
+    FlowControlPausedNs = "flow control paused ns" Rate,
+    /// Transactions that failed because another node had changed the same rows.
+    CertificationFailures = "certification failures" Rate,
 }
 
 impl State {

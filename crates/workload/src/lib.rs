@@ -25,13 +25,14 @@ pub mod toy;
 pub mod tpcc;
 pub mod tpch;
 
+pub use loader::Connect;
 pub use preload::Preloaded;
 pub use schema::index_bytes;
 pub use script::Driver;
 pub use seam::{
     AfterLoad, AllowDrop, AuditError, Audited, Auditor, Dataset, Dialect, Ended, Estimate, Files,
-    FilesError, LoadError, Loaded, Operation, Precondition, Progress, Queries, State, Target, Unit,
-    Work, Workload,
+    FilesError, LoadError, Loaded, Operation, Precondition, Progress, Queries, Readers, State,
+    Target, Unit, Work, Workload,
 };
 pub use spec::TargetKind;
 use spec::{Section, SectionError};
@@ -153,6 +154,7 @@ mod tests {
         ] {
             let workload = open(name, &section.parse().unwrap()).unwrap();
             let target = Target::Server {
+                readers: None,
                 login: login(),
                 session: &[],
             };

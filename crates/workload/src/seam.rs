@@ -4,6 +4,7 @@
 //! Nothing here is on a measured path. Boundaries: `load` drives operations, `run` decides when to load, measure and audit.
 
 use super::answers::Reference;
+use super::loader::Connect;
 use super::preload::Preloaded;
 use load::{Drivable, Tally};
 use record::AuditNote;
@@ -83,11 +84,22 @@ pub struct Ended<'a> {
     pub crashes_ns: &'a [u64],
 }
 
+/// The nodes for operations that only read.
+#[derive(Clone)]
+pub struct Readers {
+    /// As for the other operations, with the endpoints of these nodes.
+    pub login: wire::Login,
+    /// Whether each client reads from all of them in turn, and not from one.
+    pub in_turn: bool,
+}
+
 /// Where a load runs.
 pub enum Target<'a> {
     Server {
         /// The workload replaces its schema by its own.
         login: wire::Login,
+        /// Where operations go that only read; None: where all go.
+        readers: Option<Readers>,
         /// Statements that each connection runs once it is open: `SET SESSION ...`.
         session: &'a [String],
     },
@@ -108,7 +120,9 @@ impl Target<'_> {
 pub enum Audited<'a> {
     Server {
         /// Opens a connection in the workload's schema.
-        connect: &'a (dyn Fn() -> Result<Session, ServerError> + Sync),
+        connect: Connect<'a>,
+        /// The same for each further node, which must hold the same data, by its number.
+        further: &'a [(u32, Connect<'a>)],
     },
     Folder(&'a Path),
 }

@@ -44,6 +44,8 @@ pub struct Stored {
     /// The number of parallel connections, each loading its own table.
     pub connections: usize,
     pub cost: Cost,
+    /// Statements after the rows of MySQL's dialect are loaded.
+    pub after_rows: Vec<String>,
     /// None: a timed load leaves the tables fit for the next one.
     pub changing: Option<Changing>,
 }
@@ -315,7 +317,10 @@ impl Stored {
                 .chain(["ANALYZE"])
                 .map(String::from)
                 .collect(),
-            _ => vec![format!("ANALYZE TABLE {}", self.rows.names().join(", "))],
+            _ => {
+                let analyze = format!("ANALYZE TABLE {}", self.rows.names().join(", "));
+                self.after_rows.iter().cloned().chain([analyze]).collect()
+            }
         }
     }
 }

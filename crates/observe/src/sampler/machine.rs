@@ -3,7 +3,11 @@
 //! Unavailable values are absent. The crate `host` reads /proc; the server's status values are in `status`.
 
 use super::PidOf;
-use host::{Mount, Process, Processors, Turns, mount_below, network_bytes, thread_cpu};
+use host::{
+    Interface, Mount, Process, Processors, Turns, mount_below, network_bytes,
+    retransmitted_segments, thread_cpu,
+};
+use record::stats::link::{LINK_RECEIVED, LINK_SENT};
 use record::stats::used::{DEVICE_FLUSH_US, DEVICE_FLUSHES, DEVICE_READ_US};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,6 +19,8 @@ pub(super) struct Machine {
     pid: Option<PidOf>,
     server: Option<Server>,
     device: Option<Mount>,
+    /// By which clients reach the server.
+    interface: Option<Interface>,
 }
 
 struct Server {
@@ -36,7 +42,11 @@ pub(super) type Amounts = BTreeMap<&'static str, Amount>;
 
 impl Machine {
     /// Values of a missing process or disk are always absent.
-    pub(super) fn new(pid: Option<PidOf>, data_folder: Option<&Path>) -> Machine {
+    pub(super) fn new(
+        pid: Option<PidOf>,
+        data_folder: Option<&Path>,
+        interface: Option<Interface>,
+    ) -> Machine {
         let device = data_folder
             .and_then(|folder| mount_below(folder).ok())
             .filter(|mount| mount.counts().is_ok());
@@ -45,6 +55,7 @@ impl Machine {
             pid,
             server,
             device,
+            interface,
         }
     }
 
@@ -81,6 +92,23 @@ impl Machine {
         }
         if let Some(bytes) = network_bytes() {
             amounts.insert("network bytes", Amount::Total(bytes as f64));
+        }
+        if let Some(carried) = self.interface.as_ref().and_then(Interface::carried) {
+            amounts.extend([
+                (LINK_RECEIVED, Amount::Total(carried.received_bytes as f64)),
+                (LINK_SENT, Amount::Total(carried.sent_bytes as f64)),
+                (
+                    "link received packets",
+                    Amount::Total(carried.received_packets as f64),
+                ),
+                (
+                    "link sent packets",
+                    Amount::Total(carried.sent_packets as f64),
+                ),
+            ]);
+            if let Some(segments) = retransmitted_segments() {
+                amounts.insert("tcp retransmissions", Amount::Total(segments as f64));
+            }
         }
         let own_s = (thread_cpu() + others).as_secs_f64();
         amounts.insert("sampler cpu", Amount::Total(own_s));
@@ -198,7 +226,7 @@ mod tests {
             .spawn()
             .unwrap();
         let pid = child.id();
-        let mut machine = Machine::new(Some(Box::new(move || Some(pid))), None);
+        let mut machine = Machine::new(Some(Box::new(move || Some(pid))), None, None);
         assert!(machine.read(Duration::ZERO).contains_key("server cpu"));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -212,7 +240,7 @@ mod tests {
         let pid = Arc::new(AtomicU32::new(1));
         let current = pid.clone();
         let pid_of: PidOf = Box::new(move || Some(current.load(Relaxed)));
-        let mut machine = Machine::new(Some(pid_of), None);
+        let mut machine = Machine::new(Some(pid_of), None, None);
         pid.store(std::process::id(), Relaxed);
         assert!(!machine.read(Duration::ZERO).contains_key("server cpu"));
         assert!(machine.read(Duration::ZERO).contains_key("server cpu"));

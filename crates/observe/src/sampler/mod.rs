@@ -14,6 +14,7 @@ mod status;
 mod ticks;
 
 use collector::Collector;
+use host::Interface;
 use machine::Machine;
 use record::{Counters, Flag, FlagKind, State};
 use server::{Connector, ServerError};
@@ -39,6 +40,8 @@ pub struct Targets {
     pub server_pid: Option<PidOf>,
     /// The disk with this folder is sampled.
     pub data_folder: Option<PathBuf>,
+    /// The interface by which clients reach the server; None for sockets and the loopback interface.
+    pub interface: Option<Interface>,
 }
 
 /// The values of one second, published as soon as it is over.
@@ -103,7 +106,11 @@ impl Prepared {
             .transpose()?;
         Ok(Prepared {
             status,
-            machine: Machine::new(targets.server_pid, targets.data_folder.as_deref()),
+            machine: Machine::new(
+                targets.server_pid,
+                targets.data_folder.as_deref(),
+                targets.interface,
+            ),
             every: Duration::from_secs(1),
         })
     }

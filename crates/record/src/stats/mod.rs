@@ -25,6 +25,7 @@ mod judge;
 mod late;
 mod lender;
 mod line;
+pub mod link;
 mod load_value;
 mod loads;
 pub mod moderated;

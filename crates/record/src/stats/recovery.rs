@@ -44,10 +44,12 @@ impl Outage {
     fn of(event: &EventNote, started_ns: i64) -> Option<Outage> {
         let at_s = (event.at_ns - started_ns) as f64 / 1e9;
         let before_s = event.numbers.get("down_s").copied().unwrap_or(0.0);
+        let commit_s = event.numbers.get("commit_s").copied();
         Some(Outage {
             at_s,
             down_s: at_s - before_s,
-            commit_s: *event.numbers.get("commit_s")?,
+            // The others may go on at once.
+            commit_s: commit_s.or(event.takes_a_node_away().then_some(0.0))?,
         })
     }
 }

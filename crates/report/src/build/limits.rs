@@ -50,6 +50,8 @@ fn figure(name: &str, value: f64) -> String {
         "read_bandwidth" | "write_bandwidth" => format!("{}/s", format::bytes(value as u64)),
         "memory" => format::bytes(value as u64),
         "cpus" => format::ratio(value),
+        // The speed of a link, whose unit is in its name.
+        _ if name.ends_with(')') => format::operations(value),
         _ => format!("{}/s", format::operations(value)),
     }
 }

@@ -55,6 +55,7 @@ pub fn tables(data: &Data) -> Stored {
         connections: rows.names.len().min(cores).min(CONNECTIONS_MAX),
         cost: cost(data),
         rows: Box::new(rows),
+        after_rows: Vec::new(),
         changing: None,
     }
 }

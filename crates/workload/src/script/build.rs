@@ -66,6 +66,7 @@ impl Builder {
     pub fn operation(&mut self, name: &str, weight: u32, parts: &[Part]) -> Result<(), SqlMistake> {
         let mut steps = Vec::new();
         let mut depth = Transactions::default();
+        let mut reads_only = true;
         for part in parts {
             let mut step = Step {
                 times: part.times,
@@ -74,6 +75,7 @@ impl Builder {
                 commits: Vec::new(),
             };
             for sql in statements(part.sql)? {
+                reads_only &= Control::of(sql).is_some() || (reads(sql) && !locks(sql));
                 step.commits.push(depth.follow(sql));
                 let statement = self.statement(sql)?;
                 for &parameter in &self.statements[usize::from(statement)].parameters {
@@ -92,6 +94,7 @@ impl Builder {
             name: name.into(),
             steps,
             transaction: depth.any,
+            reads_only,
         });
         self.weights.push(weight);
         Ok(())
@@ -220,6 +223,15 @@ pub(crate) fn reads(sql: &str) -> bool {
     let of_session = ["set", "use", "do", "savepoint", "release", "rollback"];
     let first = verbs(sql).next().unwrap_or_default();
     Effect::of(sql) == Effect::Nothing && !of_session.contains(&first.as_str())
+}
+
+/// Whether a statement locks the rows that it reads.
+fn locks(sql: &str) -> bool {
+    let words: Vec<String> = verbs(sql).collect();
+    words.windows(2).any(|pair| {
+        let pair = [pair[0].as_str(), pair[1].as_str()];
+        [["for", "update"], ["for", "share"], ["lock", "in"]].contains(&pair)
+    })
 }
 
 /// The words of a statement in lower case, without signs.

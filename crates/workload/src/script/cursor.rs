@@ -108,6 +108,7 @@ mod tests {
             name: "o".into(),
             steps,
             transaction: false,
+            reads_only: true,
         };
         let mut cursor = Cursor::new(1, stream(1, 1));
         let mut walked = Vec::new();
@@ -139,6 +140,7 @@ mod tests {
             name: "o".into(),
             steps: vec![step(2, &[1, 2]), step(1, &[5]), step(2, &[4])],
             transaction: false,
+            reads_only: true,
         };
         let mut cursor = Cursor::new(1, stream(1, 1));
         assert!(!cursor.commits(&operation), "nothing is taken yet");

@@ -4,7 +4,7 @@ use super::cursor::Cursor;
 use super::policy::Verdict;
 use super::session::Session;
 use super::{Operation, Script};
-use crate::Target;
+use crate::{Readers, Target};
 use datagen::random::{hash, stream};
 use load::{Failure, Io, Outcome, Request, Workload};
 use std::sync::Arc;
@@ -18,6 +18,8 @@ const MIX: u64 = 0x6d69_7820_6d69_7820;
 pub struct Driver {
     script: Arc<Script>,
     login: Login,
+    /// Where operations go that only read; None: where all go.
+    readers: Option<Readers>,
     /// Runs once on each new connection.
     session: Vec<String>,
     seed: u64,
@@ -30,6 +32,7 @@ impl Driver {
         Driver {
             script,
             login,
+            readers: None,
             session: session.to_vec(),
             seed,
             salt: hash(seed ^ MIX),
@@ -38,14 +41,40 @@ impl Driver {
 
     /// The driver on a server, whose login gets this schema; None on any other target.
     pub fn on(target: &Target, script: &Arc<Script>, schema: &str, seed: u64) -> Option<Driver> {
-        let Target::Server { login, session } = target else {
+        let Target::Server {
+            login,
+            readers,
+            session,
+        } = target
+        else {
             return None;
         };
-        let login = Login {
+        let in_schema = |login: &Login| Login {
             schema: Some(schema.into()),
             ..login.clone()
         };
-        Some(Driver::new(Arc::clone(script), login, session, seed))
+        let readers = readers.as_ref().map(|readers| Readers {
+            login: in_schema(&readers.login),
+            in_turn: readers.in_turn,
+        });
+        Some(Driver {
+            readers,
+            ..Driver::new(Arc::clone(script), in_schema(login), session, seed)
+        })
+    }
+
+    /// Opens the sessions for operations that only read.
+    async fn open_readers(&self, io: &Io, client: u32) -> Result<Vec<Session>, Failure> {
+        let Some(Readers { login, in_turn }) = &self.readers else {
+            return Ok(Vec::new());
+        };
+        let all = 0..login.endpoints.len() as u32;
+        let nodes = if *in_turn { all } else { client..client + 1 };
+        let mut readers = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            readers.push(Session::open(&self.script, io, login, node, &self.session).await?);
+        }
+        Ok(readers)
     }
 
     /// The outcome of an error. A transaction is rolled back: a deadlock has ended it, a lock wait timeout has not.
@@ -77,12 +106,32 @@ impl Driver {
     }
 }
 
-impl Workload for Driver {
-    type Session = Session;
+/// The connections of one client.
+pub struct Client {
+    own: Session,
+    /// For operations that only read, in turn; empty: they use its own.
+    readers: Vec<Session>,
+}
 
-    /// The server limits them over all clients (`max_prepared_stmt_count`).
+impl Client {
+    #[inline]
+    fn session_for(&mut self, operation: &Operation, number: u64) -> &mut Session {
+        match self.readers.len() {
+            count if count > 0 && operation.reads_only => {
+                &mut self.readers[(number % count as u64) as usize]
+            }
+            _ => &mut self.own,
+        }
+    }
+}
+
+impl Workload for Driver {
+    type Session = Client;
+
+    /// The server limits them over all clients (`max_prepared_stmt_count`). One connection of a client can be for reads.
     fn statements(&self) -> usize {
-        self.script.prepared_per_session()
+        let connections = 1 + usize::from(self.readers.is_some());
+        self.script.prepared_per_session() * connections
     }
 
     fn operations(&self) -> Vec<String> {
@@ -95,12 +144,15 @@ impl Workload for Driver {
         self.script.mix.pick(self.salt, number)
     }
 
-    async fn open(&self, io: &Io, client: u32) -> Result<Session, Failure> {
-        Session::open(&self.script, io, &self.login, client, &self.session).await
+    async fn open(&self, io: &Io, client: u32) -> Result<Client, Failure> {
+        let own = Session::open(&self.script, io, &self.login, client, &self.session).await?;
+        let readers = self.open_readers(io, client).await?;
+        Ok(Client { own, readers })
     }
 
-    async fn operate(&self, session: &mut Session, request: &Request) -> Outcome {
+    async fn operate(&self, client: &mut Client, request: &Request) -> Outcome {
         let operation = &self.script.operations[usize::from(request.operation)];
+        let session = client.session_for(operation, request.number);
         // Values depend only on the seed and the number, so a retry has the same values.
         let mut cursor = Cursor::new(request.number, stream(self.seed, request.number));
         let failed = loop {
@@ -116,8 +168,11 @@ impl Workload for Driver {
             .await
     }
 
-    async fn close(&self, session: Session) {
-        session.close().await;
+    async fn close(&self, client: Client) {
+        for session in client.readers {
+            session.close().await;
+        }
+        client.own.close().await;
     }
 }
 
@@ -227,6 +282,7 @@ mod tests {
         let server = NullServer::tcp(Behaviour::default()).unwrap();
         let other = driver("select 1", &server);
         let target = Target::Server {
+            readers: None,
             login: other.login.clone(),
             session: &["SET SESSION a = 1".into()],
         };

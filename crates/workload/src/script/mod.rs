@@ -50,6 +50,8 @@ struct Operation {
     steps: Vec<Step>,
     /// Whether it starts a transaction, so that a failure is rolled back.
     transaction: bool,
+    /// Whether no statement of it changes anything.
+    reads_only: bool,
 }
 
 /// Statements that share parameter values; each repetition draws new values for the same table.

@@ -11,7 +11,7 @@ const TOO_MANY_STATEMENTS: u16 = 1461;
 /// Error code: the statement is not supported as a prepared statement.
 const NOT_PREPARED: u16 = 1295;
 
-pub struct Session {
+pub(super) struct Session {
     connection: Connection,
     prepared: Vec<Prepared>,
     /// By parameter.

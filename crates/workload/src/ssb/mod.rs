@@ -78,6 +78,7 @@ fn data(section: Section) -> Stored {
             round_hot_s: 45.0 * scale,
         },
         rows: Box::new(rows),
+        after_rows: Vec::new(),
         changing: None,
     }
 }

@@ -101,6 +101,7 @@ fn queries_come_in_order_with_their_reference() {
 
 fn server_target() -> Target<'static> {
     Target::Server {
+        readers: None,
         login: Login {
             endpoints: Vec::new(),
             user: "nobody".into(),
@@ -179,7 +180,7 @@ fn a_folder_is_driven_by_threads_and_its_audit_finds_lost_bytes() {
 fn an_audit_on_a_server_sees_its_sessions_and_the_tallies() {
     let toy = Toy {
         audit: Some(|place, ended| {
-            let Audited::Server { connect } = place else {
+            let Audited::Server { connect, .. } = place else {
                 panic!("the target is a server");
             };
             let rows = connect()?.query("SELECT 1")?.rows.len() as u64;
@@ -195,7 +196,16 @@ fn an_audit_on_a_server_sees_its_sessions_and_the_tallies() {
     tally[Ending::Done] = 3;
     let server = silent();
     let connect = || server.connect();
-    let audited = || audit(&toy, Audited::Server { connect: &connect }, &[tally]);
+    let audited = || {
+        audit(
+            &toy,
+            Audited::Server {
+                connect: &connect,
+                further: &[],
+            },
+            &[tally],
+        )
+    };
     let note = audited().unwrap();
     assert_eq!((note.acknowledged, note.lost), (3, 0));
     server.stop().unwrap();

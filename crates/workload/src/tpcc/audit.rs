@@ -25,7 +25,8 @@ pub(super) struct Audit {
 
 impl Auditor for Audit {
     fn before(&mut self, place: Audited) -> Result<(), AuditError> {
-        self.before = next_orders(&mut connect(place)?()?)?;
+        let (connect, _) = servers(place)?;
+        self.before = next_orders(&mut connect()?)?;
         Ok(())
     }
 
@@ -34,12 +35,20 @@ impl Auditor for Audit {
         place: Audited,
         ended: &Ended,
     ) -> Result<Option<AuditNote>, AuditError> {
-        let connect = connect(place)?;
+        let (connect, further) = servers(place)?;
         let facts = self.ledger.take();
-        let (violations, tables) = self.read(connect)?;
         let crashes_s: Vec<f64> = ended.crashes_ns.iter().map(|ns| *ns as f64 / 1e9).collect();
-        let mut note = ledger::check(&facts, &self.before, &tables, &crashes_s);
-        note.violations.extend(violations.sentences());
+        let of_node = |connect: Connect| -> Result<AuditNote, ServerError> {
+            let (violations, tables) = self.read(connect)?;
+            let mut note = ledger::check(&facts, &self.before, &tables, &crashes_s);
+            note.violations.extend(violations.sentences());
+            Ok(note)
+        };
+        let mut note = of_node(connect)?;
+        for (number, connect) in further {
+            note.violations
+                .extend(differing(*number, &of_node(connect)?, &note));
+        }
         self.check_inputs(&facts, ended.tallies, &mut note);
         let (deliveries, skipped) = facts.skipped_deliveries();
         note.inputs.extend(inputs::skipped(deliveries, skipped));
@@ -76,9 +85,40 @@ impl Audit {
     }
 }
 
-fn connect(place: Audited<'_>) -> Result<Connect<'_>, ServerError> {
+/// What a further node of the server lacks or has wrong, beyond what the first one lacks.
+fn differing(number: u32, own: &AuditNote, first: &AuditNote) -> Vec<String> {
+    let named = |text: &String| format!("node {number}: {text}");
+    let mut found: Vec<String> = own.violations.iter().map(named).collect();
+    for (own, first, fault) in [
+        (
+            own.lost,
+            first.lost,
+            "acknowledged transactions are not in its tables",
+        ),
+        (
+            own.partly_applied,
+            first.partly_applied,
+            "transactions are only partly in its tables",
+        ),
+        (
+            own.ghosts,
+            first.ghosts,
+            "refused transactions are in its tables",
+        ),
+    ] {
+        if own > first {
+            found.push(format!(
+                "node {number}: {own} {fault}, and {first} on the first node"
+            ));
+        }
+    }
+    found
+}
+
+/// The first node and the further ones.
+fn servers<'a>(place: Audited<'a>) -> Result<(Connect<'a>, &'a [(u32, Connect<'a>)]), ServerError> {
     match place {
-        Audited::Server { connect } => Ok(connect),
+        Audited::Server { connect, further } => Ok((connect, further)),
         Audited::Folder(_) => Err(ServerError::Unusable(
             "the audit of TPC-C needs a server".into(),
         )),

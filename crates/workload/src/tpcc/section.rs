@@ -30,8 +30,15 @@ const NOT_TRANSACTIONAL: [&str; 8] = [
     "BLACKHOLE",
     "MRG_MyISAM",
 ];
-const KEYS: [&str; 7] = [
-    "scale", "engine", "mix", "weights", "waits", "delivery", "reload",
+const KEYS: [&str; 8] = [
+    "scale",
+    "engine",
+    "mix",
+    "weights",
+    "waits",
+    "delivery",
+    "reload",
+    "history_key",
 ];
 
 /// The section, checked.
@@ -46,6 +53,8 @@ pub struct Section {
     pub delivery: Delivery,
     /// Whether an external server is loaded anew before each trial. Default: false.
     pub reload: bool,
+    /// Whether history gets a key, unlike the standard's, as Group Replication requires. Default: false.
+    pub history_key: bool,
 }
 
 /// How a terminal chooses its next transaction.
@@ -90,6 +99,7 @@ impl Section {
             waits: choice(section, "waits", &waits),
             delivery: choice(section, "delivery", &deliveries),
             reload: truth(section, "reload", false),
+            history_key: truth(section, "history_key", false),
         })
     }
 }
@@ -182,6 +192,7 @@ mod tests {
                 waits: Waits::None,
                 delivery: Delivery::Inline,
                 reload: false,
+                history_key: false,
             }
         );
     }

@@ -12,6 +12,9 @@ use datagen::Format;
 use datagen::tpcc::{CUSTOMERS_PER_DISTRICT, Chunk, SEED, Table as Kind, Tpcc};
 
 const CREATE: &str = include_str!("schema.sql");
+/// A key that the standard does not have. Group Replication refuses to change a table without one, and Galera cannot delete from it.
+const HISTORY_KEY: &str =
+    "ALTER TABLE history ADD COLUMN h_id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY";
 /// Increment it when the generated rows change, so that stored datasets are reloaded.
 const GENERATOR: u32 = 1;
 /// D_YTD after the load.
@@ -56,7 +59,7 @@ pub(super) fn tables(section: &Section) -> Stored {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     Stored {
         fingerprint: fingerprint(section, &tpcc),
-        summary: format!("{}, {}", warehouses(section.warehouses), section.engine),
+        summary: summary(section),
         schema: SCHEMA,
         engine: section.engine.clone(),
         index_build: IndexBuild::After,
@@ -69,8 +72,25 @@ pub(super) fn tables(section: &Section) -> Stored {
         connections: cores.min(CONNECTIONS_MAX),
         cost: cost(section.warehouses),
         rows: Box::new(Generated::new(tpcc, ROWS, &ORDER)),
+        after_rows: section
+            .history_key
+            .then(|| HISTORY_KEY.to_owned())
+            .into_iter()
+            .collect(),
         changing: Some(changing(section)),
     }
+}
+
+fn summary(section: &Section) -> String {
+    let key = match section.history_key {
+        true => ", history with a key (the standard has none)",
+        false => "",
+    };
+    format!(
+        "{}, {}{key}",
+        warehouses(section.warehouses),
+        section.engine
+    )
 }
 
 /// `1 warehouse`, `10 warehouses`
@@ -88,7 +108,12 @@ fn fingerprint(section: &Section, tpcc: &Tpcc) -> String {
         warehouses, engine, ..
     } = section;
     let c_load = tpcc.constants().last_name;
-    format!("tpcc-{warehouses}-{engine}-c{c_load}-{hash}")
+    let key = if section.history_key {
+        "-history-key"
+    } else {
+        ""
+    };
+    format!("tpcc-{warehouses}-{engine}-c{c_load}{key}-{hash}")
 }
 
 /// New-Order and Payment change every district that they use, and Delivery deletes new orders. So the small tables show whether

@@ -92,7 +92,7 @@ impl Driver {
         seed: u64,
         ledger: &Arc<Ledger>,
     ) -> Option<Driver> {
-        let Target::Server { login, session } = target else {
+        let Target::Server { login, session, .. } = target else {
             return None;
         };
         let queue = (section.delivery == Delivery::Deferred).then(Queue::default);

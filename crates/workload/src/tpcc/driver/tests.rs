@@ -11,6 +11,7 @@ fn section(delivery: Delivery, waits: Waits) -> Section {
         waits,
         delivery,
         reload: false,
+        history_key: false,
     }
 }
 
@@ -25,6 +26,7 @@ fn driver(section: &Section) -> Driver {
         stall_timeout: None,
     };
     let target = Target::Server {
+        readers: None,
         login,
         session: &[],
     };
