@@ -1,7 +1,7 @@
 //! The built-in experiments, so that `prony run quickstart` works anywhere.
 
 /// (name, text). The name is the path below experiments/ without its extension.
-pub(super) const EXPERIMENTS: [(&str, &str); 30] = [
+pub(super) const EXPERIMENTS: [(&str, &str); 35] = [
     (
         "quickstart",
         include_str!("../../../../experiments/quickstart.toml"),
@@ -121,6 +121,26 @@ pub(super) const EXPERIMENTS: [(&str, &str); 30] = [
     (
         "tpcc/durability",
         include_str!("../../../../experiments/tpcc/durability.toml"),
+    ),
+    (
+        "cluster/client-link-full",
+        include_str!("../../../../experiments/cluster/client-link-full.toml"),
+    ),
+    (
+        "cluster/nodes-1-2-3",
+        include_str!("../../../../experiments/cluster/nodes-1-2-3.toml"),
+    ),
+    (
+        "cluster/node-lost",
+        include_str!("../../../../experiments/cluster/node-lost.toml"),
+    ),
+    (
+        "cluster/stale-reads",
+        include_str!("../../../../experiments/cluster/stale-reads.toml"),
+    ),
+    (
+        "cluster/group-or-galera",
+        include_str!("../../../../experiments/cluster/group-or-galera.toml"),
     ),
 ];
 

@@ -18,7 +18,9 @@ pub(crate) struct Pending {
 
 /// Lets the auditor read what it needs before the load starts.
 pub(super) fn before(place: &Place, auditor: &mut dyn Auditor) -> Result<(), ServerError> {
-    place.audited(|place| auditor.before(place)).map_err(failed)
+    place
+        .audited(|place| auditor.before(place))?
+        .map_err(failed)
 }
 
 /// Audits the data after the load. An interrupted trial is not saved, so nobody would see its audit.
@@ -31,7 +33,7 @@ pub(super) fn after(place: &Place, pending: Pending, trial: &mut Trial) -> Resul
         tallies: &pending.tallies,
         crashes_ns: &crashes_ns,
     };
-    let note = place.audited(|place| pending.auditor.audit(place, &ended));
+    let note = place.audited(|place| pending.auditor.audit(place, &ended))?;
     if let Some(note) = note.map_err(failed)? {
         judge(trial, &note);
         trial.audit = Some(note);

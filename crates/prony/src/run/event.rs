@@ -7,6 +7,7 @@
 mod dump;
 mod happening;
 mod kill;
+mod link;
 mod observed;
 mod pause;
 mod power_cut;
@@ -42,7 +43,7 @@ const CANCELLED_WITHIN: Duration = Duration::from_secs(5);
 const CANCEL_EVERY: Duration = Duration::from_millis(20);
 
 /// The kinds of events.
-pub const KINDS: [EventKind<Action>; 8] = [
+pub const KINDS: [EventKind<Action>; 10] = [
     sql::KIND,
     dump::KIND,
     pause::KIND,
@@ -51,6 +52,8 @@ pub const KINDS: [EventKind<Action>; 8] = [
     start::KIND,
     power_cut::KIND,
     set::KIND,
+    link::CUT,
+    link::HEAL,
 ];
 
 /// Whether one of these events ends or starts the server's process.

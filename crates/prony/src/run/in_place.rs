@@ -255,6 +255,8 @@ mod tests {
             build: build.parse().unwrap(),
             dataset_from: dataset_from.map(String::from),
             settings: Pairs::new(),
+            cluster: None,
+            routing: Default::default(),
         }
     }
 

@@ -6,6 +6,7 @@
 use super::{RunError, settings};
 use record::ServerIdentity;
 use server::{Provider, Server, ServerError};
+use spec::plan::PlannedTrial;
 use spec::{BuildSpec, ServerSpec};
 use std::path::Path;
 
@@ -40,9 +41,25 @@ impl Provided {
         self.provider.abilities().settings
     }
 
-    /// A new instance. `folder` holds its socket, log and temporary files.
+    /// A new instance of one node. `folder` holds its socket, log and temporary files.
     pub(crate) fn instance(&self, folder: &Path) -> Server {
         self.provider.server(folder)
+    }
+
+    /// A new instance as a trial needs it, whose nodes form what its server says.
+    ///
+    /// # Errors
+    /// This machine or this build cannot form the cluster.
+    pub(crate) fn instance_of(
+        &self,
+        planned: &PlannedTrial,
+        folder: &Path,
+    ) -> Result<Server, ServerError> {
+        let own = planned.server.as_ref();
+        match own.and_then(|own| own.cluster.as_ref()) {
+            Some(cluster) => self.provider.cluster(cluster, folder),
+            None => Ok(self.instance(folder)),
+        }
     }
 
     /// The part of a snapshot's name that identifies the server: the same binary makes the same data files.

@@ -59,7 +59,15 @@ impl Bench<'_> {
         };
         let stay = self.neighbours.stay();
         let (pace, clock_s) = (Pace::now(), clock_step_s());
-        let mut place = self.place(planned, source, workload, held)?;
+        let mut place = match self.place(planned, source, workload, held)? {
+            Ok(place) => place,
+            Err(error) => {
+                trial.state = TrialState::Failed;
+                trial.flag(FlagKind::TrialFailed, error.to_string());
+                trial.ended_ns = now_ns();
+                return Ok(trial);
+            }
+        };
         if let Err(error) = self.phases(planned, &mut place, workload.as_ref(), &mut trial, live) {
             trial.state = TrialState::Failed;
             trial.flag(FlagKind::TrialFailed, place.explain(&error));
@@ -88,18 +96,18 @@ impl Bench<'_> {
         }
     }
 
-    /// The place of the previous trial if this one continues its series, otherwise a new one.
+    /// The place of the previous trial if this one continues its series, otherwise a new one, or why there is none.
     fn place<'s>(
         &self,
         planned: &PlannedTrial,
         source: Source<'s>,
         workload: &Arc<dyn Workload>,
         held: &mut Option<Place<'s>>,
-    ) -> Result<Place<'s>, RunError> {
+    ) -> Result<Result<Place<'s>, ServerError>, RunError> {
         // Taking `held` stops the previous server before another one starts.
         if let (Some(mut place), true) = (held.take(), planned.continues) {
             place.continue_with(planned.clone());
-            return Ok(place);
+            return Ok(Ok(place));
         }
         let name = |name: &str| {
             let tagged = self.leases.tagged(name);

@@ -62,6 +62,7 @@ impl Running {
 
     fn driver_with(&self, opened: &Opened, session: &[String]) -> Driver {
         let target = Target::Server {
+            readers: None,
             login: self.login.clone(),
             session,
         };

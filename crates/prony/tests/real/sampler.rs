@@ -27,6 +27,7 @@ fn sampling(server: &Arc<Managed>) -> (Sampler, Receiver<Second>) {
             move || server.pid()
         })),
         data_folder: server.data_folder(),
+        interface: None,
     };
     let prepared = Prepared::new(targets).unwrap();
     let (send, seconds) = channel();

@@ -100,6 +100,7 @@ impl Running {
     fn audit_s(&self, warehouses: u32) -> f64 {
         let dsn = self.server.endpoint().unwrap();
         let target = Target::Server {
+            readers: None,
             login: server::login(&dsn, Duration::from_secs(120)),
             session: &[],
         };
@@ -109,7 +110,10 @@ impl Running {
             session.execute(&format!("USE {SCHEMA}"))?;
             Ok(session)
         };
-        let place = || Audited::Server { connect: &connect };
+        let place = || Audited::Server {
+            connect: &connect,
+            further: &[],
+        };
         auditor.before(place()).unwrap();
         let ended = Ended {
             tallies: &[],

@@ -89,6 +89,7 @@ impl Loaded {
         let text = format!("scale = {}\n{keys}", self.warehouses);
         let section = spec::read_text(&text, Section::read).unwrap();
         let target = Target::Server {
+            readers: None,
             login: self.login.clone(),
             session,
         };

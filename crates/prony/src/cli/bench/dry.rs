@@ -71,6 +71,7 @@ fn line(experiment: &Experiment, trial: &PlannedTrial) -> Result<String, Failure
     let used = &cores[..cores.len().min(trial.load.clients() as usize)];
     let exchanges = |shift: usize| {
         let target = workload::Target::Server {
+            readers: None,
             login: null.login(used.len(), shift),
             session: &[],
         };

@@ -3,13 +3,13 @@
 
 use super::Action;
 use server::{Reply, ServerError, Session};
-use spec::{EventKind, Node};
+use spec::{EventKind, Needs, Node};
 use std::sync::Arc;
 
 pub(super) const KIND: EventKind<Action> = EventKind {
     name: "dump",
     in_rounds: false,
-    needs_process: false,
+    needs: Needs::Nothing,
     outage: None,
     read,
 };

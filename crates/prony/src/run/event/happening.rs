@@ -145,10 +145,10 @@ impl Happening {
         Ok(())
     }
 
-    /// Begins an outage once none is under way, and returns the phase before. None if the load was over first.
-    pub(super) fn begin_outage(&self) -> Option<Phase> {
+    /// Begins an outage of a node once none is under way, and returns its phase before. None if the load was over first.
+    pub(super) fn begin_outage(&self, node: u32) -> Option<Phase> {
         loop {
-            match self.uptime.begin() {
+            match self.uptime.begin(node) {
                 Phase::Changing if !self.wait(LOOK_EVERY) => return None,
                 Phase::Changing => {}
                 before => return Some(before),

@@ -3,13 +3,13 @@
 use super::Action;
 use super::recovery::{Plan, outage};
 use record::event::KILL;
-use spec::{EventKind, Node, Outage};
+use spec::{EventKind, Needs, Node, Outage};
 use std::sync::Arc;
 
 pub(super) const KIND: EventKind<Action> = EventKind {
     name: KILL,
     in_rounds: false,
-    needs_process: true,
+    needs: Needs::Process,
     outage: Some(Outage::Ends),
     read,
 };

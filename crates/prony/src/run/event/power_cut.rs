@@ -13,14 +13,14 @@ use host::volume::Survive;
 use host::{Paused, now_ns};
 use record::event::POWER_CUT;
 use server::Node;
-use spec::{EventKind, Outage};
+use spec::{EventKind, Needs, Outage};
 use std::sync::Arc;
 use std::time::Duration;
 
 pub(super) const KIND: EventKind<Action> = EventKind {
     name: POWER_CUT,
     in_rounds: false,
-    needs_process: true,
+    needs: Needs::Process,
     outage: Some(Outage::Ends),
     read,
 };
@@ -94,12 +94,12 @@ impl Planned {
 
     /// Cuts the power of files. Their load ends with it; the place brings the power back when the files are closed.
     fn end_load(self, own: &mut Happening) {
-        if own.begin_outage().is_none() {
+        if own.begin_outage(1).is_none() {
             return;
         }
         let at_ns = now_ns();
         // The load ends first, so that few operations fail because the power is gone.
-        own.uptime.end(Phase::Lost);
+        own.uptime.end(1, Phase::Lost);
         let ended = power(own).and_then(|Power { volume, block }| {
             let frozen = volume.end_with(self.of_block(block));
             frozen.map_err(|error| error.to_string())

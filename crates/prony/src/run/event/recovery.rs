@@ -7,6 +7,7 @@
 use super::happening::Happening;
 use super::uptime::Phase;
 use host::{interrupt, now_ns};
+use record::event::OTHERS;
 use server::{LogWatch, Node, RecoveryLog, ServerError, Session, StartRequest};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -26,9 +27,10 @@ const VERBOSITY: &str = "log_error_verbosity";
 /// prony's own table, apart from the workload's data.
 const TABLE: [&str; 2] = [
     "CREATE DATABASE IF NOT EXISTS prony_recovery",
-    "CREATE TABLE IF NOT EXISTS prony_recovery.commits (n BIGINT NOT NULL) ENGINE=InnoDB",
+    // Group Replication refuses tables without a key.
+    "CREATE TABLE IF NOT EXISTS prony_recovery.commits (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, n BIGINT NOT NULL) ENGINE=InnoDB",
 ];
-const COMMIT: &str = "INSERT INTO prony_recovery.commits VALUES (1)";
+const COMMIT: &str = "INSERT INTO prony_recovery.commits (n) VALUES (1)";
 
 /// Creates the table for `commit_s`. Call it before the load, so that creating it does not disturb the load.
 pub(crate) fn prepare(session: &mut Session) -> Result<(), ServerError> {
@@ -43,8 +45,8 @@ pub(super) struct Plan {
     pub kind: &'static str,
     /// Counted from 1.
     pub node: u32,
-    /// Whether the server is started again.
-    pub restart: bool,
+    /// Whether the node is started again. None: where the server has no other nodes.
+    pub restart: Option<bool>,
     /// Limit from the start of the process to the first commit.
     pub within: Duration,
 }
@@ -59,14 +61,10 @@ impl Plan {
     ) -> Option<Plan> {
         let section = node.section(example)?;
         section.allow(kind, &[&["node", "restart", "within"], others].concat());
-        let number = match section.get("node") {
-            // Every server that prony starts has one node.
-            Some(node) => node.whole(1..=1, "node = 1")? as u32,
-            None => 1,
-        };
+        let number = number(&section)?;
         let restart = match section.get("restart") {
-            Some(node) => node.truth("restart = true")?,
-            None => true,
+            Some(node) => Some(node.truth("restart = true")?),
+            None => None,
         };
         let within = match section.get("within") {
             Some(node) => within(&node)?,
@@ -78,6 +76,14 @@ impl Plan {
             restart,
             within,
         })
+    }
+}
+
+/// The number of the node that an event happens to, by default the first; `spec` checks that the server has it.
+pub(super) fn number(section: &spec::Section) -> Option<u32> {
+    match section.get(spec::NODE) {
+        Some(node) => Some(node.whole(1..=i64::from(u32::MAX), "node = 1")? as u32),
+        None => Some(1),
     }
 }
 
@@ -139,13 +145,17 @@ fn change(
     plan: &Plan,
     act: impl FnOnce(&mut Happening, Phase, Instant) -> Changed,
 ) {
-    let Some(before) = own.begin_outage() else {
+    let Some(before) = own.begin_outage(plan.node) else {
         return;
     };
     let (at_ns, began) = (now_ns(), Instant::now());
     own.node = Some(plan.node);
+    if let Some(server) = own.server.as_ref().filter(|_| has_others(own)) {
+        let others = server.nodes().count() as f64 - 1.0;
+        own.numbers.insert(OTHERS.into(), others);
+    }
     let (phase, result) = act(own, before, began);
-    own.uptime.end(phase);
+    own.uptime.end(plan.node, phase);
     own.note_outage(plan.kind, at_ns, result);
 }
 
@@ -161,15 +171,32 @@ fn ended(
     };
     match end(own, &node) {
         Err(error) if node.pid().is_some() => (Phase::Up, Err(error)),
-        Err(error) => (Phase::Lost, Err(error)),
-        Ok(text) if !plan.restart => (
+        Err(error) => (without(own, plan, began), Err(error)),
+        Ok(text) if !plan.restart.unwrap_or(!has_others(own)) => (
             Phase::Down(plan.kind, began),
             Ok(format!("{text}, not restarted")),
         ),
-        Ok(text) => match recover(own, &node, plan.within, began) {
+        Ok(text) => match recover(own, &node, plan, began) {
             Ok(recovered) => (Phase::Up, Ok(format!("{text}; {recovered}"))),
-            Err(error) => (Phase::Lost, Err(format!("{text}, but {error}"))),
+            Err(error) => (
+                without(own, plan, began),
+                Err(format!("{text}, but {error}")),
+            ),
         },
+    }
+}
+
+/// Whether the server has a topology, and so may go on without a node.
+fn has_others(own: &Happening) -> bool {
+    let server = own.server.as_ref();
+    server.is_some_and(|server| server.formation().is_some())
+}
+
+/// The phase of a node that is gone: the load goes on where there are others.
+fn without(own: &Happening, plan: &Plan, since: Instant) -> Phase {
+    match has_others(own) {
+        true => Phase::Down(plan.kind, since),
+        false => Phase::Lost,
     }
 }
 
@@ -193,28 +220,38 @@ fn started(own: &mut Happening, plan: &Plan, began: Instant) -> Changed {
         let says = format!("the server has no node {}", plan.node);
         return (Phase::Lost, Err(says));
     };
-    match recover(own, &node, plan.within, began) {
+    match recover(own, &node, plan, began) {
         Ok(text) => (Phase::Up, Ok(text)),
-        Err(error) => (Phase::Lost, Err(error)),
+        Err(error) => (without(own, plan, began), Err(error)),
     }
 }
 
-/// Starts the node and waits for its first commit. A node that takes longer, or fails, is killed.
+/// Starts the node and waits for its first commit, or until it takes part in its server again. A node that takes longer, or fails, is
+/// killed.
 fn recover(
     own: &mut Happening,
     node: &Arc<dyn Node>,
-    within: Duration,
+    plan: &Plan,
     began: Instant,
 ) -> Result<String, String> {
+    let server = own.server.clone();
+    let formation = server
+        .as_ref()
+        .and_then(|server| Some((server, server.formation()?)));
     let request = node.started_with();
     let request = request.ok_or("prony restarts only servers that it started itself")?;
     let request = with_notes(request);
     let log = node.log_path().map(|path| LogWatch::begin(&path));
     let start_s = began.elapsed().as_secs_f64();
-    let measured = limited(node, within, || {
+    let measured = limited(node, plan.within, || {
         let started = node.start(&request).map_err(|error| explain(&error))?;
         let accept_s = start_s + started.elapsed_s;
-        first_commit(node.as_ref())?;
+        match formation {
+            Some((server, formation)) => formation
+                .rejoined(server, plan.node)
+                .map_err(|error| explain(&error))?,
+            None => first_commit(node.as_ref())?,
+        }
         Ok((accept_s, began.elapsed().as_secs_f64()))
     });
     let (accept_s, commit_s) = measured.inspect_err(|_| {
@@ -228,9 +265,14 @@ fn recover(
         own.numbers.insert(name.into(), value);
     }
     own.log = log;
-    Ok(format!(
-        "first connection after {accept_s:.3} s, first commit after {commit_s:.3} s"
-    ))
+    Ok(match formation {
+        Some(_) => {
+            format!("it answered after {accept_s:.3} s and took part again after {commit_s:.3} s")
+        }
+        None => {
+            format!("first connection after {accept_s:.3} s, first commit after {commit_s:.3} s")
+        }
+    })
 }
 
 /// Also requests notes in the log: MySQL 8.0 and later log the phases of a recovery only then.

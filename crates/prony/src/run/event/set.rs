@@ -3,13 +3,13 @@
 use super::Action;
 use super::happening::Happening;
 use spec::events::SET;
-use spec::{EventKind, SetSpec};
+use spec::{EventKind, Needs, SetSpec};
 use std::sync::Arc;
 
 pub(super) const KIND: EventKind<Action> = EventKind {
     name: SET,
     in_rounds: false,
-    needs_process: true,
+    needs: Needs::Process,
     outage: None,
     // The reader of the file has read the value.
     read: |_| Some(Arc::new(act)),

@@ -1,14 +1,14 @@
 //! `sql = "..."`: statements on a connection of their own. Their rows are read and dropped.
 
 use super::Action;
-use spec::{EventKind, Node};
+use spec::{EventKind, Needs, Node};
 use std::sync::Arc;
 use workload::script::statements;
 
 pub(super) const KIND: EventKind<Action> = EventKind {
     name: "sql",
     in_rounds: true,
-    needs_process: false,
+    needs: Needs::Nothing,
     outage: None,
     read,
 };

@@ -3,14 +3,14 @@
 use super::Action;
 use super::recovery::{Plan, outage};
 use record::event::STOP;
-use spec::{EventKind, Node, Outage};
+use spec::{EventKind, Needs, Node, Outage};
 use std::sync::Arc;
 use std::time::Instant;
 
 pub(super) const KIND: EventKind<Action> = EventKind {
     name: STOP,
     in_rounds: false,
-    needs_process: true,
+    needs: Needs::Process,
     outage: Some(Outage::Ends),
     read,
 };

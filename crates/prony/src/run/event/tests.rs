@@ -237,7 +237,7 @@ fn only_sql_happens_beside_rounds() {
     assert_eq!(in_rounds, ["sql"]);
     let needs_process: Vec<&str> = KINDS
         .iter()
-        .filter(|kind| kind.needs_process)
+        .filter(|kind| kind.needs == spec::Needs::Process)
         .map(|kind| kind.name)
         .collect();
     assert_eq!(

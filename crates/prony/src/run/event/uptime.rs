@@ -1,11 +1,15 @@
-//! Whether the trial's server is up, as all events of a load see it.
+//! Whether the nodes of the trial's server are up, as all events of a load see it.
 //!
-//! Purpose: one outage at a time; the other events wait for its end and know that their connections are gone. Boundaries: `recovery`
-//! ends and starts the server.
+//! Purpose: one outage at a time; the other events wait for its end and know that their connections are gone. Those lead to the first
+//! node. Boundaries: `recovery` ends and starts the nodes.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+
+/// The number of the first node.
+const FIRST: u32 = 1;
 
 /// Shared by the events of a load.
 #[derive(Default)]
@@ -17,9 +21,20 @@ pub struct Uptime {
 
 #[derive(Default)]
 struct State {
-    phase: Phase,
-    /// How many outages have begun.
+    /// Of the nodes that are not up, by number from 1.
+    phases: BTreeMap<u32, Phase>,
+    /// How many outages of the first node have begun.
     outages: u64,
+}
+
+impl State {
+    fn of(&self, node: u32) -> Phase {
+        self.phases.get(&node).cloned().unwrap_or_default()
+    }
+
+    fn is_any(&self, phase: &Phase) -> bool {
+        self.phases.values().any(|one| one == phase)
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,11 +50,12 @@ pub(super) enum Phase {
 }
 
 impl Uptime {
+    /// That of the first node.
     pub(super) fn phase(&self) -> Phase {
-        self.state().phase.clone()
+        self.state().of(FIRST)
     }
 
-    /// How many outages have begun. A connection opened under another number is gone.
+    /// How many outages of the first node have begun. A connection opened under another number is gone.
     pub(super) fn outages(&self) -> u64 {
         self.state().outages
     }
@@ -51,29 +67,30 @@ impl Uptime {
 
     /// Whether an event left the load unable to continue.
     pub fn is_lost(&self) -> bool {
-        self.phase() == Phase::Lost
+        self.state().is_any(&Phase::Lost)
     }
 
     /// Whether an event is ending or starting the server. That ends within the limits of a shutdown and a recovery.
     pub(super) fn is_changing(&self) -> bool {
-        self.phase() == Phase::Changing
+        self.state().is_any(&Phase::Changing)
     }
 
-    /// Begins an outage. Returns the phase before; if that is `Changing`, another event's outage is under way and nothing has changed.
-    pub(super) fn begin(&self) -> Phase {
+    /// Begins an outage of a node. Returns its phase before; if that is `Changing`, another event's outage is under way and nothing has
+    /// changed.
+    pub(super) fn begin(&self, node: u32) -> Phase {
         let mut state = self.state();
-        let before = state.phase.clone();
-        if before != Phase::Changing {
-            state.phase = Phase::Changing;
-            state.outages += 1;
+        if state.is_any(&Phase::Changing) {
+            return Phase::Changing;
         }
-        before
+        state.outages += u64::from(node == FIRST);
+        let before = state.phases.insert(node, Phase::Changing);
+        before.unwrap_or_default()
     }
 
     /// Ends an outage that `begin` began.
-    pub(super) fn end(&self, phase: Phase) {
+    pub(super) fn end(&self, node: u32, phase: Phase) {
         self.stop.fetch_or(phase == Phase::Lost, Relaxed);
-        self.state().phase = phase;
+        self.state().phases.insert(node, phase);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -86,15 +103,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_connections_of_events_survive_an_outage_of_another_node() {
+        let uptime = Uptime::default();
+        assert_eq!(uptime.begin(2), Phase::Up);
+        uptime.end(2, Phase::Down("kill", Instant::now()));
+        assert_eq!((uptime.phase(), uptime.outages()), (Phase::Up, 0));
+        assert!(!uptime.is_changing() && !uptime.is_lost());
+        assert_eq!(uptime.begin(1), Phase::Up);
+    }
+
+    #[test]
     fn a_second_outage_does_not_begin_during_the_first() {
         let uptime = Uptime::default();
-        assert_eq!(uptime.begin(), Phase::Up);
-        assert_eq!((uptime.begin(), uptime.outages()), (Phase::Changing, 1));
+        assert_eq!(uptime.begin(1), Phase::Up);
+        assert_eq!((uptime.begin(2), uptime.outages()), (Phase::Changing, 1));
         let down = Phase::Down("kill", Instant::now());
-        uptime.end(down.clone());
-        assert_eq!((uptime.begin(), uptime.outages()), (down, 2));
+        uptime.end(1, down.clone());
+        assert_eq!((uptime.begin(1), uptime.outages()), (down, 2));
         assert!(!uptime.is_lost() && !uptime.stop().load(Relaxed));
-        uptime.end(Phase::Lost);
+        uptime.end(1, Phase::Lost);
         assert!(uptime.is_lost() && uptime.stop().load(Relaxed));
     }
 }

@@ -35,6 +35,28 @@ impl Disks {
         }
     }
 
+    /// The data directory of a node, from 1. Those of further nodes lie beside the first one's.
+    pub(super) fn data_of(&self, node: u32) -> PathBuf {
+        match node {
+            1 => self.data(),
+            _ => self.folder.join(format!("data{node}")),
+        }
+    }
+
+    /// Copies the snapshot for a further node, or makes an empty directory.
+    pub(super) fn fill_further(
+        &self,
+        node: u32,
+        snapshot: Option<&Path>,
+    ) -> Result<(), ServerError> {
+        let data = self.data_of(node);
+        match snapshot {
+            Some(snapshot) => copy(snapshot, &data, false),
+            None => std::fs::create_dir_all(&data)
+                .map_err(|error| unusable("cannot create a data directory", &error)),
+        }
+    }
+
     /// The folder of the redo log, if it has a volume of its own.
     pub(super) fn redo(&self) -> Option<PathBuf> {
         self.redo.as_ref().map(SharedVolume::data)

@@ -15,6 +15,7 @@ use super::dataset::Ready;
 use super::event::{Action, PreparedEvents};
 use super::recording::Recording;
 use super::servers::Provided;
+use super::timed::beats::PreparedBeats;
 use host::{Entered, Lease, Leases};
 use load::Needs;
 use observe::Prepared;
@@ -22,7 +23,7 @@ use record::{DatasetNote, Flag, FlagKind, Trial};
 use server::ServerError;
 use spec::plan::PlannedTrial;
 use std::sync::Arc;
-use workload::{Audited, Target, Workload};
+use workload::{Audited, Connect, Target, Workload};
 
 /// What a place is made from.
 #[derive(Clone, Copy)]
@@ -56,23 +57,26 @@ pub(crate) enum Place<'a> {
 
 impl<'a> Place<'a> {
     /// A place below the leased folder. Nothing is copied or started yet.
+    ///
+    /// # Errors
+    /// The nodes of a cluster cannot be made.
     pub(crate) fn new(
         planned: PlannedTrial,
         source: Source<'a>,
         workload: Arc<dyn Workload>,
         leases: Leases,
         lease: Lease,
-    ) -> Place<'a> {
-        match source {
+    ) -> Result<Place<'a>, ServerError> {
+        Ok(match source {
             Source::Server(server, ready) => {
-                let place = ServerPlace::new(planned, server, ready, workload, leases, lease);
+                let place = ServerPlace::new(planned, server, ready, workload, leases, lease)?;
                 Place::Server(Box::new(place))
             }
             Source::Folder => {
                 let place = FolderPlace::new(planned, workload, leases, lease);
                 Place::Folder(Box::new(place))
             }
-        }
+        })
     }
 
     /// Continues a series: the next trial runs on the target as the previous one left it.
@@ -140,6 +144,30 @@ impl<'a> Place<'a> {
         }
     }
 
+    /// The samplers of the further nodes of a server, with their numbers.
+    pub(crate) fn prepare_further_samplers(&self) -> Result<Vec<(u32, Prepared)>, ServerError> {
+        match self {
+            Place::Server(place) => place.prepare_further_samplers(),
+            Place::Folder(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// The speed of the clients' link in bits per second, if there is a link and its speed is known.
+    pub(crate) fn link_bits_per_s(&self) -> Option<u64> {
+        match self {
+            Place::Server(place) => place.clients_link()?.bits_per_s,
+            Place::Folder(_) => None,
+        }
+    }
+
+    /// What measures how old reads on each node are; None for one node.
+    pub(crate) fn prepare_beats(&self) -> Result<Option<PreparedBeats>, ServerError> {
+        match self {
+            Place::Server(place) => place.prepare_beats(),
+            Place::Folder(_) => Ok(None),
+        }
+    }
+
     /// The planned events, each with its own connections.
     pub(crate) fn prepare_events(&self, actions: &[Action]) -> Result<PreparedEvents, ServerError> {
         match self {
@@ -148,13 +176,23 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Calls `with` with what an audit inspects.
-    pub(crate) fn audited<T>(&self, with: impl FnOnce(Audited) -> T) -> T {
+    /// Calls `with` with what an audit inspects: all nodes of a server that run.
+    ///
+    /// # Errors
+    /// A node does not catch up with the others.
+    pub(crate) fn audited<T>(&self, with: impl FnOnce(Audited) -> T) -> Result<T, ServerError> {
         match self {
-            Place::Server(place) => with(Audited::Server {
-                connect: &place.connector(),
-            }),
-            Place::Folder(place) => with(Audited::Folder(&place.data())),
+            Place::Server(place) => {
+                let nodes = place.audited_nodes()?;
+                let each = nodes.iter();
+                let each = each.map(|(number, connect)| (*number, connect as Connect));
+                let each: Vec<(u32, Connect)> = each.collect();
+                let [(_, connect), further @ ..] = each.as_slice() else {
+                    return Err(ServerError::Lost("no node of the server runs".into()));
+                };
+                Ok(with(Audited::Server { connect, further }))
+            }
+            Place::Folder(place) => Ok(with(Audited::Folder(&place.data()))),
         }
     }
 

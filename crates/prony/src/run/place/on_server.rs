@@ -12,7 +12,6 @@ use crate::run::limits::{self, Held};
 use crate::run::recording::Recording;
 use crate::run::round::{Client, Live};
 use crate::run::servers::Provided;
-use crate::run::timed::drive;
 use crate::run::volume;
 use crate::run::watch::{Admin, Watch, stopper};
 use crate::run::{Progress, connections, in_place, redo_log, settings};
@@ -29,6 +28,7 @@ use std::sync::Arc;
 use workload::{Target, Workload};
 
 mod ending;
+mod nodes;
 
 /// The server of one trial with its folder and connections.
 pub(crate) struct ServerPlace<'a> {
@@ -51,6 +51,9 @@ pub(crate) struct ServerPlace<'a> {
 
 impl<'a> ServerPlace<'a> {
     /// A place below the leased folder. Nothing is copied or started yet.
+    ///
+    /// # Errors
+    /// The nodes of a cluster cannot be made.
     pub(crate) fn new(
         planned: PlannedTrial,
         server: &'a Provided,
@@ -58,11 +61,11 @@ impl<'a> ServerPlace<'a> {
         workload: Arc<dyn Workload>,
         leases: Leases,
         lease: Lease,
-    ) -> ServerPlace<'a> {
+    ) -> Result<ServerPlace<'a>, ServerError> {
         let folder = lease.path();
-        let instance = server.instance(&folder.join("instance"));
+        let instance = server.instance_of(&planned, &folder.join("instance"))?;
         let disks = Disks::below(folder);
-        ServerPlace {
+        Ok(ServerPlace {
             planned,
             server,
             ready,
@@ -76,7 +79,7 @@ impl<'a> ServerPlace<'a> {
             disks,
             leases,
             _lease: lease,
-        }
+        })
     }
 
     /// Continues a series: the next trial uses the server as the previous one left it.
@@ -122,6 +125,7 @@ impl<'a> ServerPlace<'a> {
     ) -> Result<(), ServerError> {
         let fresh = !self.is_started();
         self.live(trial)?;
+        self.note_links(trial)?;
         match fresh && preload {
             true => self.preload(trial),
             false => Ok(()),
@@ -168,7 +172,8 @@ impl<'a> ServerPlace<'a> {
             && settings::reshapes_redo_log(&self.settings());
         let planned = &self.planned.host;
         self.disks
-            .fill(snapshot, planned, without_redo_log, &self.leases)
+            .fill(snapshot, planned, without_redo_log, &self.leases)?;
+        self.place_further_data(snapshot)
     }
 
     /// Stops the server, empties the caches, starts it, and collects the evidence that it is cold.
@@ -227,14 +232,13 @@ impl<'a> ServerPlace<'a> {
         self.hold()?;
         self.note_limits(trial);
         let held = self.held.as_ref();
-        let request = StartRequest {
-            data_folder: self.data(),
-            settings: self.settings(),
-            groups: held
-                .map(|held| held.group.lock().joins())
-                .unwrap_or_default(),
-        };
-        let started = self.node().start(&request)?;
+        let groups = held.map(|held| held.group.lock().joins());
+        let (settings, groups) = (self.settings(), groups.unwrap_or_default());
+        let started = self.instance.start(|node| StartRequest {
+            data_folder: self.disks.data_of(node),
+            settings: settings.clone(),
+            groups: groups.clone(),
+        })?;
         self.is_the_same()?;
         trial.start_s.push(started.elapsed_s);
         let mut session = self.query_session()?;
@@ -310,6 +314,7 @@ impl<'a> ServerPlace<'a> {
     /// # Errors
     /// A sentence: the server is not as the file says any more.
     pub(crate) fn restore(&self) -> Result<(), String> {
+        self.heal()?;
         self.changes.restore(|| self.node().connect())
     }
 
@@ -443,6 +448,7 @@ impl<'a> ServerPlace<'a> {
             configure: abilities.settings,
             server_pid: Some(Box::new(move || node.pid())),
             data_folder: self.node().data_folder(),
+            interface: self.clients_link().map(|link| link.interface),
         })
     }
 
@@ -473,11 +479,9 @@ impl<'a> ServerPlace<'a> {
     /// # Errors
     /// The server has no address, as with SQLite.
     pub(crate) fn with_target<T>(&self, with: impl FnOnce(&Target) -> T) -> Result<T, ServerError> {
-        let endpoint = self.node().endpoint().ok_or_else(|| {
-            ServerError::Unusable("a timed load needs a server that clients can connect to".into())
-        })?;
         Ok(with(&Target::Server {
-            login: drive::login(&endpoint),
+            login: self.login()?,
+            readers: self.readers()?,
             session: &self.session_statements(),
         }))
     }
@@ -496,7 +500,15 @@ impl<'a> ServerPlace<'a> {
     pub(crate) fn connector(
         &self,
     ) -> impl Fn() -> Result<Session, ServerError> + Send + Sync + use<> {
-        let (node, workload) = (self.node().clone(), self.workload.clone());
+        self.connector_to(self.node())
+    }
+
+    /// The same for a node.
+    fn connector_to(
+        &self,
+        node: &Arc<dyn Node>,
+    ) -> impl Fn() -> Result<Session, ServerError> + Send + Sync + use<> {
+        let (node, workload) = (node.clone(), self.workload.clone());
         move || {
             let mut session = node.connect()?;
             if let Some(dataset) = workload.data() {
@@ -536,11 +548,6 @@ impl<'a> ServerPlace<'a> {
                 text,
             })
             .collect()
-    }
-
-    /// The lines of its log. Empty if prony cannot read it.
-    pub(crate) fn log(&self) -> Vec<String> {
-        self.node().log_tail(usize::MAX)
     }
 
     fn data(&self) -> PathBuf {

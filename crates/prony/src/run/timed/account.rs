@@ -43,6 +43,9 @@ pub(super) fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, observed: 
     for one in flags.chain(gap.map(|gap| gap.flag())) {
         trial.flag(one.kind, one.text);
     }
+    if let Some(text) = observed.full_link {
+        trial.flag(FlagKind::ClientsLink, text);
+    }
     let mut series = observed.sampled.series;
     series.extend(recorded.series);
     let mode = timed.planned.load.mode();
@@ -58,7 +61,7 @@ pub(super) fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, observed: 
         operations,
         standard,
         series,
-        node_series: BTreeMap::new(),
+        node_series: observed.further,
         counters: observed.sampled.counters,
         summary: None,
         open,

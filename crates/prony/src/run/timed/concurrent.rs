@@ -3,10 +3,12 @@
 //! Purpose: open all connections before the load begins, so that a full server refuses them then and not during the load. Outside this
 //! module: the work of the sampler (`observe::sampler`) and of the events (`run::event`).
 
+use super::beats::{Beats, PreparedBeats};
 use crate::run::event::{Action, Events, Happened, PreparedEvents, Uptime};
 use crate::run::place::Place;
 use observe::Prepared;
 use observe::{Sample, Sampled, Sampler};
+use record::stats::link::{LINK_RECEIVED, LINK_SENT, LinkUse};
 use server::ServerError;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,11 +28,50 @@ impl Latest {
     }
 }
 
+/// The samplers of further nodes, before or after the start of a load.
+#[derive(Default)]
+struct Further {
+    prepared: Vec<(u32, Prepared)>,
+    running: Vec<(u32, Sampler)>,
+    prepared_beats: Option<PreparedBeats>,
+    beats: Option<Beats>,
+}
+
+impl Further {
+    fn begin(&mut self, origin: Instant, measured_from_s: u32) {
+        let begun = self.prepared.drain(..).map(|(number, prepared)| {
+            let sampler = prepared.start(origin, measured_from_s, Box::new(|_| ()));
+            (number, sampler)
+        });
+        self.running = begun.collect();
+        let beats = self.prepared_beats.take();
+        self.beats = beats.and_then(|beats| beats.begin(origin));
+    }
+
+    /// What they sampled. Their flags are not kept: a node may be down on purpose.
+    fn end(self) -> BTreeMap<u32, Series> {
+        let mut all = self.beats.map(Beats::end).unwrap_or_default();
+        for (number, sampler) in self.running {
+            all.entry(number).or_default().extend(sampler.stop().series);
+        }
+        all
+    }
+}
+
+/// The number of the first node, whose series are those of the server.
+const FIRST_NODE: u32 = 1;
+
+/// One value per second, by name.
+pub(super) type Series = BTreeMap<String, Vec<Option<f64>>>;
+
 /// The sampler and the events of a load, before or after its start.
 pub(super) struct Concurrent {
     prepared: Option<(Prepared, PreparedEvents)>,
     running: Option<(Sampler, Events)>,
+    /// Those of the further nodes, with their numbers.
+    further: Further,
     measured_from_s: u32,
+    link_bits_per_s: Option<u64>,
     pub latest: Latest,
     pub uptime: Arc<Uptime>,
 }
@@ -39,7 +80,25 @@ pub(super) struct Concurrent {
 #[derive(Default)]
 pub(super) struct Observed {
     pub sampled: Sampled,
+    /// Of the further nodes, by their number.
+    pub further: BTreeMap<u32, Series>,
     pub happened: Happened,
+    /// The sentence that says so, if the clients' link was the limit.
+    pub full_link: Option<String>,
+}
+
+/// The measured seconds of a series.
+fn measured<'s>(series: &'s Series, name: &str, from_s: u32) -> &'s [Option<f64>] {
+    let all = series.get(name).map_or(&[][..], Vec::as_slice);
+    all.get(from_s as usize..).unwrap_or_default()
+}
+
+/// The mean share of all processors, from CPU seconds per second.
+fn cpu_share(seconds: &[Option<f64>]) -> Option<f64> {
+    let known: Vec<f64> = seconds.iter().flatten().copied().collect();
+    let processors = std::thread::available_parallelism().ok()?.get();
+    let sum: f64 = known.iter().sum();
+    (!known.is_empty()).then(|| sum / known.len() as f64 / processors as f64)
 }
 
 impl Concurrent {
@@ -49,11 +108,18 @@ impl Concurrent {
         measured_from_s: u32,
     ) -> Result<Concurrent, ServerError> {
         let (sampler, events) = (place.prepare_sampler()?, place.prepare_events(actions)?);
+        let further = Further {
+            prepared: place.prepare_further_samplers()?,
+            prepared_beats: place.prepare_beats()?,
+            ..Further::default()
+        };
         Ok(Concurrent {
+            further,
             uptime: events.uptime().clone(),
             prepared: Some((sampler, events)),
             running: None,
             measured_from_s,
+            link_bits_per_s: place.link_bits_per_s(),
             latest: Latest::default(),
         })
     }
@@ -69,6 +135,7 @@ impl Concurrent {
             latest.put(&sample);
         });
         let sampler = sampler.start(origin, self.measured_from_s, live);
+        self.further.begin(origin, self.measured_from_s);
         self.running = Some((sampler, events.begin(origin)));
     }
 
@@ -81,6 +148,20 @@ impl Concurrent {
         let mut sampled = sampler.stop();
         let used = observe::process::over(&sampled.series, self.measured_from_s);
         sampled.counters.extend(used);
-        Observed { sampled, happened }
+        let mut further = self.further.end();
+        sampled
+            .series
+            .extend(further.remove(&FIRST_NODE).unwrap_or_default());
+        let full_link = self.link_bits_per_s.and_then(|bits_per_s| {
+            let measured = |name: &str| measured(&sampled.series, name, self.measured_from_s);
+            let used = LinkUse::of(measured(LINK_RECEIVED), measured(LINK_SENT), bits_per_s)?;
+            used.is_the_limit(cpu_share(measured("machine cpu")))
+        });
+        Observed {
+            sampled,
+            further,
+            happened,
+            full_link,
+        }
     }
 }

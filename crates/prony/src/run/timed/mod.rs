@@ -4,6 +4,7 @@
 //! statistics (`record::stats`), rounds of queries (`rounds`).
 
 mod account;
+pub(crate) mod beats;
 mod concurrent;
 pub(crate) mod drive;
 

@@ -12,10 +12,11 @@ impl ServerPlace<'_> {
     /// # Errors
     /// The server has ended, or an external server is gone or has been replaced by another one.
     pub(crate) fn still_runs(&self) -> Result<(), ServerError> {
-        if let Some(reason) = self.node().exit_reason() {
+        if let Some(reason) = self.instance.nodes().find_map(|node| node.exit_reason()) {
             return Err(ServerError::Lost(reason));
         }
-        if has_outage(&self.planned.events) && self.node().pid().is_none() {
+        let is_one = self.instance.formation().is_none();
+        if is_one && has_outage(&self.planned.events) && self.node().pid().is_none() {
             return Err(ServerError::Lost(
                 "an event ended the server, and it was down at the end of the load".into(),
             ));

@@ -1,0 +1,204 @@
+//! The further nodes of a trial's server: their data, their samplers, and which of them the clients use.
+
+use super::ServerPlace;
+use crate::run::timed::beats::PreparedBeats;
+use crate::run::timed::drive;
+use host::Interface;
+use observe::{Prepared, Targets};
+use record::{LimitNote, Trial};
+use server::{Connector, Node, ServerError};
+use spec::{Reads, Writes};
+use std::path::Path;
+use std::sync::Arc;
+use wire::Login;
+use workload::Readers;
+
+/// The link by which clients reach a server.
+pub(crate) struct ClientsLink {
+    pub interface: Interface,
+    /// Its speed in each direction, if it is known.
+    pub bits_per_s: Option<u64>,
+}
+
+impl ServerPlace<'_> {
+    /// The further nodes that prony starts, with their numbers from 2.
+    fn further(&self) -> impl Iterator<Item = (u32, &Arc<dyn Node>)> {
+        (2..).zip(self.instance.nodes().skip(1))
+    }
+
+    /// Gives each further node its copy of the snapshot, unless it gets its data from another node.
+    pub(super) fn place_further_data(&self, snapshot: &Path) -> Result<(), ServerError> {
+        let Some(formation) = self.instance.formation() else {
+            return Ok(());
+        };
+        self.further().try_for_each(|(number, _)| {
+            let with_data = formation.begins_with_data(number);
+            self.disks
+                .fill_further(number, with_data.then_some(snapshot))
+        })
+    }
+
+    /// How the clients of a load log in: at the first node, or spread over all nodes.
+    pub(super) fn login(&self) -> Result<Login, ServerError> {
+        let mut login = self.login_to_all()?;
+        if self.routed().1 == Writes::One {
+            login.endpoints.truncate(1);
+        }
+        Ok(login)
+    }
+
+    /// The nodes for operations that only read; None: they go where the others go.
+    pub(super) fn readers(&self) -> Result<Option<Readers>, ServerError> {
+        let mut login = self.login_to_all()?;
+        let in_turn = match self.routed() {
+            (Reads::Any, Writes::All) | (Reads::First, Writes::One) => return Ok(None),
+            (Reads::Any, Writes::One) => false,
+            (Reads::RoundRobin, _) => true,
+            (Reads::First, Writes::All) => {
+                login.endpoints.truncate(1);
+                false
+            }
+        };
+        Ok(Some(Readers { login, in_turn }))
+    }
+
+    /// Where reads and writes go.
+    fn routed(&self) -> (Reads, Writes) {
+        let own = self.planned.server.as_ref();
+        let routing = own.map(|own| own.routing).unwrap_or_default();
+        let topology = own.and_then(|own| own.topology());
+        (routing.reads(topology), routing.writes(topology))
+    }
+
+    /// The login of the first node, with the endpoints of all: those that prony started, or the hosts of a DSN.
+    fn login_to_all(&self) -> Result<Login, ServerError> {
+        let without = || {
+            ServerError::Unusable("a timed load needs a server that clients can connect to".into())
+        };
+        let logins = self
+            .instance
+            .nodes()
+            .map(|node| Some(drive::login(&node.endpoint()?)));
+        let logins: Vec<Login> = logins.collect::<Option<_>>().ok_or_else(without)?;
+        let endpoints = logins.iter().flat_map(|login| login.endpoints.clone());
+        let endpoints = endpoints.collect();
+        let first = logins.into_iter().next().ok_or_else(without)?;
+        Ok(Login { endpoints, ..first })
+    }
+
+    /// The samplers of the further nodes, with their numbers.
+    pub(crate) fn prepare_further_samplers(&self) -> Result<Vec<(u32, Prepared)>, ServerError> {
+        self.further()
+            .map(|(number, node)| {
+                let prepared = Prepared::new(Targets {
+                    connector: Some(node.connector()?),
+                    configure: node.abilities().settings,
+                    server_pid: Some({
+                        let node = node.clone();
+                        Box::new(move || node.pid())
+                    }),
+                    data_folder: node.data_folder(),
+                    interface: None,
+                });
+                Ok((number, prepared?))
+            })
+            .collect()
+    }
+
+    /// What measures how old reads on each node are; None for a server that prony does not start, and for one node.
+    pub(crate) fn prepare_beats(&self) -> Result<Option<PreparedBeats>, ServerError> {
+        if self.instance.formation().is_none() || self.further().next().is_none() {
+            return Ok(None);
+        }
+        let all = (1..).zip(self.instance.nodes());
+        let nodes = all.map(|(number, node)| Ok((number, node.connector()?)));
+        let nodes = nodes.collect::<Result<Vec<_>, ServerError>>()?;
+        PreparedBeats::new(nodes, self.session_statements()).map(Some)
+    }
+
+    /// Opens connections to each node that runs, in the workload's schema, for what audits it. Each has caught up with the others.
+    ///
+    /// # Errors
+    /// A node that runs does not take part in the server again, or none runs.
+    pub(crate) fn audited_nodes(&self) -> Result<Vec<(u32, Connector)>, ServerError> {
+        let Some(formation) = self.instance.formation() else {
+            return Ok(vec![(1, Box::new(self.connector()))]);
+        };
+        let running = (1..).zip(self.instance.nodes());
+        let running = running.filter(|(_, node)| node.pid().is_some());
+        let audited = running.map(|(number, node)| {
+            formation.rejoined(&self.instance, number)?;
+            Ok((number, Box::new(self.connector_to(node)) as Connector))
+        });
+        let audited: Vec<_> = audited.collect::<Result<_, ServerError>>()?;
+        match audited.is_empty() {
+            true => Err(ServerError::Lost(
+                "all nodes were down at the end of the load".into(),
+            )),
+            false => Ok(audited),
+        }
+    }
+
+    /// The link by which clients reach the server; None for sockets, the loopback interface, and addresses that are names.
+    pub(crate) fn clients_link(&self) -> Option<ClientsLink> {
+        let formation = self.instance.formation();
+        if let Some(network) = formation.and_then(|formation| formation.network()) {
+            return Some(ClientsLink {
+                interface: Interface::named(network.client_interface()),
+                bits_per_s: network.bandwidths().client_link_bits_per_s,
+            });
+        }
+        let endpoint = self.node().endpoint()?;
+        if endpoint.socket.is_some() {
+            return None;
+        }
+        let interface = Interface::to(endpoint.host.parse().ok()?)?;
+        Some(ClientsLink {
+            bits_per_s: interface.bits_per_s(),
+            interface,
+        })
+    }
+
+    /// The lines of the nodes' logs. Empty if prony cannot read them.
+    pub(crate) fn log(&self) -> Vec<String> {
+        let all = (1..).zip(self.instance.nodes());
+        let heading = |number| match self.instance.formation() {
+            Some(_) => vec![format!("== node {number}")],
+            None => Vec::new(),
+        };
+        all.flat_map(|(number, node): (u32, _)| {
+            [heading(number), node.log_tail(usize::MAX)].concat()
+        })
+        .collect()
+    }
+
+    /// Brings every link up again.
+    pub(super) fn heal(&self) -> Result<(), String> {
+        let network = self
+            .instance
+            .formation()
+            .and_then(|formation| formation.network());
+        let Some(network) = network else {
+            return Ok(());
+        };
+        let mut numbers = (1..).zip(self.instance.nodes()).map(|(number, _)| number);
+        numbers
+            .try_for_each(|number| network.heal(number))
+            .map_err(|error| error.to_string())
+    }
+
+    /// Measures the links before a load.
+    pub(super) fn note_links(&self, trial: &mut Trial) -> Result<(), ServerError> {
+        let formation = self.instance.formation();
+        let Some(network) = formation.and_then(|formation| formation.network()) else {
+            return Ok(());
+        };
+        let noted = network.verify()?.into_iter().map(|speed| LimitNote {
+            name: format!("{} (Mbit/s)", speed.link),
+            asked: speed.limit_bits_per_s as f64 / 1e6,
+            measured: speed.measured_bits_per_s / 1e6,
+        });
+        trial.limits.extend(noted);
+        Ok(())
+    }
+}
