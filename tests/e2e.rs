@@ -4,6 +4,7 @@ mod support;
 
 mod abrupt_end;
 mod cache;
+mod cluster;
 mod compare;
 mod crash;
 mod engines;

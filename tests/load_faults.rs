@@ -449,6 +449,7 @@ fn driven(endpoint: load::Endpoint, during: impl FnOnce() + Send) -> load::Drive
         stall_timeout: None,
     };
     let target = workload::Target::Server {
+        readers: None,
         login,
         session: &[],
     };

@@ -1,0 +1,177 @@
+//! Servers of several nodes on this machine: Galera, replication and Group Replication, with nodes killed, paused and cut off during a load.
+
+use crate::support::process::nothing_is_left;
+use crate::support::skip::skipped;
+use crate::support::timed::*;
+use crate::support::{Bench, has};
+use record::Store;
+use serde_json::Value;
+
+/// An experiment with a server of several nodes, measured once.
+fn measured_cluster(bench: &Bench, name: &str, server: &str, rest: &str) -> Value {
+    let text = format!(
+        "title = \"{name}\"\n[server.one]\n{server}\n[settings]\ninnodb_flush_log_at_trx_commit = 2\n{rest}"
+    );
+    let shown = measured(bench, &bench.experiment(name, &text));
+    nothing_is_left(bench);
+    trials(&shown)[0].clone()
+}
+
+const TPCC: &str = "[workload.tpcc]\nhistory_key = true\n[load.closed]\nclients = 4\n";
+const UPDATES: &str =
+    "[workload.oltp]\noperations = \"update-index\"\nrows = 1000\n[load.closed]\nclients = 4\n";
+
+/// The load, with node 2 killed and started again.
+fn with_a_kill(load: &str) -> String {
+    format!(
+        "{load}[protocol]\ntime = '24s'\nreconnect = '60s'\n\
+         [[event]]\nat = '5s'\nkill = {{ node = 2 }}\n[[event]]\nat = '12s'\nstart = {{ node = 2 }}\n"
+    )
+}
+
+/// The series of a node, from 2, of the only trial of the last run.
+fn series_of(bench: &Bench, node: u32, name: &str) -> Vec<Option<f64>> {
+    let run = bench.runs().pop().unwrap();
+    let trials = Store::open(&run.join("run.sqlite")).unwrap();
+    let trials = trials.trials_whole().unwrap();
+    let load = trials[0].load.as_ref().unwrap();
+    load.node_series[&node]
+        .get(name)
+        .cloned()
+        .unwrap_or_default()
+}
+
+/// What must hold of an audit that looked at all nodes.
+fn holds_everywhere(trial: &Value) {
+    let audit = &trial["audit"];
+    assert!(audit["acknowledged"].as_u64().unwrap() > 0, "{audit}");
+    for fault in ["lost", "ghosts", "partly_applied", "seen_but_lost"] {
+        assert_eq!(audit[fault], 0, "{audit}");
+    }
+}
+
+/// The killed node took part again.
+fn came_back(trial: &Value) {
+    let events = trial["events"].as_array().unwrap();
+    let started = events
+        .iter()
+        .find(|event| event["kind"] == "start")
+        .unwrap();
+    assert_eq!(started["node"], 2, "{started}");
+    let text = started["text"].as_str().unwrap();
+    assert!(text.contains("took part again"), "{text}");
+}
+
+#[test]
+fn a_galera_cluster_keeps_every_acknowledged_transaction_on_all_nodes_when_one_is_killed() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let server = "build = 'mariadb'\ntopology = 'galera'\nnodes = 3";
+    let trial = measured_cluster(&bench, "galera", server, &with_a_kill(TPCC));
+    holds_everywhere(&trial);
+    came_back(&trial);
+    let sizes = series_of(&bench, 3, "cluster size");
+    let sizes: Vec<f64> = sizes.into_iter().flatten().collect();
+    assert!(sizes.contains(&3.0) && sizes.contains(&2.0), "{sizes:?}");
+    assert!(!series_of(&bench, 3, "read age ms").is_empty());
+}
+
+#[test]
+fn a_group_of_mysql_keeps_every_acknowledged_transaction_on_all_nodes_when_one_is_killed() {
+    if !has("mysql@8.0.33") {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let server = "build = 'mysql@8.0.33'\ntopology = 'group'\nnodes = 3";
+    let trial = measured_cluster(&bench, "group", server, &with_a_kill(TPCC));
+    holds_everywhere(&trial);
+    came_back(&trial);
+}
+
+#[test]
+fn a_replica_that_was_killed_catches_up() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let server = "build = 'mariadb'\ntopology = 'replica'\nnodes = 2\nsemi_sync = true";
+    let trial = measured_cluster(&bench, "replica", server, &with_a_kill(UPDATES));
+    came_back(&trial);
+    let ages = series_of(&bench, 2, "read age ms");
+    assert!(ages.iter().flatten().count() > 5, "{ages:?}");
+}
+
+#[test]
+fn a_node_that_is_cut_off_is_missed_and_heals() {
+    if !has("mariadb") {
+        return;
+    }
+    let has_links = ["ip", "tc"].map(|program| {
+        let found = std::process::Command::new(program).arg("-V").output();
+        found.is_ok_and(|found| found.status.success())
+    });
+    if !rustix::process::geteuid().is_root() || has_links != [true; 2] {
+        return skipped("links need root, ip and tc of the package iproute2");
+    }
+    let bench = Bench::with_shared_snapshots();
+    let server = "build = 'mariadb'\ntopology = 'galera'\nnodes = 3\nlink = '200mbit'\nclient_link = '100mbit'";
+    let rest = format!(
+        "{UPDATES}[protocol]\ntime = '24s'\nreconnect = '60s'\n\
+         [[event]]\nat = '4s'\ncut = {{ node = 3 }}\n[[event]]\nat = '14s'\nheal = {{ node = 3 }}\n"
+    );
+    measured_cluster(&bench, "cut", server, &rest);
+    let sizes = series_of(&bench, 2, "cluster size");
+    assert!(sizes.contains(&Some(2.0)), "{sizes:?}");
+    let run = bench.runs().pop().unwrap();
+    let noted = Store::open(&run.join("run.sqlite")).unwrap();
+    let noted = noted.trials().unwrap()[0].limits.clone();
+    assert_eq!(noted.len(), 4, "{noted:?}");
+}
+
+#[test]
+fn what_a_cluster_cannot_do_is_said_at_its_place() {
+    let bench = Bench::new();
+    let galera = "build = 'mariadb'\ntopology = 'galera'\nnodes = 3";
+    let time = "[protocol]\ntime = '20s'\n";
+    for (name, server, rest, says) in [
+        (
+            "cut",
+            galera,
+            format!("{time}[[event]]\nat = '5s'\ncut = {{ node = 2 }}\n"),
+            "have no links",
+        ),
+        (
+            "node",
+            galera,
+            format!("{time}[[event]]\nat = '5s'\nkill = {{ node = 4 }}\n"),
+            "from 1 to 3",
+        ),
+        (
+            "limits",
+            galera,
+            format!("{time}[limits]\nmemory = '1G'\n"),
+            "limits hold for one process",
+        ),
+        (
+            "build",
+            "build = 'mysql@8.0.33'\ntopology = 'galera'\nnodes = 3",
+            time.to_string(),
+            "MySQL has no Galera",
+        ),
+        (
+            "lone",
+            "build = 'mariadb'\nnodes = 3",
+            time.to_string(),
+            "belongs to a server with a topology",
+        ),
+    ] {
+        let text = format!(
+            "title = \"{name}\"\n[server.one]\n{server}\n[workload.oltp]\noperations = \"point-select\"\n{rest}"
+        );
+        let ended = bench.run(&["check", &bench.experiment(name, &text)]);
+        assert_ne!(ended.status, 0, "{name}");
+        assert!(ended.stderr.contains(says), "{name}: {}", ended.stderr);
+    }
+}
