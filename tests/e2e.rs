@@ -25,6 +25,7 @@ mod query_timeout;
 mod quickstart;
 mod restart;
 mod same_figures;
+mod shards;
 mod shell;
 mod switches;
 mod tpcc_audit;

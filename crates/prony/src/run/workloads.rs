@@ -13,10 +13,11 @@ use workload::Workload;
 type Open = dyn Fn(&str, &toml::Table) -> Result<Arc<dyn Workload>, SectionError> + Send + Sync;
 
 /// The open workloads of a run.
+#[derive(Clone)]
 pub struct Workloads {
-    open: Box<Open>,
+    open: Arc<Open>,
     /// A linear search is enough, since sections are few.
-    opened: Mutex<Vec<(toml::Table, Arc<dyn Workload>)>>,
+    opened: Arc<Mutex<Vec<(toml::Table, Arc<dyn Workload>)>>>,
 }
 
 impl Default for Workloads {
@@ -34,8 +35,8 @@ impl Workloads {
         + 'static,
     ) -> Workloads {
         Workloads {
-            open: Box::new(open),
-            opened: Mutex::default(),
+            open: Arc::new(open),
+            opened: Arc::default(),
         }
     }
 
