@@ -14,6 +14,7 @@ mod fileio_volumes;
 mod first_hour;
 mod hardening;
 mod hostile;
+mod launchers;
 mod limits;
 mod load;
 mod load_faults;

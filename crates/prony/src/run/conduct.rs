@@ -172,9 +172,10 @@ fn steps(
     means.progress.end();
     let conducted = report(&folder, &store, means.progress)?;
     outcome.inspect_err(|_| {
-        means.progress.say(&format!(
-            "finished trials are kept; resume with: prony run --resume {path}"
-        ))
+        means.progress.say(&match meeting {
+            None => format!("finished trials are kept; resume with: prony run --resume {path}"),
+            Some(_) => format!("finished trials are kept in {path}; shards cannot be resumed"),
+        })
     })?;
     Ok(conducted)
 }

@@ -12,12 +12,14 @@ use workload::Workload;
 /// Opens a workload by its name and section.
 type Open = dyn Fn(&str, &toml::Table) -> Result<Arc<dyn Workload>, SectionError> + Send + Sync;
 
+/// The open workloads by their sections. A linear search is enough, since sections are few.
+type Opened = Mutex<Vec<(toml::Table, Arc<dyn Workload>)>>;
+
 /// The open workloads of a run.
 #[derive(Clone)]
 pub struct Workloads {
     open: Arc<Open>,
-    /// A linear search is enough, since sections are few.
-    opened: Arc<Mutex<Vec<(toml::Table, Arc<dyn Workload>)>>>,
+    opened: Arc<Opened>,
 }
 
 impl Default for Workloads {

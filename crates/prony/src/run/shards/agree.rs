@@ -19,7 +19,7 @@ pub(super) enum Look {
 /// Before the run: looks for one process of each number with the same experiment. `own` is this process's row.
 pub(super) fn gathering(own: &Row, rows: &[Row]) -> Look {
     let others = rows.iter().filter(|row| row.token != own.token);
-    let (there, away): (Vec<&Row>, Vec<&Row>) = others.partition(|row| row.is_there);
+    let (there, away): (Vec<&Row>, Vec<&Row>) = others.partition(|row| row.takes_part());
     if let Some(text) = conflict(own, &there) {
         return Look::Refused(text);
     }
@@ -194,6 +194,24 @@ mod tests {
         };
         assert_eq!(
             gathering(&own, &[dead]),
+            Look::Waiting(vec!["shard 2/2".into()])
+        );
+    }
+
+    #[test]
+    fn a_shard_that_is_about_to_end_is_no_second_run() {
+        let own = shard(1, 2, "a");
+        let ends = Row {
+            gone: "no space".into(),
+            seen_us: 99,
+            ..shard(1, 3, "old")
+        };
+        let done = Row {
+            step: super::super::table::DONE,
+            ..shard(1, 2, "older")
+        };
+        assert_eq!(
+            gathering(&own, &[ends, done]),
             Look::Waiting(vec!["shard 2/2".into()])
         );
     }

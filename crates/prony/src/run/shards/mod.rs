@@ -27,7 +27,7 @@ use spec::Shard;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use table::Row;
+use table::{DONE, Row};
 
 /// How long a shard waits for the others, unless the command line says otherwise.
 pub(crate) const MEET_WITHIN: Duration = Duration::from_secs(300);
@@ -39,8 +39,6 @@ const POLL_EVERY: Duration = Duration::from_millis(50);
 const RENEW_EVERY: Duration = Duration::from_secs(3);
 /// From the moment that the first shard has seen all others ready to the start (µs).
 const LEAD_US: i64 = 1_000_000;
-/// The step of a shard that has measured all its trials.
-const DONE: u64 = i64::MAX as u64;
 
 /// What the command line says about shards.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +60,8 @@ pub(crate) struct Meeting {
     /// The last step of the trial that is running.
     trial_end: u64,
     started: Option<ShardStart>,
+    /// How long the shard does not look at the table (µs): while a load runs.
+    busy_us: i64,
     /// Why the run ends.
     fatal: Option<String>,
     /// The latest stranger that was reported (µs).
@@ -128,6 +128,7 @@ impl Meeting {
             members: Vec::new(),
             trial_end: 0,
             started: None,
+            busy_us: 0,
             fatal: None,
             reported_us: 0,
         })
@@ -250,13 +251,18 @@ impl Meeting {
         self.started = None;
     }
 
-    /// Meets the others when all sessions are open, and returns when the load begins.
+    /// Meets the others when all sessions are open, and returns when the load of `time` begins.
     ///
     /// # Errors
     /// A shard that could not go along or has not come. The latter ends the run.
-    pub(crate) fn start(&mut self, progress: &Progress) -> Result<Instant, String> {
+    pub(crate) fn start(&mut self, time: Duration, progress: &Progress) -> Result<Instant, String> {
         self.own.step = self.trial_end;
         let started = self.common_start(progress);
+        if started.is_ok() && !self.locked {
+            self.busy_us = (time + LOST_WITHIN).as_micros() as i64;
+            let _ = self.put();
+            self.busy_us = 0;
+        }
         started.map_err(|error| match error {
             RunError::NotAvailable(text) => text,
             other => {
@@ -431,20 +437,19 @@ impl Meeting {
 
     /// Writes the own row, on a new connection if the old one was lost.
     fn put(&mut self) -> Result<(), ServerError> {
-        let mut once = || {
-            self.session()?;
-            let (row, locked) = (self.own.clone(), self.locked);
-            table::write(self.session()?, &row, locked)
-        };
-        match once() {
+        match self.put_once() {
             Err(ServerError::Lost(_)) => {
                 self.session = None;
-                self.session()?;
-                let (row, locked) = (self.own.clone(), self.locked);
-                table::write(self.session()?, &row, locked)
+                self.put_once()
             }
             written => written,
         }
+    }
+
+    fn put_once(&mut self) -> Result<(), ServerError> {
+        self.session()?;
+        let (row, locked, busy_us) = (self.own.clone(), self.locked, self.busy_us);
+        table::write(self.session()?, &row, locked, busy_us)
     }
 
     /// Keeps a row without a lock fresh.

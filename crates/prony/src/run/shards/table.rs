@@ -4,7 +4,8 @@
 //! rows mean (`agree`). The table is used before each load only, because the server may be what an experiment stops.
 //!
 //! A shard that is there holds a lock of its own name (`GET_LOCK`), which the server releases when the connection ends, however the
-//! process ends. A cluster may not support such locks; then a row is there that was written within the last [`FRESH_US`].
+//! process ends. A cluster may not support such locks; then a row is there that was written within the last [`FRESH_US`], or that says
+//! until when its shard is busy.
 
 use super::clock::NOW_US;
 use server::{ServerError, Session};
@@ -52,7 +53,16 @@ pub(super) struct Row {
     pub is_there: bool,
 }
 
+/// The step of a shard that has measured all its trials.
+pub(super) const DONE: u64 = i64::MAX as u64;
+
 impl Row {
+    /// Whether it takes part in a run: it is there, and has neither given up nor measured everything. Its connection may be open for a
+    /// moment after that.
+    pub(super) fn takes_part(&self) -> bool {
+        self.is_there && self.gone.is_empty() && self.step != DONE
+    }
+
     /// `shard 2/4 (host, process 17)`
     pub(super) fn name(&self) -> String {
         format!(
@@ -99,10 +109,15 @@ fn make(session: &mut Session) -> Result<(), ServerError> {
     Ok(())
 }
 
-/// Writes the shard's own row.
-pub(super) fn write(session: &mut Session, row: &Row, locked: bool) -> Result<(), ServerError> {
+/// Writes the shard's own row. Without a lock it counts for so much longer as the shard is `busy_us`.
+pub(super) fn write(
+    session: &mut Session,
+    row: &Row,
+    locked: bool,
+    busy_us: i64,
+) -> Result<(), ServerError> {
     session.execute(&format!(
-        "REPLACE INTO {TABLE} VALUES ('{}', {}, {}, {}, {}, {}, '{}', {}, {}, '{}', '{}', {}, {}, {}, {}, {}, {}, {}, {}, {NOW_US})",
+        "REPLACE INTO {TABLE} VALUES ('{}', {}, {}, {}, {}, {}, '{}', {}, {}, '{}', '{}', {}, {}, {}, {}, {}, {}, {}, {}, {NOW_US} + {})",
         row.token,
         row.number,
         row.of,
@@ -122,6 +137,7 @@ pub(super) fn write(session: &mut Session, row: &Row, locked: bool) -> Result<()
         row.round_trip_us,
         quoted(&row.gone, 500),
         u8::from(locked),
+        if locked { 0 } else { busy_us },
     ))?;
     Ok(())
 }

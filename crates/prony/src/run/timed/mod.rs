@@ -132,7 +132,7 @@ impl Timed<'_> {
             ..drive::of(self.planned, self.bench.protocol, self.seed)
         };
         let mut start = || match self.bench.meeting {
-            Some(meeting) => shards::held(meeting).start(self.bench.progress),
+            Some(meeting) => shards::held(meeting).start(drive.time, self.bench.progress),
             None => Ok(Instant::now()),
         };
         let operations = driver.operations();
