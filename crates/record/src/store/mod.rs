@@ -210,6 +210,11 @@ impl Store {
         self.named(load::add_histogram(&self.at, row, sum))
     }
 
+    /// Keeps the file as it is now for all reads until the returned value is dropped. Without, SQLite locks it anew for each.
+    pub(crate) fn hold(&self) -> Result<rusqlite::Transaction<'_>, StoreError> {
+        self.named(self.at.unchecked_transaction())
+    }
+
     fn of_load<T: Default>(
         &self,
         key: &TrialKey,
