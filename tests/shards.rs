@@ -434,3 +434,52 @@ fn what_cannot_be_shared_is_refused_before_anything_is_connected() {
         "PRONY_SHARDS is not set",
     );
 }
+
+#[test]
+fn tpcc_is_shared_by_whole_warehouses_and_not_audited() {
+    let Some(theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
+        return;
+    };
+    let bench = Bench::new();
+    let dsn = theirs.dsn_with_password();
+    let shards = ["1/2", "2/2"].map(|shard| {
+        let load = ["--scale", "2", "--clients", "21", "--time", "3s"];
+        let run = ["bench", "tpcc", "--server", &dsn, "--shard", shard];
+        bench.start(&[&run[..], &load].concat())
+    });
+    for shard in shards {
+        let ended = ended(shard);
+        assert!([0, 3].contains(&ended.status), "{}", ended.stderr);
+    }
+    let mut clients = Vec::new();
+    for run in &bench.runs() {
+        let trial = store(run).trials().unwrap().remove(0);
+        let flagged = trial
+            .flags
+            .iter()
+            .any(|flag| flag.kind == FlagKind::NotAudited);
+        assert!(flagged, "{:?}", trial.flags);
+        let Some(load) = trial.load else {
+            panic!("{:?}", trial.flags)
+        };
+        clients.push(load.mode);
+    }
+    let closed = |clients| record::Mode::Closed {
+        clients,
+        think_s: 0.0,
+    };
+    // Terminals are dealt to warehouses in turn: the first one has eleven.
+    assert!(
+        clients.contains(&closed(11)) && clients.contains(&closed(10)),
+        "{clients:?}"
+    );
+    let (printed, run) = merged(&bench, &bench.runs());
+    assert!(
+        printed.status == 0 || printed.status == 3,
+        "{}",
+        printed.stderr
+    );
+    let load = store(&run).trials().unwrap().remove(0).load.unwrap();
+    assert_eq!(load.mode, closed(21));
+    assert!(load.summary.unwrap().conformance.is_some());
+}

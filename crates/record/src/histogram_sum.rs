@@ -56,24 +56,8 @@ impl HistogramSum {
             return Err("it has not three digits from 1 on".into());
         }
         let end = HEADER + word(4) as usize;
-        let mut bytes = self.plain[..length]
-            .get(HEADER..end)
-            .ok_or("it is cut short")?;
-        let mut place = 0;
-        while !bytes.is_empty() {
-            let code = varint(&mut bytes).ok_or("a count is cut short")?;
-            let number = (code >> 1) as i64 ^ -((code & 1) as i64);
-            if number < 0 {
-                place += number.unsigned_abs() as usize;
-                continue;
-            }
-            let count = self
-                .counts
-                .get_mut(place)
-                .ok_or("it has too many buckets")?;
-            *count += number as u64;
-            place += 1;
-        }
+        let bytes = self.plain[..length].get(HEADER..end);
+        let place = add_counts(&mut self.counts, bytes.ok_or("it is cut short")?)?;
         self.used = self.used.max(place.min(PLACES));
         Ok(())
     }
@@ -120,6 +104,29 @@ impl HistogramSum {
 fn value_of(place: usize) -> u64 {
     let doublings = (place >> HALF_BITS).saturating_sub(1);
     ((place - (doublings << HALF_BITS)) as u64) << doublings
+}
+
+/// Adds encoded counts. Returns the bucket after the last one.
+fn add_counts(counts: &mut [u64], mut bytes: &[u8]) -> Result<usize, &'static str> {
+    let mut place = 0;
+    while let Some((first, rest)) = bytes.split_first() {
+        // Most counts of a second are below 64, and then one byte.
+        let code = match *first < 0x80 {
+            true => {
+                bytes = rest;
+                u64::from(*first)
+            }
+            false => varint(&mut bytes).ok_or("a count is cut short")?,
+        };
+        if code & 1 == 0 {
+            let count = counts.get_mut(place).ok_or("it has too many buckets")?;
+            *count += code >> 1;
+            place += 1;
+        } else {
+            place = place.saturating_add((code >> 1) as usize + 1);
+        }
+    }
+    Ok(place)
 }
 
 /// Seven bits per byte, lowest first; the ninth byte has eight.

@@ -73,7 +73,12 @@ pub(super) fn merged(parts: &[Part], key: &TrialKey) -> Result<Trial, MergeError
             event.at_ns = on_server(event.at_ns, first.start);
             event.ended_ns = event.ended_ns.map(|ended| on_server(ended, first.start));
         }
-        trial.load = Some(Box::new(load::merged(&pieces, key)?));
+        let load = load::merged(&pieces, key)?;
+        let summary = load.summary.as_ref();
+        if let Some(reason) = summary.and_then(|summary| summary.engine.invalid.clone()) {
+            trial.invalidate(FlagKind::EngineLimit, reason);
+        }
+        trial.load = Some(Box::new(load));
     }
     for problem in problems {
         trial.invalidate(FlagKind::ShardIncomplete, problem);

@@ -35,6 +35,8 @@ pub(crate) const MEET_WITHIN: Duration = Duration::from_secs(300);
 const LOST_WITHIN: Duration = Duration::from_secs(60);
 /// How often the table is read while a shard waits.
 const POLL_EVERY: Duration = Duration::from_millis(50);
+/// How long a shard that does not belong to the others stays visible to them: several times `POLL_EVERY`.
+const STAY: Duration = Duration::from_millis(1500);
 /// How often a row without a lock is renewed.
 const RENEW_EVERY: Duration = Duration::from_secs(3);
 /// From the moment that the first shard has seen all others ready to the start (µs).
@@ -179,7 +181,11 @@ impl Meeting {
             let rows = table::read(self.session()?)?;
             match agree::gathering(&self.own, &rows) {
                 Look::Met(met) => return Ok(met),
-                Look::Refused(text) => return Err(RunError::Usage(text)),
+                Look::Refused(text) => {
+                    // So that the others see the same.
+                    std::thread::sleep(STAY);
+                    return Err(RunError::Usage(text));
+                }
                 Look::Waiting(missing) if began.elapsed() > self.within => {
                     return Err(RunError::Failed(late(&missing, self.within)));
                 }
