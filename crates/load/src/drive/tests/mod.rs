@@ -6,6 +6,7 @@ mod depth;
 mod faults;
 mod open;
 mod outages;
+mod shares;
 
 use super::*;
 use crate::arrivals::Arrivals;
